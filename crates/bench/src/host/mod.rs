@@ -1,0 +1,1 @@
+//! This machine as a bench: its facts and its tasks.

@@ -1,0 +1,3 @@
+//! Where activations come from. Each bench yields the same trace, so everything downstream applies to all.
+
+pub mod host;

@@ -1,0 +1,107 @@
+//! One activation of a periodic task: the record that everything else is about.
+
+use serde::{Deserialize, Serialize};
+
+/// What else is known of an activation, as bits of [`Activation::flags`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Flags(pub u16);
+
+impl Flags {
+    /// Its due time had passed before the task waited for it: it ran at once, in the catch-up policy's burst.
+    pub const CAUGHT_UP: Flags = Flags(1);
+    /// The grid was restarted before it (policy re-phase): its due time does not continue the previous grid.
+    pub const RE_PHASED: Flags = Flags(1 << 1);
+    /// Records of this task were lost just before it (the ring was full): differences to the previous record
+    /// mean nothing.
+    pub const AFTER_GAP: Flags = Flags(1 << 2);
+    /// The thread was not in real-time mode (Xenomai: relaxed or in-band).
+    pub const NOT_REAL_TIME: Flags = Flags(1 << 3);
+    /// The task arrived early and polled the clock up to the due time.
+    pub const POLLED: Flags = Flags(1 << 4);
+
+    /// Whether all bits of `other` are set.
+    pub const fn contains(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of bits.
+    #[must_use]
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+/// One activation of a periodic task. Times are nanoseconds of the run's clock; differences may be negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Activation {
+    /// k: the number of the due time on the task's grid, from 0. Missed due times leave gaps.
+    pub index: u64,
+    /// t_k: when the task should have started.
+    pub due_ns: i64,
+    /// w_k: when its first instruction ran.
+    pub start_ns: i64,
+    /// f_k: when its work was done.
+    pub end_ns: i64,
+    /// Due times after `due_ns` that had passed by `end_ns` and will not be served (policies skip and re-phase).
+    pub missed: u32,
+    /// The processor it started on.
+    pub cpu: u16,
+    /// What else is known of it.
+    pub flags: Flags,
+}
+
+impl Activation {
+    /// Release latency, start - due. Negative for an early wake-up.
+    #[inline]
+    pub const fn latency_ns(&self) -> i64 {
+        self.start_ns.wrapping_sub(self.due_ns)
+    }
+
+    /// Execution time, end - start.
+    #[inline]
+    pub const fn execution_ns(&self) -> i64 {
+        self.end_ns.wrapping_sub(self.start_ns)
+    }
+
+    /// Response time, end - due.
+    #[inline]
+    pub const fn response_ns(&self) -> i64 {
+        self.end_ns.wrapping_sub(self.due_ns)
+    }
+
+    /// The ages of the due times missed with this activation: how late each already was when the task could
+    /// first have served it (at the start if it was due by then, else at the end).
+    ///
+    /// A stall of 5.3 ms at a period of 1 ms misses five more due times, of ages 4.3, 3.3, 2.3, 1.3 and
+    /// 0.3 ms:
+    /// ```
+    /// # use jitterlab_model::Activation;
+    /// let stall = Activation { start_ns: 5_300, end_ns: 5_300, missed: 5, ..Activation::default() };
+    /// assert_eq!(stall.missed_ages_ns(1_000).collect::<Vec<_>>(), [4_300, 3_300, 2_300, 1_300, 300]);
+    /// ```
+    pub fn missed_ages_ns(&self, period_ns: i64) -> impl Iterator<Item = i64> + use<> {
+        let (due_ns, start_ns, end_ns) = (self.due_ns, self.start_ns, self.end_ns);
+        (1..=i64::from(self.missed)).map(move |j| {
+            let due = due_ns.saturating_add(j.saturating_mul(period_ns));
+            if due <= start_ns { start_ns - due } else { end_ns.saturating_sub(due) }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_missed_while_working_age_from_the_end() {
+        let a = Activation { start_ns: 1_200, end_ns: 3_500, missed: 3, ..Activation::default() };
+        assert_eq!(a.missed_ages_ns(1_000).collect::<Vec<_>>(), [200, 1_500, 500]);
+    }
+
+    #[test]
+    fn early_is_negative() {
+        let a = Activation { due_ns: 100, start_ns: 40, end_ns: 45, ..Activation::default() };
+        assert_eq!((a.latency_ns(), a.execution_ns(), a.response_ns()), (-60, 5, -55));
+    }
+}

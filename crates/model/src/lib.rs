@@ -1,0 +1,24 @@
+//! The words of jitterlab: activations, tasks, runs, units and distributions.
+//!
+//! Everything jitterlab does is about *activations* of periodic *tasks*. Activation k of a task with period T
+//! has a **due** time t_k on an absolute grid, a **start** w_k (the first instruction of the task's own code)
+//! and an **end** f_k. Times are signed integer nanoseconds, with the unit in every name.
+//!
+//! This crate does no I/O and knows no operating system; every other crate imports it, and it imports none.
+
+pub mod activation;
+pub mod distribution;
+pub mod facts;
+pub mod histogram;
+pub mod run;
+pub mod task;
+pub mod timing;
+pub mod units;
+
+pub use activation::{Activation, Flags};
+pub use distribution::Distribution;
+pub use facts::SystemFacts;
+pub use histogram::LogHistogram;
+pub use run::{Granted, Keep, Refusal, RunInfo, StopReason, TaskResult, TaskRun};
+pub use task::{Overrun, Policy, TaskSpec, WakeMethod, Work};
+pub use timing::TimingStats;

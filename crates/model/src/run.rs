@@ -1,0 +1,168 @@
+//! The description of one run: what was asked, what was granted, what came out. Stored as JSON in the run file.
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::SystemFacts;
+use crate::task::{Policy, TaskSpec};
+
+/// Version of the description's layout; readers refuse a higher one.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// What the run file keeps of the activations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "mode")]
+pub enum Keep {
+    /// Every activation.
+    #[default]
+    All,
+    /// Per-second histograms, and every activation with a latency of `above_ns` or more with its neighbours.
+    Spikes {
+        /// The threshold.
+        above_ns: i64,
+    },
+}
+
+/// Why the measurement ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "reason")]
+pub enum StopReason {
+    /// The wanted duration was over.
+    Duration,
+    /// Every task had the wanted number of activations.
+    Count,
+    /// A latency above the limit.
+    Above {
+        /// Index of the task in [`RunInfo::tasks`].
+        task: usize,
+        /// The activation's index on its grid.
+        index: u64,
+        /// Its latency.
+        latency_ns: i64,
+    },
+    /// Ctrl-C or a termination signal.
+    Interrupted,
+    /// A task could not keep up and was stopped for the machine's safety.
+    Overloaded {
+        /// Index of the task in [`RunInfo::tasks`].
+        task: usize,
+        /// What was seen, as a sentence.
+        explanation: String,
+    },
+    /// The measuring process ended without closing the file; it was recovered later.
+    Crashed,
+}
+
+/// Something that was asked for and not given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// What was asked for, such as `policy fifo:90 for task servo`.
+    pub what: String,
+    /// Why it was refused, in the system's words.
+    pub why: String,
+    /// What to do about it, in one line.
+    pub remedy: String,
+}
+
+/// How the thread of a task really ran, read back from the system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Granted {
+    /// The scheduling policy in force.
+    pub policy: Policy,
+    /// The processors it was allowed on.
+    pub cpus: Vec<u16>,
+    /// Whether the process's memory was locked.
+    pub memory_locked: bool,
+    /// The thread's timer slack (matters for the policies other, batch and idle).
+    pub timer_slack_ns: Option<u64>,
+}
+
+/// Counters that the task's thread kept itself: they hold even when records were dropped.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TaskResult {
+    /// Activations that ran.
+    pub executed: u64,
+    /// Due times that passed unserved, those pending at the stop included.
+    pub missed: u64,
+    /// Records lost because the ring was full; the extremes below hold them all the same.
+    pub dropped: u64,
+    /// t_0: the first due time.
+    pub first_due_ns: i64,
+    /// The end of the last activation. Invariant: `executed + missed = floor((last_end_ns - first_due_ns - phase_loss_ns) / T) + 1`.
+    pub last_end_ns: i64,
+    /// Sum of the shifts of the grid (policy re-phase).
+    pub phase_loss_ns: i64,
+    /// Smallest latency of all.
+    pub min_latency_ns: i64,
+    /// Largest latency of all.
+    pub max_latency_ns: i64,
+    /// Processor time the thread used from its first to its last activation.
+    pub cpu_time_ns: Option<i64>,
+    /// Minor page faults of the thread while it was measured.
+    pub minor_faults: Option<u64>,
+    /// Major page faults of the thread while it was measured.
+    pub major_faults: Option<u64>,
+    /// Context switches because it waited.
+    pub voluntary_switches: Option<u64>,
+    /// Context switches because something else was preferred.
+    pub involuntary_switches: Option<u64>,
+}
+
+/// One task of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskRun {
+    /// What was asked for (with the choices jitterlab made filled in).
+    pub spec: TaskSpec,
+    /// How it really ran; `None` if its thread never came up.
+    pub granted: Option<Granted>,
+    /// Its counters; `None` when the run was not closed properly.
+    pub result: Option<TaskResult>,
+}
+
+/// The whole description of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// [`FORMAT_VERSION`] of the writer.
+    pub format: u32,
+    /// Name and version of the program that measured.
+    pub tool: String,
+    /// The command that made it, word by word.
+    pub command: Vec<String>,
+    /// Where activations came from: `host`, `kernel` or `mcu`.
+    pub bench: String,
+    /// Beginning, UTC, RFC 3339.
+    pub started: String,
+    /// Name of the clock all times are of.
+    pub clock: String,
+    /// Wanted length, if one was set.
+    pub duration_ns: Option<i64>,
+    /// Wanted number of activations of each task, if one was set.
+    pub count: Option<u64>,
+    /// Limit on the latency, if one was set.
+    pub stop_above_ns: Option<i64>,
+    /// What was kept.
+    pub keep: Keep,
+    /// The load that ran beside the tasks; `none` if none was started by jitterlab.
+    pub load: String,
+    /// The tasks, in the order of the `task` column.
+    pub tasks: Vec<TaskRun>,
+    /// What was asked for and not given.
+    pub refused: Vec<Refusal>,
+    /// Things a reader of the figures has to know.
+    pub warnings: Vec<String>,
+    /// Why it ended; `None` while it runs.
+    pub stop: Option<StopReason>,
+    /// The machine before the first activation.
+    pub facts_before: Option<SystemFacts>,
+    /// The machine after the last activation.
+    pub facts_after: Option<SystemFacts>,
+}
+
+impl RunInfo {
+    /// The time all tasks were measured for: from the earliest first due time to the latest end.
+    pub fn measured_ns(&self) -> Option<i64> {
+        let results = || self.tasks.iter().filter_map(|t| t.result.as_ref());
+        let first = results().map(|r| r.first_due_ns).min()?;
+        results().map(|r| r.last_end_ns).max().map(|last| last - first)
+    }
+}

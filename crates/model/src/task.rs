@@ -1,0 +1,475 @@
+//! What a periodic task is asked to be: period, processor, policy, workload. As text:
+//! `name=base,period=25us,cpu=1,policy=fifo:95,overrun=skip`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Exact, UnitError, parse_duration_ns, parse_period_ns};
+
+/// Why the description of a task could not be understood. The message says what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TaskError {
+    /// A part without `=`.
+    #[error("{0:?} is not KEY=VALUE: a task is written like name=base,period=25us,cpu=1,policy=fifo:95")]
+    NotKeyValue(String),
+    /// A key that is not known.
+    #[error(
+        "{0:?} is not a property of a task: use name, period, offset, cpu, policy, overrun, work or wake"
+    )]
+    UnknownKey(String),
+    /// The same key twice.
+    #[error("{0} is given twice in one task")]
+    Twice(String),
+    /// A value that its key does not take.
+    #[error("{value:?} is not a {what}: use {known}")]
+    BadValue {
+        /// What the value should have been.
+        what: &'static str,
+        /// What was written.
+        value: String,
+        /// What is accepted.
+        known: &'static str,
+    },
+    /// A time that could not be read.
+    #[error("{key}: {error}")]
+    BadTime {
+        /// The key whose value it is.
+        key: &'static str,
+        /// What is wrong with it.
+        error: UnitError,
+    },
+    /// Work that cannot fit into the period.
+    #[error(
+        "task {name}: its work of {work} does not fit into its period of {period}: lengthen the period or shorten the work"
+    )]
+    WorkExceedsPeriod {
+        /// The task's name.
+        name: String,
+        /// Its work.
+        work: Work,
+        /// Its period.
+        period: Exact,
+    },
+}
+
+/// How the kernel schedules the thread. Text: `other`, `batch`, `idle`, `fifo:N`, `rr:N`, `deadline:RUNTIME`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Policy {
+    /// SCHED_OTHER, the ordinary time sharing.
+    Other,
+    /// SCHED_BATCH.
+    Batch,
+    /// SCHED_IDLE.
+    Idle,
+    /// SCHED_FIFO with its priority, 1 to 99.
+    Fifo(u8),
+    /// SCHED_RR with its priority, 1 to 99.
+    RoundRobin(u8),
+    /// SCHED_DEADLINE with its runtime per period; deadline and period are the task's period.
+    Deadline {
+        /// Guaranteed execution time in each period.
+        runtime_ns: i64,
+    },
+}
+
+impl Policy {
+    /// Whether the kernel prefers it to all ordinary threads.
+    pub const fn is_real_time(self) -> bool {
+        matches!(self, Policy::Fifo(_) | Policy::RoundRobin(_) | Policy::Deadline { .. })
+    }
+}
+
+const POLICIES: &str = "other, batch, idle, fifo:1..99, rr:1..99 or deadline:RUNTIME such as deadline:200us";
+
+impl FromStr for Policy {
+    type Err = TaskError;
+
+    fn from_str(text: &str) -> Result<Self, TaskError> {
+        let bad = || TaskError::BadValue { what: "policy", value: text.into(), known: POLICIES };
+        let priority = |n: &str| match n.parse() {
+            Ok(n @ 1..=99) => Ok(n),
+            _ => Err(bad()),
+        };
+        match text.split_once(':') {
+            None => match text {
+                "other" => Ok(Policy::Other),
+                "batch" => Ok(Policy::Batch),
+                "idle" => Ok(Policy::Idle),
+                _ => Err(bad()),
+            },
+            Some(("fifo", n)) => Ok(Policy::Fifo(priority(n)?)),
+            Some(("rr", n)) => Ok(Policy::RoundRobin(priority(n)?)),
+            Some(("deadline", runtime)) => {
+                let runtime_ns = parse_period_ns(runtime)
+                    .map_err(|error| TaskError::BadTime { key: "policy deadline", error })?;
+                Ok(Policy::Deadline { runtime_ns })
+            }
+            Some(_) => Err(bad()),
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Policy::Other => write!(f, "other"),
+            Policy::Batch => write!(f, "batch"),
+            Policy::Idle => write!(f, "idle"),
+            Policy::Fifo(n) => write!(f, "fifo:{n}"),
+            Policy::RoundRobin(n) => write!(f, "rr:{n}"),
+            Policy::Deadline { runtime_ns } => write!(f, "deadline:{}", Exact(*runtime_ns)),
+        }
+    }
+}
+
+/// What happens to due times that passed before the task ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overrun {
+    /// Go to the next due time on the grid; those that passed are missed. (cyclictest, timerlat)
+    #[default]
+    Skip,
+    /// Run every missed one, back to back. (LinuxCNC, jitterdebugger)
+    CatchUp,
+    /// Restart the grid one period from now; the lost phase is recorded.
+    RePhase,
+}
+
+impl FromStr for Overrun {
+    type Err = TaskError;
+
+    fn from_str(text: &str) -> Result<Self, TaskError> {
+        match text {
+            "skip" => Ok(Overrun::Skip),
+            "catch-up" => Ok(Overrun::CatchUp),
+            "re-phase" => Ok(Overrun::RePhase),
+            _ => Err(TaskError::BadValue {
+                what: "overrun policy",
+                value: text.into(),
+                known: "skip, catch-up or re-phase",
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Overrun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Overrun::Skip => "skip",
+            Overrun::CatchUp => "catch-up",
+            Overrun::RePhase => "re-phase",
+        })
+    }
+}
+
+/// What the task does at each activation. Text: `none`, `spin:TIME`, `twente:DIVISIONS`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Work {
+    /// Nothing: start and end are two successive clock readings.
+    #[default]
+    None,
+    /// Reads the clock until this much time has passed.
+    Spin {
+        /// Length of the spin.
+        time_ns: i64,
+    },
+    /// The Twente report's loop of floating-point divisions.
+    Twente {
+        /// Number of divisions.
+        divisions: u32,
+    },
+}
+
+const WORKS: &str = "none, spin:TIME such as spin:50us, or twente:DIVISIONS such as twente:10000";
+
+impl FromStr for Work {
+    type Err = TaskError;
+
+    fn from_str(text: &str) -> Result<Self, TaskError> {
+        let bad = || TaskError::BadValue { what: "workload", value: text.into(), known: WORKS };
+        match text.split_once(':') {
+            None if text == "none" => Ok(Work::None),
+            None if text == "twente" => Ok(Work::Twente { divisions: 10_000 }),
+            Some(("spin", time)) => parse_duration_ns(time)
+                .map(|time_ns| Work::Spin { time_ns })
+                .map_err(|error| TaskError::BadTime { key: "work spin", error }),
+            Some(("twente", n)) => n.parse().map(|divisions| Work::Twente { divisions }).map_err(|_| bad()),
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Work::None => write!(f, "none"),
+            Work::Spin { time_ns } => write!(f, "spin:{}", Exact(*time_ns)),
+            Work::Twente { divisions } => write!(f, "twente:{divisions}"),
+        }
+    }
+}
+
+/// How the task waits for its due time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WakeMethod {
+    /// `clock_nanosleep` to the absolute due time.
+    #[default]
+    Nanosleep,
+}
+
+impl WakeMethod {
+    /// Every method, in the order they are offered.
+    pub const ALL: &[WakeMethod] = &[WakeMethod::Nanosleep];
+
+    /// The name used in options and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WakeMethod::Nanosleep => "nanosleep",
+        }
+    }
+}
+
+impl FromStr for WakeMethod {
+    type Err = TaskError;
+
+    fn from_str(text: &str) -> Result<Self, TaskError> {
+        Self::ALL.iter().find(|m| m.name() == text).copied().ok_or_else(|| TaskError::BadValue {
+            what: "wake-up method",
+            value: text.into(),
+            known: "nanosleep",
+        })
+    }
+}
+
+impl fmt::Display for WakeMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One periodic task as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskSpec {
+    /// Its name, unique in a run.
+    pub name: String,
+    /// T: the distance of its due times, above 0.
+    pub period_ns: i64,
+    /// Shift of its grid against the run's common beginning, 0 or more.
+    #[serde(default)]
+    pub offset_ns: i64,
+    /// The processor it is bound to; `None` lets jitterlab choose.
+    pub cpu: Option<u16>,
+    /// How the kernel schedules it; `None` lets jitterlab choose (FIFO).
+    pub policy: Option<Policy>,
+    /// What happens to due times that passed.
+    #[serde(default)]
+    pub overrun: Overrun,
+    /// What it does at each activation.
+    #[serde(default)]
+    pub work: Work,
+    /// How it waits.
+    #[serde(default)]
+    pub wake: WakeMethod,
+}
+
+impl Default for TaskSpec {
+    /// One activation a millisecond, everything else left to jitterlab.
+    fn default() -> Self {
+        TaskSpec {
+            name: "task".into(),
+            period_ns: 1_000_000,
+            offset_ns: 0,
+            cpu: None,
+            policy: None,
+            overrun: Overrun::default(),
+            work: Work::default(),
+            wake: WakeMethod::default(),
+        }
+    }
+}
+
+impl TaskSpec {
+    /// Refuses what can be known to fail before anything runs.
+    ///
+    /// # Errors
+    /// A spin that is as long as the period or longer.
+    pub fn validate(&self) -> Result<(), TaskError> {
+        match self.work {
+            Work::Spin { time_ns } if time_ns >= self.period_ns => Err(TaskError::WorkExceedsPeriod {
+                name: self.name.clone(),
+                work: self.work,
+                period: Exact(self.period_ns),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromStr for TaskSpec {
+    type Err = TaskError;
+
+    /// Reads `key=value,key=value,...`; what is not named keeps its default.
+    fn from_str(text: &str) -> Result<Self, TaskError> {
+        let mut spec = TaskSpec::default();
+        let mut seen: Vec<&str> = Vec::new();
+        for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+            let (key, value) = part.split_once('=').ok_or_else(|| TaskError::NotKeyValue(part.into()))?;
+            if seen.contains(&key) {
+                return Err(TaskError::Twice(key.into()));
+            }
+            seen.push(key);
+            match key {
+                "name" if value.is_empty() => {
+                    return Err(TaskError::BadValue {
+                        what: "name",
+                        value: value.into(),
+                        known: "any text without a comma",
+                    });
+                }
+                "name" => spec.name = value.into(),
+                "period" => {
+                    spec.period_ns = parse_period_ns(value)
+                        .map_err(|error| TaskError::BadTime { key: "period", error })?;
+                }
+                "offset" => {
+                    spec.offset_ns = parse_duration_ns(value)
+                        .map_err(|error| TaskError::BadTime { key: "offset", error })?;
+                }
+                "cpu" => {
+                    spec.cpu = Some(value.parse().map_err(|_| TaskError::BadValue {
+                        what: "processor number",
+                        value: value.into(),
+                        known: "one number, such as cpu=1",
+                    })?);
+                }
+                "policy" => spec.policy = Some(value.parse()?),
+                "overrun" => spec.overrun = value.parse()?,
+                "work" => spec.work = value.parse()?,
+                "wake" => spec.wake = value.parse()?,
+                _ => return Err(TaskError::UnknownKey(key.into())),
+            }
+        }
+        spec.validate()?;
+        Ok(spec)
+    }
+}
+
+impl fmt::Display for TaskSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "name={},period={}", self.name, Exact(self.period_ns))?;
+        if self.offset_ns != 0 {
+            write!(f, ",offset={}", Exact(self.offset_ns))?;
+        }
+        if let Some(cpu) = self.cpu {
+            write!(f, ",cpu={cpu}")?;
+        }
+        if let Some(policy) = self.policy {
+            write!(f, ",policy={policy}")?;
+        }
+        write!(f, ",overrun={},work={},wake={}", self.overrun, self.work, self.wake)
+    }
+}
+
+macro_rules! as_text {
+    ($($name:ident),*) => {$(
+        impl TryFrom<String> for $name {
+            type Error = TaskError;
+
+            fn try_from(text: String) -> Result<Self, TaskError> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(value: $name) -> String {
+                value.to_string()
+            }
+        }
+    )*};
+}
+as_text!(Policy, Work);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn policies() -> impl Strategy<Value = Policy> {
+        prop_oneof![
+            Just(Policy::Other),
+            Just(Policy::Batch),
+            Just(Policy::Idle),
+            (1u8..=99).prop_map(Policy::Fifo),
+            (1u8..=99).prop_map(Policy::RoundRobin),
+            (1i64..1_000_000_000).prop_map(|runtime_ns| Policy::Deadline { runtime_ns }),
+        ]
+    }
+
+    fn specs() -> impl Strategy<Value = TaskSpec> {
+        let works = prop_oneof![
+            Just(Work::None),
+            any::<u32>().prop_map(|divisions| Work::Twente { divisions }),
+            (0i64..1_000).prop_map(|time_ns| Work::Spin { time_ns }),
+        ];
+        let overruns = prop_oneof![Just(Overrun::Skip), Just(Overrun::CatchUp), Just(Overrun::RePhase)];
+        (
+            "[a-z][a-z0-9 -]{0,8}[a-z]",
+            1_000i64..,
+            0i64..,
+            any::<Option<u16>>(),
+            prop::option::of(policies()),
+            overruns,
+            works,
+        )
+            .prop_map(|(name, period_ns, offset_ns, cpu, policy, overrun, work)| TaskSpec {
+                name,
+                period_ns,
+                offset_ns,
+                cpu,
+                policy,
+                overrun,
+                work,
+                wake: WakeMethod::Nanosleep,
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn a_task_written_is_the_task_read(spec in specs()) {
+            prop_assert_eq!(spec.to_string().parse::<TaskSpec>(), Ok(spec));
+        }
+
+        #[test]
+        fn any_text_gives_an_answer_and_never_a_panic(text in "\\PC{0,60}") {
+            let _ = text.parse::<TaskSpec>();
+        }
+
+        #[test]
+        fn any_values_give_an_answer_and_never_a_panic(
+            key in "(name|period|offset|cpu|policy|overrun|work|wake|x)", value in "\\PC{0,20}"
+        ) {
+            let _ = format!("{key}={value}").parse::<TaskSpec>();
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let message = |text: &str| text.parse::<TaskSpec>().unwrap_err().to_string();
+        assert!(message("25us").contains("KEY=VALUE"));
+        assert!(message("speed=9").contains("period"));
+        assert!(message("period=0us").contains("0 ns"));
+        assert!(message("policy=fifo:100").contains("1..99"));
+        assert!(message("policy=hard").contains("fifo:1..99"));
+        assert!(message("cpu=one").contains("cpu=1"));
+        assert!(message("cpu=1,cpu=2").contains("twice"));
+        assert!(message("overrun=drop").contains("re-phase"));
+        assert!(message("wake=magic").contains("nanosleep"));
+        assert!(message("period=1ms,work=spin:2ms").contains("does not fit"));
+        assert!(message("name=").contains("name"));
+    }
+}

@@ -1,0 +1,142 @@
+//! The standing figures of one task, counted activation by activation in constant memory.
+
+use crate::activation::{Activation, Flags};
+use crate::distribution::Distribution;
+
+/// What a task's activations were like. Streaming: memory does not grow; mergeable: any split of the trace into
+/// consecutive parts gives the same latency, corrected and execution figures, and loses only the differences
+/// across each cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimingStats {
+    period_ns: i64,
+    /// Due times that passed unserved.
+    pub missed: u64,
+    /// Latency per wake-up (raw; comparable with cyclictest).
+    pub latency: Distribution,
+    /// Ages of missed due times. With [`TimingStats::latency`] they make the corrected distribution, one value
+    /// per due time.
+    pub missed_ages: Distribution,
+    /// (w_k - w_{k-1}) - T between activations that ran one after the other: what LinuxCNC calls jitter. A
+    /// missed activation shows as a whole period.
+    pub period_error: Distribution,
+    /// |T_{k+1} - T_k|: difference of two successive periods.
+    pub cycle_to_cycle: Distribution,
+    /// Execution time, end - start.
+    pub execution: Distribution,
+    previous_start_ns: Option<i64>,
+    previous_error_ns: Option<i64>,
+}
+
+impl TimingStats {
+    /// Nothing counted yet, for a task of this period. Memory is taken here; counting never allocates.
+    pub fn new(period_ns: i64) -> Self {
+        TimingStats {
+            period_ns,
+            missed: 0,
+            latency: Distribution::new(),
+            missed_ages: Distribution::new(),
+            period_error: Distribution::new(),
+            cycle_to_cycle: Distribution::new(),
+            execution: Distribution::new(),
+            previous_start_ns: None,
+            previous_error_ns: None,
+        }
+    }
+
+    /// The task's period.
+    pub fn period_ns(&self) -> i64 {
+        self.period_ns
+    }
+
+    /// Activations that ran.
+    pub fn executed(&self) -> u64 {
+        self.latency.count()
+    }
+
+    /// Counts the next activation of the task.
+    #[inline]
+    pub fn push(&mut self, a: &Activation) {
+        self.latency.record(a.latency_ns());
+        self.execution.record(a.execution_ns());
+        if a.missed > 0 {
+            self.missed += u64::from(a.missed);
+            for age in a.missed_ages_ns(self.period_ns) {
+                self.missed_ages.record(age);
+            }
+        }
+        if a.flags.contains(Flags::AFTER_GAP) {
+            self.break_sequence();
+        }
+        let error = self.previous_start_ns.map(|previous| a.start_ns - previous - self.period_ns);
+        if let Some(error) = error {
+            self.period_error.record(error);
+            if let Some(previous) = self.previous_error_ns {
+                self.cycle_to_cycle.record((error - previous).abs());
+            }
+        }
+        self.previous_start_ns = Some(a.start_ns);
+        self.previous_error_ns = error;
+    }
+
+    /// The next activation does not follow the last one: no differences across the cut.
+    pub fn break_sequence(&mut self) {
+        self.previous_start_ns = None;
+        self.previous_error_ns = None;
+    }
+
+    /// Adds the figures of another part of the same task's trace.
+    pub fn merge(&mut self, other: &TimingStats) {
+        self.missed += other.missed;
+        self.latency.merge(&other.latency);
+        self.missed_ages.merge(&other.missed_ages);
+        self.period_error.merge(&other.period_error);
+        self.cycle_to_cycle.merge(&other.cycle_to_cycle);
+        self.execution.merge(&other.execution);
+        self.break_sequence();
+    }
+
+    /// One value per due time: latencies of those served, ages of those missed.
+    pub fn corrected(&self) -> Distribution {
+        let mut all = self.latency.clone();
+        all.merge(&self.missed_ages);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(index: u64, start_ns: i64, missed: u32) -> Activation {
+        let due_ns = index as i64 * 1_000;
+        Activation { index, due_ns, start_ns, end_ns: start_ns + 10, missed, ..Activation::default() }
+    }
+
+    #[test]
+    fn one_late_wake_up_gives_two_period_errors() {
+        let mut s = TimingStats::new(1_000);
+        for a in [at(0, 5, 0), at(1, 1_105, 0), at(2, 2_005, 0), at(3, 3_005, 0)] {
+            s.push(&a);
+        }
+        assert_eq!((s.period_error.min_ns(), s.period_error.max_ns()), (Some(-100), Some(100)));
+        assert_eq!((s.cycle_to_cycle.count(), s.cycle_to_cycle.max_ns()), (2, Some(200)));
+        assert_eq!(s.latency.max_ns(), Some(105));
+    }
+
+    #[test]
+    fn a_stall_counts_once_raw_and_once_per_due_time_corrected() {
+        let mut s = TimingStats::new(1_000);
+        s.push(&at(0, 5_300, 5));
+        assert_eq!((s.latency.count(), s.missed), (1, 5));
+        let corrected = s.corrected();
+        assert_eq!((corrected.count(), corrected.min_ns(), corrected.max_ns()), (6, Some(300), Some(5_300)));
+    }
+
+    #[test]
+    fn no_difference_is_taken_across_lost_records() {
+        let mut s = TimingStats::new(1_000);
+        s.push(&at(0, 0, 0));
+        s.push(&Activation { flags: Flags::AFTER_GAP, ..at(9, 9_000, 0) });
+        assert_eq!(s.period_error.count(), 0);
+    }
+}

@@ -1,0 +1,281 @@
+//! Times and frequencies as people write them: `250us`, `1.5ms`, `1kHz`, `2h`.
+
+use std::fmt;
+
+/// Why a time could not be understood. The message says what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    /// Nothing, or something that does not start with a number.
+    #[error("{0:?} is not a time: write a number with a unit, such as 250us, 1.5ms or 1kHz")]
+    NotANumber(String),
+    /// A number without a unit.
+    #[error("{0:?} has no unit: write ns, us, ms, s, m, h or d, such as {0}us")]
+    NoUnit(String),
+    /// A unit that is not known here.
+    #[error("{unit:?} in {text:?} is not a known unit: use {known}")]
+    UnknownUnit {
+        /// What was written.
+        text: String,
+        /// The unit found in it.
+        unit: String,
+        /// The units that are accepted here.
+        known: &'static str,
+    },
+    /// More than 292 years, or more digits than fit.
+    #[error("{0:?} is too large: times are below 292 years")]
+    TooLarge(String),
+    /// A period of nothing, or a frequency whose period rounds to nothing.
+    #[error("{0:?} gives a period of 0 ns: a period must be at least 1 ns")]
+    Zero(String),
+    /// Digits below a nanosecond.
+    #[error("{0:?} is finer than a nanosecond: times are whole nanoseconds")]
+    TooFine(String),
+}
+
+const TIME_UNITS: &str = "ns, us, ms, s, m (minutes), h or d";
+const PERIOD_UNITS: &str = "ns, us, ms, s, m, h, d, Hz, kHz or MHz";
+
+/// Nanoseconds in a time unit, or `None` for a unit that is not one.
+fn ns_per(unit: &str) -> Option<i64> {
+    Some(match unit {
+        "ns" => 1,
+        "us" | "µs" | "μs" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    })
+}
+
+/// A decimal number as written: `digits / 10^decimals`, exact.
+struct Decimal {
+    digits: i128,
+    decimals: u32,
+}
+
+/// Splits `1.5ms` into the exact number 1.5 and the unit `ms`.
+fn split(text: &str) -> Result<(Decimal, &str), UnitError> {
+    let trimmed = text.trim();
+    let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(end);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits: String = whole.chars().chain(fraction.chars()).filter(|c| *c != '_').collect();
+    if digits.is_empty() || fraction.contains('.') {
+        return Err(UnitError::NotANumber(text.into()));
+    }
+    if digits.len() > 30 {
+        return Err(UnitError::TooLarge(text.into()));
+    }
+    let decimals = fraction.chars().filter(char::is_ascii_digit).count() as u32;
+    let digits = digits.parse().map_err(|_| UnitError::NotANumber(text.into()))?;
+    Ok((Decimal { digits, decimals }, unit.trim()))
+}
+
+/// Reads a length of time with its unit (`ns us ms s m h d`) into nanoseconds.
+///
+/// ```
+/// # use jitterlab_model::units::parse_duration_ns;
+/// assert_eq!(parse_duration_ns("250us")?, 250_000);
+/// assert_eq!(parse_duration_ns("1.5 ms")?, 1_500_000);
+/// assert_eq!(parse_duration_ns("2m")?, 120_000_000_000);
+/// assert!(parse_duration_ns("250").is_err());
+/// # Ok::<(), jitterlab_model::units::UnitError>(())
+/// ```
+///
+/// # Errors
+/// A missing or unknown unit, a number that is none, digits below a nanosecond, or more than 292 years.
+/// A bare `0` needs no unit.
+pub fn parse_duration_ns(text: &str) -> Result<i64, UnitError> {
+    let (number, unit) = split(text)?;
+    if unit.is_empty() {
+        return if number.digits == 0 { Ok(0) } else { Err(UnitError::NoUnit(text.trim().into())) };
+    }
+    let per = ns_per(unit).ok_or_else(|| UnitError::UnknownUnit {
+        text: text.into(),
+        unit: unit.into(),
+        known: TIME_UNITS,
+    })?;
+    exact_ns(text, &number, per)
+}
+
+fn exact_ns(text: &str, number: &Decimal, per: i64) -> Result<i64, UnitError> {
+    let scale = 10i128.pow(number.decimals);
+    let scaled =
+        number.digits.checked_mul(i128::from(per)).ok_or_else(|| UnitError::TooLarge(text.into()))?;
+    if scaled % scale != 0 {
+        return Err(UnitError::TooFine(text.into()));
+    }
+    i64::try_from(scaled / scale).map_err(|_| UnitError::TooLarge(text.into()))
+}
+
+/// Reads a period, as a time (`250us`) or as a rate (`4kHz`), into nanoseconds above zero.
+///
+/// ```
+/// # use jitterlab_model::units::parse_period_ns;
+/// assert_eq!(parse_period_ns("4kHz")?, 250_000);
+/// assert_eq!(parse_period_ns("3Hz")?, 333_333_333); // rounded to the nearest nanosecond
+/// # Ok::<(), jitterlab_model::units::UnitError>(())
+/// ```
+///
+/// # Errors
+/// As [`parse_duration_ns`], and a period that is or rounds to zero.
+pub fn parse_period_ns(text: &str) -> Result<i64, UnitError> {
+    let (number, unit) = split(text)?;
+    let hz = match unit {
+        "Hz" | "hz" => 1i128,
+        "kHz" | "khz" | "KHz" => 1_000,
+        "MHz" => 1_000_000,
+        _ => {
+            let period = parse_duration_ns(text).map_err(|e| match e {
+                UnitError::UnknownUnit { text, unit, .. } => {
+                    UnitError::UnknownUnit { text, unit, known: PERIOD_UNITS }
+                }
+                other => other,
+            })?;
+            return if period > 0 { Ok(period) } else { Err(UnitError::Zero(text.into())) };
+        }
+    };
+    if number.digits == 0 {
+        return Err(UnitError::Zero(text.into()));
+    }
+    let too_large = || UnitError::TooLarge(text.into());
+    let frequency = number.digits.checked_mul(hz).ok_or_else(too_large)?;
+    let numerator = 10i128
+        .checked_pow(number.decimals)
+        .and_then(|s| s.checked_mul(1_000_000_000))
+        .ok_or_else(too_large)?;
+    let rounded = (numerator + frequency / 2) / frequency;
+    match i64::try_from(rounded) {
+        Ok(0) => Err(UnitError::Zero(text.into())),
+        Ok(period) => Ok(period),
+        Err(_) => Err(too_large()),
+    }
+}
+
+/// A time as jitterlab's options take it, exact, in the largest unit that needs no decimals.
+///
+/// ```
+/// # use jitterlab_model::units::Exact;
+/// assert_eq!(Exact(250_000).to_string(), "250us");
+/// assert_eq!(Exact(1_500_000).to_string(), "1500us");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exact(pub i64);
+
+impl fmt::Display for Exact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = ["d", "h", "m", "s", "ms", "us", "ns"]
+            .into_iter()
+            .find_map(|u| ns_per(u).filter(|per| self.0 != 0 && self.0 % per == 0).map(|per| (u, per)));
+        match unit {
+            Some((unit, per)) => write!(f, "{}{unit}", self.0 / per),
+            None => write!(f, "0ns"),
+        }
+    }
+}
+
+/// A time for people: three significant digits or more, with the unit that suits its size.
+///
+/// ```
+/// # use jitterlab_model::units::Human;
+/// assert_eq!(Human(2_314.0).to_string(), "2.31 us");
+/// assert_eq!(Human(-98.0).to_string(), "-98 ns");
+/// assert_eq!(Human(81_270.0).to_string(), "81.3 us");
+/// assert_eq!(Human(10e9).to_string(), "10 s");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Human(
+    /// Nanoseconds.
+    pub f64,
+);
+
+impl fmt::Display for Human {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.0.is_finite() {
+            return f.pad("-");
+        }
+        let size = self.0.abs();
+        let (value, unit) = match size {
+            s if s < 999.5 => (self.0, "ns"),
+            s if s < 999.5e3 => (self.0 / 1e3, "us"),
+            s if s < 999.5e6 => (self.0 / 1e6, "ms"),
+            s if s < 120e9 => (self.0 / 1e9, "s"),
+            s if s < 7_200e9 => (self.0 / 60e9, "min"),
+            s if s < 172_800e9 => (self.0 / 3_600e9, "h"),
+            _ => (self.0 / 86_400e9, "d"),
+        };
+        let decimals = match value.abs() {
+            v if (v - v.round()).abs() < 5e-4 && v >= 1.0 => 0,
+            v if v >= 99.95 => 0,
+            v if v >= 9.995 => 1,
+            v if v == 0.0 => 0,
+            _ => 2,
+        };
+        f.pad(&format!("{value:.decimals$} {unit}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_unit_is_read() {
+        for (text, ns) in [
+            ("7ns", 7),
+            ("1us", 1_000),
+            ("1µs", 1_000),
+            ("2ms", 2_000_000),
+            ("3s", 3_000_000_000),
+            ("4m", 240_000_000_000),
+            ("1h", 3_600_000_000_000),
+            ("1d", 86_400_000_000_000),
+            ("0.5us", 500),
+            ("1_000us", 1_000_000),
+            ("0", 0),
+        ] {
+            assert_eq!(parse_duration_ns(text), Ok(ns), "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let message = |text: &str| parse_period_ns(text).unwrap_err().to_string();
+        assert!(message("250").contains("no unit"));
+        assert!(message("fast").contains("not a time"));
+        assert!(message("1fortnight").contains("kHz"));
+        assert!(message("0ms").contains("0 ns"));
+        assert!(message("0Hz").contains("0 ns"));
+        assert!(message("5000MHz").contains("0 ns"));
+        assert!(message("-1ms").contains("not a time"));
+        assert!(message("0.1ns").contains("finer"));
+        assert!(message("1.2.3ms").contains("not a time"));
+        assert!(message("99999999999d").contains("too large"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(ns in 0i64..) {
+            prop_assert_eq!(parse_duration_ns(&Exact(ns).to_string()), Ok(ns));
+        }
+
+        #[test]
+        fn any_text_gives_an_answer_and_never_a_panic(text in "\\PC{0,40}") {
+            let _ = parse_duration_ns(&text);
+            let _ = parse_period_ns(&text);
+        }
+
+        #[test]
+        fn any_number_with_any_unit_never_panics(number in "[0-9._]{0,40}", unit in "(ns|us|ms|s|m|h|d|Hz|kHz|MHz)?") {
+            let _ = parse_period_ns(&format!("{number}{unit}"));
+        }
+
+        #[test]
+        fn people_never_see_an_empty_time(ns in any::<i64>()) {
+            prop_assert!(!Human(ns as f64).to_string().is_empty());
+        }
+    }
+}
