@@ -1,0 +1,113 @@
+//! A histogram for the terminal: every occupied bin has its line, counts on a logarithmic axis.
+
+use std::fmt::Write as _;
+
+use jitterlab_model::Distribution;
+use jitterlab_model::units::Human;
+
+/// Lines a histogram takes at most, gaps not counted: a screen without scrolling.
+const MAX_LINES: usize = 24;
+const BAR_WIDTH: usize = 40;
+
+/// A line: values from `low_ns` to `high_ns`, both inclusive.
+struct Line {
+    low_ns: i64,
+    high_ns: i64,
+    count: u64,
+}
+
+/// The sub-bin of a value when each power of two is split into `2^bits` parts: equal keys share a line.
+fn key(value_ns: i64, bits: u32) -> (i64, i64) {
+    let magnitude = value_ns.unsigned_abs();
+    let sign = if value_ns < 0 { -1 } else { 1 };
+    let exponent = 63 - magnitude.max(1).leading_zeros();
+    let part = magnitude >> exponent.saturating_sub(bits);
+    (sign * i64::from(exponent + 1), sign * part as i64)
+}
+
+/// The finest grouping of the bins that fits on [`MAX_LINES`] lines.
+fn lines(distribution: &Distribution) -> Vec<Line> {
+    let grouped = |bits: u32| {
+        let mut lines: Vec<Line> = Vec::new();
+        let mut last = None;
+        for bin in distribution.bins() {
+            let this = key(bin.high_ns, bits);
+            match lines.last_mut() {
+                Some(line) if last == Some(this) => {
+                    line.high_ns = bin.high_ns;
+                    line.count += bin.count;
+                }
+                _ => lines.push(Line { low_ns: bin.low_ns, high_ns: bin.high_ns, count: bin.count }),
+            }
+            last = Some(this);
+        }
+        lines
+    };
+    (0..=7).rev().map(grouped).find(|lines| lines.len() <= MAX_LINES).unwrap_or_else(|| grouped(0))
+}
+
+/// Draws the distribution. Each line shows where its values lie, a bar whose length is logarithmic in the count,
+/// and the count itself; a gap of more than one empty line is marked with dots. `ascii` avoids block characters.
+pub fn terminal_histogram(distribution: &Distribution, ascii: bool) -> String {
+    let lines = lines(distribution);
+    let most = lines.iter().map(|l| l.count).max().unwrap_or(0);
+    let mut out = String::new();
+    let mut previous: Option<&Line> = None;
+    for line in &lines {
+        let width = line.high_ns.saturating_sub(line.low_ns);
+        if previous.is_some_and(|p| line.low_ns.saturating_sub(p.high_ns) > width.saturating_mul(2).max(2)) {
+            let _ = writeln!(out, "{:>24}", if ascii { ":" } else { "⋮" });
+        }
+        let range = format!("{} .. {}", Human(line.low_ns as f64), Human(line.high_ns as f64));
+        let _ = writeln!(out, "{range:>24} {} {}", bar(line.count, most, ascii), line.count);
+        previous = Some(line);
+    }
+    out
+}
+
+/// A bar for `count` of at most `most`: one count is visible, and each factor of ten adds the same length.
+fn bar(count: u64, most: u64, ascii: bool) -> String {
+    let full = (most.max(1) as f64).ln() + 1.0;
+    let share = ((count.max(1) as f64).ln() + 1.0) / full;
+    let eighths = (share * (BAR_WIDTH * 8) as f64).round().max(1.0) as usize;
+    if ascii {
+        return "#".repeat(eighths.div_ceil(8));
+    }
+    let mut bar = "█".repeat(eighths / 8);
+    if let Some(part) = " ▏▎▍▌▋▊▉".chars().nth(eighths % 8).filter(|c| *c != ' ') {
+        bar.push(part);
+    }
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: impl IntoIterator<Item = i64>) -> Distribution {
+        let mut d = Distribution::new();
+        values.into_iter().for_each(|v| d.record(v));
+        d
+    }
+
+    #[test]
+    fn a_single_far_value_has_its_own_line() {
+        let d = of((0..100_000).map(|i| 2_000 + i % 300).chain([5_300_000]));
+        let text = terminal_histogram(&d, true);
+        let last = text.lines().last().unwrap();
+        assert!(last.contains("5.3") && last.ends_with(" 1"), "{text}");
+        assert!(text.contains(':'));
+    }
+
+    proptest! {
+        #[test]
+        fn no_count_is_lost_and_the_screen_holds_it(values in prop::collection::vec(-1_000_000i64..10_000_000, 1..500)) {
+            let d = of(values.iter().copied());
+            let lines = lines(&d);
+            prop_assert_eq!(lines.iter().map(|l| l.count).sum::<u64>(), values.len() as u64);
+            prop_assert!(lines.len() <= 64);
+            prop_assert!(lines.windows(2).all(|w| w[0].high_ns < w[1].low_ns));
+        }
+    }
+}

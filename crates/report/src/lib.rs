@@ -1,0 +1,4 @@
+//! What people see of a run. Terminal first: readable at 80 columns, colour only where it is wanted.
+
+pub mod histogram;
+pub mod live;
