@@ -88,7 +88,7 @@ pub struct TaskResult {
     pub dropped: u64,
     /// t_0: the first due time.
     pub first_due_ns: i64,
-    /// The end of the last activation. Invariant: `executed + missed = floor((last_end_ns - first_due_ns - phase_loss_ns) / T) + 1`.
+    /// The end of the last activation (its due time, if it ended before that). Invariant: `executed + missed = floor((last_end_ns - first_due_ns - phase_loss_ns) / T) + 1`.
     pub last_end_ns: i64,
     /// Sum of the shifts of the grid (policy re-phase).
     pub phase_loss_ns: i64,

@@ -210,7 +210,7 @@ impl fmt::Display for Human {
             v if (v - v.round()).abs() < 5e-4 && v >= 1.0 => 0,
             v if v >= 99.95 => 0,
             v if v >= 9.995 => 1,
-            v if v == 0.0 => 0,
+            0.0 => 0,
             _ => 2,
         };
         f.pad(&format!("{value:.decimals$} {unit}"))

@@ -1,0 +1,176 @@
+//! Making a thread a real-time thread, and finding out what it really got.
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use jitterlab_model::{Granted, Policy, Refusal};
+
+use crate::remedy;
+use crate::sys;
+
+/// What a thread should be. Nothing of it is assumed to have worked: what is refused is reported with its remedy,
+/// and what is in force is read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadSetup {
+    /// Who the thread is in reports, such as `task servo`.
+    pub name: String,
+    /// How the kernel schedules it.
+    pub policy: Policy,
+    /// T, needed for [`Policy::Deadline`].
+    pub period_ns: i64,
+    /// The processor it is bound to, if any.
+    pub cpu: Option<u16>,
+    /// Whether the memory of the process is locked.
+    pub lock_memory: bool,
+    /// How long a real-time thread may compute without once waiting before the kernel makes it an ordinary
+    /// one (RLIMIT_RTTIME, for the whole process); `None` leaves the limit alone.
+    pub longest_computing: Option<Duration>,
+}
+
+/// The default of [`ThreadSetup::longest_computing`].
+pub const LONGEST_COMPUTING: Duration = Duration::from_secs(3);
+
+impl ThreadSetup {
+    /// A thread of this policy, bound to no processor, with memory locked.
+    pub fn new(name: impl Into<String>, policy: Policy, period_ns: i64) -> Self {
+        ThreadSetup {
+            name: name.into(),
+            policy,
+            period_ns,
+            cpu: None,
+            lock_memory: true,
+            longest_computing: Some(LONGEST_COMPUTING),
+        }
+    }
+
+    /// Does it to the calling thread, as far as the system allows.
+    pub fn apply(&self) -> (Granted, Vec<Refusal>) {
+        let mut asked = Asked { of: &self.name, refused: Vec::new() };
+        let memory_locked =
+            self.lock_memory && asked.for_("locked memory", lock_memory(), |_| remedy::locked_memory());
+        sys::memory::touch_stack();
+        asked.for_("timer slack of 1 ns", sys::sched::set_timer_slack_ns(1), |_| {
+            "use policy=fifo:N, which has no timer slack".into()
+        });
+        if let (true, Some(limit)) = (self.policy.is_real_time(), self.longest_computing) {
+            let limit_us = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
+            asked.for_("limit on computing without a wait", sys::signal::limit_real_time(limit_us), |_| {
+                "allow setrlimit(RLIMIT_RTTIME) in the container's seccomp profile".into()
+            });
+        }
+        // Bound first, so that it never runs in real time on a wrong processor. The kernel refuses to combine a
+        // deadline with a processor, whichever comes second: then the policy matters more.
+        if matches!(self.policy, Policy::Deadline { .. }) {
+            self.schedule(&mut asked);
+            self.bind(&mut asked);
+        } else {
+            self.bind(&mut asked);
+            self.schedule(&mut asked);
+        }
+        let granted = Granted {
+            policy: sys::sched::policy().unwrap_or(Policy::Other),
+            cpus: sys::sched::cpus().unwrap_or_default(),
+            memory_locked,
+            timer_slack_ns: sys::sched::timer_slack_ns(),
+        };
+        (granted, asked.refused)
+    }
+
+    fn schedule(&self, asked: &mut Asked<'_>) {
+        let answer = sys::sched::set_policy(self.policy, self.period_ns);
+        asked.for_(&format!("policy {}", self.policy), answer, |error| remedy::policy(self.policy, error));
+    }
+
+    fn bind(&self, asked: &mut Asked<'_>) {
+        if let Some(cpu) = self.cpu {
+            let answer = sys::sched::set_cpu(cpu);
+            asked.for_(&format!("processor {cpu}"), answer, |_| match self.policy {
+                Policy::Deadline { .. } => remedy::bound_deadline(),
+                _ => remedy::processor(cpu),
+            });
+        }
+    }
+}
+
+/// Collects what was refused.
+struct Asked<'a> {
+    of: &'a str,
+    refused: Vec<Refusal>,
+}
+
+impl Asked<'_> {
+    /// Notes `what` with its remedy if the answer is an error, and says whether it was granted.
+    fn for_(
+        &mut self,
+        what: &str,
+        answer: io::Result<()>,
+        remedy: impl FnOnce(&io::Error) -> String,
+    ) -> bool {
+        let Err(error) = answer else { return true };
+        let what = format!("{what} for {}", self.of);
+        self.refused.push(Refusal { what, why: error.to_string(), remedy: remedy(&error) });
+        false
+    }
+}
+
+/// Locks what is mapped and, where the limit cannot make later memory requests fail, what will be.
+fn lock_memory() -> io::Result<()> {
+    let unlimited = sys::memory::lock_limit_bytes().is_none() || has_capability(CAP_IPC_LOCK);
+    sys::memory::lock_all(unlimited)
+}
+
+const CAP_IPC_LOCK: u32 = 14;
+
+/// Whether a capability (capabilities(7)) is effective for the calling thread.
+fn has_capability(number: u32) -> bool {
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    effective
+        .and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+        .is_some_and(|set| set >> number & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn an_ordinary_thread_needs_no_rights() {
+        let setup =
+            ThreadSetup { lock_memory: false, ..ThreadSetup::new("task a", Policy::Batch, 1_000_000) };
+        let (granted, refused) = thread::spawn(move || setup.apply()).join().unwrap();
+        assert_eq!((granted.policy, refused), (Policy::Batch, vec![]));
+        assert_eq!(granted.timer_slack_ns, Some(1));
+        assert!(!granted.cpus.is_empty());
+    }
+
+    #[test]
+    fn a_processor_that_does_not_exist_is_refused_with_a_remedy() {
+        for cpu in [1_000, 60_000] {
+            let setup = ThreadSetup {
+                cpu: Some(cpu),
+                lock_memory: false,
+                ..ThreadSetup::new("task a", Policy::Other, 1_000_000)
+            };
+            let (_, refused) = thread::spawn(move || setup.apply()).join().unwrap();
+            assert_eq!(refused.len(), 1);
+            assert_eq!(refused[0].what, format!("processor {cpu} for task a"));
+            assert!(refused[0].remedy.contains("cpu="), "{}", refused[0].remedy);
+        }
+    }
+
+    #[test]
+    fn what_is_granted_or_refused_is_all_that_was_asked_for() {
+        let setup = ThreadSetup::new("task a", Policy::Fifo(1), 1_000_000);
+        let (granted, refused) = thread::spawn(move || setup.apply()).join().unwrap();
+        let refused_policy = refused.iter().any(|r| r.what.contains("policy fifo:1"));
+        assert_eq!(granted.policy == Policy::Fifo(1), !refused_policy);
+        let refused_lock = refused.iter().any(|r| r.what.contains("locked memory"));
+        assert_eq!(granted.memory_locked, !refused_lock);
+        assert!(
+            refused.iter().all(|r| !r.why.is_empty() && !r.remedy.is_empty() && !r.remedy.contains('\n'))
+        );
+    }
+}

@@ -1,0 +1,88 @@
+//! Signals: cutting a wait short, and the kernel's limit on real-time computing as a backstop.
+#![expect(unsafe_code, reason = "signal handlers and limits are C calls")]
+
+use std::cell::Cell;
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+thread_local! {
+    /// Set by [`on_too_long`], the SIGXCPU handler. Constant and without a destructor, so a handler may use it.
+    static HELD_CPU_TOO_LONG: Cell<bool> = const { Cell::new(false) };
+}
+
+extern "C" fn on_interrupt(_signal: libc::c_int) {}
+
+/// The kernel sends SIGXCPU to a real-time thread that computed for RLIMIT_RTTIME without once waiting. Such a
+/// thread may be keeping everybody else off its processor, so it is made an ordinary thread right here.
+extern "C" fn on_too_long(_signal: libc::c_int) {
+    HELD_CPU_TOO_LONG.set(true);
+    // SAFETY: a plain system call, safe in a signal handler; an all-zero parameter is what SCHED_OTHER takes.
+    unsafe {
+        let parameter = MaybeUninit::<libc::sched_param>::zeroed();
+        libc::sched_setscheduler(0, libc::SCHED_OTHER, parameter.as_ptr());
+    }
+}
+
+/// Installs a handler that does not restart system calls.
+fn install(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
+    // SAFETY: an all-zero sigaction is the default action with an empty mask and no flags.
+    let mut action = unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
+    action.sa_sigaction = handler as *const () as libc::sighandler_t;
+    // SAFETY: `action` outlives the call; both handlers only do what is safe in a signal handler.
+    super::check(unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) }).map(drop)
+}
+
+/// The signal that cuts a wait short. Real-time signals near the end are used by nobody else.
+fn interrupt_signal() -> libc::c_int {
+    libc::SIGRTMAX() - 2
+}
+
+/// Makes [`interrupt`] cut waits short instead of ending the process.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn accept_interrupts() -> io::Result<()> {
+    install(interrupt_signal(), on_interrupt)
+}
+
+/// A thread that can be interrupted from another one.
+#[derive(Debug, Clone, Copy)]
+pub struct ThreadId(libc::pid_t);
+
+/// The calling thread.
+pub fn this_thread() -> ThreadId {
+    // SAFETY: takes nothing.
+    ThreadId(unsafe { libc::gettid() })
+}
+
+/// Cuts the wait of a thread of this process short, if it is waiting and [`accept_interrupts`] was called.
+/// A thread that has ended is left in peace.
+pub fn interrupt(thread: ThreadId) {
+    let process = std::process::id() as libc::pid_t;
+    // SAFETY: takes numbers only; tgkill checks that the thread is one of this process.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread.0, interrupt_signal()) };
+}
+
+/// Lets the kernel make any thread of this process an ordinary one that computed under a real-time policy for
+/// `limit_us` without once waiting.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn limit_real_time(limit_us: u64) -> io::Result<()> {
+    install(libc::SIGXCPU, on_too_long)?;
+    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
+    // SAFETY: the pointer is valid for one rlimit for the whole call.
+    super::check(unsafe { libc::getrlimit(libc::RLIMIT_RTTIME, limit.as_mut_ptr()) })?;
+    // SAFETY: filled in by the successful call above.
+    let mut limit = unsafe { limit.assume_init() };
+    limit.rlim_cur = limit.rlim_max.min(limit_us as libc::rlim_t);
+    // SAFETY: `limit` outlives the call.
+    super::check(unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const limit) }).map(drop)
+}
+
+/// Whether the calling thread ever hit the limit of [`limit_real_time`].
+#[inline]
+pub fn held_cpu_too_long() -> bool {
+    HELD_CPU_TOO_LONG.get()
+}

@@ -1,0 +1,37 @@
+//! Clocks and sleeping.
+#![expect(unsafe_code, reason = "clock_gettime and clock_nanosleep take pointers")]
+
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use crate::system::Slept;
+
+const NS_PER_S: i64 = 1_000_000_000;
+
+/// `ns` as the kernel takes it.
+pub(super) fn timespec(ns: i64) -> libc::timespec {
+    libc::timespec { tv_sec: ns.div_euclid(NS_PER_S) as _, tv_nsec: ns.rem_euclid(NS_PER_S) as _ }
+}
+
+/// Reads a clock. The ids used by this crate exist on every kernel it runs on; they are read through the vDSO,
+/// without entering the kernel.
+#[inline]
+pub fn now_ns(clock: libc::clockid_t) -> i64 {
+    let mut now = MaybeUninit::<libc::timespec>::zeroed();
+    // SAFETY: the pointer is valid for one timespec for the whole call.
+    unsafe { libc::clock_gettime(clock, now.as_mut_ptr()) };
+    // SAFETY: zeroed, which is a valid timespec, and overwritten if the clock exists.
+    let now = unsafe { now.assume_init() };
+    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32 bits wide on 32-bit processors")]
+    let (seconds, nanos) = (now.tv_sec as i64, now.tv_nsec as i64);
+    seconds * NS_PER_S + nanos
+}
+
+/// Sleeps until `clock` shows `due_ns`, or a signal arrives.
+#[inline]
+pub fn sleep_until(clock: libc::clockid_t, due_ns: i64) -> Slept {
+    let due = timespec(due_ns.max(0));
+    // SAFETY: `due` outlives the call; no remaining time is asked for.
+    let answer = unsafe { libc::clock_nanosleep(clock, libc::TIMER_ABSTIME, &due, ptr::null_mut()) };
+    if answer == libc::EINTR { Slept::Interrupted } else { Slept::ToTheEnd }
+}

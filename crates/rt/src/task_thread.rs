@@ -1,0 +1,233 @@
+//! A task on a thread of its own, from its description: what a bench starts.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use jitterlab_model::{Activation, Granted, Policy, Refusal, TaskResult, TaskSpec};
+
+use crate::counters::TaskCounters;
+use crate::periodic::PeriodicLoop;
+use crate::record::{self, Drain, Recorder};
+use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
+use crate::sys::signal::{self, ThreadId};
+use crate::sys::usage;
+use crate::wake;
+use crate::workload::Workload;
+
+/// What a [`TaskThread`] should do besides its [`TaskSpec`].
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Whether the memory of the process is locked. Default: yes.
+    pub lock_memory: bool,
+    /// How many activations the ring to the recorder holds; 0 for no recording. Default: 0.
+    pub ring: usize,
+    /// Ends after this many activations. Default: never.
+    pub count: Option<u64>,
+    /// Sets the stop flag at the first latency of this or more. Default: never.
+    pub stop_above_ns: Option<i64>,
+    /// See [`ThreadSetup::longest_computing`].
+    pub longest_computing: Option<Duration>,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan {
+            lock_memory: true,
+            ring: 0,
+            count: None,
+            stop_above_ns: None,
+            longest_computing: Some(LONGEST_COMPUTING),
+        }
+    }
+}
+
+/// What a task's thread left behind.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Its counters and what it used.
+    pub result: TaskResult,
+    /// Why it was stopped for the machine's safety, as a sentence, if it was.
+    pub overload: Option<String>,
+    /// The activation that reached the limit on the latency, if one did.
+    pub above: Option<Activation>,
+}
+
+/// The beginning of a run, common to all its tasks, and its end.
+#[derive(Debug, Clone, Copy)]
+struct Go {
+    epoch_ns: i64,
+    until_ns: i64,
+}
+
+/// A task that runs, or waits to, on a thread of its own.
+#[derive(Debug)]
+pub struct TaskThread {
+    granted: Granted,
+    refused: Vec<Refusal>,
+    counters: Arc<TaskCounters>,
+    drain: Option<Drain>,
+    id: ThreadId,
+    go: Option<Sender<Go>>,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Outcome>,
+}
+
+struct Ready {
+    granted: Granted,
+    refused: Vec<Refusal>,
+    id: ThreadId,
+}
+
+/// The stack of a task's thread. All of it becomes present when memory is locked, so it is no larger than needed.
+const STACK_BYTES: usize = 512 * 1024;
+
+impl TaskThread {
+    /// Makes the thread, sets it up and reports what it got; it then waits for [`TaskThread::start`]. A missing
+    /// policy counts as [`Policy::Other`]. Every task of a run shares `stop`, which ends them all.
+    ///
+    /// # Errors
+    /// The system's, if no thread could be made.
+    pub fn spawn(spec: &TaskSpec, plan: &Plan, stop: &Arc<AtomicBool>) -> io::Result<TaskThread> {
+        signal::accept_interrupts()?;
+        let counters = Arc::new(TaskCounters::default());
+        let (recorder, drain) = match plan.ring {
+            0 => (None, None),
+            capacity => {
+                let (recorder, drain) = record::ring(capacity);
+                (Some(recorder), Some(drain))
+            }
+        };
+        let (go, gone) = mpsc::channel();
+        let (say_ready, ready) = mpsc::channel();
+        let body = Body {
+            spec: spec.clone(),
+            plan: plan.clone(),
+            counters: counters.clone(),
+            recorder,
+            stop: stop.clone(),
+        };
+        let thread = thread::Builder::new()
+            .name(spec.name.chars().take(15).filter(|c| *c != '\0').collect())
+            .stack_size(STACK_BYTES)
+            .spawn(move || body.run(&say_ready, &gone))?;
+        let Ready { granted, refused, id } =
+            ready.recv().map_err(|_| io::Error::other("the task's thread ended while it was set up"))?;
+        Ok(TaskThread { granted, refused, counters, drain, id, go: Some(go), stop: stop.clone(), thread })
+    }
+
+    /// How the thread really runs, read back from the system.
+    pub fn granted(&self) -> &Granted {
+        &self.granted
+    }
+
+    /// What was asked for and not given.
+    pub fn refused(&self) -> &[Refusal] {
+        &self.refused
+    }
+
+    /// Its counters, to look at any time.
+    pub fn counters(&self) -> &Arc<TaskCounters> {
+        &self.counters
+    }
+
+    /// The reading end of its ring, once; `None` without recording and at further calls.
+    pub fn take_drain(&mut self) -> Option<Drain> {
+        self.drain.take()
+    }
+
+    /// Lets the task begin: its grid starts at `epoch_ns` on CLOCK_MONOTONIC (plus its offset) and ends before
+    /// `until_ns`. Only the first call has an effect.
+    pub fn start(&mut self, epoch_ns: i64, until_ns: Option<i64>) {
+        if let Some(go) = self.go.take() {
+            // A thread that is gone has nothing to start; finish() tells.
+            let _ = go.send(Go { epoch_ns, until_ns: until_ns.unwrap_or(i64::MAX) });
+        }
+    }
+
+    /// Whether the task has come to its end.
+    pub fn is_finished(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Waits for the task's end by itself and takes what it left behind. A task that was never started does not
+    /// run. Once the stop flag is set this cuts the task's wait short, however long its period is.
+    ///
+    /// # Errors
+    /// A panic on the task's thread.
+    pub fn finish(mut self) -> io::Result<Outcome> {
+        self.go = None;
+        while !self.thread.is_finished() {
+            if self.stop.load(Ordering::Relaxed) {
+                signal::interrupt(self.id);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.thread.join().map_err(|_| io::Error::other("the task's thread panicked"))
+    }
+}
+
+struct Body {
+    spec: TaskSpec,
+    plan: Plan,
+    counters: Arc<TaskCounters>,
+    recorder: Option<Recorder>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Body {
+    fn run(self, say_ready: &Sender<Ready>, go: &Receiver<Go>) -> Outcome {
+        let Body { spec, plan, counters, recorder, stop } = self;
+        let setup = ThreadSetup {
+            cpu: spec.cpu,
+            lock_memory: plan.lock_memory,
+            longest_computing: plan.longest_computing,
+            ..ThreadSetup::new(
+                format!("task {}", spec.name),
+                spec.policy.unwrap_or(Policy::Other),
+                spec.period_ns,
+            )
+        };
+        let (granted, refused) = setup.apply();
+        let guarded = matches!(granted.policy, Policy::Fifo(_) | Policy::RoundRobin(_));
+        if say_ready.send(Ready { granted, refused, id: signal::this_thread() }).is_err() {
+            return Outcome::default();
+        }
+        let Ok(Go { epoch_ns, until_ns }) = go.recv() else { return Outcome::default() };
+        let mut builder = PeriodicLoop::every(Duration::from_nanos(spec.period_ns.unsigned_abs()))
+            .offset(Duration::from_nanos(spec.offset_ns.unsigned_abs()))
+            .start_at_ns(epoch_ns)
+            .until_ns(until_ns)
+            .count(plan.count.unwrap_or(u64::MAX))
+            .overrun(spec.overrun)
+            .wake(wake::of_method(spec.wake))
+            .stop_flag(stop)
+            .counters(counters)
+            .guarded(guarded);
+        if let Some(limit_ns) = plan.stop_above_ns {
+            builder = builder.stop_above(Duration::from_nanos(limit_ns.unsigned_abs()));
+        }
+        if let Some(recorder) = recorder {
+            builder = builder.recorder(recorder);
+        }
+        let mut task = builder.build();
+        let mut workload = Workload::new(spec.work);
+        let before = usage::of_this_thread();
+        while let Some(running) = task.wait() {
+            workload.run(running.system(), running.start_ns());
+        }
+        let used = usage::of_this_thread().since(before);
+        let result = TaskResult {
+            cpu_time_ns: Some(used.cpu_time_ns),
+            minor_faults: Some(used.minor_faults),
+            major_faults: Some(used.major_faults),
+            voluntary_switches: Some(used.voluntary_switches),
+            involuntary_switches: Some(used.involuntary_switches),
+            ..task.result()
+        };
+        Outcome { result, overload: task.overload().map(|o| o.to_string()), above: task.above() }
+    }
+}

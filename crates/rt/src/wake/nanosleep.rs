@@ -1,0 +1,22 @@
+//! `clock_nanosleep` to the absolute due time: the kernel's own way to be periodic without drift.
+
+use super::{Wake, WakeUp};
+use crate::system::{Slept, System};
+
+/// Sleeps by `clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME)`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nanosleep;
+
+impl<S: System> WakeUp<S> for Nanosleep {
+    fn name(&self) -> &'static str {
+        "nanosleep"
+    }
+
+    #[inline]
+    fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
+        match system.sleep_until(due_ns) {
+            Slept::ToTheEnd => Wake::Due,
+            Slept::Interrupted => Wake::Interrupted,
+        }
+    }
+}
