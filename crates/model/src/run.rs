@@ -144,6 +144,9 @@ pub struct RunInfo {
     pub keep: Keep,
     /// The load that ran beside the tasks; `none` if none was started by jitterlab.
     pub load: String,
+    /// Why the tasks run on the processors they run on, as a sentence.
+    #[serde(default)]
+    pub placement: String,
     /// The tasks, in the order of the `task` column.
     pub tasks: Vec<TaskRun>,
     /// What was asked for and not given.

@@ -84,7 +84,7 @@ impl ThreadSetup {
 
     fn bind(&self, asked: &mut Asked<'_>) {
         if let Some(cpu) = self.cpu {
-            let answer = sys::sched::set_cpu(cpu);
+            let answer = sys::sched::set_cpus(&[cpu]);
             asked.for_(&format!("processor {cpu}"), answer, |_| match self.policy {
                 Policy::Deadline { .. } => remedy::bound_deadline(),
                 _ => remedy::processor(cpu),

@@ -69,18 +69,20 @@ pub fn policy() -> io::Result<Policy> {
     }
 }
 
-/// Binds the calling thread to one processor.
+/// Binds the calling thread to these processors.
 ///
 /// # Errors
-/// What the kernel answered; EINVAL where the processor does not exist or is not allowed.
-pub fn set_cpu(cpu: u16) -> io::Result<()> {
-    if usize::from(cpu) >= libc::CPU_SETSIZE as usize {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
+/// What the kernel answered; EINVAL where none of them exists or is allowed.
+pub fn set_cpus(cpus: &[u16]) -> io::Result<()> {
     // SAFETY: an all-zero cpu_set_t is the empty set.
     let mut set = unsafe { MaybeUninit::<libc::cpu_set_t>::zeroed().assume_init() };
-    // SAFETY: `cpu` is below CPU_SETSIZE, so the bit lies in the set.
-    unsafe { libc::CPU_SET(usize::from(cpu), &mut set) };
+    for cpu in cpus.iter().map(|cpu| usize::from(*cpu)) {
+        if cpu >= libc::CPU_SETSIZE as usize {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        // SAFETY: `cpu` is below CPU_SETSIZE, so the bit lies in the set.
+        unsafe { libc::CPU_SET(cpu, &mut set) };
+    }
     // SAFETY: `set` outlives the call and its size is given; 0 is the calling thread.
     super::check(unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) }).map(drop)
 }
