@@ -3,7 +3,108 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cpus::CpuSet;
+
+mod activity;
+mod delta;
+mod kernel;
+mod process;
+mod processor;
+
+pub use activity::{Activity, Interrupt, Interrupts, RealTimeThread};
+pub use delta::{Change, changes};
+pub use kernel::{Clock, Isolation, Kernel, Preemption, RealTimeCores, Scheduler, Virtualisation};
+pub use process::{Limit, Limits, Memory, Process};
+pub use processor::{
+    Cache, Cpu, CpuTimes, Frequency, IdleState, LatencyHolder, Power, Processor, Sharing, Vulnerability,
+};
+
 /// Everything about the machine that is known to matter for timing.
+///
+/// `None`, and an empty list, mean that the machine did not say: the file is missing (other kernel, other
+/// processor) or the permission was. Nothing is filled in from experience.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SystemFacts {}
+pub struct SystemFacts {
+    /// Seconds since the machine started.
+    pub uptime_s: Option<f64>,
+    /// The kernel and how it preempts.
+    pub kernel: Kernel,
+    /// What the kernel keeps time with.
+    pub clock: Clock,
+    /// The scheduler's settings.
+    pub scheduler: Scheduler,
+    /// The processor as a whole.
+    pub processor: Processor,
+    /// Every online CPU, in ascending order.
+    pub cpus: Vec<Cpu>,
+    /// Every data or unified cache, and who shares it.
+    pub caches: Vec<Cache>,
+    /// Which CPUs are kept free of what.
+    pub isolation: Isolation,
+    /// Power management.
+    pub power: Power,
+    /// Memory, swap and huge pages.
+    pub memory: Memory,
+    /// Interrupts: counts and where they may go.
+    pub interrupts: Interrupts,
+    /// What this process may do.
+    pub process: Process,
+    /// Threads other than ours with a real-time priority of 50 or more, or a deadline.
+    pub real_time_threads: Vec<RealTimeThread>,
+    /// Whether this is a virtual machine or a container.
+    pub virtualisation: Virtualisation,
+    /// Real-time cores beside Linux.
+    pub real_time_cores: RealTimeCores,
+    /// Counters of the machine as a whole.
+    pub activity: Activity,
+}
+
+impl SystemFacts {
+    /// The facts of one CPU.
+    pub fn cpu(&self, id: u16) -> Option<&Cpu> {
+        self.cpus.binary_search_by_key(&id, |cpu| cpu.id).ok().and_then(|i| self.cpus.get(i))
+    }
+
+    /// The CPUs that are online.
+    pub fn online(&self) -> CpuSet {
+        self.cpus.iter().map(|cpu| cpu.id).collect()
+    }
+
+    /// The online CPUs that a task of this process may be bound to.
+    ///
+    /// The kernel starts programs off the isolated CPUs, yet lets them ask for one. So these count unless
+    /// somebody restricted this process further than that.
+    pub fn usable(&self) -> CpuSet {
+        let online = self.online();
+        let group = match &self.process.cpuset_cpus {
+            Some(cpus) if cpus.overlaps(&online) => cpus.and(&online),
+            _ => online,
+        };
+        let Some(allowed) = &self.process.allowed_cpus else { return group };
+        let given_at_start = match &self.isolation.isolated {
+            Some(isolated) => group.without(isolated),
+            None => group.clone(),
+        };
+        if *allowed == given_at_start { group } else { group.and(allowed) }
+    }
+
+    /// The most that two CPUs have in common.
+    pub fn sharing(&self, a: u16, b: u16) -> Sharing {
+        if a == b {
+            return Sharing::Same;
+        }
+        let (Some(first), Some(second)) = (self.cpu(a), self.cpu(b)) else { return Sharing::Machine };
+        if first.siblings.contains(b) {
+            return Sharing::Core;
+        }
+        let shared = self.caches.iter().filter(|c| c.cpus.contains(a) && c.cpus.contains(b));
+        if let Some(level) = shared.map(|c| c.level).min() {
+            return Sharing::Cache(level);
+        }
+        match (first.package, second.package) {
+            (Some(x), Some(y)) if x == y => Sharing::Package,
+            _ => Sharing::Machine,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Reads what is known of this machine. Everything comes from files below a root, so that tests read the trees
+//! of other machines; what cannot be read stays absent.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use jitterlab_model::{CpuSet, SystemFacts};
+
+mod interrupts;
+mod kernel;
+mod memory;
+mod power;
+mod process;
+mod processor;
+mod threads;
+mod virtualisation;
+
+#[cfg(test)]
+pub(crate) mod fixture;
+
+/// Where the machine's `/proc`, `/sys`, `/dev` and `/boot` are.
+#[derive(Debug, Clone)]
+pub struct Root(PathBuf);
+
+impl Root {
+    /// The machine this program runs on.
+    pub fn system() -> Self {
+        Root(PathBuf::from("/"))
+    }
+
+    /// A copy of such a tree in a folder.
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        Root(folder.into())
+    }
+
+    /// Whether it is the running machine, of which system calls know more than files.
+    fn is_system(&self) -> bool {
+        self.0 == Path::new("/")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn exists(&self, name: &str) -> bool {
+        self.path(name).exists()
+    }
+
+    /// A file's bytes.
+    fn bytes(&self, name: &str) -> Option<Vec<u8>> {
+        fs::read(self.path(name)).ok()
+    }
+
+    /// A file's text without white space around it. Bytes that are no text are replaced.
+    fn text(&self, name: &str) -> Option<String> {
+        let bytes = self.bytes(name)?;
+        Some(String::from_utf8_lossy(&bytes).trim().to_owned())
+    }
+
+    /// A file's text if there is any.
+    fn word(&self, name: &str) -> Option<String> {
+        self.text(name).filter(|text| !text.is_empty())
+    }
+
+    /// The number a file holds.
+    fn number<T: FromStr>(&self, name: &str) -> Option<T> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// The switch a file holds, `0` or not.
+    fn switch(&self, name: &str) -> Option<bool> {
+        self.number::<i64>(name).map(|n| n != 0)
+    }
+
+    /// The list of CPUs a file holds; the kernel writes `(null)` for a list that was never set.
+    fn cpus(&self, name: &str) -> Option<CpuSet> {
+        let text = self.text(name)?;
+        if text == "(null)" { Some(CpuSet::new()) } else { text.parse().ok() }
+    }
+
+    /// The names in a folder, in order of their numbers and then of their letters.
+    fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_by_cached_key(|name| {
+            let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+            let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+            (digits[..end].parse::<u64>().unwrap_or(u64::MAX), name.clone())
+        });
+        names
+    }
+
+    /// What a symbolic link says.
+    fn link(&self, name: &str) -> Option<String> {
+        fs::read_link(self.path(name)).ok()?.into_os_string().into_string().ok()
+    }
+
+    /// `N` bytes of a device at an offset.
+    fn bytes_at<const N: usize>(&self, name: &str, offset: u64) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        fs::File::open(self.path(name)).ok()?.read_exact_at(&mut bytes, offset).ok()?;
+        Some(bytes)
+    }
+}
+
+/// The value of a line `key: value` or `key value`, as many files in `/proc` have them.
+fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let rest = line.strip_prefix(key)?;
+        let value = rest.trim_start();
+        let value = match value.strip_prefix(':') {
+            Some(value) => value,
+            None if value.len() < rest.len() => value,
+            None => return None,
+        };
+        Some(value.trim())
+    })
+}
+
+/// Maps over many files with a few threads, in order; with little to do, or on one CPU, without any.
+fn in_parallel<T: Sync, R: Send>(items: &[T], worth_it: usize, map: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads =
+        std::thread::available_parallelism().map_or(1, usize::from).min(8).min(items.len() / worth_it);
+    if threads < 2 {
+        return items.iter().map(map).collect();
+    }
+    let map = &map;
+    std::thread::scope(|scope| {
+        let chunks: Vec<_> = items
+            .chunks(items.len().div_ceil(threads))
+            .map(|chunk| (chunk, scope.spawn(move || chunk.iter().map(map).collect::<Vec<R>>())))
+            .collect();
+        // A thread that failed is done again here, where its panic is the caller's.
+        chunks
+            .into_iter()
+            .flat_map(|(chunk, thread)| thread.join().unwrap_or_else(|_| chunk.iter().map(map).collect()))
+            .collect()
+    })
+}
+
+/// Reads everything that is known of the machine. Takes a few milliseconds and changes nothing.
+pub fn read(root: &Root) -> SystemFacts {
+    let online = processor::online(root);
+    let cpu_info = root.text("proc/cpuinfo").unwrap_or_default();
+    let stat = root.text("proc/stat").unwrap_or_default();
+    let kernel = kernel::kernel(root);
+    let processes = threads::processes(root);
+    let mut cpus = processor::cpus(root, &online);
+    processor::add_times(&mut cpus, &stat);
+    let mut interrupts = interrupts::interrupts(root);
+    interrupts.irqbalance_running = threads::runs(&processes, "irqbalance");
+    SystemFacts {
+        uptime_s: root.text("proc/uptime").and_then(|t| t.split_whitespace().next()?.parse().ok()),
+        clock: kernel::clock(root),
+        scheduler: kernel::scheduler(root),
+        processor: processor::processor(root, &cpu_info),
+        caches: processor::caches(root, &online),
+        isolation: kernel::isolation(root, &kernel, &online),
+        power: power::power(root),
+        memory: memory::memory(root),
+        interrupts,
+        process: process::process(root),
+        real_time_threads: threads::real_time(&processes),
+        virtualisation: virtualisation::virtualisation(root, &cpu_info),
+        real_time_cores: virtualisation::real_time_cores(root),
+        activity: memory::activity(root, &stat),
+        kernel,
+        cpus,
+    }
+}
+
+#[cfg(test)]
+mod tests;

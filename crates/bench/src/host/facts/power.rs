@@ -1,0 +1,51 @@
+//! Power management of the whole machine, and who limits it.
+
+use jitterlab_model::facts::{LatencyHolder, Power};
+
+use super::Root;
+
+/// What `/dev/cpu_dma_latency` holds when nobody asked for anything: 2000 s.
+const NO_REQUEST_US: u64 = 2_000_000_000;
+
+pub(super) fn power(root: &Root) -> Power {
+    // Opening the device for reading asks for nothing: only a write makes a request.
+    let dma_latency_us =
+        root.bytes_at("dev/cpu_dma_latency", 0).map(i32::from_ne_bytes).and_then(|us| u64::try_from(us).ok());
+    let requested = dma_latency_us.is_some_and(|us| us < NO_REQUEST_US);
+    Power {
+        dma_latency_us,
+        dma_latency_holders: if requested { holders(root) } else { Vec::new() },
+        turbo: turbo(root),
+        idle_driver: root.word("sys/devices/system/cpu/cpuidle/current_driver"),
+        idle_governor: root
+            .word("sys/devices/system/cpu/cpuidle/current_governor")
+            .or_else(|| root.word("sys/devices/system/cpu/cpuidle/current_governor_ro")),
+        firmware_throttled: root
+            .text("sys/devices/platform/soc/soc:firmware/get_throttled")
+            .and_then(|bits| u32::from_str_radix(bits.trim_start_matches("0x"), 16).ok()),
+    }
+}
+
+fn turbo(root: &Root) -> Option<bool> {
+    let forbidden = root.switch("sys/devices/system/cpu/intel_pstate/no_turbo");
+    forbidden.map(|no| !no).or_else(|| root.switch("sys/devices/system/cpu/cpufreq/boost"))
+}
+
+/// The processes that hold the device open. Looks at every open file of every process, so it is done only when
+/// there is something to find.
+fn holders(root: &Root) -> Vec<LatencyHolder> {
+    let mut found = Vec::new();
+    for name in root.names("proc") {
+        let Ok(pid) = name.parse::<u32>() else { continue };
+        let folder = format!("proc/{name}/fd");
+        let holds =
+            |fd: &String| root.link(&format!("{folder}/{fd}")).as_deref() == Some("/dev/cpu_dma_latency");
+        if root.names(&folder).iter().any(holds) {
+            found.push(LatencyHolder {
+                pid,
+                name: root.text(&format!("proc/{name}/comm")).unwrap_or_default(),
+            });
+        }
+    }
+    found
+}

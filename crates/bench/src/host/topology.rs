@@ -1,0 +1,210 @@
+//! Which CPU each task should run on, and which are left to everything else.
+
+use std::cmp::Reverse;
+
+use jitterlab_model::facts::Sharing;
+use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
+
+/// Device interrupts a second, averaged since the machine started, from which on a CPU counts as busy with them.
+const BUSY_INTERRUPTS_PER_S: f64 = 100.0;
+
+/// Why a task cannot run on a CPU. The message says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CpuError {
+    /// The machine has no such CPU, or it is offline.
+    #[error("CPU {cpu} does not exist or is offline: this machine has the CPUs {online}")]
+    NotOnline {
+        /// The CPU that was asked for.
+        cpu: u16,
+        /// Those there are.
+        online: CpuSet,
+    },
+    /// A restriction of this process.
+    #[error(
+        "CPU {cpu} is not among those this process may use ({usable}): choose one of them, or widen its cpuset or its taskset"
+    )]
+    NotAllowed {
+        /// The CPU that was asked for.
+        cpu: u16,
+        /// Those that may be used.
+        usable: CpuSet,
+    },
+}
+
+/// The CPUs chosen for the tasks of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuChoice {
+    /// The CPU of each task, in the order of the tasks; one that was asked for is kept.
+    pub cpus: Vec<u16>,
+    /// The CPUs for all threads that are not measured. Apart from the measured ones wherever there are enough.
+    pub housekeeping: CpuSet,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+impl CpuChoice {
+    /// The CPUs that tasks run on.
+    pub fn measured(&self) -> CpuSet {
+        self.cpus.iter().copied().collect()
+    }
+}
+
+/// Whether a task can be bound to a CPU.
+///
+/// # Errors
+/// The CPU is not online, or not among those this process may use.
+pub fn check_cpu(facts: &SystemFacts, cpu: u16) -> Result<(), CpuError> {
+    let (online, usable) = (facts.online(), facts.usable());
+    match () {
+        () if !online.contains(cpu) => Err(CpuError::NotOnline { cpu, online }),
+        () if !usable.contains(cpu) => Err(CpuError::NotAllowed { cpu, usable }),
+        () => Ok(()),
+    }
+}
+
+/// Chooses a CPU for each task that did not ask for one.
+///
+/// Isolated CPUs come first; then those away from CPU 0 (and from its SMT sibling), which serves most of the
+/// kernel's chores; then those no device interrupts; then the strongest; then the highest number. Tasks get
+/// CPUs of their own that share a cache, as long as one core is left to the rest of the system, and never two
+/// siblings of one core while there is another; where CPUs are short, tasks share.
+pub fn choose_cpus(facts: &SystemFacts, tasks: &[TaskSpec]) -> CpuChoice {
+    let usable = facts.usable();
+    let asked: CpuSet = tasks.iter().filter_map(|task| task.cpu).collect();
+    let slots = slots(facts, &usable, &asked, tasks.iter().filter(|task| task.cpu.is_none()).count());
+    let mut next = slots.iter().copied().cycle();
+    let fallback = asked.first().or(usable.first()).unwrap_or(0);
+    let cpus: Vec<u16> =
+        tasks.iter().map(|task| task.cpu.unwrap_or_else(|| next.next().unwrap_or(fallback))).collect();
+    let measured: CpuSet = cpus.iter().copied().collect();
+    let housekeeping = housekeeping(facts, &usable, &measured);
+    let reason = reason(facts, &usable, &asked, &measured, &housekeeping);
+    CpuChoice { cpus, housekeeping, reason }
+}
+
+/// What speaks against a CPU, most serious first: the smallest is the best.
+type Drawbacks = (bool, bool, bool, bool, bool, Reverse<u32>, Sharing, Reverse<u16>);
+
+fn drawbacks(facts: &SystemFacts, cpu: u16, taken: &[u16]) -> Drawbacks {
+    let has = |set: &Option<CpuSet>| set.as_ref().is_some_and(|s| s.contains(cpu));
+    let siblings = facts.cpu(cpu).map(|c| c.siblings.clone()).unwrap_or_default();
+    (
+        !has(&facts.isolation.isolated),
+        !has(&facts.isolation.nohz_full),
+        taken.iter().any(|other| siblings.contains(*other)),
+        cpu == 0 || siblings.contains(0),
+        is_busy_with_interrupts(facts, cpu),
+        Reverse(facts.cpu(cpu).and_then(|c| c.capacity).unwrap_or(0)),
+        taken.first().map_or(Sharing::Same, |first| facts.sharing(*first, cpu)),
+        Reverse(cpu),
+    )
+}
+
+fn is_busy_with_interrupts(facts: &SystemFacts, cpu: u16) -> bool {
+    let devices = facts.interrupts.lines.iter().filter(|line| line.is_device());
+    let count: u64 = devices.filter_map(|line| line.counts.get(&cpu)).sum();
+    facts.uptime_s.is_some_and(|s| s > 0.0 && count as f64 / s > BUSY_INTERRUPTS_PER_S)
+}
+
+/// Up to `wanted` CPUs for tasks that did not ask for one, best first. Fewer where more would take the last core
+/// from the rest of the system, or leave the isolated CPUs.
+fn slots(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, wanted: usize) -> Vec<u16> {
+    let isolated = facts.isolation.isolated.as_ref().map(|set| set.and(usable)).unwrap_or_default();
+    let mut free = usable.without(asked);
+    let mut taken: Vec<u16> = asked.iter().collect();
+    let mut slots = Vec::new();
+    while slots.len() < wanted {
+        let Some(best) = free.iter().min_by_key(|cpu| drawbacks(facts, *cpu, &taken)) else { break };
+        let used: CpuSet = taken.iter().copied().chain([best]).collect();
+        let first = taken.is_empty();
+        let leaves_a_core = !rest(facts, usable, &used).is_empty();
+        let leaves_isolation = !isolated.is_empty() && !isolated.contains(best);
+        let beside_a_task = taken.iter().any(|other| facts.sharing(*other, best) == Sharing::Core);
+        if !first && (!leaves_a_core || leaves_isolation || beside_a_task) {
+            break;
+        }
+        slots.push(best);
+        taken.push(best);
+        free = free.without(&[best].into_iter().collect());
+    }
+    slots
+}
+
+/// The usable CPUs whose core none of these CPUs is on.
+fn rest(facts: &SystemFacts, usable: &CpuSet, used: &CpuSet) -> CpuSet {
+    let cores: CpuSet = used
+        .iter()
+        .flat_map(|cpu| {
+            facts.cpu(cpu).map(|c| c.siblings.clone()).unwrap_or_default().iter().collect::<Vec<_>>()
+        })
+        .collect();
+    usable.without(used).without(&cores)
+}
+
+fn housekeeping(facts: &SystemFacts, usable: &CpuSet, measured: &CpuSet) -> CpuSet {
+    let isolated = facts.isolation.isolated.clone().unwrap_or_default();
+    let apart = rest(facts, usable, measured);
+    [apart.without(&isolated), usable.without(measured).without(&isolated), usable.without(measured)]
+        .into_iter()
+        .find(|set| !set.is_empty())
+        .unwrap_or_else(|| usable.clone())
+}
+
+fn reason(
+    facts: &SystemFacts,
+    usable: &CpuSet,
+    asked: &CpuSet,
+    measured: &CpuSet,
+    housekeeping: &CpuSet,
+) -> String {
+    let Some(first) = measured.first() else { return "there is no task to place".into() };
+    if facts.cpus.is_empty() {
+        return format!("CPU {measured}, since this machine does not say which CPUs it has");
+    }
+    let name = if measured.len() == 1 { format!("CPU {measured}") } else { format!("CPUs {measured}") };
+    if measured.without(asked).is_empty() {
+        return format!("{name} as asked for; the rest of jitterlab runs on {housekeeping}");
+    }
+    if usable.len() == 1 {
+        return format!("{name}, the only one this process may use: everything else competes with the task");
+    }
+    let mut why: Vec<String> = Vec::new();
+    let all_in = |set: &Option<CpuSet>| set.as_ref().is_some_and(|s| measured.without(s).is_empty());
+    if all_in(&facts.isolation.isolated) {
+        why.push("isolated from other tasks".into());
+    }
+    if all_in(&facts.isolation.nohz_full) {
+        why.push("without the tick while one task runs".into());
+    }
+    if !measured.contains(0) {
+        why.push("away from CPU 0, which does most of the kernel's chores".into());
+    }
+    let siblings = rest_of_cores(facts, measured).and(usable);
+    if !siblings.is_empty() {
+        let whose = if siblings.len() == 1 { "SMT sibling" } else { "SMT siblings" };
+        let isolated = facts.isolation.isolated.as_ref().is_some_and(|set| siblings.without(set).is_empty());
+        let state = if isolated { "isolated too" } else { "kept free of jitterlab's own threads" };
+        why.push(format!("with the {whose} {siblings} {state}"));
+    }
+    let distances = measured.iter().filter(|cpu| *cpu != first).map(|cpu| facts.sharing(first, cpu));
+    if let Some(Sharing::Cache(level)) = distances.max() {
+        why.push(format!("together on one level {level} cache"));
+    }
+    if why.is_empty() {
+        why.push("the best of those this process may use".into());
+    }
+    format!("{name}: {}; the rest of jitterlab runs on {housekeeping}", why.join(", "))
+}
+
+/// The SMT siblings of these CPUs.
+fn rest_of_cores(facts: &SystemFacts, cpus: &CpuSet) -> CpuSet {
+    let all: CpuSet = cpus
+        .iter()
+        .filter_map(|cpu| facts.cpu(cpu))
+        .flat_map(|cpu| cpu.siblings.iter().collect::<Vec<_>>())
+        .collect();
+    all.without(cpus)
+}
+
+#[cfg(test)]
+mod tests;

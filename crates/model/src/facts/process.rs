@@ -1,0 +1,101 @@
+//! What this process may do, and the memory it does it in.
+
+use serde::{Deserialize, Serialize};
+
+use crate::cpus::CpuSet;
+
+/// The number of the capability to use real-time policies without a limit.
+const CAP_SYS_NICE: u32 = 23;
+/// The number of the capability to lock memory without a limit.
+const CAP_IPC_LOCK: u32 = 14;
+
+/// What this process may do.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Process {
+    /// The CPUs it may run on.
+    pub allowed_cpus: Option<CpuSet>,
+    /// Its control group for CPUs (its cpuset with version 1, its only one with version 2).
+    pub cpuset: Option<String>,
+    /// The CPUs of that group: what `sched_setaffinity` may choose from, isolated ones included.
+    pub cpuset_cpus: Option<CpuSet>,
+    /// The effective capabilities, as the kernel's bit set.
+    pub capabilities: Option<u64>,
+    /// The effective user.
+    pub user_id: Option<u32>,
+    /// Its resource limits.
+    pub limits: Limits,
+    /// Real-time time of its control group in each period (version 1 with `RT_GROUP_SCHED`); 0 forbids
+    /// real-time policies whatever the capabilities.
+    pub cgroup_rt_runtime_us: Option<i64>,
+}
+
+impl Process {
+    fn has(&self, capability: u32) -> Option<bool> {
+        self.capabilities.map(|set| set >> capability & 1 == 1)
+    }
+
+    /// Whether it may use every real-time priority.
+    pub fn can_use_any_priority(&self) -> Option<bool> {
+        self.has(CAP_SYS_NICE)
+    }
+
+    /// Whether it may lock any amount of memory.
+    pub fn can_lock_any_memory(&self) -> Option<bool> {
+        self.has(CAP_IPC_LOCK)
+    }
+}
+
+/// A resource limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// No limit.
+    Unlimited,
+    /// At most this.
+    AtMost(u64),
+}
+
+impl Limit {
+    /// Whether it lets at least this much pass.
+    pub fn allows(self, wanted: u64) -> bool {
+        match self {
+            Limit::Unlimited => true,
+            Limit::AtMost(most) => most >= wanted,
+        }
+    }
+}
+
+/// The (soft) resource limits that matter for timing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// The highest real-time priority without the capability.
+    pub rtprio: Option<Limit>,
+    /// The memory that may be locked without the capability, in bytes.
+    pub memlock: Option<Limit>,
+    /// The time a real-time thread may run without waiting, in microseconds.
+    pub rttime: Option<Limit>,
+    /// The ceiling of the nice value, 20 - nice.
+    pub nice: Option<Limit>,
+}
+
+/// Memory, swap and huge pages.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Memory {
+    /// All there is.
+    pub total_bytes: Option<u64>,
+    /// What programs could still get without swapping.
+    pub available_bytes: Option<u64>,
+    /// Swap space there is.
+    pub swap_total_bytes: Option<u64>,
+    /// Swap space in use.
+    pub swap_used_bytes: Option<u64>,
+    /// How readily the kernel swaps, 0 to 200.
+    pub swappiness: Option<u32>,
+    /// Transparent huge pages: `always`, `madvise` or `never`.
+    pub huge_pages: Option<String>,
+    /// What is done on a fault to get one: `always`, `defer`, `defer+madvise`, `madvise` or `never`.
+    pub huge_pages_defrag: Option<String>,
+}
