@@ -2,3 +2,6 @@
 
 pub mod histogram;
 pub mod live;
+pub mod machine;
+pub mod run;
+pub mod table;

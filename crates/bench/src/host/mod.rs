@@ -1,4 +1,11 @@
 //! This machine as a bench: its facts and its tasks.
 
+pub mod dma_latency;
 pub mod facts;
+pub mod measure;
+mod prepare;
 pub mod topology;
+
+pub use dma_latency::DmaLatency;
+pub use measure::{Above, Finished, Measurement, Progress, Request, Sink};
+pub use prepare::PrepareError;

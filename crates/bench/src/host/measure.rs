@@ -1,0 +1,302 @@
+//! Periodic tasks measured on this machine.
+//!
+//! The measured threads live in `jitterlab-rt`; here are the ordinary threads around them: one collects the
+//! records, the caller's watches. They stay off the measured processors where there are others.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jitterlab_model::{Activation, Keep, RunInfo, StopReason, TaskRun, TaskSpec};
+use jitterlab_rt::{Clock, Drain, Monotonic, Outcome, Plan, TaskThread};
+
+use super::dma_latency::{DmaLatency, Held};
+use super::facts::{self, Root};
+use super::prepare::{self, PrepareError};
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The tasks; at least one. What they leave open is chosen.
+    pub tasks: Vec<TaskSpec>,
+    /// End of the run, if it has one.
+    pub duration_ns: Option<i64>,
+    /// Activations after which each task ends, if there is such a number.
+    pub count: Option<u64>,
+    /// Latency above which the run ends, if there is one.
+    pub stop_above_ns: Option<i64>,
+    /// What the recorder will keep; only noted here.
+    pub keep: Keep,
+    /// What to do with `/dev/cpu_dma_latency`.
+    pub dma_latency: DmaLatency,
+    /// The command line, to be noted in the run's description.
+    pub command: Vec<String>,
+}
+
+/// Takes what is measured, on an ordinary thread of its own.
+pub trait Sink: Send {
+    /// The next activations of a task, in order.
+    fn activations(&mut self, task: usize, rows: &[Activation]);
+}
+
+/// A running measurement, for whoever watches it.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    /// Time since the common beginning of the tasks' grids.
+    pub elapsed_ns: i64,
+    /// Records lost so far, of each task.
+    pub dropped: Vec<u64>,
+}
+
+/// The activation above the limit, with its neighbours.
+#[derive(Debug, Clone)]
+pub struct Above {
+    /// Index of its task.
+    pub task: usize,
+    /// The activation itself.
+    pub activation: Activation,
+    /// It and the activations of its task before and after it.
+    pub around: Vec<Activation>,
+}
+
+/// A finished measurement.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// The complete description of the run.
+    pub info: RunInfo,
+    /// What ended it, if that was a latency above the limit.
+    pub above: Option<Above>,
+}
+
+/// Activations shown before and after one above the limit.
+const NEIGHBOURS: usize = 8;
+/// The ring of a task holds what it produces in this time, so that a collector held up by load loses nothing.
+const RING_NS: i64 = 4_000_000_000;
+const COLLECT_EVERY: Duration = Duration::from_millis(20);
+const WATCH_EVERY: Duration = Duration::from_millis(50);
+/// From the last preparation to the first due time, which all tasks share.
+const LEAD_NS: i64 = 2_000_000;
+
+/// Tasks whose threads are set up and wait for the beginning.
+pub struct Measurement {
+    info: RunInfo,
+    root: Root,
+    threads: Vec<TaskThread>,
+    stop: Arc<AtomicBool>,
+    _latency: Option<Held>,
+}
+
+impl Measurement {
+    /// Reads the machine's facts, chooses what was left open, makes the tasks' threads and sets them up.
+    ///
+    /// # Errors
+    /// Tasks that cannot be run as described, and threads that cannot be made. What the system refuses without
+    /// preventing the run is noted in [`RunInfo::refused`] instead.
+    pub fn prepare(request: Request) -> Result<Self, PrepareError> {
+        let root = Root::system();
+        let Request { tasks, duration_ns, count, stop_above_ns, keep, dma_latency, command } = request;
+        let mut refused = Vec::new();
+        let latency = match dma_latency.hold() {
+            Ok(held) => Some(held),
+            Err(error) => {
+                refused.push(prepare::dma_latency_refused(dma_latency, &error));
+                None
+            }
+        };
+        let facts = facts::read(&root);
+        let prepared = prepare::tasks(&facts, tasks)?;
+        prepare::move_to(&prepared.housekeeping);
+
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut threads: Vec<TaskThread> = Vec::new();
+        for spec in &prepared.tasks {
+            let ring = (RING_NS / spec.period_ns).clamp(4_096, 1 << 20) as usize;
+            let plan = Plan { ring, count, ..Plan::default() };
+            let thread = TaskThread::spawn(spec, &plan, &stop)
+                .map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
+            for refusal in thread.refused() {
+                if !refused.contains(refusal) {
+                    refused.push(refusal.clone());
+                }
+            }
+            threads.push(thread);
+        }
+        let tasks = prepared.tasks.into_iter().zip(&threads).map(|(spec, thread)| TaskRun {
+            spec,
+            granted: Some(thread.granted().clone()),
+            result: None,
+        });
+        let info = RunInfo {
+            format: jitterlab_model::run::FORMAT_VERSION,
+            tool: concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into(),
+            command,
+            bench: "host".into(),
+            started: prepare::now_utc(),
+            clock: "monotonic".into(),
+            duration_ns,
+            count,
+            stop_above_ns,
+            keep,
+            load: "none".into(),
+            placement: prepared.placement,
+            tasks: tasks.collect(),
+            refused,
+            warnings: prepared.warnings,
+            stop: None,
+            facts_before: Some(facts),
+            facts_after: None,
+        };
+        Ok(Measurement { info, root, threads, stop, _latency: latency })
+    }
+
+    /// The run's description as far as it is known before the first activation.
+    pub fn info(&self) -> &RunInfo {
+        &self.info
+    }
+
+    /// Measures until an end is reached or `interrupted` is set. `sink` gets every record; `watch` is called
+    /// several times a second.
+    ///
+    /// # Errors
+    /// A task's thread that broke down.
+    pub fn run(
+        mut self,
+        sink: &mut dyn Sink,
+        watch: &mut dyn FnMut(&Progress),
+        interrupted: &AtomicBool,
+    ) -> Result<Finished, PrepareError> {
+        let drains: Vec<Drain> = self.threads.iter_mut().filter_map(TaskThread::take_drain).collect();
+        let mut collector = Collector::new(drains, sink, self.info.stop_above_ns, self.stop.clone());
+        let epoch_ns = Monotonic.now_ns() + LEAD_NS;
+        let until_ns = self.info.duration_ns.map(|d| epoch_ns.saturating_add(d));
+        for thread in &mut self.threads {
+            thread.start(epoch_ns, until_ns);
+        }
+        let mut was_interrupted = false;
+        let above = thread::scope(|scope| {
+            let collecting = scope.spawn(|| {
+                collector.collect_to_the_end();
+                collector.above.take()
+            });
+            while !self.threads.iter().all(TaskThread::is_finished) {
+                if interrupted.load(Ordering::Relaxed) {
+                    was_interrupted = true;
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+                if self.stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                watch(&self.progress(epoch_ns));
+                thread::sleep(WATCH_EVERY);
+            }
+            let outcomes = self.threads.drain(..).map(TaskThread::finish).collect::<Result<Vec<_>, _>>();
+            let above = collecting.join().unwrap_or_default();
+            outcomes.map(|outcomes| (outcomes, above)).map_err(PrepareError::Broken)
+        });
+        let (outcomes, above) = above?;
+        self.info.stop = Some(self.reason(&outcomes, above.as_ref(), was_interrupted));
+        for (task, outcome) in self.info.tasks.iter_mut().zip(outcomes) {
+            task.result = Some(outcome.result);
+        }
+        self.info.facts_after = Some(facts::read(&self.root));
+        Ok(Finished { info: self.info, above })
+    }
+
+    fn progress(&self, epoch_ns: i64) -> Progress {
+        Progress {
+            elapsed_ns: (Monotonic.now_ns() - epoch_ns).max(0),
+            dropped: self.threads.iter().map(|t| t.counters().snapshot().dropped).collect(),
+        }
+    }
+
+    fn reason(&self, outcomes: &[Outcome], above: Option<&Above>, interrupted: bool) -> StopReason {
+        let overload = outcomes.iter().enumerate().find_map(|(task, o)| Some((task, o.overload.clone()?)));
+        match (overload, above) {
+            (Some((task, explanation)), _) => StopReason::Overloaded { task, explanation },
+            (None, Some(a)) => StopReason::Above {
+                task: a.task,
+                index: a.activation.index,
+                latency_ns: a.activation.latency_ns(),
+            },
+            _ if interrupted => StopReason::Interrupted,
+            _ if self.info.count.is_some_and(|n| outcomes.iter().all(|o| o.result.executed >= n)) => {
+                StopReason::Count
+            }
+            _ => StopReason::Duration,
+        }
+    }
+}
+
+/// Takes records out of the rings and hands them on.
+struct Collector<'a> {
+    drains: Vec<Drain>,
+    sink: &'a mut dyn Sink,
+    limit_ns: Option<i64>,
+    stop: Arc<AtomicBool>,
+    /// The last activations of each task, while there is a limit and nothing exceeded it.
+    last: Vec<VecDeque<Activation>>,
+    above: Option<Above>,
+    rows: Vec<Activation>,
+}
+
+impl<'a> Collector<'a> {
+    const BATCH: usize = 8_192;
+
+    fn new(drains: Vec<Drain>, sink: &'a mut dyn Sink, limit_ns: Option<i64>, stop: Arc<AtomicBool>) -> Self {
+        let last = drains.iter().map(|_| VecDeque::with_capacity(NEIGHBOURS + 1)).collect();
+        Collector { drains, sink, limit_ns, stop, last, above: None, rows: Vec::with_capacity(Self::BATCH) }
+    }
+
+    fn collect_to_the_end(&mut self) {
+        loop {
+            let before = Instant::now();
+            let finished = self.drains.iter().all(Drain::is_finished);
+            for task in 0..self.drains.len() {
+                while self.collect(task) == Self::BATCH {}
+            }
+            if finished {
+                return;
+            }
+            thread::sleep(COLLECT_EVERY.saturating_sub(before.elapsed()));
+        }
+    }
+
+    /// Hands on at most one batch of a task and says how many records that were.
+    fn collect(&mut self, task: usize) -> usize {
+        self.rows.clear();
+        let taken = self.drains[task].pop_into(&mut self.rows, Self::BATCH);
+        if taken > 0 {
+            self.sink.activations(task, &self.rows);
+            if let Some(limit_ns) = self.limit_ns {
+                self.look_for(task, limit_ns);
+            }
+        }
+        taken
+    }
+
+    fn look_for(&mut self, task: usize, limit_ns: i64) {
+        for row in &self.rows {
+            match &mut self.above {
+                None => {
+                    let last = &mut self.last[task];
+                    last.push_back(*row);
+                    if row.latency_ns() > limit_ns {
+                        self.stop.store(true, Ordering::Relaxed);
+                        let around = last.drain(..).collect();
+                        self.above = Some(Above { task, activation: *row, around });
+                    } else if last.len() > NEIGHBOURS {
+                        last.pop_front();
+                    }
+                }
+                Some(above) if above.task == task => {
+                    if row.index <= above.activation.index + NEIGHBOURS as u64 {
+                        above.around.push(*row);
+                    }
+                }
+                Some(_) => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What has to be settled before the first activation: processors, policies, and whether it can work at all.
+
+use std::io;
+use std::time::SystemTime;
+
+use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::{CpuSet, Policy, Refusal, SystemFacts, TaskSpec, Work};
+use jitterlab_rt::sys::sched;
+use jitterlab_rt::{Clock, Monotonic, Workload, system::Linux};
+
+use super::dma_latency::DmaLatency;
+use super::topology::{self, CpuError};
+
+/// The policy of a task that asks for none: above the kernel's threaded interrupt handlers (50), below the
+/// kernel's own migration and watchdog threads (99).
+const DEFAULT_POLICY: Policy = Policy::Fifo(80);
+
+/// Why tasks cannot be measured. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// Nothing to measure.
+    #[error("there is no task to measure: describe one with --task period=1ms")]
+    NoTask,
+    /// Names must be unique, since figures are told apart by them.
+    #[error("two tasks have the name {0:?}: give each its own with name=")]
+    SameName(String),
+    /// A processor that a task cannot run on.
+    #[error(transparent)]
+    Cpu(#[from] CpuError),
+    /// Work that does not fit into its period.
+    #[error(
+        "task {task}: {work} takes {takes} here, its period is {period}: lengthen the period or shorten the work"
+    )]
+    WorkExceedsPeriod {
+        /// The task.
+        task: String,
+        /// Its work.
+        work: Work,
+        /// How long the work was seen to take.
+        takes: Human,
+        /// Its period.
+        period: Exact,
+    },
+    /// A runtime that does not fit into the period.
+    #[error(
+        "task {task}: a runtime of {runtime} exceeds the period of {period}: choose policy=deadline:TIME with a TIME below the period"
+    )]
+    RuntimeExceedsPeriod {
+        /// The task.
+        task: String,
+        /// The wanted runtime.
+        runtime: Exact,
+        /// Its period.
+        period: Exact,
+    },
+    /// The system gave no thread.
+    #[error(
+        "no thread for task {task}: {error}; is a limit on processes or memory in the way (ulimit -u, -l)?"
+    )]
+    Thread {
+        /// The task.
+        task: String,
+        /// The system's words.
+        error: io::Error,
+    },
+    /// A thread that should not have ended.
+    #[error("a measuring thread broke down: {0}")]
+    Broken(io::Error),
+}
+
+impl PrepareError {
+    /// Whether the request itself is at fault, rather than the system.
+    pub fn is_bad_use(&self) -> bool {
+        !matches!(self, PrepareError::Thread { .. } | PrepareError::Broken(_))
+    }
+}
+
+/// Tasks with nothing left open.
+pub(super) struct Prepared {
+    pub tasks: Vec<TaskSpec>,
+    /// The processors for everything that is not measured.
+    pub housekeeping: CpuSet,
+    /// Why the tasks run where they run.
+    pub placement: String,
+    pub warnings: Vec<String>,
+}
+
+pub(super) fn tasks(facts: &SystemFacts, mut tasks: Vec<TaskSpec>) -> Result<Prepared, PrepareError> {
+    if tasks.is_empty() {
+        return Err(PrepareError::NoTask);
+    }
+    for (i, task) in tasks.iter().enumerate() {
+        if tasks[..i].iter().any(|other| other.name == task.name) {
+            return Err(PrepareError::SameName(task.name.clone()));
+        }
+        if let Some(cpu) = task.cpu {
+            topology::check_cpu(facts, cpu)?;
+        }
+        check_times(task)?;
+    }
+    let choice = topology::choose_cpus(facts, &tasks);
+    for (task, cpu) in tasks.iter_mut().zip(&choice.cpus) {
+        task.policy.get_or_insert(DEFAULT_POLICY);
+        // The kernel binds a deadline task to no processor but by an exclusive cpuset.
+        if task.cpu.is_none() && !matches!(task.policy, Some(Policy::Deadline { .. })) {
+            task.cpu = Some(*cpu);
+        }
+    }
+    let mut warnings = Vec::new();
+    if !choice.measured().and(&choice.housekeeping).is_empty() {
+        warnings.push(format!(
+            "everything runs on CPU {}: the recorder and the rest of the system compete with the measured task",
+            choice.housekeeping
+        ));
+    }
+    Ok(Prepared { tasks, housekeeping: choice.housekeeping, placement: choice.reason, warnings })
+}
+
+fn check_times(task: &TaskSpec) -> Result<(), PrepareError> {
+    if let Some(Policy::Deadline { runtime_ns }) = task.policy
+        && runtime_ns > task.period_ns
+    {
+        return Err(PrepareError::RuntimeExceedsPeriod {
+            task: task.name.clone(),
+            runtime: Exact(runtime_ns),
+            period: Exact(task.period_ns),
+        });
+    }
+    let takes_ns = shortest_run_ns(task.work);
+    if takes_ns >= task.period_ns {
+        return Err(PrepareError::WorkExceedsPeriod {
+            task: task.name.clone(),
+            work: task.work,
+            takes: Human(takes_ns as f64),
+            period: Exact(task.period_ns),
+        });
+    }
+    Ok(())
+}
+
+/// How long the work takes at least, by trying: a part of it where the whole would take long.
+fn shortest_run_ns(work: Work) -> i64 {
+    const TRIED: u32 = 10_000;
+    let (tried, times) = match work {
+        Work::None => return 0,
+        Work::Spin { time_ns } => return time_ns,
+        Work::Twente { divisions } if divisions > TRIED => {
+            (Work::Twente { divisions: TRIED }, f64::from(divisions) / f64::from(TRIED))
+        }
+        Work::Twente { .. } => (work, 1.0),
+    };
+    let mut workload = Workload::new(tried);
+    let once = |workload: &mut Workload| {
+        let start = Monotonic.now_ns();
+        workload.run(&Linux, start);
+        Monotonic.now_ns() - start
+    };
+    let shortest = (0..5).map(|_| once(&mut workload)).min().unwrap_or(0);
+    (shortest as f64 * times) as i64
+}
+
+/// Moves the calling thread, and those it will make, to these processors; staying where it is does no harm
+/// that the choice of processors would not have told.
+pub(super) fn move_to(cpus: &CpuSet) {
+    let cpus: Vec<u16> = cpus.iter().collect();
+    let _ = sched::set_cpus(&cpus);
+}
+
+pub(super) fn dma_latency_refused(wanted: DmaLatency, error: &io::Error) -> Refusal {
+    Refusal {
+        what: format!("cpu_dma_latency {wanted}"),
+        why: error.to_string(),
+        remedy: "run as root, or let your group write it: chgrp GROUP /dev/cpu_dma_latency; chmod g+w /dev/cpu_dma_latency".into(),
+    }
+}
+
+/// Now, in UTC, as RFC 3339.
+pub(super) fn now_utc() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+}

@@ -1,0 +1,106 @@
+//! What `jitterlab run` says before and after the figures.
+
+use std::fmt::Write as _;
+
+use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::{Activation, Flags, RunInfo, TaskRun};
+
+use crate::table::columns;
+
+/// The tasks as they will run, and everything that was refused with its remedy.
+pub fn announcement(info: &RunInfo) -> String {
+    let mut text = String::new();
+    for task in &info.tasks {
+        let _ = writeln!(text, "{}", task_line(task));
+    }
+    if !info.placement.is_empty() {
+        let _ = writeln!(text, "{}", info.placement);
+    }
+    text + &refusals(info)
+}
+
+/// What was asked for and not given, with the remedy for each; empty if nothing was refused.
+pub fn refusals(info: &RunInfo) -> String {
+    info.refused
+        .iter()
+        .map(|r| format!("refused: {} ({})\n  remedy: {}\n", r.what, r.why, r.remedy))
+        .collect()
+}
+
+/// One task in a line: period, processors, policy as granted, how it waits and works.
+pub fn task_line(task: &TaskRun) -> String {
+    let spec = &task.spec;
+    let (policy, cpus) = match &task.granted {
+        Some(granted) => (Some(granted.policy), cpu_list(&granted.cpus)),
+        None => (spec.policy, spec.cpu.map(|c| c.to_string()).unwrap_or_default()),
+    };
+    let policy = policy.map_or("other".into(), |p| p.to_string());
+    let offset =
+        if spec.offset_ns == 0 { String::new() } else { format!(" offset {}", Exact(spec.offset_ns)) };
+    format!(
+        "{}: every {}{offset} on CPU {cpus}, {policy}, wake {}, work {}, overrun {}",
+        spec.name,
+        Exact(spec.period_ns),
+        spec.wake,
+        spec.work,
+        spec.overrun
+    )
+}
+
+/// Processors as the kernel lists them: `0-3,8`.
+fn cpu_list(cpus: &[u16]) -> String {
+    let mut parts: Vec<(u16, u16)> = Vec::new();
+    for &cpu in cpus {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => parts.push((cpu, cpu)),
+        }
+    }
+    let text = |(a, b): &(u16, u16)| if a == b { a.to_string() } else { format!("{a}-{b}") };
+    parts.iter().map(text).collect::<Vec<_>>().join(",")
+}
+
+/// The activation above the limit among its neighbours.
+pub fn around(info: &RunInfo, task: usize, above: &Activation, around: &[Activation]) -> String {
+    let name = info.tasks.get(task).map_or("?", |t| t.spec.name.as_str());
+    let zero_ns = info.tasks.get(task).and_then(|t| t.result.as_ref()).map_or(0, |r| r.first_due_ns);
+    let rows = around.iter().map(|a| {
+        let mark = if a.index == above.index { ">" } else { "" };
+        let mut notes = Vec::new();
+        if a.missed > 0 {
+            notes.push(format!("{} missed", a.missed));
+        }
+        if a.flags.contains(Flags::CAUGHT_UP) {
+            notes.push("caught up".into());
+        }
+        if a.flags.contains(Flags::RE_PHASED) {
+            notes.push("grid restarted".into());
+        }
+        if a.flags.contains(Flags::AFTER_GAP) {
+            notes.push("after lost records".into());
+        }
+        vec![
+            format!("{mark}{}", a.index),
+            format!("{:.6}", (a.due_ns - zero_ns) as f64 / 1e9),
+            Human(a.latency_ns() as f64).to_string(),
+            Human(a.execution_ns() as f64).to_string(),
+            a.cpu.to_string(),
+            notes.join(", "),
+        ]
+    });
+    format!(
+        "\nactivations of {name} around the latency above the limit\n{}",
+        columns(&["  activation", "due, s", "latency", "execution", "CPU", ""], rows)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_listed_in_ranges() {
+        assert_eq!(cpu_list(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+        assert_eq!(cpu_list(&[]), "");
+    }
+}
