@@ -1,6 +1,12 @@
 //! What a quantity's values were: count, extremes, moments, quantiles. Exact where it can be, mergeable always.
 
-use crate::histogram::{Bin, LogHistogram};
+use crate::histogram::{Bin, LogHistogram, Slots};
+
+/// How many values a block holds, and the magnitude they stay below (134 ms): the sum of their squares is
+/// below 2^62.
+pub(crate) const BLOCK: usize = 128;
+/// See [`BLOCK`].
+pub(crate) const SMALL: i32 = 1 << 27;
 
 /// The distribution of one quantity in nanoseconds.
 ///
@@ -51,6 +57,41 @@ impl Distribution {
         let magnitude = u128::from(value_ns.unsigned_abs());
         self.sum_of_squares = self.sum_of_squares.saturating_add(magnitude * magnitude);
         self.histogram.record(value_ns);
+    }
+
+    /// Counts a block of values in all but the histogram, whose slots the caller counts in
+    /// [`Distribution::slots_mut`]. Plain loops over few operations, which become short vector code.
+    #[inline]
+    pub(crate) fn record_moments(&mut self, values_ns: &[i32; BLOCK]) {
+        const LIMIT: i64 = SMALL as i64;
+        let low = if self.count == 0 { LIMIT } else { self.min_ns.clamp(-LIMIT, LIMIT) } as i32;
+        let high = if self.count == 0 { -LIMIT } else { self.max_ns.clamp(-LIMIT, LIMIT) } as i32;
+        // Shifted to be positive they need no sign extension; the shift is taken back exactly, since what is left
+        // fits into 64 bits and all arithmetic is modulo 2^64.
+        let (mut sum, mut squares) = (0u64, 0u64);
+        for pair in values_ns.as_chunks::<2>().0 {
+            let packed = u64::from((pair[0] + SMALL) as u32) | u64::from((pair[1] + SMALL) as u32) << 32;
+            let (even, odd) = (packed & u64::from(u32::MAX), packed >> 32);
+            sum += even + odd;
+            squares = squares.wrapping_add((even * even).wrapping_add(odd * odd));
+        }
+        if values_ns.iter().fold(0, |outside, v| outside | (v - low) | (high - v)) < 0 {
+            let (min, max) = values_ns.iter().fold((low, high), |(min, max), v| (min.min(*v), max.max(*v)));
+            self.min_ns = if self.count == 0 { min.into() } else { self.min_ns.min(min.into()) };
+            self.max_ns = if self.count == 0 { max.into() } else { self.max_ns.max(max.into()) };
+        }
+        let (n, shift) = (BLOCK as u64, SMALL as u64);
+        let squares =
+            squares.wrapping_sub(sum.wrapping_mul(2 * shift)).wrapping_add(n.wrapping_mul(shift * shift));
+        self.count += n;
+        self.sum += i128::from(sum) - i128::from(n * shift);
+        self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(squares));
+    }
+
+    /// The histogram's counts, for the other part of [`Distribution::record_moments`].
+    #[inline]
+    pub(crate) fn slots_mut(&mut self) -> &mut Slots {
+        self.histogram.slots_mut()
     }
 
     /// Adds all values of another distribution.

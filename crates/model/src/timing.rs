@@ -1,7 +1,8 @@
 //! The standing figures of one task, counted activation by activation in constant memory.
 
 use crate::activation::{Activation, Flags};
-use crate::distribution::Distribution;
+use crate::distribution::{BLOCK, Distribution, SMALL};
+use crate::histogram::slot_of_i32;
 
 /// What a task's activations were like. Streaming: memory does not grow; mergeable: any split of the trace into
 /// consecutive parts gives the same latency, corrected and execution figures, and loses only the differences
@@ -67,15 +68,82 @@ impl TimingStats {
         if a.flags.contains(Flags::AFTER_GAP) {
             self.break_sequence();
         }
-        let error = self.previous_start_ns.map(|previous| a.start_ns - previous - self.period_ns);
+        let error = self
+            .previous_start_ns
+            .map(|previous| a.start_ns.wrapping_sub(previous).wrapping_sub(self.period_ns));
         if let Some(error) = error {
             self.period_error.record(error);
             if let Some(previous) = self.previous_error_ns {
-                self.cycle_to_cycle.record((error - previous).abs());
+                self.cycle_to_cycle.record(i64::try_from(error.abs_diff(previous)).unwrap_or(i64::MAX));
             }
         }
         self.previous_start_ns = Some(a.start_ns);
         self.previous_error_ns = error;
+    }
+
+    /// Counts the next activations of the task: the same figures as [`TimingStats::push`] for each, several times
+    /// faster where nothing special happens.
+    pub fn push_all(&mut self, activations: &[Activation]) {
+        let (blocks, rest) = activations.as_chunks::<BLOCK>();
+        for block in blocks {
+            if !self.push_plain(block) {
+                block.iter().for_each(|a| self.push(a));
+            }
+        }
+        rest.iter().for_each(|a| self.push(a));
+    }
+
+    /// Counts a block of activations if none of them is special (missed due times, a gap, a value of 67 ms or
+    /// more, no predecessors), else does nothing and says so.
+    fn push_plain(&mut self, block: &[Activation; BLOCK]) -> bool {
+        const LIMIT: i64 = SMALL as i64 / 2; // a difference of two errors stays below SMALL
+        let (Some(mut start), Some(error)) = (self.previous_start_ns, self.previous_error_ns) else {
+            return false;
+        };
+        let period = self.period_ns;
+        let [mut latencies, mut cycles, mut executions] = [[0i32; BLOCK]; 3];
+        let mut errors = [error as i32; BLOCK + 1];
+        let (mut special, mut size) = (0u32, error.wrapping_add(LIMIT) as u64);
+        for (i, a) in block.iter().enumerate() {
+            let (latency, execution) = (a.latency_ns(), a.execution_ns());
+            let error = a.start_ns.wrapping_sub(start).wrapping_sub(period);
+            special |= a.missed | u32::from(a.flags.0 & Flags::AFTER_GAP.0);
+            for value in [latency, execution, error] {
+                size |= value.wrapping_add(LIMIT) as u64;
+            }
+            (latencies[i], executions[i], errors[i + 1]) = (latency as i32, execution as i32, error as i32);
+            start = a.start_ns;
+        }
+        if special != 0 || size >= 2 * LIMIT as u64 {
+            return false;
+        }
+        let last_error = i64::from(errors[BLOCK]);
+        for (cycle, pair) in cycles.iter_mut().zip(errors.windows(2)) {
+            *cycle = (pair[1] - pair[0]).wrapping_abs();
+        }
+        let [_, errors @ ..] = &mut errors;
+        let quantities = [
+            (&mut self.latency, &mut latencies),
+            (&mut self.period_error, errors),
+            (&mut self.cycle_to_cycle, &mut cycles),
+            (&mut self.execution, &mut executions),
+        ];
+        for (distribution, values) in quantities {
+            distribution.record_moments(values);
+            values.iter_mut().for_each(|v| *v = slot_of_i32(*v));
+        }
+        // Four histograms in turn: a count is written back long before it is needed again.
+        let [latency, period_error, cycle_to_cycle, execution] =
+            [&mut self.latency, &mut self.period_error, &mut self.cycle_to_cycle, &mut self.execution]
+                .map(Distribution::slots_mut);
+        for i in 0..BLOCK {
+            latency[latencies[i] as usize] += 1;
+            period_error[errors[i] as usize] += 1;
+            cycle_to_cycle[cycles[i] as usize] += 1;
+            execution[executions[i] as usize] += 1;
+        }
+        (self.previous_start_ns, self.previous_error_ns) = (Some(start), Some(last_error));
+        true
     }
 
     /// The next activation does not follow the last one: no differences across the cut.
@@ -106,6 +174,31 @@ impl TimingStats {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn all_at_once_is_the_same_as_one_by_one(
+            steps in prop::collection::vec((-300i64..5_000, 0i64..400, 0u32..40, 0u32..200), 0..1_500),
+            cut in 0usize..1_500,
+        ) {
+            let mut due_ns = 0;
+            let trace: Vec<Activation> = steps.iter().enumerate().map(|(k, &(late, work, missed, rare))| {
+                let late = if rare == 1 { late * 100_000_000 } else { late };
+                let missed = if rare == 2 { missed } else { 0 };
+                let flags = if rare == 3 { Flags::AFTER_GAP } else { Flags::default() };
+                due_ns += 1_000 * (1 + i64::from(missed));
+                let start_ns = due_ns + late;
+                Activation { index: k as u64, due_ns, start_ns, end_ns: start_ns + work, missed, cpu: 0, flags }
+            }).collect();
+            let (mut one_by_one, mut at_once) = (TimingStats::new(1_000), TimingStats::new(1_000));
+            trace.iter().for_each(|a| one_by_one.push(a));
+            let cut = cut.min(trace.len());
+            at_once.push_all(&trace[..cut]);
+            at_once.push_all(&trace[cut..]);
+            prop_assert_eq!(one_by_one, at_once);
+        }
+    }
 
     fn at(index: u64, start_ns: i64, missed: u32) -> Activation {
         let due_ns = index as i64 * 1_000;

@@ -1,0 +1,68 @@
+//! How many activations a second the one-pass statistics take from memory, on one core.
+
+#![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use jitterlab_model::{Activation, TimingStats};
+
+const PERIOD_NS: i64 = 1_000_000;
+
+/// A trace as measured ones are: a sharp mode, a wide one, rare spikes, and a missed due time now and then.
+fn trace(count: usize, miss_every: u64) -> Vec<Activation> {
+    let mut state = 1u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 40
+    };
+    let mut index = 0;
+    (0..count)
+        .map(|_| {
+            let choice = random() % 1_000;
+            let late = match choice {
+                0 => 40_000 + random() % 60_000,
+                1..200 => 4_000 + random() % 3_000,
+                _ => 1_800 + random() % 400,
+            } as i64;
+            let missed = u32::from(miss_every > 0 && random() % miss_every == 0);
+            let due_ns = index as i64 * PERIOD_NS;
+            let start_ns = due_ns + late;
+            let a = Activation {
+                index,
+                due_ns,
+                start_ns,
+                end_ns: start_ns + 30 + (random() % 20) as i64,
+                missed,
+                ..Activation::default()
+            };
+            index += 1 + u64::from(missed);
+            a
+        })
+        .collect()
+}
+
+fn one_pass(c: &mut Criterion) {
+    let mut group = c.benchmark_group("one pass");
+    let count = 4_000_000;
+    group.throughput(Throughput::Elements(count as u64)).sample_size(10);
+    for (name, miss_every) in [("no miss", 0), ("1 in 10 000 missed", 10_000), ("1 in 10 missed", 10)] {
+        let trace = trace(count, miss_every);
+        group.bench_function(format!("push, {name}"), |b| {
+            b.iter_batched_ref(
+                || TimingStats::new(PERIOD_NS),
+                |stats| trace.iter().for_each(|a| stats.push(a)),
+                BatchSize::LargeInput,
+            );
+        });
+        group.bench_function(format!("push_all, {name}"), |b| {
+            b.iter_batched_ref(
+                || TimingStats::new(PERIOD_NS),
+                |stats| stats.push_all(&trace),
+                BatchSize::LargeInput,
+            );
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, one_pass);
+criterion_main!(benches);

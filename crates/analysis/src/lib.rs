@@ -1,0 +1,1 @@
+//! What a trace of activations says.
