@@ -96,6 +96,27 @@ impl Distribution {
 
     /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Distribution) {
+        self.merge_moments(other.moments());
+        self.histogram.merge(&other.histogram);
+    }
+
+    /// Rebuilds a distribution from its exact part and its bins (only each bin's `high_ns` and `count` matter).
+    pub fn from_parts(moments: Moments, bins: impl IntoIterator<Item = (i64, u64)>) -> Self {
+        let mut all = Distribution::new();
+        all.merge_parts(moments, bins);
+        all
+    }
+
+    /// Adds the values of a stored distribution: what [`Distribution::merge`] does with one that is rebuilt by
+    /// [`Distribution::from_parts`], at the cost of its occupied bins only.
+    pub fn merge_parts(&mut self, moments: Moments, bins: impl IntoIterator<Item = (i64, u64)>) {
+        self.merge_moments(moments);
+        for (value_ns, count) in bins {
+            self.histogram.record_n(value_ns, count);
+        }
+    }
+
+    fn merge_moments(&mut self, other: Moments) {
         if other.count == 0 {
             return;
         }
@@ -105,20 +126,9 @@ impl Distribution {
             self.min_ns = self.min_ns.min(other.min_ns);
             self.max_ns = self.max_ns.max(other.max_ns);
         }
-        self.count += other.count;
-        self.sum += other.sum;
+        self.count = self.count.saturating_add(other.count);
+        self.sum = self.sum.saturating_add(other.sum);
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
-        self.histogram.merge(&other.histogram);
-    }
-
-    /// Rebuilds a distribution from its exact part and its bins (only each bin's `high_ns` and `count` matter).
-    pub fn from_parts(moments: Moments, bins: impl IntoIterator<Item = (i64, u64)>) -> Self {
-        let mut histogram = LogHistogram::new();
-        for (value_ns, count) in bins {
-            histogram.record_n(value_ns, count);
-        }
-        let Moments { count, min_ns, max_ns, sum, sum_of_squares } = moments;
-        Distribution { count, min_ns, max_ns, sum, sum_of_squares, histogram }
     }
 
     /// The exact part, for storing.

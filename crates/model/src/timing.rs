@@ -146,6 +146,16 @@ impl TimingStats {
         true
     }
 
+    /// The figures since the beginning or the last `take`; counting goes on from nothing, and the next
+    /// differences still reach back to the last activation: what is taken in turn merges to what would have been
+    /// counted in one go.
+    #[must_use]
+    pub fn take(&mut self) -> TimingStats {
+        let mut rest = TimingStats::new(self.period_ns);
+        (rest.previous_start_ns, rest.previous_error_ns) = (self.previous_start_ns, self.previous_error_ns);
+        std::mem::replace(self, rest)
+    }
+
     /// The next activation does not follow the last one: no differences across the cut.
     pub fn break_sequence(&mut self) {
         self.previous_start_ns = None;
@@ -223,6 +233,20 @@ mod tests {
         assert_eq!((s.latency.count(), s.missed), (1, 5));
         let corrected = s.corrected();
         assert_eq!((corrected.count(), corrected.min_ns(), corrected.max_ns()), (6, Some(300), Some(5_300)));
+    }
+
+    #[test]
+    fn figures_taken_in_turn_lose_no_difference() {
+        let rows = [at(0, 5, 0), at(1, 1_105, 0), at(2, 2_005, 0), at(3, 3_005, 0), at(4, 4_050, 0)];
+        let (mut whole, mut running) = (TimingStats::new(1_000), TimingStats::new(1_000));
+        let mut merged = TimingStats::new(1_000);
+        for a in &rows {
+            whole.push(a);
+            running.push(a);
+            merged.merge(&running.take());
+        }
+        whole.break_sequence();
+        assert_eq!(merged, whole);
     }
 
     #[test]

@@ -1,0 +1,135 @@
+//! Reading one column of one row group, from a file that several threads read at once.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use parquet::column::page::PageReader;
+use parquet::column::reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader};
+use parquet::data_type::DataType;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::serialized_reader::SerializedPageReader;
+
+/// Something that holds a Parquet file.
+pub(crate) trait Source {
+    /// A part of it; an error if it does not reach that far.
+    fn part(&self, offset: u64, length: u64) -> Result<Bytes>;
+}
+
+impl Source for File {
+    /// Reads by position: clones of a file share one position, so that threads would disturb each other.
+    fn part(&self, offset: u64, length: u64) -> Result<Bytes> {
+        let size = self.metadata()?.len();
+        if offset.checked_add(length).is_none_or(|end| end > size) {
+            return Err(damaged("a part of it lies behind its end"));
+        }
+        let mut bytes = vec![0; length as usize];
+        self.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes.into())
+    }
+}
+
+impl Source for Bytes {
+    fn part(&self, offset: u64, length: u64) -> Result<Bytes> {
+        match offset.checked_add(length) {
+            Some(end) if end <= self.len() as u64 => Ok(self.slice(offset as usize..end as usize)),
+            _ => Err(damaged("a part of it lies behind its end")),
+        }
+    }
+}
+
+/// A column chunk in memory, addressed as in the file.
+struct Chunk {
+    offset: u64,
+    bytes: Bytes,
+}
+
+impl Chunk {
+    fn slice(&self, start: u64, length: Option<usize>) -> Result<Bytes> {
+        let from = start.checked_sub(self.offset).and_then(|f| usize::try_from(f).ok());
+        let to = length.map_or(Some(self.bytes.len()), |l| from?.checked_add(l));
+        match (from, to) {
+            (Some(from), Some(to)) if from <= to && to <= self.bytes.len() => Ok(self.bytes.slice(from..to)),
+            _ => Err(damaged("a page lies outside its column")),
+        }
+    }
+}
+
+impl Length for Chunk {
+    fn len(&self) -> u64 {
+        self.offset + self.bytes.len() as u64
+    }
+}
+
+impl ChunkReader for Chunk {
+    type T = bytes::buf::Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(self.slice(start, None)?.reader())
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        self.slice(start, Some(length))
+    }
+}
+
+fn damaged(why: &str) -> ParquetError {
+    ParquetError::General(why.into())
+}
+
+/// Runs what the Parquet library does with a file. It panics on some damaged ones; here that is an error.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(damaged("its content cannot be decoded")))
+}
+
+/// Opens a column of a row group.
+pub(crate) fn open<T: DataType>(
+    source: &impl Source,
+    group: &RowGroupMetaData,
+    column: usize,
+) -> Result<ColumnReaderImpl<T>> {
+    let meta = group.column(column);
+    if meta.column_type() != T::get_physical_type() {
+        return Err(damaged(&format!("column {} has another type", meta.column_path().string())));
+    }
+    let begin = meta.dictionary_page_offset().unwrap_or(meta.data_page_offset());
+    let (Ok(offset), Ok(length)) = (u64::try_from(begin), u64::try_from(meta.compressed_size())) else {
+        return Err(damaged("a column begins or ends before the file does"));
+    };
+    let bytes = source.part(offset, length)?;
+    let rows = usize::try_from(group.num_rows()).map_err(|_| damaged("a row group has less than no rows"))?;
+    let chunk = Arc::new(Chunk { offset, bytes });
+    let pages: Box<dyn PageReader> = Box::new(SerializedPageReader::new(chunk, meta, rows, None)?);
+    Ok(get_typed_column_reader(get_column_reader(meta.column_descr_ptr(), pages)))
+}
+
+/// Reads a whole column.
+pub(crate) fn read<T: DataType>(
+    source: &impl Source,
+    group: &RowGroupMetaData,
+    column: usize,
+    rows: usize,
+) -> Result<Vec<T::T>> {
+    let mut values = Vec::new();
+    read_on(&mut open::<T>(source, group, column)?, rows, &mut values)?;
+    Ok(values)
+}
+
+/// Reads on until `values` has `rows` of them.
+pub(crate) fn read_on<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    values: &mut Vec<T::T>,
+) -> Result<()> {
+    while values.len() < rows {
+        let (records, _, _) = reader.read_records(rows - values.len(), None, None, values)?;
+        if records == 0 {
+            return Err(damaged("a column ends early"));
+        }
+    }
+    Ok(())
+}

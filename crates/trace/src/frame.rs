@@ -1,0 +1,199 @@
+//! The journal's frames: pieces that carry their length and a checksum, so that a cut-off end is noticed.
+//!
+//! A journal is [`MAGIC`], a version, then frames. Each frame is a header of 20 bytes (kind, task, rows, length of
+//! the payload, CRC-32 of the three before and the payload; little endian) and its payload.
+
+use std::io::{self, Read};
+
+/// The first bytes of every journal.
+pub(crate) const MAGIC: &[u8; 14] = b"jitterlab-run\0";
+/// Version of the journal's layout.
+pub(crate) const VERSION: u16 = 1;
+/// Length of magic and version.
+pub(crate) const PREAMBLE: usize = MAGIC.len() + 2;
+const HEADER: usize = 20;
+/// No frame is longer: what claims to be is damage.
+const LONGEST: u32 = 64 << 20;
+
+/// What a frame holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The run's description as JSON; the last one holds.
+    Info = 1,
+    /// Activations of one task, see [`crate::codec`].
+    Rows = 2,
+    /// A slice of one task, see [`crate::slices`].
+    Slice = 3,
+}
+
+impl Kind {
+    fn of(number: u32) -> Option<Kind> {
+        [Kind::Info, Kind::Rows, Kind::Slice].into_iter().find(|k| *k as u32 == number)
+    }
+}
+
+/// One frame that was read and whose checksum holds.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) task: usize,
+    pub(crate) rows: usize,
+    pub(crate) payload: &'a [u8],
+}
+
+/// The bytes every journal begins with.
+pub(crate) fn preamble() -> Vec<u8> {
+    [&MAGIC[..], &VERSION.to_le_bytes()].concat()
+}
+
+fn checksum(header: &[u8], payload: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(header);
+    crc.update(payload);
+    crc.finalize()
+}
+
+/// Appends a frame whose payload `fill` writes; `fill` returns how many rows it holds.
+pub(crate) fn put(out: &mut Vec<u8>, kind: Kind, task: usize, fill: impl FnOnce(&mut Vec<u8>) -> u32) {
+    let start = out.len();
+    out.resize(start + HEADER, 0);
+    let rows = fill(out);
+    let length = out.len() - start - HEADER;
+    for (i, field) in [kind as u32, task as u32, rows, length as u32].into_iter().enumerate() {
+        out[start + 4 * i..][..4].copy_from_slice(&field.to_le_bytes());
+    }
+    let crc = checksum(&out[start..start + 16], &out[start + HEADER..]);
+    out[start + 16..start + HEADER].copy_from_slice(&crc.to_le_bytes());
+}
+
+/// Reads frames one after the other from the bytes after the preamble.
+pub(crate) struct FrameReader<R> {
+    input: R,
+    buffer: Vec<u8>,
+    good_bytes: u64,
+}
+
+impl<R: Read> FrameReader<R> {
+    pub(crate) fn new(input: R) -> Self {
+        FrameReader { input, buffer: Vec::new(), good_bytes: PREAMBLE as u64 }
+    }
+
+    /// Length of the journal up to the end of the last whole frame.
+    pub(crate) fn good_bytes(&self) -> u64 {
+        self.good_bytes
+    }
+
+    /// The next whole frame; `None` at the end of the journal or where it is cut off or damaged.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Frame<'_>>> {
+        let mut header = [0u8; HEADER];
+        if !fill(&mut self.input, &mut header)? {
+            return Ok(None);
+        }
+        let field = |i: usize| u32::from_le_bytes([0, 1, 2, 3].map(|j| header[4 * i + j]));
+        let (Some(kind), length) = (Kind::of(field(0)), field(3)) else { return Ok(None) };
+        if length > LONGEST {
+            return Ok(None);
+        }
+        self.buffer.clear();
+        (&mut self.input).take(u64::from(length)).read_to_end(&mut self.buffer)?;
+        if self.buffer.len() != length as usize || checksum(&header[..16], &self.buffer) != field(4) {
+            return Ok(None);
+        }
+        self.good_bytes += HEADER as u64 + u64::from(length);
+        Ok(Some(Frame { kind, task: field(1) as usize, rows: field(2) as usize, payload: &self.buffer }))
+    }
+}
+
+/// Fills the buffer; `false` if the input ends before.
+fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+    match input.read_exact(buffer) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use jitterlab_model::{Activation, Flags};
+    use proptest::prelude::*;
+
+    fn any_row() -> impl Strategy<Value = Activation> {
+        (any::<(u64, i64, i64, i64)>(), any::<u32>(), any::<u16>(), any::<u16>()).prop_map(
+            |(t, missed, cpu, f)| Activation {
+                index: t.0,
+                due_ns: t.1,
+                start_ns: t.2,
+                end_ns: t.3,
+                missed,
+                cpu,
+                flags: Flags(f),
+            },
+        )
+    }
+
+    /// A row of a plausible trace: its place on the grid, latency, work.
+    fn likely_row() -> impl Strategy<Value = Activation> {
+        (0u64..50, -5_000i64..100_000, 0i64..5_000, 0u32..3, 0u16..2).prop_map(
+            |(k, late, work, missed, cpu)| {
+                let due_ns = k as i64 * 1_000;
+                let start_ns = due_ns + late;
+                Activation {
+                    index: k,
+                    due_ns,
+                    start_ns,
+                    end_ns: start_ns + work,
+                    missed,
+                    cpu,
+                    flags: Flags(0),
+                }
+            },
+        )
+    }
+
+    /// Traces of all kinds: on the grid, off it, and out of all bounds.
+    pub(crate) fn any_rows() -> impl Strategy<Value = Vec<Activation>> {
+        let regular = prop::collection::vec((-5_000i64..100_000, 0i64..5_000), 0..60).prop_map(|times| {
+            (0u64..)
+                .zip(times)
+                .map(|(index, (late, work))| {
+                    let due_ns = index as i64 * 1_000;
+                    let start_ns = due_ns + late;
+                    Activation { index, due_ns, start_ns, end_ns: start_ns + work, ..Activation::default() }
+                })
+                .collect()
+        });
+        prop_oneof![regular, prop::collection::vec(prop_oneof![likely_row(), any_row()], 0..60),]
+    }
+
+    proptest! {
+        #[test]
+        fn frames_come_back_and_a_cut_loses_only_the_last(
+            payloads in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..6), cut in 0usize..40
+        ) {
+            let mut bytes = Vec::new();
+            for (task, payload) in payloads.iter().enumerate() {
+                put(&mut bytes, Kind::Rows, task, |out| { out.extend(payload); 7 });
+            }
+            let end = bytes.len() - cut.min(payloads[payloads.len() - 1].len() + HEADER);
+            let mut reader = FrameReader::new(&bytes[..end]);
+            let mut found = Vec::new();
+            while let Some(frame) = reader.next().unwrap() {
+                prop_assert_eq!((frame.kind, frame.task, frame.rows), (Kind::Rows, found.len(), 7));
+                found.push(frame.payload.to_vec());
+            }
+            let whole = payloads.len() - usize::from(end < bytes.len());
+            prop_assert_eq!(&found[..], &payloads[..whole]);
+        }
+
+        #[test]
+        fn a_flipped_bit_is_noticed(payload in prop::collection::vec(any::<u8>(), 1..40), at in any::<prop::sample::Index>(), bit in 0u8..8) {
+            let mut bytes = Vec::new();
+            put(&mut bytes, Kind::Rows, 3, |out| { out.extend(&payload); 7 });
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            prop_assert!(FrameReader::new(&bytes[..]).next().unwrap().is_none());
+        }
+    }
+}

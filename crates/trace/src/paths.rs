@@ -1,0 +1,73 @@
+//! Names of the files that belong to one run, and steps that make them last.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::TraceError;
+
+const JOURNAL: &str = ".part";
+const TEMPORARY: &str = ".tmp";
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// The journal of a run file while it is measured: its name with `.part` added.
+pub fn journal_path(run_file: &Path) -> PathBuf {
+    with_suffix(run_file, JOURNAL)
+}
+
+/// Where the run file is built before it gets its name.
+pub(crate) fn temporary_path(run_file: &Path) -> PathBuf {
+    with_suffix(run_file, TEMPORARY)
+}
+
+/// The run file a journal becomes: its name without `.part`, or with `.parquet` added if it has another ending.
+pub(crate) fn target_of(journal: &Path) -> PathBuf {
+    match journal.extension() {
+        Some(e) if e == OsStr::new(&JOURNAL[1..]) => journal.with_extension(""),
+        _ => with_suffix(journal, ".parquet"),
+    }
+}
+
+fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(p) if p != Path::new("") => p.into(),
+        _ => ".".into(),
+    }
+}
+
+/// Refuses to overwrite a run file, and names a missing directory.
+pub(crate) fn check_target(path: &Path) -> Result<(), TraceError> {
+    let directory = directory_of(path);
+    if !directory.exists() {
+        return Err(TraceError::NoDirectory { path: path.into(), directory });
+    }
+    if path.exists() {
+        return Err(TraceError::Exists(path.into()));
+    }
+    Ok(())
+}
+
+/// Makes the names in the file's directory last through a power loss.
+pub(crate) fn sync_directory(path: &Path) -> Result<(), TraceError> {
+    let directory = directory_of(path);
+    File::open(&directory).and_then(|d| d.sync_all()).map_err(TraceError::io("sync the directory", directory))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_knows_its_run_file() {
+        let run = Path::new("dir/night.parquet");
+        assert_eq!(journal_path(run), Path::new("dir/night.parquet.part"));
+        assert_eq!(target_of(&journal_path(run)), run);
+        assert_eq!(target_of(Path::new("night.bak")), Path::new("night.bak.parquet"));
+        assert_eq!(directory_of(Path::new("night.parquet")), Path::new("."));
+    }
+}

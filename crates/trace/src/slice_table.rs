@@ -1,0 +1,270 @@
+//! Slices inside the run file: small complete Parquet files between its row groups.
+//!
+//! Readers that know nothing of them never look there; those that do find place and length of each in the
+//! metadata, and any Parquet library can read the bytes. Two kinds of table: `slices`, a row per task, second and
+//! quantity with the exact figures, and `bins`, a row per occupied bin of its histogram.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use jitterlab_model::TimingStats;
+use jitterlab_model::distribution::Moments;
+use parquet::basic::Type;
+use parquet::data_type::{FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaDataReader;
+use parquet::file::writer::SerializedFileWriter;
+use serde::{Deserialize, Serialize};
+
+use crate::column::{Source, guarded, read as read_column};
+use crate::slices::{Quantity, Slice, Stored};
+use crate::table::{properties, put, schema};
+
+/// `quantity` counts as [`Quantity::ALL`] does. The sums have 38 decimal digits, more than a second can fill.
+const SLICES: &str = "message slices {
+    required int32 task (INTEGER(16, false));
+    required int64 start_ns;
+    required int64 first_due_ns;
+    required int64 last_end_ns;
+    required int64 missed;
+    required int32 quantity (INTEGER(8, false));
+    required int64 count;
+    required int64 min_ns;
+    required int64 max_ns;
+    required fixed_len_byte_array(16) sum (DECIMAL(38, 0));
+    required fixed_len_byte_array(16) sum_of_squares (DECIMAL(38, 0));
+}";
+
+const BINS: &str = "message bins {
+    required int32 task (INTEGER(16, false));
+    required int64 start_ns;
+    required int32 quantity (INTEGER(8, false));
+    required int64 high_ns;
+    required int64 count;
+}";
+
+/// Largest magnitude of a decimal of 38 digits.
+const LARGEST: u128 = 10u128.pow(38) - 1;
+/// Bins in one embedded table at most: a few MiB in memory.
+const TABLE_BINS: usize = 1 << 17;
+
+/// Where an embedded table lies in the run file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Embedded {
+    /// `slices` or `bins`; they come in pairs, in this order.
+    pub(crate) table: String,
+    /// First byte.
+    pub(crate) offset: u64,
+    /// Length in bytes.
+    pub(crate) length: u64,
+}
+
+/// Gathers slices and writes them out in pairs of embedded tables.
+#[derive(Default)]
+pub(crate) struct SliceTable {
+    /// The last slice of each task, which a further piece may still extend.
+    open: Vec<Option<Slice>>,
+    closed: Vec<Slice>,
+    bins: usize,
+    scratch: Option<TimingStats>,
+    written: Vec<Embedded>,
+}
+
+impl SliceTable {
+    pub(crate) fn push(
+        &mut self,
+        file: &mut SerializedFileWriter<File>,
+        slice: &Slice,
+    ) -> Result<(), ParquetError> {
+        if self.open.len() <= slice.task {
+            self.open.resize(slice.task + 1, None);
+        }
+        match &mut self.open[slice.task] {
+            Some(open) if open.start_ns == slice.start_ns => {
+                open.absorb(slice, self.scratch.get_or_insert_with(|| TimingStats::new(0)));
+            }
+            open => {
+                if let Some(done) = open.replace(slice.clone()) {
+                    self.bins += done.bins();
+                    self.closed.push(done);
+                }
+            }
+        }
+        if self.bins >= TABLE_BINS { self.write(file) } else { Ok(()) }
+    }
+
+    /// Writes what is left; returns where all tables are.
+    pub(crate) fn finish(
+        &mut self,
+        file: &mut SerializedFileWriter<File>,
+    ) -> Result<Vec<Embedded>, ParquetError> {
+        self.closed.extend(self.open.drain(..).flatten());
+        self.write(file)?;
+        Ok(std::mem::take(&mut self.written))
+    }
+
+    fn write(&mut self, file: &mut SerializedFileWriter<File>) -> Result<(), ParquetError> {
+        if self.closed.is_empty() {
+            return Ok(());
+        }
+        for (table, bytes) in [("slices", slices_table(&self.closed)?), ("bins", bins_table(&self.closed)?)] {
+            let offset = file.bytes_written() as u64;
+            file.write_all(&bytes)?;
+            self.written.push(Embedded { table: table.into(), offset, length: bytes.len() as u64 });
+        }
+        self.closed.clear();
+        self.bins = 0;
+        Ok(())
+    }
+}
+
+/// A slice's distributions that hold anything.
+fn filled(slice: &Slice) -> impl Iterator<Item = (&Slice, Quantity, &Stored)> {
+    let all = Quantity::ALL.into_iter().map(move |q| (slice, q, slice.of(q)));
+    all.filter(|(_, _, stored)| stored.moments.count > 0)
+}
+
+fn slices_table(slices: &[Slice]) -> Result<Vec<u8>, ParquetError> {
+    let rows: Vec<_> = slices.iter().flat_map(filled).collect();
+    let long = |of: fn(&Slice, &Moments) -> i64| -> Vec<i64> {
+        rows.iter().map(|(slice, _, stored)| of(slice, &stored.moments)).collect()
+    };
+    let decimal = |of: fn(&Moments) -> i128| -> Vec<FixedLenByteArray> {
+        rows.iter().map(|(_, _, s)| of(&s.moments).to_be_bytes().to_vec().into()).collect()
+    };
+    let mut bytes = Vec::new();
+    let mut file = SerializedFileWriter::new(&mut bytes, schema(SLICES)?, Arc::new(properties()))?;
+    let mut group = file.next_row_group()?;
+    put::<Int32Type>(&mut group, &rows.iter().map(|r| r.0.task as i32).collect::<Vec<_>>())?;
+    put::<Int64Type>(&mut group, &long(|s, _| s.start_ns))?;
+    put::<Int64Type>(&mut group, &long(|s, _| s.first_due_ns))?;
+    put::<Int64Type>(&mut group, &long(|s, _| s.last_end_ns))?;
+    put::<Int64Type>(&mut group, &long(|s, _| s.missed as i64))?;
+    put::<Int32Type>(&mut group, &rows.iter().map(|r| r.1 as i32).collect::<Vec<_>>())?;
+    put::<Int64Type>(&mut group, &long(|_, m| m.count as i64))?;
+    put::<Int64Type>(&mut group, &long(|_, m| m.min_ns))?;
+    put::<Int64Type>(&mut group, &long(|_, m| m.max_ns))?;
+    put::<FixedLenByteArrayType>(&mut group, &decimal(|m| m.sum))?;
+    put::<FixedLenByteArrayType>(&mut group, &decimal(|m| m.sum_of_squares.min(LARGEST) as i128))?;
+    group.close()?;
+    file.close()?;
+    Ok(bytes)
+}
+
+fn bins_table(slices: &[Slice]) -> Result<Vec<u8>, ParquetError> {
+    let rows = || {
+        slices.iter().flat_map(filled).flat_map(|(slice, quantity, stored)| {
+            stored.bins.iter().map(move |(high_ns, count)| (slice, quantity, *high_ns, *count))
+        })
+    };
+    let mut bytes = Vec::new();
+    let mut file = SerializedFileWriter::new(&mut bytes, schema(BINS)?, Arc::new(properties()))?;
+    let mut group = file.next_row_group()?;
+    put::<Int32Type>(&mut group, &rows().map(|r| r.0.task as i32).collect::<Vec<_>>())?;
+    put::<Int64Type>(&mut group, &rows().map(|r| r.0.start_ns).collect::<Vec<_>>())?;
+    put::<Int32Type>(&mut group, &rows().map(|r| r.1 as i32).collect::<Vec<_>>())?;
+    put::<Int64Type>(&mut group, &rows().map(|r| r.2).collect::<Vec<_>>())?;
+    put::<Int64Type>(&mut group, &rows().map(|r| r.3 as i64).collect::<Vec<_>>())?;
+    group.close()?;
+    file.close()?;
+    Ok(bytes)
+}
+
+/// Reads all slices back; `visit` gets each once.
+pub(crate) fn read(
+    file: &File,
+    tables: &[Embedded],
+    tasks: usize,
+    visit: &mut impl FnMut(&Slice),
+) -> Result<(), ParquetError> {
+    for pair in tables.chunks(2) {
+        let [figures, bins] = pair else { return Err(damaged()) };
+        let figures = guarded(|| Columns::open(file, figures))?;
+        let bins = guarded(|| Columns::open(file, bins))?;
+        visit_pair(&figures, &bins, tasks, visit)?;
+    }
+    Ok(())
+}
+
+fn damaged() -> ParquetError {
+    ParquetError::General("its slices contradict each other".into())
+}
+
+/// An embedded table with all its columns in memory.
+struct Columns {
+    rows: usize,
+    long: Vec<Vec<i64>>,
+    decimal: Vec<Vec<FixedLenByteArray>>,
+}
+
+impl Columns {
+    fn open(file: &File, place: &Embedded) -> Result<Self, ParquetError> {
+        let bytes = file.part(place.offset, place.length)?;
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
+        let [group] = metadata.row_groups() else { return Err(damaged()) };
+        let rows = usize::try_from(group.num_rows()).map_err(|_| damaged())?;
+        let mut columns = Columns { rows, long: Vec::new(), decimal: Vec::new() };
+        for (i, column) in group.columns().iter().enumerate() {
+            match column.column_type() {
+                Type::INT64 => columns.long.push(read_column::<Int64Type>(&bytes, group, i, rows)?),
+                Type::INT32 => {
+                    let short = read_column::<Int32Type>(&bytes, group, i, rows)?;
+                    columns.long.push(short.into_iter().map(i64::from).collect());
+                }
+                Type::FIXED_LEN_BYTE_ARRAY => {
+                    columns.decimal.push(read_column::<FixedLenByteArrayType>(&bytes, group, i, rows)?);
+                }
+                _ => return Err(damaged()),
+            }
+        }
+        Ok(columns)
+    }
+
+    fn long<const N: usize>(&self, row: usize) -> Option<[i64; N]> {
+        let mut values = [0; N];
+        for (value, column) in values.iter_mut().zip(&self.long) {
+            *value = *column.get(row)?;
+        }
+        (self.long.len() == N).then_some(values)
+    }
+
+    fn decimal(&self, column: usize, row: usize) -> Option<i128> {
+        let bytes = self.decimal.get(column)?.get(row)?.data();
+        bytes.try_into().ok().map(i128::from_be_bytes)
+    }
+}
+
+fn visit_pair(
+    figures: &Columns,
+    bins: &Columns,
+    tasks: usize,
+    visit: &mut impl FnMut(&Slice),
+) -> Result<(), ParquetError> {
+    let mut slice: Option<Slice> = None;
+    let mut bin = 0;
+    for row in 0..figures.rows {
+        let [task, start_ns, first_due_ns, last_end_ns, missed, quantity, count, min_ns, max_ns] =
+            figures.long(row).ok_or_else(damaged)?;
+        let sum = figures.decimal(0, row).ok_or_else(damaged)?;
+        let sum_of_squares = figures.decimal(1, row).ok_or_else(damaged)?.unsigned_abs();
+        let index = usize::try_from(task).ok().filter(|t| *t < tasks).ok_or_else(damaged)?;
+        if slice.as_ref().is_none_or(|s| (s.task, s.start_ns) != (index, start_ns)) {
+            slice.iter().for_each(&mut *visit);
+            let missed = missed as u64;
+            let stored = Default::default();
+            slice = Some(Slice { task: index, start_ns, first_due_ns, last_end_ns, missed, stored });
+        }
+        let stored = slice.as_mut().and_then(|s| s.stored.get_mut(usize::try_from(quantity).ok()?));
+        let stored = stored.ok_or_else(damaged)?;
+        stored.moments = Moments { count: count as u64, min_ns, max_ns, sum, sum_of_squares };
+        while let Some([t, s, q, high_ns, count]) = (bin < bins.rows).then(|| bins.long(bin)).flatten() {
+            if (t, s, q) != (task, start_ns, quantity) {
+                break;
+            }
+            stored.bins.push((high_ns, count as u64));
+            bin += 1;
+        }
+    }
+    slice.iter().for_each(visit);
+    if bin == bins.rows { Ok(()) } else { Err(damaged()) }
+}

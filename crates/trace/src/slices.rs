@@ -1,0 +1,232 @@
+//! Slices: what one second of one task was like, for runs that keep only spikes.
+
+use jitterlab_model::distribution::Moments;
+use jitterlab_model::{Distribution, TimingStats};
+
+use crate::varint;
+
+/// Length of a slice. Slices begin at whole multiples of it on the run's clock, so those of all tasks line up.
+pub(crate) const SLICE_NS: i64 = 1_000_000_000;
+
+/// What a distribution in a slice is of; see [`TimingStats`] for the definitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// Release latency per wake-up.
+    Latency,
+    /// Ages of missed due times.
+    MissedAge,
+    /// Period error.
+    PeriodError,
+    /// Cycle-to-cycle jitter.
+    CycleToCycle,
+    /// Execution time.
+    Execution,
+}
+
+impl Quantity {
+    /// Every quantity, in the order of the numbers used in files.
+    pub const ALL: [Quantity; 5] = [
+        Quantity::Latency,
+        Quantity::MissedAge,
+        Quantity::PeriodError,
+        Quantity::CycleToCycle,
+        Quantity::Execution,
+    ];
+
+    fn of(self, stats: &TimingStats) -> &Distribution {
+        match self {
+            Quantity::Latency => &stats.latency,
+            Quantity::MissedAge => &stats.missed_ages,
+            Quantity::PeriodError => &stats.period_error,
+            Quantity::CycleToCycle => &stats.cycle_to_cycle,
+            Quantity::Execution => &stats.execution,
+        }
+    }
+
+    fn of_mut(self, stats: &mut TimingStats) -> &mut Distribution {
+        match self {
+            Quantity::Latency => &mut stats.latency,
+            Quantity::MissedAge => &mut stats.missed_ages,
+            Quantity::PeriodError => &mut stats.period_error,
+            Quantity::CycleToCycle => &mut stats.cycle_to_cycle,
+            Quantity::Execution => &mut stats.execution,
+        }
+    }
+}
+
+/// A distribution as it is stored: its exact part, and its occupied bins as (upper edge, count).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stored {
+    /// Count, extremes, sums.
+    pub moments: Moments,
+    /// Occupied bins in order of value: largest value of the bin in nanoseconds, and how many values it holds.
+    pub bins: Vec<(i64, u64)>,
+}
+
+impl Stored {
+    fn of(distribution: &Distribution) -> Self {
+        let bins = distribution.bins().map(|b| (b.high_ns, b.count)).collect();
+        Stored { moments: distribution.moments(), bins }
+    }
+}
+
+/// What one task did in one second (the last slice of a run may be shorter).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slice {
+    /// Number of the task in the run's description.
+    pub task: usize,
+    /// The second it covers: due times from `start_ns` on, below `start_ns` + 1 s.
+    pub start_ns: i64,
+    /// Due time of its first activation.
+    pub first_due_ns: i64,
+    /// End of its last activation.
+    pub last_end_ns: i64,
+    /// Due times missed.
+    pub missed: u64,
+    /// The distributions, in the order of [`Quantity::ALL`].
+    pub(crate) stored: [Stored; 5],
+}
+
+impl Slice {
+    pub(crate) fn new(
+        task: usize,
+        start_ns: i64,
+        first_due_ns: i64,
+        last_end_ns: i64,
+        stats: &TimingStats,
+    ) -> Self {
+        let stored = Quantity::ALL.map(|q| Stored::of(q.of(stats)));
+        Slice { task, start_ns, first_due_ns, last_end_ns, missed: stats.missed, stored }
+    }
+
+    /// Activations that ran.
+    pub fn executed(&self) -> u64 {
+        self.stored[0].moments.count
+    }
+
+    /// The stored distribution of a quantity.
+    pub fn of(&self, quantity: Quantity) -> &Stored {
+        &self.stored[quantity as usize]
+    }
+
+    /// Adds the slice's figures to those of its task. All slices of a run, added in any order, give exactly what
+    /// counting the activations themselves would have given.
+    pub fn add_to(&self, stats: &mut TimingStats) {
+        stats.missed += self.missed;
+        for (quantity, stored) in Quantity::ALL.into_iter().zip(&self.stored) {
+            quantity.of_mut(stats).merge_parts(stored.moments, stored.bins.iter().copied());
+        }
+        stats.break_sequence();
+    }
+
+    /// Occupied bins of all its distributions.
+    pub(crate) fn bins(&self) -> usize {
+        self.stored.iter().map(|s| s.bins.len()).sum()
+    }
+
+    /// Appends the slice as bytes for the journal; [`Slice::decode`] is the reverse.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        varint::put_signed(out, self.start_ns);
+        varint::put_signed(out, self.first_due_ns);
+        varint::put_signed(out, self.last_end_ns);
+        varint::put(out, self.missed);
+        for Stored { moments, bins } in &self.stored {
+            varint::put(out, moments.count);
+            if moments.count == 0 {
+                continue;
+            }
+            varint::put_signed(out, moments.min_ns);
+            varint::put_signed(out, moments.max_ns);
+            out.extend(moments.sum.to_le_bytes());
+            out.extend(moments.sum_of_squares.to_le_bytes());
+            varint::put(out, bins.len() as u64);
+            let mut previous = 0i64;
+            for (high_ns, count) in bins {
+                varint::put_signed(out, high_ns.wrapping_sub(previous));
+                varint::put(out, *count);
+                previous = *high_ns;
+            }
+        }
+    }
+
+    /// Reads what [`Slice::encode`] wrote; `None` if the bytes are not such.
+    pub(crate) fn decode(task: usize, mut bytes: &[u8]) -> Option<Slice> {
+        let input = &mut bytes;
+        let start_ns = varint::take_signed(input)?;
+        let first_due_ns = varint::take_signed(input)?;
+        let last_end_ns = varint::take_signed(input)?;
+        let missed = varint::take(input)?;
+        let mut stored: [Stored; 5] = Default::default();
+        for Stored { moments, bins } in &mut stored {
+            moments.count = varint::take(input)?;
+            if moments.count == 0 {
+                continue;
+            }
+            moments.min_ns = varint::take_signed(input)?;
+            moments.max_ns = varint::take_signed(input)?;
+            moments.sum = i128::from_le_bytes(take_array(input)?);
+            moments.sum_of_squares = u128::from_le_bytes(take_array(input)?);
+            let mut high_ns = 0i64;
+            for _ in 0..varint::take(input)? {
+                high_ns = high_ns.wrapping_add(varint::take_signed(input)?);
+                bins.push((high_ns, varint::take(input)?));
+            }
+        }
+        input.is_empty().then_some(Slice { task, start_ns, first_due_ns, last_end_ns, missed, stored })
+    }
+
+    /// Adds a later piece of the same second of the same task.
+    pub(crate) fn absorb(&mut self, later: &Slice, scratch: &mut TimingStats) {
+        let _ = scratch.take();
+        self.add_to(scratch);
+        later.add_to(scratch);
+        *self = Slice::new(self.task, self.start_ns, self.first_due_ns, later.last_end_ns, scratch);
+    }
+}
+
+fn take_array<const N: usize>(input: &mut &[u8]) -> Option<[u8; N]> {
+    let (array, rest) = input.split_first_chunk()?;
+    *input = rest;
+    Some(*array)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::tests::any_rows;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn slices_come_back_and_add_up_to_the_whole(rows in any_rows(), cut in 0usize..60) {
+            // Differences of times out of all bounds overflow in the statistics, which are not under test here.
+            let rows: Vec<_> = rows.into_iter()
+                .filter(|a| a.start_ns.abs() < 1 << 50 && a.end_ns.abs() < 1 << 50 && a.due_ns.abs() < 1 << 50 && a.missed < 5).collect();
+            let (mut whole, mut running) = (TimingStats::new(1_000), TimingStats::new(1_000));
+            rows.iter().for_each(|a| whole.push(a));
+            whole.break_sequence();
+            let mut pieces = Vec::new();
+            for part in [&rows[..cut.min(rows.len())], &rows[cut.min(rows.len())..]] {
+                part.iter().for_each(|a| running.push(a));
+                pieces.push(Slice::new(1, 0, 3, 9, &running.take()));
+            }
+            let mut sum = TimingStats::new(1_000);
+            for piece in &mut pieces {
+                let mut bytes = Vec::new();
+                piece.encode(&mut bytes);
+                let back = Slice::decode(1, &bytes);
+                prop_assert_eq!(back.as_ref(), Some(&*piece));
+                piece.add_to(&mut sum);
+            }
+            prop_assert_eq!(&sum, &whole);
+            let (first, second) = pieces.split_at_mut(1);
+            first[0].absorb(&second[0], &mut TimingStats::new(1_000));
+            prop_assert_eq!(&first[0], &Slice::new(1, 0, 3, 9, &whole));
+        }
+
+        #[test]
+        fn any_bytes_give_an_answer(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let _ = Slice::decode(0, &bytes);
+        }
+    }
+}

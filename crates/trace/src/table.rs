@@ -1,0 +1,250 @@
+//! Writing the Parquet file: a row per activation, row groups of one task each.
+//!
+//! Encodings were chosen by measuring a 25 us and a 1 ms task (docs/formats/run-file.md): times and indices as bit
+//! packed differences (DELTA_BINARY_PACKED), everything that hardly changes by a dictionary, all of it compressed
+//! by zstd.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jitterlab_model::run::FORMAT_VERSION;
+use jitterlab_model::{Activation, RunInfo};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::{ColumnPath, TypePtr};
+
+use crate::TraceError;
+use crate::convert::FinishedRun;
+use crate::paths::{check_target, sync_directory, temporary_path};
+use crate::slice_table::SliceTable;
+use crate::slices::Slice;
+
+/// Metadata key of the run's description.
+pub(crate) const RUN_KEY: &str = "jitterlab.run";
+/// Metadata key of the format's version.
+pub(crate) const FORMAT_KEY: &str = "jitterlab.format";
+/// Metadata key of the list of embedded slice tables.
+pub(crate) const SLICES_KEY: &str = "jitterlab.slices";
+
+/// The columns. `index` is signed so that differences of columns stay integers in pandas and polars.
+pub(crate) const SCHEMA: &str = "message run {
+    required int32 task (INTEGER(16, false));
+    required int64 index;
+    required int64 due_ns;
+    required int64 start_ns;
+    required int64 end_ns;
+    required int32 cpu (INTEGER(16, false));
+    required int32 missed (INTEGER(32, false));
+    required int32 flags (INTEGER(16, false));
+}";
+
+/// Rows of a row group: 10 MiB decoded, some 900 KiB in the file.
+const GROUP_ROWS: usize = 1 << 18;
+/// Rows of all tasks that are held in memory at most (20 MiB).
+const BUFFERED_ROWS: usize = 1 << 19;
+
+/// Writes a run file directly, for activations that are not being measured right now: imports, simulations,
+/// recovery. The file appears under its name when it is complete.
+pub struct RunFileWriter {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: Option<SerializedFileWriter<File>>,
+    buffers: Vec<Vec<Activation>>,
+    buffered: usize,
+    rows: u64,
+    slices: SliceTable,
+    scratch: Scratch,
+}
+
+#[derive(Default)]
+struct Scratch {
+    long: Vec<i64>,
+    short: Vec<i32>,
+}
+
+impl RunFileWriter {
+    /// Begins a run file of this many tasks.
+    ///
+    /// # Errors
+    /// The directory is missing or not writable, or `path` exists already.
+    pub fn create(path: impl AsRef<Path>, tasks: usize) -> Result<Self, TraceError> {
+        let path = path.as_ref();
+        check_target(path)?;
+        let temporary = temporary_path(path);
+        let file = File::create(&temporary).map_err(TraceError::io("create", &temporary))?;
+        let schema = schema(SCHEMA).map_err(|e| failed(path, e))?;
+        let writer = SerializedFileWriter::new(file, schema, Arc::new(properties()));
+        Ok(RunFileWriter {
+            file: Some(writer.map_err(|e| failed(path, e))?),
+            path: path.into(),
+            temporary,
+            buffers: vec![Vec::new(); tasks],
+            buffered: 0,
+            rows: 0,
+            slices: SliceTable::default(),
+            scratch: Scratch::default(),
+        })
+    }
+
+    /// Takes activations of one task, in their order.
+    ///
+    /// # Errors
+    /// The file cannot be written, or there is no such task.
+    pub fn append(&mut self, task: usize, rows: &[Activation]) -> Result<(), TraceError> {
+        let tasks = self.buffers.len();
+        for part in rows.chunks(GROUP_ROWS) {
+            let buffer = self.buffers.get_mut(task).ok_or(TraceError::UnknownTask { task, tasks })?;
+            let room = GROUP_ROWS - buffer.len();
+            let (now, later) = part.split_at(room.min(part.len()));
+            buffer.extend_from_slice(now);
+            self.buffered += now.len();
+            if buffer.len() == GROUP_ROWS {
+                self.flush(task)?;
+            } else if self.buffered >= BUFFERED_ROWS {
+                let longest = (0..tasks).max_by_key(|t| self.buffers[*t].len());
+                self.flush(longest.unwrap_or(task))?;
+            }
+            self.buffers[task].extend_from_slice(later);
+            self.buffered += later.len();
+        }
+        Ok(())
+    }
+
+    /// Takes the slice of a second.
+    pub(crate) fn slice(&mut self, slice: &Slice) -> Result<(), TraceError> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        self.slices.push(file, slice).map_err(|e| failed(&self.temporary, e))
+    }
+
+    fn flush(&mut self, task: usize) -> Result<(), TraceError> {
+        let rows = &mut self.buffers[task];
+        let (Some(file), false) = (&mut self.file, rows.is_empty()) else { return Ok(()) };
+        write_group(file, task, rows, &mut self.scratch).map_err(|e| failed(&self.temporary, e))?;
+        self.rows += rows.len() as u64;
+        self.buffered -= rows.len();
+        rows.clear();
+        Ok(())
+    }
+
+    /// Writes what is left and the description, makes it last, and gives the file its name.
+    ///
+    /// # Errors
+    /// The file cannot be written, or its name was taken meanwhile.
+    pub fn finish(mut self, info: &RunInfo) -> Result<FinishedRun, TraceError> {
+        for task in 0..self.buffers.len() {
+            self.flush(task)?;
+        }
+        let Some(mut file) = self.file.take() else { return Err(TraceError::Exists(self.path.clone())) };
+        let tables = self.slices.finish(&mut file).map_err(|e| failed(&self.temporary, e))?;
+        let mut describe = |key: &str, value: String| {
+            file.append_key_value_metadata(KeyValue::new(key.into(), value));
+        };
+        describe(FORMAT_KEY, FORMAT_VERSION.to_string());
+        describe(RUN_KEY, json(&self.path, info)?);
+        if !tables.is_empty() {
+            describe(SLICES_KEY, json(&self.path, &tables)?);
+        }
+        let file = file.into_inner().map_err(|e| failed(&self.temporary, e))?;
+        file.sync_all().map_err(TraceError::io("sync", &self.temporary))?;
+        let bytes = file.metadata().map_err(TraceError::io("read the size of", &self.temporary))?.len();
+        check_target(&self.path)?;
+        std::fs::rename(&self.temporary, &self.path).map_err(TraceError::io("rename to", &self.path))?;
+        sync_directory(&self.path)?;
+        Ok(FinishedRun { path: self.path.clone(), rows: self.rows, bytes })
+    }
+}
+
+impl Drop for RunFileWriter {
+    fn drop(&mut self) {
+        // After `finish` there is nothing of that name any more; otherwise it is half a file that nobody can use.
+        let _ = std::fs::remove_file(&self.temporary);
+    }
+}
+
+fn json(path: &Path, value: &impl serde::Serialize) -> Result<String, TraceError> {
+    serde_json::to_string(value).map_err(|e| TraceError::io("describe the run in", path)(e.into()))
+}
+
+/// An error of the Parquet library in our terms; the system's answer is kept where there is one.
+pub(crate) fn failed(path: &Path, error: ParquetError) -> TraceError {
+    let source = match error {
+        ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
+            Ok(io) => *io,
+            Err(other) => std::io::Error::other(other),
+        },
+        other => std::io::Error::other(other),
+    };
+    TraceError::io("write", path)(source)
+}
+
+pub(crate) fn schema(text: &str) -> Result<TypePtr, ParquetError> {
+    parse_message_type(text).map(Arc::new)
+}
+
+/// Dictionaries for what hardly changes, bit-packed differences for all columns named `*_ns` and `index`.
+pub(crate) fn properties() -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_1_0)
+        .set_created_by(concat!("jitterlab-trace ", env!("CARGO_PKG_VERSION")).into())
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_max_row_group_row_count(None)
+        .set_data_page_row_count_limit(1 << 16)
+        .set_write_batch_size(1 << 14);
+    for column in ["index", "due_ns", "start_ns", "end_ns"] {
+        let column = ColumnPath::from(column);
+        properties = properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+    }
+    properties.build()
+}
+
+fn write_group(
+    file: &mut SerializedFileWriter<File>,
+    task: usize,
+    rows: &[Activation],
+    scratch: &mut Scratch,
+) -> Result<(), ParquetError> {
+    let mut group = file.next_row_group()?;
+    let Scratch { long, short } = scratch;
+    let mut short_column = |group: &mut _, of: &dyn Fn(&Activation) -> i32| {
+        short.clear();
+        short.extend(rows.iter().map(of));
+        put::<Int32Type>(group, short)
+    };
+    let mut long_column = |group: &mut _, of: fn(&Activation) -> i64| {
+        long.clear();
+        long.extend(rows.iter().map(of));
+        put::<Int64Type>(group, long)
+    };
+    short_column(&mut group, &|_| task as i32)?;
+    long_column(&mut group, |a| a.index as i64)?;
+    long_column(&mut group, |a| a.due_ns)?;
+    long_column(&mut group, |a| a.start_ns)?;
+    long_column(&mut group, |a| a.end_ns)?;
+    short_column(&mut group, &|a| i32::from(a.cpu))?;
+    short_column(&mut group, &|a| a.missed as i32)?;
+    short_column(&mut group, &|a| i32::from(a.flags.0))?;
+    group.close()?;
+    Ok(())
+}
+
+/// Writes the next column of a row group.
+pub(crate) fn put<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, impl std::io::Write + Send>,
+    values: &[T::T],
+) -> Result<(), ParquetError> {
+    let Some(mut column) = group.next_column()? else {
+        return Err(ParquetError::General("more columns are written than the schema has".into()));
+    };
+    column.typed::<T>().write_batch(values, None, None)?;
+    column.close()
+}

@@ -1,0 +1,128 @@
+//! Recording a run while it is measured.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jitterlab_model::{Activation, RunInfo};
+
+use crate::TraceError;
+use crate::convert::{FinishedRun, close_journal};
+use crate::paths::{check_target, journal_path, sync_directory};
+use crate::recorder::{Journal, Recorder};
+
+/// Records one run into a file.
+///
+/// Activations go to the journal `NAME.part` first, which loses at most the last second to a killed process or a
+/// power loss; [`RunWriter::finish`] turns it into the run file. A writer that is dropped instead leaves the
+/// journal for [`recover`](crate::recover).
+///
+/// ```
+/// # use jitterlab_model::{Activation, Keep, RunInfo, TaskRun, TaskSpec, run::FORMAT_VERSION};
+/// # use jitterlab_trace::{RunReader, RunWriter};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("run.parquet");
+/// # let info = RunInfo { format: FORMAT_VERSION, tool: "doc".into(), command: vec![], bench: "host".into(),
+/// #     started: "2026-01-01T00:00:00Z".into(), clock: "CLOCK_MONOTONIC".into(), duration_ns: None, count: None,
+/// #     stop_above_ns: None, keep: Keep::All, load: "none".into(),
+/// #     tasks: vec![TaskRun { spec: TaskSpec::default(), granted: None, result: None }], refused: vec![],
+/// #     warnings: vec![], stop: None, facts_before: None, facts_after: None };
+/// let mut writer = RunWriter::create(&path, &info)?;
+/// writer.append(0, &[Activation { start_ns: 2_300, end_ns: 2_330, ..Activation::default() }])?;
+/// let finished = writer.finish(info)?;
+/// assert_eq!(finished.rows, 1);
+/// assert_eq!(RunReader::open(&finished.path)?.rows(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct RunWriter {
+    path: PathBuf,
+    recorder: Recorder,
+}
+
+impl RunWriter {
+    /// Begins recording: creates the journal beside `path` and writes the description as it is known now.
+    ///
+    /// The thread that writes the journal inherits the processors of the caller: call this from a thread that is
+    /// kept off the measured ones.
+    ///
+    /// # Errors
+    /// The directory is missing or not writable, or `path` or its journal exists already: a measurement is never
+    /// overwritten.
+    pub fn create(path: impl AsRef<Path>, info: &RunInfo) -> Result<Self, TraceError> {
+        let path = path.as_ref();
+        check_target(path)?;
+        let journal = journal_path(path);
+        let file =
+            File::options().read(true).write(true).create_new(true).open(&journal).map_err(|e| {
+                match e.kind() {
+                    io::ErrorKind::AlreadyExists => TraceError::JournalExists(journal.clone()),
+                    _ => TraceError::io("create", &journal)(e),
+                }
+            })?;
+        // The lock tells `recover` that the run is not over. Where locks are not supported there is none.
+        let _ = file.try_lock();
+        let recorder =
+            Journal::begin(&journal, file, info).and_then(|journal| Recorder::start(journal, info));
+        if recorder.is_err() {
+            let _ = std::fs::remove_file(&journal);
+        }
+        let recorder = recorder?;
+        sync_directory(&journal)?;
+        Ok(RunWriter { path: path.into(), recorder })
+    }
+
+    /// Takes activations of one task, in their order. Never waits for the disk: if that falls behind by more than
+    /// 16 MiB, activations are dropped, counted, and the next one carries `AFTER_GAP`.
+    ///
+    /// # Errors
+    /// Tells once that recording ended, because the disk is full or failed. What was recorded is kept; later calls
+    /// do nothing, and [`RunWriter::finish`] closes the file as usual. A number of no task is an error every time.
+    pub fn append(&mut self, task: usize, rows: &[Activation]) -> Result<(), TraceError> {
+        self.recorder.append(task, rows)
+    }
+
+    /// Ends recording and turns the journal into the run file, with the final description. What the recorder
+    /// itself lost is added to its warnings.
+    ///
+    /// # Errors
+    /// The run file could not be written, for want of room for instance: then the journal stays and
+    /// [`recover`](crate::recover) can do it later.
+    pub fn finish(self, info: RunInfo) -> Result<FinishedRun, TraceError> {
+        self.finish_with(info, |_, _| ())
+    }
+
+    /// Like [`RunWriter::finish`], telling now and then how many bytes of how many are done.
+    ///
+    /// # Errors
+    /// As [`RunWriter::finish`].
+    pub fn finish_with(
+        self,
+        mut info: RunInfo,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<FinishedRun, TraceError> {
+        let RunWriter { path, recorder } = self;
+        let journal_name = journal_path(&path);
+        let Some(recorded) = recorder.stop() else {
+            return Err(TraceError::NotClosed {
+                path,
+                source: Box::new(TraceError::io("write", &journal_name)(io::Error::other(
+                    "the thread that writes the journal died",
+                ))),
+                journal: journal_name,
+            });
+        };
+        let mut journal = recorded.journal;
+        info.warnings.extend(journal.ended.take());
+        for (task, lost) in info.tasks.iter().zip(&recorded.lost).filter(|(_, lost)| **lost > 0) {
+            info.warnings.push(format!(
+                "task {}: {lost} records are missing in the file because the disk was too slow",
+                task.spec.name
+            ));
+        }
+        // The file gets the description from here. The journal gets it too, for `recover` if the file cannot be
+        // written; where the disk is too full even for that, recovery describes the run as crashed.
+        let _ = journal.end(&info);
+        close_journal(journal.file, &journal.path, &path, info, progress)
+            .map_err(|source| TraceError::NotClosed { path, journal: journal_name, source: Box::new(source) })
+    }
+}
