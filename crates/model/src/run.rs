@@ -162,6 +162,32 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
+    /// A description that says only which tasks there are, where they come from and by which clock; everything else
+    /// is unknown or empty.
+    pub fn new(bench: &str, clock: &str, tasks: impl IntoIterator<Item = TaskSpec>) -> Self {
+        let tasks = tasks.into_iter().map(|spec| TaskRun { spec, granted: None, result: None });
+        RunInfo {
+            format: FORMAT_VERSION,
+            tool: String::new(),
+            command: Vec::new(),
+            bench: bench.into(),
+            started: String::new(),
+            clock: clock.into(),
+            duration_ns: None,
+            count: None,
+            stop_above_ns: None,
+            keep: Keep::All,
+            load: String::new(),
+            placement: String::new(),
+            tasks: tasks.collect(),
+            refused: Vec::new(),
+            warnings: Vec::new(),
+            stop: None,
+            facts_before: None,
+            facts_after: None,
+        }
+    }
+
     /// The time all tasks were measured for: from the earliest first due time to the latest end.
     pub fn measured_ns(&self) -> Option<i64> {
         let results = || self.tasks.iter().filter_map(|t| t.result.as_ref());

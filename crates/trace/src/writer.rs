@@ -18,15 +18,11 @@ use crate::recorder::{Journal, Recorder};
 /// journal for [`recover`](crate::recover).
 ///
 /// ```
-/// # use jitterlab_model::{Activation, Keep, RunInfo, TaskRun, TaskSpec, run::FORMAT_VERSION};
+/// # use jitterlab_model::{Activation, RunInfo, TaskSpec};
 /// # use jitterlab_trace::{RunReader, RunWriter};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("run.parquet");
-/// # let info = RunInfo { format: FORMAT_VERSION, tool: "doc".into(), command: vec![], bench: "host".into(),
-/// #     started: "2026-01-01T00:00:00Z".into(), clock: "CLOCK_MONOTONIC".into(), duration_ns: None, count: None,
-/// #     stop_above_ns: None, keep: Keep::All, load: "none".into(),
-/// #     tasks: vec![TaskRun { spec: TaskSpec::default(), granted: None, result: None }], refused: vec![],
-/// #     warnings: vec![], stop: None, facts_before: None, facts_after: None };
+/// let info = RunInfo::new("host", "CLOCK_MONOTONIC", [TaskSpec::default()]);
 /// let mut writer = RunWriter::create(&path, &info)?;
 /// writer.append(0, &[Activation { start_ns: 2_300, end_ns: 2_330, ..Activation::default() }])?;
 /// let finished = writer.finish(info)?;

@@ -1,5 +1,7 @@
 //! What is recorded is read back, whatever it is.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at anything unexpected")]
+
 mod common;
 
 use common::{all_rows, closed, info, quick_directory, row};

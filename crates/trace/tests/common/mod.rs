@@ -1,8 +1,7 @@
 //! What the tests share: a run's description and plausible activations.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
-use jitterlab_model::run::FORMAT_VERSION;
-use jitterlab_model::{Activation, Keep, RunInfo, StopReason, TaskRun, TaskSpec};
+use jitterlab_model::{Activation, Keep, RunInfo, StopReason, TaskSpec};
 use jitterlab_trace::{Columns, RunReader};
 
 /// A directory in memory where there is one: tests that write many files need not wait for a disk to sync each.
@@ -13,30 +12,9 @@ pub fn quick_directory() -> tempfile::TempDir {
 pub const PERIODS_NS: [i64; 2] = [25_000, 1_000_000];
 
 pub fn info(keep: Keep) -> RunInfo {
-    let task = |name: &str, period_ns| TaskRun {
-        spec: TaskSpec { name: name.into(), period_ns, ..TaskSpec::default() },
-        granted: None,
-        result: None,
-    };
-    RunInfo {
-        format: FORMAT_VERSION,
-        tool: "jitterlab test".into(),
-        command: vec!["jitterlab".into(), "run".into()],
-        bench: "host".into(),
-        started: "2026-11-21T18:33:48Z".into(),
-        clock: "CLOCK_MONOTONIC".into(),
-        duration_ns: None,
-        count: None,
-        stop_above_ns: None,
-        keep,
-        load: "none".into(),
-        tasks: vec![task("base", PERIODS_NS[0]), task("servo", PERIODS_NS[1])],
-        refused: vec![],
-        warnings: vec![],
-        stop: None,
-        facts_before: None,
-        facts_after: None,
-    }
+    let task = |name: &str, period_ns| TaskSpec { name: name.into(), period_ns, ..TaskSpec::default() };
+    let tasks = [task("base", PERIODS_NS[0]), task("servo", PERIODS_NS[1])];
+    RunInfo { keep, ..RunInfo::new("host", "CLOCK_MONOTONIC", tasks) }
 }
 
 pub fn closed(keep: Keep) -> RunInfo {
