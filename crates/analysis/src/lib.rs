@@ -1,1 +1,10 @@
 //! What a trace of activations says.
+//!
+//! Everything here takes activations, series or distributions from memory and gives figures; nothing reads files,
+//! prints or knows an operating system. Definitions, formulas and their sources: `docs/method/analysis.md`.
+
+pub mod summary;
+pub mod verdict;
+
+pub use summary::{Figures, Summary};
+pub use verdict::{Caveat, Verdict};

@@ -191,7 +191,14 @@ impl Distribution {
             return None;
         }
         let rank = ((p.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).clamp(1, self.count);
-        self.histogram.value_at_rank(rank).map(|v| v.clamp(self.min_ns, self.max_ns))
+        self.value_at_rank(rank)
+    }
+
+    /// The `rank`-th smallest value (from 1): the upper edge of its bin, as for [`Distribution::quantile_ns`]. `None`
+    /// for a rank that no value has.
+    pub fn value_at_rank(&self, rank: u64) -> Option<i64> {
+        let value = if rank == 0 { None } else { self.histogram.value_at_rank(rank) };
+        value.map(|v| v.clamp(self.min_ns, self.max_ns))
     }
 
     /// The occupied bins of the histogram, in order of value.
