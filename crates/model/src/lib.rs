@@ -7,6 +7,7 @@
 //! This crate does no I/O and knows no operating system; every other crate imports it, and it imports none.
 
 pub mod activation;
+pub mod check;
 pub mod cpus;
 pub mod distribution;
 pub mod facts;
@@ -17,6 +18,7 @@ pub mod timing;
 pub mod units;
 
 pub use activation::{Activation, Flags};
+pub use check::{Check, CheckReport};
 pub use cpus::CpuSet;
 pub use distribution::Distribution;
 pub use facts::SystemFacts;

@@ -1,5 +1,6 @@
 //! This machine as a bench: its facts and its tasks.
 
+pub mod check;
 pub mod dma_latency;
 pub mod facts;
 pub mod measure;

@@ -45,6 +45,10 @@ pub struct Kernel {
     pub version: Option<String>,
     /// Architecture of the kernel, such as `x86_64` or `aarch64`.
     pub architecture: Option<String>,
+    /// The distribution, as it names itself for people, such as `Debian GNU/Linux 12 (bookworm)`.
+    pub distribution: Option<String>,
+    /// The distribution and those it is like, as `os-release` has them, such as `ubuntu debian`.
+    pub distribution_family: Option<String>,
     /// The command line it was started with.
     pub command_line: Option<String>,
     /// The preemption model in force.

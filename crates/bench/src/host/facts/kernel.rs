@@ -39,7 +39,15 @@ pub(super) fn kernel(root: &Root) -> Kernel {
     let version = root.word("proc/sys/kernel/version");
     let command_line = root.text("proc/cmdline");
     let options = release.as_deref().and_then(|r| options(root, r)).unwrap_or_default();
+    let about = root.text("etc/os-release").or_else(|| root.text("usr/lib/os-release")).unwrap_or_default();
+    let entry = |key: &str| {
+        let value = about.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
+        Some(value.trim_matches('"').to_owned())
+    };
+    let family = [entry("ID"), entry("ID_LIKE")].into_iter().flatten().collect::<Vec<_>>().join(" ");
     let mut kernel = Kernel {
+        distribution: entry("PRETTY_NAME"),
+        distribution_family: Some(family).filter(|names| !names.is_empty()),
         architecture: architecture(root),
         tick_hz: options.get("HZ").and_then(|hz| hz.parse().ok()),
         release,

@@ -25,7 +25,8 @@ pub(super) fn memory(root: &Root) -> Memory {
 /// The choice in a file such as `always [madvise] never`.
 fn chosen(root: &Root, name: &str) -> Option<String> {
     let text = root.text(name)?;
-    Some(text.split('[').nth(1)?.split(']').next()?.to_owned())
+    let (chosen, _) = text.split_once('[')?.1.split_once(']')?;
+    Some(chosen.to_owned())
 }
 
 pub(super) fn activity(root: &Root, stat: &str) -> Activity {
