@@ -1,0 +1,59 @@
+//! `cache`: walking memory at random so that the last-level cache holds nothing else.
+
+use std::hint::black_box;
+use std::io;
+
+use jitterlab_model::load::LoadUnit;
+
+use super::cpu::random;
+use super::{Kind, Share, Work, bytes, workers};
+
+/// A cache line on nearly every processor, in bytes.
+const LINE: u64 = 64;
+/// Where the machine does not say how large its caches are.
+const UNKNOWN_CACHE: u64 = 32 << 20;
+
+pub(super) const KIND: Kind = Kind {
+    name: "cache",
+    usage: "cache[:N[,SIZE]]",
+    summary: "rewriting SIZE (twice the largest cache) at random in N (1) processes",
+    unit: Some(LoadUnit::Bytes),
+    share: |arguments, place| {
+        let (n, size) = arguments.split_once(',').unwrap_or((arguments, ""));
+        let largest = place.facts.caches.iter().filter_map(|cache| cache.size_bytes).max();
+        let quarter = place.facts.memory.available_bytes.unwrap_or(u64::MAX) / 4;
+        let size = match size {
+            "" => (2 * largest.unwrap_or(UNKNOWN_CACHE)).min(quarter),
+            size => bytes(size)?,
+        };
+        Ok(Share { workers: workers(n, 1)?, told: size.to_string() })
+    },
+    begin: |told| {
+        let lines = told.parse().unwrap_or(UNKNOWN_CACHE).max(LINE) / LINE;
+        // Written once, so that every page is there when the load begins.
+        Ok(Box::new(Thrash {
+            words: vec![1; (lines * LINE / 8) as usize],
+            lines,
+            seed: 0x9E37_79B9_7F4A_7C15,
+        }))
+    },
+};
+
+struct Thrash {
+    words: Vec<u64>,
+    lines: u64,
+    seed: u64,
+}
+
+impl Work for Thrash {
+    fn step(&mut self) -> io::Result<u64> {
+        const ROUNDS: u64 = 50_000;
+        for _ in 0..ROUNDS {
+            self.seed = random(self.seed);
+            let word = (self.seed % self.lines * (LINE / 8)) as usize;
+            self.words[word] = self.words[word].wrapping_add(self.seed);
+        }
+        black_box(self.words.first());
+        Ok(ROUNDS * LINE)
+    }
+}

@@ -1,0 +1,135 @@
+//! `stress-ng` and `exec`: programs of others.
+#![expect(unsafe_code, reason = "what runs between fork and exec is unsafe by its nature")]
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::prctl::{set_child_subreaper, set_pdeathsig};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::Pid;
+
+use super::{Kind, Share, Work};
+
+pub(super) const STRESS_NG: Kind = Kind {
+    name: "stress-ng",
+    usage: "stress-ng:ARGS",
+    summary: "stress-ng (Debian package stress-ng) with these arguments, such as stress-ng:--vm 2",
+    unit: None,
+    share: |arguments, _| match arguments.trim() {
+        "" => Err("it needs arguments".into()),
+        arguments => Ok(Share { workers: 1, told: format!("exec stress-ng {arguments}") }),
+    },
+    begin: |told| Ok(Box::new(Running::new(told)?)),
+};
+
+pub(super) const EXEC: Kind = Kind {
+    name: "exec",
+    usage: "exec:COMMAND",
+    summary: "any command of the shell, stopped with the run",
+    unit: None,
+    share: |arguments, _| match arguments.trim() {
+        "" => Err("it needs a command".into()),
+        command => Ok(Share { workers: 1, told: command.into() }),
+    },
+    begin: |told| Ok(Box::new(Running::new(told)?)),
+};
+
+/// How long a program may take to end when it is asked to.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// A command line, and its process once it began.
+struct Running {
+    command: Command,
+    complaints: File,
+    child: Option<Child>,
+}
+
+impl Running {
+    fn new(line: &str) -> io::Result<Self> {
+        set_child_subreaper(true)?;
+        let complaints = tempfile()?;
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(line).stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(complaints.try_clone()?).process_group(0);
+        // SAFETY: prctl is a plain system call, allowed between fork and exec.
+        unsafe {
+            command.pre_exec(|| set_pdeathsig(Signal::SIGKILL).map_err(io::Error::from));
+        }
+        Ok(Running { command, complaints, child: None })
+    }
+
+    /// The last line it wrote to standard error.
+    fn last_words(&mut self) -> String {
+        let mut text = String::new();
+        let _ = self.complaints.rewind();
+        let _ = self.complaints.read_to_string(&mut text);
+        text.lines().last().map(|line| format!(": {}", line.trim())).unwrap_or_default()
+    }
+}
+
+/// A file in memory without a name.
+fn tempfile() -> io::Result<File> {
+    let flags = nix::sys::memfd::MFdFlags::MFD_CLOEXEC;
+    Ok(File::from(nix::sys::memfd::memfd_create(c"jitterlab-load", flags)?))
+}
+
+impl Work for Running {
+    fn step(&mut self) -> io::Result<u64> {
+        let child = match &mut self.child {
+            Some(child) => child,
+            none => none.insert(self.command.spawn()?),
+        };
+        thread::sleep(Duration::from_millis(20));
+        if let Some(status) = child.try_wait()? {
+            let how = match (status.code(), status.signal()) {
+                (Some(code), _) => format!("ended by itself with status {code}"),
+                (None, Some(signal)) => format!("was killed by signal {signal}"),
+                (None, None) => "ended".into(),
+            };
+            return Err(io::Error::other(format!("the command {how}{}", self.last_words())));
+        }
+        Ok(0)
+    }
+}
+
+impl Drop for Running {
+    /// Ends the command and everything it started.
+    fn drop(&mut self) {
+        let Some(child) = &mut self.child else { return };
+        let Ok(group) = i32::try_from(child.id()).map(Pid::from_raw) else { return };
+        let _ = killpg(group, Signal::SIGTERM);
+        let asked = Instant::now();
+        while asked.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let _ = killpg(group, Signal::SIGKILL);
+        let _ = child.wait();
+        // Those that left the group became children of this process when their parents ended.
+        for _ in 0..50 {
+            while matches!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Ok(status) if status.pid().is_some()) {}
+            let left = children();
+            if left.is_empty() {
+                return;
+            }
+            for pid in left {
+                let _ = kill(pid, Signal::SIGKILL);
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// The children of this process.
+fn children() -> Vec<Pid> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
+        .map(Pid::from_raw)
+        .collect()
+}

@@ -1,0 +1,39 @@
+//! `cpu`: square roots, as `stress -c` computes them.
+
+use std::hint::black_box;
+use std::io;
+
+use super::{Kind, Share, Work, workers};
+
+pub(super) const KIND: Kind = Kind {
+    name: "cpu",
+    usage: "cpu[:N]",
+    summary: "square roots in N processes, as stress -c; without N one for each CPU",
+    unit: None,
+    share: |arguments, place| {
+        let workers = workers(arguments, u32::try_from(place.cpus.len()).unwrap_or(1))?;
+        Ok(Share { workers, told: String::new() })
+    },
+    begin: |_| Ok(Box::new(SquareRoots { seed: 0x9E37_79B9_7F4A_7C15 })),
+};
+
+struct SquareRoots {
+    seed: u64,
+}
+
+impl Work for SquareRoots {
+    fn step(&mut self) -> io::Result<u64> {
+        for _ in 0..100_000 {
+            self.seed = random(self.seed);
+            black_box((self.seed as f64).sqrt());
+        }
+        Ok(0)
+    }
+}
+
+/// The next of a sequence of random numbers (Marsaglia, "Xorshift RNGs", 2003).
+pub(super) fn random(mut x: u64) -> u64 {
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^ (x << 17)
+}

@@ -1,0 +1,91 @@
+//! `disk`: writing, syncing, reading back and deleting files.
+
+use std::fs::{File, OpenOptions, remove_file};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use jitterlab_model::load::LoadUnit;
+use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise};
+
+use super::{Kind, Share, Work, workers};
+
+pub(super) const KIND: Kind = Kind {
+    name: "disk",
+    usage: "disk[:N[,DIR]]",
+    summary: "writing, syncing, reading and deleting files in DIR (.) in N (1) processes",
+    unit: Some(LoadUnit::Bytes),
+    share: |arguments, _| {
+        let (n, folder) = arguments.split_once(',').unwrap_or((arguments, "."));
+        let workers = workers(n, 1)?;
+        if !Path::new(folder).is_dir() {
+            return Err(format!("{folder:?} is not a folder"));
+        }
+        Ok(Share { workers, told: folder.into() })
+    },
+    begin: |told| {
+        let folder = PathBuf::from(told);
+        let file = nameless(&folder)?;
+        Ok(Box::new(Disk { folder, file, block: vec![0xA5; BLOCK], state: State::Writing(0) }))
+    },
+};
+
+const BLOCK: usize = 1 << 20;
+const BLOCKS: usize = 16;
+
+/// A file that is gone when it is closed, whatever ends the process.
+fn nameless(folder: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    let direct = options.clone().custom_flags(OFlag::O_TMPFILE.bits()).open(folder);
+    direct.or_else(|_| {
+        // File systems without O_TMPFILE: the name is there for an instant only.
+        let path = folder.join(format!(".jitterlab-load-{}", std::process::id()));
+        let file = options.create_new(true).open(&path)?;
+        remove_file(&path)?;
+        Ok(file)
+    })
+}
+
+struct Disk {
+    folder: PathBuf,
+    file: File,
+    block: Vec<u8>,
+    state: State,
+}
+
+/// Blocks written or read so far.
+enum State {
+    Writing(usize),
+    Reading(usize),
+}
+
+impl Work for Disk {
+    fn step(&mut self) -> io::Result<u64> {
+        match self.state {
+            State::Writing(BLOCKS) => {
+                self.file.sync_all()?;
+                // Out of the page cache, so that reading asks the disk.
+                posix_fadvise(&self.file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
+                self.file.rewind()?;
+                self.state = State::Reading(0);
+                Ok(0)
+            }
+            State::Writing(n) => {
+                self.file.write_all(&self.block)?;
+                self.state = State::Writing(n + 1);
+                Ok(BLOCK as u64)
+            }
+            State::Reading(BLOCKS) => {
+                self.file = nameless(&self.folder)?;
+                self.state = State::Writing(0);
+                Ok(0)
+            }
+            State::Reading(n) => {
+                self.file.read_exact(&mut self.block)?;
+                self.state = State::Reading(n + 1);
+                Ok(BLOCK as u64)
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `fork`: making processes and burying them.
+#![expect(unsafe_code, reason = "fork is unsafe by its nature")]
+
+use std::io;
+
+use jitterlab_model::load::LoadUnit;
+use nix::sys::wait::waitpid;
+use nix::unistd::{ForkResult, fork};
+
+use super::{Kind, Share, Work, workers};
+
+pub(super) const KIND: Kind = Kind {
+    name: "fork",
+    usage: "fork[:N]",
+    summary: "making processes and waiting for their end in N (1) processes",
+    unit: Some(LoadUnit::Operations),
+    share: |arguments, _| Ok(Share { workers: workers(arguments, 1)?, told: String::new() }),
+    begin: |_| Ok(Box::new(Forks)),
+};
+
+struct Forks;
+
+impl Work for Forks {
+    fn step(&mut self) -> io::Result<u64> {
+        const ROUNDS: u64 = 20;
+        for _ in 0..ROUNDS {
+            // SAFETY: the child calls nothing but _exit, which is allowed after a fork of several threads.
+            match unsafe { fork() }? {
+                // SAFETY: _exit ends the process at once and runs no handlers of the parent's.
+                ForkResult::Child => unsafe { nix::libc::_exit(0) },
+                ForkResult::Parent { child } => {
+                    waitpid(child, None)?;
+                }
+            }
+        }
+        Ok(ROUNDS)
+    }
+}

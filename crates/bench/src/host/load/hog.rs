@@ -1,0 +1,33 @@
+//! `hog`: what LinuxCNC's wiki calls a CPU hog, `while true; do echo "nothing" > /dev/null; done`.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+
+use jitterlab_model::load::LoadUnit;
+
+use super::{Kind, Share, Work, workers};
+
+pub(super) const KIND: Kind = Kind {
+    name: "hog",
+    usage: "hog[:N]",
+    summary: "system calls to /dev/null in N processes, as LinuxCNC's shell loop; without N one for each CPU",
+    unit: Some(LoadUnit::Operations),
+    share: |arguments, place| {
+        let workers = workers(arguments, u32::try_from(place.cpus.len()).unwrap_or(1))?;
+        Ok(Share { workers, told: String::new() })
+    },
+    begin: |_| Ok(Box::new(Hog)),
+};
+
+struct Hog;
+
+impl Work for Hog {
+    /// As the shell does for each `echo`: open, write, close.
+    fn step(&mut self) -> io::Result<u64> {
+        const ROUNDS: u64 = 1_000;
+        for _ in 0..ROUNDS {
+            OpenOptions::new().write(true).open("/dev/null")?.write_all(b"nothing\n")?;
+        }
+        Ok(3 * ROUNDS)
+    }
+}

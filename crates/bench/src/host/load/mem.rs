@@ -1,0 +1,56 @@
+//! `mem`: allocating, touching and freeing memory, as `stress -m` does.
+
+use std::hint::black_box;
+use std::io;
+
+use jitterlab_model::load::LoadUnit;
+
+use super::{Kind, Share, Work, bytes, workers};
+
+/// What `stress -m` takes.
+const DEFAULT_BYTES: u64 = 256 << 20;
+
+pub(super) const KIND: Kind = Kind {
+    name: "mem",
+    usage: "mem[:N[,SIZE]]",
+    summary: "allocating, filling and freeing SIZE (256M) in N (1) processes, as stress -m",
+    unit: Some(LoadUnit::Bytes),
+    share: |arguments, place| {
+        let (n, size) = arguments.split_once(',').unwrap_or((arguments, ""));
+        let workers = workers(n, 1)?;
+        let size = if size.is_empty() { DEFAULT_BYTES } else { bytes(size)? };
+        let available = place.facts.memory.available_bytes.unwrap_or(u64::MAX);
+        if size.saturating_mul(u64::from(workers)) > available / 10 * 9 {
+            return Err(format!("{workers} x {} MiB is more memory than there is", size >> 20));
+        }
+        Ok(Share { workers, told: size.to_string() })
+    },
+    begin: |told| {
+        Ok(Box::new(Memory { size: told.parse().unwrap_or(DEFAULT_BYTES) as usize, held: Vec::new() }))
+    },
+};
+
+struct Memory {
+    size: usize,
+    held: Vec<u8>,
+}
+
+impl Work for Memory {
+    /// Touches a little more of the block, page fault by page fault; a full one is given back.
+    fn step(&mut self) -> io::Result<u64> {
+        const PART: usize = 4 << 20;
+        if self.held.capacity() < self.size {
+            self.held
+                .try_reserve_exact(self.size)
+                .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        }
+        let part = PART.min(self.size - self.held.len());
+        self.held.resize(self.held.len() + part, 0x5A);
+        black_box(self.held.last());
+        if self.held.len() == self.size {
+            // Above the allocator's threshold this is an munmap.
+            self.held = Vec::new();
+        }
+        Ok(part as u64)
+    }
+}

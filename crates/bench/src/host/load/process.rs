@@ -1,0 +1,129 @@
+//! The other side of a worker: starting it, following it, ending it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jitterlab_model::CpuSet;
+
+use super::worker::{Report, WORKER};
+
+/// How long a worker may take to end before it is killed.
+const PATIENCE: Duration = Duration::from_millis(900);
+
+/// A worker's process. Killed when dropped.
+pub(super) struct WorkerProcess {
+    child: Child,
+    orders: Option<ChildStdin>,
+    words: BufReader<ChildStdout>,
+    asked: Option<Instant>,
+    report: Option<Report>,
+}
+
+impl WorkerProcess {
+    pub(super) fn spawn(kind: &str, told: &str, cpus: &CpuSet) -> Result<Self, String> {
+        // In a process group of its own, so that Ctrl-C reaches us first and the load ends with the measurement.
+        let mut child = Command::new("/proc/self/exe")
+            .args([WORKER, kind, &cpus.to_string(), told])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("no process for it: {error}"))?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (orders, words) = pipes.ok_or("no pipes to it")?;
+        Ok(WorkerProcess {
+            child,
+            orders: Some(orders),
+            words: BufReader::new(words),
+            asked: None,
+            report: None,
+        })
+    }
+
+    pub(super) fn wait_until_ready(&mut self) -> Result<(), String> {
+        let mut line = String::new();
+        let _ = self.words.read_line(&mut line);
+        match line.trim().split_once(' ') {
+            None if line.trim() == "ready" => Ok(()),
+            Some(("failed", reason)) => Err(reason.into()),
+            _ => Err(self.child.wait().map_or_else(|e| e.to_string(), how_it_ended)),
+        }
+    }
+
+    pub(super) fn begin_after(&mut self, delay: Duration) {
+        self.order(&format!("go {}\n", delay.as_millis()));
+    }
+
+    /// Orders to a worker that is gone are lost, and that it is gone is found out elsewhere.
+    fn order(&mut self, line: &str) {
+        if let Some(orders) = &mut self.orders {
+            let _ = orders.write_all(line.as_bytes()).and_then(|()| orders.flush());
+        }
+    }
+
+    /// Why it ended, if it did although nobody asked it to.
+    pub(super) fn failure(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        self.report = self.read_report();
+        let told = self.report.as_ref().and_then(|report| report.failure.clone());
+        Some(told.unwrap_or_else(|| how_it_ended(status)))
+    }
+
+    pub(super) fn ask_to_stop(&mut self) {
+        self.order("stop\n");
+        self.orders = None;
+        self.asked = Some(Instant::now());
+    }
+
+    /// Waits for its end, or enforces it, and reads what it did.
+    pub(super) fn finish(mut self) -> Result<Report, String> {
+        let status = self.end()?;
+        self.report.take().or_else(|| self.read_report()).ok_or_else(|| how_it_ended(status))
+    }
+
+    /// Its end: by itself, since its orders have ended, or else by force.
+    fn end(&mut self) -> Result<ExitStatus, String> {
+        let asked = *self.asked.get_or_insert_with(Instant::now);
+        self.orders = None;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) if asked.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(2)),
+                Ok(None) => {
+                    let _ = self.child.kill();
+                    return self.child.wait().map_err(|e| e.to_string());
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+
+    fn read_report(&mut self) -> Option<Report> {
+        let mut line = String::new();
+        while self.words.read_line(&mut line).is_ok_and(|n| n > 0) {
+            if let Some(json) = line.trim().strip_prefix("done ") {
+                return serde_json::from_str(json).ok();
+            }
+            line.clear();
+        }
+        None
+    }
+}
+
+impl Drop for WorkerProcess {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+fn how_it_ended(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(0), _) => "it ended by itself".into(),
+        (Some(code), _) => format!("it ended by itself with status {code}"),
+        (None, Some(signal)) => format!("it was killed by signal {signal}"),
+        (None, None) => "it ended".into(),
+    }
+}

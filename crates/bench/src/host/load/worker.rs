@@ -1,0 +1,148 @@
+//! A worker's side: what the process that makes the load does.
+//!
+//! It is told on standard input to begin (`go MILLISECONDS`) and to stop (`stop`, or the end of the input when
+//! whoever started it is gone), and says on standard output that it is ready and at the end what it did.
+
+use std::io::{self, BufRead, Write};
+use std::process::{ExitCode, exit};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sched::{CpuSet as Mask, sched_setaffinity};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+
+use super::{KINDS, Kind, Work};
+use jitterlab_model::CpuSet;
+
+/// The first argument of a worker: `jitterlab jitterlab-load KIND CPUS TOLD`.
+pub const WORKER: &str = "jitterlab-load";
+
+/// How long a step may go on after the stop, before the process ends in the middle of it.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// What a worker did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Report {
+    pub(super) active_ns: i64,
+    pub(super) cpu_time_ns: i64,
+    pub(super) done: u64,
+    pub(super) failure: Option<String>,
+}
+
+static STOP: AtomicBool = AtomicBool::new(false);
+static DONE: AtomicU64 = AtomicU64::new(0);
+
+/// Does a load's work if this process was started for that. To be called first of all by every program that
+/// uses [`Loads`](super::Loads), which starts the program itself for each worker; `None` if it was not.
+pub fn run_if_worker() -> Option<ExitCode> {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() != Some(WORKER) {
+        return None;
+    }
+    let (kind, cpus, told) = (arguments.next()?, arguments.next()?, arguments.next().unwrap_or_default());
+    let kind = KINDS.iter().find(|k| k.name == kind)?;
+    Some(match work(kind, &cpus, &told) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("failed {error}"));
+            ExitCode::FAILURE
+        }
+    })
+}
+
+/// The other side is gone when nobody listens.
+fn say(line: &str) {
+    let mut out = io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+fn work(kind: &Kind, cpus: &str, told: &str) -> io::Result<()> {
+    let cpus: CpuSet = cpus.parse().map_err(io::Error::other)?;
+    let mut mask = Mask::new();
+    for cpu in cpus.iter() {
+        mask.set(usize::from(cpu))?;
+    }
+    sched_setaffinity(Pid::from_raw(0), &mask)?;
+    // If memory runs out, the load goes first. Not being allowed to say so is no reason not to work.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    let mut work = (kind.begin)(told)?;
+    let (go, begun) = mpsc::channel();
+    thread::spawn(move || listen(&go));
+    say("ready");
+
+    let Some((begin, cpu_before)) = wait_for_begin(&begun) else { return Ok(()) };
+    let failure = until_stopped(work.as_mut());
+    // A command has processes of its own, whose time counts only once they have ended.
+    drop(work);
+    say_report(begin, cpu_before, failure);
+    Ok(())
+}
+
+/// Waits for `go`, then for the load's start; `None` if it is stopped before that.
+fn wait_for_begin(begun: &Receiver<Duration>) -> Option<(Instant, i64)> {
+    let start = Instant::now() + begun.recv().ok()?;
+    while Instant::now() < start {
+        if STOP.load(Ordering::Relaxed) {
+            return None;
+        }
+        thread::sleep(start.saturating_duration_since(Instant::now()).min(Duration::from_millis(20)));
+    }
+    Some((Instant::now(), cpu_time_ns()))
+}
+
+fn until_stopped(work: &mut dyn Work) -> Option<String> {
+    while !STOP.load(Ordering::Relaxed) {
+        match work.step() {
+            Ok(done) => {
+                DONE.fetch_add(done, Ordering::Relaxed);
+            }
+            Err(error) => return Some(error.to_string()),
+        }
+    }
+    None
+}
+
+fn say_report(begin: Instant, cpu_before: i64, failure: Option<String>) {
+    let report = Report {
+        active_ns: i64::try_from(begin.elapsed().as_nanos()).unwrap_or(i64::MAX),
+        cpu_time_ns: cpu_time_ns() - cpu_before,
+        done: DONE.load(Ordering::Relaxed),
+        failure,
+    };
+    say(&format!("done {}", serde_json::to_string(&report).unwrap_or_default()));
+}
+
+/// Takes orders. Once stopped, ends the process if its work does not come back.
+fn listen(go: &Sender<Duration>) {
+    let mut begun = None;
+    for line in io::stdin().lock().lines() {
+        match line.as_deref().map(str::trim) {
+            Ok("stop") | Err(_) => break,
+            Ok(order) => {
+                if let Some(ms) = order.strip_prefix("go ").and_then(|ms| ms.parse().ok()) {
+                    begun = Some((Instant::now(), cpu_time_ns()));
+                    let _ = go.send(Duration::from_millis(ms));
+                }
+            }
+        }
+    }
+    STOP.store(true, Ordering::Relaxed);
+    let Some((begin, cpu_before)) = begun else { exit(0) };
+    thread::sleep(GRACE);
+    say_report(begin, cpu_before, None);
+    exit(0)
+}
+
+/// Processor time of this process and of its children that have ended.
+fn cpu_time_ns() -> i64 {
+    [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN]
+        .into_iter()
+        .filter_map(|who| getrusage(who).ok())
+        .map(|usage| usage.user_time().num_nanoseconds() + usage.system_time().num_nanoseconds())
+        .sum()
+}

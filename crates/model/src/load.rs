@@ -1,0 +1,248 @@
+//! Work that runs beside the tasks on purpose: `cpu:4`, `mem:2,256M@0-1`, `disk:1+36%`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cpus::CpuSet;
+
+/// Why the description of a load could not be understood. The message says what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoadSpecError {
+    /// Nothing, or nothing before the colon.
+    #[error(
+        "{0:?} is not a load: write KIND[:ARGUMENTS][@CPUS][+START%], such as cpu:4, mem:2,256M@0-1 or disk:1+36%"
+    )]
+    NotALoad(String),
+    /// A start behind the end.
+    #[error("{0:?}: a load starts at +0% to +99% of the run")]
+    BadStart(String),
+}
+
+/// Where a load runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Placement {
+    /// On the CPUs that are not measured.
+    #[default]
+    Housekeeping,
+    /// On every CPU that may be used, the measured ones included (`@all`).
+    All,
+    /// On these CPUs (`@0,1`).
+    Cpus(CpuSet),
+}
+
+/// One load as it was asked for: `KIND[:ARGUMENTS][@CPUS][+START%]`.
+///
+/// What a kind makes of its arguments is the bench's to say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct LoadSpec {
+    /// What it does, such as `cpu`.
+    pub kind: String,
+    /// How much of it, such as `4` or `2,256M`; may be empty.
+    pub arguments: String,
+    /// Where it runs.
+    pub placement: Placement,
+    /// The share of the run's length, in percent, after which it starts.
+    pub start_percent: u8,
+}
+
+impl FromStr for LoadSpec {
+    type Err = LoadSpecError;
+
+    fn from_str(text: &str) -> Result<Self, LoadSpecError> {
+        let mut rest = text.trim();
+        let mut start_percent = 0;
+        if let Some((before, percent)) = rest.strip_suffix('%').and_then(|r| r.rsplit_once('+'))
+            && let Ok(n) = percent.parse::<u32>()
+        {
+            start_percent = u8::try_from(n)
+                .ok()
+                .filter(|n| *n < 100)
+                .ok_or_else(|| LoadSpecError::BadStart(text.into()))?;
+            rest = before;
+        }
+        // Commands may hold an @ of their own, so it only counts before a list of CPUs.
+        let mut placement = Placement::Housekeeping;
+        if let Some((before, place)) = rest.rsplit_once('@') {
+            if place == "all" {
+                (rest, placement) = (before, Placement::All);
+            } else if let Some(cpus) = place.parse::<CpuSet>().ok().filter(|cpus| !cpus.is_empty()) {
+                (rest, placement) = (before, Placement::Cpus(cpus));
+            }
+        }
+        let (kind, arguments) = rest.split_once(':').unwrap_or((rest, ""));
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        if kind.is_empty() || !kind.chars().all(is_name) {
+            return Err(LoadSpecError::NotALoad(text.into()));
+        }
+        Ok(LoadSpec { kind: kind.into(), arguments: arguments.into(), placement, start_percent })
+    }
+}
+
+impl fmt::Display for LoadSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.kind)?;
+        if !self.arguments.is_empty() {
+            write!(f, ":{}", self.arguments)?;
+        }
+        match &self.placement {
+            Placement::Housekeeping => {}
+            Placement::All => write!(f, "@all")?,
+            Placement::Cpus(cpus) => write!(f, "@{cpus}")?,
+        }
+        if self.start_percent > 0 {
+            write!(f, "+{}%", self.start_percent)?;
+        }
+        Ok(())
+    }
+}
+
+impl TryFrom<String> for LoadSpec {
+    type Error = LoadSpecError;
+
+    fn try_from(text: String) -> Result<Self, LoadSpecError> {
+        text.parse()
+    }
+}
+
+impl From<LoadSpec> for String {
+    fn from(spec: LoadSpec) -> String {
+        spec.to_string()
+    }
+}
+
+/// What a load counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadUnit {
+    /// Bytes touched, transferred, written or read.
+    Bytes,
+    /// System calls, processes made, interrupts.
+    Operations,
+}
+
+/// One load as it ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadRun {
+    /// What was asked for.
+    pub spec: LoadSpec,
+    /// The CPUs it was on.
+    pub cpus: CpuSet,
+    /// Its processes.
+    pub workers: u32,
+    /// How long it worked.
+    pub active_ns: i64,
+    /// Processor time of all its processes.
+    pub cpu_time_ns: i64,
+    /// What it got done, in its unit.
+    pub done: u64,
+    /// The unit; `None` where only the processor time tells how hard it worked.
+    pub unit: Option<LoadUnit>,
+    /// What went wrong with it, if anything did.
+    pub failure: Option<String>,
+}
+
+impl LoadRun {
+    /// The number of CPUs it kept busy, on average.
+    pub fn busy_cpus(&self) -> Option<f64> {
+        (self.active_ns > 0).then(|| self.cpu_time_ns as f64 / self.active_ns as f64)
+    }
+
+    /// What it got done in a second.
+    pub fn rate_per_s(&self) -> Option<f64> {
+        self.unit.filter(|_| self.active_ns > 0).map(|_| self.done as f64 * 1e9 / self.active_ns as f64)
+    }
+}
+
+impl fmt::Display for LoadRun {
+    /// The load and its achieved intensity: `mem:2@0 (3.2 GB/s, 0.98 CPUs)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.spec)?;
+        if let Some(failure) = &self.failure {
+            return write!(f, " (failed: {failure})");
+        }
+        let Some(cpus) = self.busy_cpus() else { return write!(f, " (did not start)") };
+        match (self.unit, self.rate_per_s()) {
+            (Some(LoadUnit::Bytes), Some(rate)) if rate >= 1e9 => write!(f, " ({:.1} GB/s, ", rate / 1e9)?,
+            (Some(LoadUnit::Bytes), Some(rate)) => write!(f, " ({:.1} MB/s, ", rate / 1e6)?,
+            (Some(LoadUnit::Operations), Some(rate)) => write!(f, " ({rate:.0}/s, ")?,
+            _ => write!(f, " (")?,
+        }
+        write!(f, "{cpus:.2} CPUs)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> (String, String, Placement, u8) {
+        let spec: LoadSpec = text.parse().unwrap();
+        (spec.kind, spec.arguments, spec.placement, spec.start_percent)
+    }
+
+    #[test]
+    fn every_part_is_read() {
+        let cpus = |text: &str| Placement::Cpus(text.parse().unwrap());
+        assert_eq!(read("cpu"), ("cpu".into(), "".into(), Placement::Housekeeping, 0));
+        assert_eq!(read("mem:2,256M@0-1"), ("mem".into(), "2,256M".into(), cpus("0-1"), 0));
+        assert_eq!(read("disk:1,/data@all+36%"), ("disk".into(), "1,/data".into(), Placement::All, 36));
+        assert_eq!(
+            read("exec:mail root@example"),
+            ("exec".into(), "mail root@example".into(), Placement::Housekeeping, 0)
+        );
+        assert_eq!(read("stress-ng:--vm 2 --vm-bytes 80%").1, "--vm 2 --vm-bytes 80%");
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let message = |text: &str| text.parse::<LoadSpec>().unwrap_err().to_string();
+        assert!(message("").contains("cpu:4"));
+        assert!(message(":4").contains("cpu:4"));
+        assert!(message("stress -c 4").contains("cpu:4"));
+        assert!(message("cpu:1+100%").contains("+99%"));
+    }
+
+    #[test]
+    fn intensity_is_told_in_its_unit() {
+        let mut run = LoadRun {
+            spec: "mem:2@0".parse().unwrap(),
+            cpus: "0".parse().unwrap(),
+            workers: 2,
+            active_ns: 2_000_000_000,
+            cpu_time_ns: 1_960_000_000,
+            done: 6_400_000_000,
+            unit: Some(LoadUnit::Bytes),
+            failure: None,
+        };
+        assert_eq!(run.to_string(), "mem:2@0 (3.2 GB/s, 0.98 CPUs)");
+        run.failure = Some("no space left".into());
+        assert_eq!(run.to_string(), "mem:2@0 (failed: no space left)");
+        let never = LoadRun { active_ns: 0, failure: None, ..run };
+        assert_eq!(never.to_string(), "mem:2@0 (did not start)");
+    }
+
+    proptest! {
+        #[test]
+        fn a_load_written_is_the_load_read(
+            kind in "[a-z][a-z-]{0,8}", arguments in "[0-9a-zA-Z,/ .=-]{0,12}",
+            cpus in prop::option::of(prop::collection::vec(0u16..64, 1..5)), start_percent in 0u8..100
+        ) {
+            let arguments = arguments.trim().to_owned();
+            let placement = match cpus {
+                Some(cpus) => Placement::Cpus(cpus.into_iter().collect()),
+                None => Placement::Housekeeping,
+            };
+            let spec = LoadSpec { kind, arguments, placement, start_percent };
+            prop_assert_eq!(spec.to_string().parse(), Ok(spec));
+        }
+
+        #[test]
+        fn any_text_gives_an_answer_and_never_a_panic(text in "\\PC{0,40}") {
+            let _ = text.parse::<LoadSpec>();
+        }
+    }
+}
