@@ -1,1 +1,41 @@
-fn main() {}
+//! Arguments in, the other crates wired together, exit statuses out.
+
+mod commands;
+mod exit;
+mod interrupt;
+mod output;
+mod recording;
+mod result;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::Outcome;
+
+/// Measures how regular a periodic real-time task is on this machine, explains the pattern, and says what it
+/// means for the motor or loop it has to drive.
+///
+/// Exit status: 0 fine, 1 a requirement failed, 2 bad use, 3 could not measure.
+#[derive(Parser)]
+#[command(name = "jitterlab", version, max_term_width = 100, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(commands::run::Args),
+    Analyze(commands::analyze::Args),
+    Recover(commands::recover::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome: Outcome = match Cli::parse().command {
+        Command::Run(args) => commands::run::execute(&args),
+        Command::Analyze(args) => commands::analyze::execute(&args),
+        Command::Recover(args) => commands::recover::execute(&args),
+    };
+    exit::report(outcome)
+}

@@ -4,4 +4,5 @@ pub mod histogram;
 pub mod live;
 pub mod machine;
 pub mod run;
+pub mod summary;
 pub mod table;

@@ -1,0 +1,5 @@
+//! One file per command.
+
+pub mod analyze;
+pub mod recover;
+pub mod run;

@@ -1,0 +1,210 @@
+//! `jitterlab run`: measure periodic tasks on this machine.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, anyhow};
+use jitterlab_bench::host::{DmaLatency, Finished, Measurement, Request};
+use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
+use jitterlab_model::{Keep, Overrun, Policy, RunInfo, StopReason, TaskSpec, WakeMethod, Work};
+use jitterlab_trace::RunWriter;
+
+use crate::exit::{Failure, Outcome, Status};
+use crate::recording::{Recording, Watcher};
+use crate::result::RunResult;
+use crate::{interrupt, output};
+
+/// Measure how regular periodic tasks run on this machine
+///
+/// Without options: one task, every millisecond, SCHED_FIFO, on the processor that isolation and topology favour,
+/// for 10 seconds.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A task as name=base,period=25us,offset=0us,cpu=1,policy=fifo:95,overrun=skip,work=none,wake=nanosleep;
+    /// every part but period may be left out; may be given several times
+    #[arg(long = "task", value_name = "SPEC", conflicts_with_all = ["period", "cpu", "policy", "overrun", "work", "wake"])]
+    tasks: Vec<TaskSpec>,
+
+    /// Period of the one task, as a time (250us) or a rate (4kHz)
+    #[arg(long, value_parser = parse_period_ns, value_name = "TIME")]
+    period: Option<i64>,
+    /// Processor of the one task
+    #[arg(long)]
+    cpu: Option<u16>,
+    /// Scheduling policy: other, batch, idle, fifo:1..99, rr:1..99, deadline:RUNTIME
+    #[arg(long)]
+    policy: Option<Policy>,
+    /// What happens to due times that passed: skip, catch-up, re-phase
+    #[arg(long)]
+    overrun: Option<Overrun>,
+    /// What the task does each time: none, spin:TIME, twente:DIVISIONS
+    #[arg(long)]
+    work: Option<Work>,
+    /// How the task waits
+    #[arg(long)]
+    wake: Option<WakeMethod>,
+
+    /// Stop after this time [default: 10s, unless --count is given]
+    #[arg(short, long, value_parser = parse_duration_ns, value_name = "TIME")]
+    duration: Option<i64>,
+    /// Stop each task after this many activations
+    #[arg(short = 'n', long)]
+    count: Option<u64>,
+    /// Stop at the first latency above this, and show the activations around it
+    #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
+    stop_above: Option<i64>,
+
+    /// What the file keeps: all activations, or spikes[:TIME] (per-second histograms, and each activation with a
+    /// latency of TIME or more with its neighbours) [default: all while that stays below 2 GB, else spikes:100us]
+    #[arg(long, value_parser = parse_keep)]
+    keep: Option<Keep>,
+    /// The run file to write [default: jitterlab-DATE-TIME.parquet]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write no run file
+    #[arg(long, conflicts_with_all = ["output", "keep"])]
+    no_file: bool,
+
+    /// Leave /dev/cpu_dma_latency alone (keep), or hold it at this many microseconds while measuring
+    #[arg(long, default_value = "keep", value_name = "keep|US")]
+    cpu_dma_latency: DmaLatency,
+
+    /// Print nothing while measuring
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    /// Draw with plain ASCII characters
+    #[arg(long)]
+    ascii: bool,
+}
+
+const DEFAULT_DURATION_NS: i64 = 10_000_000_000;
+/// The default spike threshold, when a run is too long to keep whole.
+const SPIKE_ABOVE_NS: i64 = 100_000;
+
+fn parse_keep(text: &str) -> Result<Keep, String> {
+    match text.split_once(':') {
+        None if text == "all" => Ok(Keep::All),
+        None if text == "spikes" => Ok(Keep::Spikes { above_ns: SPIKE_ABOVE_NS }),
+        Some(("spikes", time)) => {
+            parse_duration_ns(time).map(|above_ns| Keep::Spikes { above_ns }).map_err(|e| e.to_string())
+        }
+        _ => Err(format!("{text:?} is neither all nor spikes[:TIME] such as spikes:100us")),
+    }
+}
+
+impl Args {
+    /// The tasks that were asked for, the short form included.
+    fn specs(&self) -> Vec<TaskSpec> {
+        if !self.tasks.is_empty() {
+            return self.tasks.clone();
+        }
+        let default = TaskSpec::default();
+        vec![TaskSpec {
+            period_ns: self.period.unwrap_or(default.period_ns),
+            cpu: self.cpu,
+            policy: self.policy,
+            overrun: self.overrun.unwrap_or_default(),
+            work: self.work.unwrap_or_default(),
+            wake: self.wake.unwrap_or_default(),
+            ..default
+        }]
+    }
+}
+
+/// Runs longer than this many bytes of file keep spikes only, unless told otherwise.
+const KEEP_ALL_BYTES: i64 = 2_000_000_000;
+const BYTES_PER_ACTIVATION: i64 = 4;
+
+impl Args {
+    fn request(&self) -> Result<Request, Failure> {
+        for (given, option) in [(self.duration == Some(0), "duration"), (self.count == Some(0), "count")] {
+            if given {
+                return Err(Failure::bad_use(anyhow!(
+                    "a {option} of 0 measures nothing: leave --{option} out or raise it"
+                )));
+            }
+        }
+        let tasks = self.specs();
+        for task in &tasks {
+            task.validate().map_err(Failure::bad_use)?;
+        }
+        let duration_ns =
+            self.duration.or(if self.count.is_some() { None } else { Some(DEFAULT_DURATION_NS) });
+        let keep = self.keep.unwrap_or_else(|| default_keep(&tasks, duration_ns));
+        Ok(Request {
+            tasks,
+            duration_ns,
+            count: self.count,
+            stop_above_ns: self.stop_above,
+            keep,
+            dma_latency: self.cpu_dma_latency,
+            command: std::env::args().collect(),
+        })
+    }
+
+    /// The recorder, unless none is wanted or, without `--output`, the current directory cannot be written.
+    fn recorder(&self, info: &RunInfo) -> Result<Option<RunWriter>, Failure> {
+        if self.no_file {
+            return Ok(None);
+        }
+        if let Some(path) = &self.output {
+            return Ok(Some(RunWriter::create(path, info)?));
+        }
+        let stamp: String = info.started.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+        let path = PathBuf::from(format!("jitterlab-{stamp}.parquet"));
+        RunWriter::create(&path, info).map(Some).or_else(|error| {
+            output::note(&format!("no run file: {error}; name another place with --output"));
+            Ok(None)
+        })
+    }
+}
+
+/// Everything, while the file stays of a size that is pleasant to keep and to send.
+fn default_keep(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
+    let rows: i64 = tasks.iter().map(|t| duration_ns.unwrap_or(0) / t.period_ns).sum();
+    if rows.saturating_mul(BYTES_PER_ACTIVATION) <= KEEP_ALL_BYTES {
+        Keep::All
+    } else {
+        Keep::Spikes { above_ns: SPIKE_ABOVE_NS }
+    }
+}
+
+/// Measures and reports.
+pub fn execute(args: &Args) -> Outcome {
+    let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
+    let measurement = Measurement::prepare(args.request()?)
+        .map_err(|error| if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) })?;
+    let mut recording = Recording::new(measurement.info(), args.recorder(measurement.info())?);
+    if !args.quiet {
+        output::note(jitterlab_report::run::announcement(measurement.info()).trim_end());
+    }
+    let planned_ns = measurement.info().duration_ns;
+    let mut watcher = Watcher::new(recording.figures(), planned_ns, args.quiet, args.json);
+    let finished = measurement.run(&mut recording, &mut |progress| watcher.look(progress), &interrupted)?;
+    watcher.finish();
+
+    let Finished { info, above } = finished;
+    let closed = recording.close(info)?;
+    let result = RunResult::new(closed.info, closed.stats, closed.file);
+    if args.json {
+        output::print(&result.to_json()?)?;
+    } else {
+        let mut text = result.to_text(args.ascii);
+        if let Some(above) = &above {
+            text.push_str(&jitterlab_report::run::around(
+                &result.info,
+                above.task,
+                &above.activation,
+                &above.around,
+            ));
+        }
+        output::print(&text)?;
+    }
+    match &result.info.stop {
+        Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
+        Some(StopReason::Overloaded { explanation, .. }) => Err(anyhow!(explanation.clone()).into()),
+        _ => Ok(Status::Fine),
+    }
+}

@@ -1,0 +1,59 @@
+//! How a command ends: the exit status scripts rely on, and the sentence people read.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// The four exit statuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// What was asked was done.
+    Fine = 0,
+    /// It was done, and a requirement or check failed.
+    RequirementFailed = 1,
+    /// The arguments make no sense.
+    BadUse = 2,
+    /// The machine, a file or a permission prevented it.
+    CouldNotMeasure = 3,
+}
+
+/// A command that could not do what was asked.
+#[derive(Debug)]
+pub struct Failure {
+    status: Status,
+    error: anyhow::Error,
+}
+
+/// What a command's `execute` returns.
+pub type Outcome = Result<Status, Failure>;
+
+impl Failure {
+    /// The arguments make no sense; the error says what to write instead.
+    pub fn bad_use(error: impl Into<anyhow::Error>) -> Self {
+        Failure { status: Status::BadUse, error: error.into() }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure { status: Status::CouldNotMeasure, error: error.into() }
+    }
+}
+
+/// Prints the failure, if any, on standard error and gives the exit status.
+pub fn report(outcome: Outcome) -> ExitCode {
+    let status = match outcome {
+        Ok(status) => status,
+        Err(Failure { error, .. }) if is_broken_pipe(&error) => Status::Fine,
+        Err(Failure { status, error }) => {
+            // Nobody is left to tell when standard error is closed too.
+            let _ = writeln!(io::stderr(), "jitterlab: {error:#}");
+            status
+        }
+    };
+    ExitCode::from(status as u8)
+}
+
+/// The reader of our output went away (`jitterlab analyze ... | head`): that is not a failure.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}

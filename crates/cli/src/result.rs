@@ -1,0 +1,62 @@
+//! The figures of a run, from a measurement or from a file: as text for people, as JSON for programs.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use jitterlab_analysis::{Summary, Verdict};
+use jitterlab_model::{RunInfo, TimingStats};
+use jitterlab_report::summary::TaskFigures;
+use serde::Serialize;
+
+/// Version of the JSON layout; it grows when a field changes its meaning or goes.
+const SCHEMA: u32 = 1;
+
+/// A run and what its figures say.
+pub struct RunResult {
+    /// The run's description.
+    pub info: RunInfo,
+    tasks: Vec<TaskFigures>,
+    file: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    file: Option<&'a PathBuf>,
+    tasks: Vec<Task<'a>>,
+    run: &'a RunInfo,
+}
+
+#[derive(Serialize)]
+struct Task<'a> {
+    summary: &'a Summary,
+    verdict: &'a Verdict,
+}
+
+impl RunResult {
+    /// Draws the figures up.
+    pub fn new(info: RunInfo, stats: Vec<TimingStats>, file: Option<PathBuf>) -> Self {
+        let tasks = info.tasks.iter().zip(stats).map(|(task, stats)| {
+            let summary = Summary::of(task, &stats);
+            let verdict = Verdict::on(&summary, task, &info);
+            TaskFigures { summary, verdict, stats }
+        });
+        RunResult { tasks: tasks.collect(), info, file }
+    }
+
+    /// For people, at 80 columns.
+    pub fn to_text(&self, ascii: bool) -> String {
+        let mut text = jitterlab_report::summary::text(&self.info, &self.tasks, ascii);
+        if let Some(file) = &self.file {
+            text.push_str(&format!("run file: {}\n", file.display()));
+        }
+        text
+    }
+
+    /// For programs, as described in `docs/formats/json.md`.
+    pub fn to_json(&self) -> Result<String> {
+        let tasks = self.tasks.iter().map(|t| Task { summary: &t.summary, verdict: &t.verdict }).collect();
+        let document = Document { schema: SCHEMA, file: self.file.as_ref(), tasks, run: &self.info };
+        Ok(serde_json::to_string_pretty(&document)? + "\n")
+    }
+}

@@ -1,0 +1,167 @@
+//! The summary of a run: the machine, each task's figures and histogram, the verdict.
+
+use std::fmt::Write as _;
+
+use jitterlab_analysis::summary::{Figures, Summary};
+use jitterlab_analysis::verdict::{Verdict, grouped};
+use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::{Keep, RunInfo, StopReason, TaskRun, TimingStats};
+
+use crate::histogram::terminal_histogram;
+use crate::machine::machine_line;
+use crate::run::{refusals, task_line};
+use crate::table::columns;
+
+/// One task's figures in all their forms.
+pub struct TaskFigures {
+    /// The few numbers.
+    pub summary: Summary,
+    /// What they mean.
+    pub verdict: Verdict,
+    /// The distributions behind them.
+    pub stats: TimingStats,
+}
+
+/// The whole summary, readable at 80 columns.
+pub fn text(info: &RunInfo, tasks: &[TaskFigures], ascii: bool) -> String {
+    let mut text = head(info);
+    let mut caveats: Vec<&str> = Vec::new();
+    for (task, TaskFigures { summary, verdict, stats }) in info.tasks.iter().zip(tasks) {
+        text.push('\n');
+        text.push_str(&figures(task, summary));
+        text.push_str(&histogram(summary, stats, ascii));
+        text.push_str(&wrap(&verdict.statement));
+        for caveat in &verdict.caveats {
+            if !caveats.contains(&caveat.text.as_str()) {
+                caveats.push(&caveat.text);
+            }
+        }
+    }
+    if !caveats.is_empty() {
+        text.push_str("\nBear in mind:\n");
+        text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
+    }
+    for warning in &info.warnings {
+        text.push_str(&wrap(&format!("warning: {warning}")));
+    }
+    text + &refusals(info)
+}
+
+/// What was measured where, how long, and why it ended.
+fn head(info: &RunInfo) -> String {
+    let mut text = String::new();
+    let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
+    let _ = writeln!(text, "{}, {}, {length}, load: {}", info.tool, info.started, info.load);
+    if let Some(facts) = &info.facts_before {
+        text.push_str(&wrap(&machine_line(facts)));
+    }
+    match &info.stop {
+        Some(StopReason::Interrupted) => text.push_str("ended early by Ctrl-C or a signal\n"),
+        Some(StopReason::Above { task, index, latency_ns }) => {
+            let name = info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
+            let latency = Human(*latency_ns as f64);
+            let _ = writeln!(text, "ended by a latency of {latency} of {name} (activation {index})");
+        }
+        Some(StopReason::Overloaded { explanation, .. }) => {
+            text.push_str(&wrap(&format!("stopped for the machine's safety: {explanation}")));
+        }
+        Some(StopReason::Crashed) => {
+            text.push_str("recovered: the measuring process did not end by itself\n");
+        }
+        Some(StopReason::Duration | StopReason::Count) | None => {}
+    }
+    if let Keep::Spikes { above_ns } = info.keep {
+        let above = Exact(above_ns);
+        let _ =
+            writeln!(text, "the file keeps per-second histograms, and activations from {above} latency on");
+    }
+    text
+}
+
+fn figures(task: &TaskRun, summary: &Summary) -> String {
+    let lost =
+        if summary.dropped > 0 { format!(", {} records lost", summary.dropped) } else { String::new() };
+    let share =
+        summary.missed_share().filter(|s| *s > 0.0).map_or(String::new(), |s| format!(" ({:.2e})", s));
+    let mut text = wrap(&task_line(task));
+    let _ = writeln!(
+        text,
+        "  {} activations, {} missed{share}{lost}",
+        grouped(summary.executed),
+        grouped(summary.missed)
+    );
+    let header = ["in us", "min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
+    text + &columns(&header, summary.quantities().map(|(name, figures)| row(name, figures)))
+}
+
+fn row(name: &str, figures: &Figures) -> Vec<String> {
+    let mut cells = vec![name.to_owned()];
+    let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
+    let values = [whole(figures.min_ns), figures.mean_ns, figures.sd_ns]
+        .into_iter()
+        .chain(figures.quantiles().map(|(_, _, ns)| whole(ns)))
+        .chain([whole(figures.max_ns)]);
+    cells.extend(values.map(|ns| ns.map_or("-".into(), microseconds)));
+    cells
+}
+
+/// Four significant digits in microseconds, as narrow as they come.
+fn microseconds(ns: f64) -> String {
+    let us = ns / 1e3;
+    let decimals = match us.abs() {
+        v if v < 9.9995 => 3,
+        v if v < 99.995 => 2,
+        v if v < 999.95 => 1,
+        _ => 0,
+    };
+    format!("{us:.decimals$}")
+}
+
+fn histogram(summary: &Summary, stats: &TimingStats, ascii: bool) -> String {
+    if stats.latency.count() == 0 {
+        return "  nothing was measured\n".into();
+    }
+    format!(
+        "  latency of {}, {} wake-ups, logarithmic count\n{}",
+        summary.task,
+        grouped(stats.latency.count()),
+        terminal_histogram(&stats.latency, ascii)
+    )
+}
+
+/// Breaks a sentence into lines of at most 80 columns, the further ones indented.
+pub fn wrap(sentence: &str) -> String {
+    let mut text = String::new();
+    let mut width = 0;
+    for word in sentence.split_whitespace() {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > 80 {
+            text.push_str("\n  ");
+            width = 2;
+        } else if width > 0 {
+            text.push(' ');
+            width += 1;
+        }
+        text.push_str(word);
+        width += length;
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_narrow_and_have_four_digits() {
+        let shown = [41.0, -98.0, 2_314.0, 81_274.0, 812_740.0, 12_345_678.0].map(microseconds);
+        assert_eq!(shown, ["0.041", "-0.098", "2.314", "81.27", "812.7", "12346"]);
+    }
+
+    #[test]
+    fn long_sentences_are_broken_between_words() {
+        let text = wrap(&"jitter ".repeat(30));
+        assert!(text.lines().count() == 3 && text.lines().all(|l| l.chars().count() <= 80), "{text}");
+    }
+}
