@@ -3,7 +3,15 @@
 //! Everything here takes activations, series or distributions from memory and gives figures; nothing reads files,
 //! prints or knows an operating system. Definitions, formulas and their sources: `docs/method/analysis.md`.
 
+pub mod correlation;
+pub mod extremes;
+pub mod line;
+pub mod misses;
+#[cfg(test)]
+mod reference;
+pub mod stationarity;
 pub mod summary;
+pub mod time_error;
 pub mod verdict;
 
 pub use summary::{Figures, Summary};

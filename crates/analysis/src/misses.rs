@@ -1,0 +1,291 @@
+//! Missed due times: how many, in what bursts, and the weakly-hard figures a control loop can be designed for.
+
+use std::collections::VecDeque;
+
+use jitterlab_model::{Activation, Flags, LogHistogram};
+use serde::{Deserialize, Serialize};
+
+/// The windows of the weakly-hard figures (m, K), in due times (Bernat, Burns & Llamosi, IEEE Trans. Comp. 2001).
+pub const WINDOWS: [u64; 3] = [10, 100, 1_000];
+const LONGEST: u64 = 1_000;
+
+/// Counts missed due times activation by activation, in constant memory. Mergeable with the part that follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissCounter {
+    period_ns: i64,
+    executed: u64,
+    missed: u64,
+    late: u64,
+    overruns: u64,
+    bursts: LogHistogram,
+    longest: u64,
+    /// Due times so far; a gap in the records counts as [`LONGEST`], so that no window reaches across it.
+    length: u64,
+    largest: [u64; WINDOWS.len()],
+    /// Positions of the misses among the first and among the last [`LONGEST`] due times.
+    head: Vec<u64>,
+    tail: VecDeque<u64>,
+    ends_in_miss: bool,
+}
+
+impl MissCounter {
+    /// Nothing counted yet, for a task of this period.
+    pub fn new(period_ns: i64) -> Self {
+        MissCounter {
+            period_ns,
+            executed: 0,
+            missed: 0,
+            late: 0,
+            overruns: 0,
+            bursts: LogHistogram::new(),
+            longest: 0,
+            length: 0,
+            largest: [0; WINDOWS.len()],
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            ends_in_miss: false,
+        }
+    }
+
+    /// Counts the next activation and the due times missed after it.
+    #[inline]
+    pub fn push(&mut self, a: &Activation) {
+        if a.flags.contains(Flags::AFTER_GAP) {
+            self.length += LONGEST;
+        }
+        self.executed += 1;
+        self.late += u64::from(a.latency_ns() >= self.period_ns);
+        self.overruns += u64::from(a.response_ns() > self.period_ns);
+        self.length += 1;
+        self.ends_in_miss = a.missed > 0;
+        if a.missed > 0 {
+            self.push_burst(u64::from(a.missed));
+        }
+    }
+
+    #[cold]
+    fn push_burst(&mut self, burst: u64) {
+        self.bursts.record(burst as i64);
+        self.longest = self.longest.max(burst);
+        self.missed += burst;
+        // What a window sees of a burst longer than itself is misses only: their first and last ones are enough.
+        let skipped = burst.saturating_sub(2 * LONGEST);
+        for position in (0..burst.min(LONGEST)).chain((burst.min(LONGEST) + skipped)..burst) {
+            self.push_miss(self.length + position);
+        }
+        self.length += burst;
+    }
+
+    fn push_miss(&mut self, position: u64) {
+        if position < LONGEST {
+            self.head.push(position);
+        }
+        self.tail.push_back(position);
+        self.forget(position);
+        self.count_windows();
+    }
+
+    /// Drops misses that no window ending at `position` or later reaches.
+    fn forget(&mut self, position: u64) {
+        while self.tail.front().is_some_and(|first| first + LONGEST <= position) {
+            self.tail.pop_front();
+        }
+    }
+
+    /// The windows that end at the last miss.
+    fn count_windows(&mut self) {
+        let Some(&last) = self.tail.back() else { return };
+        for (window, largest) in WINDOWS.iter().zip(&mut self.largest) {
+            let before = self.tail.partition_point(|p| p + window <= last);
+            *largest = (*largest).max((self.tail.len() - before) as u64);
+        }
+    }
+
+    /// Adds the part of the trace that follows this one.
+    pub fn merge(&mut self, next: &MissCounter) {
+        self.executed += next.executed;
+        self.missed += next.missed;
+        self.late += next.late;
+        self.overruns += next.overruns;
+        self.bursts.merge(&next.bursts);
+        self.longest = self.longest.max(next.longest);
+        for (mine, theirs) in self.largest.iter_mut().zip(next.largest) {
+            *mine = (*mine).max(theirs);
+        }
+        for position in &next.head {
+            self.push_miss(self.length + position);
+        }
+        for position in &next.tail {
+            if self.tail.back().is_none_or(|last| *last < self.length + position) {
+                self.tail.push_back(self.length + position);
+                self.forget(self.length + position);
+            }
+        }
+        self.length += next.length;
+        if next.executed > 0 {
+            self.ends_in_miss = next.ends_in_miss;
+        }
+    }
+
+    /// The figures so far.
+    pub fn figures(&self) -> Misses {
+        let due = self.executed + self.missed;
+        let bursts: Vec<Burst> = self
+            .bursts
+            .bins()
+            .map(|b| Burst { from: b.low_ns as u64, to: b.high_ns as u64, count: b.count })
+            .collect();
+        let begun: u64 = bursts.iter().map(|b| b.count).sum();
+        let followed = self.missed - u64::from(self.ends_in_miss);
+        Misses {
+            due,
+            executed: self.executed,
+            missed: self.missed,
+            late: self.late,
+            overruns: self.overruns,
+            longest_run: self.longest,
+            bursts,
+            weakly_hard: WINDOWS
+                .iter()
+                .zip(self.largest)
+                .filter(|(window, _)| **window <= due)
+                .map(|(&window, missed)| WeaklyHard { missed, window })
+                .collect(),
+            p_miss: (due > 0).then(|| self.missed as f64 / due as f64),
+            p_miss_after_miss: (followed > 0).then(|| (self.missed - begun) as f64 / followed as f64),
+        }
+    }
+}
+
+/// Bursts of one length (of a narrow range of lengths from 256 on).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Burst {
+    /// Shortest length counted here, in due times.
+    pub from: u64,
+    /// Longest length counted here.
+    pub to: u64,
+    /// How many there were.
+    pub count: u64,
+}
+
+/// In every window of `window` due times at most `missed` were missed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WeaklyHard {
+    /// m: the most due times missed in any window.
+    pub missed: u64,
+    /// K: the window's length in due times.
+    pub window: u64,
+}
+
+/// What is to be said of a task's missed due times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Misses {
+    /// Due times in all.
+    pub due: u64,
+    /// Due times that were served.
+    pub executed: u64,
+    /// Due times that passed unserved.
+    pub missed: u64,
+    /// Activations that started when the next due time had come or passed.
+    pub late: u64,
+    /// Activations that ended after the next due time.
+    pub overruns: u64,
+    /// The most due times missed one after the other.
+    pub longest_run: u64,
+    /// How often how many were missed one after the other, shortest first.
+    pub bursts: Vec<Burst>,
+    /// The weakly-hard figures for each of [`WINDOWS`] that the run is long enough for.
+    pub weakly_hard: Vec<WeaklyHard>,
+    /// Share of the due times that were missed.
+    pub p_miss: Option<f64>,
+    /// Share of those missed that were followed by another miss. Equal to `p_miss` if misses were independent.
+    pub p_miss_after_miss: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A trace with these numbers of misses after its activations.
+    fn trace(missed: &[u32]) -> Vec<Activation> {
+        missed.iter().map(|&missed| Activation { missed, ..Activation::default() }).collect()
+    }
+
+    fn count(trace: &[Activation]) -> MissCounter {
+        let mut counter = MissCounter::new(1_000);
+        trace.iter().for_each(|a| counter.push(a));
+        counter
+    }
+
+    /// The most misses in any window, from the definition.
+    fn by_definition(missed: &[u32], window: u64) -> u64 {
+        let sequence: Vec<u64> = missed
+            .iter()
+            .flat_map(|m| std::iter::once(0).chain(std::iter::repeat_n(1, *m as usize)))
+            .collect();
+        sequence
+            .windows((window as usize).min(sequence.len().max(1)))
+            .map(|w| w.iter().sum())
+            .max()
+            .unwrap_or(0)
+    }
+
+    #[test]
+    fn one_percent_alone_and_one_percent_in_bursts_are_told_apart() {
+        let alone: Vec<u32> = (0..990).map(|k| u32::from(k % 99 == 98)).collect();
+        let bursts: Vec<u32> = (0..990).map(|k| if k == 500 { 10 } else { 0 }).collect();
+        let (alone, bursts) = (count(&trace(&alone)).figures(), count(&trace(&bursts)).figures());
+        assert_eq!((alone.missed, alone.due, bursts.missed, bursts.due), (10, 1_000, 10, 1_000));
+        let worst = |m: &Misses| m.weakly_hard.iter().map(|w| w.missed).collect::<Vec<_>>();
+        assert_eq!((worst(&alone), worst(&bursts)), (vec![1, 1, 10], vec![10, 10, 10]));
+        assert_eq!((alone.longest_run, bursts.longest_run), (1, 10));
+        assert_eq!((alone.p_miss_after_miss, bursts.p_miss_after_miss), (Some(0.0), Some(0.9)));
+    }
+
+    #[test]
+    fn a_stall_is_late_once_and_missed_five_times() {
+        let stall = Activation { start_ns: 5_300, end_ns: 5_310, missed: 5, ..Activation::default() };
+        let found = count(&[stall]).figures();
+        assert_eq!((found.late, found.overruns, found.missed, found.due), (1, 1, 5, 6));
+        assert_eq!(found.bursts, [Burst { from: 5, to: 5, count: 1 }]);
+    }
+
+    #[test]
+    fn no_window_reaches_across_lost_records() {
+        let mut parts = trace(&[3, 4]);
+        parts[1].flags = Flags::AFTER_GAP;
+        let worst = |parts: &[Activation]| count(parts).largest[0];
+        assert_eq!((worst(&parts), worst(&trace(&[3, 4]))), (4, 7));
+    }
+
+    #[test]
+    fn an_endless_stall_takes_no_time_to_count() {
+        let found = count(&trace(&[0, u32::MAX])).figures();
+        assert_eq!(found.longest_run, u64::from(u32::MAX));
+        assert!(found.weakly_hard.iter().all(|w| w.missed == w.window));
+    }
+
+    proptest! {
+        #[test]
+        fn windows_hold_what_the_definition_says_however_the_trace_is_cut(
+            missed in prop::collection::vec(prop_oneof![4 => Just(0u32), 1 => 1u32..30, 1 => 300u32..400], 1..120),
+            cuts in prop::collection::vec(0usize..120, 0..4),
+        ) {
+            let whole = count(&trace(&missed));
+            for (k, window) in WINDOWS.iter().enumerate() {
+                prop_assert_eq!(whole.largest[k], by_definition(&missed, *window));
+            }
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|c| c.min(missed.len())).collect();
+            cuts.sort_unstable();
+            cuts.push(missed.len());
+            let mut merged = MissCounter::new(1_000);
+            let mut from = 0;
+            for to in cuts {
+                merged.merge(&count(&trace(&missed[from..to])));
+                from = to;
+            }
+            prop_assert_eq!(merged, whole);
+        }
+    }
+}
