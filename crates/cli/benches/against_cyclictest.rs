@@ -97,7 +97,7 @@ fn jitterlab(setting: &Setting, folder: &Path) -> Result<Figures, Box<dyn Error>
     }
     let mut latencies = Vec::new();
     RunReader::open(&file)?.for_each_batch(Columns::LATENCY, |_, batch| {
-        latencies.extend(batch.iter().map(|a| a.latency_ns()))
+        latencies.extend(batch.iter().map(|a| a.latency_ns()));
     })?;
     std::fs::remove_file(&file)?;
     latencies.sort_unstable();

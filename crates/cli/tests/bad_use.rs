@@ -1,5 +1,7 @@
 //! Every mistake a user can make gets a sentence with the remedy and the right exit status, never a panic.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot start its program has failed")]
+
 use assert_cmd::Command;
 
 fn jitterlab(args: &[&str]) -> (i32, String) {
