@@ -17,6 +17,7 @@ pub mod run;
 pub mod task;
 pub mod timing;
 pub mod units;
+pub mod wake;
 
 pub use activation::{Activation, Flags};
 pub use check::{Check, CheckReport};
@@ -25,6 +26,7 @@ pub use distribution::Distribution;
 pub use facts::SystemFacts;
 pub use histogram::LogHistogram;
 pub use load::{LoadRun, LoadSpec};
-pub use run::{Granted, Keep, Refusal, RunInfo, StopReason, TaskResult, TaskRun};
-pub use task::{Overrun, Policy, TaskSpec, WakeMethod, Work};
+pub use run::{ClockFit, Granted, Keep, MarginUsed, Refusal, RunInfo, StopReason, TaskResult, TaskRun};
+pub use task::{Overrun, Policy, TaskSpec, Work};
 pub use timing::TimingStats;
+pub use wake::{Compensation, Probability, ReadClock, SleepClock, WakeMethod};

@@ -106,6 +106,45 @@ pub struct TaskResult {
     pub voluntary_switches: Option<u64>,
     /// Context switches because something else was preferred.
     pub involuntary_switches: Option<u64>,
+    /// Time spent polling the clock for due times (compensation, and the method spin).
+    pub polled_ns: i64,
+    /// The longest time between two successive readings while polling: a hole that the system or a hypervisor
+    /// tore into the task's processor. 0 without polling.
+    pub longest_hole_ns: i64,
+    /// How early it woke, if it did on purpose.
+    pub margin: Option<MarginUsed>,
+    /// How often the clock it slept on was set while it ran.
+    pub clock_steps: u64,
+    /// By how much that clock was moved against CLOCK_MONOTONIC altogether.
+    pub clock_moved_ns: i64,
+    /// How well the clock it was read from could be stated in nanoseconds of CLOCK_MONOTONIC; `None` if it is
+    /// that clock.
+    pub clock_fit: Option<ClockFit>,
+}
+
+/// How early a compensated task woke.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MarginUsed {
+    /// Latencies of early sleeps that were measured to choose it; 0 if it was given.
+    pub samples: u64,
+    /// The margin in force at a time of CLOCK_MONOTONIC, in order: one entry for a fixed margin, its course for
+    /// an adaptive one.
+    pub course: Vec<(i64, i64)>,
+}
+
+/// A least-squares fit of another clock against CLOCK_MONOTONIC, from pairs of readings taken through the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClockFit {
+    /// Pairs of readings.
+    pub pairs: u64,
+    /// Rate of the clock: its units per second of CLOCK_MONOTONIC, over the whole run.
+    pub units_per_s: u64,
+    /// Root mean square of the error of stated times at the pairs, before each pair entered the fit.
+    pub rms_error_ns: u64,
+    /// The largest such error.
+    pub max_error_ns: u64,
 }
 
 /// One task of a run.

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Exact, UnitError, parse_duration_ns, parse_period_ns};
+use crate::wake::{Compensation, ReadClock, SleepClock, WakeMethod};
 
 /// Why the description of a task could not be understood. The message says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +17,7 @@ pub enum TaskError {
     NotKeyValue(String),
     /// A key that is not known.
     #[error(
-        "{0:?} is not a property of a task: use name, period, offset, cpu, policy, overrun, work or wake"
+        "{0:?} is not a property of a task: use name, period, offset, cpu, policy, overrun, work, wake, clock, read or compensate"
     )]
     UnknownKey(String),
     /// The same key twice.
@@ -51,6 +52,14 @@ pub enum TaskError {
         work: Work,
         /// Its period.
         period: Exact,
+    },
+    /// Two properties that exclude each other.
+    #[error("task {name}: {why}")]
+    Contradiction {
+        /// The task's name.
+        name: String,
+        /// What does not go together, and what to do instead.
+        why: String,
     },
 }
 
@@ -213,45 +222,6 @@ impl fmt::Display for Work {
     }
 }
 
-/// How the task waits for its due time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WakeMethod {
-    /// `clock_nanosleep` to the absolute due time.
-    #[default]
-    Nanosleep,
-}
-
-impl WakeMethod {
-    /// Every method, in the order they are offered.
-    pub const ALL: &[WakeMethod] = &[WakeMethod::Nanosleep];
-
-    /// The name used in options and files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            WakeMethod::Nanosleep => "nanosleep",
-        }
-    }
-}
-
-impl FromStr for WakeMethod {
-    type Err = TaskError;
-
-    fn from_str(text: &str) -> Result<Self, TaskError> {
-        Self::ALL.iter().find(|m| m.name() == text).copied().ok_or_else(|| TaskError::BadValue {
-            what: "wake-up method",
-            value: text.into(),
-            known: "nanosleep",
-        })
-    }
-}
-
-impl fmt::Display for WakeMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// One periodic task as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSpec {
@@ -275,6 +245,15 @@ pub struct TaskSpec {
     /// How it waits.
     #[serde(default)]
     pub wake: WakeMethod,
+    /// The clock it sleeps on.
+    #[serde(default)]
+    pub clock: SleepClock,
+    /// The clock its start and end are read from.
+    #[serde(default)]
+    pub read: ReadClock,
+    /// How the jitter of its wake-up is compensated.
+    #[serde(default)]
+    pub compensate: Compensation,
 }
 
 impl Default for TaskSpec {
@@ -289,6 +268,9 @@ impl Default for TaskSpec {
             overrun: Overrun::default(),
             work: Work::default(),
             wake: WakeMethod::default(),
+            clock: SleepClock::default(),
+            read: ReadClock::default(),
+            compensate: Compensation::default(),
         }
     }
 }
@@ -297,7 +279,8 @@ impl TaskSpec {
     /// Refuses what can be known to fail before anything runs.
     ///
     /// # Errors
-    /// A spin that is as long as the period or longer.
+    /// A spin that is as long as the period or longer, a margin that is, and combinations of wake-up method,
+    /// policy, clock and compensation that contradict each other.
     pub fn validate(&self) -> Result<(), TaskError> {
         match self.work {
             Work::Spin { time_ns } if time_ns >= self.period_ns => Err(TaskError::WorkExceedsPeriod {
@@ -305,7 +288,64 @@ impl TaskSpec {
                 work: self.work,
                 period: Exact(self.period_ns),
             }),
-            _ => Ok(()),
+            _ => match self.contradiction() {
+                Some(why) => Err(TaskError::Contradiction { name: self.name.clone(), why }),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn contradiction(&self) -> Option<String> {
+        let TaskSpec { wake, clock, compensate, period_ns, policy, .. } = self;
+        let period = Exact(*period_ns);
+        let margin_ns = match *compensate {
+            Compensation::Margin { margin_ns } => margin_ns,
+            _ => 0,
+        };
+        match (wake, policy) {
+            (WakeMethod::Deadline, Some(Policy::Deadline { .. })) => {}
+            (WakeMethod::Deadline, _) => {
+                return Some("wake=deadline is done by SCHED_DEADLINE: add policy=deadline:RUNTIME".into());
+            }
+            (WakeMethod::Spin, Some(Policy::Deadline { .. })) => {
+                return Some("wake=spin uses up any runtime of policy=deadline: use policy=fifo:N".into());
+            }
+            _ => {}
+        }
+        if matches!(wake, WakeMethod::Spin | WakeMethod::Deadline) && *clock != SleepClock::Monotonic {
+            return Some(format!("wake={wake} sleeps on no clock: leave clock={clock} out"));
+        }
+        if *wake == WakeMethod::Timerfd && *clock == SleepClock::Tai {
+            return Some(
+                "the kernel has no timerfd on clock=tai: use wake=nanosleep or clock=realtime".into(),
+            );
+        }
+        if *wake == WakeMethod::Spin && *compensate != Compensation::None {
+            return Some(format!("wake=spin polls all the time: leave compensate={compensate} out"));
+        }
+        if *wake == WakeMethod::NanosleepRelative && *compensate != Compensation::None {
+            return Some(format!(
+                "compensate={compensate} needs a wake-up that does not drift: use wake=nanosleep"
+            ));
+        }
+        match *compensate {
+            Compensation::Margin { .. } if margin_ns >= *period_ns => Some(format!(
+                "its margin of {} is not shorter than its period of {period}, so it would poll all the time: shorten the margin, or use wake=spin",
+                Exact(margin_ns)
+            )),
+            Compensation::Repeat { every_ns } if every_ns >= *period_ns => Some(format!(
+                "waking every {} leaves no early wake-ups within its period of {period}: shorten it",
+                Exact(every_ns)
+            )),
+            Compensation::Margin { .. } => match policy {
+                Some(Policy::Deadline { runtime_ns }) if *runtime_ns <= margin_ns => Some(format!(
+                    "its runtime of {} is used up by polling for its margin of {}: raise RUNTIME in policy=deadline:RUNTIME to the work and the margin together",
+                    Exact(*runtime_ns),
+                    Exact(margin_ns)
+                )),
+                _ => None,
+            },
+            _ => None,
         }
     }
 }
@@ -351,6 +391,9 @@ impl FromStr for TaskSpec {
                 "overrun" => spec.overrun = value.parse()?,
                 "work" => spec.work = value.parse()?,
                 "wake" => spec.wake = value.parse()?,
+                "clock" => spec.clock = value.parse()?,
+                "read" => spec.read = value.parse()?,
+                "compensate" => spec.compensate = value.parse()?,
                 _ => return Err(TaskError::UnknownKey(key.into())),
             }
         }
@@ -371,7 +414,17 @@ impl fmt::Display for TaskSpec {
         if let Some(policy) = self.policy {
             write!(f, ",policy={policy}")?;
         }
-        write!(f, ",overrun={},work={},wake={}", self.overrun, self.work, self.wake)
+        write!(f, ",overrun={},work={},wake={}", self.overrun, self.work, self.wake)?;
+        if self.clock != SleepClock::default() {
+            write!(f, ",clock={}", self.clock)?;
+        }
+        if self.read != ReadClock::default() {
+            write!(f, ",read={}", self.read)?;
+        }
+        if self.compensate != Compensation::default() {
+            write!(f, ",compensate={}", self.compensate)?;
+        }
+        Ok(())
     }
 }
 
@@ -392,7 +445,7 @@ macro_rules! as_text {
         }
     )*};
 }
-as_text!(Policy, Work);
+as_text!(Policy, Work, Compensation);
 
 #[cfg(test)]
 mod tests {
@@ -434,7 +487,7 @@ mod tests {
                 policy,
                 overrun,
                 work,
-                wake: WakeMethod::Nanosleep,
+                ..TaskSpec::default()
             })
     }
 
@@ -451,7 +504,7 @@ mod tests {
 
         #[test]
         fn any_values_give_an_answer_and_never_a_panic(
-            key in "(name|period|offset|cpu|policy|overrun|work|wake|x)", value in "\\PC{0,20}"
+            key in "(name|period|offset|cpu|policy|overrun|work|wake|clock|read|compensate|x)", value in "\\PC{0,20}"
         ) {
             let _ = format!("{key}={value}").parse::<TaskSpec>();
         }
@@ -471,5 +524,37 @@ mod tests {
         assert!(message("wake=magic").contains("nanosleep"));
         assert!(message("period=1ms,work=spin:2ms").contains("does not fit"));
         assert!(message("name=").contains("name"));
+    }
+
+    #[test]
+    fn ways_to_wait_are_read_back() {
+        for text in [
+            "period=1ms,wake=timerfd,clock=realtime,read=tsc,compensate=margin:20us",
+            "period=1ms,policy=deadline:200us,wake=deadline",
+            "period=500us,compensate=repeat:50us",
+            "period=500us,wake=timer-signal,clock=tai,compensate=late:1e-4",
+        ] {
+            let spec: TaskSpec = text.parse().unwrap();
+            assert_eq!(spec.to_string().parse::<TaskSpec>(), Ok(spec), "{text}");
+        }
+    }
+
+    #[test]
+    fn contradictions_are_explained() {
+        for (text, word) in [
+            ("period=1ms,compensate=margin:1ms", "shorten the margin"),
+            ("period=1ms,compensate=repeat:2ms", "shorten it"),
+            ("wake=deadline", "policy=deadline:RUNTIME"),
+            ("wake=deadline,policy=fifo:50", "policy=deadline:RUNTIME"),
+            ("wake=spin,policy=deadline:200us", "policy=fifo:N"),
+            ("wake=spin,compensate=margin:20us", "leave compensate"),
+            ("wake=spin,clock=tai", "leave clock=tai out"),
+            ("wake=timerfd,clock=tai", "clock=realtime"),
+            ("wake=nanosleep-relative,compensate=margin:20us", "drift"),
+            ("period=1ms,policy=deadline:50us,compensate=margin:100us", "runtime"),
+        ] {
+            let message = text.parse::<TaskSpec>().unwrap_err().to_string();
+            assert!(message.contains(word), "{message}");
+        }
     }
 }

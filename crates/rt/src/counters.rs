@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use jitterlab_model::Activation;
 
+use crate::wake::Arrival;
+
 /// Counters of one task. Only its own thread writes them, by plain stores to cache lines of their own.
 #[derive(Debug)]
 #[repr(align(128))]
@@ -19,6 +21,7 @@ pub struct TaskCounters {
     min_latency_ns: AtomicI64,
     max_latency_ns: AtomicI64,
     polled_ns: AtomicI64,
+    longest_hole_ns: AtomicI64,
 }
 
 /// What the counters showed at one moment.
@@ -42,6 +45,8 @@ pub struct Snapshot {
     pub max_latency_ns: i64,
     /// Time spent polling the clock for due times.
     pub polled_ns: i64,
+    /// Longest time between two readings while polling.
+    pub longest_hole_ns: i64,
 }
 
 impl Default for TaskCounters {
@@ -56,6 +61,7 @@ impl Default for TaskCounters {
             min_latency_ns: AtomicI64::new(i64::MAX),
             max_latency_ns: AtomicI64::new(i64::MIN),
             polled_ns: AtomicI64::new(0),
+            longest_hole_ns: AtomicI64::new(0),
         }
     }
 }
@@ -77,6 +83,7 @@ impl TaskCounters {
             min_latency_ns: self.min_latency_ns.load(Relaxed),
             max_latency_ns: self.max_latency_ns.load(Relaxed),
             polled_ns: self.polled_ns.load(Relaxed),
+            longest_hole_ns: self.longest_hole_ns.load(Relaxed),
         }
     }
 }
@@ -90,9 +97,9 @@ impl CounterWriter {
         CounterWriter(counters)
     }
 
-    /// Counts an activation, with the due times skipped after it and the time polled before it.
+    /// Counts an activation, with the due times skipped after it and the polling before it.
     #[inline]
-    pub(crate) fn count(&self, a: &Activation, missed: u64, polled_ns: i64) {
+    pub(crate) fn count(&self, a: &Activation, missed: u64, arrival: &Arrival) {
         let c = &*self.0;
         let executed = c.executed.load(Relaxed);
         if executed == 0 {
@@ -108,8 +115,12 @@ impl CounterWriter {
         if missed > 0 {
             c.missed.store(c.missed.load(Relaxed) + missed, Relaxed);
         }
+        let polled_ns = arrival.now_ns - arrival.arrived_ns;
         if polled_ns > 0 {
             c.polled_ns.store(c.polled_ns.load(Relaxed) + polled_ns, Relaxed);
+            if arrival.longest_hole_ns > c.longest_hole_ns.load(Relaxed) {
+                c.longest_hole_ns.store(arrival.longest_hole_ns, Relaxed);
+            }
         }
         c.last_end_ns.store(a.end_ns.max(a.due_ns), Relaxed);
         c.executed.store(executed + 1, Release);

@@ -1,29 +1,90 @@
-//! A system whose time is a variable: wake-ups, work and signals happen to the nanosecond as scripted.
+//! A system whose time is a variable: wake-ups, work, signals and set clocks happen to the nanosecond as scripted.
 //!
 //! ```
+//! use jitterlab_model::SleepClock;
 //! use jitterlab_rt::fake::FakeSystem;
 //! use jitterlab_rt::system::{Slept, System};
 //!
 //! let system = FakeSystem::new(0);
 //! system.script_latencies([70, 20]);
-//! assert_eq!(system.sleep_until(1_000), Slept::ToTheEnd);
+//! assert_eq!(system.sleep_until(SleepClock::Monotonic, 1_000), Slept::ToTheEnd);
 //! assert_eq!(system.now_ns(), 1_070);
 //! ```
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::system::{Slept, System};
+use jitterlab_model::SleepClock;
+
+use crate::system::{Expired, Slept, System, Timer, TimerKind};
+
+/// What happens at a scripted time, in the middle of whatever sleep is going on.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Signal,
+    CivilTimeMoves { by_ns: i64 },
+}
 
 #[derive(Debug, Default)]
 struct State {
     now_ns: i64,
+    /// Civil time minus monotonic time.
+    civil_offset_ns: i64,
     read_cost_ns: i64,
     cpu_time_ns: i64,
     latencies: VecDeque<i64>,
-    signals_at_ns: VecDeque<i64>,
+    /// In order of time.
+    events: VecDeque<(i64, Event)>,
+    watched: bool,
     sleeps: u64,
+    deadline: Option<DeadlineGrid>,
 }
+
+/// The kernel's periods of a deadline thread.
+#[derive(Debug, Clone, Copy)]
+struct DeadlineGrid {
+    period_ns: i64,
+    anchor_ns: Option<i64>,
+}
+
+impl State {
+    fn offset_ns(&self, clock: SleepClock) -> i64 {
+        match clock {
+            SleepClock::Monotonic => 0,
+            SleepClock::Realtime => self.civil_offset_ns,
+            SleepClock::Tai => self.civil_offset_ns + TAI_MINUS_UTC_NS,
+        }
+    }
+
+    /// Sleeps until `clock` shows `due_ns`. The next scripted latency is used only if the sleep comes to its end.
+    fn sleep_until(&mut self, clock: SleepClock, due_ns: i64) -> Slept {
+        self.sleeps += 1;
+        loop {
+            let wake_ns = due_ns.saturating_sub(self.offset_ns(clock)).max(self.now_ns);
+            let Some((at, event)) = self.events.front().copied().filter(|(at, _)| *at < wake_ns) else {
+                let late = self.latencies.pop_front().unwrap_or(0);
+                self.now_ns = self.now_ns.max(wake_ns.saturating_add(late));
+                if let Some(grid) = &mut self.deadline {
+                    grid.anchor_ns.get_or_insert(self.now_ns);
+                }
+                return Slept::ToTheEnd;
+            };
+            self.events.pop_front();
+            self.now_ns = self.now_ns.max(at);
+            match event {
+                Event::CivilTimeMoves { by_ns } => self.civil_offset_ns += by_ns,
+                Event::Signal => return Slept::Interrupted,
+            }
+            if self.watched {
+                return Slept::Interrupted;
+            }
+        }
+    }
+}
+
+/// As since 2017.
+const TAI_MINUS_UTC_NS: i64 = 37_000_000_000;
 
 /// Scripted time. Clones share the same time.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +97,15 @@ impl FakeSystem {
     pub fn new(now_ns: i64) -> Self {
         let system = FakeSystem::default();
         system.state().now_ns = now_ns;
+        system.state().civil_offset_ns = 1_700_000_000_000_000_000;
         system
+    }
+
+    /// Makes its thread a SCHED_DEADLINE thread of this period.
+    #[must_use]
+    pub fn with_deadline_period_ns(self, period_ns: i64) -> Self {
+        self.state().deadline = Some(DeadlineGrid { period_ns, anchor_ns: None });
+        self
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -48,9 +117,21 @@ impl FakeSystem {
         self.state().latencies.extend(latencies_ns);
     }
 
-    /// Signals that arrive at these times, in order: a sleep across one is interrupted.
+    fn script_event(&self, at_ns: i64, event: Event) {
+        let events = &mut self.state().events;
+        let place = events.partition_point(|(at, _)| *at <= at_ns);
+        events.insert(place, (at_ns, event));
+    }
+
+    /// Signals that arrive at these times: a sleep across one is interrupted.
     pub fn script_signals(&self, at_ns: impl IntoIterator<Item = i64>) {
-        self.state().signals_at_ns.extend(at_ns);
+        at_ns.into_iter().for_each(|at| self.script_event(at, Event::Signal));
+    }
+
+    /// Somebody sets civil time (realtime and TAI) at `at_ns`, by so much. It takes effect in the next sleep
+    /// across that time.
+    pub fn script_clock_set(&self, at_ns: i64, by_ns: i64) {
+        self.script_event(at_ns, Event::CivilTimeMoves { by_ns });
     }
 
     /// Makes every reading of the clock take this long.
@@ -76,7 +157,20 @@ impl FakeSystem {
     }
 }
 
+/// Interrupts sleeps on a [`FakeSystem`] when its civil time is set.
+#[derive(Debug)]
+pub struct FakeWatch(FakeSystem);
+
+impl Drop for FakeWatch {
+    fn drop(&mut self) {
+        self.0.state().watched = false;
+    }
+}
+
 impl System for FakeSystem {
+    type Timer = FakeTimer;
+    type Watch = FakeWatch;
+
     fn now_ns(&self) -> i64 {
         let mut state = self.state();
         let now = state.now_ns;
@@ -85,17 +179,46 @@ impl System for FakeSystem {
         now
     }
 
-    fn sleep_until(&self, due_ns: i64) -> Slept {
+    fn clock_ns(&self, clock: SleepClock) -> i64 {
+        let offset_ns = self.state().offset_ns(clock);
+        self.now_ns() + offset_ns
+    }
+
+    fn sleep_until(&self, clock: SleepClock, due_ns: i64) -> Slept {
+        self.state().sleep_until(clock, due_ns)
+    }
+
+    fn sleep_for(&self, clock: SleepClock, ns: i64) -> Slept {
+        // As in the kernel, setting civil time does not change how long a relative sleep takes.
+        let _ = clock;
         let mut state = self.state();
-        state.sleeps += 1;
-        if let Some(signal) = state.signals_at_ns.front().copied().filter(|at| *at < due_ns) {
-            state.signals_at_ns.pop_front();
-            state.now_ns = state.now_ns.max(signal);
-            return Slept::Interrupted;
+        let due_ns = state.now_ns.saturating_add(ns.max(0));
+        state.sleep_until(SleepClock::Monotonic, due_ns)
+    }
+
+    fn timer(&self, kind: TimerKind, clock: SleepClock) -> io::Result<FakeTimer> {
+        match (kind, clock) {
+            (TimerKind::File, SleepClock::Tai) => Err(io::ErrorKind::InvalidInput.into()),
+            _ => Ok(FakeTimer { system: self.clone(), clock, next_ns: None, interval_ns: 0 }),
         }
+    }
+
+    fn watch_civil_time(&self) -> io::Result<FakeWatch> {
+        self.state().watched = true;
+        Ok(FakeWatch(self.clone()))
+    }
+
+    fn is_deadline_thread(&self) -> bool {
+        self.state().deadline.is_some()
+    }
+
+    fn end_deadline_job(&self) {
+        let mut state = self.state();
+        // Anything but a deadline thread goes on at once.
+        let Some(DeadlineGrid { period_ns, anchor_ns: Some(anchor_ns) }) = state.deadline else { return };
+        let periods = (state.now_ns - anchor_ns).div_euclid(period_ns) + 1;
         let late = state.latencies.pop_front().unwrap_or(0);
-        state.now_ns = state.now_ns.max(due_ns.saturating_add(late));
-        Slept::ToTheEnd
+        state.now_ns = anchor_ns + periods * period_ns + late;
     }
 
     fn current_cpu(&self) -> u16 {
@@ -104,5 +227,33 @@ impl System for FakeSystem {
 
     fn thread_cpu_time_ns(&self) -> i64 {
         self.state().cpu_time_ns
+    }
+}
+
+/// A timer of a [`FakeSystem`]: file or signal behave alike.
+#[derive(Debug)]
+pub struct FakeTimer {
+    system: FakeSystem,
+    clock: SleepClock,
+    next_ns: Option<i64>,
+    interval_ns: i64,
+}
+
+impl Timer for FakeTimer {
+    fn arm(&mut self, first_ns: i64, interval_ns: i64) -> io::Result<()> {
+        (self.next_ns, self.interval_ns) = (Some(first_ns), interval_ns);
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Expired {
+        let Some(next_ns) = self.next_ns else { return Expired::Interrupted };
+        let mut state = self.system.state();
+        if state.sleep_until(self.clock, next_ns) == Slept::Interrupted {
+            return Expired::Interrupted;
+        }
+        let now_ns = state.now_ns + state.offset_ns(self.clock);
+        let times = 1 + (now_ns - next_ns).max(0).checked_div(self.interval_ns).unwrap_or(0);
+        self.next_ns = Some(next_ns + times * self.interval_ns);
+        Expired::Times(times as u64)
     }
 }

@@ -8,10 +8,13 @@
 //! nothing, takes no lock and makes no system call but the wait.
 
 pub mod clock;
+pub mod compensate;
 pub mod counters;
 pub mod fake;
+pub mod fitted;
 pub mod overload;
 pub mod periodic;
+pub mod polling;
 pub mod record;
 mod remedy;
 pub mod schedule;
@@ -30,5 +33,5 @@ pub use record::{Drain, Recorder};
 pub use schedule::Schedule;
 pub use setup::ThreadSetup;
 pub use task_thread::{Outcome, Plan, TaskThread};
-pub use wake::{Wake, WakeUp};
+pub use wake::{Arrival, Wake, WakeUp};
 pub use workload::Workload;

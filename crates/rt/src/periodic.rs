@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jitterlab_model::{Activation, Flags, Overrun, TaskResult, WakeMethod};
+use jitterlab_model::{Activation, Flags, Overrun, TaskResult};
 
 use crate::counters::{CounterWriter, TaskCounters};
 use crate::overload::{Guard, Overload};
@@ -13,7 +13,7 @@ use crate::record::Recorder;
 use crate::schedule::{Due, Schedule};
 use crate::sys::signal::held_cpu_too_long;
 use crate::system::{Linux, System};
-use crate::wake::{self, Wake, WakeUp};
+use crate::wake::{Arrival, Nanosleep, Wake, WakeUp};
 
 /// Describes a [`PeriodicLoop`]. Made by [`PeriodicLoop::every`].
 pub struct Builder<S: System = Linux> {
@@ -30,6 +30,7 @@ pub struct Builder<S: System = Linux> {
     recorder: Option<Recorder>,
     counters: Arc<TaskCounters>,
     guarded: bool,
+    may_poll: bool,
 }
 
 fn ns(duration: Duration) -> i64 {
@@ -46,12 +47,13 @@ impl<S: System> Builder<S> {
             until_ns: i64::MAX,
             count: u64::MAX,
             overrun: Overrun::default(),
-            wake: wake::of_method(WakeMethod::default()),
+            wake: Box::new(Nanosleep::default()),
             stop: Arc::default(),
             stop_above_ns: i64::MAX,
             recorder: None,
             counters: Arc::default(),
             guarded: true,
+            may_poll: false,
         }
     }
 
@@ -134,6 +136,13 @@ impl<S: System> Builder<S> {
         self
     }
 
+    /// Whether its processor is its own, so that polling all the time is no overload. Default: no.
+    #[must_use]
+    pub fn may_poll(mut self, may_poll: bool) -> Self {
+        self.may_poll = may_poll;
+        self
+    }
+
     /// The loop, ready to wait for its first due time.
     pub fn build(self) -> PeriodicLoop<S> {
         let now_ns = self.system.now_ns();
@@ -149,6 +158,7 @@ impl<S: System> Builder<S> {
             stop_above_ns: self.stop_above_ns,
             until_ns: self.until_ns,
             count: self.count,
+            may_poll: self.may_poll,
             guard: self.guarded.then(|| Guard::new(self.period_ns, now_ns)),
             last_end_ns: i64::MIN,
             overload: None,
@@ -180,6 +190,7 @@ pub struct PeriodicLoop<S: System = Linux> {
     stop_above_ns: i64,
     until_ns: i64,
     count: u64,
+    may_poll: bool,
     guard: Option<Guard>,
     last_end_ns: i64,
     overload: Option<Overload>,
@@ -219,15 +230,14 @@ impl<S: System> PeriodicLoop<S> {
                 wake => break wake,
             }
         };
-        let (start_ns, polled_ns, flags) = match wake {
-            Wake::Polled { arrived_ns, now_ns } => {
-                (now_ns, now_ns - arrived_ns, due.flags.with(Flags::POLLED))
-            }
-            _ => (self.system.now_ns(), 0, due.flags),
+        let arrival = match wake {
+            Wake::Read(arrival) => arrival,
+            Wake::Due | Wake::Interrupted => Arrival::at(self.system.now_ns()),
         };
         let cpu = self.system.current_cpu();
-        let due = Due { flags, ..due };
-        Some(Running { due, start_ns, polled_ns, cpu, task: self })
+        let polled = if arrival.arrived_ns < arrival.now_ns { Flags::POLLED } else { Flags::default() };
+        let due = Due { flags: due.flags.with(polled), ..due };
+        Some(Running { due, arrival, cpu, task: self })
     }
 
     /// Runs `work` at every activation until it breaks or the loop comes to its end.
@@ -241,19 +251,19 @@ impl<S: System> PeriodicLoop<S> {
     }
 
     #[inline]
-    fn complete(&mut self, due: Due, start_ns: i64, polled_ns: i64, cpu: u16) {
+    fn complete(&mut self, due: Due, arrival: Arrival, cpu: u16) {
         let end_ns = self.system.now_ns();
         let missed = self.schedule.complete(end_ns);
         let activation = Activation {
             index: due.index,
             due_ns: due.due_ns,
-            start_ns,
+            start_ns: arrival.now_ns,
             end_ns,
             missed: u32::try_from(missed).unwrap_or(u32::MAX),
             cpu,
             flags: due.flags,
         };
-        self.counters.count(&activation, missed, polled_ns);
+        self.counters.count(&activation, missed, &arrival);
         if missed > 0 {
             self.counters.set_phase_loss_ns(self.schedule.phase_loss_ns());
         }
@@ -267,13 +277,15 @@ impl<S: System> PeriodicLoop<S> {
         }
         if let Some(guard) = &mut self.guard {
             let system = &self.system;
-            let overload = guard.observe(start_ns - polled_ns, end_ns, || system.thread_cpu_time_ns());
+            let from_ns = if self.may_poll { arrival.now_ns } else { arrival.arrived_ns };
+            let overload = guard.observe(from_ns, end_ns, || system.thread_cpu_time_ns());
             if overload.is_some() || held_cpu_too_long() {
                 self.overload = overload.or(Some(Overload::HeldCpu));
                 self.stop.store(true, Ordering::Relaxed);
             }
         }
         self.last_end_ns = end_ns;
+        self.system.after_activation();
     }
 
     /// The shared counters, for another thread to read at any time.
@@ -285,6 +297,7 @@ impl<S: System> PeriodicLoop<S> {
     /// resource usage is left to [`crate::sys::usage`].
     pub fn result(&self) -> TaskResult {
         let s = self.counters.shared().snapshot();
+        let wake = self.wake.report();
         TaskResult {
             executed: s.executed,
             missed: s.missed + self.schedule.backlog(),
@@ -294,6 +307,12 @@ impl<S: System> PeriodicLoop<S> {
             phase_loss_ns: s.phase_loss_ns,
             min_latency_ns: s.min_latency_ns,
             max_latency_ns: s.max_latency_ns,
+            polled_ns: s.polled_ns,
+            longest_hole_ns: s.longest_hole_ns,
+            margin: wake.margin,
+            clock_steps: wake.clock_steps,
+            clock_moved_ns: wake.clock_moved_ns,
+            clock_fit: self.system.clock_fit(),
             ..TaskResult::default()
         }
     }
@@ -312,8 +331,7 @@ impl<S: System> PeriodicLoop<S> {
 /// An activation that runs: from [`PeriodicLoop::wait`] until this is dropped.
 pub struct Running<'a, S: System> {
     due: Due,
-    start_ns: i64,
-    polled_ns: i64,
+    arrival: Arrival,
     cpu: u16,
     task: &'a mut PeriodicLoop<S>,
 }
@@ -331,12 +349,12 @@ impl<S: System> Running<'_, S> {
 
     /// w_k.
     pub fn start_ns(&self) -> i64 {
-        self.start_ns
+        self.arrival.now_ns
     }
 
     /// How late it started; negative for an early wake-up.
     pub fn latency_ns(&self) -> i64 {
-        self.start_ns - self.due.due_ns
+        self.arrival.now_ns - self.due.due_ns
     }
 
     /// The system it runs on, to read its clock.
@@ -348,6 +366,6 @@ impl<S: System> Running<'_, S> {
 impl<S: System> Drop for Running<'_, S> {
     #[inline]
     fn drop(&mut self) {
-        self.task.complete(self.due, self.start_ns, self.polled_ns, self.cpu);
+        self.task.complete(self.due, self.arrival, self.cpu);
     }
 }

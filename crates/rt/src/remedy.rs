@@ -55,7 +55,7 @@ pub(crate) fn bound_deadline() -> String {
 pub(crate) fn policy(policy: Policy, error: &io::Error) -> String {
     match (policy, error.raw_os_error()) {
         (Policy::Deadline { .. }, Some(libc::EINVAL)) => {
-            "a deadline task needs a runtime of at least 1024ns that is not longer than its period".into()
+            "a deadline task needs a period between sched_deadline_period_min_us and sched_deadline_period_max_us of /proc/sys/kernel (100us to 4s) and a runtime between 1024ns and that period".into()
         }
         (Policy::Deadline { .. }, Some(libc::EBUSY)) => {
             "the deadline tasks together ask for more than the processors give: lower RUNTIME in policy=deadline:RUNTIME, or raise /proc/sys/kernel/sched_rt_runtime_us".into()

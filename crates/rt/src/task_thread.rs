@@ -7,15 +7,19 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use jitterlab_model::{Activation, Granted, Policy, Refusal, TaskResult, TaskSpec};
+use jitterlab_model::{Activation, Granted, Policy, ReadClock, Refusal, TaskResult, TaskSpec, WakeMethod};
 
+use crate::compensate;
 use crate::counters::TaskCounters;
+use crate::fitted::{self, Fitted, ReadCounter};
 use crate::periodic::PeriodicLoop;
+use crate::polling;
 use crate::record::{self, Drain, Recorder};
 use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
 use crate::sys::signal::{self, ThreadId};
-use crate::sys::usage;
-use crate::wake;
+use crate::sys::{self, usage};
+use crate::system::{Linux, System};
+use crate::wake::{self, Nanosleep, WakeUp};
 use crate::workload::Workload;
 
 /// What a [`TaskThread`] should do besides its [`TaskSpec`].
@@ -90,8 +94,12 @@ impl TaskThread {
     /// policy counts as [`Policy::Other`]. Every task of a run shares `stop`, which ends them all.
     ///
     /// # Errors
-    /// The system's, if no thread could be made.
+    /// The system's, if no thread could be made; a task that would poll on the only processor there is (for
+    /// several tasks together ask [`polling::refusal`] first).
     pub fn spawn(spec: &TaskSpec, plan: &Plan, stop: &Arc<AtomicBool>) -> io::Result<TaskThread> {
+        if let Some(why) = polling::refusal(std::slice::from_ref(spec), &sys::sched::cpus()?) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         signal::accept_interrupts()?;
         let counters = Arc::new(TaskCounters::default());
         let (recorder, drain) = match plan.ring {
@@ -153,6 +161,13 @@ impl TaskThread {
         self.thread.is_finished()
     }
 
+    /// Cuts the task's wait short by a signal. Unless the stop flag is set it goes on waiting.
+    pub fn interrupt(&self) {
+        if !self.thread.is_finished() {
+            signal::interrupt(self.id);
+        }
+    }
+
     /// Waits for the task's end by itself and takes what it left behind. A task that was never started does not
     /// run. Once the stop flag is set this cuts the task's wait short, however long its period is.
     ///
@@ -162,7 +177,7 @@ impl TaskThread {
         self.go = None;
         while !self.thread.is_finished() {
             if self.stop.load(Ordering::Relaxed) {
-                signal::interrupt(self.id);
+                self.interrupt();
             }
             thread::sleep(Duration::from_millis(1));
         }
@@ -180,7 +195,7 @@ struct Body {
 
 impl Body {
     fn run(self, say_ready: &Sender<Ready>, go: &Receiver<Go>) -> Outcome {
-        let Body { spec, plan, counters, recorder, stop } = self;
+        let Body { spec, plan, .. } = &self;
         let setup = ThreadSetup {
             cpu: spec.cpu,
             lock_memory: plan.lock_memory,
@@ -191,43 +206,99 @@ impl Body {
                 spec.period_ns,
             )
         };
-        let (granted, refused) = setup.apply();
-        let guarded = matches!(granted.policy, Policy::Fifo(_) | Policy::RoundRobin(_));
-        if say_ready.send(Ready { granted, refused, id: signal::this_thread() }).is_err() {
-            return Outcome::default();
+        let (granted, mut refused) = setup.apply();
+        match counter_of(spec.read) {
+            None => drive(Linux, self, granted, refused, say_ready, go),
+            Some(read) => {
+                if let (ReadClock::Tsc, Some(why)) = (spec.read, sys::counter::unusable()) {
+                    refused.push(Refusal {
+                        what: format!("the {} for task {}", sys::counter::NAME, spec.name),
+                        why: why.into(),
+                        remedy: "use read=monotonic-raw; until then read=monotonic is used".into(),
+                    });
+                    return drive(Linux, self, granted, refused, say_ready, go);
+                }
+                drive(Fitted::new(read), self, granted, refused, say_ready, go)
+            }
         }
-        let Ok(Go { epoch_ns, until_ns }) = go.recv() else { return Outcome::default() };
-        let mut builder = PeriodicLoop::every(Duration::from_nanos(spec.period_ns.unsigned_abs()))
-            .offset(Duration::from_nanos(spec.offset_ns.unsigned_abs()))
-            .start_at_ns(epoch_ns)
-            .until_ns(until_ns)
-            .count(plan.count.unwrap_or(u64::MAX))
-            .overrun(spec.overrun)
-            .wake(wake::of_method(spec.wake))
-            .stop_flag(stop)
-            .counters(counters)
-            .guarded(guarded);
-        if let Some(limit_ns) = plan.stop_above_ns {
-            builder = builder.stop_above(Duration::from_nanos(limit_ns.unsigned_abs()));
-        }
-        if let Some(recorder) = recorder {
-            builder = builder.recorder(recorder);
-        }
-        let mut task = builder.build();
-        let mut workload = Workload::new(spec.work);
-        let before = usage::of_this_thread();
-        while let Some(running) = task.wait() {
-            workload.run(running.system(), running.start_ns());
-        }
-        let used = usage::of_this_thread().since(before);
-        let result = TaskResult {
-            cpu_time_ns: Some(used.cpu_time_ns),
-            minor_faults: Some(used.minor_faults),
-            major_faults: Some(used.major_faults),
-            voluntary_switches: Some(used.voluntary_switches),
-            involuntary_switches: Some(used.involuntary_switches),
-            ..task.result()
-        };
-        Outcome { result, overload: task.overload().map(|o| o.to_string()), above: task.above() }
     }
+}
+
+/// The counter to read instead of CLOCK_MONOTONIC.
+fn counter_of(read: ReadClock) -> Option<ReadCounter> {
+    match read {
+        ReadClock::Monotonic => None,
+        ReadClock::MonotonicRaw => Some(fitted::monotonic_raw),
+        ReadClock::Tsc => Some(fitted::processor_counter),
+    }
+}
+
+/// The wake-up asked for or, where the system refuses it, plain nanosleep.
+fn wake_or_nanosleep<S: System>(
+    system: &S,
+    spec: &TaskSpec,
+    refused: &mut Vec<Refusal>,
+) -> Box<dyn WakeUp<S>> {
+    wake::of_task(system, spec).unwrap_or_else(|error| {
+        refused.push(Refusal {
+            what: format!("wake={} on clock={} for task {}", spec.wake, spec.clock, spec.name),
+            why: error.to_string(),
+            remedy: "get the policy it needs (see the other refusals), or use wake=nanosleep; until then wake=nanosleep is used".into(),
+        });
+        compensate::around(Box::new(Nanosleep::default()), system, spec.compensate, spec.period_ns)
+    })
+}
+
+/// The life of the thread once it is set up.
+fn drive<S: System>(
+    system: S,
+    body: Body,
+    granted: Granted,
+    mut refused: Vec<Refusal>,
+    say_ready: &Sender<Ready>,
+    go: &Receiver<Go>,
+) -> Outcome {
+    let Body { spec, plan, counters, recorder, stop } = body;
+    let wake = wake_or_nanosleep(&system, &spec, &mut refused);
+    let guarded = matches!(granted.policy, Policy::Fifo(_) | Policy::RoundRobin(_));
+    if spec.wake == WakeMethod::Spin {
+        signal::allow_holding_cpu();
+    }
+    if say_ready.send(Ready { granted, refused, id: signal::this_thread() }).is_err() {
+        return Outcome::default();
+    }
+    let Ok(Go { epoch_ns, until_ns }) = go.recv() else { return Outcome::default() };
+    let mut builder = PeriodicLoop::every_on(system, Duration::from_nanos(spec.period_ns.unsigned_abs()))
+        .offset(Duration::from_nanos(spec.offset_ns.unsigned_abs()))
+        .start_at_ns(epoch_ns)
+        .until_ns(until_ns)
+        .count(plan.count.unwrap_or(u64::MAX))
+        .overrun(spec.overrun)
+        .wake(wake)
+        .stop_flag(stop)
+        .counters(counters)
+        .may_poll(spec.wake == WakeMethod::Spin)
+        .guarded(guarded);
+    if let Some(limit_ns) = plan.stop_above_ns {
+        builder = builder.stop_above(Duration::from_nanos(limit_ns.unsigned_abs()));
+    }
+    if let Some(recorder) = recorder {
+        builder = builder.recorder(recorder);
+    }
+    let mut task = builder.build();
+    let mut workload = Workload::new(spec.work);
+    let before = usage::of_this_thread();
+    while let Some(running) = task.wait() {
+        workload.run(running.system(), running.start_ns());
+    }
+    let used = usage::of_this_thread().since(before);
+    let result = TaskResult {
+        cpu_time_ns: Some(used.cpu_time_ns),
+        minor_faults: Some(used.minor_faults),
+        major_faults: Some(used.major_faults),
+        voluntary_switches: Some(used.voluntary_switches),
+        involuntary_switches: Some(used.involuntary_switches),
+        ..task.result()
+    };
+    Outcome { result, overload: task.overload().map(|o| o.to_string()), above: task.above() }
 }

@@ -135,6 +135,8 @@ fn overruns() -> impl Strategy<Value = Overrun> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Design, vocabulary: executed + missed = floor((t_end - t_0) / T) + 1.
     #[test]
     fn every_due_time_is_executed_or_missed(

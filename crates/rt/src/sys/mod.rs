@@ -1,10 +1,13 @@
 //! The operating system as safe functions. All `unsafe` of this crate is below this module.
 
+pub mod counter;
 pub mod memory;
 pub mod sched;
 pub mod signal;
 pub mod time;
+pub mod timer;
 pub mod usage;
+pub mod watch;
 
 use std::io;
 

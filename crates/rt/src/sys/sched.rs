@@ -44,6 +44,8 @@ pub fn set_policy(policy: Policy, period_ns: i64) -> io::Result<()> {
         attr.runtime_ns = runtime_ns.max(0) as u64;
         attr.deadline_ns = period_ns.max(0) as u64;
         attr.period_ns = attr.deadline_ns;
+        // Otherwise the kernel forbids the thread to start others.
+        attr.flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
     }
     // SAFETY: `attr` states its own size and outlives the call; 0 is the calling thread.
     super::check_long(unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) }).map(drop)
@@ -125,4 +127,12 @@ pub fn timer_slack_ns() -> Option<u64> {
     // SAFETY: takes nothing.
     let slack = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
     u64::try_from(slack).ok()
+}
+
+/// Ends the job of a SCHED_DEADLINE thread: it runs again when the kernel replenishes its runtime, at its next
+/// period. Nowhere else is sched_yield the right call.
+#[inline]
+pub fn end_deadline_job() {
+    // SAFETY: takes nothing.
+    unsafe { libc::sched_yield() };
 }

@@ -9,6 +9,8 @@ use std::ptr;
 thread_local! {
     /// Set by [`on_too_long`], the SIGXCPU handler. Constant and without a destructor, so a handler may use it.
     static HELD_CPU_TOO_LONG: Cell<bool> = const { Cell::new(false) };
+    /// Whether holding its processor is what the thread is for.
+    static MAY_HOLD_CPU: Cell<bool> = const { Cell::new(false) };
 }
 
 extern "C" fn on_interrupt(_signal: libc::c_int) {}
@@ -16,6 +18,9 @@ extern "C" fn on_interrupt(_signal: libc::c_int) {}
 /// The kernel sends SIGXCPU to a real-time thread that computed for RLIMIT_RTTIME without once waiting. Such a
 /// thread may be keeping everybody else off its processor, so it is made an ordinary thread right here.
 extern "C" fn on_too_long(_signal: libc::c_int) {
+    if MAY_HOLD_CPU.get() {
+        return;
+    }
     HELD_CPU_TOO_LONG.set(true);
     // SAFETY: a plain system call, safe in a signal handler; an all-zero parameter is what SCHED_OTHER takes.
     unsafe {
@@ -36,6 +41,26 @@ fn install(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> io::Resu
 /// The signal that cuts a wait short. Real-time signals near the end are used by nobody else.
 fn interrupt_signal() -> libc::c_int {
     libc::SIGRTMAX() - 2
+}
+
+/// The signal of timers, which is waited for and never delivered.
+pub(super) fn timer_signal() -> libc::c_int {
+    libc::SIGRTMAX() - 3
+}
+
+/// Keeps [`timer_signal`] from being delivered to the calling thread, so that it can be waited for.
+pub(super) fn block_timer_signal() -> io::Result<libc::sigset_t> {
+    // SAFETY: an all-zero sigset_t is a valid one.
+    let mut set = unsafe { MaybeUninit::<libc::sigset_t>::zeroed().assume_init() };
+    // SAFETY: the set outlives the call.
+    super::check(unsafe { libc::sigemptyset(&raw mut set) })?;
+    // SAFETY: the set outlives the call; the signal number exists.
+    super::check(unsafe { libc::sigaddset(&raw mut set, timer_signal()) })?;
+    // SAFETY: the set outlives the call; the old mask is not asked for.
+    match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()) } {
+        0 => Ok(set),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
 }
 
 /// Makes [`interrupt`] cut waits short instead of ending the process.
@@ -85,4 +110,9 @@ pub fn limit_real_time(limit_us: u64) -> io::Result<()> {
 #[inline]
 pub fn held_cpu_too_long() -> bool {
     HELD_CPU_TOO_LONG.get()
+}
+
+/// Exempts the calling thread from [`limit_real_time`]: it polls on a processor of its own.
+pub fn allow_holding_cpu() {
+    MAY_HOLD_CPU.set(true);
 }

@@ -4,6 +4,8 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use jitterlab_model::SleepClock;
+
 use crate::system::Slept;
 
 const NS_PER_S: i64 = 1_000_000_000;
@@ -11,6 +13,16 @@ const NS_PER_S: i64 = 1_000_000_000;
 /// `ns` as the kernel takes it.
 pub(super) fn timespec(ns: i64) -> libc::timespec {
     libc::timespec { tv_sec: ns.div_euclid(NS_PER_S) as _, tv_nsec: ns.rem_euclid(NS_PER_S) as _ }
+}
+
+/// The kernel's number of a clock.
+#[inline]
+pub fn id_of(clock: SleepClock) -> libc::clockid_t {
+    match clock {
+        SleepClock::Monotonic => libc::CLOCK_MONOTONIC,
+        SleepClock::Realtime => libc::CLOCK_REALTIME,
+        SleepClock::Tai => libc::CLOCK_TAI,
+    }
 }
 
 /// Reads a clock. The ids used by this crate exist on every kernel it runs on; they are read through the vDSO,
@@ -33,5 +45,14 @@ pub fn sleep_until(clock: libc::clockid_t, due_ns: i64) -> Slept {
     let due = timespec(due_ns.max(0));
     // SAFETY: `due` outlives the call; no remaining time is asked for.
     let answer = unsafe { libc::clock_nanosleep(clock, libc::TIMER_ABSTIME, &due, ptr::null_mut()) };
+    if answer == libc::EINTR { Slept::Interrupted } else { Slept::ToTheEnd }
+}
+
+/// Sleeps for `ns` of `clock`, or until a signal arrives.
+#[inline]
+pub fn sleep_for(clock: libc::clockid_t, ns: i64) -> Slept {
+    let time = timespec(ns.max(0));
+    // SAFETY: `time` outlives the call; no remaining time is asked for.
+    let answer = unsafe { libc::clock_nanosleep(clock, 0, &time, ptr::null_mut()) };
     if answer == libc::EINTR { Slept::Interrupted } else { Slept::ToTheEnd }
 }

@@ -1,33 +1,76 @@
-//! How a task waits for its due time: one file per method, [`of_method`] the one place that knows them all.
+//! How a task waits for its due time: one file per method, [`of_task`] the one place that knows them all.
+//!
+//! Decorators go around any of them: [`OnClock`] to sleep on another clock, [`crate::compensate`] to wake early
+//! and poll.
 
+mod deadline;
 mod nanosleep;
+mod nanosleep_relative;
+mod on_clock;
+mod polling;
+mod spin;
+mod timer;
 
+pub use deadline::Deadline;
 pub use nanosleep::Nanosleep;
+pub use nanosleep_relative::NanosleepRelative;
+pub use on_clock::OnClock;
+pub(crate) use polling::Polling;
+pub use spin::Spin;
+pub use timer::PeriodicTimer;
 
-use jitterlab_model::WakeMethod;
+use std::io;
 
-use crate::system::System;
+use jitterlab_model::{Compensation, MarginUsed, SleepClock, TaskSpec, WakeMethod};
+
+use crate::compensate;
+use crate::system::{System, TimerKind};
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// The due time has come. The clock was not read after waking.
     Due,
-    /// The task arrived early and polled the clock until the due time had come.
-    Polled {
-        /// When it arrived.
-        arrived_ns: i64,
-        /// The reading that ended the polling: the due time or just after it.
-        now_ns: i64,
-    },
-    /// A signal arrived before the due time; wait again unless it meant to stop.
+    /// The due time has come, and the clock was read to know it.
+    Read(Arrival),
+    /// The due time has not come, but the task may want to stop: a signal arrived, or it has polled for a while.
+    /// Wait for the same due time again to go on.
     Interrupted,
+}
+
+/// A wake-up that read the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// When the task woke, or began to poll.
+    pub arrived_ns: i64,
+    /// The last reading: not before the due time.
+    pub now_ns: i64,
+    /// Longest time between two readings while it polled.
+    pub longest_hole_ns: i64,
+}
+
+impl Arrival {
+    /// A wake-up that did not poll.
+    pub fn at(now_ns: i64) -> Self {
+        Arrival { arrived_ns: now_ns, now_ns, longest_hole_ns: 0 }
+    }
+}
+
+/// What a wake-up knows at the end of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WakeReport {
+    /// How early it woke, if on purpose.
+    pub margin: Option<MarginUsed>,
+    /// How often the clock it sleeps on was set.
+    pub clock_steps: u64,
+    /// By how much that clock was moved.
+    pub clock_moved_ns: i64,
 }
 
 /// A way to wait for a due time.
 ///
-/// A wait for a due time that has already passed returns at once. A wait never returns [`Wake::Due`] before the
-/// due time, except by the gravity that the method states.
+/// A wait for a due time that has already passed returns at once, except by [`NanosleepRelative`], whose flaw
+/// that is. A wait never ends before the due time by more than the gravity that the method states.
 pub trait WakeUp<S: System>: Send {
     /// The name used in options and files.
     fn name(&self) -> &'static str;
@@ -44,11 +87,46 @@ pub trait WakeUp<S: System>: Send {
 
     /// Waits until the clock shows `due_ns`, or a signal arrives.
     fn wait(&mut self, system: &S, due_ns: i64) -> Wake;
+
+    /// What it knows at the end.
+    fn report(&self) -> WakeReport {
+        WakeReport::default()
+    }
 }
 
-/// The wake-up method of that name.
-pub fn of_method<S: System>(method: WakeMethod) -> Box<dyn WakeUp<S>> {
-    match method {
-        WakeMethod::Nanosleep => Box::new(Nanosleep),
+/// The wake-up that a task's description asks for, made on the thread that will use it. Choosing a margin from
+/// data measures for up to some seconds (see [`compensate::CALIBRATION_NS`]).
+///
+/// # Errors
+/// What the system refused, as a sentence.
+pub fn of_task<S: System>(system: &S, spec: &TaskSpec) -> io::Result<Box<dyn WakeUp<S>>> {
+    // The way of the NIST paper is a task of its own, shorter period.
+    let interval_ns = match spec.compensate {
+        Compensation::Repeat { every_ns } => every_ns,
+        _ => spec.period_ns,
+    };
+    let mut wake = of_method(system, spec.wake, spec.clock, interval_ns)?;
+    if spec.clock != SleepClock::Monotonic && spec.wake != WakeMethod::NanosleepRelative {
+        wake = Box::new(OnClock::new(wake, spec.clock, system)?);
     }
+    Ok(compensate::around(wake, system, spec.compensate, spec.period_ns))
+}
+
+/// The bare method. Its due times are times of `clock`; it is asked for a due time every `interval_ns`.
+fn of_method<S: System>(
+    system: &S,
+    method: WakeMethod,
+    clock: SleepClock,
+    interval_ns: i64,
+) -> io::Result<Box<dyn WakeUp<S>>> {
+    Ok(match method {
+        WakeMethod::Nanosleep => Box::new(Nanosleep::on(clock)),
+        WakeMethod::NanosleepRelative => Box::new(NanosleepRelative::new(clock, interval_ns)),
+        WakeMethod::TimerSignal => {
+            Box::new(PeriodicTimer::new(system, TimerKind::Signal, clock, interval_ns)?)
+        }
+        WakeMethod::Timerfd => Box::new(PeriodicTimer::new(system, TimerKind::File, clock, interval_ns)?),
+        WakeMethod::Deadline => Box::new(Deadline::new(system)?),
+        WakeMethod::Spin => Box::new(Spin::default()),
+    })
 }

@@ -1,0 +1,270 @@
+//! How a task waits: wake-up method, clocks, compensation. As text, parts of a task's description:
+//! `wake=timerfd,clock=tai,read=tsc,compensate=margin:20us`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::task::TaskError;
+use crate::units::{Exact, parse_period_ns};
+
+/// An enum of plain words: parsed from, written as and listed by its names.
+macro_rules! words {
+    (
+        $(#[$meta:meta])* $name:ident, $what:literal, $known:literal:
+        $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)?
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name {
+            $($(#[$variant_meta])* $variant),+
+        }
+
+        impl $name {
+            /// All of them, in the order they are offered.
+            pub const ALL: &[$name] = &[$($name::$variant),+];
+
+            /// The name used in options and files.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word),+
+                }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = TaskError;
+
+            fn from_str(text: &str) -> Result<Self, TaskError> {
+                Self::ALL.iter().find(|m| m.name() == text).copied().ok_or_else(|| TaskError::BadValue {
+                    what: $what,
+                    value: text.into(),
+                    known: $known,
+                })
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
+words! {
+    /// How the task waits for its due time.
+    WakeMethod, "wake-up method",
+    "nanosleep, nanosleep-relative, timer-signal, timerfd, deadline or spin":
+    /// `clock_nanosleep` to the absolute due time.
+    #[default]
+    Nanosleep = "nanosleep",
+    /// `clock_nanosleep` for one period after each activation, as many programs do: it drifts.
+    NanosleepRelative = "nanosleep-relative",
+    /// A POSIX timer whose signal is waited for with `sigwaitinfo`.
+    TimerSignal = "timer-signal",
+    /// A timer read as a file.
+    Timerfd = "timerfd",
+    /// The kernel releases a SCHED_DEADLINE thread at each of its own periods.
+    Deadline = "deadline",
+    /// Never waits: reads the clock until the due time.
+    Spin = "spin",
+}
+
+words! {
+    /// The clock that a task sleeps on.
+    SleepClock, "clock to sleep on", "monotonic, realtime or tai":
+    /// CLOCK_MONOTONIC: never stepped.
+    #[default]
+    Monotonic = "monotonic",
+    /// CLOCK_REALTIME: civil time, may be stepped.
+    Realtime = "realtime",
+    /// CLOCK_TAI: civil time without leap seconds, may be stepped.
+    Tai = "tai",
+}
+
+words! {
+    /// The clock that a task's start and end are read from. All of them are stated in nanoseconds of
+    /// CLOCK_MONOTONIC, the two others through a fit whose error is recorded.
+    ReadClock, "clock to read", "monotonic, monotonic-raw or tsc":
+    /// CLOCK_MONOTONIC, the clock that due times are on.
+    #[default]
+    Monotonic = "monotonic",
+    /// CLOCK_MONOTONIC_RAW: not slewed by NTP.
+    MonotonicRaw = "monotonic-raw",
+    /// The processor's counter: the time stamp counter of x86, the virtual counter of ARM.
+    Tsc = "tsc",
+}
+
+/// A probability in billionths, so that it can be compared and stored exactly. Text: `1e-4` or `0.0001`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Probability {
+    billionths: u32,
+}
+
+impl Probability {
+    /// The nearest one that can be stored; `None` unless it then lies strictly between 0 and 1.
+    pub fn new(p: f64) -> Option<Self> {
+        let billionths = (p * 1e9).round();
+        (1.0..1e9).contains(&billionths).then_some(Probability { billionths: billionths as u32 })
+    }
+
+    /// Its value, strictly between 0 and 1.
+    pub fn value(self) -> f64 {
+        f64::from(self.billionths) / 1e9
+    }
+}
+
+impl fmt::Display for Probability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:e}", self.value())
+    }
+}
+
+/// How the jitter of the wake-up is compensated: the task wakes early and polls the clock up to the due time.
+/// Text: `none`, `repeat:TIME`, `margin:TIME`, `late:P`, `cost:RATIO`, `adaptive:P`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Compensation {
+    /// Not at all.
+    #[default]
+    None,
+    /// The way of the NIST paper (Proctor and Shackleford, section 3): wake every A, go back to sleep if the due
+    /// time is further away than A, else poll.
+    Repeat {
+        /// A.
+        every_ns: i64,
+    },
+    /// One sleep that ends this much before the due time, then poll.
+    Margin {
+        /// m.
+        margin_ns: i64,
+    },
+    /// As margin, chosen before the run from the measured latencies of early sleeps so that this share of the
+    /// activations starts late.
+    Late {
+        /// The wanted share of late starts.
+        late: Probability,
+    },
+    /// As margin, chosen before the run as the newsvendor quantile F(m) = r / (r + 1).
+    Cost {
+        /// r: how many times as much a nanosecond of being late costs as a nanosecond of polling, 1 or more.
+        ratio: u32,
+    },
+    /// As late, and followed through the run by quantile tracking (Robbins and Monro).
+    Adaptive {
+        /// The wanted share of late starts.
+        late: Probability,
+    },
+}
+
+impl Compensation {
+    /// The share of late starts it aims at; `None` where its margin does not follow from one.
+    pub fn wanted_late(self) -> Option<f64> {
+        match self {
+            Compensation::Late { late } | Compensation::Adaptive { late } => Some(late.value()),
+            Compensation::Cost { ratio } => Some(1.0 / (f64::from(ratio) + 1.0)),
+            Compensation::None | Compensation::Repeat { .. } | Compensation::Margin { .. } => None,
+        }
+    }
+}
+
+const COMPENSATIONS: &str = "none, repeat:TIME such as repeat:50us, margin:TIME such as margin:20us, late:P such as late:1e-4, cost:RATIO such as cost:100, or adaptive:P";
+
+impl FromStr for Compensation {
+    type Err = TaskError;
+
+    fn from_str(text: &str) -> Result<Self, TaskError> {
+        let bad = || TaskError::BadValue { what: "compensation", value: text.into(), known: COMPENSATIONS };
+        let time =
+            |t: &str| parse_period_ns(t).map_err(|error| TaskError::BadTime { key: "compensate", error });
+        let probability = |p: &str| p.parse().ok().and_then(Probability::new).ok_or_else(bad);
+        match text.split_once(':') {
+            None if text == "none" => Ok(Compensation::None),
+            Some(("repeat", t)) => time(t).map(|every_ns| Compensation::Repeat { every_ns }),
+            Some(("margin", t)) => time(t).map(|margin_ns| Compensation::Margin { margin_ns }),
+            Some(("late", p)) => probability(p).map(|late| Compensation::Late { late }),
+            Some(("adaptive", p)) => probability(p).map(|late| Compensation::Adaptive { late }),
+            Some(("cost", r)) => match r.parse() {
+                Ok(ratio @ 1..) => Ok(Compensation::Cost { ratio }),
+                _ => Err(bad()),
+            },
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl fmt::Display for Compensation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Compensation::None => write!(f, "none"),
+            Compensation::Repeat { every_ns } => write!(f, "repeat:{}", Exact(*every_ns)),
+            Compensation::Margin { margin_ns } => write!(f, "margin:{}", Exact(*margin_ns)),
+            Compensation::Late { late } => write!(f, "late:{late}"),
+            Compensation::Cost { ratio } => write!(f, "cost:{ratio}"),
+            Compensation::Adaptive { late } => write!(f, "adaptive:{late}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_word_is_read_back() {
+        for m in WakeMethod::ALL {
+            assert_eq!(m.to_string().parse(), Ok(*m));
+            assert_eq!(serde_json::to_string(m).unwrap(), format!("\"{m}\""));
+        }
+        for c in SleepClock::ALL {
+            assert_eq!(c.to_string().parse(), Ok(*c));
+        }
+        for c in ReadClock::ALL {
+            assert_eq!(c.to_string().parse(), Ok(*c));
+            assert_eq!(serde_json::to_string(c).unwrap(), format!("\"{c}\""));
+        }
+    }
+
+    #[test]
+    fn wanted_shares_of_late_starts() {
+        let wanted = |text: &str| text.parse::<Compensation>().unwrap().wanted_late();
+        assert_eq!(wanted("late:1e-4"), Some(1e-4));
+        assert_eq!(wanted("adaptive:0.01"), Some(0.01));
+        assert_eq!(wanted("cost:9"), Some(0.1));
+        assert_eq!(wanted("margin:20us"), None);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for text in ["late:0", "late:1", "late:nan", "late:-1", "cost:0", "often", "margin", "late:"] {
+            assert!(text.parse::<Compensation>().unwrap_err().to_string().contains("margin:20us"), "{text}");
+        }
+        assert!("margin:0us".parse::<Compensation>().is_err());
+        assert!("repeat:50".parse::<Compensation>().unwrap_err().to_string().contains("no unit"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_compensation_written_is_the_one_read(kind in 0..5, n in 1u32..1_000_000_000) {
+            let late = Probability { billionths: n };
+            let c = match kind {
+                0 => Compensation::Repeat { every_ns: i64::from(n) },
+                1 => Compensation::Margin { margin_ns: i64::from(n) },
+                2 => Compensation::Late { late },
+                3 => Compensation::Cost { ratio: n },
+                _ => Compensation::Adaptive { late },
+            };
+            prop_assert_eq!(c.to_string().parse(), Ok(c));
+        }
+
+        #[test]
+        fn any_text_gives_an_answer_and_never_a_panic(text in "\\PC{0,20}") {
+            let _ = text.parse::<Compensation>();
+            let _ = format!("late:{text}").parse::<Compensation>();
+        }
+    }
+}

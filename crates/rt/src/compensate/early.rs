@@ -1,0 +1,73 @@
+//! One sleep that ends a margin before the due time, then polling.
+
+use jitterlab_model::MarginUsed;
+
+use super::QuantileTracker;
+use crate::system::System;
+use crate::wake::{Polling, Wake, WakeReport, WakeUp};
+
+/// Wakes `m` early and polls.
+pub struct Early<S: System> {
+    inner: Box<dyn WakeUp<S>>,
+    margin_ns: i64,
+    tracker: Option<QuantileTracker>,
+    samples: u64,
+    first_due_ns: Option<i64>,
+    polling: Polling,
+}
+
+impl<S: System> Early<S> {
+    /// A margin that was given.
+    pub fn fixed(inner: Box<dyn WakeUp<S>>, margin_ns: i64) -> Self {
+        Early::chosen(inner, margin_ns, 0)
+    }
+
+    /// A margin that was chosen from so many measured latencies.
+    pub fn chosen(inner: Box<dyn WakeUp<S>>, margin_ns: i64, samples: u64) -> Self {
+        Early { inner, margin_ns, tracker: None, samples, first_due_ns: None, polling: Polling::default() }
+    }
+
+    /// A margin that follows the latencies, beginning with one chosen from so many.
+    pub fn adaptive(inner: Box<dyn WakeUp<S>>, tracker: QuantileTracker, samples: u64) -> Self {
+        let margin_ns = tracker.margin_ns();
+        Early { tracker: Some(tracker), ..Early::chosen(inner, margin_ns, samples) }
+    }
+}
+
+impl<S: System> WakeUp<S> for Early<S> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn needs(&self) -> &'static str {
+        self.inner.needs()
+    }
+
+    fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
+        if self.polling.is_going_on() {
+            return self.polling.until(system, due_ns, due_ns);
+        }
+        let early_ns = due_ns.saturating_sub(self.margin_ns);
+        self.first_due_ns.get_or_insert(due_ns);
+        // Only a sleep that began before its end tells how late sleeps end.
+        let slept = self.tracker.is_some() && system.now_ns() < early_ns;
+        let arrived_ns = match self.inner.wait(system, early_ns) {
+            Wake::Due => system.now_ns(),
+            Wake::Read(arrival) => arrival.now_ns,
+            Wake::Interrupted => return Wake::Interrupted,
+        };
+        if let (true, Some(tracker)) = (slept, &mut self.tracker) {
+            tracker.observe(due_ns, arrived_ns > due_ns);
+            self.margin_ns = tracker.margin_ns();
+        }
+        self.polling.until(system, arrived_ns, due_ns)
+    }
+
+    fn report(&self) -> WakeReport {
+        let course = match &self.tracker {
+            Some(tracker) => tracker.course(),
+            None => self.first_due_ns.map(|due| (due, self.margin_ns)).into_iter().collect(),
+        };
+        WakeReport { margin: Some(MarginUsed { samples: self.samples, course }), ..self.inner.report() }
+    }
+}

@@ -1,0 +1,59 @@
+//! The way of the NIST paper (Proctor and Shackleford, "Real-time Operating System Timing Jitter and its Impact on
+//! Motor Control", section 3): a task of period A goes back to sleep as long as the due time is further away than
+//! A, else it polls.
+
+use crate::system::System;
+use crate::wake::{Polling, Wake, WakeReport, WakeUp};
+
+/// Wakes every A and polls in the last one.
+pub struct Repeat<S: System> {
+    inner: Box<dyn WakeUp<S>>,
+    every_ns: i64,
+    /// The next wake-up of the task of period A; its grid begins at the first due time.
+    next_ns: Option<i64>,
+    polling: Polling,
+}
+
+impl<S: System> Repeat<S> {
+    /// `inner` wakes every `every_ns`.
+    pub fn new(inner: Box<dyn WakeUp<S>>, every_ns: i64) -> Self {
+        Repeat { inner, every_ns: every_ns.max(1), next_ns: None, polling: Polling::default() }
+    }
+
+    /// The first time after `now_ns` on the grid of period A that goes through `due_ns`, while there is no other.
+    fn first_after(&self, now_ns: i64, due_ns: i64) -> i64 {
+        due_ns - (due_ns - now_ns).max(0) / self.every_ns * self.every_ns
+    }
+}
+
+impl<S: System> WakeUp<S> for Repeat<S> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn needs(&self) -> &'static str {
+        self.inner.needs()
+    }
+
+    fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
+        let mut now_ns = system.now_ns();
+        while due_ns - now_ns > self.every_ns {
+            let mut next_ns = self.next_ns.unwrap_or_else(|| self.first_after(now_ns, due_ns));
+            if next_ns <= now_ns {
+                // Wake-ups that passed while the task worked are left out.
+                next_ns += ((now_ns - next_ns) / self.every_ns + 1) * self.every_ns;
+            }
+            self.next_ns = Some(next_ns);
+            now_ns = match self.inner.wait(system, next_ns) {
+                Wake::Due => system.now_ns(),
+                Wake::Read(arrival) => arrival.now_ns,
+                Wake::Interrupted => return Wake::Interrupted,
+            };
+        }
+        self.polling.until(system, now_ns, due_ns)
+    }
+
+    fn report(&self) -> WakeReport {
+        self.inner.report()
+    }
+}

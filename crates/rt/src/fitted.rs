@@ -1,0 +1,260 @@
+//! Reading time by another clock than CLOCK_MONOTONIC, stated in its nanoseconds through a fit.
+//!
+//! The fit is a least-squares line through pairs of readings (counter, CLOCK_MONOTONIC) that are taken all
+//! through the run: what is stated follows the last of them, so that neither a calibration's error nor the
+//! slewing of the clock by NTP adds up. How far the line was off at each new pair is what
+//! [`ClockFit`] reports.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
+use jitterlab_model::{ClockFit, SleepClock};
+
+use crate::sys;
+use crate::system::{Linux, Slept, System, TimerKind};
+
+/// Pairs that the line is fitted through.
+const WINDOW: usize = 32;
+/// Shortest distance of two pairs while running, and at the beginning.
+const SPACING_NS: i64 = 10_000_000;
+const FIRST_SPACING_NS: i64 = 200_000;
+/// Binary digits after the point of the rate.
+const FRACTION_BITS: u32 = 32;
+
+/// A counter that can be read instead of CLOCK_MONOTONIC.
+pub type ReadCounter = fn() -> i64;
+
+/// The processor's counter.
+pub fn processor_counter() -> i64 {
+    sys::counter::read()
+}
+
+/// CLOCK_MONOTONIC_RAW.
+pub fn monotonic_raw() -> i64 {
+    sys::time::now_ns(libc::CLOCK_MONOTONIC_RAW)
+}
+
+/// One reading of both clocks, taken as close together as it goes.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    count: i64,
+    ns: i64,
+}
+
+/// `ns = from.ns + (count - from.count) * rate`.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    from: Pair,
+    /// Nanoseconds per count, as a binary fraction of [`FRACTION_BITS`].
+    rate: i64,
+}
+
+impl Line {
+    #[inline]
+    fn at(&self, count: i64) -> i64 {
+        let since = i128::from(count.wrapping_sub(self.from.count));
+        self.from.ns + ((since * i128::from(self.rate)) >> FRACTION_BITS) as i64
+    }
+}
+
+/// Least squares through pairs, relative to `from`: slope in ns per count and the value at `from.count`.
+fn least_squares(from: Pair, pairs: impl Iterator<Item = Pair> + Clone) -> Option<(f64, f64)> {
+    let points = pairs.map(|p| ((p.count - from.count) as f64, (p.ns - from.ns) as f64));
+    let n = points.clone().count() as f64;
+    let (sum_x, sum_y) = points.clone().fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));
+    let (mean_x, mean_y) = (sum_x / n, sum_y / n);
+    let (sxx, sxy) = points.fold((0.0, 0.0), |(a, b), (x, y)| {
+        (a + (x - mean_x) * (x - mean_x), b + (x - mean_x) * (y - mean_y))
+    });
+    (sxx > 0.0).then(|| (sxy / sxx, mean_y - sxy / sxx * mean_x))
+}
+
+#[derive(Debug)]
+struct Fit {
+    recent: VecDeque<Pair>,
+    first: Pair,
+    pairs: u64,
+    narrowest: i64,
+    sum_of_squares: f64,
+    max_error_ns: u64,
+}
+
+/// [`Linux`] read by another clock.
+#[derive(Debug)]
+pub struct Fitted {
+    read: ReadCounter,
+    line: Cell<Line>,
+    next_pair_ns: Cell<i64>,
+    fit: RefCell<Fit>,
+}
+
+impl Fitted {
+    /// Fits `read` against CLOCK_MONOTONIC, which takes some milliseconds.
+    pub fn new(read: ReadCounter) -> Self {
+        let mut recent = VecDeque::with_capacity(WINDOW);
+        let mut narrowest = i64::MAX;
+        for _ in 0..WINDOW {
+            // The closest of a few, since nothing is known yet of how close two readings can be.
+            let closest = (0..8).map(|_| pair(read)).min_by_key(|(_, width)| *width);
+            if let Some((pair, width)) = closest {
+                narrowest = narrowest.min(width);
+                recent.push_back(pair);
+            }
+            Linux.sleep_for(SleepClock::Monotonic, FIRST_SPACING_NS);
+        }
+        let first = recent.front().copied().unwrap_or(Pair { count: 0, ns: 0 });
+        let line = line_through(&recent, first).unwrap_or(Line { from: first, rate: 1 << FRACTION_BITS });
+        let fit = Fit { recent, first, pairs: 0, narrowest, sum_of_squares: 0.0, max_error_ns: 0 };
+        Fitted { read, line: Cell::new(line), next_pair_ns: Cell::new(0), fit: RefCell::new(fit) }
+    }
+}
+
+/// Both clocks, CLOCK_MONOTONIC in the middle of two readings of the counter, and the width between those.
+fn pair(read: ReadCounter) -> (Pair, i64) {
+    let before = read();
+    let ns = Linux.now_ns();
+    let width = read().wrapping_sub(before);
+    (Pair { count: before + width / 2, ns }, width)
+}
+
+/// The line through the pairs, from the last of them on.
+fn line_through(pairs: &VecDeque<Pair>, otherwise: Pair) -> Option<Line> {
+    let last = pairs.back().copied().unwrap_or(otherwise);
+    let (slope, at_last) = least_squares(last, pairs.iter().copied())?;
+    let rate = (slope * (1u64 << FRACTION_BITS) as f64).round() as i64;
+    Some(Line { from: Pair { count: last.count, ns: last.ns + at_last.round() as i64 }, rate })
+}
+
+impl System for Fitted {
+    type Timer = <Linux as System>::Timer;
+    type Watch = <Linux as System>::Watch;
+
+    #[inline]
+    fn now_ns(&self) -> i64 {
+        self.line.get().at((self.read)())
+    }
+
+    #[inline]
+    fn clock_ns(&self, clock: SleepClock) -> i64 {
+        Linux.clock_ns(clock)
+    }
+
+    #[inline]
+    fn sleep_until(&self, clock: SleepClock, due_ns: i64) -> Slept {
+        Linux.sleep_until(clock, due_ns)
+    }
+
+    #[inline]
+    fn sleep_for(&self, clock: SleepClock, ns: i64) -> Slept {
+        Linux.sleep_for(clock, ns)
+    }
+
+    fn timer(&self, kind: TimerKind, clock: SleepClock) -> std::io::Result<Self::Timer> {
+        Linux.timer(kind, clock)
+    }
+
+    fn watch_civil_time(&self) -> std::io::Result<Self::Watch> {
+        Linux.watch_civil_time()
+    }
+
+    fn is_deadline_thread(&self) -> bool {
+        Linux.is_deadline_thread()
+    }
+
+    #[inline]
+    fn end_deadline_job(&self) {
+        Linux.end_deadline_job();
+    }
+
+    #[inline]
+    fn current_cpu(&self) -> u16 {
+        Linux.current_cpu()
+    }
+
+    fn thread_cpu_time_ns(&self) -> i64 {
+        Linux.thread_cpu_time_ns()
+    }
+
+    #[inline]
+    fn after_activation(&self) {
+        let (pair, width) = pair(self.read);
+        let mut fit = self.fit.borrow_mut();
+        // A pair that was torn apart by an interrupt says nothing.
+        if pair.ns < self.next_pair_ns.get() || width > 2 * fit.narrowest {
+            return;
+        }
+        fit.narrowest = fit.narrowest.min(width);
+        self.next_pair_ns.set(pair.ns + SPACING_NS);
+        let error_ns = (self.line.get().at(pair.count) - pair.ns).unsigned_abs();
+        fit.pairs += 1;
+        fit.sum_of_squares += (error_ns as f64).powi(2);
+        fit.max_error_ns = fit.max_error_ns.max(error_ns);
+        if fit.recent.len() == WINDOW {
+            fit.recent.pop_front();
+        }
+        fit.recent.push_back(pair);
+        if let Some(line) = line_through(&fit.recent, fit.first) {
+            self.line.set(line);
+        }
+    }
+
+    fn clock_fit(&self) -> Option<ClockFit> {
+        let fit = self.fit.borrow();
+        let last = fit.recent.back().copied().unwrap_or(fit.first);
+        let elapsed_ns = last.ns - fit.first.ns;
+        let counted = last.count - fit.first.count;
+        let per_s = if elapsed_ns > 0 { counted as f64 / elapsed_ns as f64 * 1e9 } else { 0.0 };
+        let mean_square = if fit.pairs > 0 { fit.sum_of_squares / fit.pairs as f64 } else { 0.0 };
+        Some(ClockFit {
+            pairs: fit.pairs,
+            units_per_s: per_s.round() as u64,
+            rms_error_ns: mean_square.sqrt().round() as u64,
+            max_error_ns: fit.max_error_ns,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_found_exactly() {
+        let pairs: VecDeque<Pair> =
+            (0..WINDOW as i64).map(|i| Pair { count: 7 + i * 3_000, ns: 1_000 + i * 1_000 }).collect();
+        let line = line_through(&pairs, pairs[0]).unwrap();
+        assert_eq!(line.at(7 + 3_000), 2_000);
+        assert!((line.at(7 + 3_000_000_000) - 1_000_001_000).abs() <= 1);
+    }
+
+    #[test]
+    fn errors_at_single_pairs_average_out() {
+        let noise = [3, -3, 2, -2, 0, 1, -1, 0];
+        let pairs: VecDeque<Pair> = (0..WINDOW as i64)
+            .map(|i| Pair { count: i * 30_000, ns: i * 10_000 + noise[i as usize % noise.len()] })
+            .collect();
+        let (slope, at_last) = least_squares(*pairs.back().unwrap(), pairs.iter().copied()).unwrap();
+        assert!((slope * 3.0 - 1.0).abs() < 1e-4 && at_last.abs() < 2.0, "{slope} {at_last}");
+    }
+
+    #[test]
+    fn another_clock_agrees_with_the_clock_and_says_how_well() {
+        for read in [monotonic_raw as ReadCounter, processor_counter] {
+            let fitted = Fitted::new(read);
+            for _ in 0..20 {
+                Linux.sleep_for(SleepClock::Monotonic, SPACING_NS);
+                // Several, since one may be torn apart.
+                (0..5).for_each(|_| fitted.after_activation());
+            }
+            let fit = fitted.clock_fit().unwrap();
+            assert!(fit.pairs > 0 && fit.units_per_s > 1_000_000);
+            assert!(fit.rms_error_ns <= fit.max_error_ns);
+            // Between two readings of the clock, up to the error of the fit.
+            let before = Linux.now_ns();
+            let stated = fitted.now_ns();
+            let after = Linux.now_ns();
+            let slack = 1_000_000;
+            assert!((before - slack..=after + slack).contains(&stated), "{before} {stated} {after}");
+        }
+    }
+}

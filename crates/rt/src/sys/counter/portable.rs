@@ -1,0 +1,12 @@
+//! No counter is known here that user space may read on every such processor.
+
+pub(super) const NAME: &str = "CLOCK_MONOTONIC_RAW";
+
+#[inline]
+pub(super) fn read() -> i64 {
+    super::super::time::now_ns(libc::CLOCK_MONOTONIC_RAW)
+}
+
+pub(super) fn unusable() -> Option<&'static str> {
+    Some("jitterlab knows no counter of this processor that a program may read")
+}

@@ -1,0 +1,102 @@
+//! Sleeping on civil time. Due times stay on CLOCK_MONOTONIC and are translated; when somebody sets the clock, the
+//! sleep is interrupted, the translation done anew, and the step counted.
+
+use std::io;
+
+use jitterlab_model::SleepClock;
+
+use super::{Arrival, Wake, WakeReport, WakeUp};
+use crate::system::System;
+
+/// A clock that is off by more than this has been set: slewing changes civil time and CLOCK_MONOTONIC alike.
+const STEP_NS: i64 = 100_000;
+/// Readings of both clocks to choose the closest from.
+const TRIES: usize = 16;
+
+/// Any wake-up method, on another clock.
+pub struct OnClock<S: System> {
+    inner: Box<dyn WakeUp<S>>,
+    clock: SleepClock,
+    /// Clock minus CLOCK_MONOTONIC.
+    offset_ns: i64,
+    steps: u64,
+    moved_ns: i64,
+    _watch: S::Watch,
+}
+
+impl<S: System> OnClock<S> {
+    /// `inner` waits for times of `clock`, in the calling thread.
+    ///
+    /// # Errors
+    /// What the system answered.
+    pub fn new(inner: Box<dyn WakeUp<S>>, clock: SleepClock, system: &S) -> io::Result<Self> {
+        let watch = system.watch_civil_time()?;
+        let readings = (0..TRIES).map(|_| offset_of(system, clock));
+        let offset_ns = readings.min_by_key(|r| r.width_ns).map_or(0, |r| r.offset_ns);
+        Ok(OnClock { inner, clock, offset_ns, steps: 0, moved_ns: 0, _watch: watch })
+    }
+
+    /// Looks whether the clock was set.
+    fn follow(&mut self, system: &S) {
+        let Reading { offset_ns, width_ns } = offset_of(system, self.clock);
+        let moved_ns = offset_ns - self.offset_ns;
+        // Readings that were torn apart say the less of the clock, the further apart they are.
+        if moved_ns.abs() > STEP_NS + width_ns {
+            self.steps += 1;
+            self.moved_ns += moved_ns;
+            self.offset_ns = offset_ns;
+        }
+    }
+}
+
+/// Two clocks read together.
+struct Reading {
+    /// One minus CLOCK_MONOTONIC: rather some nanoseconds too large, which makes sleeps end late, than too small,
+    /// which would make them end early.
+    offset_ns: i64,
+    /// How far apart the readings were.
+    width_ns: i64,
+}
+
+fn offset_of<S: System>(system: &S, clock: SleepClock) -> Reading {
+    let before_ns = system.now_ns();
+    let clock_ns = system.clock_ns(clock);
+    Reading { offset_ns: clock_ns - before_ns, width_ns: system.now_ns() - before_ns }
+}
+
+impl<S: System> WakeUp<S> for OnClock<S> {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn needs(&self) -> &'static str {
+        self.inner.needs()
+    }
+
+    fn gravity_ns(&self) -> i64 {
+        self.inner.gravity_ns()
+    }
+
+    fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
+        loop {
+            let arrival = match self.inner.wait(system, due_ns.saturating_add(self.offset_ns)) {
+                Wake::Due => Arrival::at(system.now_ns()),
+                Wake::Read(arrival) => arrival,
+                Wake::Interrupted => {
+                    self.follow(system);
+                    return Wake::Interrupted;
+                }
+            };
+            if (arrival.now_ns - due_ns).abs() > STEP_NS {
+                self.follow(system);
+            }
+            if arrival.now_ns >= due_ns {
+                return Wake::Read(arrival);
+            }
+        }
+    }
+
+    fn report(&self) -> WakeReport {
+        WakeReport { clock_steps: self.steps, clock_moved_ns: self.moved_ns, ..self.inner.report() }
+    }
+}

@@ -1,0 +1,42 @@
+//! Reading the clock up to a due time.
+
+use std::hint::spin_loop;
+
+use super::{Arrival, Wake};
+use crate::system::System;
+
+/// Polling lets the task look whether to stop this often.
+const SLICE_NS: i64 = 10_000_000;
+
+/// A wait that polls, possibly in several slices.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Polling {
+    begun: Option<Arrival>,
+}
+
+impl Polling {
+    /// Whether a wait was cut short and is to be gone on with.
+    #[inline]
+    pub(crate) fn is_going_on(&self) -> bool {
+        self.begun.is_some()
+    }
+
+    /// Polls from `arrived_ns`, a reading made just now (or from where it was cut short), until the clock shows
+    /// `due_ns`, with the processor's pause hint between readings.
+    #[inline]
+    pub(crate) fn until<S: System>(&mut self, system: &S, arrived_ns: i64, due_ns: i64) -> Wake {
+        let mut arrival = self.begun.take().unwrap_or(Arrival::at(arrived_ns));
+        let slice_ends_ns = arrival.now_ns.saturating_add(SLICE_NS);
+        while arrival.now_ns < due_ns {
+            if arrival.now_ns >= slice_ends_ns {
+                self.begun = Some(arrival);
+                return Wake::Interrupted;
+            }
+            spin_loop();
+            let now_ns = system.now_ns();
+            arrival.longest_hole_ns = arrival.longest_hole_ns.max(now_ns - arrival.now_ns);
+            arrival.now_ns = now_ns;
+        }
+        Wake::Read(arrival)
+    }
+}

@@ -1,0 +1,26 @@
+//! Never waits: reads the clock until the due time. The processor is the task's alone, and what still delays the
+//! task are the holes that the system tears into it.
+
+use super::{Polling, Wake, WakeUp};
+use crate::system::System;
+
+/// Polls from the end of one activation to the due time of the next.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spin {
+    polling: Polling,
+}
+
+impl<S: System> WakeUp<S> for Spin {
+    fn name(&self) -> &'static str {
+        "spin"
+    }
+
+    fn needs(&self) -> &'static str {
+        "a processor of its own"
+    }
+
+    #[inline]
+    fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
+        self.polling.until(system, system.now_ns(), due_ns)
+    }
+}
