@@ -3,6 +3,7 @@
 //! Everything here takes activations, series or distributions from memory and gives figures; nothing reads files,
 //! prints or knows an operating system. Definitions, formulas and their sources: `docs/method/analysis.md`.
 
+pub mod compensation;
 pub mod correlation;
 pub mod extremes;
 pub mod line;
