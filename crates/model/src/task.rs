@@ -260,7 +260,7 @@ impl Default for TaskSpec {
     /// One activation a millisecond, everything else left to jitterlab.
     fn default() -> Self {
         TaskSpec {
-            name: "task".into(),
+            name: "main".into(),
             period_ns: 1_000_000,
             offset_ns: 0,
             cpu: None,

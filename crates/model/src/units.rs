@@ -183,7 +183,7 @@ impl fmt::Display for Exact {
 /// assert_eq!(Human(2_314.0).to_string(), "2.31 us");
 /// assert_eq!(Human(-98.0).to_string(), "-98 ns");
 /// assert_eq!(Human(81_270.0).to_string(), "81.3 us");
-/// assert_eq!(Human(10e9).to_string(), "10 s");
+/// assert_eq!(Human(9_999_900_000.0).to_string(), "10 s");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Human(
@@ -213,7 +213,9 @@ impl fmt::Display for Human {
             0.0 => 0,
             _ => 2,
         };
-        f.pad(&format!("{value:.decimals$} {unit}"))
+        let digits = format!("{value:.decimals$}");
+        let digits = digits.strip_suffix(".00").or(digits.strip_suffix(".0")).unwrap_or(&digits);
+        f.pad(&format!("{digits} {unit}"))
     }
 }
 

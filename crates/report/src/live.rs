@@ -111,7 +111,9 @@ impl<B: Backend<Error = io::Error>> LiveView<B> {
     /// # Errors
     /// When the terminal cannot be written to.
     pub fn finish(mut self) -> io::Result<()> {
+        let top_left = self.terminal.get_frame().area().as_position();
         self.terminal.clear()?;
+        self.terminal.set_cursor_position(top_left)?;
         self.terminal.show_cursor()
     }
 }
@@ -129,8 +131,7 @@ fn render(frame: &mut Frame<'_>, snapshot: &Snapshot, history: &[VecDeque<u64>])
     for ((area, task), values) in lines.iter().zip(&snapshot.tasks).zip(history) {
         let [label, spark] = Layout::horizontal([Constraint::Length(24), Constraint::Fill(1)]).areas(*area);
         let largest = values.iter().max().map(|ns| Human(*ns as f64).to_string()).unwrap_or_default();
-        frame
-            .render_widget(Line::from(format!("{:>9} max/tick {largest}", clip(&task.name, 9))).dim(), label);
+        frame.render_widget(Line::from(format!("{:>9} worst {largest}", clip(&task.name, 9))).dim(), label);
         let skip = values.len().saturating_sub(usize::from(spark.width));
         // Logarithmic height: a spike stands out, and the ordinary values stay visible beside it.
         let heights = values.iter().skip(skip).map(|ns| ((*ns as f64 + 1.0).log2() * 8.0) as u64);

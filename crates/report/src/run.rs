@@ -1,20 +1,19 @@
 //! What `jitterlab run` says before and after the figures.
 
-use std::fmt::Write as _;
-
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Activation, Flags, RunInfo, TaskRun};
+use jitterlab_model::{Activation, CpuSet, Flags, RunInfo, TaskRun};
 
+use crate::summary::wrap;
 use crate::table::columns;
 
 /// The tasks as they will run, and everything that was refused with its remedy.
 pub fn announcement(info: &RunInfo) -> String {
     let mut text = String::new();
     for task in &info.tasks {
-        let _ = writeln!(text, "{}", task_line(task));
+        text.push_str(&wrap(&task_line(task)));
     }
     if !info.placement.is_empty() {
-        let _ = writeln!(text, "{}", info.placement);
+        text.push_str(&wrap(&info.placement));
     }
     text + &refusals(info)
 }
@@ -23,7 +22,7 @@ pub fn announcement(info: &RunInfo) -> String {
 pub fn refusals(info: &RunInfo) -> String {
     info.refused
         .iter()
-        .map(|r| format!("refused: {} ({})\n  remedy: {}\n", r.what, r.why, r.remedy))
+        .map(|r| wrap(&format!("refused: {} ({})", r.what, r.why)) + &format!("  remedy: {}\n", r.remedy))
         .collect()
 }
 
@@ -31,7 +30,7 @@ pub fn refusals(info: &RunInfo) -> String {
 pub fn task_line(task: &TaskRun) -> String {
     let spec = &task.spec;
     let (policy, cpus) = match &task.granted {
-        Some(granted) => (Some(granted.policy), cpu_list(&granted.cpus)),
+        Some(granted) => (Some(granted.policy), granted.cpus.iter().copied().collect::<CpuSet>().to_string()),
         None => (spec.policy, spec.cpu.map(|c| c.to_string()).unwrap_or_default()),
     };
     let policy = policy.map_or("other".into(), |p| p.to_string());
@@ -45,19 +44,6 @@ pub fn task_line(task: &TaskRun) -> String {
         spec.work,
         spec.overrun
     )
-}
-
-/// Processors as the kernel lists them: `0-3,8`.
-fn cpu_list(cpus: &[u16]) -> String {
-    let mut parts: Vec<(u16, u16)> = Vec::new();
-    for &cpu in cpus {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == cpu => *last = cpu,
-            _ => parts.push((cpu, cpu)),
-        }
-    }
-    let text = |(a, b): &(u16, u16)| if a == b { a.to_string() } else { format!("{a}-{b}") };
-    parts.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
 /// The activation above the limit among its neighbours.
@@ -92,15 +78,4 @@ pub fn around(info: &RunInfo, task: usize, above: &Activation, around: &[Activat
         "\nactivations of {name} around the latency above the limit\n{}",
         columns(&["  activation", "due, s", "latency", "execution", "CPU", ""], rows)
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn processors_are_listed_in_ranges() {
-        assert_eq!(cpu_list(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
-        assert_eq!(cpu_list(&[]), "");
-    }
 }

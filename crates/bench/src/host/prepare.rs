@@ -11,9 +11,11 @@ use jitterlab_rt::{Clock, Monotonic, Workload, system::Linux};
 use super::dma_latency::DmaLatency;
 use super::topology::{self, CpuError};
 
-/// The policy of a task that asks for none: above the kernel's threaded interrupt handlers (50), below the
-/// kernel's own migration and watchdog threads (99).
-const DEFAULT_POLICY: Policy = Policy::Fifo(80);
+/// The priority of a task that asks for no policy: above the kernel's threaded interrupt handlers (50), below
+/// the kernel's own migration and watchdog threads (99). Of several such tasks the one with the longer period
+/// gets less (rate-monotonic order), but never as little as the handlers.
+const DEFAULT_PRIORITY: u8 = 80;
+const LEAST_PRIORITY: u8 = 51;
 
 /// Why tasks cannot be measured. The message says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -99,8 +101,13 @@ pub(super) fn tasks(facts: &SystemFacts, mut tasks: Vec<TaskSpec>) -> Result<Pre
         check_times(task)?;
     }
     let choice = topology::choose_cpus(facts, &tasks);
+    let mut periods: Vec<i64> = tasks.iter().filter(|t| t.policy.is_none()).map(|t| t.period_ns).collect();
+    periods.sort_unstable();
+    periods.dedup();
     for (task, cpu) in tasks.iter_mut().zip(&choice.cpus) {
-        task.policy.get_or_insert(DEFAULT_POLICY);
+        let shorter = periods.partition_point(|period| *period < task.period_ns);
+        let shorter = u8::try_from(shorter).unwrap_or(u8::MAX);
+        task.policy.get_or_insert(Policy::Fifo(DEFAULT_PRIORITY.saturating_sub(shorter).max(LEAST_PRIORITY)));
         // The kernel binds a deadline task to no processor but by an exclusive cpuset.
         if task.cpu.is_none() && !matches!(task.policy, Some(Policy::Deadline { .. })) {
             task.cpu = Some(*cpu);

@@ -1,0 +1,172 @@
+//! `jitterlab run` as a user meets it, on the real machine. No time is asserted, only what must hold always.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_jitterlab");
+
+fn jitterlab(folder: &Path, args: &[&str]) -> Output {
+    Command::new(PROGRAM).args(args).current_dir(folder).stdin(Stdio::null()).output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0)
+}
+
+#[test]
+fn what_was_measured_is_what_the_file_says() {
+    let folder = TempDir::new().unwrap();
+    let tasks = ["--task", "name=base,period=500us", "--task", "name=servo,period=2ms,work=twente:1000"];
+    let args = [&["run", "--json", "-q", "-d", "400ms", "-o", "run.parquet"], &tasks[..]].concat();
+    let output = jitterlab(folder.path(), &args);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let run = json(&output);
+    let again = json(&jitterlab(folder.path(), &["analyze", "--json", "run.parquet"]));
+    assert_eq!(run["tasks"], again["tasks"]);
+    assert_eq!(run["run"], again["run"]);
+    for (task, period_ns) in run["run"]["tasks"].as_array().unwrap().iter().zip([500_000, 2_000_000]) {
+        let of = |field: &str| task["result"][field].as_i64().unwrap();
+        let due = (of("last_end_ns") - of("first_due_ns") - of("phase_loss_ns")) / period_ns + 1;
+        assert_eq!(of("executed") + of("missed"), due, "{task}");
+        assert_eq!(of("dropped"), 0);
+    }
+    assert!(run["tasks"][1]["summary"]["execution"]["min_ns"].as_i64() > Some(0));
+    assert!(run["run"]["facts_before"]["kernel"]["release"].is_string());
+}
+
+#[test]
+fn every_overrun_policy_keeps_its_count() {
+    let folder = TempDir::new().unwrap();
+    for overrun in ["skip", "catch-up", "re-phase"] {
+        let args = ["run", "--json", "-q", "--no-file", "-d", "200ms", "--period", "50us", "--policy", "other"];
+        let run = json(&jitterlab(folder.path(), &[&args[..], &["--overrun", overrun]].concat()));
+        let result = &run["run"]["tasks"][0]["result"];
+        let of = |field: &str| result[field].as_i64().unwrap();
+        let due = (of("last_end_ns") - of("first_due_ns") - of("phase_loss_ns")) / 50_000 + 1;
+        assert_eq!(of("executed") + of("missed"), due, "{overrun}: {result}");
+        assert_eq!(run["tasks"][0]["summary"]["overrun"], overrun);
+    }
+}
+
+#[test]
+fn a_count_ends_the_run_exactly() {
+    let folder = TempDir::new().unwrap();
+    let run = json(&jitterlab(folder.path(), &["run", "--json", "-q", "--no-file", "-n", "37"]));
+    assert_eq!(run["tasks"][0]["summary"]["executed"], 37);
+    assert_eq!(run["run"]["stop"]["reason"], "count");
+}
+
+#[test]
+fn a_latency_above_the_limit_ends_the_run_and_is_shown_among_its_neighbours() {
+    let folder = TempDir::new().unwrap();
+    let output = jitterlab(folder.path(), &["run", "--no-file", "--stop-above", "1ns", "-d", "5s"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("around the latency above the limit") && text.contains(">0"), "{text}");
+}
+
+#[test]
+fn control_c_keeps_and_reports_everything() {
+    let folder = TempDir::new().unwrap();
+    let args = ["run", "--json", "-q", "-d", "60s", "-o", "run.parquet", "--period", "1ms"];
+    let run = Command::new(PROGRAM).args(args).current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
+    sleep(Duration::from_millis(800));
+    signal(run.id(), "INT");
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let run = json(&output);
+    assert_eq!(run["run"]["stop"]["reason"], "interrupted");
+    let executed = run["tasks"][0]["summary"]["executed"].as_u64().unwrap();
+    assert!(executed > 0);
+    let again = json(&jitterlab(folder.path(), &["analyze", "--json", "run.parquet"]));
+    assert_eq!(again["tasks"][0]["summary"]["executed"].as_u64(), Some(executed));
+}
+
+#[test]
+fn a_killed_run_is_recovered_up_to_the_last_second() {
+    let folder = TempDir::new().unwrap();
+    let args = ["run", "-q", "-d", "60s", "-o", "run.parquet", "--period", "1ms"];
+    let mut run = Command::new(PROGRAM).args(args).current_dir(folder.path()).spawn().unwrap();
+    sleep(Duration::from_millis(2_500));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let unread = jitterlab(folder.path(), &["analyze", "run.parquet.part"]);
+    assert!(String::from_utf8_lossy(&unread.stderr).contains("jitterlab recover"));
+    let recovered = jitterlab(folder.path(), &["recover", "run.parquet.part"]);
+    assert_eq!(recovered.status.code(), Some(0), "{}", String::from_utf8_lossy(&recovered.stderr));
+    let run = json(&jitterlab(folder.path(), &["analyze", "--json", "run.parquet"]));
+    assert_eq!(run["run"]["stop"]["reason"], "crashed");
+    // 2.5 s were measured less the start; what is older than a second must be there.
+    let executed = run["tasks"][0]["summary"]["executed"].as_u64().unwrap();
+    assert!(executed > 500, "{executed}");
+}
+
+#[test]
+fn spikes_only_gives_the_same_figures() {
+    let folder = TempDir::new().unwrap();
+    let args = ["run", "--json", "-q", "-d", "300ms", "--keep", "spikes:1ns", "-o", "run.parquet"];
+    let run = json(&jitterlab(folder.path(), &args));
+    let again = json(&jitterlab(folder.path(), &["analyze", "--json", "run.parquet"]));
+    assert_eq!(run["tasks"], again["tasks"]);
+}
+
+#[test]
+fn a_task_that_cannot_keep_up_is_stopped_with_an_explanation() {
+    if !is_root() {
+        println!("skipped: needs the right to SCHED_FIFO");
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let task = "name=greedy,period=1ms,work=spin:999us,policy=fifo:10";
+    let output = jitterlab(folder.path(), &["run", "-q", "--no-file", "-d", "20s", "--task", task]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("greedy") || text.contains("period"), "{text}");
+}
+
+#[test]
+fn without_rights_it_measures_with_what_it_was_given_and_says_so() {
+    if !is_root() {
+        println!("skipped: only root can become somebody without rights");
+        return;
+    }
+    // Another user can neither read the build folder nor write the current one.
+    let folder = TempDir::new().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let program = folder.path().join("jitterlab");
+    fs::copy(PROGRAM, &program).unwrap();
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--no-new-privs"])
+        .arg(&program)
+        .args(["run", "--json", "-n", "50", "--period", "2ms"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("refused: policy fifo:80") && said.contains("remedy: "), "{said}");
+    assert!(said.contains("no run file"), "{said}");
+    let run = json(&output);
+    let refused = run["run"]["refused"].as_array().unwrap();
+    assert!(refused.iter().any(|r| r["what"].as_str().unwrap().contains("policy fifo:80")));
+    assert_eq!(run["run"]["tasks"][0]["granted"]["policy"], "other");
+    assert_eq!(run["tasks"][0]["summary"]["executed"], 50);
+}
+
+fn signal(pid: u32, name: &str) {
+    assert!(Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().unwrap().success());
+}
