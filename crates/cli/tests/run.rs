@@ -52,7 +52,8 @@ fn what_was_measured_is_what_the_file_says() {
 fn every_overrun_policy_keeps_its_count() {
     let folder = TempDir::new().unwrap();
     for overrun in ["skip", "catch-up", "re-phase"] {
-        let args = ["run", "--json", "-q", "--no-file", "-d", "200ms", "--period", "50us", "--policy", "other"];
+        let args =
+            ["run", "--json", "-q", "--no-file", "-d", "200ms", "--period", "50us", "--policy", "other"];
         let run = json(&jitterlab(folder.path(), &[&args[..], &["--overrun", overrun]].concat()));
         let result = &run["run"]["tasks"][0]["result"];
         let of = |field: &str| result[field].as_i64().unwrap();
@@ -83,7 +84,8 @@ fn a_latency_above_the_limit_ends_the_run_and_is_shown_among_its_neighbours() {
 fn control_c_keeps_and_reports_everything() {
     let folder = TempDir::new().unwrap();
     let args = ["run", "--json", "-q", "-d", "60s", "-o", "run.parquet", "--period", "1ms"];
-    let run = Command::new(PROGRAM).args(args).current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let run =
+        Command::new(PROGRAM).args(args).current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
     sleep(Duration::from_millis(800));
     signal(run.id(), "INT");
     let output = run.wait_with_output().unwrap();
@@ -131,7 +133,7 @@ fn a_task_that_cannot_keep_up_is_stopped_with_an_explanation() {
         return;
     }
     let folder = TempDir::new().unwrap();
-    let task = "name=greedy,period=1ms,work=spin:999us,policy=fifo:10";
+    let task = "name=greedy,period=1ms,work=spin:999us,policy=fifo:10,overrun=catch-up";
     let output = jitterlab(folder.path(), &["run", "-q", "--no-file", "-d", "20s", "--task", task]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{text}");
