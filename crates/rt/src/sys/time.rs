@@ -43,16 +43,34 @@ pub fn now_ns(clock: libc::clockid_t) -> i64 {
 #[inline]
 pub fn sleep_until(clock: libc::clockid_t, due_ns: i64) -> Slept {
     let due = timespec(due_ns.max(0));
-    // SAFETY: `due` outlives the call; no remaining time is asked for.
-    let answer = unsafe { libc::clock_nanosleep(clock, libc::TIMER_ABSTIME, &due, ptr::null_mut()) };
-    if answer == libc::EINTR { Slept::Interrupted } else { Slept::ToTheEnd }
+    sleep(clock, libc::TIMER_ABSTIME, &due)
 }
 
 /// Sleeps for `ns` of `clock`, or until a signal arrives.
 #[inline]
 pub fn sleep_for(clock: libc::clockid_t, ns: i64) -> Slept {
     let time = timespec(ns.max(0));
+    sleep(clock, 0, &time)
+}
+
+/// The system call itself. The C library's function is a cancellation point: with several threads it does two
+/// atomic operations around each sleep, the second one between waking up and reading the clock.
+#[cfg(target_pointer_width = "64")]
+#[inline]
+fn sleep(clock: libc::clockid_t, flags: libc::c_int, time: &libc::timespec) -> Slept {
+    let none = ptr::null_mut::<libc::timespec>();
+    // SAFETY: `time` outlives the call and has the kernel's layout on 64-bit processors; no remaining time is
+    // asked for.
+    let answer = unsafe { libc::syscall(libc::SYS_clock_nanosleep, clock, flags, ptr::from_ref(time), none) };
+    let interrupted =
+        answer != 0 && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
+    if interrupted { Slept::Interrupted } else { Slept::ToTheEnd }
+}
+
+/// On 32-bit processors the C library knows which of two system calls and layouts the kernel has.
+#[cfg(not(target_pointer_width = "64"))]
+fn sleep(clock: libc::clockid_t, flags: libc::c_int, time: &libc::timespec) -> Slept {
     // SAFETY: `time` outlives the call; no remaining time is asked for.
-    let answer = unsafe { libc::clock_nanosleep(clock, 0, &time, ptr::null_mut()) };
+    let answer = unsafe { libc::clock_nanosleep(clock, flags, time, ptr::null_mut()) };
     if answer == libc::EINTR { Slept::Interrupted } else { Slept::ToTheEnd }
 }
