@@ -27,6 +27,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(commands::run::Args),
+    Check(commands::check::Args),
     Analyze(commands::analyze::Args),
     Recover(commands::recover::Args),
 }
@@ -34,6 +35,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome: Outcome = match Cli::parse().command {
         Command::Run(args) => commands::run::execute(&args),
+        Command::Check(args) => commands::check::execute(&args),
         Command::Analyze(args) => commands::analyze::execute(&args),
         Command::Recover(args) => commands::recover::execute(&args),
     };

@@ -31,7 +31,9 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     let indented = text.lines().filter_map(|l| l.strip_prefix("    "));
     quoted
         .chain(indented)
-        .filter_map(|code| code.trim().strip_prefix("jitterlab ").or(code.trim().strip_prefix("cargo run --release -- ")))
+        .filter_map(|code| {
+            code.trim().strip_prefix("jitterlab ").or(code.trim().strip_prefix("cargo run --release -- "))
+        })
         .map(|rest| {
             let rest = rest.split(['|', '#', ';', '>']).next().unwrap_or("");
             rest.split_whitespace().take_while(|word| *word != "--").map(str::to_owned).collect()
@@ -50,18 +52,23 @@ fn every_command_and_option_in_the_documents_exists() {
     let mut helps: BTreeMap<String, String> = BTreeMap::new();
     for path in documents() {
         for words in commands(&fs::read_to_string(&path).unwrap()) {
-            let Some(command) = words.first().filter(|w| w.chars().all(|c| c.is_ascii_lowercase() || c == '-')) else {
+            let Some(command) =
+                words.first().filter(|w| w.chars().all(|c| c.is_ascii_lowercase() || c == '-'))
+            else {
                 continue; // a placeholder such as COMMAND
             };
             if command.starts_with('-') {
                 continue;
             }
             let help = helps.entry(command.clone()).or_insert_with(|| {
-                let own = help_of(&[command]).unwrap_or_else(|| panic!("{}: no command {command}", path.display()));
+                let own =
+                    help_of(&[command]).unwrap_or_else(|| panic!("{}: no command {command}", path.display()));
                 // Sub-commands bring options of their own.
                 let of_subs = own.lines().filter_map(|line| {
                     let name = line.strip_prefix("  ")?.split_whitespace().next()?;
-                    name.chars().all(|c| c.is_ascii_lowercase() || c == '-').then(|| help_of(&[command, name]))?
+                    name.chars()
+                        .all(|c| c.is_ascii_lowercase() || c == '-')
+                        .then(|| help_of(&[command, name]))?
                 });
                 let of_subs: String = of_subs.collect();
                 own + &of_subs

@@ -1,5 +1,6 @@
 //! What people see of a run. Terminal first: readable at 80 columns, colour only where it is wanted.
 
+pub mod check;
 pub mod histogram;
 pub mod live;
 pub mod machine;

@@ -1,0 +1,43 @@
+//! `jitterlab check`: is this machine set up for real time?
+
+use jitterlab_bench::host::check::{check, cpus_to_check};
+use jitterlab_bench::host::facts::{self, Root};
+use jitterlab_bench::host::topology::check_cpu;
+use jitterlab_model::CpuSet;
+use jitterlab_report::machine::machine_line;
+
+use crate::exit::{Failure, Outcome, Status};
+use crate::output;
+
+/// Check whether this machine is set up for real time, with the remedy for each fault
+///
+/// Exit status 0 when no check fails, 1 when one does; warnings do not count.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The CPUs that real-time tasks will run on, such as 2-3 [default: the isolated ones, else the one that
+    /// topology favours]
+    #[arg(long)]
+    cpus: Option<CpuSet>,
+    /// Print the checks as JSON (docs/formats/check.md)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Reads the machine's facts and judges them. Changes nothing.
+pub fn execute(args: &Args) -> Outcome {
+    let facts = facts::read(&Root::system());
+    let cpus = match &args.cpus {
+        Some(cpus) => cpus.clone(),
+        None => cpus_to_check(&facts),
+    };
+    for cpu in cpus.iter() {
+        check_cpu(&facts, cpu).map_err(Failure::bad_use)?;
+    }
+    let report = check(&facts, &cpus);
+    output::print(&if args.json {
+        serde_json::to_string_pretty(&report)? + "\n"
+    } else {
+        jitterlab_report::check::text(&report, &machine_line(&facts), output::is_terminal())
+    })?;
+    Ok(if report.is_fit() { Status::Fine } else { Status::RequirementFailed })
+}
