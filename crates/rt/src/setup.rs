@@ -28,6 +28,17 @@ pub struct ThreadSetup {
     pub longest_computing: Option<Duration>,
 }
 
+/// Every processor there can be; the kernel keeps to those that exist and are allowed.
+const EVERY_CPU: [u16; libc::CPU_SETSIZE as usize] = {
+    let mut cpus = [0; libc::CPU_SETSIZE as usize];
+    let mut cpu = 0;
+    while cpu < cpus.len() {
+        cpus[cpu] = cpu as u16;
+        cpu += 1;
+    }
+    cpus
+};
+
 /// The default of [`ThreadSetup::longest_computing`].
 pub const LONGEST_COMPUTING: Duration = Duration::from_secs(3);
 
@@ -62,6 +73,9 @@ impl ThreadSetup {
         // Bound first, so that it never runs in real time on a wrong processor. The kernel refuses to combine a
         // deadline with a processor, whichever comes second: then the policy matters more.
         if matches!(self.policy, Policy::Deadline { .. }) {
+            // The kernel takes no deadline thread that may not use every processor of its scheduling domain, and
+            // the processors of the caller were inherited.
+            let _ = sys::sched::set_cpus(&EVERY_CPU);
             self.schedule(&mut asked);
             self.bind(&mut asked);
         } else {
@@ -144,6 +158,22 @@ mod tests {
         assert_eq!((granted.policy, refused), (Policy::Batch, vec![]));
         assert_eq!(granted.timer_slack_ns, Some(1));
         assert!(!granted.cpus.is_empty());
+    }
+
+    #[test]
+    fn a_deadline_is_granted_to_whoever_may_have_real_time() {
+        let setup =
+            |policy| ThreadSetup { lock_memory: false, ..ThreadSetup::new("task a", policy, 10_000_000) };
+        let (fifo, deadline) = (setup(Policy::Fifo(1)), setup(Policy::Deadline { runtime_ns: 100_000 }));
+        let may = thread::spawn(move || fifo.apply().1.is_empty()).join().unwrap();
+        // Inherited by the thread below, as a bench's housekeeping processors are.
+        let (granted, refused) = thread::spawn(move || {
+            sys::sched::set_cpus(&[0]).unwrap();
+            thread::spawn(move || deadline.apply()).join().unwrap()
+        })
+        .join()
+        .unwrap();
+        assert_eq!(matches!(granted.policy, Policy::Deadline { .. }), may, "{refused:?}");
     }
 
     #[test]
