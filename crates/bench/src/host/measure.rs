@@ -74,8 +74,11 @@ pub struct Finished {
 const NEIGHBOURS: usize = 8;
 /// The ring of a task holds what it produces in this time, so that a collector held up by load loses nothing.
 const RING_NS: i64 = 4_000_000_000;
-const COLLECT_EVERY: Duration = Duration::from_millis(20);
-const WATCH_EVERY: Duration = Duration::from_millis(50);
+/// Seldom: even on another processor, each look into the rings was seen to delay an activation or two.
+const COLLECT_EVERY: Duration = Duration::from_millis(200);
+/// While there is a limit on the latency, so that a run ends soon after it was exceeded.
+const COLLECT_EVERY_WITH_LIMIT: Duration = Duration::from_millis(20);
+const WATCH_EVERY: Duration = Duration::from_millis(100);
 /// From the last preparation to the first due time, which all tasks share.
 const LEAD_NS: i64 = 2_000_000;
 
@@ -192,6 +195,7 @@ impl Measurement {
                 thread::sleep(WATCH_EVERY);
             }
             let outcomes = self.threads.drain(..).map(TaskThread::finish).collect::<Result<Vec<_>, _>>();
+            collecting.thread().unpark();
             let above = collecting.join().unwrap_or_default();
             outcomes.map(|outcomes| (outcomes, above)).map_err(PrepareError::Broken)
         });
@@ -250,6 +254,7 @@ impl<'a> Collector<'a> {
     }
 
     fn collect_to_the_end(&mut self) {
+        let every = if self.limit_ns.is_some() { COLLECT_EVERY_WITH_LIMIT } else { COLLECT_EVERY };
         loop {
             let before = Instant::now();
             let finished = self.drains.iter().all(Drain::is_finished);
@@ -259,7 +264,7 @@ impl<'a> Collector<'a> {
             if finished {
                 return;
             }
-            thread::sleep(COLLECT_EVERY.saturating_sub(before.elapsed()));
+            thread::park_timeout(every.saturating_sub(before.elapsed()));
         }
     }
 
