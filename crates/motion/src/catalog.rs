@@ -1,0 +1,115 @@
+//! Devices by name: the shipped ones, the user's own, or a file.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::MotionError;
+
+/// A kind of device that is described by a TOML file.
+pub trait Device: Sized {
+    /// What it is called in messages, such as `motor`.
+    const KIND: &'static str;
+    /// The folder of the user's own ones, below `jitterlab/` in the configuration directory.
+    const FOLDER: &'static str;
+    /// The shipped files: name and content.
+    const SHIPPED: &'static [(&'static str, &'static str)];
+
+    /// Reads one file's content; `name` is for messages.
+    ///
+    /// # Errors
+    /// What is wrong with the file, with the remedy.
+    fn from_toml(name: &str, text: &str) -> Result<Self, MotionError>;
+}
+
+/// Where a device in a list came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Part of jitterlab.
+    Shipped,
+    /// A file in the user's directory.
+    Own(PathBuf),
+}
+
+/// One line of a list of devices.
+#[derive(Debug)]
+pub struct Entry<D> {
+    /// The name to ask for it by.
+    pub name: String,
+    /// Where it came from.
+    pub origin: Origin,
+    /// The device, or what is wrong with its file.
+    pub device: Result<D, MotionError>,
+}
+
+/// The user's directory for devices of a kind: `$XDG_CONFIG_HOME/jitterlab/motors`, or below `~/.config`.
+/// `None` when neither variable is set.
+pub fn user_directory<D: Device>() -> Option<PathBuf> {
+    let config = std::env::var_os("XDG_CONFIG_HOME")
+        .filter(|v| !v.is_empty())
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".config")))?;
+    Some(config.join("jitterlab").join(D::FOLDER))
+}
+
+/// All devices of a kind: the user's own (which hide shipped ones of the same name), then the shipped.
+/// `own` is usually [`user_directory`]; a directory that does not exist holds none.
+pub fn list<D: Device>(own: Option<&Path>) -> Vec<Entry<D>> {
+    let mut entries: Vec<Entry<D>> = Vec::new();
+    let files = own.and_then(|directory| std::fs::read_dir(directory).ok()).into_iter().flatten().flatten();
+    for path in files.map(|entry| entry.path()).filter(|p| p.extension().is_some_and(|e| e == "toml")) {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        entries.push(Entry { device: from_file(&path), name, origin: Origin::Own(path) });
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    for (name, text) in D::SHIPPED {
+        if !entries.iter().any(|e| e.name == *name) {
+            let device = D::from_toml(name, text);
+            entries.push(Entry { name: (*name).into(), origin: Origin::Shipped, device });
+        }
+    }
+    entries
+}
+
+/// The device called `name`: a path (anything with a `/` or ending in `.toml`), else one of [`list`], letter case
+/// aside.
+///
+/// # Errors
+/// No such name (the message lists those there are), or what is wrong with its file.
+pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, MotionError> {
+    if name.contains('/') || name.ends_with(".toml") {
+        return from_file(Path::new(name));
+    }
+    let mut entries = list::<D>(own);
+    match entries.iter().position(|e| e.name.eq_ignore_ascii_case(name)) {
+        Some(found) => entries.swap_remove(found).device,
+        None => Err(MotionError::Unknown {
+            kind: D::KIND,
+            name: name.into(),
+            known: entries.into_iter().map(|e| e.name).collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
+
+fn from_file<D: Device>(path: &Path) -> Result<D, MotionError> {
+    let name = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => D::from_toml(&name, &text),
+        Err(error) => Err(MotionError::Unreadable { path: name, reason: error.to_string() }),
+    }
+}
+
+/// Reads TOML into its layout, with the parser's words on one line.
+pub(crate) fn layout<T: serde::de::DeserializeOwned>(
+    kind: &'static str,
+    name: &str,
+    text: &str,
+) -> Result<T, MotionError> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
+        let place = line.map_or(String::new(), |line| format!("line {line}: "));
+        MotionError::Layout {
+            kind,
+            name: name.into(),
+            reason: format!("{place}{}", error.message().replace('\n', " ")),
+        }
+    })
+}

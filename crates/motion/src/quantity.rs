@@ -1,0 +1,212 @@
+//! Physical quantities as data sheets write them: `1.2 N m`, `269 oz-in`, `0.86 mH`, `300 g cm2`.
+
+/// What a quantity measures; decides the units it may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimension {
+    /// Torque; SI unit N m.
+    Torque,
+    /// Angle; read into degrees.
+    Angle,
+    /// Moment of inertia; SI unit kg m^2.
+    Inertia,
+    /// Viscous friction; SI unit N m s/rad.
+    Friction,
+    /// Electrical resistance; SI unit ohm.
+    Resistance,
+    /// Inductance; SI unit H.
+    Inductance,
+    /// Electrical current; SI unit A.
+    Current,
+    /// Voltage; SI unit V.
+    Voltage,
+    /// Time; SI unit s.
+    Time,
+    /// Travel for each revolution; read into mm per revolution.
+    Lead,
+}
+
+impl Dimension {
+    /// Accepted units with their factors; the first is the one shown in messages.
+    const fn units(self) -> &'static [(&'static str, f64)] {
+        match self {
+            // 1 ozf in = 0.028349523125 kg x 9.80665 m/s^2 x 0.0254 m, exact by definition.
+            Dimension::Torque => &[
+                ("N m", 1.0),
+                ("mN m", 1e-3),
+                ("N cm", 1e-2),
+                ("oz-in", OZ_IN),
+                ("lb-in", 16.0 * OZ_IN),
+                ("kg cm", 0.0980665),
+                ("kgf cm", 0.0980665),
+            ],
+            Dimension::Angle => &[("deg", 1.0), ("rad", 180.0 / std::f64::consts::PI)],
+            Dimension::Inertia => &[
+                ("kg m2", 1.0),
+                ("kg cm2", 1e-4),
+                ("g cm2", 1e-7),
+                ("oz-in2", 0.028349523125 * 0.0254 * 0.0254),
+            ],
+            Dimension::Friction => &[("N m s/rad", 1.0), ("N m s", 1.0), ("mN m s/rad", 1e-3)],
+            Dimension::Resistance => &[("ohm", 1.0), ("mohm", 1e-3)],
+            Dimension::Inductance => &[("mH", 1e-3), ("H", 1.0), ("uH", 1e-6)],
+            Dimension::Current => &[("A", 1.0), ("mA", 1e-3)],
+            Dimension::Voltage => &[("V", 1.0)],
+            Dimension::Time => &[("us", 1e-6), ("ns", 1e-9), ("ms", 1e-3), ("s", 1.0)],
+            Dimension::Lead => &[("mm/rev", 1.0), ("in/rev", 25.4), ("um/rev", 1e-3), ("m/rev", 1e3)],
+        }
+    }
+
+    fn known(self) -> String {
+        self.units().iter().map(|(unit, _)| *unit).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// 1 ozf in in N m.
+pub const OZ_IN: f64 = 0.028349523125 * 9.80665 * 0.0254;
+
+/// Why a quantity could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// No number in front.
+    #[error("{field} is {text:?}, which does not start with a number: write it like \"1.2 {unit}\"")]
+    NotANumber {
+        /// The key or option.
+        field: String,
+        /// What was written.
+        text: String,
+        /// A unit it could have.
+        unit: &'static str,
+    },
+    /// A number alone.
+    #[error("{field} is {text:?} without a unit: write one of {known}, such as \"{text} {unit}\"")]
+    NoUnit {
+        /// The key or option.
+        field: String,
+        /// What was written.
+        text: String,
+        /// A unit it could have.
+        unit: &'static str,
+        /// All units it could have.
+        known: String,
+    },
+    /// A unit of something else.
+    #[error("{field} is {text:?}, and {unit:?} is not a unit for it: use {known}")]
+    WrongUnit {
+        /// The key or option.
+        field: String,
+        /// What was written.
+        text: String,
+        /// The unit found.
+        unit: String,
+        /// All units it could have.
+        known: String,
+    },
+}
+
+/// A unit without the signs that people place differently: `N*m`, `N·m`, `Nm` and `N m` are one.
+fn plain(unit: &str) -> String {
+    unit.chars()
+        .filter_map(|c| match c {
+            ' ' | '*' | '·' | '-' | '.' | '^' | '_' => None,
+            '²' => Some("2".into()),
+            '\u{3a9}' | '\u{2126}' => Some("ohm".into()),
+            'µ' | 'μ' => Some("u".into()),
+            '°' => Some("deg".into()),
+            c => Some(c.to_string()),
+        })
+        .collect()
+}
+
+/// Reads a number with its unit. `field` names the key or option in messages.
+///
+/// ```
+/// # use jitterlab_motion::quantity::{Dimension, parse};
+/// assert_eq!(parse(Dimension::Torque, "holding_torque", "1.9Nm")?, 1.9);
+/// assert!((parse(Dimension::Inertia, "rotor_inertia", "300 g·cm²")? - 3e-5).abs() < 1e-18);
+/// assert!(parse(Dimension::Torque, "holding_torque", "1.9").is_err());
+/// # Ok::<(), jitterlab_motion::quantity::QuantityError>(())
+/// ```
+///
+/// # Errors
+/// Nothing that is a finite number in front, no unit, or a unit of another dimension.
+pub fn parse(dimension: Dimension, field: &str, text: &str) -> Result<f64, QuantityError> {
+    let units = dimension.units();
+    let example = units[0].0;
+    let trimmed = text.trim();
+    let in_number = |(i, c): &(usize, char)| {
+        c.is_ascii_digit()
+            || matches!(c, '.' | '+' | '-') && !trimmed[..*i].ends_with(|p: char| p.is_ascii_digit())
+            || *c == '.'
+            || matches!(c, 'e' | 'E')
+                && trimmed[i + 1..].starts_with(|n: char| n.is_ascii_digit() || n == '-' || n == '+')
+    };
+    let end = trimmed.char_indices().find(|x| !in_number(x)).map_or(trimmed.len(), |(i, _)| i);
+    let (number, unit) = trimmed.split_at(end);
+    let value = number
+        .parse::<f64>()
+        .ok()
+        .filter(|v| v.is_finite())
+        .ok_or_else(|| QuantityError::NotANumber { field: field.into(), text: text.into(), unit: example })?;
+    let wanted = plain(unit);
+    if wanted.is_empty() {
+        return Err(QuantityError::NoUnit {
+            field: field.into(),
+            text: trimmed.into(),
+            unit: example,
+            known: dimension.known(),
+        });
+    }
+    let exact = units.iter().find(|(u, _)| plain(u) == wanted);
+    let found = exact.or_else(|| units.iter().find(|(u, _)| plain(u).eq_ignore_ascii_case(&wanted)));
+    found.map(|(_, factor)| value * factor).ok_or_else(|| QuantityError::WrongUnit {
+        field: field.into(),
+        text: text.into(),
+        unit: unit.trim().into(),
+        known: dimension.known(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn data_sheet_spellings_are_read() {
+        for (dimension, text, value) in [
+            (Dimension::Torque, "80 oz-in", 80.0 * 0.00706155182),
+            (Dimension::Torque, "19 kg.cm", 1.8632635),
+            (Dimension::Torque, "-1.5e-1 N·m", -0.15),
+            (Dimension::Inductance, "0.86 mH", 0.00086),
+            (Dimension::Resistance, "0.28Ω", 0.28),
+            (Dimension::Angle, "1.8°", 1.8),
+            (Dimension::Inertia, "0.36 kg cm^2", 3.6e-5),
+            (Dimension::Lead, "10mm/rev", 10.0),
+            (Dimension::Time, "5µs", 5e-6),
+        ] {
+            let read = parse(dimension, "x", text).unwrap();
+            assert!((read - value).abs() <= 1e-9 * value.abs(), "{text}: {read}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named_with_a_remedy() {
+        let message = |text| parse(Dimension::Torque, "holding_torque", text).unwrap_err().to_string();
+        assert!(message("1.9").contains("\"1.9 N m\""));
+        assert!(message("1.9 mH").contains("oz-in"));
+        assert!(message("strong").contains("does not start with a number"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_an_answer_and_never_a_panic(text in "\\PC{0,30}") {
+            let _ = parse(Dimension::Torque, "x", &text);
+        }
+
+        #[test]
+        fn any_number_is_read_back(value in -1e9f64..1e9) {
+            prop_assert_eq!(parse(Dimension::Voltage, "x", &format!("{value:e} V")), Ok(value));
+            prop_assert_eq!(parse(Dimension::Voltage, "x", &format!("{value}V")), Ok(value));
+        }
+    }
+}

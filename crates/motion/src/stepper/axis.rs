@@ -1,0 +1,324 @@
+//! A motor built into a machine: its drive, supply, load and mechanics.
+
+use std::f64::consts::TAU;
+
+use super::drive::Drive;
+use super::motor::{Assumed, Motor};
+use super::pull_out::{Supply, limited_torque_nm};
+use super::resonance::ring_frequency_hz;
+use super::step_loss::critical_jump;
+use super::torque::jitter_torque;
+use crate::error::MotionError;
+
+/// What a user says of an axis; everything left out is assumed and listed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AxisOptions {
+    /// The motor, as far as it is known.
+    pub motor: Motor,
+    /// The drive's timing; StepConf's defaults if not known.
+    pub drive: Option<Drive>,
+    /// Supply voltage in V.
+    pub voltage_v: Option<f64>,
+    /// Current of each phase, both on, in A.
+    pub current_a: Option<f64>,
+    /// Microsteps of a full step.
+    pub microsteps: Option<u32>,
+    /// Constant load torque in N m.
+    pub load_torque_nm: Option<f64>,
+    /// Inertia that moves with the rotor, in kg m^2.
+    pub load_inertia_kg_m2: Option<f64>,
+    /// Viscous friction in N m s/rad.
+    pub friction: Option<f64>,
+    /// Travel of one revolution in mm.
+    pub lead_mm: Option<f64>,
+}
+
+impl AxisOptions {
+    /// Only the motor is known.
+    pub fn new(motor: Motor) -> Self {
+        AxisOptions {
+            motor,
+            drive: None,
+            voltage_v: None,
+            current_a: None,
+            microsteps: None,
+            load_torque_nm: None,
+            load_inertia_kg_m2: None,
+            friction: None,
+            lead_mm: None,
+        }
+    }
+}
+
+/// A motor with everything needed to compute with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// The motor; its optional figures are present.
+    pub motor: Motor,
+    /// The drive's timing.
+    pub drive: Drive,
+    /// Voltage and current.
+    pub supply: Supply,
+    /// Microsteps of a full step.
+    pub microsteps: u32,
+    /// Constant load torque in N m.
+    pub load_torque_nm: f64,
+    /// Inertia that moves with the rotor, in kg m^2.
+    pub load_inertia_kg_m2: f64,
+    /// Viscous friction in N m s/rad.
+    pub friction: f64,
+    /// Travel of one revolution in mm, if a lead screw or belt was named.
+    pub lead_mm: Option<f64>,
+    /// What was not given, and what was taken instead.
+    pub assumed: Vec<Assumed>,
+}
+
+/// Damping ratio assumed for an axis whose friction is not known.
+const ASSUMED_DAMPING: f64 = 0.02;
+
+impl Axis {
+    /// Completes what a user said with stated assumptions.
+    ///
+    /// # Errors
+    /// A value that cannot be: negative inertia, no microsteps, a load above the holding torque.
+    pub fn new(options: AxisOptions) -> Result<Axis, MotionError> {
+        let (motor, mut assumed) = options.motor.checked()?.completed();
+        let mut assume = |what, value: String, why: &str| {
+            assumed.push(Assumed { what, value, why: why.into() });
+        };
+        let drive = match options.drive {
+            Some(drive) => drive.checked()?,
+            None => {
+                assume(
+                    "drive timing",
+                    "5 us step, 5 us space, 20 us direction".into(),
+                    "StepConf's defaults",
+                );
+                crate::catalog::find("stepconf", None)?
+            }
+        };
+        let voltage_v = options.voltage_v.unwrap_or_else(|| {
+            assume("supply voltage", "24 V".into(), "the usual one for this size");
+            24.0
+        });
+        let rated = motor.current_a.ok_or_else(|| motor.lacks("current", "the torque at speed"))?;
+        let current_a = options.current_a.unwrap_or(rated);
+        let microsteps = options.microsteps.unwrap_or_else(|| {
+            assume("microsteps", "8".into(), "a common setting");
+            8
+        });
+        let load_torque_nm = options.load_torque_nm.unwrap_or_else(|| {
+            let half = motor.holding_torque_nm / 2.0;
+            assume("load torque", format!("{half:.3} N m"), "half of the holding torque, as NIST's table 1");
+            half
+        });
+        let rotor = motor.rotor_inertia_kg_m2.ok_or_else(|| motor.lacks("rotor_inertia", "the swing"))?;
+        let load_inertia_kg_m2 = options.load_inertia_kg_m2.unwrap_or_else(|| {
+            assume("load inertia", format!("{:.3} kg cm2", rotor * 1e4), "as much as the rotor");
+            rotor
+        });
+        for (what, value, positive) in [
+            ("supply voltage", voltage_v, true),
+            ("drive current", current_a, true),
+            ("load torque", load_torque_nm, false),
+            ("load inertia", load_inertia_kg_m2, false),
+            ("friction", options.friction.unwrap_or(0.0), false),
+            ("travel of a revolution", options.lead_mm.unwrap_or(1.0), true),
+        ] {
+            let remedy = if positive { "it has to be above zero" } else { "it cannot be below zero" };
+            if !value.is_finite() || value < 0.0 || positive && value == 0.0 {
+                return Err(MotionError::range(what, &value, remedy));
+            }
+        }
+        if !(1..=256).contains(&microsteps) {
+            return Err(MotionError::range("microsteps", &microsteps, "drives make 1 to 256 of a full step"));
+        }
+        if load_torque_nm >= motor.holding_torque_nm {
+            let remedy =
+                "it has to be below the motor's holding torque: take a smaller load or a larger motor";
+            return Err(MotionError::range("load torque", &format!("{load_torque_nm} N m"), remedy));
+        }
+        let inertia = rotor + load_inertia_kg_m2;
+        let friction = options.friction.unwrap_or_else(|| {
+            let stiffness = motor.pole_pairs() * motor.holding_torque_nm;
+            let value = 2.0 * ASSUMED_DAMPING * (stiffness * inertia).sqrt();
+            assume("friction", format!("{value:.2e} N m s/rad"), "2 % of critical damping");
+            value
+        });
+        let supply = Supply { voltage_v, current_a };
+        let lead_mm = options.lead_mm;
+        Ok(Axis {
+            motor,
+            drive,
+            supply,
+            microsteps,
+            load_torque_nm,
+            load_inertia_kg_m2,
+            friction,
+            lead_mm,
+            assumed,
+        })
+    }
+
+    /// Shaft speed in rad/s at a rate of full steps per second.
+    pub fn shaft_rad_per_s(&self, full_steps_per_s: f64) -> f64 {
+        TAU * self.revolutions_per_s(full_steps_per_s)
+    }
+
+    /// Revolutions per second at a rate of full steps per second.
+    pub fn revolutions_per_s(&self, full_steps_per_s: f64) -> f64 {
+        full_steps_per_s / self.motor.steps_per_revolution()
+    }
+
+    /// Linear speed in mm/s, if the travel of a revolution is known.
+    pub fn mm_per_s(&self, full_steps_per_s: f64) -> Option<f64> {
+        self.lead_mm.map(|lead| lead * self.revolutions_per_s(full_steps_per_s))
+    }
+
+    /// Step pulses per second at a rate of full steps per second.
+    pub fn pulses_per_s(&self, full_steps_per_s: f64) -> f64 {
+        full_steps_per_s * f64::from(self.microsteps)
+    }
+
+    /// Torque the motor has at most at this speed (ideal upper bound, see [`limited_torque_nm`]).
+    ///
+    /// # Errors
+    /// As [`limited_torque_nm`].
+    pub fn torque_at(&self, full_steps_per_s: f64) -> Result<f64, MotionError> {
+        limited_torque_nm(&self.motor, self.supply, self.shaft_rad_per_s(full_steps_per_s))
+    }
+
+    /// Frequency at which rotor and load ring at the load torque.
+    ///
+    /// # Errors
+    /// As [`ring_frequency_hz`].
+    pub fn ring_hz(&self) -> Result<f64, MotionError> {
+        ring_frequency_hz(&self.motor, self.load_torque_nm, self.load_inertia_kg_m2)
+    }
+
+    /// The fastest full-step rate at which the motor alone, with ideal timing, still has the load torque.
+    ///
+    /// # Errors
+    /// As [`limited_torque_nm`].
+    pub fn torque_limited_steps_per_s(&self) -> Result<f64, MotionError> {
+        self.fastest_while(|f| Ok(self.torque_at(f)? > self.load_torque_nm))
+    }
+
+    /// Exact torque of a jitter as a share of the reserve (torque at that speed less the load); infinite where no
+    /// reserve is left.
+    ///
+    /// # Errors
+    /// As [`limited_torque_nm`].
+    pub fn jitter_share(&self, full_steps_per_s: f64, jitter_s: f64) -> Result<f64, MotionError> {
+        let torque = self.torque_at(full_steps_per_s)?;
+        if torque <= self.load_torque_nm {
+            return Ok(f64::INFINITY);
+        }
+        let change = jitter_torque(torque, self.load_torque_nm, full_steps_per_s, jitter_s)?;
+        // A shift beyond a quarter cycle has taken all there is; the sine would fold back.
+        let shift = std::f64::consts::FRAC_PI_2 * full_steps_per_s * jitter_s;
+        let folded = shift >= std::f64::consts::FRAC_PI_2;
+        Ok(if folded { f64::INFINITY } else { -change.late_nm / (torque - self.load_torque_nm) })
+    }
+
+    /// The fastest full-step rate at which jitter takes at most `share` of the reserve.
+    ///
+    /// # Errors
+    /// As [`limited_torque_nm`].
+    pub fn speed_at_share(&self, share: f64, jitter_s: f64) -> Result<f64, MotionError> {
+        self.fastest_while(|f| Ok(self.jitter_share(f, jitter_s)? <= share))
+    }
+
+    /// The fastest full-step rate at which losing `lost_s` for good loses no step (equal-area criterion).
+    ///
+    /// # Errors
+    /// As [`limited_torque_nm`].
+    pub fn step_loss_speed(&self, lost_s: f64) -> Result<f64, MotionError> {
+        self.fastest_while(|f| {
+            let torque = self.torque_at(f)?;
+            let holds = torque > self.load_torque_nm;
+            Ok(holds && f * lost_s < critical_jump(self.load_torque_nm / torque)?.late_steps)
+        })
+    }
+
+    /// The largest rate up to which `holds` does, by bisection; `holds` is true at standstill and false from some
+    /// speed on.
+    fn fastest_while(&self, holds: impl Fn(f64) -> Result<bool, MotionError>) -> Result<f64, MotionError> {
+        let (mut low, mut high) = (0.0, 1e6);
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if holds(middle)? { low = middle } else { high = middle }
+        }
+        Ok(low)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+
+    fn as1050() -> Axis {
+        let motor: Motor = catalog::find("as1050", None).unwrap();
+        Axis::new(AxisOptions { voltage_v: Some(48.0), ..AxisOptions::new(motor) }).unwrap()
+    }
+
+    #[test]
+    fn nema_23_with_a_torque_is_enough_and_every_assumption_is_listed() {
+        let motor = Motor::of_frame(23, 1.9).unwrap();
+        let known = AxisOptions {
+            voltage_v: Some(24.0),
+            microsteps: Some(8),
+            lead_mm: Some(10.0),
+            ..AxisOptions::new(motor)
+        };
+        let axis = Axis::new(known).unwrap();
+        let whats: Vec<_> = axis.assumed.iter().map(|a| a.what).collect();
+        for what in
+            ["rated current", "rotor inertia", "drive timing", "load torque", "load inertia", "friction"]
+        {
+            assert!(whats.contains(&what), "{what} not in {whats:?}");
+        }
+        assert!(!whats.contains(&"supply voltage") && !whats.contains(&"microsteps"));
+        assert_eq!(axis.mm_per_s(200.0), Some(10.0));
+    }
+
+    #[test]
+    fn the_step_loss_limit_at_half_load_is_0_763_steps() {
+        let axis = as1050();
+        assert!((axis.step_loss_speed(1e-3).unwrap() - 763.185).abs() < 1e-2);
+    }
+
+    #[test]
+    fn at_low_speed_the_share_is_the_exact_torque_over_half_the_holding_torque() {
+        let share = as1050().jitter_share(1000.0, 10e-6).unwrap();
+        let exact = -jitter_torque(1.2, 0.6, 1000.0, 10e-6).unwrap().late_nm / 0.6;
+        assert!((share - exact).abs() < 1e-12);
+    }
+
+    #[test]
+    fn more_jitter_never_allows_more_speed_and_none_leaves_the_motor_s_own_limit() {
+        let axis = as1050();
+        let alone = axis.torque_limited_steps_per_s().unwrap();
+        let mut last = alone;
+        for jitter in [1e-9, 1e-6, 1e-5, 1e-4, 1e-3] {
+            let speed = axis.speed_at_share(0.1, jitter).unwrap();
+            assert!(speed <= last, "{jitter}: {speed} {last}");
+            last = speed;
+        }
+        assert!((axis.speed_at_share(1.0, 0.0).unwrap() - alone).abs() < 1e-6 * alone);
+    }
+
+    #[test]
+    fn impossible_axes_are_refused_with_a_remedy() {
+        let motor = Motor::of_frame(23, 1.0).unwrap();
+        let message = |options: AxisOptions| Axis::new(options).unwrap_err().to_string();
+        let base = AxisOptions::new(motor);
+        assert!(
+            message(AxisOptions { load_inertia_kg_m2: Some(-1.0), ..base.clone() }).contains("below zero")
+        );
+        assert!(message(AxisOptions { load_torque_nm: Some(1.0), ..base.clone() }).contains("larger motor"));
+        assert!(message(AxisOptions { microsteps: Some(0), ..base.clone() }).contains("1 to 256"));
+        assert!(message(AxisOptions { voltage_v: Some(0.0), ..base }).contains("above zero"));
+    }
+}

@@ -1,0 +1,127 @@
+//! The timing a stepper drive asks of its step and direction inputs.
+
+use jitterlab_model::units::{Exact, parse_duration_ns};
+use serde::Deserialize;
+
+use crate::catalog::{self, Device};
+use crate::error::MotionError;
+
+/// The shortest times a drive needs on its inputs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drive {
+    /// Maker and type.
+    pub name: String,
+    /// Where the figures come from.
+    pub source: String,
+    /// The step pulse stays active for at least this.
+    pub step_time_ns: i64,
+    /// The step pulse stays inactive for at least this.
+    pub step_space_ns: i64,
+    /// Direction stays unchanged after a step for at least this.
+    pub direction_hold_ns: i64,
+    /// Direction is stable before a step for at least this.
+    pub direction_setup_ns: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sheet {
+    name: String,
+    #[serde(default)]
+    source: String,
+    step_time: String,
+    step_space: String,
+    direction_hold: String,
+    direction_setup: String,
+}
+
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../data/drives/", $name, ".toml")))),*]
+    };
+}
+
+impl Device for Drive {
+    const KIND: &'static str = "drive";
+    const FOLDER: &'static str = "drives";
+    const SHIPPED: &'static [(&'static str, &'static str)] = shipped![
+        "stepconf",
+        "gecko201",
+        "gecko202",
+        "gecko203v",
+        "gecko210",
+        "gecko212",
+        "gecko320",
+        "gecko540",
+        "l297",
+        "pmdx150",
+        "sherline",
+        "xylotex",
+        "oem750",
+        "jvlsmd41",
+        "hobbycnc",
+        "keling",
+    ];
+
+    fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
+        let sheet: Sheet = catalog::layout(Self::KIND, name, text)?;
+        let read = |key: &str, text: &str| {
+            parse_duration_ns(text).map_err(|error| MotionError::Layout {
+                kind: Self::KIND,
+                name: name.into(),
+                reason: format!("{key}: {error}"),
+            })
+        };
+        Drive {
+            step_time_ns: read("step_time", &sheet.step_time)?,
+            step_space_ns: read("step_space", &sheet.step_space)?,
+            direction_hold_ns: read("direction_hold", &sheet.direction_hold)?,
+            direction_setup_ns: read("direction_setup", &sheet.direction_setup)?,
+            name: sheet.name,
+            source: sheet.source,
+        }
+        .checked()
+    }
+}
+
+impl Drive {
+    /// The same drive if its times can be: from 1 ns to a second for steps, not negative for direction.
+    ///
+    /// # Errors
+    /// The first time that cannot be.
+    pub fn checked(self) -> Result<Self, MotionError> {
+        const SECOND: i64 = 1_000_000_000;
+        for (what, time, least) in [
+            ("step time", self.step_time_ns, 1),
+            ("step space", self.step_space_ns, 1),
+            ("direction hold", self.direction_hold_ns, 0),
+            ("direction setup", self.direction_setup_ns, 0),
+        ] {
+            if !(least..=SECOND).contains(&time) {
+                let remedy = "a drive's times are from 1 ns to 1 s (0 for direction)";
+                return Err(MotionError::range(what, &Exact(time), remedy));
+            }
+        }
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_drive_is_whole() {
+        for entry in catalog::list::<Drive>(None) {
+            assert!(!entry.device.unwrap().source.is_empty());
+        }
+        assert_eq!(catalog::find::<Drive>("keling", None).unwrap().direction_hold_ns, 20_000);
+    }
+
+    #[test]
+    fn a_time_without_unit_is_named() {
+        let text = "name='x'\nstep_time='5'\nstep_space='5us'\ndirection_hold='0'\ndirection_setup='0'";
+        let message = Drive::from_toml("my.toml", text).unwrap_err().to_string();
+        assert!(message.contains("step_time") && message.contains("no unit"), "{message}");
+    }
+}

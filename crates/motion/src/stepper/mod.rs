@@ -1,0 +1,28 @@
+//! Stepper motors: what late, early and missing step pulses do to torque, and what a software step generator
+//! can promise.
+//!
+//! Speeds are full steps per second throughout ([`Axis`] converts), load angles radians of the electrical cycle
+//! or full steps (a quarter of it), torques N m.
+
+mod axis;
+mod drive;
+mod motor;
+pub mod nist;
+mod pull_out;
+mod quantisation;
+mod resonance;
+mod step_loss;
+mod step_rate;
+mod torque;
+
+pub use axis::{Axis, AxisOptions};
+pub use drive::Drive;
+pub use motor::{Assumed, Motor};
+pub use pull_out::{Supply, current_knee_rad_per_s, limited_torque_nm, voltage_fed_torque_nm};
+pub use quantisation::{Beat, Quantisation, beat, quantise, step_tick};
+pub use resonance::ring_frequency_hz;
+pub use step_loss::{CriticalJump, critical_jump, load_angle_rad, lost_time_limit_s};
+pub use step_rate::{IntervalErrors, StepConf, StepMode, TimingRisk, stepconf};
+pub use torque::{
+    JitterTorque, jitter_torque, linear_share, linear_torque_nm, speed_at_linear_share, spring_constant,
+};

@@ -1,0 +1,305 @@
+//! A stepper motor as its data sheet describes it.
+
+use std::f64::consts::{PI, SQRT_2};
+
+use serde::Deserialize;
+
+use crate::catalog::{self, Device};
+use crate::error::MotionError;
+use crate::quantity::{Dimension, parse};
+
+/// A two-phase hybrid or permanent-magnet stepper motor. Figures a data sheet may lack are options; see
+/// [`Motor::completed`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Motor {
+    /// Maker and type.
+    pub name: String,
+    /// Where the figures come from.
+    pub source: String,
+    /// NEMA frame size: 17, 23, 34; 0 when not known.
+    pub frame: u32,
+    /// Full step in degrees, such as 1.8.
+    pub step_angle_deg: f64,
+    /// Holding torque h in N m, both phases at the rated current.
+    pub holding_torque_nm: f64,
+    /// Rated current of each phase, both phases on, in A.
+    pub current_a: Option<f64>,
+    /// Resistance of a phase in ohm.
+    pub resistance_ohm: Option<f64>,
+    /// Inductance of a phase in H.
+    pub inductance_h: Option<f64>,
+    /// Rotor's moment of inertia in kg m^2.
+    pub rotor_inertia_kg_m2: Option<f64>,
+    /// Amplitude of the detent (cogging) torque in N m.
+    pub detent_torque_nm: Option<f64>,
+}
+
+/// A figure that was not given and what was taken instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assumed {
+    /// The quantity.
+    pub what: &'static str,
+    /// The value taken, with its unit.
+    pub value: String,
+    /// Why this value.
+    pub why: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sheet {
+    name: String,
+    #[serde(default)]
+    source: String,
+    #[serde(default)]
+    frame: u32,
+    step_angle: String,
+    holding_torque: String,
+    current: Option<String>,
+    resistance: Option<String>,
+    inductance: Option<String>,
+    rotor_inertia: Option<String>,
+    detent_torque: Option<String>,
+}
+
+impl Device for Motor {
+    const KIND: &'static str = "motor";
+    const FOLDER: &'static str = "motors";
+    const SHIPPED: &'static [(&'static str, &'static str)] = &[
+        ("nist-23", include_str!("../../data/motors/nist-23.toml")),
+        ("nist-80", include_str!("../../data/motors/nist-80.toml")),
+        ("nist-500", include_str!("../../data/motors/nist-500.toml")),
+        ("as1010", include_str!("../../data/motors/as1010.toml")),
+        ("as1030", include_str!("../../data/motors/as1030.toml")),
+        ("as1050", include_str!("../../data/motors/as1050.toml")),
+        ("as1060", include_str!("../../data/motors/as1060.toml")),
+        ("23hs30-2804s", include_str!("../../data/motors/23hs30-2804s.toml")),
+        ("mt-2305hs280aw", include_str!("../../data/motors/mt-2305hs280aw.toml")),
+        ("ml23hs8l4550", include_str!("../../data/motors/ml23hs8l4550.toml")),
+    ];
+
+    fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
+        let sheet: Sheet = catalog::layout(Self::KIND, name, text)?;
+        let read = |dimension, field, text: &str| {
+            parse(dimension, field, text).map_err(|error| MotionError::Quantity { name: name.into(), error })
+        };
+        let maybe =
+            |dimension, field, text: Option<String>| text.map(|t| read(dimension, field, &t)).transpose();
+        Motor {
+            step_angle_deg: read(Dimension::Angle, "step_angle", &sheet.step_angle)?,
+            holding_torque_nm: read(Dimension::Torque, "holding_torque", &sheet.holding_torque)?,
+            current_a: maybe(Dimension::Current, "current", sheet.current)?,
+            resistance_ohm: maybe(Dimension::Resistance, "resistance", sheet.resistance)?,
+            inductance_h: maybe(Dimension::Inductance, "inductance", sheet.inductance)?,
+            rotor_inertia_kg_m2: maybe(Dimension::Inertia, "rotor_inertia", sheet.rotor_inertia)?,
+            detent_torque_nm: maybe(Dimension::Torque, "detent_torque", sheet.detent_torque)?,
+            name: sheet.name,
+            source: sheet.source,
+            frame: sheet.frame,
+        }
+        .checked()
+    }
+}
+
+impl Motor {
+    /// A motor of which only the frame (0 if unknown) and the holding torque are known; 1.8 degrees a step.
+    ///
+    /// # Errors
+    /// A holding torque that is not positive.
+    pub fn of_frame(frame: u32, holding_torque_nm: f64) -> Result<Self, MotionError> {
+        let size = if frame > 0 { format!("NEMA {frame}, ") } else { String::new() };
+        Motor {
+            name: format!("{size}{holding_torque_nm} N m"),
+            source: "options".into(),
+            frame,
+            step_angle_deg: 1.8,
+            holding_torque_nm,
+            current_a: None,
+            resistance_ohm: None,
+            inductance_h: None,
+            rotor_inertia_kg_m2: None,
+            detent_torque_nm: None,
+        }
+        .checked()
+    }
+
+    /// The same motor if all its figures can be: positive, and a step angle that gives whole pole pairs.
+    ///
+    /// # Errors
+    /// The first figure that cannot be.
+    pub fn checked(self) -> Result<Self, MotionError> {
+        let positive = [
+            ("holding torque", Some(self.holding_torque_nm), "N m"),
+            ("current", self.current_a, "A"),
+            ("resistance", self.resistance_ohm, "ohm"),
+            ("inductance", self.inductance_h, "H"),
+            ("rotor inertia", self.rotor_inertia_kg_m2, "kg m^2"),
+        ];
+        for (what, value, unit) in positive {
+            if let Some(value) = value.filter(|v| !(*v > 0.0 && v.is_finite())) {
+                return Err(MotionError::range(what, &format!("{value} {unit}"), "it has to be above zero"));
+            }
+        }
+        if let Some(detent) = self.detent_torque_nm.filter(|t| !(0.0..self.holding_torque_nm).contains(t)) {
+            let remedy = "it has to be from zero to below the holding torque";
+            return Err(MotionError::range("detent torque", &format!("{detent} N m"), remedy));
+        }
+        let pairs = 90.0 / self.step_angle_deg;
+        if !(1.0..=1000.0).contains(&pairs) || (pairs - pairs.round()).abs() > 1e-6 * pairs {
+            let remedy =
+                "90 degrees have to be a whole number of steps, as with 1.8, 0.9, 3.75, 7.5 or 15 degrees";
+            return Err(MotionError::range("step angle", &format!("{} deg", self.step_angle_deg), remedy));
+        }
+        Ok(self)
+    }
+
+    /// Nr: rotor teeth, the electrical cycles of one revolution; pi/2 divided by the step angle.
+    pub fn pole_pairs(&self) -> f64 {
+        (90.0 / self.step_angle_deg).round()
+    }
+
+    /// Full steps of one revolution.
+    pub fn steps_per_revolution(&self) -> f64 {
+        4.0 * self.pole_pairs()
+    }
+
+    /// Angle of a full step in radians.
+    pub fn step_angle_rad(&self) -> f64 {
+        PI / 2.0 / self.pole_pairs()
+    }
+
+    /// Km in N m/A: holding torque with both phases at the rated current, h / (sqrt(2) I). Data sheets differ on
+    /// the convention (one or two phases on, rms or peak); this is the two-phase-on reading.
+    pub fn torque_constant(&self) -> Option<f64> {
+        self.current_a.map(|i| self.holding_torque_nm / (SQRT_2 * i))
+    }
+
+    /// The error for a figure this motor lacks.
+    pub(crate) fn lacks(&self, key: &'static str, purpose: &'static str) -> MotionError {
+        let (what, example) = match key {
+            "current" => ("rated current", "2.8 A"),
+            "resistance" => ("resistance", "1.1 ohm"),
+            "inductance" => ("inductance", "3.6 mH"),
+            _ => ("rotor inertia", "0.3 kg cm2"),
+        };
+        MotionError::Missing { motor: self.name.clone(), what, key, example, purpose }
+    }
+
+    /// The motor with every missing figure taken from the shipped motor of the same frame that is closest in
+    /// holding torque: the winding (resistance and inductance scaled by the square of the currents' ratio, as for
+    /// the same copper with other turns), inertia and detent torque in proportion to the holding torque.
+    pub fn completed(&self) -> (Motor, Vec<Assumed>) {
+        let mut full = self.clone();
+        let mut assumed = Vec::new();
+        let h = self.holding_torque_nm;
+        if full.current_a.is_none() || full.resistance_ohm.is_none() || full.inductance_h.is_none() {
+            let like = self.closest(|m| m.resistance_ohm.and(m.inductance_h).and(m.current_a).is_some());
+            if let Some((like, (own_current, (r, l)))) = like
+                .and_then(|m| Some((m.name.clone(), (m.current_a?, (m.resistance_ohm?, m.inductance_h?)))))
+            {
+                let why = format!("as the {like}, the closest shipped motor in holding torque");
+                let current = *full.current_a.get_or_insert_with(|| {
+                    let value = format!("{own_current} A");
+                    assumed.push(Assumed { what: "rated current", value, why: why.clone() });
+                    own_current
+                });
+                let turns = (own_current / current).powi(2);
+                full.resistance_ohm.get_or_insert_with(|| {
+                    let value = format!("{:.3} ohm", r * turns);
+                    assumed.push(Assumed { what: "resistance", value, why: why.clone() });
+                    r * turns
+                });
+                full.inductance_h.get_or_insert_with(|| {
+                    let value = format!("{:.3} mH", l * turns * 1e3);
+                    assumed.push(Assumed { what: "inductance", value, why: why.clone() });
+                    l * turns
+                });
+            }
+        }
+        if full.rotor_inertia_kg_m2.is_none()
+            && let Some((like, per_nm)) = self
+                .closest(|m| m.rotor_inertia_kg_m2.is_some())
+                .and_then(|m| Some((m.name.clone(), m.rotor_inertia_kg_m2? / m.holding_torque_nm)))
+        {
+            let value = format!("{:.3} kg cm2", per_nm * h * 1e4);
+            let why = format!("in proportion to the holding torque, as the {like}");
+            assumed.push(Assumed { what: "rotor inertia", value, why });
+            full.rotor_inertia_kg_m2 = Some(per_nm * h);
+        }
+        if full.detent_torque_nm.is_none()
+            && let Some((like, share)) = self
+                .closest(|m| m.detent_torque_nm.is_some())
+                .and_then(|m| Some((m.name.clone(), m.detent_torque_nm? / m.holding_torque_nm)))
+        {
+            let value = format!("{:.4} N m", share * h);
+            let why = format!("{:.1} % of the holding torque, as the {like}", share * 100.0);
+            assumed.push(Assumed { what: "detent torque", value, why });
+            full.detent_torque_nm = Some(share * h);
+        }
+        (full, assumed)
+    }
+
+    /// The shipped motor with the wanted figures, of this frame if there is one, closest in holding torque.
+    fn closest(&self, has: impl Fn(&Motor) -> bool) -> Option<Motor> {
+        let distance = |m: &Motor| {
+            let other_frame = self.frame != 0 && m.frame != self.frame;
+            (other_frame, (m.holding_torque_nm / self.holding_torque_nm).ln().abs())
+        };
+        let shipped = Self::SHIPPED.iter().filter_map(|(name, text)| Self::from_toml(name, text).ok());
+        shipped.filter(|m| has(m)).min_by(|a, b| {
+            let (a, b) = (distance(a), distance(b));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_motor_is_whole() {
+        for (name, text) in Motor::SHIPPED {
+            let motor = Motor::from_toml(name, text).unwrap();
+            assert!(!motor.source.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn as1050_has_50_pole_pairs_and_its_torque_constant() {
+        let motor: Motor = catalog::find("AS1050", None).unwrap();
+        assert_eq!((motor.pole_pairs(), motor.steps_per_revolution()), (50.0, 200.0));
+        assert!((motor.torque_constant().unwrap() - 0.1697056).abs() < 1e-7);
+    }
+
+    #[test]
+    fn a_frame_and_a_torque_are_enough() {
+        let (motor, assumed) = Motor::of_frame(23, 1.9).unwrap().completed();
+        assert_eq!(motor.resistance_ohm, Some(1.13));
+        assert!((motor.rotor_inertia_kg_m2.unwrap() - 1.9 / 1.2 * 3.6e-5).abs() < 1e-12);
+        let whats: Vec<_> = assumed.iter().map(|a| a.what).collect();
+        assert_eq!(whats, ["rated current", "resistance", "inductance", "rotor inertia", "detent torque"]);
+    }
+
+    #[test]
+    fn a_known_current_scales_the_winding() {
+        let known = Motor { current_a: Some(5.6), ..Motor::of_frame(23, 1.89).unwrap() };
+        let motor = known.completed().0;
+        assert!((motor.resistance_ohm.unwrap() - 1.13 / 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let message = |text: &str| Motor::from_toml("my.toml", text).unwrap_err().to_string();
+        let sheet = "name = 'x'\nstep_angle = '1.8 deg'\n";
+        assert!(message(&format!("{sheet}holding_torque = '1.2'")).contains("without a unit"));
+        assert!(message(&format!("{sheet}holding_torque = '-1.2 N m'")).contains("above zero"));
+        assert!(message(sheet).contains("holding_torque"));
+        assert!(message(&format!("{sheet}holding_torque = '1 N m'\ntorque = 3")).contains("line 4"));
+        assert!(
+            message("name = 'x'\nstep_angle = '1.7 deg'\nholding_torque = '1 N m'").contains("whole number")
+        );
+        let negative = format!("{sheet}holding_torque = '1 N m'\nrotor_inertia = '-3 g cm2'");
+        assert!(message(&negative).contains("rotor inertia"));
+    }
+}

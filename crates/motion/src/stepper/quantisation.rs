@@ -1,0 +1,127 @@
+//! What a software step generator's base period does to the steps, before any latency.
+//!
+//! A direct digital synthesiser (LinuxCNC's stepgen) adds the rate to an accumulator at each base tick and steps
+//! when a bit changes: step n leaves at tick ceil(n f_b/f). All this is exact in integers, with rates in
+//! millionths of a step per second.
+
+const MICRO: f64 = 1e6;
+
+/// The tick at which step `n` (from 0) leaves: ceil(n f_b / f), for a base period and a rate of steps
+/// (microsteps) per second.
+pub fn step_tick(n: u64, base_period_ns: i64, steps_per_s: f64) -> u64 {
+    let (numerator, denominator) = ticks_per_step(base_period_ns, steps_per_s);
+    ((u128::from(n) * numerator).div_ceil(denominator)) as u64
+}
+
+/// f_b/f as a fraction in lowest terms. A rate of zero or less gives one step in the longest representable time.
+fn ticks_per_step(base_period_ns: i64, steps_per_s: f64) -> (u128, u128) {
+    let rate = ((steps_per_s * MICRO).round() as u128).max(1);
+    let base = base_period_ns.max(1) as u128;
+    let (numerator, denominator) = (1_000_000_000 * 1_000_000u128, base * rate);
+    let divisor = gcd(numerator, denominator);
+    (numerator / divisor, denominator / divisor)
+}
+
+fn gcd(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The intervals between steps, and their error against a uniform train.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quantisation {
+    /// Shorter interval in ticks, floor(f_b/f).
+    pub short_ticks: u64,
+    /// Share of intervals one tick longer.
+    pub long_share: f64,
+    /// Largest error of a step: it leaves this much late. Errors go from 0 to this.
+    pub max_error_s: f64,
+    /// Standard deviation of the errors; the base period / sqrt(12) when the rates have no common measure.
+    pub sd_error_s: f64,
+    /// Fewer than one tick for each step: the generator cannot make this rate.
+    pub too_fast: bool,
+}
+
+/// The quantisation of a rate of steps (microsteps) per second on a base period.
+///
+/// The errors are uniform on 0, 1/q, ..., (q-1)/q of the base period, where f_b/f = p/q in lowest terms.
+pub fn quantise(base_period_ns: i64, steps_per_s: f64) -> Quantisation {
+    let (p, q) = ticks_per_step(base_period_ns, steps_per_s);
+    let base_s = base_period_ns as f64 * 1e-9;
+    let q_real = q as f64;
+    Quantisation {
+        short_ticks: (p / q) as u64,
+        long_share: (p % q) as f64 / q_real,
+        max_error_s: base_s * (q_real - 1.0) / q_real,
+        sd_error_s: base_s * ((q_real * q_real - 1.0) / 12.0).sqrt() / q_real,
+        too_fast: p < q,
+    }
+}
+
+/// The slow pattern in the intervals: how often the odd interval comes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Beat {
+    /// |f_b/f - nearest whole number| f, in Hz; zero when every interval is the same.
+    pub frequency_hz: f64,
+    /// Its distance from a resonance, |f_beat - f_r| / f_r.
+    pub off_resonance: f64,
+}
+
+impl Beat {
+    /// Within 20 % of the resonance, where the ripple of the load angle grows several times.
+    pub fn excites_resonance(&self) -> bool {
+        self.frequency_hz > 0.0 && self.off_resonance < 0.2
+    }
+}
+
+/// The beat of a rate against a base period, seen from a resonance at `ring_hz`.
+pub fn beat(base_period_ns: i64, steps_per_s: f64, ring_hz: f64) -> Beat {
+    let (p, q) = ticks_per_step(base_period_ns, steps_per_s);
+    let remainder = p % q;
+    let distance = remainder.min(q - remainder) as f64 / q as f64;
+    let frequency_hz = distance * steps_per_s;
+    Beat { frequency_hz, off_resonance: (frequency_hz - ring_hz).abs() / ring_hz }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn intervals_and_errors_of_the_independent_computation() {
+        for (base_us, rate, short, long_share, max_us, sd_us) in [
+            (25, 6000.0, 6, 2.0 / 3.0, 16.6667, 6.8041),
+            (50, 2680.0, 7, 0.46269, 49.2537, 14.4321),
+            (50, 6000.0, 3, 1.0 / 3.0, 33.3333, 13.6083),
+            (25, 20000.0, 2, 0.0, 0.0, 0.0),
+        ] {
+            let q = quantise(base_us * 1000, rate);
+            assert_eq!(q.short_ticks, short);
+            assert!((q.long_share - long_share).abs() < 1e-5, "{q:?}");
+            assert!((q.max_error_s * 1e6 - max_us).abs() < 1e-4, "{q:?}");
+            assert!((q.sd_error_s * 1e6 - sd_us).abs() < 1e-4, "{q:?}");
+        }
+    }
+
+    #[test]
+    fn half_steps_at_1418_full_steps_beat_near_a_resonance_of_145_hz() {
+        let slow = beat(50_000, 2.0 * 1418.45, 145.287921);
+        assert!((slow.frequency_hz - 141.7).abs() < 0.05 && slow.excites_resonance(), "{slow:?}");
+        assert!(!beat(50_000, 2.0 * 1300.0, 145.287921).excites_resonance());
+    }
+
+    #[test]
+    fn a_rate_above_the_base_rate_is_marked() {
+        assert!(quantise(50_000, 20_001.0).too_fast && !quantise(50_000, 20_000.0).too_fast);
+    }
+
+    proptest! {
+        #[test]
+        fn steps_leave_within_a_tick_after_their_time(base in 1_000i64..100_000, rate in 1.0f64..10_000.0, n in 0u64..100_000) {
+            let rate = (rate * 1e6).round() / 1e6;
+            let error = step_tick(n, base, rate) as f64 * base as f64 * 1e-9 - n as f64 / rate;
+            let q = quantise(base, rate);
+            prop_assert!(error > -1e-9 && error < q.max_error_s + 1e-9, "{error}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! When a jump of the commanded angle loses steps: the equal-area criterion of the swing equation.
+//!
+//! With the electrical load angle d, J/Nr d'' = T_L - h sin d (undamped). After a sudden jump of the command the
+//! rotor swings; it falls back to the same step if its energy stays below the next unstable equilibrium at
+//! pi - delta_0, with the potential U(x) = -cos x - (T_L/h) x. The same criterion decides the stability of
+//! synchronous generators.
+
+use std::f64::consts::{FRAC_PI_2, PI};
+
+use crate::error::MotionError;
+
+/// delta_0 = asin(T_L/h): where the rotor stands under a load.
+///
+/// # Errors
+/// A load that the motor cannot hold (ratio not in 0..1).
+pub fn load_angle_rad(load_ratio: f64) -> Result<f64, MotionError> {
+    if (0.0..1.0).contains(&load_ratio) {
+        Ok(load_ratio.asin())
+    } else {
+        let remedy = "the load torque has to be from zero to below the torque the motor has at that speed";
+        Err(MotionError::range("load torque / motor torque", &load_ratio, remedy))
+    }
+}
+
+/// The largest jumps of the command that the rotor survives, in full steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CriticalJump {
+    /// The command jumps ahead (pulses came early or in a burst): pi - 2 delta_0.
+    pub ahead_steps: f64,
+    /// The command falls behind (pulses came late or never): D with U(delta_0 - D) = U(pi - delta_0).
+    pub late_steps: f64,
+}
+
+/// The critical jumps at a load of `load_ratio` = T_L/h, at constant speed and without damping.
+///
+/// # Errors
+/// A load that the motor cannot hold.
+pub fn critical_jump(load_ratio: f64) -> Result<CriticalJump, MotionError> {
+    let angle = load_angle_rad(load_ratio)?;
+    let potential = |x: f64| -x.cos() - load_ratio * x;
+    let barrier = potential(PI - angle);
+    // U rises from the equilibrium backwards to its top at -pi - delta_0, which is at least as high as the barrier.
+    let (mut low, mut high) = (0.0, PI + 2.0 * angle);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if potential(angle - middle) < barrier { low = middle } else { high = middle }
+    }
+    Ok(CriticalJump { ahead_steps: (PI - 2.0 * angle) / FRAC_PI_2, late_steps: low / FRAC_PI_2 })
+}
+
+/// The time a pulse train may lose for good before steps are lost, in seconds: the late jump divided by the
+/// speed. Valid when the loss is short against the rotor's swing (a quarter of the ring period).
+///
+/// # Errors
+/// A load that the motor cannot hold.
+pub fn lost_time_limit_s(load_ratio: f64, steps_per_s: f64) -> Result<f64, MotionError> {
+    Ok(critical_jump(load_ratio)?.late_steps / steps_per_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn critical_jumps_of_the_independent_computation() {
+        for (ratio, degrees, ahead, late) in [
+            (0.25, 14.478, 1.678278, 1.086019),
+            (0.50, 30.000, 1.333333, 0.763185),
+            (0.75, 48.590, 0.920214, 0.487147),
+            (0.90, 64.158, 0.574265, 0.293233),
+        ] {
+            let jump = critical_jump(ratio).unwrap();
+            assert!((load_angle_rad(ratio).unwrap().to_degrees() - degrees).abs() < 6e-4);
+            assert!((jump.ahead_steps - ahead).abs() < 1e-6, "{ratio}: {jump:?}");
+            assert!((jump.late_steps - late).abs() < 1e-6, "{ratio}: {jump:?}");
+        }
+    }
+
+    #[test]
+    fn an_unloaded_rotor_survives_two_steps_either_way() {
+        let jump = critical_jump(0.0).unwrap();
+        assert!((jump.ahead_steps - 2.0).abs() < 1e-9 && (jump.late_steps - 2.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_load_that_cannot_be_held_is_refused() {
+        assert!(critical_jump(1.0).unwrap_err().to_string().contains("below the torque"));
+        assert!(critical_jump(f64::NAN).is_err());
+    }
+}

@@ -1,0 +1,301 @@
+//! How fast a software step generator may run: LinuxCNC StepConf's formulas, and the probability of breaking a
+//! drive's timing.
+
+use jitterlab_model::Distribution;
+
+use super::drive::Drive;
+
+/// How step pulses are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepMode {
+    /// Rising and falling edge in one base period (parallel port reset): one period for each step.
+    DoubleStep,
+    /// One edge in each base period: two periods for each step.
+    SingleStep,
+}
+
+/// What StepConf computes from one jitter figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepConf {
+    /// The mode it chooses: double step when the step time is at most 5 us.
+    pub mode: StepMode,
+    /// Shortest base period.
+    pub min_period_ns: i64,
+    /// Largest step rate in steps (microsteps) per second.
+    pub max_rate_hz: f64,
+}
+
+/// Overhead StepConf adds in double-step mode.
+const STEPCONF_OVERHEAD_NS: i64 = 5_000;
+/// Longest base period StepConf writes.
+const STEPCONF_LONGEST_NS: f64 = 100_000.0;
+
+/// LinuxCNC StepConf's shortest base period and largest step rate (stepconf.py: `minperiod`, `maxsteprate`).
+/// `jitter_ns` is what it calls Base Period Maximum Jitter.
+pub fn stepconf(jitter_ns: i64, drive: &Drive) -> StepConf {
+    let (time, space) = (drive.step_time_ns, drive.step_space_ns);
+    if time <= 5_000 {
+        let min_period_ns = (jitter_ns + time + space + STEPCONF_OVERHEAD_NS).max(4 * time);
+        StepConf {
+            mode: StepMode::DoubleStep,
+            min_period_ns,
+            max_rate_hz: (1e9 / min_period_ns as f64).floor(),
+        }
+    } else {
+        let min_period_ns = jitter_ns + time.max(space);
+        let max_rate_hz = (1e9 / min_period_ns as f64).floor() / 2.0;
+        StepConf { mode: StepMode::SingleStep, min_period_ns, max_rate_hz }
+    }
+}
+
+impl StepConf {
+    /// The base period StepConf writes for an axis that needs this rate of steps per second
+    /// (`ideal_period`, [EMCMOT]BASE_PERIOD).
+    pub fn base_period_ns(&self, steps_per_s: f64) -> i64 {
+        let wanted = match self.mode {
+            StepMode::DoubleStep => 1e9 / steps_per_s,
+            StepMode::SingleStep => 0.5e9 / steps_per_s,
+        };
+        wanted.min(STEPCONF_LONGEST_NS).max(self.min_period_ns as f64) as i64
+    }
+
+    /// The largest joint speed StepConf writes for a base period, in steps per second: 95 % of the rate.
+    pub fn joint_limit_hz(&self, base_period_ns: i64) -> f64 {
+        let edges = match self.mode {
+            StepMode::DoubleStep => 1e9,
+            StepMode::SingleStep => 0.5e9,
+        };
+        0.95 * edges / base_period_ns as f64
+    }
+}
+
+/// How much the intervals between the activations of a real run deviated from its period.
+#[derive(Debug, Clone, Copy)]
+pub enum IntervalErrors<'a> {
+    /// Measured: the run's period errors.
+    Measured(&'a Distribution),
+    /// Only the latencies are known (a histogram of another tool): e = L' - L with both drawn independently.
+    FromLatency(&'a Distribution),
+}
+
+impl IntervalErrors<'_> {
+    fn distribution(&self) -> &Distribution {
+        let (IntervalErrors::Measured(d) | IntervalErrors::FromLatency(d)) = self;
+        d
+    }
+
+    /// The most negative error there can have been.
+    fn worst_ns(&self) -> Option<i64> {
+        match self {
+            IntervalErrors::Measured(errors) => errors.min_ns(),
+            IntervalErrors::FromLatency(latency) => latency.peak_to_peak_ns().map(|p| -p),
+        }
+    }
+
+    /// Expected number of intervals of the run with an error below `limit_ns`. A histogram bin that reaches below
+    /// the limit counts whole: never too few.
+    fn below(&self, limit_ns: i64) -> f64 {
+        match self {
+            IntervalErrors::Measured(errors) => counted_below(errors, limit_ns) as f64,
+            IntervalErrors::FromLatency(latency) => {
+                let n = latency.count() as f64;
+                let max = latency.max_ns().unwrap_or(0);
+                let earlier = latency.bins().map(|b| (b.high_ns.min(max), b.count as f64 / n));
+                earlier
+                    .map(|(l, share)| share * counted_below(latency, l.saturating_add(limit_ns)) as f64)
+                    .sum()
+            }
+        }
+    }
+}
+
+fn counted_below(distribution: &Distribution, limit_ns: i64) -> u64 {
+    let min = distribution.min_ns().unwrap_or(0);
+    distribution.bins().take_while(|b| b.low_ns.max(min) < limit_ns).map(|b| b.count).sum()
+}
+
+/// How often a generator with a base period breaks a drive's step timing.
+///
+/// Two successive ticks come T + e apart, where e is the run's period error; the drive's step time or space is
+/// broken when that is too short. The run's errors are taken as they were: the figures hold for its load, and
+/// assume that latency does not depend on the period.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimingRisk {
+    /// The base period T.
+    pub base_period_ns: i64,
+    /// Intervals of the run that would have been too short (a fraction when only latencies are known).
+    pub seen: f64,
+    /// Intervals of the run.
+    pub of: u64,
+    /// Expected violations in an hour of stepping at the largest rate, from what was seen.
+    pub expected_per_hour: f64,
+    /// 95 % upper confidence limit of that: what the run's length can support. Never zero.
+    pub at_most_per_hour: f64,
+}
+
+impl TimingRisk {
+    /// Risk of `base_period_ns` in a mode. `None` for a run without intervals or a period that is not positive.
+    pub fn of(
+        errors: IntervalErrors,
+        drive: &Drive,
+        mode: StepMode,
+        base_period_ns: i64,
+    ) -> Option<TimingRisk> {
+        let of = errors.distribution().count();
+        if of == 0 || base_period_ns <= 0 {
+            return None;
+        }
+        let seen = errors.below(needed_interval_ns(drive, mode) - base_period_ns);
+        let intervals_per_hour = 3600e9 / base_period_ns as f64;
+        Some(TimingRisk {
+            base_period_ns,
+            seen,
+            of,
+            expected_per_hour: seen / of as f64 * intervals_per_hour,
+            at_most_per_hour: (poisson_upper_95(seen.ceil() as u64) / of as f64).min(1.0)
+                * intervals_per_hour,
+        })
+    }
+
+    /// Largest step rate of the base period in steps per second.
+    pub fn max_rate_hz(&self, mode: StepMode) -> f64 {
+        let ticks = if mode == StepMode::DoubleStep { 1.0 } else { 2.0 };
+        1e9 / (ticks * self.base_period_ns as f64)
+    }
+
+    /// Probability of at least one violation in an hour, from what was seen: 1 - exp(-expected).
+    pub fn probability_per_hour(&self) -> f64 {
+        -(-self.expected_per_hour).exp_m1()
+    }
+
+    /// The shortest base period with at most `per_hour` expected violations in an hour, from what was seen. With
+    /// `per_hour` of zero, the shortest that this run would not once have violated.
+    pub fn shortest(
+        errors: IntervalErrors,
+        drive: &Drive,
+        mode: StepMode,
+        per_hour: f64,
+    ) -> Option<TimingRisk> {
+        let need = needed_interval_ns(drive, mode).max(1);
+        let worst = errors.worst_ns()?.min(0);
+        let (mut low, mut high) = (need - 1, need - worst);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            match Self::of(errors, drive, mode, middle) {
+                Some(risk) if risk.expected_per_hour <= per_hour => high = middle,
+                _ => low = middle,
+            }
+        }
+        Self::of(errors, drive, mode, high)
+    }
+}
+
+/// The shortest interval between two ticks that keeps a drive's step time and space: in single-step mode each is
+/// one interval; in double-step mode the pulse is made inside the tick and the rest must remain for the space.
+fn needed_interval_ns(drive: &Drive, mode: StepMode) -> i64 {
+    match mode {
+        StepMode::DoubleStep => drive.step_time_ns + drive.step_space_ns,
+        StepMode::SingleStep => drive.step_time_ns.max(drive.step_space_ns),
+    }
+}
+
+/// 95 % upper confidence limit of a Poisson mean after `seen` events (Garwood 1936): the mean at which `seen` or
+/// fewer events have a probability of 5 %.
+fn poisson_upper_95(seen: u64) -> f64 {
+    const ALPHA: f64 = 0.05;
+    if seen > 500 {
+        // Wilson and Hilferty's chi-square approximation, below 1e-4 relative here.
+        let n = seen as f64 + 1.0;
+        return n * (1.0 - 1.0 / (9.0 * n) + 1.6448536 / (3.0 * n.sqrt())).powi(3);
+    }
+    let below = |mean: f64| {
+        let (mut term, mut sum) = ((-mean).exp(), 0.0);
+        for k in 0..=seen {
+            sum += term;
+            term *= mean / (k as f64 + 1.0);
+        }
+        sum
+    };
+    let (mut low, mut high) = (0.0, 2.0 * seen as f64 + 10.0);
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if below(middle) > ALPHA { low = middle } else { high = middle }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+
+    fn drive(time: i64, space: i64) -> Drive {
+        let stepconf: Drive = catalog::find("stepconf", None).unwrap();
+        Drive { step_time_ns: time, step_space_ns: space, ..stepconf }
+    }
+
+    #[test]
+    fn the_five_rows_of_stepconf() {
+        for (jitter, time, period, rate) in [
+            (15_000, 5_000, 30_000, 33_333.0),
+            (15_000, 2_500, 25_000, 40_000.0),
+            (50_000, 2_500, 60_000, 16_666.0),
+            (100_000, 2_500, 110_000, 9_090.0),
+            (15_000, 10_000, 25_000, 20_000.0),
+        ] {
+            let found = stepconf(jitter, &drive(time, time));
+            assert_eq!((found.min_period_ns, found.max_rate_hz), (period, rate));
+        }
+    }
+
+    #[test]
+    fn stepconf_writes_the_period_an_axis_needs_within_its_bounds() {
+        let found = stepconf(15_000, &drive(5_000, 5_000));
+        assert_eq!(found.base_period_ns(20_000.0), 50_000);
+        assert_eq!(found.base_period_ns(1.0), 100_000);
+        assert_eq!(found.base_period_ns(1e6), 30_000);
+        assert!((found.joint_limit_hz(50_000) - 19_000.0).abs() < 1e-9);
+        let single = stepconf(15_000, &drive(10_000, 10_000));
+        assert_eq!((single.mode, single.base_period_ns(10_000.0)), (StepMode::SingleStep, 50_000));
+    }
+
+    #[test]
+    fn poisson_limits_are_garwoods() {
+        for (k, limit) in
+            [(0, 2.995732), (1, 4.743865), (2, 6.295794), (3, 7.753657), (5, 10.513035), (10, 16.962219)]
+        {
+            assert!((poisson_upper_95(k) - limit).abs() < 1e-5, "{k}");
+        }
+        assert!((poisson_upper_95(500) / poisson_upper_95(501) - 1.0).abs() < 3e-3);
+    }
+
+    #[test]
+    fn the_risk_counts_intervals_that_were_too_short() {
+        let mut errors = Distribution::new();
+        (0..9_999).for_each(|_| errors.record(0));
+        errors.record(-20_000);
+        let drive = drive(5_000, 5_000);
+        let measured = IntervalErrors::Measured(&errors);
+        let risk = TimingRisk::of(measured, &drive, StepMode::SingleStep, 20_000).unwrap();
+        assert_eq!((risk.seen, risk.of), (1.0, 10_000));
+        assert!((risk.expected_per_hour - 1e-4 * 3600.0 / 20e-6).abs() < 1e-6);
+        let safe = TimingRisk::shortest(measured, &drive, StepMode::SingleStep, 0.0).unwrap();
+        assert_eq!((safe.seen, safe.base_period_ns), (0.0, 25_000));
+        assert!(safe.at_most_per_hour > 10_000.0, "a short run promises little: {safe:?}");
+    }
+
+    #[test]
+    fn latencies_alone_give_the_risk_of_independent_ones() {
+        let mut latency = Distribution::new();
+        (0..900).for_each(|_| latency.record(10));
+        (0..100).for_each(|_| latency.record(100));
+        let drive = drive(5_000, 5_000);
+        // An interval shrinks by 90 ns when a late activation is followed by a punctual one: 0.1 x 0.9.
+        let risk = |period| {
+            TimingRisk::of(IntervalErrors::FromLatency(&latency), &drive, StepMode::SingleStep, period)
+                .unwrap()
+        };
+        assert!((risk(5_089).seen - 90.0).abs() < 1e-9);
+        assert_eq!(risk(5_090).seen, 0.0);
+    }
+}
