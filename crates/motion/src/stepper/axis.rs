@@ -50,6 +50,23 @@ impl AxisOptions {
     }
 }
 
+impl From<Axis> for AxisOptions {
+    /// The same axis with everything said.
+    fn from(axis: Axis) -> Self {
+        AxisOptions {
+            motor: axis.motor,
+            drive: Some(axis.drive),
+            voltage_v: Some(axis.supply.voltage_v),
+            current_a: Some(axis.supply.current_a),
+            microsteps: Some(axis.microsteps),
+            load_torque_nm: Some(axis.load_torque_nm),
+            load_inertia_kg_m2: Some(axis.load_inertia_kg_m2),
+            friction: Some(axis.friction),
+            lead_mm: axis.lead_mm,
+        }
+    }
+}
+
 /// A motor with everything needed to compute with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {

@@ -9,18 +9,23 @@ mod drive;
 mod motor;
 pub mod nist;
 mod pull_out;
+mod pulses;
 mod quantisation;
 mod resonance;
+mod simulate;
 mod step_loss;
 mod step_rate;
 mod torque;
+mod two_phase;
 
 pub use axis::{Axis, AxisOptions};
 pub use drive::Drive;
 pub use motor::{Assumed, Motor};
 pub use pull_out::{Supply, current_knee_rad_per_s, limited_torque_nm, voltage_fed_torque_nm};
+pub use pulses::{Pulse, PulseTrain, latencies_ns};
 pub use quantisation::{Beat, Quantisation, beat, quantise, step_tick};
 pub use resonance::ring_frequency_hz;
+pub use simulate::{Interval, Response, Watch, simulate};
 pub use step_loss::{CriticalJump, critical_jump, load_angle_rad, lost_time_limit_s};
 pub use step_rate::{IntervalErrors, StepConf, StepMode, TimingRisk, stepconf};
 pub use torque::{

@@ -1,0 +1,45 @@
+//! The two speed bars: the stepper simulation against real time, and a servo evaluation of a million activations.
+
+use std::time::Instant;
+
+use jitterlab_model::Overrun;
+use jitterlab_motion::catalog;
+use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, PulseTrain, Watch, simulate};
+
+/// Times `work` and returns the best of three runs in s.
+fn best_of_three(mut work: impl FnMut()) -> f64 {
+    (0..3)
+        .map(|_| {
+            let begin = Instant::now();
+            work();
+            begin.elapsed().as_secs_f64()
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+fn stepper() {
+    let motor: Motor = catalog::find("as1050", None).expect("shipped");
+    let options = AxisOptions { voltage_v: Some(48.0), microsteps: Some(10), ..AxisOptions::new(motor) };
+    let axis = Axis::new(options).expect("valid");
+    for full_steps_per_s in [500.0, 1000.0, 2000.0, 3000.0] {
+        let ticks = 200_000; // 5 s at 25 us
+        let mut simulated = 0.0;
+        let wall = best_of_three(|| {
+            let latencies = (0..ticks).map(|n: i64| (n * 7_919) % 3_000);
+            let pulses = PulseTrain::new(latencies, 25_000, 10.0 * full_steps_per_s, Overrun::Skip);
+            let watch = Watch { settle_s: 1.0, interval_s: 0.005 };
+            let response = simulate(&axis, full_steps_per_s, pulses.map(|p| p.time_ns), watch)
+                .expect("carries its load");
+            assert!(response.kept_steps());
+            simulated = response.time_s;
+        });
+        println!(
+            "stepper at {full_steps_per_s} full steps/s, 10 microsteps: {:.0} x real time",
+            simulated / wall
+        );
+    }
+}
+
+fn main() {
+    stepper();
+}

@@ -1,0 +1,190 @@
+//! The full motor, driven by a recorded pulse train: ripple of the load angle, lost steps, torque reserve.
+
+use std::f64::consts::FRAC_PI_2;
+
+use super::axis::Axis;
+use super::two_phase::TwoPhase;
+use crate::error::MotionError;
+
+/// How a simulation is watched.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Watch {
+    /// Time left out of the figures at the start, for the transient of starting at speed.
+    pub settle_s: f64,
+    /// Length of one interval of [`Response::curve`]; zero keeps no curve.
+    pub interval_s: f64,
+}
+
+/// What the load angle did in one interval: no spike is lost however long the interval is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Begin, in s.
+    pub from_s: f64,
+    /// Smallest load angle in full steps.
+    pub min_steps: f64,
+    /// Largest load angle in full steps.
+    pub max_steps: f64,
+}
+
+/// What the motor did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Response {
+    /// Simulated time in s, the settling included.
+    pub time_s: f64,
+    /// Peak-to-peak ripple of the load angle in full steps, over the time in which no step was lost.
+    pub ripple_steps: f64,
+    /// Mean load angle in full steps, as long as no step was lost.
+    pub mean_steps: f64,
+    /// Largest magnitude of the load angle in full steps; beyond 2 (half a cycle) the rotor slipped.
+    pub peak_steps: f64,
+    /// Smallest torque reserve in N m: what the motor could still add at its largest load angle, h (1 - sin d),
+    /// zero from a quarter cycle on.
+    pub reserve_nm: f64,
+    /// Full steps the rotor ended behind (positive) or ahead of (negative) the command, in whole cycles of four.
+    pub lost_steps: i64,
+    /// When the first cycle was lost, in s.
+    pub lost_at_s: Option<f64>,
+    /// The load angle over time.
+    pub curve: Vec<Interval>,
+}
+
+impl Response {
+    /// Whether the motor kept every step.
+    pub fn kept_steps(&self) -> bool {
+        self.lost_steps == 0 && self.lost_at_s.is_none()
+    }
+}
+
+/// Cycles after which a rotor counts as stalled and the simulation ends.
+const STALLED_CYCLES: f64 = 50.0;
+
+/// Drives the axis with pulses at these times (nanoseconds, ascending, from any origin), starting at the given
+/// full-step rate.
+///
+/// # Errors
+/// A motor without the figures the model needs; an axis that cannot carry its load at this speed.
+pub fn simulate(
+    axis: &Axis,
+    full_steps_per_s: f64,
+    pulses_ns: impl IntoIterator<Item = i64>,
+    watch: Watch,
+) -> Result<Response, MotionError> {
+    let torque = axis.torque_at(full_steps_per_s)?;
+    if torque <= axis.load_torque_nm {
+        return Err(MotionError::Impossible(format!(
+            "at {full_steps_per_s:.0} full steps/s the motor has {torque:.3} N m, less than the load of {} N m even \
+             with ideal timing: lower the speed or the load, or raise the voltage",
+            axis.load_torque_nm
+        )));
+    }
+    let mut motor = TwoPhase::running(axis, full_steps_per_s)?;
+    let mut seen = Seen::new(axis, watch, &motor);
+    let mut pulses = pulses_ns.into_iter();
+    let Some(mut last_ns) = pulses.next() else {
+        return Err(MotionError::Impossible(
+            "there are no step pulses: the run is too short for this speed; take a longer run or a higher speed"
+                .into(),
+        ));
+    };
+    motor.command(1);
+    for pulse_ns in pulses {
+        motor.advance((pulse_ns - last_ns) as f64 * 1e-9, |motor, step_s| seen.look(motor, step_s));
+        motor.command(1);
+        last_ns = pulse_ns;
+        if seen.stalled {
+            break;
+        }
+    }
+    Ok(seen.finish())
+}
+
+/// Gathers the figures while time passes.
+struct Seen {
+    watch: Watch,
+    holding: f64,
+    /// Load angle of the running motor; lost cycles are counted from it.
+    rest: f64,
+    time: f64,
+    min: f64,
+    max: f64,
+    peak: f64,
+    sum: f64,
+    weight: f64,
+    recent: f64,
+    lost_at: Option<f64>,
+    stalled: bool,
+    curve: Vec<Interval>,
+    next_interval: f64,
+}
+
+/// Weight of the newest value in the running mean that tells where the rotor ended, per second.
+const RECENT_PER_S: f64 = 100.0;
+
+impl Seen {
+    fn new(axis: &Axis, watch: Watch, motor: &TwoPhase) -> Self {
+        let rest = motor.load_angle_steps();
+        Seen {
+            watch,
+            holding: axis.motor.holding_torque_nm,
+            rest,
+            time: 0.0,
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            peak: 0.0,
+            sum: 0.0,
+            weight: 0.0,
+            recent: rest,
+            lost_at: None,
+            stalled: false,
+            curve: Vec::new(),
+            next_interval: 0.0,
+        }
+    }
+
+    #[inline]
+    fn look(&mut self, motor: &TwoPhase, step_s: f64) {
+        let angle = motor.load_angle_steps();
+        self.time += step_s;
+        self.recent += (angle - self.recent) * (RECENT_PER_S * step_s).min(1.0);
+        if self.watch.interval_s > 0.0 {
+            if self.time >= self.next_interval {
+                self.curve.push(Interval { from_s: self.time, min_steps: angle, max_steps: angle });
+                self.next_interval = self.time + self.watch.interval_s;
+            } else if let Some(last) = self.curve.last_mut() {
+                last.min_steps = last.min_steps.min(angle);
+                last.max_steps = last.max_steps.max(angle);
+            }
+        }
+        if self.time < self.watch.settle_s {
+            return;
+        }
+        self.peak = self.peak.max(angle.abs());
+        // One cycle and a half from rest: it will not come back to the same equilibrium.
+        if self.lost_at.is_none() && (angle - self.rest).abs() > 4.0 {
+            self.lost_at = Some(self.time);
+        }
+        self.stalled = (angle - self.rest).abs() > 4.0 * STALLED_CYCLES;
+        if self.lost_at.is_none() {
+            self.min = self.min.min(angle);
+            self.max = self.max.max(angle);
+            self.sum += angle * step_s;
+            self.weight += step_s;
+        }
+    }
+
+    fn finish(self) -> Response {
+        let watched = self.weight > 0.0;
+        let largest = self.max.abs().max(self.min.abs()) * FRAC_PI_2;
+        let reserve = if largest < FRAC_PI_2 { self.holding * (1.0 - largest.sin()) } else { 0.0 };
+        Response {
+            time_s: self.time,
+            ripple_steps: if watched { self.max - self.min } else { 0.0 },
+            mean_steps: if watched { self.sum / self.weight } else { self.rest },
+            peak_steps: self.peak,
+            reserve_nm: if watched && self.lost_at.is_none() { reserve } else { 0.0 },
+            lost_steps: 4 * ((self.recent - self.rest) / 4.0).round() as i64,
+            lost_at_s: self.lost_at,
+            curve: self.curve,
+        }
+    }
+}
