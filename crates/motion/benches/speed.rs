@@ -1,5 +1,7 @@
 //! The two speed bars: the stepper simulation against real time, and a servo evaluation of a million activations.
 
+#![expect(clippy::expect_used, reason = "a benchmark of shipped devices: what cannot be must stop it")]
+
 use std::time::Instant;
 
 use jitterlab_model::Overrun;

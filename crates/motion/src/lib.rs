@@ -7,6 +7,7 @@
 pub mod catalog;
 pub mod error;
 pub mod quantity;
+pub mod servo;
 pub mod stepper;
 
 pub use error::MotionError;

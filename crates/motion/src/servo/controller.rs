@@ -1,0 +1,306 @@
+//! Discrete-time controllers, designed for the nominal period and, if wanted, for a constant delay.
+
+use nalgebra::DMatrix;
+use serde::Deserialize;
+
+use super::flow::FlowTable;
+use super::plant::{PerChannel, Plant};
+use super::riccati::dare;
+use crate::error::MotionError;
+use crate::quantity::{Dimension, parse};
+
+/// What controller to use. Gains of PD and PID apply to the error reference - output, one for each output.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Design {
+    /// u = K (e + Td (e - e_prev)/h): the derivative by backward difference, as the Jitterbug manual's example.
+    Pd {
+        /// K of each loop.
+        gain: Vec<f64>,
+        /// Td of each loop in s.
+        derivative_s: Vec<f64>,
+    },
+    /// The same with an integral K/Ti sum h e.
+    Pid {
+        /// K of each loop.
+        gain: Vec<f64>,
+        /// Ti of each loop in s.
+        integral_s: Vec<f64>,
+        /// Td of each loop in s.
+        derivative_s: Vec<f64>,
+    },
+    /// Linear-quadratic feedback of all states, optimal for the plant's cost (Astrom and Wittenmark,
+    /// Computer-Controlled Systems, chapter 11, with the delay as in 3.2).
+    StateFeedback,
+    /// The same from a Kalman filter's estimate (current form).
+    Lqg,
+}
+
+/// A design as a plant's file writes it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DesignSheet {
+    kind: Kind,
+    gain: Option<PerChannel<f64>>,
+    integral_time: Option<PerChannel<String>>,
+    derivative_time: Option<PerChannel<String>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    Pd,
+    Pid,
+    StateFeedback,
+    Lqg,
+}
+
+impl Design {
+    pub(super) fn read(name: &str, sheet: DesignSheet, outputs: usize) -> Result<Design, MotionError> {
+        let absent = |key: &str| {
+            MotionError::Impossible(format!(
+                "{name}: controller.{key} is missing: a controller of this kind needs it"
+            ))
+        };
+        let times = |key: &'static str, value: Option<PerChannel<String>>| {
+            let texts = value.ok_or_else(|| absent(key))?.spread(name, key, outputs)?;
+            let read = |text: &String| match parse(Dimension::Time, key, text) {
+                Ok(time) if time > 0.0 || key == "derivative_time" && time == 0.0 => Ok(time),
+                Ok(_) => Err(MotionError::range(key, text, "it has to be a time above zero")),
+                Err(error) => Err(MotionError::Quantity { name: name.into(), error }),
+            };
+            texts.iter().map(read).collect::<Result<Vec<_>, _>>()
+        };
+        let gains = |value: Option<PerChannel<f64>>| {
+            value.ok_or_else(|| absent("gain"))?.spread(name, "controller.gain", outputs)
+        };
+        match sheet.kind {
+            Kind::Pd => Ok(Design::Pd {
+                gain: gains(sheet.gain)?,
+                derivative_s: times("derivative_time", sheet.derivative_time)?,
+            }),
+            Kind::Pid => Ok(Design::Pid {
+                gain: gains(sheet.gain)?,
+                integral_s: times("integral_time", sheet.integral_time)?,
+                derivative_s: times("derivative_time", sheet.derivative_time)?,
+            }),
+            Kind::StateFeedback => Ok(Design::StateFeedback),
+            Kind::Lqg => Ok(Design::Lqg),
+        }
+    }
+
+    /// The controller for a plant, a period and a constant delay from sampling to actuation that the design takes
+    /// into account (0 to a period). PD and PID take it as so much more lead: Td + delay.
+    ///
+    /// # Errors
+    /// More or fewer outputs than inputs, a delay beyond the period, or a design without a solution.
+    pub fn controller(
+        &self,
+        plant: &Plant,
+        period_ns: i64,
+        delay_ns: i64,
+    ) -> Result<Controller, MotionError> {
+        let (_, m, p) = plant.sizes();
+        if m != p {
+            return Err(MotionError::Impossible(format!(
+                "{} has {m} inputs and {p} outputs: a controller needs as many of each",
+                plant.name
+            )));
+        }
+        if period_ns <= 0 || !(0..=period_ns).contains(&delay_ns) {
+            return Err(MotionError::Impossible(format!(
+                "a controller for a period of {period_ns} ns cannot be designed for a delay of {delay_ns} ns: the \
+                 delay has to be from zero to one period; shorten the work or lengthen the period"
+            )));
+        }
+        let lead = delay_ns as f64 * 1e-9;
+        match self {
+            Design::Pd { gain, derivative_s } => {
+                let parts = gain.iter().zip(derivative_s).map(|(k, td)| (*k, 0.0, td + lead)).collect();
+                Ok(Controller::difference(parts, period_ns))
+            }
+            Design::Pid { gain, integral_s, derivative_s } => {
+                let parts = gain.iter().zip(integral_s).zip(derivative_s);
+                let parts = parts.map(|((k, ti), td)| (*k, 1.0 / ti, td + lead)).collect();
+                Ok(Controller::difference(parts, period_ns))
+            }
+            Design::StateFeedback => linear_quadratic(plant, period_ns, delay_ns, false),
+            Design::Lqg => linear_quadratic(plant, period_ns, delay_ns, true),
+        }
+    }
+}
+
+/// xc+ = A xc + B y + B_r r, v = C xc + D y + D_r r, run once at each sample; r is the reference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Controller {
+    /// How its states go on.
+    pub a: DMatrix<f64>,
+    /// How a measurement enters its states.
+    pub b: DMatrix<f64>,
+    /// How a reference enters its states.
+    pub b_reference: DMatrix<f64>,
+    /// How its states make the output.
+    pub c: DMatrix<f64>,
+    /// How a measurement goes through to the output.
+    pub d: DMatrix<f64>,
+    /// How a reference goes through to the output.
+    pub d_reference: DMatrix<f64>,
+    /// It reads the plant's states, not its outputs.
+    pub reads_states: bool,
+    /// K, 1/Ti and Td of each loop of a PD or PID, which can also use a measured interval.
+    difference: Option<Vec<(f64, f64, f64)>>,
+}
+
+impl Controller {
+    /// PD or PID: states are the last error's negative (the output) and the integral.
+    fn difference(parts: Vec<(f64, f64, f64)>, period_ns: i64) -> Controller {
+        let p = parts.len();
+        let with_integral = parts.iter().any(|part| part.1 != 0.0);
+        let nc = if with_integral { 2 * p } else { p };
+        let zeros = |rows, columns| DMatrix::zeros(rows, columns);
+        let mut controller = Controller {
+            a: zeros(nc, nc),
+            b: zeros(nc, p),
+            b_reference: zeros(nc, p),
+            c: zeros(p, nc),
+            d: zeros(p, p),
+            d_reference: zeros(p, p),
+            reads_states: false,
+            difference: Some(parts),
+        };
+        controller.set_interval(period_ns as f64 * 1e-9);
+        controller
+    }
+
+    /// Whether it differentiates or integrates with a known interval, so that a measured one can be used instead.
+    pub fn can_measure_interval(&self) -> bool {
+        self.difference.is_some()
+    }
+
+    /// Uses this time since the last sample instead of the nominal period (PD and PID; nothing for others).
+    pub fn set_interval(&mut self, interval_s: f64) {
+        let Some(parts) = &self.difference else { return };
+        let p = parts.len();
+        for (i, (k, inverse_ti, td)) in parts.iter().enumerate() {
+            let slope = td / interval_s;
+            // xc[i] = last y - r
+            self.b[(i, i)] = 1.0;
+            self.c[(i, i)] = k * slope;
+            self.d[(i, i)] = -k * (1.0 + slope);
+            if self.a.nrows() > p {
+                // xc[p + i] = sum of (y - r) h, up to the last sample; the newest one counts at once.
+                self.a[(p + i, p + i)] = 1.0;
+                self.b[(p + i, i)] = interval_s;
+                self.c[(i, p + i)] = -k * inverse_ti;
+                self.d[(i, i)] -= k * inverse_ti * interval_s;
+            }
+        }
+        self.b_reference = -&self.b;
+        self.d_reference = -&self.d;
+    }
+
+    /// Number of its states.
+    pub fn states(&self) -> usize {
+        self.a.nrows()
+    }
+}
+
+/// State feedback or LQG for a constant delay from sampling to actuation: the state is extended by the input
+/// still held, [x; u_prev] (Astrom and Wittenmark, 3.2; Jitterbug's lqgdesign).
+fn linear_quadratic(
+    plant: &Plant,
+    period_ns: i64,
+    delay_ns: i64,
+    filter: bool,
+) -> Result<Controller, MotionError> {
+    let (n, m, p) = plant.sizes();
+    let mut table = FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost());
+    let (before, after) = (table.flow(delay_ns), table.flow(period_ns - delay_ns));
+
+    // zeta = [x; u_prev; u]: what each stretch sees of it.
+    let mut first = DMatrix::zeros(n + m, n + 2 * m);
+    first.view_mut((0, 0), (n + m, n + m)).fill_with_identity();
+    let mut second = DMatrix::zeros(n + m, n + 2 * m);
+    second.view_mut((0, 0), (n, n + m)).copy_from(&before.phi.rows(0, n));
+    second.view_mut((n, n + m), (m, m)).fill_with_identity();
+    let cost = first.transpose() * &before.cost * &first + second.transpose() * &after.cost * &second;
+    let mut next = DMatrix::zeros(n + m, n + 2 * m);
+    next.rows_mut(0, n).copy_from(&(after.phi.rows(0, n) * &second));
+    next.view_mut((n, n + m), (m, m)).fill_with_identity();
+
+    let k = n + m;
+    let (a, b) = (next.columns(0, k).into_owned(), next.columns(k, m).into_owned());
+    let q = cost.view((0, 0), (k, k)).into_owned();
+    let cross = cost.view((0, k), (k, m)).into_owned();
+    let r = cost.view((k, k), (m, m)).into_owned();
+    let (_, gain) = dare(&a, &b, &q, &r, &cross)?;
+
+    // The reference's gain that makes the output equal to it at rest.
+    let closed = DMatrix::identity(k, k) - &a + &b * &gain;
+    let at_rest = closed.lu().solve(&b).map(|x| &plant.c * x.rows(0, n)).and_then(DMatrix::try_inverse);
+    let d_reference = at_rest.unwrap_or_else(|| DMatrix::zeros(m, p));
+    let (lx, lu) = (gain.columns(0, n).into_owned(), gain.columns(n, m).into_owned());
+
+    if !filter {
+        // xc = u_prev
+        return Ok(Controller {
+            a: -&lu,
+            b: -&lx,
+            b_reference: d_reference.clone(),
+            c: -lu,
+            d: -lx,
+            d_reference,
+            reads_states: true,
+            difference: None,
+        });
+    }
+    if plant.measurement_noise.diagonal().iter().any(|v| *v <= 0.0) {
+        return Err(MotionError::Impossible(format!(
+            "{}: a Kalman filter needs measurement noise above zero on every output: set noise.measurement",
+            plant.name
+        )));
+    }
+    let whole = table.flow(period_ns);
+    let phi = whole.phi.view((0, 0), (n, n)).into_owned();
+    let noise = whole.noise.view((0, 0), (n, n)).into_owned();
+    let c = &plant.c;
+    let none = DMatrix::zeros(n, p);
+    let (covariance, _) = dare(&phi.transpose(), &c.transpose(), &noise, &plant.measurement_noise, &none)?;
+    let innovation = c * &covariance * c.transpose() + &plant.measurement_noise;
+    let kalman = innovation
+        .cholesky()
+        .map(|s| s.solve(&(c * &covariance)).transpose())
+        .ok_or_else(|| MotionError::Impossible(format!("{}: the Kalman filter has no gain", plant.name)))?;
+
+    // xc = [prediction of x; u_prev]. v = -Lx (xp + K (y - C xp)) - Lu u_prev.
+    let keep = DMatrix::identity(n, n) - &kalman * c;
+    let mut from_states = DMatrix::zeros(m, k);
+    from_states.columns_mut(0, n).copy_from(&-(&lx * &keep));
+    from_states.columns_mut(n, m).copy_from(&-lu);
+    let from_output = -(&lx * &kalman);
+    let (ax, bu) = (a.rows(0, n).into_owned(), b.rows(0, n).into_owned());
+    let next_of = |state: DMatrix<f64>, input: &DMatrix<f64>, previous: bool| {
+        // x+ = a [x; u_prev] + b v for x = `state` and v = `input`.
+        let columns = input.ncols();
+        let mut out = DMatrix::zeros(k, columns);
+        let mut seen = DMatrix::zeros(k, columns);
+        seen.rows_mut(0, n).copy_from(&state);
+        if previous {
+            seen.view_mut((n, n), (m, m)).fill_with_identity();
+        }
+        out.rows_mut(0, n).copy_from(&(&ax * seen + &bu * input));
+        out.rows_mut(n, m).copy_from(input);
+        out
+    };
+    let mut estimate = DMatrix::zeros(n, k);
+    estimate.columns_mut(0, n).copy_from(&keep);
+    Ok(Controller {
+        a: next_of(estimate, &from_states, true),
+        b: next_of(kalman.clone(), &from_output, false),
+        b_reference: next_of(DMatrix::zeros(n, p), &d_reference, false),
+        c: from_states,
+        d: from_output,
+        d_reference,
+        reads_states: false,
+        difference: None,
+    })
+}

@@ -1,0 +1,24 @@
+//! Servo loops: what the timing of a periodic task does to the control loop it closes.
+//!
+//! A loop is a continuous-time [`Plant`] with noise and a cost, a discrete-time [`Controller`] designed for the
+//! nominal period, and the times at which the task samples and actuates. Its quality is the mean of a quadratic
+//! cost (1/T) int z'Qz dt with z = [states; inputs], as in Jitterbug (Lincoln and Cervin, 2002): computed exactly
+//! from covariances, never from random numbers.
+//!
+//! Inside, the whole loop has the state `[x; u; v; xc]`: plant states, inputs held by the actuator, outputs
+//! computed and not yet written, controller states. Between events only `x` moves; sampling changes `v` and `xc`;
+//! actuating copies `v` to `u`.
+
+mod controller;
+mod flow;
+mod jump_linear;
+mod looped;
+mod plant;
+mod realisation;
+mod riccati;
+
+pub use controller::{Controller, Design};
+pub use flow::{Flow, FlowTable};
+pub use jump_linear::{JumpLinear, PeriodClass, Stationary};
+pub use looped::{Event, Loop, Pattern};
+pub use plant::Plant;
