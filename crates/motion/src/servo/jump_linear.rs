@@ -53,6 +53,19 @@ impl PeriodClass {
         class
     }
 
+    /// The same in coordinates divided by `scale`.
+    fn scaled(&self, scale: &DVector<f64>) -> PeriodClass {
+        let n = scale.len();
+        let pair = |k: usize| scale[k / n] * scale[k % n];
+        PeriodClass {
+            kron: DMatrix::from_fn(n * n, n * n, |i, j| self.kron[(i, j)] * pair(j) / pair(i)),
+            noise: DMatrix::from_fn(n, n, |i, j| self.noise[(i, j)] / (scale[i] * scale[j])),
+            cost: DMatrix::from_fn(n, n, |i, j| self.cost[(i, j)] * scale[i] * scale[j]),
+            offset: self.offset,
+            weight: self.weight,
+        }
+    }
+
     /// Sum of the shares given.
     pub fn weight(&self) -> f64 {
         self.weight
@@ -142,6 +155,32 @@ impl JumpLinear {
 
     /// Solves for the stationary covariance and cost.
     pub fn stationary(&self) -> Stationary {
+        // Volts, radians and millimetres differ by many powers of ten: balance the coordinates first.
+        let scale = self.balance();
+        let n = scale.len();
+        let solved = JumpLinear {
+            classes: self.classes.iter().map(|c| c.scaled(&scale)).collect(),
+            transitions: self.transitions.clone(),
+            period_s: self.period_s,
+        }
+        .solve();
+        let unscale = |x: DMatrix<f64>| DMatrix::from_fn(n, n, |i, j| x[(i, j)] * scale[i] * scale[j]);
+        Stationary { covariance: solved.covariance.map(unscale), ..solved }
+    }
+
+    /// Scales of the coordinates in which the mean size of the period maps is balanced (Parlett and Reinsch 1969).
+    fn balance(&self) -> DVector<f64> {
+        let n = self.classes[0].noise.nrows();
+        let mut size = DMatrix::zeros(n, n);
+        for class in &self.classes {
+            // The diagonal blocks of the Kronecker square hold the mean squares of the map's elements.
+            size += DMatrix::from_fn(n, n, |i, j| class.kron[(i * n + i, j * n + j)].max(0.0));
+        }
+        let mut size = size.map(f64::sqrt);
+        nalgebra::linalg::balancing::balance_parlett_reinsch(&mut size)
+    }
+
+    fn solve(&self) -> Stationary {
         let n = self.classes[0].noise.nrows();
         let (m, nn) = (self.classes.len(), n * n);
         let pi = self.probabilities();
@@ -168,7 +207,7 @@ impl JumpLinear {
         // Stable if and only if the equation with unit noise has a positive definite solution (Costa and Fragoso
         // 1993); that is sharper than the sign of an iterated radius.
         let stable = |x: &DMatrix<f64>| {
-            let positive = |i| part(x, i, 1).cholesky().is_some();
+            let positive = |i| is_positive(&part(x, i, 1));
             x.iter().all(|v| v.is_finite()) && (0..m).all(positive)
         };
         let Some(solution) = system.lu().solve(&right).filter(stable) else {
@@ -188,8 +227,8 @@ impl JumpLinear {
         Stationary { cost: cost / self.period_s, spectral_radius, covariance: Some(covariance) }
     }
 
-    /// Spectral radius of the covariance's map, by repeated squaring of its action: the map keeps positive
-    /// semidefinite matrices so, and its largest eigenvalue is real.
+    /// Spectral radius of the covariance's map: it keeps positive semidefinite matrices so, and its largest
+    /// eigenvalue is real.
     fn spectral_radius(&self, n: usize) -> f64 {
         let (m, nn) = (self.classes.len(), n * n);
         let mut map = DMatrix::zeros(m * nn, m * nn);
@@ -202,7 +241,7 @@ impl JumpLinear {
         let identity = DMatrix::<f64>::identity(n, n);
         let mut x = DVector::from_iterator(m * nn, (0..m).flat_map(|_| identity.iter().copied()));
         // Power iteration; the growth over the second half of the steps averages out any rotation.
-        const STEPS: u32 = 400;
+        const STEPS: u32 = 1_000;
         let mut log_growth = 0.0;
         for step in 0..2 * STEPS {
             x = &map * x;
@@ -217,4 +256,14 @@ impl JumpLinear {
         }
         (log_growth / f64::from(STEPS)).exp()
     }
+}
+
+/// Positive definite, judged in coordinates of unit variance.
+fn is_positive(x: &DMatrix<f64>) -> bool {
+    let n = x.nrows();
+    if x.diagonal().iter().any(|v| v.is_nan() || *v <= 0.0) {
+        return false;
+    }
+    let unit = DMatrix::from_fn(n, n, |i, j| 0.5 * (x[(i, j)] + x[(j, i)]) / (x[(i, i)] * x[(j, j)]).sqrt());
+    unit.symmetric_eigenvalues().min() > -1e-9
 }

@@ -9,16 +9,23 @@
 //! computed and not yet written, controller states. Between events only `x` moves; sampling changes `v` and `xc`;
 //! actuating copies `v` to `u`.
 
+mod along_trace;
 mod controller;
 mod flow;
+mod frequency;
 mod jump_linear;
 mod looped;
+mod margins;
 mod plant;
 mod realisation;
 mod riccati;
+mod timing;
 
+pub use along_trace::{AlongTrace, Interval, Walk};
 pub use controller::{Controller, Design};
 pub use flow::{Flow, FlowTable};
 pub use jump_linear::{JumpLinear, PeriodClass, Stationary};
 pub use looped::{Event, Loop, Pattern};
+pub use margins::{PhaseMargin, continuous_phase_margin, delay_margin_ns, jitter_margin_ns, phase_margin};
 pub use plant::Plant;
+pub use timing::{Actuation, Moment, PeriodPatterns, Sampling, TaskTiming};

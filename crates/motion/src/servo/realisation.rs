@@ -46,6 +46,12 @@ pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<
     for (j, v) in num.iter().rev().enumerate() {
         c[(0, n - 1 - j)] = v / den[0];
     }
+    // The companion form's numbers differ by powers of the fastest pole: balance them (scales are powers of two).
+    let scale = nalgebra::linalg::balancing::balance_parlett_reinsch(&mut a);
+    for i in 0..n {
+        b[(i, 0)] /= scale[i];
+        c[(0, i)] *= scale[i];
+    }
     Ok((a, b, c))
 }
 

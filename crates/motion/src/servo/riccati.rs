@@ -32,7 +32,7 @@ pub(super) fn dare(
     let weight = r + b.transpose() * &x * b;
     let gain = weight.lu().solve(&(b.transpose() * &x * a + cross.transpose())).ok_or_else(unsolvable)?;
     let closed = a - b * &gain;
-    if closed.complex_eigenvalues().iter().any(|z| !(z.norm() < 1.0 + 1e-9)) {
+    if closed.complex_eigenvalues().iter().any(|z| z.norm().is_nan() || z.norm() >= 1.0 + 1e-9) {
         return Err(unsolvable());
     }
     Ok((x, gain))

@@ -1,0 +1,152 @@
+//! Frequency responses: of the plant, of the plant between hold and sampler, of the controller.
+
+use nalgebra::{Complex, DMatrix};
+
+use super::controller::Controller;
+use super::flow::FlowTable;
+use super::plant::Plant;
+
+type Matrix = DMatrix<Complex<f64>>;
+
+fn complex(m: &DMatrix<f64>) -> Matrix {
+    m.map(|v| Complex::new(v, 0.0))
+}
+
+/// C (zI - A)^-1 B; `None` on a pole.
+fn transfer(a: &DMatrix<f64>, b: &Matrix, c: &DMatrix<f64>, z: Complex<f64>) -> Option<Matrix> {
+    let n = a.nrows();
+    let system = Matrix::identity(n, n) * z - complex(a);
+    system.lu().solve(b).map(|x| complex(c) * x)
+}
+
+/// The loop as the task closes it: hold, plant with a constant delay, sampler, controller.
+#[derive(Debug, Clone)]
+pub(super) struct SampledLoop {
+    phi: DMatrix<f64>,
+    /// How the input of this period and of the one before enter, for the part of the delay below a period.
+    now: DMatrix<f64>,
+    before: DMatrix<f64>,
+    whole_periods: i32,
+    seen: DMatrix<f64>,
+    controller: Controller,
+}
+
+impl SampledLoop {
+    /// For a constant delay from sampling to actuation (any length). The plant is discretised exactly (Astrom and
+    /// Wittenmark, Computer-Controlled Systems, 3.2).
+    pub fn new(plant: &Plant, controller: &Controller, period_ns: i64, delay_ns: i64) -> SampledLoop {
+        let (n, m, _) = plant.sizes();
+        let mut table = FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost());
+        let part_ns = delay_ns.rem_euclid(period_ns);
+        let (first, second) = (table.flow(part_ns), table.flow(period_ns - part_ns));
+        let phi_second = second.phi.view((0, 0), (n, n)).into_owned();
+        SampledLoop {
+            phi: &phi_second * first.phi.view((0, 0), (n, n)),
+            before: phi_second * first.phi.view((0, n), (n, m)),
+            now: second.phi.view((0, n), (n, m)).into_owned(),
+            whole_periods: (delay_ns / period_ns) as i32,
+            seen: if controller.reads_states { DMatrix::identity(n, n) } else { plant.c.clone() },
+            controller: controller.clone(),
+        }
+    }
+
+    /// From inputs to measurements at z = e^{i theta}.
+    pub fn plant_at(&self, theta: f64) -> Option<Matrix> {
+        let z = Complex::from_polar(1.0, theta);
+        let input = complex(&self.now) + complex(&self.before) / z;
+        Some(transfer(&self.phi, &input, &self.seen, z)? * z.powi(-self.whole_periods))
+    }
+
+    /// From measurements to inputs, with the sign that makes the loop's feedback negative.
+    pub fn controller_at(&self, theta: f64) -> Option<Matrix> {
+        let z = Complex::from_polar(1.0, theta);
+        let c = &self.controller;
+        let through = complex(&c.d);
+        let through =
+            if c.states() > 0 { through + transfer(&c.a, &complex(&c.b), &c.c, z)? } else { through };
+        Some(-through)
+    }
+
+    /// The return ratio of one input with the others closed: det(I + L) / det(I + L without it) - 1, where L is
+    /// the loop broken at the inputs. The ordinary loop gain when there is one input.
+    pub fn return_ratio(&self, channel: usize, theta: f64) -> Option<Complex<f64>> {
+        let broken = self.controller_at(theta)? * self.plant_at(theta)?;
+        let m = broken.nrows();
+        let difference = Matrix::identity(m, m) + broken;
+        let others = difference.clone().remove_row(channel).remove_column(channel);
+        let below = if m == 1 { Complex::new(1.0, 0.0) } else { others.determinant() };
+        Some(difference.determinant() / below - 1.0)
+    }
+
+    /// Whether the loop is stable, by the eigenvalues of its state from sample to sample.
+    pub fn is_stable(&self) -> bool {
+        let (n, m, nc) = (self.phi.nrows(), self.now.ncols(), self.controller.states());
+        // State: x, then the inputs computed 1, 2, ... periods ago, then the controller's.
+        let past = self.whole_periods as usize + 1;
+        let size = n + m * past + nc;
+        let c = &self.controller;
+        let mut output = DMatrix::zeros(m, size);
+        output.columns_mut(0, n).copy_from(&(&c.d * &self.seen));
+        output.columns_mut(n + m * past, nc).copy_from(&c.c);
+        let mut next = DMatrix::zeros(size, size);
+        next.view_mut((0, 0), (n, n)).copy_from(&self.phi);
+        // The input computed j periods ago; j = 0 is the output of this sample.
+        let mut enter = |j: usize, gain: &DMatrix<f64>| {
+            if j == 0 {
+                let part = gain * &output;
+                let mut rows = next.rows_mut(0, n);
+                rows += part;
+            } else {
+                let mut block = next.view_mut((0, n + m * (j - 1)), (n, m));
+                block += gain;
+            }
+        };
+        enter(past - 1, &self.now);
+        enter(past, &self.before);
+        next.rows_mut(n, m).copy_from(&output);
+        for j in 1..past {
+            next.view_mut((n + m * j, n + m * (j - 1)), (m, m)).fill_with_identity();
+        }
+        next.view_mut((n + m * past, 0), (nc, n)).copy_from(&(&c.b * &self.seen));
+        next.view_mut((n + m * past, n + m * past), (nc, nc)).copy_from(&c.a);
+        next.complex_eigenvalues().iter().all(|z| z.norm() < 1.0)
+    }
+}
+
+/// A single-input single-output plant as polynomials, for very many evaluations.
+#[derive(Debug, Clone)]
+pub(super) struct Rational {
+    /// Coefficients in descending powers of s.
+    numerator: Vec<f64>,
+    denominator: Vec<f64>,
+}
+
+impl Rational {
+    /// From one input to one output (Faddeev and LeVerrier's recursion).
+    pub fn of(plant: &Plant, input: usize, output: usize) -> Rational {
+        let n = plant.a.nrows();
+        let (b, c) = (plant.b.columns(input, 1), plant.c.rows(output, 1));
+        let mut m = DMatrix::identity(n, n);
+        let mut rational = Rational { numerator: Vec::new(), denominator: vec![1.0] };
+        for k in 1..=n {
+            rational.numerator.push((c * &m * b)[(0, 0)]);
+            let am = &plant.a * &m;
+            let coefficient = -am.trace() / k as f64;
+            rational.denominator.push(coefficient);
+            m = am + DMatrix::identity(n, n) * coefficient;
+        }
+        rational
+    }
+
+    /// P(i w).
+    pub fn at(&self, w: f64) -> Complex<f64> {
+        let s = Complex::new(0.0, w);
+        let value = |p: &[f64]| p.iter().fold(Complex::new(0.0, 0.0), |v, c| v * s + c);
+        value(&self.numerator) / value(&self.denominator)
+    }
+
+    /// Whether it falls at least as 1/s and has an input that reaches the output.
+    pub fn is_strictly_proper(&self) -> bool {
+        self.numerator.iter().any(|c| *c != 0.0)
+    }
+}

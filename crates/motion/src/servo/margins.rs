@@ -1,0 +1,250 @@
+//! How much more delay and jitter a loop stands: phase margin, delay margin, jitter margin.
+
+use std::f64::consts::PI;
+
+use nalgebra::Complex;
+
+use super::controller::{Controller, Design};
+use super::frequency::{Rational, SampledLoop};
+use super::plant::Plant;
+
+/// Margins of one input's loop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PhaseMargin {
+    /// Smallest phase margin over all crossings of gain one, in degrees.
+    pub degrees: f64,
+    /// Where it is, in rad/s.
+    pub crossover_rad_per_s: f64,
+}
+
+impl PhaseMargin {
+    /// The delay that uses it up at its crossover, in s: margin / crossover.
+    pub fn delay_s(&self) -> f64 {
+        self.degrees.to_radians() / self.crossover_rad_per_s
+    }
+}
+
+/// Phase margin of the sampled loop at one input, with a constant delay from sampling to actuation. `None` when the
+/// gain never crosses one.
+pub fn phase_margin(
+    plant: &Plant,
+    controller: &Controller,
+    period_ns: i64,
+    delay_ns: i64,
+    channel: usize,
+) -> Option<PhaseMargin> {
+    let sampled = SampledLoop::new(plant, controller, period_ns, delay_ns);
+    let found = worst_crossing(1e-5 * PI, PI * 0.999_999, |theta| sampled.return_ratio(channel, theta))?;
+    let period_s = period_ns as f64 * 1e-9;
+    Some(PhaseMargin { crossover_rad_per_s: found.crossover_rad_per_s / period_s, ..found })
+}
+
+/// The same for the continuous loop that a PD or PID stands for: P(s) K (1 + Td s + 1/(Ti s)), before sampling and
+/// holding take their share. `None` for other designs.
+pub fn continuous_phase_margin(plant: &Plant, channel: usize) -> Option<PhaseMargin> {
+    let (gain, inverse_ti, td) = match &plant.design {
+        Design::Pd { gain, derivative_s } => (gain.get(channel)?, 0.0, derivative_s.get(channel)?),
+        Design::Pid { gain, integral_s, derivative_s } => {
+            (gain.get(channel)?, 1.0 / integral_s.get(channel)?, derivative_s.get(channel)?)
+        }
+        Design::StateFeedback | Design::Lqg => return None,
+    };
+    let rational = Rational::of(plant, channel, channel);
+    worst_crossing(1e-3, 1e6, |w| {
+        let s = Complex::new(0.0, w);
+        Some(rational.at(w) * (Complex::new(1.0, 0.0) + s * *td + s.inv() * inverse_ti) * *gain)
+    })
+}
+
+/// The smallest phase margin over a logarithmic range of frequencies, crossings found by bisection.
+fn worst_crossing(
+    from: f64,
+    to: f64,
+    loop_gain: impl Fn(f64) -> Option<Complex<f64>>,
+) -> Option<PhaseMargin> {
+    const POINTS: u32 = 2_000;
+    let at = |k: u32| from * (to / from).powf(f64::from(k) / f64::from(POINTS));
+    let above = |w: f64| loop_gain(w).map(|l| l.norm() > 1.0);
+    let mut worst: Option<PhaseMargin> = None;
+    for k in 0..POINTS {
+        let (mut low, mut high) = (at(k), at(k + 1));
+        let (Some(before), Some(after)) = (above(low), above(high)) else { continue };
+        if before == after {
+            continue;
+        }
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if above(middle) == Some(before) { low = middle } else { high = middle }
+        }
+        let Some(gain) = loop_gain(low) else { continue };
+        // Distance of the phase from -180 degrees, in -180..180.
+        let degrees = (-gain).arg().to_degrees();
+        if worst.is_none_or(|w| degrees < w.degrees) {
+            worst = Some(PhaseMargin { degrees, crossover_rad_per_s: low });
+        }
+    }
+    worst
+}
+
+/// Longest delay looked at, in periods.
+const MOST_PERIODS: i64 = 64;
+
+/// The longest constant delay L such that the loop is stable for every constant delay from zero to L, in ns: from
+/// the eigenvalues, exactly. `None` when the loop is not even stable without delay; the search ends at 64 periods.
+pub fn delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) -> Option<i64> {
+    let stable = |delay_ns| SampledLoop::new(plant, controller, period_ns, delay_ns).is_stable();
+    if !stable(0) {
+        return None;
+    }
+    let step = (period_ns / 4).max(1);
+    let mut low = 0;
+    while stable(low + step) {
+        low += step;
+        if low >= MOST_PERIODS * period_ns {
+            return Some(low);
+        }
+    }
+    let mut high = low + step;
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if stable(middle) { low = middle } else { high = middle }
+    }
+    Some(low)
+}
+
+/// The jitter margin: the loop with one input and one output is stable for every sequence of delays within
+/// [L, L + J], where J (in ns, returned) is found for the constant part L = `delay_ns`. Sufficient, not necessary.
+///
+/// Kao and Lincoln 2004 (Automatica 40) and Cervin, Lincoln, Eker, Arzen and Buttazzo 2004 (RTCSA), for a sampled
+/// loop: with J = N + g periods it holds if for all w in (0, pi]
+///
+/// ```text
+/// sqrt(N^2 + 2 N g + g) |e^iw - 1| P_alias(w) |C(e^iw)| < |1 + P_L(e^iw) C(e^iw)|
+/// P_alias(w)^2 = sum over k of |P(i (w + 2 pi k)/h)|^2
+/// ```
+///
+/// (the derivation is in `docs/method/servo.md`). `None` for a loop that is unstable with the constant delay alone,
+/// has several inputs, or reads states.
+pub fn jitter_margin_ns(
+    plant: &Plant,
+    controller: &Controller,
+    period_ns: i64,
+    delay_ns: i64,
+) -> Option<f64> {
+    const POINTS: u32 = 4_000;
+    const ALIASES: i32 = 300;
+    if plant.sizes() != (plant.sizes().0, 1, 1) || controller.reads_states {
+        return None;
+    }
+    let rational = Rational::of(plant, 0, 0);
+    let sampled = SampledLoop::new(plant, controller, period_ns, delay_ns);
+    if !sampled.is_stable() || !rational.is_strictly_proper() {
+        return None;
+    }
+    let period_s = period_ns as f64 * 1e-9;
+    let mut most: f64 = 0.0;
+    for k in 1..=POINTS {
+        let theta = PI * f64::from(k) / f64::from(POINTS);
+        let aliases = (-ALIASES..=ALIASES).map(|n| rational.at((theta + 2.0 * PI * f64::from(n)) / period_s));
+        let alias = aliases.map(|p| p.norm_sqr()).sum::<f64>().sqrt();
+        let c = sampled.controller_at(theta)?[(0, 0)];
+        let closed = sampled.plant_at(theta)?[(0, 0)] * c + 1.0;
+        let turn = (Complex::from_polar(1.0, theta) - 1.0).norm();
+        most = most.max(turn * alias * c.norm() / closed.norm());
+    }
+    // sqrt(N^2 + 2 N g + g) = 1/most
+    let squared = most.powi(-2);
+    let whole = squared.sqrt().floor();
+    let periods = whole + (squared - whole * whole) / (2.0 * whole + 1.0);
+    Some(periods * period_ns as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+
+    const MS: i64 = 1_000_000;
+
+    fn servo(period_ns: i64) -> (Plant, Controller) {
+        let plant: Plant = catalog::find("dc-servo", None).unwrap();
+        let controller = plant.design.controller(&plant, period_ns, 0).unwrap();
+        (plant, controller)
+    }
+
+    #[test]
+    fn the_continuous_dc_servo() {
+        let margin = continuous_phase_margin(&servo(MS).0, 0).unwrap();
+        // Published: 58.4319 rad/s, 64.9232 degrees, 19.3922 ms, from a grid; bisection gives the last digits.
+        assert!((margin.crossover_rad_per_s - 58.431603).abs() < 1e-6);
+        assert!((margin.degrees - 64.923119).abs() < 1e-6);
+        assert!((margin.delay_s() - 19.3923e-3).abs() < 1e-7);
+    }
+
+    #[test]
+    fn phase_margins_of_the_sampled_dc_servo() {
+        // Published: 62.106 59.155 53.111 46.863 40.475 34.016, from a grid of frequencies, up to 6e-4 off; these
+        // are from an independent bisection.
+        for (h, degrees, published) in [
+            (1, 62.069957, 62.106),
+            (2, 59.145636, 59.155),
+            (4, 53.107682, 53.111),
+            (6, 46.863848, 46.863),
+            (8, 40.477218, 40.475),
+            (10, 34.016518, 34.016),
+        ] {
+            let (plant, controller) = servo(h * MS);
+            let margin = phase_margin(&plant, &controller, h * MS, 0, 0).unwrap();
+            assert!((margin.degrees - degrees).abs() < 1e-6, "{h} ms: {margin:?}");
+            assert!((margin.degrees - published).abs() < 1e-3 * published);
+        }
+    }
+
+    #[test]
+    fn exact_delay_margins_of_the_dc_servo() {
+        for (h, ms) in
+            [(1, 18.36691), (2, 17.34863), (4, 15.33709), (6, 13.35156), (8, 11.41254), (10, 9.54752)]
+        {
+            let (plant, controller) = servo(h * MS);
+            let margin = delay_margin_ns(&plant, &controller, h * MS).unwrap() as f64 * 1e-6;
+            assert!((margin - ms).abs() < 1e-5, "{h} ms: {margin}");
+        }
+    }
+
+    #[test]
+    fn jitter_margins_of_the_dc_servo_are_below_the_delay_margins() {
+        for (h, share, periods) in [
+            (1, 0.0, 17.18402),
+            (2, 0.0, 8.06759),
+            (4, 0.0, 3.47553),
+            (6, 0.0, 2.00513),
+            (8, 0.0, 1.20281),
+            (10, 0.0, 0.69874),
+            (6, 0.25, 1.69705),
+            (6, 0.5, 1.43624),
+            (8, 0.25, 1.01677),
+            (8, 0.5, 0.63388),
+            (10, 0.25, 0.35748),
+            (10, 0.5, 0.14378),
+        ] {
+            let (plant, controller) = servo(h * MS);
+            let delay = (share * (h * MS) as f64) as i64;
+            let margin = jitter_margin_ns(&plant, &controller, h * MS, delay).unwrap();
+            let found = margin / (h * MS) as f64;
+            assert!((found - periods).abs() < 1e-3, "{h} ms, {share}: {found} {periods}");
+            let longest = delay_margin_ns(&plant, &controller, h * MS).unwrap();
+            assert!(delay as f64 + margin <= longest as f64);
+        }
+    }
+
+    #[test]
+    fn each_joint_of_a_robot_has_its_margin() {
+        let plant: Plant = catalog::find("jiwy", None).unwrap();
+        let controller = plant.design.controller(&plant, 5 * MS, 0).unwrap();
+        for joint in 0..2 {
+            let margin = phase_margin(&plant, &controller, 5 * MS, 0, joint).unwrap();
+            assert!((20.0..90.0).contains(&margin.degrees), "{joint}: {margin:?}");
+        }
+        assert_eq!(jitter_margin_ns(&plant, &controller, 5 * MS, 0), None);
+    }
+}
