@@ -4,8 +4,9 @@
 
 use std::time::Instant;
 
-use jitterlab_model::Overrun;
+use jitterlab_model::{Activation, Overrun};
 use jitterlab_motion::catalog;
+use jitterlab_motion::servo::{Plant, Question, TaskTiming};
 use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, PulseTrain, Watch, simulate};
 
 /// Times `work` and returns the best of three runs in s.
@@ -42,6 +43,28 @@ fn stepper() {
     }
 }
 
+fn servo() {
+    let plant: Plant = catalog::find("dc-servo", None).expect("shipped");
+    let (period_ns, count) = (1_000_000, 1_000_000);
+    let mut random = 1u64;
+    let trace: Vec<Activation> = (0..count)
+        .map(|index| {
+            random = random * 16_807 % 2_147_483_647;
+            let due_ns = index * period_ns;
+            let start_ns = due_ns + (random % 30_000) as i64;
+            let end_ns = start_ns + 40_000 + (random % 977) as i64;
+            Activation { index: index as u64, due_ns, start_ns, end_ns, ..Activation::default() }
+        })
+        .collect();
+    let question = Question { plant, period_ns, timing: TaskTiming::default(), design_delay_ns: 0 };
+    let wall = best_of_three(|| {
+        let found = question.evaluate(&trace).expect("stable");
+        assert!(found.loss().total > 0.0);
+    });
+    println!("servo, {count} activations: evaluated in {wall:.2} s");
+}
+
 fn main() {
     stepper();
+    servo();
 }

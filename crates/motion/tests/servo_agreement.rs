@@ -85,7 +85,7 @@ fn a_constant_trace_costs_exactly_its_pattern() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
     fn random_stable_plants_cost_the_same_both_ways(
         poles in prop::collection::vec(-40.0f64..-0.2, 1..4), gain in 0.1f64..3.0, td in 0.0f64..0.01,

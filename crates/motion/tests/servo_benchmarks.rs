@@ -1,4 +1,5 @@
 //! Published and independently computed costs of servo loops under delay and jitter.
+#![expect(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{Event, JumpLinear, Loop, Pattern, PeriodClass, Plant, Stationary};

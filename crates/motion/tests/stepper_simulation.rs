@@ -1,4 +1,5 @@
 //! The full motor model against the equal-area criterion and the published bands.
+#![expect(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use jitterlab_model::Overrun;
 use jitterlab_motion::catalog;

@@ -230,26 +230,24 @@ impl JumpLinear {
     /// Spectral radius of the covariance's map: it keeps positive semidefinite matrices so, and its largest
     /// eigenvalue is real.
     fn spectral_radius(&self, n: usize) -> f64 {
-        let (m, nn) = (self.classes.len(), n * n);
-        let mut map = DMatrix::zeros(m * nn, m * nn);
-        for j in 0..m {
-            for i in 0..m {
-                let block = &self.classes[i].kron * self.transitions[(i, j)];
-                map.view_mut((j * nn, i * nn), (nn, nn)).copy_from(&block);
-            }
-        }
-        let identity = DMatrix::<f64>::identity(n, n);
-        let mut x = DVector::from_iterator(m * nn, (0..m).flat_map(|_| identity.iter().copied()));
+        let unit = DVector::from_column_slice(DMatrix::<f64>::identity(n, n).as_slice());
+        let mut x: Vec<DVector<f64>> = vec![unit; self.classes.len()];
         // Power iteration; the growth over the second half of the steps averages out any rotation.
         const STEPS: u32 = 1_000;
         let mut log_growth = 0.0;
         for step in 0..2 * STEPS {
-            x = &map * x;
-            let norm = x.norm();
+            let moved: Vec<DVector<f64>> = self.classes.iter().zip(&x).map(|(c, x)| &c.kron * x).collect();
+            for (j, to) in x.iter_mut().enumerate() {
+                to.fill(0.0);
+                for (i, from) in moved.iter().enumerate() {
+                    to.axpy(self.transitions[(i, j)], from, 1.0);
+                }
+            }
+            let norm = x.iter().map(DVector::norm_squared).sum::<f64>().sqrt();
             if norm == 0.0 {
                 return 0.0;
             }
-            x /= norm;
+            x.iter_mut().for_each(|part| *part /= norm);
             if step >= STEPS {
                 log_growth += norm.ln();
             }

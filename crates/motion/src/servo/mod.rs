@@ -11,6 +11,7 @@
 
 mod along_trace;
 mod controller;
+mod evaluate;
 mod flow;
 mod frequency;
 mod jump_linear;
@@ -18,14 +19,17 @@ mod looped;
 mod margins;
 mod plant;
 mod realisation;
+mod response;
 mod riccati;
 mod timing;
 
 pub use along_trace::{AlongTrace, Interval, Walk};
 pub use controller::{Controller, Design};
+pub use evaluate::{Evaluation, Loss, MeanTiming, Question, Remedy, input_output_delay_ns};
 pub use flow::{Flow, FlowTable};
 pub use jump_linear::{JumpLinear, PeriodClass, Stationary};
 pub use looped::{Event, Loop, Pattern};
 pub use margins::{PhaseMargin, continuous_phase_margin, delay_margin_ns, jitter_margin_ns, phase_margin};
 pub use plant::Plant;
+pub use response::{Drive, Point, Reference, Tracking, tracking};
 pub use timing::{Actuation, Moment, PeriodPatterns, Sampling, TaskTiming};

@@ -4,6 +4,7 @@
 //! Speeds are full steps per second throughout ([`Axis`] converts), load angles radians of the electrical cycle
 //! or full steps (a quarter of it), torques N m.
 
+mod assessment;
 mod axis;
 mod drive;
 mod motor;
@@ -18,6 +19,7 @@ mod step_rate;
 mod torque;
 mod two_phase;
 
+pub use assessment::{Assessment, POLICIES, SpeedRow, StepTiming, Threshold};
 pub use axis::{Axis, AxisOptions};
 pub use drive::Drive;
 pub use motor::{Assumed, Motor};

@@ -1,0 +1,257 @@
+//! Step and tracking in time: the loop driven by a reference, with recorded timing and with ideal.
+
+use nalgebra::DVector;
+
+use super::along_trace::Interval;
+use super::controller::Controller;
+use super::looped::{Event, Loop};
+use super::plant::Plant;
+use super::timing::Moment;
+
+/// What the outputs are asked to do, from time zero on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reference {
+    /// Jump from 0 to this value.
+    Step(f64),
+    /// Follow amplitude sin(2 pi f t).
+    Sine {
+        /// Amplitude, in the outputs' unit.
+        amplitude: f64,
+        /// f in Hz.
+        frequency_hz: f64,
+    },
+    /// Move at this constant speed.
+    Ramp(f64),
+}
+
+impl Reference {
+    /// The value at a time in s.
+    pub fn at(self, time_s: f64) -> f64 {
+        match self {
+            Reference::Step(value) => value,
+            Reference::Sine { amplitude, frequency_hz } => {
+                amplitude * (std::f64::consts::TAU * frequency_hz * time_s).sin()
+            }
+            Reference::Ramp(speed) => speed * time_s,
+        }
+    }
+}
+
+/// One point of a response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Time since the reference began, in s.
+    pub time_s: f64,
+    /// The reference.
+    pub reference: f64,
+    /// The plant's outputs.
+    pub outputs: Vec<f64>,
+    /// The plant's inputs.
+    pub inputs: Vec<f64>,
+}
+
+/// A loop being driven; the same for a recorded trace and in real time.
+#[derive(Debug, Clone)]
+pub struct Drive {
+    plant: Plant,
+    closed: Loop,
+    controller: Controller,
+    interval: Interval,
+    reference: Reference,
+    /// [x; u]
+    moving: DVector<f64>,
+    computed: DVector<f64>,
+    states: DVector<f64>,
+    now_ns: i64,
+    last_sample_ns: Option<i64>,
+}
+
+impl Drive {
+    /// The loop at rest at time zero, when the reference begins.
+    pub fn new(plant: &Plant, controller: &Controller, interval: Interval, reference: Reference) -> Drive {
+        let (n, m, _) = plant.sizes();
+        Drive {
+            plant: plant.clone(),
+            closed: Loop::new(plant, controller),
+            controller: controller.clone(),
+            interval,
+            reference,
+            moving: DVector::zeros(n + m),
+            computed: DVector::zeros(m),
+            states: DVector::zeros(controller.states()),
+            now_ns: 0,
+            last_sample_ns: None,
+        }
+    }
+
+    /// Lets the plant move until a time in ns; nothing for a time already passed.
+    pub fn advance_to(&mut self, time_ns: i64) {
+        if time_ns > self.now_ns {
+            self.closed.table.advance(&mut self.moving, time_ns - self.now_ns);
+            self.now_ns = time_ns;
+        }
+    }
+
+    /// Reads the sensors and computes, at the time reached.
+    pub fn sample(&mut self) {
+        if self.interval == Interval::Measured
+            && let Some(last) = self.last_sample_ns.filter(|last| *last < self.now_ns)
+        {
+            self.controller.set_interval((self.now_ns - last) as f64 * 1e-9);
+        }
+        self.last_sample_ns = Some(self.now_ns);
+        let (n, _, p) = self.plant.sizes();
+        let x = self.moving.rows(0, n);
+        let seen = if self.controller.reads_states { x.into_owned() } else { &self.plant.c * x };
+        let r = DVector::from_element(p, self.reference.at(self.now_ns as f64 * 1e-9));
+        let c = &self.controller;
+        self.computed = &c.c * &self.states + &c.d * &seen + &c.d_reference * &r;
+        self.states = &c.a * &self.states + &c.b * &seen + &c.b_reference * &r;
+    }
+
+    /// Writes what was computed last.
+    pub fn actuate(&mut self) {
+        let (n, m, _) = self.plant.sizes();
+        self.moving.rows_mut(n, m).copy_from(&self.computed);
+    }
+
+    /// Where it is.
+    pub fn point(&self) -> Point {
+        let (n, m, _) = self.plant.sizes();
+        let time_s = self.now_ns as f64 * 1e-9;
+        Point {
+            time_s,
+            reference: self.reference.at(time_s),
+            outputs: (&self.plant.c * self.moving.rows(0, n)).iter().copied().collect(),
+            inputs: self.moving.rows(n, m).iter().copied().collect(),
+        }
+    }
+
+    /// Drives the loop through moments (times from their first cut on count from zero) until `end_ns`, with a point
+    /// every `step_ns`.
+    pub fn through(
+        mut self,
+        moments: impl IntoIterator<Item = Moment>,
+        step_ns: i64,
+        end_ns: i64,
+    ) -> Vec<Point> {
+        let mut points = vec![self.point()];
+        let step_ns = step_ns.max(1);
+        let mut next_point = step_ns;
+        let mut origin = None;
+        let mut walk = |drive: &mut Drive, until: i64| {
+            while next_point <= until {
+                drive.advance_to(next_point);
+                points.push(drive.point());
+                next_point += step_ns;
+            }
+            drive.advance_to(until);
+        };
+        for moment in moments {
+            let Moment::At(time, event) = moment else {
+                let Moment::Cut(time) = moment else { continue };
+                // After lost records, go on where the loop stands.
+                origin = Some(time - self.now_ns);
+                continue;
+            };
+            let time = time - *origin.get_or_insert(time);
+            if time > end_ns {
+                break;
+            }
+            walk(&mut self, time);
+            match event {
+                Event::Sample => self.sample(),
+                Event::Actuate => self.actuate(),
+            }
+        }
+        walk(&mut self, end_ns);
+        points
+    }
+}
+
+/// How two responses to one reference differ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tracking {
+    /// Root mean square of reference - output, over all outputs.
+    pub rms_error: f64,
+    /// Largest magnitude of it.
+    pub max_error: f64,
+    /// Largest output beyond the reference's largest value, as a share of it; 0 for none.
+    pub overshoot: f64,
+}
+
+/// Tracking figures of a response; infinite or not-a-number values (a loop that ran away) stay visible.
+pub fn tracking(points: &[Point]) -> Tracking {
+    let mut sum = 0.0;
+    let (mut max_error, mut top, mut asked): (f64, f64, f64) = (0.0, 0.0, 0.0);
+    let mut count = 0.0;
+    for point in points {
+        asked = asked.max(point.reference.abs());
+        for y in &point.outputs {
+            let error = point.reference - y;
+            sum += error * error;
+            count += 1.0;
+            max_error = if error.is_nan() { f64::NAN } else { max_error.max(error.abs()) };
+            top = top.max(y.abs());
+        }
+    }
+    let overshoot = if asked > 0.0 { (top / asked - 1.0).max(0.0) } else { 0.0 };
+    Tracking { rms_error: (sum / f64::max(count, 1.0)).sqrt(), max_error, overshoot }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+    use crate::servo::TaskTiming;
+    use jitterlab_model::Activation;
+
+    fn respond(name: &str, h: i64, latency_ns: i64, reference: Reference, end_ns: i64) -> Vec<Point> {
+        let plant: Plant = catalog::find(name, None).unwrap();
+        let controller = plant.design.controller(&plant, h, 0).unwrap();
+        let drive = Drive::new(&plant, &controller, Interval::Nominal, reference);
+        let activations = (0..end_ns / h).map(|k| Activation {
+            due_ns: k * h,
+            start_ns: k * h + latency_ns,
+            end_ns: k * h + latency_ns,
+            ..Activation::default()
+        });
+        let mut moments = Vec::new();
+        TaskTiming::default().moments(activations, h, |m| moments.push(m));
+        drive.through(moments, h / 4, end_ns)
+    }
+
+    #[test]
+    fn every_shipped_loop_reaches_its_step() {
+        for (name, h) in [
+            ("dc-servo", 6_000_000),
+            ("ball-screw", 1_000_000),
+            ("jiwy", 5_000_000),
+            ("integrator", 100_000_000),
+        ] {
+            let points = respond(name, h, 0, Reference::Step(0.5), 2_000 * h);
+            let last = points.last().unwrap();
+            for y in &last.outputs {
+                assert!((y - 0.5).abs() < 0.01, "{name}: {last:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn delay_makes_tracking_worse() {
+        let h = 6_000_000;
+        let punctual = tracking(&respond("dc-servo", h, 0, Reference::Step(1.0), 200 * h));
+        let late = tracking(&respond("dc-servo", h, 5_000_000, Reference::Step(1.0), 200 * h));
+        assert!(late.rms_error > 1.1 * punctual.rms_error, "{late:?} {punctual:?}");
+    }
+
+    #[test]
+    fn points_come_at_their_times_whatever_the_events() {
+        let points = respond("dc-servo", 6_000_000, 1_234_567, Reference::Ramp(1.0), 60_000_000);
+        assert_eq!(points.len(), 41);
+        for (k, point) in points.iter().enumerate() {
+            assert!((point.time_s - k as f64 * 1.5e-3).abs() < 1e-12);
+            assert!((point.reference - point.time_s).abs() < 1e-12);
+        }
+    }
+}

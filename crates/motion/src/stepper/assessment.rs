@@ -1,0 +1,274 @@
+//! All of it at once: what a run's timing, or an assumed jitter, means for one axis.
+
+use jitterlab_model::{Overrun, TimingStats};
+
+use super::axis::Axis;
+use super::quantisation::{Beat, Quantisation, beat, quantise};
+use super::step_loss::critical_jump;
+use super::step_rate::{IntervalErrors, StepConf, StepMode, TimingRisk, stepconf};
+use super::torque::{JitterTorque, jitter_torque, linear_share, speed_at_linear_share};
+use crate::error::MotionError;
+
+/// The timing of the thread that makes the steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepTiming {
+    /// Release jitter, largest minus smallest latency, in ns: the time a step may be displaced by.
+    pub jitter_ns: i64,
+    /// Largest lateness against the mean, in ns: the worst single event.
+    pub worst_late_ns: f64,
+    /// Largest deviation of an interval, in ns: what LinuxCNC calls jitter.
+    pub period_error_ns: i64,
+    /// Period of the thread, if it was measured.
+    pub period_ns: Option<i64>,
+    /// Activations that ran and that were missed.
+    pub executed: u64,
+    /// Activations that were missed.
+    pub missed: u64,
+}
+
+impl StepTiming {
+    /// The timing of a run's task; `None` for a run without activations.
+    pub fn of(stats: &TimingStats) -> Option<StepTiming> {
+        let latency = &stats.latency;
+        let errors = &stats.period_error;
+        let magnitude = |d: &jitterlab_model::Distribution| {
+            d.min_ns().zip(d.max_ns()).map_or(0, |(min, max)| min.saturating_abs().max(max.saturating_abs()))
+        };
+        Some(StepTiming {
+            jitter_ns: latency.peak_to_peak_ns()?,
+            worst_late_ns: latency.max_ns()? as f64 - latency.mean_ns()?,
+            period_error_ns: magnitude(errors),
+            period_ns: Some(stats.period_ns()),
+            executed: stats.executed(),
+            missed: stats.missed,
+        })
+    }
+
+    /// No run: latencies assumed to spread over this range.
+    pub fn assumed(jitter_ns: i64) -> StepTiming {
+        StepTiming {
+            jitter_ns,
+            worst_late_ns: jitter_ns as f64,
+            period_error_ns: jitter_ns,
+            period_ns: None,
+            executed: 0,
+            missed: 0,
+        }
+    }
+
+    fn jitter_s(&self) -> f64 {
+        self.jitter_ns as f64 * 1e-9
+    }
+}
+
+/// The speed at which jitter costs a share of the available torque. Full steps per second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Threshold {
+    /// The share; 1 is all of it.
+    pub share: f64,
+    /// By NIST's linear formula, with half the holding torque available.
+    pub linear_steps_per_s: f64,
+    /// By the exact torque at the load, out of what the motor has left at that speed.
+    pub exact_steps_per_s: f64,
+}
+
+/// One line of the table over speeds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpeedRow {
+    /// Full steps per second.
+    pub steps_per_s: f64,
+    /// Torque the motor has at this speed (ideal upper bound), in N m.
+    pub torque_nm: f64,
+    /// The torque of the jitter; `None` where the motor cannot carry the load.
+    pub jitter: Option<JitterTorque>,
+    /// NIST's share of half the holding torque.
+    pub linear_share: f64,
+    /// Exact share of the torque left after the load; infinite where none is left.
+    pub exact_share: f64,
+    /// Lost time that costs steps here, in s; `None` where the motor cannot carry the load.
+    pub step_loss_s: Option<f64>,
+    /// What the base period alone does to the pulses.
+    pub quantisation: Quantisation,
+    /// NIST's share for the quantisation error alone.
+    pub quantisation_share: f64,
+    /// The pattern the base period makes, against the rotor's resonance.
+    pub beat: Beat,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assessment {
+    /// The timing it rests on.
+    pub timing: StepTiming,
+    /// Base period of the step generator taken for quantisation and beat, in ns.
+    pub base_period_ns: i64,
+    /// Ring frequency of rotor and load at the load torque, in Hz.
+    pub ring_hz: f64,
+    /// Fastest speed at which the motor alone has the load torque, in full steps per second.
+    pub torque_limit_steps_per_s: f64,
+    /// Speeds at which jitter costs 1 %, 10 % and all of the available torque.
+    pub thresholds: [Threshold; 3],
+    /// Speed above which the worst event would lose steps, in full steps per second.
+    pub step_loss_steps_per_s: f64,
+    /// LinuxCNC StepConf's answer for this jitter.
+    pub stepconf: StepConf,
+    /// jitterlab's own: the shortest base period the run would not once have violated; `None` without a run.
+    pub unviolated: Option<TimingRisk>,
+    /// The risk at StepConf's period; `None` without a run.
+    pub risk_at_stepconf: Option<TimingRisk>,
+    /// The table.
+    pub rows: Vec<SpeedRow>,
+}
+
+/// Longest period of a run that is taken for the base period of a step generator.
+const LONGEST_BASE_NS: i64 = 200_000;
+
+impl Assessment {
+    /// Judges an axis. `errors` are the run's interval errors, if there is one. `base_period_ns` overrides the
+    /// choice of the base period: the run's own if it is at most 200 us, else StepConf's. `speeds` are the table's
+    /// full-step rates.
+    ///
+    /// # Errors
+    /// An axis that lacks figures.
+    pub fn new(
+        axis: &Axis,
+        timing: StepTiming,
+        errors: Option<IntervalErrors>,
+        base_period_ns: Option<i64>,
+        speeds: &[f64],
+    ) -> Result<Assessment, MotionError> {
+        let stepconf = stepconf(timing.period_error_ns, &axis.drive);
+        let own = timing.period_ns.filter(|p| *p <= LONGEST_BASE_NS);
+        let base_period_ns = base_period_ns.or(own).unwrap_or(stepconf.min_period_ns);
+        let ring_hz = axis.ring_hz()?;
+        let jitter_s = timing.jitter_s();
+        let threshold = |share| {
+            Ok::<_, MotionError>(Threshold {
+                share,
+                linear_steps_per_s: speed_at_linear_share(share, jitter_s),
+                exact_steps_per_s: axis.speed_at_share(share, jitter_s)?,
+            })
+        };
+        let of = |period| errors.and_then(|e| TimingRisk::of(e, &axis.drive, stepconf.mode, period));
+        Ok(Assessment {
+            timing,
+            base_period_ns,
+            ring_hz,
+            torque_limit_steps_per_s: axis.torque_limited_steps_per_s()?,
+            thresholds: [threshold(0.01)?, threshold(0.1)?, threshold(1.0)?],
+            step_loss_steps_per_s: axis.step_loss_speed(timing.worst_late_ns * 1e-9)?,
+            unviolated: errors.and_then(|e| TimingRisk::shortest(e, &axis.drive, stepconf.mode, 0.0)),
+            risk_at_stepconf: of(stepconf.min_period_ns),
+            stepconf,
+            rows: speeds
+                .iter()
+                .map(|f| row(axis, *f, jitter_s, base_period_ns, ring_hz))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// How step pulses are made.
+    pub fn mode(&self) -> StepMode {
+        self.stepconf.mode
+    }
+
+    /// Ten speeds for a table, up to the fastest the motor carries its load at: even fractions of it.
+    ///
+    /// # Errors
+    /// An axis that lacks figures.
+    pub fn usual_speeds(axis: &Axis) -> Result<Vec<f64>, MotionError> {
+        let top = axis.torque_limited_steps_per_s()?;
+        let digits = 10f64.powf((top / 10.0).log10().floor());
+        let step = ((top / 10.0 / digits).floor() * digits).max(1.0);
+        Ok((1..=10).map(|k| f64::from(k) * step).collect())
+    }
+}
+
+fn row(
+    axis: &Axis,
+    f: f64,
+    jitter_s: f64,
+    base_period_ns: i64,
+    ring_hz: f64,
+) -> Result<SpeedRow, MotionError> {
+    let torque_nm = axis.torque_at(f)?;
+    let carries = torque_nm > axis.load_torque_nm;
+    let pulses = axis.pulses_per_s(f);
+    let quantisation = quantise(base_period_ns, pulses);
+    Ok(SpeedRow {
+        steps_per_s: f,
+        torque_nm,
+        jitter: carries.then(|| jitter_torque(torque_nm, axis.load_torque_nm, f, jitter_s)).transpose()?,
+        linear_share: linear_share(f, jitter_s),
+        exact_share: axis.jitter_share(f, jitter_s)?,
+        step_loss_s: carries
+            .then(|| critical_jump(axis.load_torque_nm / torque_nm).map(|jump| jump.late_steps / f))
+            .transpose()?,
+        quantisation_share: linear_share(f, quantisation.max_error_s),
+        quantisation,
+        beat: beat(base_period_ns, pulses, ring_hz),
+    })
+}
+
+/// The policies a simulation is made under, in the order they are shown.
+pub const POLICIES: [Overrun; 2] = [Overrun::Skip, Overrun::CatchUp];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stepper::{AxisOptions, Motor};
+    use jitterlab_model::Activation;
+
+    fn axis() -> Axis {
+        let known = AxisOptions {
+            voltage_v: Some(24.0),
+            microsteps: Some(8),
+            lead_mm: Some(10.0),
+            ..AxisOptions::new(Motor::of_frame(23, 1.9).unwrap())
+        };
+        Axis::new(known).unwrap()
+    }
+
+    fn run() -> TimingStats {
+        let mut stats = TimingStats::new(50_000);
+        for index in 0..100_000i64 {
+            let due_ns = index * 50_000;
+            let latency = if index == 5_000 { 40_000 } else { 2_000 + index % 7 * 300 };
+            let start_ns = due_ns + latency;
+            let end_ns = start_ns + 1_000;
+            stats.push(&Activation {
+                index: index as u64,
+                due_ns,
+                start_ns,
+                end_ns,
+                ..Activation::default()
+            });
+        }
+        stats
+    }
+
+    #[test]
+    fn one_command_s_worth_of_knowledge_gives_an_answer() {
+        let (axis, stats) = (axis(), run());
+        let timing = StepTiming::of(&stats).unwrap();
+        let errors = IntervalErrors::Measured(&stats.period_error);
+        let speeds = Assessment::usual_speeds(&axis).unwrap();
+        let found = Assessment::new(&axis, timing, Some(errors), None, &speeds).unwrap();
+        assert_eq!((timing.jitter_ns, found.base_period_ns), (38_000, 50_000));
+        assert!(found.thresholds[0].exact_steps_per_s < found.thresholds[1].exact_steps_per_s);
+        // 10 % of half the holding torque at 38 us: 0.1 / (pi 38e-6).
+        assert!((found.thresholds[1].linear_steps_per_s - 837.7).abs() < 0.1);
+        assert!(found.step_loss_steps_per_s <= found.torque_limit_steps_per_s);
+        assert_eq!(found.rows.len(), 10);
+        let unviolated = found.unviolated.unwrap();
+        assert_eq!(unviolated.seen, 0.0);
+        assert!(unviolated.base_period_ns <= found.stepconf.min_period_ns);
+    }
+
+    #[test]
+    fn without_a_run_an_assumed_jitter_does() {
+        let found = Assessment::new(&axis(), StepTiming::assumed(15_000), None, None, &[500.0]).unwrap();
+        assert_eq!((found.stepconf.min_period_ns, found.base_period_ns), (30_000, 30_000));
+        assert!(found.unviolated.is_none() && found.rows[0].jitter.is_some());
+    }
+}
