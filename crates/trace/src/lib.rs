@@ -12,6 +12,7 @@ mod column;
 mod convert;
 mod error;
 mod frame;
+mod journal;
 mod paths;
 mod reader;
 mod recorder;

@@ -1,27 +1,28 @@
-//! The journal while it is written: rows gather in memory, an own thread writes and syncs them.
+//! Recording: rows gather in memory, one thread writes them to the journal, another syncs that to the disk.
 //!
 //! The thread that drains the rings only encodes into memory under a lock that is never held during a system call,
-//! so a stalling disk does not stall it. What is waiting for the disk is bounded: beyond [`WAITING_LIMIT`] rows
-//! are dropped and counted, as in a full ring.
+//! so a stalling disk does not stall it. A slow sync does not stall the writing either, so that a killed process
+//! loses little even then. What is waiting for the disk is bounded: beyond [`WAITING_LIMIT`] rows are dropped and
+//! counted, as in a full ring.
 
 use std::fs::File;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jitterlab_model::{Activation, Flags, Keep, RunInfo};
 
 use crate::TraceError;
 use crate::codec::RowEncoder;
-use crate::frame::{self, FrameReader, Kind};
+use crate::frame::{self, Kind};
+use crate::journal::{Journal, recording_ended};
 use crate::spikes::{Slicer, SpikeFilter};
 
 /// How long rows wait in memory at most before they are written.
 const WRITE_EVERY: Duration = Duration::from_millis(250);
 /// How long written data waits at most before it is synced to the disk.
-const SYNC_EVERY: Duration = Duration::from_millis(500);
+const SYNC_EVERY: Duration = Duration::from_millis(300);
 /// Rows in one frame at most.
 const FRAME_ROWS: u32 = 1 << 14;
 /// The writing thread is woken early when this much is waiting.
@@ -43,10 +44,13 @@ struct State {
     lanes: Vec<Lane>,
     /// Finished frames that wait for the disk.
     waiting: Vec<u8>,
+    /// Rows in the journal.
+    written_rows: u64,
     stop: bool,
-    /// Why recording ended, until it was told.
+    /// Why recording ended before its time, until the caller was told.
     failure: Option<TraceError>,
-    ended: bool,
+    /// The same as a sentence, for good.
+    ended: Option<String>,
 }
 
 impl Lane {
@@ -90,12 +94,28 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Waits until `awake` holds or the time is over.
+    fn wait(&self, time: Duration, awake: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        let waited = self.wake.wait_timeout_while(self.lock(), time, |state| !awake(state));
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Nothing more is recorded; the caller is told at its next call.
+    fn end(&self, failure: TraceError) {
+        let mut state = self.lock();
+        if state.ended.is_none() {
+            state.ended = Some(failure.to_string());
+            state.failure = Some(failure);
+        }
+    }
 }
 
 /// The journal being written.
 pub(crate) struct Recorder {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<Journal>>,
+    writing: Option<JoinHandle<Journal>>,
+    syncing: Option<JoinHandle<()>>,
 }
 
 /// What is left when recording is over.
@@ -103,6 +123,8 @@ pub(crate) struct Recorded {
     pub(crate) journal: Journal,
     /// Rows of each task that were dropped because the disk was too slow.
     pub(crate) lost: Vec<u64>,
+    /// Why recording ended before its time, as a sentence.
+    pub(crate) ended: Option<String>,
 }
 
 impl Recorder {
@@ -120,16 +142,25 @@ impl Recorder {
             lost: 0,
             gap: false,
         });
-        let state =
-            State { lanes: lanes.collect(), waiting: Vec::new(), stop: false, failure: None, ended: false };
+        let state = State {
+            lanes: lanes.collect(),
+            waiting: Vec::new(),
+            written_rows: 0,
+            stop: false,
+            failure: None,
+            ended: None,
+        };
         let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new() });
         let path = journal.path.clone();
-        let theirs = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("journal".into())
-            .spawn(move || write_until_stopped(&theirs, journal))
-            .map_err(TraceError::io("start the thread that writes", path))?;
-        Ok(Recorder { shared, thread: Some(thread) })
+        let file = journal.file.try_clone().map_err(TraceError::io("sync", &path))?;
+        let mut recorder = Recorder { shared, writing: None, syncing: None };
+        let shared = Arc::clone(&recorder.shared);
+        recorder.writing = Some(spawn("journal", &path, move || write_until_stopped(&shared, journal))?);
+        let shared = Arc::clone(&recorder.shared);
+        let name = path.clone();
+        recorder.syncing =
+            Some(spawn("journal sync", &path, move || sync_until_stopped(&shared, &file, &name))?);
+        Ok(recorder)
     }
 
     /// Takes rows of one task; never waits for the disk.
@@ -141,7 +172,7 @@ impl Recorder {
         }
         let tasks = lanes.len();
         let lane = lanes.get_mut(task).ok_or(TraceError::UnknownTask { task, tasks })?;
-        if *ended {
+        if ended.is_some() {
             return Ok(());
         }
         let before = waiting.len();
@@ -159,22 +190,30 @@ impl Recorder {
         let many = before < WAITING_MANY && waiting.len() >= WAITING_MANY;
         drop(guard);
         if many {
-            self.shared.wake.notify_one();
+            self.shared.wake.notify_all();
         }
         Ok(())
+    }
+
+    /// Bytes that wait for the disk.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.shared.lock().waiting.len()
     }
 
     /// Writes what waits, ends the thread and hands back the journal.
     pub(crate) fn stop(mut self) -> Option<Recorded> {
         let journal = self.join()?;
-        let lost = self.shared.lock().lanes.iter().map(|l| l.lost).collect();
-        Some(Recorded { journal, lost })
+        let mut state = self.shared.lock();
+        let lost = state.lanes.iter().map(|l| l.lost).collect();
+        Some(Recorded { journal, lost, ended: state.ended.take() })
     }
 
     fn join(&mut self) -> Option<Journal> {
         self.shared.lock().stop = true;
-        self.shared.wake.notify_one();
-        self.thread.take()?.join().ok()
+        self.shared.wake.notify_all();
+        let journal = self.writing.take().and_then(|thread| thread.join().ok());
+        self.syncing.take().map(JoinHandle::join);
+        journal
     }
 }
 
@@ -184,111 +223,23 @@ impl Drop for Recorder {
     }
 }
 
-/// The journal's file and how much of it is good.
-pub(crate) struct Journal {
-    pub(crate) path: PathBuf,
-    pub(crate) file: File,
-    /// Length up to the end of the last whole frame.
-    good_bytes: u64,
-    rows: u64,
-    /// Why recording ended before its time, as a sentence.
-    pub(crate) ended: Option<String>,
-}
-
-impl Journal {
-    /// Begins a journal: the preamble and the description, synced.
-    pub(crate) fn begin(path: &Path, file: File, info: &RunInfo) -> Result<Self, TraceError> {
-        let mut journal = Journal { path: path.into(), file, good_bytes: 0, rows: 0, ended: None };
-        let mut bytes = frame::preamble();
-        put_info(&mut bytes, info);
-        journal
-            .file
-            .write_all(&bytes)
-            .and_then(|()| journal.file.sync_all())
-            .map_err(TraceError::io("write", path))?;
-        journal.good_bytes = bytes.len() as u64;
-        Ok(journal)
-    }
-
-    /// Appends the final description, so that nothing is missing if turning the journal into a run file fails.
-    pub(crate) fn end(&mut self, info: &RunInfo) -> Result<(), TraceError> {
-        let mut bytes = Vec::new();
-        put_info(&mut bytes, info);
-        self.write(&bytes)?;
-        self.file.sync_data().map_err(TraceError::io("sync", &self.path))
-    }
-
-    /// Appends frames. If the disk takes only a part of them, the whole frames in it are kept.
-    fn write(&mut self, frames: &[u8]) -> Result<(), TraceError> {
-        let mut written = 0;
-        let mut failure = None;
-        while written < frames.len() {
-            match self.file.write(&frames[written..]) {
-                Ok(0) => failure = Some(io::ErrorKind::WriteZero.into()),
-                Ok(n) => written += n,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => failure = Some(e),
-            }
-            if failure.is_some() {
-                break;
-            }
-        }
-        let mut whole = FrameReader::new(&frames[..written]);
-        let begin = whole.good_bytes();
-        while let Ok(Some(frame)) = whole.next() {
-            self.rows += frame.rows as u64;
-        }
-        self.good_bytes += whole.good_bytes() - begin;
-        let Some(source) = failure else { return Ok(()) };
-        // A cut frame at the end would hide what is appended after it. If this fails too, reading stops there.
-        let _ = self.file.set_len(self.good_bytes);
-        Err(self.failed(source))
-    }
-
-    fn failed(&self, source: io::Error) -> TraceError {
-        let (path, rows) = (self.path.clone(), self.rows);
-        match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => TraceError::DiskFull { path, rows },
-            _ => TraceError::RecordingEnded { path, rows, source },
-        }
-    }
-
-    /// Closing the run writes all of it once more: recording has to end while the disk still holds that.
-    fn check_room(&self) -> Result<(), TraceError> {
-        let needed = self.good_bytes + self.good_bytes / 8 + (256 << 10);
-        match free_bytes(&self.path) {
-            Some(free) if free < needed => Err(self.failed(io::ErrorKind::StorageFull.into())),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// What is free on the file's disk for this user; `None` if the system does not tell.
-fn free_bytes(path: &Path) -> Option<u64> {
-    let disk = nix::sys::statvfs::statvfs(path).ok()?;
-    #[allow(clippy::unnecessary_cast, reason = "32-bit systems count in smaller types")]
-    let (blocks, size, free) =
-        (disk.blocks() as u64, disk.fragment_size() as u64, disk.blocks_available() as u64);
-    (blocks > 0).then(|| free.saturating_mul(size))
-}
-
-fn put_info(bytes: &mut Vec<u8>, info: &RunInfo) {
-    frame::put(bytes, Kind::Info, 0, |out| {
-        // Writing a description of plain numbers and strings into memory cannot fail.
-        let _ = serde_json::to_writer(out, info);
-        0
-    });
+fn spawn<T: Send + 'static>(
+    name: &str,
+    path: &Path,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, TraceError> {
+    let thread = std::thread::Builder::new().name(name.into());
+    thread.spawn(work).map_err(TraceError::io("start the thread that writes", path))
 }
 
 fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {
-    let mut synced = Instant::now();
     let mut spare = Vec::new();
     loop {
-        let mut guard = shared.lock();
-        if !guard.stop && guard.waiting.len() < WAITING_MANY {
-            guard = shared.wake.wait_timeout(guard, WRITE_EVERY).unwrap_or_else(PoisonError::into_inner).0;
+        let mut guard = shared.wait(WRITE_EVERY, |s| s.stop || s.waiting.len() >= WAITING_MANY);
+        let State { lanes, waiting, stop, ended, .. } = &mut *guard;
+        if ended.is_some() {
+            return journal;
         }
-        let State { lanes, waiting, stop, .. } = &mut *guard;
         let stop = *stop;
         for (task, lane) in lanes.iter_mut().enumerate() {
             lane.seal(task, waiting);
@@ -297,18 +248,14 @@ fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {
         drop(guard);
 
         let mut outcome = journal.write(&frames);
-        if outcome.is_ok() && (stop || synced.elapsed() >= SYNC_EVERY) {
-            synced = Instant::now();
-            outcome = journal.file.sync_data().map_err(|e| journal.failed(e));
-            if !stop {
-                outcome = outcome.and_then(|()| journal.check_room());
-            }
+        shared.lock().written_rows = journal.rows;
+        if stop {
+            outcome = outcome.and_then(|()| journal.sync());
+        } else {
+            outcome = outcome.and_then(|()| journal.check_room());
         }
         if let Err(failure) = outcome {
-            journal.ended = Some(failure.to_string());
-            let mut state = shared.lock();
-            state.failure = Some(failure);
-            state.ended = true;
+            shared.end(failure);
             return journal;
         }
         if stop {
@@ -316,5 +263,18 @@ fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {
         }
         spare = frames;
         spare.clear();
+    }
+}
+
+fn sync_until_stopped(shared: &Shared, file: &File, path: &Path) {
+    loop {
+        if shared.wait(SYNC_EVERY, |s| s.stop).stop {
+            return;
+        }
+        if let Err(source) = file.sync_data() {
+            let rows = shared.lock().written_rows;
+            shared.end(recording_ended(path, rows, source));
+            return;
+        }
     }
 }

@@ -8,8 +8,9 @@ use jitterlab_model::{Activation, RunInfo};
 
 use crate::TraceError;
 use crate::convert::{FinishedRun, close_journal};
+use crate::journal::Journal;
 use crate::paths::{check_target, journal_path, sync_directory};
-use crate::recorder::{Journal, Recorder};
+use crate::recorder::Recorder;
 
 /// Records one run into a file.
 ///
@@ -77,6 +78,11 @@ impl RunWriter {
         self.recorder.append(task, rows)
     }
 
+    /// How many bytes wait for the disk right now: how far it is behind.
+    pub fn waiting_bytes(&self) -> usize {
+        self.recorder.waiting_bytes()
+    }
+
     /// Ends recording and turns the journal into the run file, with the final description. What the recorder
     /// itself lost is added to its warnings.
     ///
@@ -108,7 +114,7 @@ impl RunWriter {
             });
         };
         let mut journal = recorded.journal;
-        info.warnings.extend(journal.ended.take());
+        info.warnings.extend(recorded.ended);
         for (task, lost) in info.tasks.iter().zip(&recorded.lost).filter(|(_, lost)| **lost > 0) {
             info.warnings.push(format!(
                 "task {}: {lost} records are missing in the file because the disk was too slow",

@@ -1,0 +1,134 @@
+//! Size and speed of the run file: `cargo bench -p jitterlab-trace [-- RUN.parquet]`.
+//!
+//! Records two tasks (25 us and 1 ms) as fast as it goes, closes the file, and reads it back on one core. The
+//! activations are those of the given run file, repeated until there are 24.6 million, or made up with the
+//! latencies of a virtual machine: a body of some microseconds with a long tail.
+#![allow(clippy::unwrap_used, reason = "a benchmark may stop at anything unexpected")]
+
+use std::time::{Duration, Instant};
+
+use jitterlab_model::{Activation, Keep, RunInfo, TaskSpec};
+use jitterlab_trace::{Columns, RunReader, RunWriter, journal_path};
+
+const PERIODS_NS: [i64; 2] = [25_000, 1_000_000];
+const SECONDS: u64 = 600;
+
+fn main() {
+    let source = std::env::args().skip(1).find(|a| !a.starts_with("--"));
+    let sample = source.map_or_else(made_up, |path| {
+        let reader = RunReader::open(path).unwrap();
+        let mut rows = vec![Vec::new(); 2];
+        reader.for_each_batch(Columns::ALL, |task, part| rows[task].extend_from_slice(part)).unwrap();
+        rows
+    });
+    for (keep, name) in [(Keep::All, "all"), (Keep::Spikes { above_ns: 50_000 }, "spikes above 50 us")] {
+        println!("-- keep {name}");
+        measure(keep, &sample);
+    }
+}
+
+fn measure(keep: Keep, sample: &[Vec<Activation>]) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bench.parquet");
+    let tasks = PERIODS_NS.map(|period_ns| TaskSpec { period_ns, ..TaskSpec::default() });
+    let info = RunInfo { keep, ..RunInfo::new("host", "CLOCK_MONOTONIC", tasks) };
+    let mut writer = RunWriter::create(&path, &info).unwrap();
+    let mut next = [0u64; 2];
+    let mut rows = Vec::new();
+    let mut appending = Duration::ZERO;
+    for tenth in 0..SECONDS * 10 {
+        for task in 0..2 {
+            let due_times = (tenth + 1) * 100_000_000 / PERIODS_NS[task] as u64;
+            rows.clear();
+            while next[task] < due_times {
+                let a = sample[task][next[task] as usize % sample[task].len()];
+                let due_ns = next[task] as i64 * PERIODS_NS[task];
+                let (start_ns, end_ns) = (due_ns + a.latency_ns(), due_ns + a.response_ns());
+                rows.push(Activation { index: next[task], due_ns, start_ns, end_ns, ..a });
+                next[task] += 1 + u64::from(a.missed);
+            }
+            let begin = Instant::now();
+            writer.append(task, &rows).unwrap();
+            appending += begin.elapsed();
+        }
+        // As fast as the disk takes it: a run that fell behind would drop rows.
+        while tenth % 8 == 7 && writer.waiting_bytes() > 4 << 20 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let recorder_cpu = cpu_time();
+    let journal = std::fs::metadata(journal_path(&path)).unwrap().len();
+    let begin = Instant::now();
+    let finished = writer.finish(info).unwrap();
+    let activations = finished.rows.max(1) as f64;
+    println!("activations               {:>10}", finished.rows);
+    println!("append                    {:>10.1} ns each", appending.as_nanos() as f64 / activations);
+    println!("processor time so far     {:>10.2} s (making the activations up included)", recorder_cpu);
+    println!("close                     {:>10.2} s", begin.elapsed().as_secs_f64());
+    println!("journal                   {:>10.3} bytes each", journal as f64 / activations);
+    println!(
+        "run file                  {:>10.3} bytes each, {} bytes",
+        finished.bytes as f64 / activations,
+        finished.bytes
+    );
+    for (columns, name) in [
+        (Columns::ALL, "read all"),
+        (Columns::TIMING, "read for timing"),
+        (Columns::LATENCY, "read for latency"),
+    ] {
+        let reader = RunReader::open(&path).unwrap();
+        let begin = Instant::now();
+        let mut sum = 0i64;
+        reader
+            .for_each_batch(columns, |_, rows| sum += rows.iter().map(|a| a.latency_ns()).sum::<i64>())
+            .unwrap();
+        let seconds = begin.elapsed().as_secs_f64();
+        println!("{name:<25} {:>10.1} M activations/s (latency sum {sum})", activations / seconds / 1e6);
+    }
+    let mut slices = 0;
+    let begin = Instant::now();
+    RunReader::open(&path).unwrap().for_each_slice(|_| slices += 1).unwrap();
+    println!("slices                    {slices:>10} read in {:.2} s", begin.elapsed().as_secs_f64());
+    println!("largest memory            {:>10} KiB", peak_memory_kib());
+}
+
+/// Latencies of a body that is roughly log-normal around 3.6 us, a tail to some 300 us; work of 26 to 34 ns.
+fn made_up() -> Vec<Vec<Activation>> {
+    let mut state = 0x1234_5678_9abc_def1u64;
+    let mut uniform = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut row = || {
+        let normal = (0..6).map(|_| uniform()).sum::<f64>() - 3.0;
+        let tail = if uniform() < 0.002 { 20.0 * uniform() } else { 1.0 };
+        let latency = (3_600.0 * (0.45 * normal).exp() * tail) as i64;
+        Activation {
+            start_ns: latency,
+            end_ns: latency + 26 + (8.0 * uniform()) as i64,
+            ..Activation::default()
+        }
+    };
+    vec![(0..1_000_000).map(|_| row()).collect(), (0..100_000).map(|_| row()).collect()]
+}
+
+fn status(file: &str, field: impl Fn(&str) -> Option<u64>) -> u64 {
+    field(&std::fs::read_to_string(file).unwrap_or_default()).unwrap_or(0)
+}
+
+fn peak_memory_kib() -> u64 {
+    status("/proc/self/status", |text| {
+        text.lines().find_map(|l| l.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok())
+    })
+}
+
+/// User and system time of all threads, in seconds (the kernel counts in hundredths).
+fn cpu_time() -> f64 {
+    let ticks = status("/proc/self/stat", |text| {
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
+    });
+    ticks as f64 / 100.0
+}

@@ -1,0 +1,113 @@
+//! The journal's file: appending whole frames, and noticing in time that the disk is full.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use jitterlab_model::RunInfo;
+
+use crate::TraceError;
+use crate::frame::{self, FrameReader, Kind};
+
+/// The journal's file and how much of it is good.
+pub(crate) struct Journal {
+    pub(crate) path: PathBuf,
+    pub(crate) file: File,
+    /// Length up to the end of the last whole frame.
+    good_bytes: u64,
+    /// Rows in these.
+    pub(crate) rows: u64,
+}
+
+impl Journal {
+    /// Begins a journal: the preamble and the description, synced.
+    pub(crate) fn begin(path: &Path, file: File, info: &RunInfo) -> Result<Self, TraceError> {
+        let mut journal = Journal { path: path.into(), file, good_bytes: 0, rows: 0 };
+        let mut bytes = frame::preamble();
+        put_info(&mut bytes, info);
+        journal
+            .file
+            .write_all(&bytes)
+            .and_then(|()| journal.file.sync_all())
+            .map_err(TraceError::io("write", path))?;
+        journal.good_bytes = bytes.len() as u64;
+        Ok(journal)
+    }
+
+    /// Appends the final description, so that nothing is missing if turning the journal into a run file fails.
+    pub(crate) fn end(&mut self, info: &RunInfo) -> Result<(), TraceError> {
+        let mut bytes = Vec::new();
+        put_info(&mut bytes, info);
+        self.write(&bytes)?;
+        self.sync()
+    }
+
+    /// Makes what was written last through a power loss.
+    pub(crate) fn sync(&self) -> Result<(), TraceError> {
+        self.file.sync_data().map_err(|e| recording_ended(&self.path, self.rows, e))
+    }
+
+    /// Appends frames. If the disk takes only a part of them, the whole frames in it are kept.
+    pub(crate) fn write(&mut self, frames: &[u8]) -> Result<(), TraceError> {
+        let mut written = 0;
+        let mut failure = None;
+        while written < frames.len() {
+            match self.file.write(&frames[written..]) {
+                Ok(0) => failure = Some(io::ErrorKind::WriteZero.into()),
+                Ok(n) => written += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => failure = Some(e),
+            }
+            if failure.is_some() {
+                break;
+            }
+        }
+        let mut whole = FrameReader::new(&frames[..written]);
+        let begin = whole.good_bytes();
+        while let Ok(Some(frame)) = whole.next() {
+            self.rows += frame.rows as u64;
+        }
+        self.good_bytes += whole.good_bytes() - begin;
+        let Some(source) = failure else { return Ok(()) };
+        // A cut frame at the end would hide what is appended after it. If this fails too, reading stops there.
+        let _ = self.file.set_len(self.good_bytes);
+        Err(recording_ended(&self.path, self.rows, source))
+    }
+
+    /// Closing the run writes all of it once more: recording has to end while the disk still holds that.
+    pub(crate) fn check_room(&self) -> Result<(), TraceError> {
+        let needed = self.good_bytes + self.good_bytes / 8 + (256 << 10);
+        match free_bytes(&self.path) {
+            Some(free) if free < needed => {
+                Err(TraceError::DiskFull { path: self.path.clone(), rows: self.rows })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Why nothing more is recorded.
+pub(crate) fn recording_ended(path: &Path, rows: u64, source: io::Error) -> TraceError {
+    let path = path.into();
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => TraceError::DiskFull { path, rows },
+        _ => TraceError::RecordingEnded { path, rows, source },
+    }
+}
+
+/// What is free on the file's disk for this user; `None` if the system does not tell.
+fn free_bytes(path: &Path) -> Option<u64> {
+    let disk = nix::sys::statvfs::statvfs(path).ok()?;
+    #[allow(clippy::unnecessary_cast, reason = "32-bit systems count in smaller types")]
+    let (blocks, size, free) =
+        (disk.blocks() as u64, disk.fragment_size() as u64, disk.blocks_available() as u64);
+    (blocks > 0).then(|| free.saturating_mul(size))
+}
+
+fn put_info(bytes: &mut Vec<u8>, info: &RunInfo) {
+    frame::put(bytes, Kind::Info, 0, |out| {
+        // Writing a description of plain numbers and strings into memory cannot fail.
+        let _ = serde_json::to_writer(out, info);
+        0
+    });
+}
