@@ -103,7 +103,7 @@ slices, bins = embedded(spikes, "slices"), embedded(spikes, "bins")
 rows["latency"] = rows.start_ns - rows.due_ns
 rows["second"] = rows.due_ns // 10**9 * 10**9
 wanted = rows.groupby(["task", "second"]).latency.agg(["count", "min", "max", "sum"])
-latency = slices[slices.quantity == 0].set_index(["task", "start_ns"])
+latency = slices[slices.quantity == 0].set_index(["task", "start_ns"]).sort_index()
 assert (latency["count"].values == wanted["count"].values).all()
 assert (latency.min_ns.values == wanted["min"].values).all() and (latency.max_ns.values == wanted["max"].values).all()
 assert [int(s) for s in latency["sum"]] == wanted["sum"].tolist()
