@@ -102,6 +102,26 @@ pub enum TraceError {
         /// What went wrong.
         source: Box<TraceError>,
     },
+    /// Not the output of a tool that is known here.
+    #[error("{path} is not an output that jitterlab can import; known are {known}")]
+    UnknownOutput {
+        /// The file.
+        path: PathBuf,
+        /// The outputs that can be read.
+        known: String,
+    },
+    /// Another tool's output that contradicts its own format.
+    #[error("{path} looks like the output of {tool}, but cannot be read: {place}{why}")]
+    UnreadableOutput {
+        /// The file.
+        path: PathBuf,
+        /// What it looks like.
+        tool: &'static str,
+        /// The line to blame, if one is.
+        place: String,
+        /// What is wrong.
+        why: String,
+    },
     /// Activations of a task that the run's description does not name.
     #[error("task number {task} is not in the run's description, which has {tasks} tasks")]
     UnknownTask {

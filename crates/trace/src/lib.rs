@@ -10,8 +10,10 @@
 mod codec;
 mod column;
 mod convert;
+mod decoder;
 mod error;
 mod frame;
+mod import;
 mod journal;
 mod paths;
 mod reader;
@@ -25,9 +27,11 @@ mod varint;
 mod writer;
 
 pub use convert::{FinishedRun, recover, recover_to};
+pub use decoder::Columns;
 pub use error::TraceError;
+pub use import::{Hints, Import, Measured, import};
 pub use paths::journal_path;
-pub use reader::{Columns, RowGroup, RunReader};
+pub use reader::{RowGroup, RunReader};
 pub use slices::{Quantity, Slice, Stored};
 pub use table::RunFileWriter;
 pub use writer::RunWriter;

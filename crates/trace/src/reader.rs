@@ -2,63 +2,21 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::ops::BitOr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jitterlab_model::run::FORMAT_VERSION;
-use jitterlab_model::{Activation, Flags, RunInfo};
-use parquet::data_type::{DataType, Int32Type, Int64Type};
+use jitterlab_model::{Activation, RunInfo};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
-use parquet::file::statistics::Statistics;
 
 use crate::TraceError;
 use crate::column;
 use crate::convert::{is_journal, newer, parse_info};
-use crate::slice_table::Embedded;
+use crate::decoder::{BATCH, Columns, Decoder, only_value};
+use crate::slice_table::{self, Embedded};
 use crate::slices::Slice;
 use crate::table::{FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
-
-/// Which columns to read. Fields of activations that are not read are 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Columns(u8);
-
-impl Columns {
-    /// [`Activation::index`].
-    pub const INDEX: Columns = Columns(1);
-    /// [`Activation::due_ns`].
-    pub const DUE: Columns = Columns(1 << 1);
-    /// [`Activation::start_ns`].
-    pub const START: Columns = Columns(1 << 2);
-    /// [`Activation::end_ns`].
-    pub const END: Columns = Columns(1 << 3);
-    /// [`Activation::cpu`].
-    pub const CPU: Columns = Columns(1 << 4);
-    /// [`Activation::missed`].
-    pub const MISSED: Columns = Columns(1 << 5);
-    /// [`Activation::flags`].
-    pub const FLAGS: Columns = Columns(1 << 6);
-    /// Everything.
-    pub const ALL: Columns = Columns(0x7f);
-    /// What latency needs: due and start.
-    pub const LATENCY: Columns = Columns(Self::DUE.0 | Self::START.0);
-    /// What [`TimingStats`](jitterlab_model::TimingStats) needs: due, start, end, missed and flags.
-    pub const TIMING: Columns = Columns(Self::LATENCY.0 | Self::END.0 | Self::MISSED.0 | Self::FLAGS.0);
-
-    /// Whether all of `other` are among these.
-    pub const fn contains(self, other: Columns) -> bool {
-        self.0 & other.0 == other.0
-    }
-}
-
-impl BitOr for Columns {
-    type Output = Columns;
-
-    fn bitor(self, other: Columns) -> Columns {
-        Columns(self.0 | other.0)
-    }
-}
 
 /// A part of a run file that is read at once: consecutive activations of one task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,40 +113,66 @@ impl RunReader {
         !self.embedded.is_empty()
     }
 
-    /// Reads a row group into `rows`, whose former content is replaced.
+    /// Hands the activations of a row group to `visit`, in several batches that stay in the processor's cache.
     ///
     /// # Errors
     /// The file cannot be read or is damaged, or there is no such row group.
+    pub fn visit_row_group(
+        &self,
+        number: usize,
+        columns: Columns,
+        mut visit: impl FnMut(&[Activation]),
+    ) -> Result<(), TraceError> {
+        let mut decoder = self.decoder(number, columns)?;
+        let mut left = self.groups[number].rows;
+        let mut rows = vec![decoder.common; left.min(BATCH)];
+        while left > 0 {
+            let batch = &mut rows[..left.min(BATCH)];
+            self.guarded(|| decoder.fill(batch))?;
+            visit(batch);
+            left -= batch.len();
+        }
+        Ok(())
+    }
+
+    /// Reads a whole row group into `rows`, whose former content is replaced.
+    ///
+    /// # Errors
+    /// As [`RunReader::visit_row_group`].
     pub fn read_row_group(
         &self,
         number: usize,
         columns: Columns,
         rows: &mut Vec<Activation>,
     ) -> Result<(), TraceError> {
-        let Some(group) = self.metadata.row_groups().get(number) else {
-            return Err(damaged(&self.path, format!("it has no row group {number}")));
-        };
+        let mut decoder = self.decoder(number, columns)?;
         rows.clear();
-        rows.resize(self.groups[number].rows, Activation::default());
-        column::guarded(|| fill(&self.file, group, columns, rows))
-            .map_err(|e| damaged(&self.path, e.to_string()))
+        rows.resize(self.groups[number].rows, decoder.common);
+        self.guarded(|| rows.chunks_mut(BATCH).try_for_each(|batch| decoder.fill(batch)))
     }
 
-    /// Hands all activations to `visit`, row group by row group, with the number of their task.
+    /// Hands all activations to `visit`, batch by batch, with the number of their task.
     ///
     /// # Errors
-    /// As [`RunReader::read_row_group`].
+    /// As [`RunReader::visit_row_group`].
     pub fn for_each_batch(
         &self,
         columns: Columns,
         mut visit: impl FnMut(usize, &[Activation]),
     ) -> Result<(), TraceError> {
-        let mut rows = Vec::new();
-        for (number, group) in self.groups.iter().enumerate() {
-            self.read_row_group(number, columns, &mut rows)?;
-            visit(group.task, &rows);
+        let mut groups = self.groups.iter().enumerate();
+        groups.try_for_each(|(i, group)| self.visit_row_group(i, columns, |rows| visit(group.task, rows)))
+    }
+
+    fn decoder(&self, number: usize, columns: Columns) -> Result<Decoder, TraceError> {
+        match self.metadata.row_groups().get(number) {
+            Some(group) => self.guarded(|| Decoder::open(&self.file, group, columns)),
+            None => Err(damaged(&self.path, format!("it has no row group {number}"))),
         }
-        Ok(())
+    }
+
+    fn guarded<T>(&self, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, TraceError> {
+        column::guarded(work).map_err(|e| damaged(&self.path, e.to_string()))
     }
 
     /// Hands all slices to `visit`, each task's in order of time. There are none if every activation was kept.
@@ -196,7 +180,7 @@ impl RunReader {
     /// # Errors
     /// The file cannot be read or is damaged.
     pub fn for_each_slice(&self, mut visit: impl FnMut(&Slice)) -> Result<(), TraceError> {
-        crate::slice_table::read(&self.file, &self.embedded, self.info.tasks.len(), &mut visit)
+        slice_table::read(&self.file, &self.embedded, self.info.tasks.len(), &mut visit)
             .map_err(|e| damaged(&self.path, e.to_string()))
     }
 }
@@ -224,11 +208,9 @@ fn check_schema(path: &Path, metadata: &ParquetMetaData) -> Result<(), TraceErro
 
 /// A row group's size, and its one task from the statistics of the task column.
 fn row_group(path: &Path, group: &RowGroupMetaData, info: &RunInfo) -> Result<RowGroup, TraceError> {
-    let task = match group.column(0).statistics() {
-        Some(Statistics::Int32(s)) if s.min_opt() == s.max_opt() => s.min_opt().copied(),
-        _ => None,
-    };
-    let Some(task) = task.and_then(|t| usize::try_from(t).ok()).filter(|t| *t < info.tasks.len()) else {
+    let Some(task) =
+        only_value(group, 0).and_then(|t| usize::try_from(t).ok()).filter(|t| *t < info.tasks.len())
+    else {
         let why = "a row group is not of exactly one task of the run, as if another program had rewritten it";
         return Err(damaged(path, why.into()));
     };
@@ -238,47 +220,4 @@ fn row_group(path: &Path, group: &RowGroupMetaData, info: &RunInfo) -> Result<Ro
         Ok(rows) if rows as u64 <= largest => Ok(RowGroup { task, rows }),
         _ => Err(damaged(path, "a row group claims more rows than its bytes can hold".into())),
     }
-}
-
-/// Values that are decoded before they are put into the activations: few enough to stay in the cache.
-const BATCH: usize = 4096;
-
-fn fill(
-    file: &File,
-    group: &RowGroupMetaData,
-    columns: Columns,
-    rows: &mut [Activation],
-) -> Result<(), ParquetError> {
-    let mut long = |column, wanted, set: fn(&mut Activation, i64)| match columns.contains(wanted) {
-        true => fill_column::<Int64Type>(file, group, column, rows, set),
-        false => Ok(()),
-    };
-    long(1, Columns::INDEX, |a, v| a.index = v as u64)?;
-    long(2, Columns::DUE, |a, v| a.due_ns = v)?;
-    long(3, Columns::START, |a, v| a.start_ns = v)?;
-    long(4, Columns::END, |a, v| a.end_ns = v)?;
-    let mut short = |column, wanted, set: fn(&mut Activation, i32)| match columns.contains(wanted) {
-        true => fill_column::<Int32Type>(file, group, column, rows, set),
-        false => Ok(()),
-    };
-    short(5, Columns::CPU, |a, v| a.cpu = v as u16)?;
-    short(6, Columns::MISSED, |a, v| a.missed = v as u32)?;
-    short(7, Columns::FLAGS, |a, v| a.flags = Flags(v as u16))
-}
-
-fn fill_column<T: DataType<T: Copy>>(
-    file: &File,
-    group: &RowGroupMetaData,
-    column: usize,
-    rows: &mut [Activation],
-    set: impl Fn(&mut Activation, T::T),
-) -> Result<(), ParquetError> {
-    let mut reader = column::open::<T>(file, group, column)?;
-    let mut values = Vec::with_capacity(BATCH);
-    for batch in rows.chunks_mut(BATCH) {
-        values.clear();
-        column::read_on(&mut reader, batch.len(), &mut values)?;
-        batch.iter_mut().zip(&values).for_each(|(a, v)| set(a, *v));
-    }
-    Ok(())
 }

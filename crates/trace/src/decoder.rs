@@ -1,0 +1,131 @@
+//! Decoding a row group into activations, column after column, batch by batch.
+
+use std::fs::File;
+use std::ops::BitOr;
+
+use jitterlab_model::{Activation, Flags};
+use parquet::column::reader::ColumnReaderImpl;
+use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::errors::Result;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::statistics::Statistics;
+
+use crate::column;
+
+/// Which columns to read. Fields of activations that are not read are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Columns(u8);
+
+impl Columns {
+    /// [`Activation::index`].
+    pub const INDEX: Columns = Columns(1);
+    /// [`Activation::due_ns`].
+    pub const DUE: Columns = Columns(1 << 1);
+    /// [`Activation::start_ns`].
+    pub const START: Columns = Columns(1 << 2);
+    /// [`Activation::end_ns`].
+    pub const END: Columns = Columns(1 << 3);
+    /// [`Activation::cpu`].
+    pub const CPU: Columns = Columns(1 << 4);
+    /// [`Activation::missed`].
+    pub const MISSED: Columns = Columns(1 << 5);
+    /// [`Activation::flags`].
+    pub const FLAGS: Columns = Columns(1 << 6);
+    /// Everything.
+    pub const ALL: Columns = Columns(0x7f);
+    /// What latency needs: due and start.
+    pub const LATENCY: Columns = Columns(Self::DUE.0 | Self::START.0);
+    /// What [`TimingStats`](jitterlab_model::TimingStats) needs: due, start, end, missed and flags.
+    pub const TIMING: Columns = Columns(Self::LATENCY.0 | Self::END.0 | Self::MISSED.0 | Self::FLAGS.0);
+
+    /// Whether all of `other` are among these.
+    pub const fn contains(self, other: Columns) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Columns {
+    type Output = Columns;
+
+    fn bitor(self, other: Columns) -> Columns {
+        Columns(self.0 | other.0)
+    }
+}
+
+/// Activations that are decoded at once: few enough to stay in the cache while column after column is put in.
+pub(crate) const BATCH: usize = 2048;
+
+/// A row group being decoded.
+pub(crate) struct Decoder {
+    long: Vec<Column<Int64Type>>,
+    short: Vec<Column<Int32Type>>,
+    /// What all rows have in common: columns whose statistics say that they have one value only.
+    pub(crate) common: Activation,
+}
+
+/// A column and the field it goes into.
+struct Column<T: DataType> {
+    reader: ColumnReaderImpl<T>,
+    set: fn(&mut Activation, T::T),
+    values: Vec<T::T>,
+}
+
+impl<T: DataType<T: Copy>> Column<T> {
+    fn open(
+        file: &File,
+        group: &RowGroupMetaData,
+        number: usize,
+        set: fn(&mut Activation, T::T),
+    ) -> Result<Self> {
+        Ok(Column { reader: column::open(file, group, number)?, set, values: Vec::with_capacity(BATCH) })
+    }
+
+    fn fill(&mut self, rows: &mut [Activation]) -> Result<()> {
+        self.values.clear();
+        column::read_on(&mut self.reader, rows.len(), &mut self.values)?;
+        rows.iter_mut().zip(&self.values).for_each(|(a, v)| (self.set)(a, *v));
+        Ok(())
+    }
+}
+
+impl Decoder {
+    pub(crate) fn open(file: &File, group: &RowGroupMetaData, columns: Columns) -> Result<Self> {
+        let mut decoder = Decoder { long: Vec::new(), short: Vec::new(), common: Activation::default() };
+        let mut long = |number, name, set| -> Result<()> {
+            if columns.contains(name) {
+                decoder.long.push(Column::open(file, group, number, set)?);
+            }
+            Ok(())
+        };
+        long(1, Columns::INDEX, |a, v| a.index = v as u64)?;
+        long(2, Columns::DUE, |a, v| a.due_ns = v)?;
+        long(3, Columns::START, |a, v| a.start_ns = v)?;
+        long(4, Columns::END, |a, v| a.end_ns = v)?;
+        let mut short = |number, name, set: fn(&mut Activation, i32)| -> Result<()> {
+            match only_value(group, number).filter(|_| columns.contains(name)) {
+                Some(value) => set(&mut decoder.common, value),
+                None if columns.contains(name) => decoder.short.push(Column::open(file, group, number, set)?),
+                None => {}
+            }
+            Ok(())
+        };
+        short(5, Columns::CPU, |a, v| a.cpu = v as u16)?;
+        short(6, Columns::MISSED, |a, v| a.missed = v as u32)?;
+        short(7, Columns::FLAGS, |a, v| a.flags = Flags(v as u16))?;
+        Ok(decoder)
+    }
+
+    /// Decodes the next rows, which hold [`Decoder::common`] already.
+    pub(crate) fn fill(&mut self, rows: &mut [Activation]) -> Result<()> {
+        self.long.iter_mut().try_for_each(|column| column.fill(rows))?;
+        self.short.iter_mut().try_for_each(|column| column.fill(rows))
+    }
+}
+
+/// The value that a whole column of a row group has, if it has but one.
+pub(crate) fn only_value(group: &RowGroupMetaData, column: usize) -> Option<i32> {
+    match group.column(column).statistics() {
+        Some(Statistics::Int32(s)) if s.min_opt() == s.max_opt() => s.min_opt().copied(),
+        _ => None,
+    }
+}

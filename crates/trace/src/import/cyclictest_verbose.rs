@@ -1,0 +1,64 @@
+//! cyclictest's stream of single latencies (`-v`): lines of thread, cycle and latency.
+//!
+//! Due times are not printed; they are taken as cycle times interval. After a miss that is too early, since
+//! cyclictest skips the due times it missed without counting them as cycles.
+
+use std::collections::BTreeMap;
+
+use jitterlab_model::{Activation, Flags};
+
+use super::text::{lines, ns};
+use super::{Hints, Import, Input, Measured, Peer, Unreadable};
+
+pub(super) const PEER: Peer = Peer { name: "cyclictest -v", recognise, parse };
+
+/// Thread, cycle and latency of a line such as `       1:     212:       9`.
+fn sample(line: &str) -> Option<(usize, u64, i64)> {
+    let mut fields = line.split(':').map(str::trim);
+    let sample = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?);
+    // With --smi a count follows the latency.
+    let latency = sample.2.split_whitespace().next()?.parse().ok()?;
+    fields.next().is_none().then_some((sample.0, sample.1, latency))
+}
+
+fn recognise(input: &Input) -> bool {
+    let found = input.text.lines().filter(|l| !l.starts_with('#')).take(200);
+    found.filter(|l| sample(l.trim()).is_some()).count() >= 3
+}
+
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+    let mut import = Import::new("cyclictest", "CLOCK_MONOTONIC");
+    let unit_ns = hints.unit_ns.unwrap_or_else(|| {
+        import.warn("the output does not tell its unit; microseconds are taken (cyclictest -N counts in ns)");
+        1_000
+    });
+    let mut printed: Vec<i64> = Vec::new();
+    let mut samples: BTreeMap<usize, Vec<(u64, i64)>> = BTreeMap::new();
+    for (_, line) in lines(input.text) {
+        if let Some((_, interval)) = line.strip_prefix("Thread ").and_then(|l| l.split_once(" Interval: ")) {
+            printed.extend(interval.trim().parse::<i64>());
+        } else if let Some((thread, cycle, latency)) = sample(line) {
+            samples.entry(thread).or_default().push((cycle, latency));
+        }
+    }
+    // The printed interval is already the next thread's: one distance (500 us unless given) too long.
+    let distance = if printed.len() > 1 { printed[1].saturating_sub(printed[0]) } else { 500 };
+    for (thread, samples) in samples {
+        let told = printed.get(thread).map(|us| ns(us.saturating_sub(distance), 1_000));
+        let period_ns = import.period(told, hints, 1_000_000);
+        let mut next = 0;
+        let rows = samples.into_iter().map(|(index, latency)| {
+            let due_ns = ns(index as i64, period_ns);
+            let start_ns = due_ns.saturating_add(ns(latency, unit_ns));
+            let flags = if index == next { Flags::default() } else { Flags::AFTER_GAP };
+            next = index.saturating_add(1);
+            Activation { index, due_ns, start_ns, end_ns: start_ns, flags, ..Activation::default() }
+        });
+        let rows = rows.collect();
+        import.task(format!("thread{thread}"), period_ns, None, Measured::Rows(rows));
+    }
+    import.warn(
+        "due times are nominal: cyclictest prints none, and skips missed activations without counting them",
+    );
+    import.complete()
+}

@@ -1,0 +1,108 @@
+//! A distribution as other tools print it: counts of intervals, and perhaps extremes, mean and deviation.
+
+use jitterlab_model::distribution::Moments;
+use jitterlab_model::{Distribution, TimingStats};
+
+use super::Measured;
+
+/// What an output tells of one quantity's values, in nanoseconds.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Histogram {
+    /// (smallest, largest possible value, how many); the order does not matter.
+    pub(super) intervals: Vec<(i64, i64, u64)>,
+    pub(super) min_ns: Option<i64>,
+    pub(super) max_ns: Option<i64>,
+    pub(super) mean_ns: Option<f64>,
+    pub(super) deviation_ns: Option<f64>,
+}
+
+impl Histogram {
+    /// Counts `count` values of an interval.
+    pub(super) fn add(&mut self, low_ns: i64, high_ns: i64, count: u64) {
+        if count > 0 {
+            // No tool counts further than this; damaged numbers that do would only overflow sums.
+            self.intervals.push((low_ns, high_ns.max(low_ns), count.min(1 << 48)));
+        }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.intervals.iter().fold(0, |sum, (_, _, n)| sum.saturating_add(*n))
+    }
+
+    /// Counts values that the tool only knows to be `limit_ns` or more: they lie up to the maximum, if that is
+    /// known.
+    pub(super) fn add_overflow(&mut self, limit_ns: i64, count: u64) {
+        self.add(limit_ns, self.max_ns.unwrap_or(limit_ns), count);
+    }
+
+    /// The values, each counted as the largest it may have been.
+    pub(super) fn distribution(&self) -> Distribution {
+        let highest = self.max_ns.unwrap_or(i64::MAX);
+        let occupied =
+            || self.intervals.iter().map(|(low, high, n)| (*low, (*high).min(highest).max(*low), *n));
+        let count = self.count();
+        let middle = |low: i64, high: i64| low as f64 + (high as f64 - low as f64) / 2.0;
+        let by_intervals = |power: fn(f64) -> f64| {
+            occupied().map(|(low, high, n)| power(middle(low, high)) * n as f64).sum::<f64>()
+        };
+        let sum = self.mean_ns.map_or_else(|| by_intervals(|v| v), |mean| mean * count as f64);
+        let squares = match (self.mean_ns, self.deviation_ns) {
+            (Some(mean), Some(deviation)) => (mean * mean + deviation * deviation) * count as f64,
+            _ => by_intervals(|v| v * v),
+        };
+        // Rounded figures may contradict each other by a little: no variance is below 0.
+        let squares = if count > 0 { squares.max(sum * sum / count as f64) } else { 0.0 };
+        let moments = Moments {
+            count,
+            min_ns: self.min_ns.or_else(|| occupied().map(|(low, ..)| low).min()).unwrap_or(0),
+            max_ns: self.max_ns.or_else(|| occupied().map(|(_, high, _)| high).max()).unwrap_or(0),
+            sum: sum as i128,
+            sum_of_squares: squares.ceil() as u128,
+        };
+        Distribution::from_parts(moments, occupied().map(|(_, high, n)| (high, n)))
+    }
+
+    /// The figures of a task whose latencies these are.
+    pub(super) fn latency(&self, period_ns: i64) -> Measured {
+        let mut stats = TimingStats::new(period_ns);
+        stats.latency = self.distribution();
+        Measured::Figures(Box::new(stats))
+    }
+
+    /// The figures of a task whose period errors these are.
+    pub(super) fn period_error(&self, period_ns: i64) -> Measured {
+        let mut stats = TimingStats::new(period_ns);
+        stats.period_error = self.distribution();
+        Measured::Figures(Box::new(stats))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_counts_as_the_largest_it_may_have_been_and_none_gets_lost() {
+        let mut h = Histogram {
+            max_ns: Some(741_999),
+            min_ns: Some(9_000),
+            mean_ns: Some(19_500.0),
+            ..Histogram::default()
+        };
+        h.add(9_000, 9_999, 7);
+        h.add(10_000, 10_999, 2);
+        h.add_overflow(100_000, 1);
+        let d = h.distribution();
+        assert_eq!((d.count(), d.min_ns(), d.max_ns()), (10, Some(9_000), Some(741_999)));
+        assert_eq!(d.mean_ns(), Some(19_500.0));
+        assert!(d.quantile_ns(0.5).is_some_and(|v| (9_999..10_080).contains(&v)));
+        assert_eq!(d.quantile_ns(1.0), Some(741_999));
+    }
+
+    #[test]
+    fn rounded_figures_never_give_an_impossible_deviation() {
+        let mut h = Histogram { mean_ns: Some(5_900.0), ..Histogram::default() };
+        h.add(5_000, 5_999, 3);
+        assert_eq!(h.distribution().standard_deviation_ns(), Some(0.0));
+    }
+}

@@ -1,0 +1,72 @@
+//! LinuxCNC: `latency-histogram --nox`, and the `.latency` file of latency-test. What they call jitter is the period
+//! error, signed; only its extremes and deviation are known.
+
+use std::collections::BTreeMap;
+
+use super::histogram::Histogram;
+use super::text::{lines, us};
+use super::{Hints, Import, Input, Peer, Unreadable};
+
+pub(super) const NOX: Peer =
+    Peer { name: "LinuxCNC latency-histogram --nox", recognise: is_nox, parse: parse_nox };
+pub(super) const DOT_LATENCY: Peer =
+    Peer { name: "LinuxCNC .latency", recognise: is_dot_latency, parse: parse_dot_latency };
+
+/// LinuxCNC's usual base and servo periods.
+fn default_period_ns(thread: &str) -> i64 {
+    if thread == "base" { 25_000 } else { 1_000_000 }
+}
+
+/// Elapsed seconds, thread, and min, max, sdev in microseconds of a line such as
+/// `   12 s   base min:  -8.120 us max:  10.301 us sdev:   0.412 us`.
+fn line_of(line: &str) -> Option<(f64, &str, [f64; 3])> {
+    let spaced = line.replace(':', ": ");
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let value = |key: &str| words.get(words.iter().position(|w| *w == key)? + 1)?.parse().ok();
+    let thread = ["base", "servo"].into_iter().find(|t| words.get(2) == Some(t))?;
+    (words.get(1) == Some(&"s")).then_some(())?;
+    Some((words[0].parse().ok()?, thread, [value("min:")?, value("max:")?, value("sdev:")?]))
+}
+
+fn is_nox(input: &Input) -> bool {
+    input.text.lines().any(|l| line_of(l).is_some())
+}
+
+fn parse_nox(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+    let mut import = Import::new("LinuxCNC latency-histogram", "RTAPI");
+    // Figures are since the start: the last line of each thread has them all.
+    let last: BTreeMap<_, _> = lines(input.text)
+        .filter_map(|(_, line)| line_of(line))
+        .map(|(elapsed, thread, figures)| (thread, (elapsed, figures)))
+        .collect();
+    for (thread, (elapsed, [min, max, deviation])) in last {
+        let period_ns = import.period(None, hints, default_period_ns(thread));
+        let count = (elapsed * 1e9 / period_ns as f64) as u64;
+        let mut histogram = Histogram {
+            min_ns: Some(us(min)),
+            max_ns: Some(us(max)),
+            mean_ns: Some(0.0),
+            deviation_ns: Some(deviation * 1_000.0),
+            ..Histogram::default()
+        };
+        histogram.add(us(min), us(max), count.max(1));
+        import.task(thread, period_ns, None, histogram.period_error(period_ns));
+    }
+    import.warn("only extremes and deviation of the period error are known: quantiles are upper bounds, counts are elapsed time by period");
+    import.complete()
+}
+
+fn is_dot_latency(input: &Input) -> bool {
+    input.path.file_name().is_some_and(|n| n == ".latency") && input.text.trim().parse::<i64>().is_ok()
+}
+
+fn parse_dot_latency(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+    let jitter_ns: i64 = input.text.trim().parse().map_err(|_| Unreadable::new(1, "it is not a number"))?;
+    let mut import = Import::new("LinuxCNC latency-test", "RTAPI");
+    let period_ns = import.period(None, hints, default_period_ns("base"));
+    let mut histogram = Histogram { max_ns: Some(jitter_ns), ..Histogram::default() };
+    histogram.add(jitter_ns.saturating_neg(), jitter_ns, 1);
+    import.task("base", period_ns, None, histogram.period_error(period_ns));
+    import.warn("only the largest period error is known, not how often anything happened");
+    import.complete()
+}

@@ -1,0 +1,228 @@
+//! Reading what other tools measured.
+//!
+//! Few of them keep single activations; most print a histogram, some only extremes. All of it becomes a run file:
+//! rows where there are rows, else one slice per task with the distribution as far as the output tells. What the
+//! output leaves open is said in the run's warnings, and a value known only to lie between two bounds counts as
+//! the upper one, so that no figure looks better than it was.
+
+mod cyclictest;
+mod cyclictest_json;
+mod cyclictest_verbose;
+mod histogram;
+mod jitterdebugger;
+mod latmus;
+mod linuxcnc;
+mod rtla;
+mod rttest;
+mod stress_ng;
+mod text;
+mod xenomai_console;
+mod xenomai_histogram;
+mod zephyr;
+
+use std::path::Path;
+
+use jitterlab_model::{Activation, Keep, RunInfo, TaskResult, TaskSpec, TimingStats};
+
+use crate::slices::Slice;
+use crate::{FinishedRun, RunFileWriter, TraceError};
+
+/// What the user knows and the output may not tell.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Hints {
+    /// The period of the tasks; what the output says goes first.
+    pub period_ns: Option<i64>,
+    /// Unit of the values, 1 for ns or 1000 for us, where the output does not tell (cyclictest's text).
+    pub unit_ns: Option<i64>,
+}
+
+/// A measurement by another tool.
+#[derive(Debug, Clone)]
+pub struct Import {
+    /// Its description: the tool, the tasks, and in the warnings what the output leaves open.
+    pub info: RunInfo,
+    /// What is known of each task.
+    pub tasks: Vec<Measured>,
+}
+
+/// What an output tells of one task.
+#[derive(Debug, Clone)]
+pub enum Measured {
+    /// Every activation.
+    Rows(Vec<Activation>),
+    /// Distributions only.
+    Figures(Box<TimingStats>),
+}
+
+/// One tool's output that can be read.
+struct Peer {
+    /// What it is, for the message that lists all.
+    name: &'static str,
+    /// Whether a file looks like it.
+    recognise: fn(&Input) -> bool,
+    parse: fn(&Input, &Hints) -> Result<Import, Unreadable>,
+}
+
+/// Every format, in the order they are tried.
+const PEERS: &[Peer] = &[
+    cyclictest_json::PEER,
+    jitterdebugger::RESULTS,
+    jitterdebugger::SAMPLES,
+    cyclictest::PEER,
+    cyclictest_verbose::PEER,
+    rtla::PEER,
+    latmus::PEER,
+    xenomai_histogram::PEER,
+    xenomai_console::PEER,
+    rttest::PEER,
+    stress_ng::PEER,
+    zephyr::PEER,
+    linuxcnc::NOX,
+    linuxcnc::DOT_LATENCY,
+];
+
+/// A file's content, and as text if it is text.
+struct Input<'a> {
+    path: &'a Path,
+    bytes: &'a [u8],
+    text: &'a str,
+}
+
+/// Why an output that was recognised cannot be read.
+struct Unreadable {
+    /// Counted from 1; 0 if no line is to blame.
+    line: usize,
+    why: String,
+}
+
+impl Unreadable {
+    fn new(line: usize, why: impl Into<String>) -> Self {
+        Unreadable { line, why: why.into() }
+    }
+}
+
+/// Reads another tool's output: cyclictest (`-h`, `-H`, `--json`, `-v`), rtla timerlat and osnoise hist,
+/// jitterdebugger (`results.json`, `samples.raw`, or the directory of both), Xenomai's latency, EVL's latmus,
+/// LinuxCNC's latency-histogram `--nox` and `.latency`, rttest, stress-ng `--cyclic`, Zephyr's timer test.
+///
+/// # Errors
+/// The file cannot be read, is of no known format, or contradicts the format it seems to have.
+pub fn import(path: impl AsRef<Path>, hints: &Hints) -> Result<Import, TraceError> {
+    let path = path.as_ref();
+    let inside = ["samples.raw", "results.json"].map(|name| path.join(name)).into_iter().find(|p| p.exists());
+    let path = inside.as_deref().unwrap_or(path);
+    let bytes = std::fs::read(path).map_err(TraceError::io("read", path))?;
+    let input = Input { path, bytes: &bytes, text: std::str::from_utf8(&bytes).unwrap_or("") };
+    let Some(peer) = PEERS.iter().find(|peer| (peer.recognise)(&input)) else {
+        let known: Vec<_> = PEERS.iter().map(|p| p.name).collect();
+        return Err(TraceError::UnknownOutput { path: path.into(), known: known.join(", ") });
+    };
+    (peer.parse)(&input, hints).map_err(|Unreadable { line, why }| TraceError::UnreadableOutput {
+        path: path.into(),
+        tool: peer.name,
+        place: if line > 0 { format!("line {line}: ") } else { String::new() },
+        why,
+    })
+}
+
+impl Import {
+    /// An import with nothing in it yet. `warnings` begin with what every import lacks.
+    fn new(tool: &str, clock: &str) -> Self {
+        let mut info = RunInfo::new("import", clock, []);
+        info.tool = tool.into();
+        info.load = "unknown".into();
+        Import { info, tasks: Vec::new() }
+    }
+
+    /// Adds a task with what is known of it.
+    fn task(&mut self, name: impl Into<String>, period_ns: i64, cpu: Option<u16>, measured: Measured) {
+        let spec = TaskSpec { name: name.into(), period_ns, cpu, ..TaskSpec::default() };
+        let mut run = RunInfo::new("", "", [spec]).tasks;
+        run.iter_mut().for_each(|t| t.result = Some(measured.result()));
+        self.info.tasks.append(&mut run);
+        self.tasks.push(measured);
+    }
+
+    fn warn(&mut self, warning: impl Into<String>) {
+        let warning = warning.into();
+        if !self.info.warnings.contains(&warning) {
+            self.info.warnings.push(warning);
+        }
+    }
+
+    /// The period: as the output tells, else as the user says, else the tool's default, with a warning.
+    fn period(&mut self, told: Option<i64>, hints: &Hints, default_ns: i64) -> i64 {
+        told.or(hints.period_ns).filter(|p| *p > 0).unwrap_or_else(|| {
+            let us = default_ns / 1_000;
+            self.warn(format!("the output does not tell the period; the tool's default of {us} us is taken"));
+            default_ns
+        })
+    }
+
+    /// Refuses an output without any task.
+    fn complete(self) -> Result<Self, Unreadable> {
+        if self.tasks.is_empty() {
+            return Err(Unreadable::new(0, "it holds no measurement"));
+        }
+        Ok(self)
+    }
+
+    /// Writes it as a run file.
+    ///
+    /// # Errors
+    /// The file cannot be written, or exists already.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<FinishedRun, TraceError> {
+        let mut file = RunFileWriter::create(path, self.tasks.len())?;
+        let mut info = self.info.clone();
+        for (task, measured) in self.tasks.iter().enumerate() {
+            match measured {
+                Measured::Rows(rows) => file.append(task, rows)?,
+                Measured::Figures(stats) => {
+                    info.keep = Keep::Spikes { above_ns: i64::MAX };
+                    file.slice(&Slice::new(task, 0, 0, measured.result().last_end_ns, stats))?;
+                }
+            }
+        }
+        file.finish(&info)
+    }
+}
+
+impl Measured {
+    /// The figures, counted from the rows where there are rows.
+    pub fn stats(&self, period_ns: i64) -> TimingStats {
+        match self {
+            Measured::Figures(stats) => TimingStats::clone(stats),
+            Measured::Rows(rows) => {
+                let mut stats = TimingStats::new(period_ns);
+                stats.push_all(rows);
+                stats
+            }
+        }
+    }
+
+    fn result(&self) -> TaskResult {
+        match self {
+            Measured::Rows(rows) => TaskResult {
+                executed: rows.len() as u64,
+                missed: rows.iter().map(|a| u64::from(a.missed)).sum(),
+                first_due_ns: rows.first().map_or(0, |a| a.due_ns),
+                last_end_ns: rows.last().map_or(0, |a| a.end_ns),
+                min_latency_ns: rows.iter().map(Activation::latency_ns).min().unwrap_or(0),
+                max_latency_ns: rows.iter().map(Activation::latency_ns).max().unwrap_or(0),
+                ..TaskResult::default()
+            },
+            Measured::Figures(stats) => {
+                let executed = stats.executed().max(stats.period_error.count());
+                let last = (executed + stats.missed).saturating_sub(1);
+                TaskResult {
+                    executed,
+                    missed: stats.missed,
+                    last_end_ns: i64::try_from(last).unwrap_or(i64::MAX).saturating_mul(stats.period_ns()),
+                    min_latency_ns: stats.latency.min_ns().unwrap_or(0),
+                    max_latency_ns: stats.latency.max_ns().unwrap_or(0),
+                    ..TaskResult::default()
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! `rtla timerlat hist` and `rtla osnoise hist`: a column per CPU and stage.
+//!
+//! The stages of timerlat (IRQ, thread, user) are times from the same due time: one activation each, never to be
+//! added. Each becomes a task of its own. Indices are lower edges; the bucket size is the largest that fits them all.
+
+use super::histogram::Histogram;
+use super::text::{self, lines};
+use super::{Hints, Import, Input, Peer, Unreadable};
+
+pub(super) const PEER: Peer = Peer { name: "rtla timerlat hist", recognise, parse };
+
+fn recognise(input: &Input) -> bool {
+    let head = input.text.get(..2_000).unwrap_or(input.text);
+    head.contains("RTLA timerlat histogram") || head.contains("RTLA osnoise histogram")
+}
+
+fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
+/// Values of a row: `-` stands for none.
+fn values(line: usize, words: &[&str]) -> Result<Vec<u64>, Unreadable> {
+    let value = |word: &&str| match *word {
+        "-" => Ok(0),
+        word => word.parse().map_err(|_| Unreadable::new(line, format!("{word:?} is not a count"))),
+    };
+    words.iter().map(value).collect()
+}
+
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+    let osnoise = input.text.contains("RTLA osnoise histogram");
+    let mut import = Import::new(if osnoise { "rtla osnoise" } else { "rtla timerlat" }, "CLOCK_MONOTONIC");
+    let unit_ns = if input.text.contains("nanoseconds (ns)") { 1 } else { 1_000 };
+    let mut names: Vec<String> = Vec::new();
+    let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
+    let mut summary: [Option<Vec<u64>>; 4] = Default::default();
+    const SUMMARY: [&str; 4] = ["over:", "min:", "avg:", "max:"];
+    for (number, line) in lines(input.text) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.split_first() {
+            None => {}
+            // Newer versions add a block with the sums of all CPUs; then perhaps the trace of what hit the limit.
+            Some((&"ALL:" | &"rtla", _)) => break,
+            Some((&"Index", columns)) => names = columns.iter().map(|c| c.to_lowercase()).collect(),
+            Some((first, counts)) => {
+                if let Some(i) = SUMMARY.iter().position(|s| s == first) {
+                    summary[i] = Some(values(number, counts)?);
+                } else if let Ok(index) = first.parse() {
+                    rows.push((index, values(number, counts)?));
+                }
+            }
+        }
+        if let Some((_, row)) = rows.last().filter(|(_, row)| row.len() != names.len()) {
+            let why = format!(
+                "a row has {} counts for {} columns; header and index are needed",
+                row.len(),
+                names.len()
+            );
+            return Err(Unreadable::new(number, why));
+        }
+    }
+    let bucket = rows.iter().fold(0, |divisor, (index, _)| common_divisor(divisor, *index)).max(1);
+    let ns = |value: u64| text::ns(value as i64, unit_ns);
+    let period_ns = import.period(None, hints, if osnoise { 1_000_000_000 } else { 1_000_000 });
+    let [over, min, average, max] = summary;
+    let at = |row: &Option<Vec<u64>>, column: usize| row.as_ref().and_then(|r| r.get(column)).copied();
+    for (column, name) in names.iter().enumerate() {
+        let mut histogram = Histogram {
+            min_ns: at(&min, column).map(ns),
+            max_ns: at(&max, column).map(|v| ns(v).saturating_add(unit_ns - 1)),
+            ..Histogram::default()
+        };
+        for (index, counts) in &rows {
+            let low_ns = ns(*index);
+            histogram.add(low_ns, low_ns.saturating_add(ns(bucket) - 1), counts[column]);
+        }
+        let overflow = at(&over, column).unwrap_or(0);
+        let limit = rows.last().map_or(0, |(index, _)| ns(index.saturating_add(bucket)));
+        histogram.add_overflow(limit, overflow);
+        if overflow > 0 {
+            import.warn(format!(
+                "{overflow} latencies of {name} are above its histogram; each counts as the maximum"
+            ));
+            histogram.mean_ns = at(&average, column).map(|v| ns(v) as f64 + unit_ns as f64 / 2.0);
+        }
+        if histogram.count() > 0 {
+            let cpu = name.rsplit('-').next().and_then(|n| n.parse().ok());
+            import.task(name.clone(), period_ns, cpu, histogram.latency(period_ns));
+        }
+    }
+    if !osnoise {
+        import.warn("irq, thr and usr are stages of the same activations, each from the due time on");
+    }
+    import.complete()
+}

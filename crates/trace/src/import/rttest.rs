@@ -1,0 +1,41 @@
+//! rttest (ROS 2): a line per iteration with its nominal time and latency in nanoseconds.
+
+use jitterlab_model::Activation;
+
+use super::text::{expect_numbers, lines, ns};
+use super::{Hints, Import, Input, Measured, Peer, Unreadable};
+
+pub(super) const PEER: Peer = Peer { name: "rttest", recognise, parse };
+
+fn recognise(input: &Input) -> bool {
+    input.text.trim_start().starts_with("iteration timestamp latency")
+}
+
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+    let mut import = Import::new("rttest", "CLOCK_MONOTONIC");
+    let mut rows: Vec<Activation> = Vec::new();
+    let (mut minor, mut major) = (0, 0);
+    for (number, line) in lines(input.text).skip(1).filter(|(_, l)| !l.is_empty()) {
+        let [index, due_ns, latency_ns, faults @ ..] = &expect_numbers::<i64>(number, line)?[..] else {
+            return Err(Unreadable::new(number, "a line has less than iteration, timestamp and latency"));
+        };
+        let due_ns = ns(*due_ns, 1);
+        let start_ns = due_ns.saturating_add(ns(*latency_ns, 1));
+        let index = u64::try_from(*index).map_err(|_| Unreadable::new(number, "an iteration is negative"))?;
+        rows.push(Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() });
+        (minor, major) = (
+            faults.first().map_or(minor, |n| n.saturating_add(minor)),
+            faults.get(1).map_or(major, |n| n.saturating_add(major)),
+        );
+    }
+    let told = rows.windows(2).map(|p| p[1].due_ns.saturating_sub(p[0].due_ns)).find(|p| *p > 0);
+    let period_ns = import.period(told, hints, 1_000_000);
+    if !rows.is_empty() {
+        import.task("rttest", period_ns, None, Measured::Rows(rows));
+        if let Some(result) = import.info.tasks[0].result.as_mut() {
+            result.minor_faults = u64::try_from(minor).ok();
+            result.major_faults = u64::try_from(major).ok();
+        }
+    }
+    import.complete()
+}

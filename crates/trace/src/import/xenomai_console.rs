@@ -1,0 +1,50 @@
+//! Xenomai's `latency` on the console: a line a second with extremes and mean, in microseconds, perhaps negative.
+
+use super::histogram::Histogram;
+use super::text::{lines, us};
+use super::{Hints, Import, Input, Measured, Peer, Unreadable};
+
+pub(super) const PEER: Peer = Peer { name: "Xenomai latency", recognise, parse };
+
+fn recognise(input: &Input) -> bool {
+    input.text.lines().any(|l| l.trim_start().starts_with("RTD|"))
+}
+
+/// The period of `RTT|  00:00:01  (periodic user-mode task, 1000 us period, priority 99)`, in nanoseconds.
+pub(super) fn period_of(line: &str) -> Option<i64> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let at = words.windows(2).position(|w| w[0] == "us" && w[1].starts_with("period"))?;
+    words.get(at.checked_sub(1)?)?.parse().ok().map(us)
+}
+
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+    let mut import = Import::new("Xenomai latency", "Cobalt");
+    let told = lines(input.text).find_map(|(_, line)| period_of(line.strip_prefix("RTT|")?));
+    let period_ns = import.period(told, hints, 1_000_000);
+    let per_line = (1_000_000_000 / period_ns).max(1) as u64;
+    let (mut histogram, mut missed, mut sum) = (Histogram::default(), 0, 0.0);
+    for (number, line) in lines(input.text) {
+        let Some(row) = line.strip_prefix("RTD|") else { continue };
+        let fields: Option<Vec<f64>> = row.split('|').map(|field| field.trim().parse().ok()).collect();
+        let Some([min, mean, max, overruns, _switches, best, worst]) = fields.as_deref() else {
+            return Err(Unreadable::new(number, "a line RTD| has other than seven figures"));
+        };
+        histogram.add(us(*min), us(*max), per_line);
+        sum += mean * 1_000.0 * per_line as f64;
+        // The last three count from the start.
+        (histogram.min_ns, histogram.max_ns) = (Some(us(*best)), Some(us(*worst)));
+        missed = *overruns as u64;
+    }
+    histogram.mean_ns = Some(sum / histogram.count().max(1) as f64);
+    let mut measured = histogram.latency(period_ns);
+    if let Measured::Figures(stats) = &mut measured {
+        stats.missed = missed;
+    }
+    if histogram.count() > 0 {
+        import.task("latency", period_ns, None, measured);
+    }
+    import.warn(
+        "only each second's extremes and mean are known: quantiles are upper bounds, counts are nominal",
+    );
+    import.complete()
+}

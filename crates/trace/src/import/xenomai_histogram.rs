@@ -1,0 +1,45 @@
+//! The histogram file of Xenomai's `latency -g`.
+//!
+//! Rows are the centre of a bin in microseconds and its count plus one (so that a logarithmic plot shows empty
+//! bins), framed by one row of nothing at each end.
+
+use super::histogram::Histogram;
+use super::text::{lines, numbers, us};
+use super::{Hints, Import, Input, Peer, Unreadable, xenomai_console};
+
+pub(super) const PEER: Peer = Peer { name: "Xenomai latency -g", recognise, parse };
+
+fn recognise(input: &Input) -> bool {
+    input.text.lines().take(20).any(|l| l.starts_with("# ----lat min|"))
+}
+
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+    let mut import = Import::new("Xenomai latency", "Cobalt");
+    let mut head = lines(input.text).filter_map(|(_, line)| line.strip_prefix('#'));
+    let told = head.find_map(xenomai_console::period_of);
+    let period_ns = import.period(told, hints, 1_000_000);
+    let mut rows: Vec<(i64, u64)> = Vec::new();
+    for (number, line) in lines(input.text).filter(|(_, l)| !l.is_empty() && !l.starts_with('#')) {
+        match numbers::<f64>(line).as_deref() {
+            Some([centre, count]) if *count >= 1.0 => rows.push((us(*centre), *count as u64 - 1)),
+            _ => return Err(Unreadable::new(number, format!("{line:?} is not a bin and its count"))),
+        }
+    }
+    let [_, bins @ .., _] = &rows[..] else { return Err(Unreadable::new(0, "it has no bins")) };
+    let width = rows.windows(2).map(|p| p[1].0 - p[0].0).filter(|w| *w > 0).min().unwrap_or(1_000);
+    let figures = lines(input.text).skip_while(|(_, l)| !l.starts_with("# ----lat min|")).nth(1);
+    let figures = figures.map_or("", |(_, line)| line.trim_start_matches('#'));
+    let figures: Vec<f64> = figures.split('|').map_while(|f| f.trim().parse().ok()).collect();
+    let mut histogram = Histogram::default();
+    if let [min, mean, max, ..] = &figures[..] {
+        (histogram.min_ns, histogram.mean_ns, histogram.max_ns) =
+            (Some(us(*min)), Some(mean * 1_000.0), Some(us(*max)));
+    }
+    for &(centre, count) in bins {
+        histogram.add(centre - width / 2, centre + width - width / 2 - 1, count);
+    }
+    if histogram.count() > 0 {
+        import.task("latency", period_ns, None, histogram.latency(period_ns));
+    }
+    import.complete()
+}
