@@ -12,6 +12,7 @@ mod column;
 mod convert;
 mod decoder;
 mod error;
+pub mod export;
 mod frame;
 mod import;
 mod journal;

@@ -126,3 +126,31 @@ fn slices_are_read_by_others() {
     });
     run(&python, SLICES, &[&paths[0], &paths[1]]);
 }
+
+/// Runs the examples of the format's description: SQL statements in DuckDB, then the code in Python.
+const EXAMPLES: &str = r#"
+import os, re, sys, duckdb
+text = open(sys.argv[1]).read()
+os.chdir(sys.argv[2])
+blocks = lambda language: re.findall(rf"```{language}\n(.*?)```", text, re.S)
+statements = [s for block in blocks("sql") for s in block.split(";") if s.strip()]
+assert len(statements) == 4 and len(blocks("python")) == 2
+for statement in statements:
+    assert len(duckdb.sql(statement).fetchall()) > 0, statement
+for code in blocks("python"):
+    exec(code, {})
+"#;
+
+#[test]
+fn the_examples_of_the_description_work() {
+    let Some(python) = python() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    for (name, keep) in [("run.parquet", Keep::All), ("night.parquet", Keep::Spikes { above_ns: 100_000 })] {
+        let mut writer = RunWriter::create(directory.path().join(name), &info(keep)).unwrap();
+        writer.append(0, &(0..10_000).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
+        writer.append(1, &(0..250).map(|k| row(1, k)).collect::<Vec<_>>()).unwrap();
+        writer.finish(closed(keep)).unwrap();
+    }
+    let description = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/run-file.md");
+    run(&python, EXAMPLES, &[description.as_ref(), directory.path()]);
+}
