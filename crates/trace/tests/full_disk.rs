@@ -80,13 +80,14 @@ fn recording_ends_while_the_file_can_still_be_closed() {
 
 #[test]
 fn a_disk_that_others_fill_keeps_the_journal_for_recover() {
-    let Some(disk) = SmallDisk::mount(4) else { return };
+    let Some(disk) = SmallDisk::mount(16) else { return };
     let path = disk.path().join("run.parquet");
     let filler: PathBuf = disk.path().join("filler");
     let mut writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
-    let (error, appended) = append_until_it_ends(&mut writer, |k| {
-        if k == 200_000 {
-            let _ = std::fs::write(&filler, vec![1u8; 4 << 20]);
+    let written = || std::fs::metadata(journal_path(&path)).is_ok_and(|m| m.len() > 100_000);
+    let (error, appended) = append_until_it_ends(&mut writer, |_| {
+        if !filler.exists() && written() {
+            let _ = std::fs::write(&filler, vec![1u8; 16 << 20]);
         }
     });
     assert!(matches!(error, TraceError::DiskFull { .. }), "{error}");
