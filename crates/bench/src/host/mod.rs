@@ -3,6 +3,7 @@
 pub mod check;
 pub mod dma_latency;
 pub mod facts;
+pub mod isolate;
 pub mod load;
 pub mod measure;
 mod prepare;

@@ -44,6 +44,11 @@ impl Machine {
         }
     }
 
+    /// Takes a file away.
+    pub(crate) fn without(&self, name: &str) {
+        fs::remove_file(self.folder.path().join(name)).unwrap();
+    }
+
     /// Where it is.
     pub(crate) fn root(&self) -> Root {
         Root::at(self.folder.path())

@@ -40,11 +40,11 @@ impl Root {
         self.0 == Path::new("/")
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    fn exists(&self, name: &str) -> bool {
+    pub(crate) fn exists(&self, name: &str) -> bool {
         self.path(name).exists()
     }
 
@@ -54,7 +54,7 @@ impl Root {
     }
 
     /// A file's text without white space around it. Bytes that are no text are replaced.
-    fn text(&self, name: &str) -> Option<String> {
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
         let bytes = self.bytes(name)?;
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
@@ -75,13 +75,13 @@ impl Root {
     }
 
     /// The list of CPUs a file holds; the kernel writes `(null)` for a list that was never set.
-    fn cpus(&self, name: &str) -> Option<CpuSet> {
+    pub(crate) fn cpus(&self, name: &str) -> Option<CpuSet> {
         let text = self.text(name)?;
         if text == "(null)" { Some(CpuSet::new()) } else { text.parse().ok() }
     }
 
     /// The names in a folder, in order of their numbers and then of their letters.
-    fn names(&self, folder: &str) -> Vec<String> {
+    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
             entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

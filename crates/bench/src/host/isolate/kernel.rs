@@ -1,0 +1,72 @@
+//! What the kernel does anywhere unless told otherwise: interrupts, unbound work, timers, watchdogs.
+
+use jitterlab_model::CpuSet;
+
+use super::{IsolationReport, journal::Journal, tally};
+
+/// Sends every device's interrupts to the other CPUs.
+pub(super) fn move_interrupts(journal: &mut Journal, others: &CpuSet, report: &mut IsolationReport) {
+    let mut refused = Vec::new();
+    let root = journal.root().clone();
+    for irq in root.names("proc/irq").into_iter().filter(|name| name.parse::<u32>().is_ok()) {
+        let name = format!("proc/irq/{irq}/smp_affinity_list");
+        // Where it really goes decides, where the kernel says so.
+        let goes_to = root
+            .cpus(&format!("proc/irq/{irq}/effective_affinity_list"))
+            .filter(|cpus| !cpus.is_empty())
+            .or_else(|| root.cpus(&name));
+        let may_go = root.cpus(&name).unwrap_or_default();
+        if !goes_to.is_some_and(|cpus| cpus.overlaps(&report.cpus)) && !may_go.overlaps(&report.cpus) {
+            continue;
+        }
+        let left = match may_go.and(others) {
+            left if left.is_empty() => others.clone(),
+            left => left,
+        };
+        match journal.set(&name, &left.to_string()) {
+            Ok(_) => report.interrupts_moved += 1,
+            Err(error) => {
+                let device = root
+                    .names(&format!("proc/irq/{irq}"))
+                    .into_iter()
+                    .find(|entry| root.path(&format!("proc/irq/{irq}/{entry}")).is_dir());
+                refused.push(format!("IRQ {irq} {} ({error})", device.unwrap_or_default()));
+            }
+        }
+    }
+    if !refused.is_empty() {
+        report.left.push(tally(&refused));
+    }
+}
+
+/// Everything else the kernel lets be moved or stopped.
+pub(super) fn move_chores(journal: &mut Journal, others: &CpuSet, report: &mut IsolationReport) {
+    const WORK: &str = "sys/devices/virtual/workqueue";
+    let mask = others.to_mask();
+    let chores: [(&str, String, String); 5] = [
+        ("new interrupts", "proc/irq/default_smp_affinity".into(), mask.clone()),
+        ("unbound kernel work", format!("{WORK}/cpumask"), mask.clone()),
+        ("write-back of files", format!("{WORK}/writeback/cpumask"), mask),
+        ("watchdogs", "proc/sys/kernel/watchdog_cpumask".into(), others.to_string()),
+        ("other CPUs' timers", "proc/sys/kernel/timer_migration".into(), "0".into()),
+    ];
+    for (what, name, value) in chores {
+        let root = journal.root().clone();
+        if !root.exists(&name) {
+            continue;
+        }
+        let before = root.text(&name).unwrap_or_default();
+        if means_the_same(&before, &value) {
+            continue;
+        }
+        match journal.set(&name, &value) {
+            Ok(_) => report.changed.push(what.into()),
+            Err(error) => report.left.push(format!("{what} ({error})")),
+        }
+    }
+}
+
+/// Masks are written with leading zeros by some kernels: `00000001` is `1`.
+fn means_the_same(a: &str, b: &str) -> bool {
+    a == b || CpuSet::from_mask(a).is_some_and(|set| Some(set) == CpuSet::from_mask(b))
+}
