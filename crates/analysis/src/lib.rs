@@ -7,7 +7,9 @@ pub mod compensation;
 pub mod correlation;
 pub mod extremes;
 pub mod line;
+pub mod matrix;
 pub mod misses;
+pub mod rank;
 #[cfg(test)]
 mod reference;
 pub mod stationarity;

@@ -25,6 +25,7 @@ fn run(latencies_ns: &[i64], missed: u32) -> RunInfo {
         stop_above_ns: None,
         keep: Keep::All,
         load: "stress".into(),
+        loads: Vec::new(),
         placement: String::new(),
         tasks: vec![task],
         refused: vec![],

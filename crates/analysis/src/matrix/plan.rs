@@ -1,0 +1,132 @@
+//! Which cells to measure, in which order, and which subset where all of them would take too long.
+
+use jitterlab_model::facts::Sharing;
+use jitterlab_model::{CpuSet, SystemFacts};
+use serde::{Deserialize, Serialize};
+
+use super::Random;
+
+/// One measurement to make.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The CPU of each task.
+    pub cpus: Vec<u16>,
+    /// The condition.
+    pub condition: String,
+    /// The how-manieth of its kind, from 0.
+    pub repetition: u32,
+}
+
+/// All measurements to make, in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The measurements.
+    pub cells: Vec<Cell>,
+    /// What the order was drawn with.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// Every placement under every condition, as often as wanted. Each repetition is a round through all of them in
+    /// random order, so that a machine that drifts favours none (a randomised block design).
+    pub fn new(placements: &[Vec<u16>], conditions: &[String], repetitions: u32, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let mut cells = Vec::new();
+        for repetition in 0..repetitions {
+            let mut round: Vec<Cell> = placements
+                .iter()
+                .flat_map(|cpus| conditions.iter().map(move |condition| (cpus.clone(), condition.clone())))
+                .map(|(cpus, condition)| Cell { cpus, condition, repetition })
+                .collect();
+            // Fisher and Yates, as in Knuth, volume 2, algorithm 3.4.2P.
+            for i in (1..round.len()).rev() {
+                round.swap(i, random.below(i + 1));
+            }
+            cells.extend(round);
+        }
+        Plan { cells, seed }
+    }
+}
+
+/// Where tasks can be: one task on each CPU; the first of several on each, and the others together on each.
+pub fn placements(cpus: &CpuSet, tasks: usize) -> Vec<Vec<u16>> {
+    let at = |first: u16, rest: u16| {
+        let mut placement = vec![rest; tasks];
+        if let Some(cpu) = placement.first_mut() {
+            *cpu = first;
+        }
+        placement
+    };
+    match tasks {
+        0 => Vec::new(),
+        1 => cpus.iter().map(|cpu| vec![cpu]).collect(),
+        _ => cpus.iter().flat_map(|first| cpus.iter().map(move |rest| at(first, rest))).collect(),
+    }
+}
+
+/// A choice of CPUs that is quicker than all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// The CPUs to measure.
+    pub cpus: CpuSet,
+    /// Why these, a sentence; `None` where they are all there are.
+    pub reason: Option<String>,
+}
+
+/// Chooses among `usable` as many CPUs as `affordable` placements of so many tasks allow, at least two: one of each
+/// sort first (isolated or not, with CPU 0 or not, each package, each strength), then their siblings and neighbours,
+/// so that every way of sharing is among the pairs.
+pub fn propose(facts: &SystemFacts, usable: &CpuSet, tasks: usize, affordable: usize) -> Proposal {
+    let fits = |n: usize| if tasks > 1 { n * n <= affordable } else { n <= affordable };
+    if fits(usable.len()) || usable.len() <= 2 {
+        return Proposal { cpus: usable.clone(), reason: None };
+    }
+    let mut chosen: Vec<u16> = Vec::new();
+    let mut sorts = Vec::new();
+    // From the highest down, since the low ones do most of the chores; CPU 0 stands for those in any case.
+    for cpu in usable.first().into_iter().chain(usable.iter().rev()) {
+        let sort = sort_of(facts, cpu);
+        if !sorts.contains(&sort) && fits(chosen.len() + 1) {
+            sorts.push(sort);
+            chosen.push(cpu);
+        }
+    }
+    let ways = |chosen: &[u16], cpu: u16| -> Vec<Sharing> {
+        chosen.iter().map(|other| facts.sharing(*other, cpu)).collect()
+    };
+    let mut seen: Vec<Sharing> = chosen.iter().flat_map(|cpu| ways(&chosen, *cpu)).collect();
+    while chosen.len() < 2 || fits(chosen.len() + 1) {
+        let rest = || usable.iter().rev().filter(|cpu| !chosen.contains(cpu));
+        // One that is in a way to a chosen one that no pair is yet; closest first.
+        let new = rest()
+            .filter_map(|cpu| {
+                ways(&chosen, cpu).into_iter().filter(|way| !seen.contains(way)).min().map(|w| (w, cpu))
+            })
+            .min_by_key(|(way, _)| *way);
+        let Some(cpu) = new.map(|(_, cpu)| cpu).or_else(|| rest().next().filter(|_| chosen.len() < 2)) else {
+            break;
+        };
+        seen.extend(ways(&chosen, cpu));
+        chosen.push(cpu);
+    }
+    let cpus: CpuSet = chosen.into_iter().collect();
+    let reason = format!(
+        "{} of {} CPUs ({cpus}): one of each sort, and each way of sharing a core or a cache among the pairs",
+        cpus.len(),
+        usable.len()
+    );
+    Proposal { cpus, reason: Some(reason) }
+}
+
+/// CPUs of the same sort are expected to measure alike.
+fn sort_of(facts: &SystemFacts, cpu: u16) -> (bool, bool, bool, Option<u16>, Option<u32>) {
+    let has = |set: &Option<CpuSet>| set.as_ref().is_some_and(|s| s.contains(cpu));
+    let found = facts.cpu(cpu);
+    (
+        has(&facts.isolation.isolated),
+        has(&facts.isolation.nohz_full),
+        cpu == 0 || found.is_some_and(|c| c.siblings.contains(0)),
+        found.and_then(|c| c.package),
+        found.and_then(|c| c.capacity),
+    )
+}
