@@ -3,6 +3,7 @@
 mod commands;
 mod exit;
 mod interrupt;
+mod matrix;
 mod output;
 mod recording;
 mod result;
@@ -29,15 +30,23 @@ enum Command {
     Run(commands::run::Args),
     Check(commands::check::Args),
     Analyze(commands::analyze::Args),
+    Matrix(commands::matrix::Args),
     Recover(commands::recover::Args),
+    Restore(commands::restore::Args),
 }
 
 fn main() -> ExitCode {
+    // The workers of a load are this program too.
+    if let Some(code) = jitterlab_bench::host::load::run_if_worker() {
+        return code;
+    }
     let outcome: Outcome = match Cli::parse().command {
         Command::Run(args) => commands::run::execute(&args),
         Command::Check(args) => commands::check::execute(&args),
         Command::Analyze(args) => commands::analyze::execute(&args),
+        Command::Matrix(args) => commands::matrix::execute(&args),
         Command::Recover(args) => commands::recover::execute(&args),
+        Command::Restore(args) => commands::restore::execute(&args),
     };
     exit::report(outcome)
 }

@@ -44,6 +44,11 @@ impl RunResult {
         RunResult { tasks: tasks.collect(), info, file }
     }
 
+    /// What was counted of each task.
+    pub fn stats(&self) -> Vec<&TimingStats> {
+        self.tasks.iter().map(|task| &task.stats).collect()
+    }
+
     /// For people, at 80 columns.
     pub fn to_text(&self, ascii: bool) -> String {
         let mut text = jitterlab_report::summary::text(&self.info, &self.tasks, ascii);

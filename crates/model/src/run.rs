@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::facts::SystemFacts;
+use crate::load::LoadRun;
 use crate::task::{Policy, TaskSpec};
 
 /// Version of the description's layout; readers refuse a higher one.
@@ -183,6 +184,9 @@ pub struct RunInfo {
     pub keep: Keep,
     /// The load that ran beside the tasks; `none` if none was started by jitterlab.
     pub load: String,
+    /// The same with what each load achieved; known when the run has ended.
+    #[serde(default)]
+    pub loads: Vec<LoadRun>,
     /// Why the tasks run on the processors they run on, as a sentence.
     #[serde(default)]
     pub placement: String,
@@ -217,6 +221,7 @@ impl RunInfo {
             stop_above_ns: None,
             keep: Keep::All,
             load: String::new(),
+            loads: Vec::new(),
             placement: String::new(),
             tasks: tasks.collect(),
             refused: Vec::new(),

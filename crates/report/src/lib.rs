@@ -2,8 +2,10 @@
 
 pub mod check;
 pub mod histogram;
+pub mod isolation;
 pub mod live;
 pub mod machine;
+pub mod matrix;
 pub mod run;
 pub mod summary;
 pub mod table;

@@ -9,12 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jitterlab_model::{Activation, Keep, RunInfo, StopReason, TaskRun, TaskSpec};
+use jitterlab_model::{Activation, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec};
 use jitterlab_rt::{Clock, Drain, Monotonic, Outcome, Plan, TaskThread};
 
 use super::dma_latency::{DmaLatency, Held};
 use super::facts::{self, Root};
-use super::prepare::{self, PrepareError};
+use super::isolate::Isolation;
+use super::load::Loads;
+use super::prepare::{self, Moved, PrepareError};
 
 /// What to measure.
 #[derive(Debug, Clone)]
@@ -31,6 +33,10 @@ pub struct Request {
     pub keep: Keep,
     /// What to do with `/dev/cpu_dma_latency`.
     pub dma_latency: DmaLatency,
+    /// What runs beside the tasks on purpose, from the first activation to the last.
+    pub loads: Vec<LoadSpec>,
+    /// The CPUs to keep everything else off, if any.
+    pub isolate: Option<CpuSet>,
     /// The command line, to be noted in the run's description.
     pub command: Vec<String>,
 }
@@ -88,6 +94,9 @@ pub struct Measurement {
     root: Root,
     threads: Vec<TaskThread>,
     stop: Arc<AtomicBool>,
+    loads: Loads,
+    isolation: Option<Isolation>,
+    _moved: Moved,
     _latency: Option<Held>,
 }
 
@@ -99,7 +108,8 @@ impl Measurement {
     /// preventing the run is noted in [`RunInfo::refused`] instead.
     pub fn prepare(request: Request) -> Result<Self, PrepareError> {
         let root = Root::system();
-        let Request { tasks, duration_ns, count, stop_above_ns, keep, dma_latency, command } = request;
+        let Request { tasks, duration_ns, count, stop_above_ns, keep, dma_latency, loads, isolate, command } =
+            request;
         let mut refused = Vec::new();
         let latency = match dma_latency.hold() {
             Ok(held) => Some(held),
@@ -108,9 +118,18 @@ impl Measurement {
                 None
             }
         };
-        let facts = facts::read(&root);
-        let prepared = prepare::tasks(&facts, tasks)?;
-        prepare::move_to(&prepared.housekeeping);
+        let mut facts = facts::read(&root);
+        let prepared = prepare::tasks(&facts, tasks, isolate.as_ref())?;
+        let isolation = match &isolate {
+            Some(cpus) => Some(Isolation::begin(&root, cpus, &facts.usable())?),
+            None => None,
+        };
+        if isolation.is_some() {
+            facts = facts::read(&root);
+        }
+        let moved = Moved::to(&prepared.housekeeping);
+        let length = duration_ns.and_then(|ns| u64::try_from(ns).ok()).map(Duration::from_nanos);
+        let loads = Loads::prepare(&loads, &facts, &prepared.measured, &prepared.housekeeping, length)?;
 
         let stop = Arc::new(AtomicBool::new(false));
         let mut threads: Vec<TaskThread> = Vec::new();
@@ -126,6 +145,8 @@ impl Measurement {
             }
             threads.push(thread);
         }
+        let mut warnings = prepared.warnings;
+        warnings.extend(isolation.iter().flat_map(|isolation| isolation.report().sentences()));
         let tasks = prepared.tasks.into_iter().zip(&threads).map(|(spec, thread)| TaskRun {
             spec,
             granted: Some(thread.granted().clone()),
@@ -142,16 +163,17 @@ impl Measurement {
             count,
             stop_above_ns,
             keep,
-            load: "none".into(),
+            load: loads.to_string(),
+            loads: Vec::new(),
             placement: prepared.placement,
             tasks: tasks.collect(),
             refused,
-            warnings: prepared.warnings,
+            warnings,
             stop: None,
             facts_before: Some(facts),
             facts_after: None,
         };
-        Ok(Measurement { info, root, threads, stop, _latency: latency })
+        Ok(Measurement { info, root, threads, stop, loads, isolation, _moved: moved, _latency: latency })
     }
 
     /// The run's description as far as it is known before the first activation.
@@ -172,6 +194,7 @@ impl Measurement {
     ) -> Result<Finished, PrepareError> {
         let drains: Vec<Drain> = self.threads.iter_mut().filter_map(TaskThread::take_drain).collect();
         let mut collector = Collector::new(drains, sink, self.info.stop_above_ns, self.stop.clone());
+        self.loads.start();
         let epoch_ns = Monotonic.now_ns() + LEAD_NS;
         let until_ns = self.info.duration_ns.map(|d| epoch_ns.saturating_add(d));
         for thread in &mut self.threads {
@@ -191,6 +214,7 @@ impl Measurement {
                 if self.stop.load(Ordering::Relaxed) {
                     break;
                 }
+                self.info.warnings.extend(self.loads.failed());
                 watch(&self.progress(epoch_ns));
                 thread::sleep(WATCH_EVERY);
             }
@@ -199,12 +223,19 @@ impl Measurement {
             let above = collecting.join().unwrap_or_default();
             outcomes.map(|outcomes| (outcomes, above)).map_err(PrepareError::Broken)
         });
+        self.info.warnings.extend(self.loads.failed());
+        self.info.loads = self.loads.stop();
+        if !self.info.loads.is_empty() {
+            self.info.load = self.info.loads.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        }
         let (outcomes, above) = above?;
         self.info.stop = Some(self.reason(&outcomes, above.as_ref(), was_interrupted));
         for (task, outcome) in self.info.tasks.iter_mut().zip(outcomes) {
             task.result = Some(outcome.result);
         }
         self.info.facts_after = Some(facts::read(&self.root));
+        let problems = self.isolation.take().map(Isolation::end).unwrap_or_default();
+        self.info.warnings.extend(problems.iter().map(|problem| format!("could not be restored: {problem}")));
         Ok(Finished { info: self.info, above })
     }
 

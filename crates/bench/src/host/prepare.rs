@@ -9,6 +9,8 @@ use jitterlab_rt::sys::sched;
 use jitterlab_rt::{Clock, Monotonic, Workload, system::Linux};
 
 use super::dma_latency::DmaLatency;
+use super::isolate::IsolateError;
+use super::load::LoadError;
 use super::topology::{self, CpuError};
 
 /// The priority of a task that asks for no policy: above the kernel's threaded interrupt handlers (50), below
@@ -65,6 +67,12 @@ pub enum PrepareError {
         /// The system's words.
         error: io::Error,
     },
+    /// A load that cannot run.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// CPUs that cannot be isolated.
+    #[error(transparent)]
+    Isolate(#[from] IsolateError),
     /// A thread that should not have ended.
     #[error("a measuring thread broke down: {0}")]
     Broken(io::Error),
@@ -73,13 +81,20 @@ pub enum PrepareError {
 impl PrepareError {
     /// Whether the request itself is at fault, rather than the system.
     pub fn is_bad_use(&self) -> bool {
-        !matches!(self, PrepareError::Thread { .. } | PrepareError::Broken(_))
+        match self {
+            PrepareError::Thread { .. } | PrepareError::Broken(_) => false,
+            PrepareError::Isolate(error) => matches!(error, IsolateError::NothingLeft { .. }),
+            PrepareError::Load(error) => error.is_bad_use(),
+            _ => true,
+        }
     }
 }
 
 /// Tasks with nothing left open.
 pub(super) struct Prepared {
     pub tasks: Vec<TaskSpec>,
+    /// The processors that tasks run on.
+    pub measured: CpuSet,
     /// The processors for everything that is not measured.
     pub housekeeping: CpuSet,
     /// Why the tasks run where they run.
@@ -87,7 +102,11 @@ pub(super) struct Prepared {
     pub warnings: Vec<String>,
 }
 
-pub(super) fn tasks(facts: &SystemFacts, mut tasks: Vec<TaskSpec>) -> Result<Prepared, PrepareError> {
+pub(super) fn tasks(
+    facts: &SystemFacts,
+    mut tasks: Vec<TaskSpec>,
+    isolate: Option<&CpuSet>,
+) -> Result<Prepared, PrepareError> {
     if tasks.is_empty() {
         return Err(PrepareError::NoTask);
     }
@@ -100,7 +119,19 @@ pub(super) fn tasks(facts: &SystemFacts, mut tasks: Vec<TaskSpec>) -> Result<Pre
         }
         check_times(task)?;
     }
-    let choice = topology::choose_cpus(facts, &tasks);
+    for cpu in isolate.into_iter().flat_map(CpuSet::iter) {
+        topology::check_cpu(facts, cpu)?;
+    }
+    let choice = match isolate {
+        // What will be isolated counts as isolated.
+        Some(cpus) => {
+            let mut facts = facts.clone();
+            facts.process.allowed_cpus = Some(facts.usable());
+            facts.isolation.isolated = Some(facts.isolation.isolated.unwrap_or_default().or(cpus));
+            topology::choose_cpus(&facts, &tasks)
+        }
+        None => topology::choose_cpus(facts, &tasks),
+    };
     let mut periods: Vec<i64> = tasks.iter().filter(|t| t.policy.is_none()).map(|t| t.period_ns).collect();
     periods.sort_unstable();
     periods.dedup();
@@ -120,7 +151,13 @@ pub(super) fn tasks(facts: &SystemFacts, mut tasks: Vec<TaskSpec>) -> Result<Pre
             choice.housekeeping
         ));
     }
-    Ok(Prepared { tasks, housekeeping: choice.housekeeping, placement: choice.reason, warnings })
+    Ok(Prepared {
+        tasks,
+        measured: choice.measured(),
+        housekeeping: choice.housekeeping,
+        placement: choice.reason,
+        warnings,
+    })
 }
 
 fn check_times(task: &TaskSpec) -> Result<(), PrepareError> {
@@ -166,11 +203,27 @@ fn shortest_run_ns(work: Work) -> i64 {
     (shortest as f64 * times) as i64
 }
 
-/// Moves the calling thread, and those it will make, to these processors; staying where it is does no harm
-/// that the choice of processors would not have told.
-pub(super) fn move_to(cpus: &CpuSet) {
-    let cpus: Vec<u16> = cpus.iter().collect();
-    let _ = sched::set_cpus(&cpus);
+/// The calling thread, and those it makes, on other processors; back where it was when this is dropped.
+pub(super) struct Moved {
+    before: Option<Vec<u16>>,
+}
+
+impl Moved {
+    /// Staying where it is does no harm that the choice of processors would not have told.
+    pub(super) fn to(cpus: &CpuSet) -> Moved {
+        let before = sched::cpus().ok();
+        let cpus: Vec<u16> = cpus.iter().collect();
+        let _ = sched::set_cpus(&cpus);
+        Moved { before }
+    }
+}
+
+impl Drop for Moved {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            let _ = sched::set_cpus(before);
+        }
+    }
 }
 
 pub(super) fn dma_latency_refused(wanted: DmaLatency, error: &io::Error) -> Refusal {

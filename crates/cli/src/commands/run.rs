@@ -1,11 +1,14 @@
 //! `jitterlab run`: measure periodic tasks on this machine.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, anyhow};
-use jitterlab_bench::host::{DmaLatency, Finished, Measurement, Request};
+use jitterlab_bench::host::{DmaLatency, Finished, Measurement, Request, load};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
-use jitterlab_model::{Keep, Overrun, Policy, RunInfo, StopReason, TaskSpec, WakeMethod, Work};
+use jitterlab_model::{
+    CpuSet, Keep, LoadSpec, Overrun, Policy, RunInfo, StopReason, TaskSpec, TimingStats, WakeMethod, Work,
+};
 use jitterlab_trace::RunWriter;
 
 use crate::exit::{Failure, Outcome, Status};
@@ -67,6 +70,14 @@ pub struct Args {
     /// Leave /dev/cpu_dma_latency alone (keep), or hold it at this many microseconds while measuring
     #[arg(long, default_value = "keep", value_name = "keep|US")]
     cpu_dma_latency: DmaLatency,
+
+    /// What runs beside the tasks: KIND[:ARGS][@CPUS], such as cpu:4, mem:2,256M@0 or disk:1, a preset such as
+    /// twente, or 'stress -c 4 -m 2'; may be given several times. --load help lists all
+    #[arg(long, value_name = "LOAD")]
+    load: Vec<String>,
+    /// Keep everything movable off these CPUs while measuring, and measure once without for comparison
+    #[arg(long, value_name = "CPUS")]
+    isolate: Option<CpuSet>,
 
     /// Print nothing while measuring
     #[arg(short, long)]
@@ -140,6 +151,8 @@ impl Args {
             stop_above_ns: self.stop_above,
             keep,
             dma_latency: self.cpu_dma_latency,
+            loads: loads(&self.load)?,
+            isolate: self.isolate.clone(),
             command: std::env::args().collect(),
         })
     }
@@ -161,6 +174,12 @@ impl Args {
     }
 }
 
+/// The loads of all `--load` options.
+pub fn loads(options: &[String]) -> Result<Vec<LoadSpec>, Failure> {
+    let read = options.iter().map(|text| load::parse_loads(text)).collect::<Result<Vec<_>, _>>();
+    Ok(read.map_err(Failure::bad_use)?.concat())
+}
+
 /// Everything, while the file stays of a size that is pleasant to keep and to send.
 fn default_keep(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
     let rows: i64 = tasks.iter().map(|t| duration_ns.unwrap_or(0) / t.period_ns).sum();
@@ -171,11 +190,38 @@ fn default_keep(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
     }
 }
 
+/// Sets the tasks up, and says whether the request or the system is at fault if that fails.
+pub fn prepare(request: Request) -> Result<Measurement, Failure> {
+    Measurement::prepare(request)
+        .map_err(|error| if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) })
+}
+
+/// The same tasks, measured without isolation.
+fn reference(args: &Args, interrupted: &AtomicBool) -> Result<Vec<TimingStats>, Failure> {
+    let measurement = prepare(Request { isolate: None, ..args.request()? })?;
+    if !args.quiet {
+        output::note("first without isolation, for comparison");
+    }
+    let mut recording = Recording::new(measurement.info(), None);
+    let mut watcher =
+        Watcher::new(recording.figures(), measurement.info().duration_ns, args.quiet, args.json);
+    let finished = measurement.run(&mut recording, &mut |progress| watcher.look(progress), interrupted)?;
+    watcher.finish();
+    Ok(recording.close(finished.info)?.stats)
+}
+
 /// Measures and reports.
 pub fn execute(args: &Args) -> Outcome {
+    if args.load.iter().any(|load| load == "help") {
+        output::print(&load::known())?;
+        return Ok(Status::Fine);
+    }
     let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
-    let measurement = Measurement::prepare(args.request()?)
-        .map_err(|error| if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) })?;
+    let without = match args.isolate {
+        Some(_) => Some(reference(args, &interrupted)?),
+        None => None,
+    };
+    let measurement = prepare(args.request()?)?;
     let mut recording = Recording::new(measurement.info(), args.recorder(measurement.info())?);
     if !args.quiet {
         output::note(jitterlab_report::run::announcement(measurement.info()).trim_end());
@@ -192,6 +238,9 @@ pub fn execute(args: &Args) -> Outcome {
         output::print(&result.to_json()?)?;
     } else {
         let mut text = result.to_text(args.ascii);
+        if let Some(without) = &without {
+            text.push_str(&jitterlab_report::isolation::comparison(&result.info, without, result.stats()));
+        }
         if let Some(above) = &above {
             text.push_str(&jitterlab_report::run::around(
                 &result.info,

@@ -186,6 +186,14 @@ pub struct Loads {
     begun: Option<Instant>,
 }
 
+impl std::fmt::Display for Loads {
+    /// What was asked for, or `none`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let specs: Vec<String> = self.loads.iter().map(|load| load.spec.to_string()).collect();
+        f.write_str(if specs.is_empty() { "none".into() } else { specs.join(", ") }.as_str())
+    }
+}
+
 struct Running {
     spec: LoadSpec,
     cpus: CpuSet,
@@ -266,7 +274,7 @@ impl Loads {
     }
 
     /// Stops every worker and says what each load achieved.
-    pub fn stop(mut self) -> Vec<LoadRun> {
+    pub fn stop(&mut self) -> Vec<LoadRun> {
         for worker in self.loads.iter_mut().flat_map(|load| &mut load.workers) {
             worker.ask_to_stop();
         }

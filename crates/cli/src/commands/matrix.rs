@@ -1,0 +1,176 @@
+//! `jitterlab matrix`: where should my threads run?
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use jitterlab_analysis::matrix::{Plan, placements, propose};
+use jitterlab_bench::host::facts::{self, Root};
+use jitterlab_bench::host::load;
+use jitterlab_bench::host::topology::check_cpu;
+use jitterlab_model::load::Placement;
+use jitterlab_model::units::{Human, parse_duration_ns};
+use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
+
+use crate::exit::{Failure, Outcome, Status};
+use crate::matrix::{Index, Setting, measure_cells, present};
+use crate::{interrupt, output};
+
+/// Measure the same tasks on every pair of CPUs under every load, and say where they should run
+///
+/// Cells are measured in random order, round by round, each into a run file in one directory. Called again with
+/// the same directory it goes on where it was stopped.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A task as for `run`, without cpu; the first one's CPU is the column of the table, that of the others the row
+    /// [default: a servo task of 1ms and a base task of 100us]
+    #[arg(long = "task", value_name = "SPEC")]
+    tasks: Vec<TaskSpec>,
+    /// The CPUs to choose from [default: all, or as many as --time allows]
+    #[arg(long)]
+    cpus: Option<CpuSet>,
+    /// A load as for `run`, `none` included; may be given several times, each is a matrix of its own. Without @CPUS
+    /// it runs on every CPU that is not isolated, also on measured ones, so that it is the same in every cell
+    /// [default: none]
+    #[arg(long, value_name = "LOAD")]
+    load: Vec<String>,
+    /// Measure each cell also with these CPUs isolated
+    #[arg(long, value_name = "CPUS")]
+    isolate: Option<CpuSet>,
+    /// How often each cell is measured
+    #[arg(short, long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repetitions: u32,
+    /// How long each cell is measured
+    #[arg(short, long, default_value = "10s", value_parser = parse_duration_ns, value_name = "TIME")]
+    duration: i64,
+    /// The time all cells together may take; where they would take longer, CPUs that stand for the others are chosen
+    #[arg(long, default_value = "1h", value_parser = parse_duration_ns, value_name = "TIME")]
+    time: i64,
+    /// Directory of the run files and the index
+    #[arg(short, long, default_value = "jitterlab-matrix", value_name = "DIR")]
+    output: PathBuf,
+    /// Only show what would be measured
+    #[arg(long)]
+    plan: bool,
+    /// Only show what was measured so far
+    #[arg(long, conflicts_with = "plan")]
+    show: bool,
+    /// Write the table as a picture (SVG)
+    #[arg(long, value_name = "FILE")]
+    figure: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Preparing and closing a cell takes about this long.
+const OVERHEAD_NS: i64 = 400_000_000;
+
+impl Args {
+    fn tasks(&self) -> Result<Vec<TaskSpec>, Failure> {
+        if let Some(task) = self.tasks.iter().find(|task| task.cpu.is_some()) {
+            let name = &task.name;
+            return Err(Failure::bad_use(anyhow!(
+                "task {name}: the matrix chooses the CPUs, leave cpu= out"
+            )));
+        }
+        if !self.tasks.is_empty() {
+            return Ok(self.tasks.clone());
+        }
+        let task =
+            |name: &str, period_ns: i64| TaskSpec { name: name.into(), period_ns, ..TaskSpec::default() };
+        Ok(vec![task("servo", 1_000_000), task("base", 100_000)])
+    }
+
+    /// The conditions: each load, and each again with isolation if that is asked for.
+    ///
+    /// A load without a place of its own is on every CPU that is not isolated, the measured ones included, so that
+    /// it is the same in every cell.
+    fn conditions(&self, facts: &SystemFacts) -> Result<Vec<Setting>, Failure> {
+        let isolated = facts.isolation.isolated.clone().unwrap_or_default();
+        let usable = facts.usable();
+        let open = Some(usable.without(&isolated)).filter(|cpus| !cpus.is_empty()).unwrap_or(usable);
+        let loads = if self.load.is_empty() { vec!["none".to_owned()] } else { self.load.clone() };
+        let mut settings = Vec::new();
+        for text in loads {
+            let mut loads = load::parse_loads(&text).map_err(Failure::bad_use)?;
+            for load in loads.iter_mut().filter(|load| load.placement == Placement::Housekeeping) {
+                load.placement = Placement::Cpus(open.clone());
+            }
+            let setting = Setting { name: text.clone(), loads, isolate: None };
+            let isolated = self.isolate.clone().map(|cpus| Setting {
+                name: format!("{text}, isolated {cpus}"),
+                isolate: Some(cpus),
+                ..setting.clone()
+            });
+            settings.extend([Some(setting), isolated].into_iter().flatten());
+        }
+        Ok(settings)
+    }
+
+    /// The index of this matrix: the one in the directory, or a new one.
+    fn index(&self, facts: &SystemFacts) -> Result<Index, Failure> {
+        if let Some(index) = Index::read(&self.output)? {
+            return Ok(index);
+        }
+        if self.show {
+            return Err(Failure::bad_use(anyhow!("there is no matrix in {}", self.output.display())));
+        }
+        let tasks = self.tasks()?;
+        let settings = self.conditions(facts)?;
+        if self.duration <= 0 {
+            return Err(Failure::bad_use(anyhow!("a duration of 0 measures nothing: raise --duration")));
+        }
+        let cell_ns = self.duration + OVERHEAD_NS;
+        let rounds = i64::from(self.repetitions) * settings.len() as i64;
+        let affordable = usize::try_from(self.time / (cell_ns * rounds).max(1)).unwrap_or(0);
+        let usable = facts.usable();
+        let cpus = match &self.cpus {
+            Some(cpus) => cpus.clone(),
+            None => {
+                let proposal = propose(facts, &usable, tasks.len(), affordable);
+                if let Some(reason) = &proposal.reason {
+                    output::note(&format!(
+                        "measuring {reason}; name others with --cpus, or allow more --time"
+                    ));
+                }
+                proposal.cpus
+            }
+        };
+        for cpu in cpus.iter() {
+            check_cpu(facts, cpu).map_err(Failure::bad_use)?;
+        }
+        let names: Vec<String> = settings.iter().map(|setting| setting.name.clone()).collect();
+        let seed = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or(Duration::ZERO).as_nanos() as u64;
+        let plan = Plan::new(&placements(&cpus, tasks.len()), &names, self.repetitions, seed);
+        Ok(Index::new(tasks, settings, self.duration, plan))
+    }
+}
+
+/// Measures what is missing and shows what there is.
+pub fn execute(args: &Args) -> Outcome {
+    let facts = facts::read(&Root::system());
+    let mut index = args.index(&facts)?;
+    let left = index.left();
+    let takes = Human((left as i64 * (index.duration_ns + OVERHEAD_NS)) as f64);
+    if !args.show {
+        output::note(&format!(
+            "{} cells of {}, {left} to measure, about {takes}, into {}",
+            index.plan.cells.len(),
+            Human(index.duration_ns as f64),
+            args.output.display()
+        ));
+    }
+    if args.plan {
+        return Ok(Status::Fine);
+    }
+    if !args.show && left > 0 {
+        let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
+        measure_cells(&mut index, &args.output, OVERHEAD_NS, &interrupted)?;
+    }
+    present(&index, &facts, args.figure.as_deref(), args.json)?;
+    if index.left() > 0 && !args.show {
+        output::note(&format!("{} cells are left: call it again to go on", index.left()));
+    }
+    Ok(Status::Fine)
+}

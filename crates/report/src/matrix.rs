@@ -1,0 +1,250 @@
+//! Tables of a matrix: servo / base maximum as in the Athlon report, p99.9 beside it, and a picture.
+
+use std::fmt::Write as _;
+
+use jitterlab_analysis::matrix::{Matrix, Quantity, Recommendation};
+
+use crate::summary::wrap;
+
+/// The tables of every condition and the recommendation. Cells are coloured on a terminal, from green for the best
+/// of a table to red for the worst.
+pub fn text(matrix: &Matrix, recommendation: Option<&Recommendation>, colours: bool) -> String {
+    let mut text = String::new();
+    for condition in matrix.conditions() {
+        let repetitions =
+            matrix.measurements.iter().filter(|m| m.condition == condition).map(|m| m.repetition);
+        let times = repetitions.max().map_or(0, |last| last + 1);
+        let _ = writeln!(text, "\nload: {condition}, {times} repetitions");
+        for (title, quantity) in
+            [("largest latency", Quantity::Max), ("p99.9, median of the repetitions", Quantity::P999)]
+        {
+            text.push_str(&table(matrix, condition, title, quantity, colours));
+        }
+    }
+    if text.is_empty() {
+        text.push_str("nothing was measured yet\n");
+    }
+    if let Some(recommendation) = recommendation {
+        text.push('\n');
+        for sentence in &recommendation.sentences {
+            text.push_str(&wrap(sentence));
+        }
+    }
+    text
+}
+
+/// The rows and columns of a table: for one task there is one row.
+fn axes(matrix: &Matrix) -> (Vec<u16>, Vec<u16>) {
+    let columns = matrix.cpus_of(0).iter().collect();
+    let rows = if matrix.tasks.len() > 1 { matrix.cpus_of(1).iter().collect() } else { vec![0] };
+    (columns, rows)
+}
+
+/// The values of all tasks in a cell, in microseconds.
+fn values(matrix: &Matrix, condition: &str, column: u16, row: u16, quantity: Quantity) -> Option<Vec<f64>> {
+    let mut cpus = vec![row; matrix.tasks.len()];
+    *cpus.first_mut()? = column;
+    let value = |task| match quantity {
+        Quantity::P999 => matrix.median(&cpus, condition, task, quantity),
+        _ => matrix.largest(&cpus, condition, task, quantity),
+    };
+    (0..matrix.tasks.len()).map(|task| value(task).map(|ns| ns / 1e3)).collect()
+}
+
+/// How bad a cell is: the geometric mean over the tasks, as a logarithm.
+fn badness(values: &[f64]) -> f64 {
+    values.iter().map(|us| us.max(1e-3).ln()).sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Where each cell lies between the best (0) and the worst (1) of its table.
+fn scale(cells: &[Option<Vec<f64>>]) -> Vec<Option<f64>> {
+    let bad: Vec<Option<f64>> = cells.iter().map(|cell| cell.as_deref().map(badness)).collect();
+    let low = bad.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+    let high = bad.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+    bad.iter().map(|b| b.map(|b| if high > low { (b - low) / (high - low) } else { 0.0 })).collect()
+}
+
+fn microseconds(us: f64) -> String {
+    match us.abs() {
+        v if v < 99.95 => format!("{us:.1}"),
+        _ => format!("{us:.0}"),
+    }
+}
+
+fn table(matrix: &Matrix, condition: &str, title: &str, quantity: Quantity, colours: bool) -> String {
+    let (columns, rows) = axes(matrix);
+    let cells: Vec<Option<Vec<f64>>> = rows
+        .iter()
+        .flat_map(|row| columns.iter().map(move |column| (*row, *column)))
+        .map(|(row, column)| values(matrix, condition, column, row, quantity))
+        .collect();
+    if cells.iter().all(Option::is_none) {
+        return String::new();
+    }
+    let shades = scale(&cells);
+    let shown: Vec<String> = cells
+        .iter()
+        .map(|cell| match cell {
+            Some(values) => values.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join("/"),
+            None => "-".into(),
+        })
+        .collect();
+    let width = shown.iter().map(|cell| cell.chars().count()).max().unwrap_or(1).max(5);
+    let names = matrix.tasks.join(" / ");
+    let mut text = format!("  {title} in us, {names}");
+    if let [first, second, ..] = matrix.tasks.as_slice() {
+        let _ = write!(text, "; columns: CPU of {first}, rows: CPU of {second}");
+    }
+    let mut text = wrap(&text);
+    // As many columns at once as 80 characters hold.
+    let at_once = ((80 - 8) / (width + 2)).max(1);
+    for first in (0..columns.len()).step_by(at_once) {
+        let part = first..(first + at_once).min(columns.len());
+        let _ = write!(text, "  {:>4}", "CPU");
+        for column in part.clone() {
+            let _ = write!(text, "  {:>width$}", columns[column]);
+        }
+        text.push('\n');
+        for (r, row) in rows.iter().enumerate() {
+            let head = if matrix.tasks.len() > 1 { row.to_string() } else { String::new() };
+            let _ = write!(text, "  {head:>4}");
+            for column in part.clone() {
+                let at = r * columns.len() + column;
+                let cell = format!("{:>width$}", shown[at]);
+                let _ = write!(text, "  {}", shaded(&cell, shades[at], colours));
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// From green over yellow to red, as background (256-colour palette).
+fn shaded(cell: &str, shade: Option<f64>, colours: bool) -> String {
+    const PALETTE: [u8; 5] = [78, 148, 220, 208, 203];
+    match shade.filter(|_| colours) {
+        Some(shade) => {
+            let colour = PALETTE[((shade * 4.0).round() as usize).min(4)];
+            format!("\x1b[30;48;5;{colour}m{cell}\x1b[0m")
+        }
+        None => cell.into(),
+    }
+}
+
+/// A heat map of the largest latencies for every condition, as a picture.
+pub fn svg(matrix: &Matrix) -> String {
+    const CELL: usize = 84;
+    const LINE: usize = 28;
+    let (columns, rows) = axes(matrix);
+    let (width, block) = (60 + columns.len() * CELL, 60 + rows.len() * LINE);
+    let conditions = matrix.conditions();
+    let height = conditions.len() * block + 10;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+    );
+    for (n, condition) in conditions.iter().enumerate() {
+        let top = n * block;
+        let title = format!("{}: largest latency in us, load: {condition}", matrix.tasks.join(" / "));
+        let _ =
+            writeln!(svg, "<text x=\"4\" y=\"{}\" font-weight=\"bold\">{}</text>", top + 16, escaped(&title));
+        let cells: Vec<Option<Vec<f64>>> = rows
+            .iter()
+            .flat_map(|row| columns.iter().map(move |column| (*row, *column)))
+            .map(|(row, column)| values(matrix, condition, column, row, Quantity::Max))
+            .collect();
+        let shades = scale(&cells);
+        for (c, column) in columns.iter().enumerate() {
+            let x = 60 + c * CELL + CELL / 2;
+            let _ = writeln!(
+                svg,
+                "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">CPU {column}</text>",
+                top + 38
+            );
+        }
+        for (r, row) in rows.iter().enumerate() {
+            let y = top + 44 + r * LINE;
+            if matrix.tasks.len() > 1 {
+                let _ = writeln!(svg, "<text x=\"4\" y=\"{}\">CPU {row}</text>", y + 18);
+            }
+            for c in 0..columns.len() {
+                let at = r * columns.len() + c;
+                let Some((values, shade)) = cells[at].as_ref().zip(shades[at]) else { continue };
+                let x = 60 + c * CELL;
+                let shown = values.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join(" / ");
+                // Hue 120 is green, 0 red.
+                let hue = 120.0 * (1.0 - shade);
+                let _ = writeln!(
+                    svg,
+                    "<rect x=\"{x}\" y=\"{y}\" width=\"{CELL}\" height=\"{LINE}\" fill=\"hsl({hue:.0},65%,70%)\" stroke=\"white\"/><text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{shown}</text>",
+                    x + CELL / 2,
+                    y + 18
+                );
+            }
+        }
+    }
+    svg + "</svg>\n"
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::matrix::{Measurement, TaskFigures, recommend};
+
+    fn matrix(cpus: u16, tasks: usize) -> Matrix {
+        let figures =
+            |us: f64| TaskFigures { max_ns: us * 1e3, p999_ns: Some(us * 500.0), ..TaskFigures::default() };
+        let mut measurements = Vec::new();
+        for column in 0..cpus {
+            for row in 0..if tasks > 1 { cpus } else { 1 } {
+                let mut placed = vec![row; tasks];
+                placed[0] = column;
+                let us = if column == row { 2.5 } else { 10.0 + f64::from(column) };
+                let tasks = (0..tasks).map(|t| figures(us + t as f64)).collect();
+                measurements.push(Measurement {
+                    cpus: placed,
+                    condition: "mem:2<1>".into(),
+                    repetition: 0,
+                    tasks,
+                });
+            }
+        }
+        Matrix { tasks: ["servo", "base"][..tasks].iter().map(|t| (*t).to_owned()).collect(), measurements }
+    }
+
+    #[test]
+    fn the_table_is_the_report_s() {
+        let m = matrix(2, 2);
+        let text = text(&m, recommend(&m, None).as_ref(), false);
+        assert!(text.contains("columns: CPU of servo, rows: CPU of base"), "{text}");
+        let row = text.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap();
+        assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["0", "2.5/3.5", "11.0/12.0"]);
+        assert!(text.contains("both on CPU 0"), "{text}");
+    }
+
+    #[test]
+    fn large_machines_stay_within_80_columns() {
+        for tasks in [1, 2] {
+            let text = text(&matrix(24, tasks), None, false);
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+            assert!(text.contains(" 23"));
+        }
+    }
+
+    #[test]
+    fn colours_are_for_terminals() {
+        assert!(!text(&matrix(2, 2), None, false).contains('\x1b'));
+        assert!(text(&matrix(2, 2), None, true).contains("48;5;78m"));
+        assert_eq!(text(&Matrix::default(), None, true), "nothing was measured yet\n");
+    }
+
+    #[test]
+    fn the_picture_holds_every_cell_and_no_foreign_markup() {
+        let svg = svg(&matrix(3, 2));
+        assert_eq!(svg.matches("<rect").count(), 9);
+        assert!(svg.contains("mem:2&lt;1&gt;") && svg.ends_with("</svg>\n"));
+    }
+}
