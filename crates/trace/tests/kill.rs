@@ -13,7 +13,7 @@ use jitterlab_trace::{RunReader, RunWriter, journal_path, recover};
 
 const CHILD: &str = "JITTERLAB_TEST_CHILD";
 
-/// Not a test of its own: records at full speed until it is killed, and reports how far it got.
+/// Not a test of its own: records until it is killed, and reports how far it got.
 #[test]
 #[ignore = "started by the test below as its child"]
 fn record_until_killed() {
@@ -34,10 +34,8 @@ fn record_until_killed() {
     for k in (0..).step_by(1_000) {
         let rows: Vec<_> = (k..k + 1_000).map(|k| row(0, k)).collect();
         writer.append(0, &rows).unwrap();
-        // At the disk's full speed; without optimization recovering that many rows would take minutes.
-        while writer.waiting_bytes() > if cfg!(debug_assertions) { 64 << 10 } else { 8 << 20 } {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        // A few million a second: a hundred times the rate of a base thread, and little enough to check quickly.
+        std::thread::sleep(Duration::from_micros(300));
         if k % 20_000 == 0 {
             let delay = delay.load(std::sync::atomic::Ordering::Relaxed);
             writeln!(out, "appended {} {delay}", k + 1_000).unwrap();
