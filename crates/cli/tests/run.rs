@@ -19,8 +19,9 @@ fn jitterlab(folder: &Path, args: &[&str]) -> Output {
 }
 
 fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)))
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.stdout.starts_with(b"{"), "no JSON: {said}");
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 fn is_root() -> bool {
