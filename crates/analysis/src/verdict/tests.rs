@@ -56,7 +56,7 @@ fn a_good_run_says_what_it_rests_on_and_how_long_it_was() {
     let found = verdict(&run(&latencies, 0), &latencies);
     assert_eq!(
         found.to_string(),
-        "Task task served all of its 4 due times in 4 ms; at worst it started 81 us late, 8.1 % of its period \
+        "Task main served all of its 4 due times in 4 ms; at worst it started 81 us late, 8.1 % of its period \
          of 1ms, half within 2.01 us. Its periods were between 1 us shorter and 79 us longer than asked. In \
          4 ms an event that comes every 1.34 ms or less often may not have shown."
     );
@@ -98,7 +98,7 @@ fn what_was_not_tested_or_not_granted_is_told() {
 #[test]
 fn a_task_that_never_ran_has_no_figures() {
     let found = verdict(&run(&[], 0), &[]);
-    assert_eq!(found.statement, "Task task never ran: nothing was measured.");
+    assert_eq!(found.statement, "Task main never ran: nothing was measured.");
 }
 
 #[test]
