@@ -2,8 +2,9 @@
 //!
 //! Records two tasks (25 us and 1 ms) as fast as it goes, closes the file, and reads it back on one core. The
 //! activations are those of the given run file, repeated until there are 24.6 million, or made up with the
-//! latencies of a virtual machine: a body of some microseconds with a long tail. Speeds are by processor time, so
-//! that a busy machine spoils them little.
+//! latencies of a virtual machine: a body of some microseconds with a long tail. Where only spikes are kept they
+//! are taken in random order, since repetition would compress too well. Speeds are by processor time, so that
+//! a busy machine spoils them little.
 #![allow(clippy::unwrap_used, reason = "a benchmark may stop at anything unexpected")]
 
 use std::time::Duration;
@@ -35,6 +36,7 @@ fn measure(keep: Keep, sample: &[Vec<Activation>]) {
     let info = RunInfo { keep, ..RunInfo::new("host", "CLOCK_MONOTONIC", tasks) };
     let mut writer = RunWriter::create(&path, &info).unwrap();
     let mut next = [0u64; 2];
+    let mut random = generator();
     let mut rows = Vec::new();
     let mut appending = 0.0;
     for tenth in 0..SECONDS * 10 {
@@ -42,7 +44,8 @@ fn measure(keep: Keep, sample: &[Vec<Activation>]) {
             let due_times = (tenth + 1) * 100_000_000 / PERIODS_NS[task] as u64;
             rows.clear();
             while next[task] < due_times {
-                let a = sample[task][next[task] as usize % sample[task].len()];
+                let k = if keep == Keep::All { next[task] as usize } else { (random() >> 8) as usize };
+                let a = sample[task][k % sample[task].len()];
                 let due_ns = next[task] as i64 * PERIODS_NS[task];
                 let (start_ns, end_ns) = (due_ns + a.latency_ns(), due_ns + a.response_ns());
                 rows.push(Activation { index: next[task], due_ns, start_ns, end_ns, ..a });
@@ -102,15 +105,21 @@ fn measure(keep: Keep, sample: &[Vec<Activation>]) {
     println!("largest memory            {:>10} KiB", peak_memory_kib());
 }
 
-/// Latencies of a body that is roughly log-normal around 3.6 us, a tail to some 300 us; work of 26 to 34 ns.
-fn made_up() -> Vec<Vec<Activation>> {
+/// Marsaglia's xorshift, the same numbers each time.
+fn generator() -> impl FnMut() -> u64 {
     let mut state = 0x1234_5678_9abc_def1u64;
-    let mut uniform = move || {
+    move || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        (state >> 11) as f64 / (1u64 << 53) as f64
-    };
+        state
+    }
+}
+
+/// Latencies of a body that is roughly log-normal around 3.6 us, a tail to some 300 us; work of 26 to 34 ns.
+fn made_up() -> Vec<Vec<Activation>> {
+    let mut random = generator();
+    let mut uniform = || (random() >> 11) as f64 / (1u64 << 53) as f64;
     let mut row = || {
         let normal = (0..6).map(|_| uniform()).sum::<f64>() - 3.0;
         let tail = if uniform() < 0.002 { 20.0 * uniform() } else { 1.0 };

@@ -54,11 +54,12 @@ struct State {
 }
 
 impl Lane {
-    fn seal(&mut self, task: usize, waiting: &mut Vec<u8>) {
+    /// Hands out what was gathered; of a slice only now and then, unless it is the `last` time.
+    fn seal(&mut self, task: usize, last: bool, waiting: &mut Vec<u8>) {
         if self.encoder.rows() > 0 {
             frame::put(waiting, Kind::Rows, task, |out| self.encoder.take(out));
         }
-        if let Some(piece) = self.spikes.as_mut().and_then(|(_, slicer)| slicer.take()) {
+        if let Some(piece) = self.spikes.as_mut().and_then(|(_, s)| if last { s.take() } else { s.piece() }) {
             frame::put(waiting, Kind::Slice, task, |out| {
                 piece.encode(out);
                 0
@@ -242,7 +243,7 @@ fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {
         }
         let stop = *stop;
         for (task, lane) in lanes.iter_mut().enumerate() {
-            lane.seal(task, waiting);
+            lane.seal(task, stop, waiting);
         }
         let frames = std::mem::replace(waiting, std::mem::take(&mut spare));
         drop(guard);

@@ -3,7 +3,12 @@
 //! Readers that know nothing of them never look there; those that do find place and length of each in the
 //! metadata, and any Parquet library can read the bytes. Two kinds of table: `slices`, a row per task, second and
 //! quantity with the exact figures, and `bins`, a row per occupied bin of its histogram.
+//!
+//! Histograms take most of the room. Two things keep it small: those of other quantities than latency and missed
+//! ages are kept by the minute, with the last slice of the minute, and bins are sorted so that a bin's counts of
+//! successive seconds lie side by side.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -17,7 +22,7 @@ use parquet::file::writer::SerializedFileWriter;
 use serde::{Deserialize, Serialize};
 
 use crate::column::{Source, guarded, read as read_column};
-use crate::slices::{Quantity, Slice, Stored};
+use crate::slices::{Quantity, SLICE_NS, Slice, Stored};
 use crate::table::{properties, put, schema};
 
 /// `quantity` counts as [`Quantity::ALL`] does. The sums have 38 decimal digits, more than a second can fill.
@@ -35,18 +40,22 @@ const SLICES: &str = "message slices {
     required fixed_len_byte_array(16) sum_of_squares (DECIMAL(38, 0));
 }";
 
+/// Sorted by task, quantity, bin and second: `second` is the slice's `start_ns` in whole seconds.
 const BINS: &str = "message bins {
     required int32 task (INTEGER(16, false));
-    required int64 start_ns;
     required int32 quantity (INTEGER(8, false));
     required int64 high_ns;
+    required int64 second;
     required int64 count;
 }";
 
 /// Largest magnitude of a decimal of 38 digits.
 const LARGEST: u128 = 10u128.pow(38) - 1;
-/// Bins in one embedded table at most: a few MiB in memory.
-const TABLE_BINS: usize = 1 << 17;
+/// Bins in one embedded table, roughly: some 20 MiB in memory while it is written.
+const TABLE_BINS: usize = 1 << 18;
+/// Quantities whose histograms are kept by the minute.
+const BY_THE_MINUTE: [Quantity; 3] = [Quantity::PeriodError, Quantity::CycleToCycle, Quantity::Execution];
+const MINUTE_NS: i64 = 60 * SLICE_NS;
 
 /// Where an embedded table lies in the run file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -62,12 +71,39 @@ pub(crate) struct Embedded {
 /// Gathers slices and writes them out in pairs of embedded tables.
 #[derive(Default)]
 pub(crate) struct SliceTable {
-    /// The last slice of each task, which a further piece may still extend.
-    open: Vec<Option<Slice>>,
+    tasks: Vec<Option<OpenSlice>>,
     closed: Vec<Slice>,
     bins: usize,
     scratch: Option<TimingStats>,
     written: Vec<Embedded>,
+}
+
+/// The last slice of a task, which a further piece may still extend.
+struct OpenSlice {
+    slice: Slice,
+    /// Bins of this minute's slices before it.
+    minute: [BTreeMap<i64, u64>; BY_THE_MINUTE.len()],
+}
+
+impl OpenSlice {
+    /// Goes on to the next second (or ends, with `None`) and hands out the slice that is complete.
+    fn next(&mut self, next: Option<&Slice>) -> Slice {
+        let minute = |slice: &Slice| slice.start_ns.div_euclid(MINUTE_NS);
+        let goes_on = next.is_some_and(|next| minute(next) == minute(&self.slice));
+        for (quantity, bins) in BY_THE_MINUTE.into_iter().zip(&mut self.minute) {
+            let own = &mut self.slice.stored[quantity as usize].bins;
+            for (high_ns, count) in own.drain(..) {
+                *bins.entry(high_ns).or_default() += count;
+            }
+            if !goes_on {
+                own.extend(std::mem::take(bins));
+            }
+        }
+        match next {
+            Some(next) => std::mem::replace(&mut self.slice, next.clone()),
+            None => self.slice.clone(),
+        }
+    }
 }
 
 impl SliceTable {
@@ -76,19 +112,19 @@ impl SliceTable {
         file: &mut SerializedFileWriter<File>,
         slice: &Slice,
     ) -> Result<(), ParquetError> {
-        if self.open.len() <= slice.task {
-            self.open.resize(slice.task + 1, None);
+        if self.tasks.len() <= slice.task {
+            self.tasks.resize_with(slice.task + 1, || None);
         }
-        match &mut self.open[slice.task] {
-            Some(open) if open.start_ns == slice.start_ns => {
-                open.absorb(slice, self.scratch.get_or_insert_with(|| TimingStats::new(0)));
+        match &mut self.tasks[slice.task] {
+            Some(open) if open.slice.start_ns == slice.start_ns => {
+                open.slice.absorb(slice, self.scratch.get_or_insert_with(|| TimingStats::new(0)));
             }
-            open => {
-                if let Some(done) = open.replace(slice.clone()) {
-                    self.bins += done.bins();
-                    self.closed.push(done);
-                }
+            Some(open) => {
+                let done = open.next(Some(slice));
+                self.bins += done.bins();
+                self.closed.push(done);
             }
+            none => *none = Some(OpenSlice { slice: slice.clone(), minute: Default::default() }),
         }
         if self.bins >= TABLE_BINS { self.write(file) } else { Ok(()) }
     }
@@ -98,7 +134,7 @@ impl SliceTable {
         &mut self,
         file: &mut SerializedFileWriter<File>,
     ) -> Result<Vec<Embedded>, ParquetError> {
-        self.closed.extend(self.open.drain(..).flatten());
+        self.closed.extend(self.tasks.drain(..).flatten().map(|mut open| open.next(None)));
         self.write(file)?;
         Ok(std::mem::take(&mut self.written))
     }
@@ -152,19 +188,25 @@ fn slices_table(slices: &[Slice]) -> Result<Vec<u8>, ParquetError> {
 }
 
 fn bins_table(slices: &[Slice]) -> Result<Vec<u8>, ParquetError> {
-    let rows = || {
-        slices.iter().flat_map(filled).flat_map(|(slice, quantity, stored)| {
-            stored.bins.iter().map(move |(high_ns, count)| (slice, quantity, *high_ns, *count))
-        })
-    };
+    let bins = slices.iter().flat_map(filled).flat_map(|(slice, quantity, stored)| {
+        let second = slice.start_ns / SLICE_NS;
+        stored
+            .bins
+            .iter()
+            .map(move |(high_ns, n)| (slice.task as i32, quantity as i32, *high_ns, second, *n as i64))
+    });
+    let mut bins: Vec<_> = bins.collect();
+    bins.sort_unstable();
+    let short = |of: fn(&(i32, i32, i64, i64, i64)) -> i32| bins.iter().map(of).collect::<Vec<_>>();
+    let long = |of: fn(&(i32, i32, i64, i64, i64)) -> i64| bins.iter().map(of).collect::<Vec<_>>();
     let mut bytes = Vec::new();
     let mut file = SerializedFileWriter::new(&mut bytes, schema(BINS)?, Arc::new(properties()))?;
     let mut group = file.next_row_group()?;
-    put::<Int32Type>(&mut group, &rows().map(|r| r.0.task as i32).collect::<Vec<_>>())?;
-    put::<Int64Type>(&mut group, &rows().map(|r| r.0.start_ns).collect::<Vec<_>>())?;
-    put::<Int32Type>(&mut group, &rows().map(|r| r.1 as i32).collect::<Vec<_>>())?;
-    put::<Int64Type>(&mut group, &rows().map(|r| r.2).collect::<Vec<_>>())?;
-    put::<Int64Type>(&mut group, &rows().map(|r| r.3 as i64).collect::<Vec<_>>())?;
+    put::<Int32Type>(&mut group, &short(|b| b.0))?;
+    put::<Int32Type>(&mut group, &short(|b| b.1))?;
+    put::<Int64Type>(&mut group, &long(|b| b.2))?;
+    put::<Int64Type>(&mut group, &long(|b| b.3))?;
+    put::<Int64Type>(&mut group, &long(|b| b.4))?;
     group.close()?;
     file.close()?;
     Ok(bytes)
@@ -240,31 +282,30 @@ fn visit_pair(
     tasks: usize,
     visit: &mut impl FnMut(&Slice),
 ) -> Result<(), ParquetError> {
-    let mut slice: Option<Slice> = None;
-    let mut bin = 0;
+    let mut slices: Vec<Slice> = Vec::new();
+    let mut places = HashMap::new();
     for row in 0..figures.rows {
         let [task, start_ns, first_due_ns, last_end_ns, missed, quantity, count, min_ns, max_ns] =
             figures.long(row).ok_or_else(damaged)?;
         let sum = figures.decimal(0, row).ok_or_else(damaged)?;
         let sum_of_squares = figures.decimal(1, row).ok_or_else(damaged)?.unsigned_abs();
         let index = usize::try_from(task).ok().filter(|t| *t < tasks).ok_or_else(damaged)?;
-        if slice.as_ref().is_none_or(|s| (s.task, s.start_ns) != (index, start_ns)) {
-            slice.iter().for_each(&mut *visit);
+        if slices.last().is_none_or(|s| (s.task, s.start_ns) != (index, start_ns)) {
             let missed = missed as u64;
             let stored = Default::default();
-            slice = Some(Slice { task: index, start_ns, first_due_ns, last_end_ns, missed, stored });
+            slices.push(Slice { task: index, start_ns, first_due_ns, last_end_ns, missed, stored });
+            places.insert((task, start_ns / SLICE_NS), slices.len() - 1);
         }
-        let stored = slice.as_mut().and_then(|s| s.stored.get_mut(usize::try_from(quantity).ok()?));
-        let stored = stored.ok_or_else(damaged)?;
-        stored.moments = Moments { count: count as u64, min_ns, max_ns, sum, sum_of_squares };
-        while let Some([t, s, q, high_ns, count]) = (bin < bins.rows).then(|| bins.long(bin)).flatten() {
-            if (t, s, q) != (task, start_ns, quantity) {
-                break;
-            }
-            stored.bins.push((high_ns, count as u64));
-            bin += 1;
-        }
+        let stored = slices.last_mut().and_then(|s| s.stored.get_mut(usize::try_from(quantity).ok()?));
+        let moments = Moments { count: count as u64, min_ns, max_ns, sum, sum_of_squares };
+        stored.ok_or_else(damaged)?.moments = moments;
     }
-    slice.iter().for_each(visit);
-    if bin == bins.rows { Ok(()) } else { Err(damaged()) }
+    for row in 0..bins.rows {
+        let [task, quantity, high_ns, second, count] = bins.long(row).ok_or_else(damaged)?;
+        let slice = places.get(&(task, second)).and_then(|place| slices.get_mut(*place));
+        let stored = slice.and_then(|s| s.stored.get_mut(usize::try_from(quantity).ok()?));
+        stored.ok_or_else(damaged)?.bins.push((high_ns, count as u64));
+    }
+    slices.iter().for_each(visit);
+    Ok(())
 }

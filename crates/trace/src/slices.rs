@@ -8,6 +8,9 @@ use crate::varint;
 /// Length of a slice. Slices begin at whole multiples of it on the run's clock, so those of all tasks line up.
 pub(crate) const SLICE_NS: i64 = 1_000_000_000;
 
+/// No slice takes more bytes: five histograms with every bin occupied stay below.
+const LARGEST_BYTES: usize = 4 << 20;
+
 /// What a distribution in a slice is of; see [`TimingStats`] for the definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
@@ -104,7 +107,9 @@ impl Slice {
         self.stored[0].moments.count
     }
 
-    /// The stored distribution of a quantity.
+    /// The stored distribution of a quantity. The exact part is always the slice's own; in a run file the bins of
+    /// period error, cycle-to-cycle jitter and execution time are kept by the minute: the last slice of a
+    /// minute holds those of all its slices, the others none.
     pub fn of(&self, quantity: Quantity) -> &Stored {
         &self.stored[quantity as usize]
     }
@@ -126,6 +131,13 @@ impl Slice {
 
     /// Appends the slice as bytes for the journal; [`Slice::decode`] is the reverse.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let mut plain = Vec::new();
+        self.encode_plain(&mut plain);
+        // Compressing into memory cannot fail; if it did, an empty payload would be noticed as damage.
+        out.extend(zstd::bulk::compress(&plain, zstd::DEFAULT_COMPRESSION_LEVEL).unwrap_or_default());
+    }
+
+    fn encode_plain(&self, out: &mut Vec<u8>) {
         varint::put_signed(out, self.start_ns);
         varint::put_signed(out, self.first_due_ns);
         varint::put_signed(out, self.last_end_ns);
@@ -140,18 +152,20 @@ impl Slice {
             out.extend(moments.sum.to_le_bytes());
             out.extend(moments.sum_of_squares.to_le_bytes());
             varint::put(out, bins.len() as u64);
+            // Edges and counts apart: the distances of edges repeat, which compresses to almost nothing.
             let mut previous = 0i64;
-            for (high_ns, count) in bins {
+            for (high_ns, _) in bins {
                 varint::put_signed(out, high_ns.wrapping_sub(previous));
-                varint::put(out, *count);
                 previous = *high_ns;
             }
+            bins.iter().for_each(|(_, count)| varint::put(out, *count));
         }
     }
 
     /// Reads what [`Slice::encode`] wrote; `None` if the bytes are not such.
-    pub(crate) fn decode(task: usize, mut bytes: &[u8]) -> Option<Slice> {
-        let input = &mut bytes;
+    pub(crate) fn decode(task: usize, bytes: &[u8]) -> Option<Slice> {
+        let plain = zstd::bulk::decompress(bytes, LARGEST_BYTES).ok()?;
+        let input = &mut &plain[..];
         let start_ns = varint::take_signed(input)?;
         let first_due_ns = varint::take_signed(input)?;
         let last_end_ns = varint::take_signed(input)?;
@@ -169,7 +183,10 @@ impl Slice {
             let mut high_ns = 0i64;
             for _ in 0..varint::take(input)? {
                 high_ns = high_ns.wrapping_add(varint::take_signed(input)?);
-                bins.push((high_ns, varint::take(input)?));
+                bins.push((high_ns, 0));
+            }
+            for (_, count) in bins {
+                *count = varint::take(input)?;
             }
         }
         input.is_empty().then_some(Slice { task, start_ns, first_due_ns, last_end_ns, missed, stored })

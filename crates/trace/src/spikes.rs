@@ -60,11 +60,20 @@ pub(crate) struct Slicer {
     start_ns: i64,
     first_due_ns: i64,
     last_end_ns: i64,
+    /// Whether a piece was held back the last time.
+    held_back: bool,
 }
 
 impl Slicer {
     pub(crate) fn new(task: usize, period_ns: i64) -> Self {
-        Slicer { task, stats: TimingStats::new(period_ns), start_ns: 0, first_due_ns: 0, last_end_ns: 0 }
+        Slicer {
+            task,
+            stats: TimingStats::new(period_ns),
+            start_ns: 0,
+            first_due_ns: 0,
+            last_end_ns: 0,
+            held_back: false,
+        }
     }
 
     /// Counts the next row; returns the slice that it ends.
@@ -79,8 +88,15 @@ impl Slicer {
         ended
     }
 
+    /// A piece of the current slice every other time, so that a crash does not lose all of it.
+    pub(crate) fn piece(&mut self) -> Option<Slice> {
+        self.held_back = !self.held_back;
+        if self.held_back { None } else { self.take() }
+    }
+
     /// What was counted since the last slice, as a piece of one; `None` if that is nothing.
     pub(crate) fn take(&mut self) -> Option<Slice> {
+        self.held_back = false;
         (self.stats.executed() > 0).then(|| {
             let stats = self.stats.take();
             Slice::new(self.task, self.start_ns, self.first_due_ns, self.last_end_ns, &stats)

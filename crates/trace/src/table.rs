@@ -187,7 +187,11 @@ pub(crate) fn schema(text: &str) -> Result<TypePtr, ParquetError> {
     parse_message_type(text).map(Arc::new)
 }
 
-/// Dictionaries for what hardly changes, bit-packed differences for all columns named `*_ns` and `index`.
+/// Columns whose values differ little from one row to the next, in the main table or an embedded one.
+const DIFFERENCES: [&str; 8] =
+    ["index", "due_ns", "start_ns", "end_ns", "first_due_ns", "last_end_ns", "second", "count"];
+
+/// Bit-packed differences where rows differ little, dictionaries for what hardly changes.
 pub(crate) fn properties() -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_1_0)
@@ -198,7 +202,7 @@ pub(crate) fn properties() -> WriterProperties {
         .set_max_row_group_row_count(None)
         .set_data_page_row_count_limit(1 << 16)
         .set_write_batch_size(1 << 14);
-    for column in ["index", "due_ns", "start_ns", "end_ns"] {
+    for column in DIFFERENCES {
         let column = ColumnPath::from(column);
         properties = properties
             .set_column_dictionary_enabled(column.clone(), false)

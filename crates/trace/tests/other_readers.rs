@@ -108,8 +108,11 @@ assert (latency["count"].values == wanted["count"].values).all()
 assert (latency.min_ns.values == wanted["min"].values).all() and (latency.max_ns.values == wanted["max"].values).all()
 assert [int(s) for s in latency["sum"]] == wanted["sum"].tolist()
 assert sum(int(s) for s in latency.sum_of_squares) == int((rows.latency**2).sum())
-counted = bins[bins.quantity == 0].groupby(["task", "start_ns"])["count"].sum()
+counted = bins[bins.quantity == 0].groupby(["task", "second"])["count"].sum()
+assert counted.index.equals(latency.index.set_levels(latency.index.levels[1] // 10**9, level=1).set_names(["task", "second"]))
 assert (counted.values == wanted["count"].values).all()
+for quantity in range(5):
+    assert bins[bins.quantity == quantity]["count"].sum() == slices[slices.quantity == quantity]["count"].sum()
 "#;
 
 #[test]
