@@ -25,7 +25,9 @@ fn python() -> Option<String> {
 }
 
 fn run(python: &str, script: &str, arguments: &[&std::path::Path]) {
-    let output = Command::new(python).args(["-c", script]).args(arguments).output().unwrap();
+    // Some of the readers abort now and then when the interpreter takes their threads down: leave without that.
+    let script = format!("{script}\nimport os\nos._exit(0)\n");
+    let output = Command::new(python).args(["-c", &script]).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
