@@ -1,9 +1,10 @@
 //! How much each value says about later ones: autocorrelation and its test.
 
-use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+use crate::fourier::Fourier;
 
 /// Autocorrelation at lags 0 to `max_lag` of a series with gaps (`NaN` where there is no value, as for a missed due
 /// time). Empty for a series without variation.
@@ -48,10 +49,9 @@ fn autocovariance(values: impl Iterator<Item = f64>, len: usize, lags: usize) ->
     let size = (len + lags).next_power_of_two();
     let mut buffer: Vec<Complex<f64>> = values.map(|v| Complex::new(v, 0.0)).collect();
     buffer.resize(size, Complex::default());
-    let mut planner = FftPlanner::new();
-    planner.plan_fft_forward(size).process(&mut buffer);
+    Fourier::new(size, false).process(&mut buffer);
     buffer.iter_mut().for_each(|c| *c = Complex::new(c.norm_sqr(), 0.0));
-    planner.plan_fft_inverse(size).process(&mut buffer);
+    Fourier::new(size, true).process(&mut buffer);
     buffer.iter().take(lags).map(|c| c.re / size as f64).collect()
 }
 

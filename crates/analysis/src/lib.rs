@@ -6,6 +6,7 @@
 pub mod compensation;
 pub mod correlation;
 pub mod extremes;
+mod fourier;
 pub mod line;
 pub mod matrix;
 pub mod misses;
