@@ -5,6 +5,7 @@ mod exit;
 mod interrupt;
 mod matrix;
 mod output;
+mod page_runs;
 mod recording;
 mod result;
 
@@ -31,7 +32,10 @@ enum Command {
     Check(commands::check::Args),
     Analyze(commands::analyze::Args),
     Matrix(commands::matrix::Args),
+    Plot(commands::plot::Args),
     Recover(commands::recover::Args),
+    Report(commands::report::Args),
+    Reproduce(commands::reproduce::Args),
     Restore(commands::restore::Args),
 }
 
@@ -45,7 +49,10 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::execute(&args),
         Command::Analyze(args) => commands::analyze::execute(&args),
         Command::Matrix(args) => commands::matrix::execute(&args),
+        Command::Plot(args) => commands::plot::execute(&args),
         Command::Recover(args) => commands::recover::execute(&args),
+        Command::Report(args) => commands::report::execute(&args),
+        Command::Reproduce(args) => commands::reproduce::execute(&args),
         Command::Restore(args) => commands::restore::execute(&args),
     };
     exit::report(outcome)

@@ -1,6 +1,10 @@
 //! Writing to the terminal.
 
+use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
 
 /// Writes text to standard output as a whole.
 pub fn print(text: &str) -> io::Result<()> {
@@ -17,4 +21,25 @@ pub fn note(line: &str) {
 /// Whether a person watches standard output.
 pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
+}
+
+/// Writes beside the target and renames, so that a full disk leaves no half file.
+pub fn write_file(path: &Path, content: &[u8]) -> Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    let beside = PathBuf::from(beside);
+    let written = fs::write(&beside, content).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        // What could not be written whole is of no use; that it cannot be removed either changes nothing.
+        let _ = fs::remove_file(&beside);
+    }
+    written.with_context(|| format!("cannot write {}: choose another place with --output", path.display()))
+}
+
+/// The terminal's width in columns, 80 where it is unknown.
+pub fn columns() -> usize {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let asked =
+        || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| usize::from(columns));
+    told.or_else(asked).filter(|columns| *columns >= 20).unwrap_or(80)
 }

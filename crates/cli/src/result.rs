@@ -15,7 +15,8 @@ const SCHEMA: u32 = 1;
 pub struct RunResult {
     /// The run's description.
     pub info: RunInfo,
-    tasks: Vec<TaskFigures>,
+    /// The figures of its tasks, in their order.
+    pub tasks: Vec<TaskFigures>,
     file: Option<PathBuf>,
 }
 

@@ -1,11 +1,13 @@
 //! What people see of a run. Terminal first: readable at 80 columns, colour only where it is wanted.
 
 pub mod check;
+pub mod figure;
 pub mod histogram;
 pub mod isolation;
 pub mod live;
 pub mod machine;
 pub mod matrix;
+pub mod page;
 pub mod run;
 pub mod summary;
 pub mod table;

@@ -13,6 +13,7 @@ use crate::run::{refusals, task_line};
 use crate::table::columns;
 
 /// One task's figures in all their forms.
+#[derive(Debug)]
 pub struct TaskFigures {
     /// The few numbers.
     pub summary: Summary,

@@ -3,6 +3,9 @@
 pub mod analyze;
 pub mod check;
 pub mod matrix;
+pub mod plot;
 pub mod recover;
+pub mod report;
+pub mod reproduce;
 pub mod restore;
 pub mod run;

@@ -1,0 +1,190 @@
+//! Twente, figures 1 to 12: a loop of 1 ms, ordinary and real-time, without load, beside `stress -c 4 -m 2` and
+//! beside `stress -c 4 -m 6`. Odd figures are the series, even ones the histogram.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, anyhow};
+use jitterlab_model::units::{Exact, Human};
+use jitterlab_report::figure::{self, Kind, Quantity};
+use jitterlab_report::page::section::{Block, Section};
+use jitterlab_report::page::{PageRun, render};
+
+use crate::exit::{Outcome, Status};
+use crate::{output, page_runs};
+
+/// The report's period.
+const PERIOD_NS: i64 = 1_000_000;
+
+/// One measurement of the report: what ran, and what it says came out.
+struct Case {
+    name: &'static str,
+    /// The first of its two figures.
+    figure: u32,
+    policy: &'static str,
+    load: &'static str,
+    /// Mean and standard deviation of the loop's duration in ms, as the report has them.
+    told: &'static str,
+}
+
+/// The measurements in the order of the figures. The numbers are those of the report's sections 2.1, 2.2 and 2.2.2.
+const CASES: [Case; 6] = [
+    Case {
+        name: "ordinary-idle",
+        figure: 1,
+        policy: "other",
+        load: "none",
+        told: "1.15 (\"close to 1.2\" in section 2.1), sd 0.022",
+    },
+    Case {
+        name: "ordinary-4-2",
+        figure: 3,
+        policy: "other",
+        load: "stress -c 4 -m 2",
+        told: "\"mostly 1.05 to 1.4\", no mean",
+    },
+    Case {
+        name: "ordinary-4-6",
+        figure: 5,
+        policy: "other",
+        load: "stress -c 4 -m 6",
+        told: "1.3, \"mostly 1.1 to 1.5\"",
+    },
+    Case {
+        name: "real-time-idle",
+        figure: 7,
+        policy: "fifo:80",
+        load: "none",
+        told: "1.080 (1.072 in 2.2.2), sd 0.031 (0.30 in 2.2.2)",
+    },
+    Case {
+        name: "real-time-4-2",
+        figure: 9,
+        policy: "fifo:80",
+        load: "stress -c 4 -m 2",
+        told: "1.072, sd 0.022",
+    },
+    Case {
+        name: "real-time-4-6",
+        figure: 11,
+        policy: "fifo:80",
+        load: "stress -c 4 -m 6",
+        told: "1.072, sd 0.024",
+    },
+];
+
+const WHY_NOT_ONE: &str = "The report's program is said to sleep until absolute times, yet its mean is 1.07 to 1.3 ms: with \
+    absolute times the mean is the period, whatever the jitter. Its loop must have measured each sleep from the end of \
+    the work, or its period was not 1 ms. Here the times are absolute. The report's real-time task ran under Xenomai with \
+    default attributes; here it is SCHED_FIFO on this machine's kernel.";
+
+/// Measures all cases, draws all figures, and prints the table.
+pub fn reproduce(directory: &Path, duration_ns: i64) -> Outcome {
+    fs::create_dir_all(directory)
+        .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+    let mut files = Vec::new();
+    for (number, case) in CASES.iter().enumerate() {
+        output::note(&format!("{} of {}: {}, load {}", number + 1, CASES.len(), case.name, case.load));
+        files.push(measure(directory, case, duration_ns)?);
+    }
+    let runs = page_runs::read(&files)?;
+    for (case, run) in CASES.iter().zip(&runs) {
+        for (kind, number) in [(Kind::Series, case.figure), (Kind::Histogram, case.figure + 1)] {
+            let svg = figure::svg(kind, Quantity::PeriodError, std::slice::from_ref(run))?;
+            let path = |extension: &str| directory.join(format!("figure-{number:02}.{extension}"));
+            output::write_file(&path("svg"), svg.as_bytes())?;
+            output::write_file(&path("png"), &figure::png(&svg)?)?;
+        }
+    }
+    let page = directory.join("report.html");
+    output::write_file(&page, render(&runs, &[section(&runs)])?.as_bytes())?;
+    let mut text = String::new();
+    for row in rows(&runs) {
+        text.push_str(&format!(
+            "figure {}: {}, load {}\n  here:   {}\n  report: {} ms\n",
+            row[0], row[1], row[2], row[3], row[4]
+        ));
+    }
+    text.push_str(&jitterlab_report::summary::wrap(WHY_NOT_ONE));
+    text.push_str(&format!("figures and page: {}\n", page.display()));
+    output::print(&text)?;
+    Ok(Status::Fine)
+}
+
+/// Measures one case as a person would, with `jitterlab run`.
+fn measure(directory: &Path, case: &Case, duration_ns: i64) -> Result<PathBuf> {
+    let file = directory.join(format!("{}.parquet", case.name));
+    if file.exists() {
+        return Err(anyhow!(
+            "{} is in the way: remove it, or choose another directory with --output",
+            file.display()
+        ));
+    }
+    let program = std::env::current_exe().context("cannot find the program itself")?;
+    let mut command = Command::new(program);
+    command.args([
+        "run",
+        "--quiet",
+        "--json",
+        "--period",
+        "1ms",
+        "--work",
+        "twente:10000",
+        "--policy",
+        case.policy,
+    ]);
+    command.args(["--load", case.load, "--duration", &Exact(duration_ns).to_string(), "--output"]).arg(&file);
+    let measured = command.output().with_context(|| format!("cannot start {command:?}"))?;
+    if !measured.status.success() {
+        let said = String::from_utf8_lossy(&measured.stderr);
+        return Err(anyhow!("{} could not be measured: {}", case.name, said.trim()));
+    }
+    Ok(file)
+}
+
+/// Figures, task, load, what was measured here, what the report says.
+fn rows(runs: &[PageRun]) -> Vec<Vec<String>> {
+    let row = |(case, run): (&Case, &PageRun)| {
+        let summary = &run.tasks.first()?.figures.summary;
+        let ms = |ns: f64| format!("{:.4}", ns / 1e6);
+        let error = &summary.period_error;
+        let here = match (error.mean_ns, error.sd_ns, error.max_ns) {
+            (Some(mean), Some(sd), Some(max)) => format!(
+                "mean {} ms, sd {} ms, longest {}, {} missed",
+                ms(PERIOD_NS as f64 + mean),
+                ms(sd),
+                Human((PERIOD_NS + max) as f64),
+                summary.missed
+            ),
+            _ => "not measured".into(),
+        };
+        let policy = run
+            .info
+            .tasks
+            .first()
+            .and_then(|t| t.granted.as_ref())
+            .map_or(case.policy.into(), |g| g.policy.to_string());
+        Some(vec![
+            format!("{}, {}", case.figure, case.figure + 1),
+            policy,
+            case.load.into(),
+            here,
+            case.told.into(),
+        ])
+    };
+    CASES.iter().zip(runs).filter_map(row).collect()
+}
+
+fn section(runs: &[PageRun]) -> Section {
+    let header = ["figures", "policy in force", "load", "period here", "the report, ms"].map(String::from);
+    Section {
+        id: "twente".into(),
+        title: "Twente, figures 1 to 12".into(),
+        lead: "The report's six measurements, repeated on this machine. Odd figures are its line plots, even ones its histograms: the files figure-01 to figure-12 beside this page.".into(),
+        blocks: vec![
+            Block::Table { caption: "Time between successive starts of a loop of 1 ms".into(), header: header.to_vec(), rows: rows(runs) },
+            Block::Text { text: WHY_NOT_ONE.into() },
+        ],
+    }
+}

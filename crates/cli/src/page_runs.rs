@@ -1,0 +1,76 @@
+//! Runs as a page or a figure shows them: every figure and the whole series, read in one pass.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use jitterlab_model::TimingStats;
+use jitterlab_report::page::series::{Extent, SeriesBuilder, Share, Step};
+use jitterlab_report::page::{PageRun, PageTask};
+use jitterlab_trace::{Columns, Quantity, RunReader, Slice};
+
+use crate::result::RunResult;
+
+/// Reads the runs; their series share the room of one page.
+pub fn read(files: &[PathBuf]) -> Result<Vec<PageRun>> {
+    let readers: Vec<RunReader> = files.iter().map(RunReader::open).collect::<Result<_, _>>()?;
+    let total = readers.iter().map(|reader| sizes(reader).map(|sizes| sizes.iter().sum::<u64>()));
+    let total = total.sum::<Result<u64>>()?;
+    readers.iter().map(|reader| page_run(reader, total)).collect()
+}
+
+/// What each task's series is made of: its activations, or its slices where only spikes were kept.
+fn sizes(reader: &RunReader) -> Result<Vec<u64>> {
+    let mut sizes = vec![0; reader.info().tasks.len()];
+    if reader.has_slices() {
+        reader.for_each_slice(|slice| sizes[slice.task] += 1)?;
+    } else {
+        reader.row_groups().iter().for_each(|group| sizes[group.task] += group.rows as u64);
+    }
+    Ok(sizes)
+}
+
+fn page_run(reader: &RunReader, total: u64) -> Result<PageRun> {
+    let info = reader.info().clone();
+    let sizes = sizes(reader)?;
+    let mut stats: Vec<TimingStats> = info.tasks.iter().map(|t| TimingStats::new(t.spec.period_ns)).collect();
+    let spikes = reader.has_slices();
+    let make = if spikes { SeriesBuilder::for_spikes } else { SeriesBuilder::new };
+    let series =
+        info.tasks.iter().zip(sizes).map(|(t, expected)| make(t.spec.period_ns, Share { expected, total }));
+    let mut series: Vec<SeriesBuilder> = series.collect();
+    let columns = Columns::TIMING | Columns::INDEX;
+    if spikes {
+        reader.for_each_slice(|slice| {
+            slice.add_to(&mut stats[slice.task]);
+            series[slice.task].push_step(&step(slice));
+        })?;
+        reader.for_each_batch(columns, |task, rows| series[task].push_spikes(rows))?;
+    } else {
+        reader.for_each_batch(columns, |task, rows| {
+            stats[task].push_all(rows);
+            series[task].push_all(rows);
+        })?;
+    }
+    let result = RunResult::new(info, stats, Some(reader.path().to_path_buf()));
+    let document = result.to_json()?;
+    let label =
+        reader.path().file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
+    let RunResult { info, tasks, .. } = result;
+    let tasks = tasks.into_iter().zip(series);
+    let tasks = tasks.map(|(figures, series)| PageTask { figures, series: series.finish() }).collect();
+    Ok(PageRun { label, info, document, tasks })
+}
+
+/// A slice as a step of a series.
+fn step(slice: &Slice) -> Step {
+    let extent = |quantity| {
+        let moments = &slice.of(quantity).moments;
+        Extent { count: moments.count, min_ns: moments.min_ns, max_ns: moments.max_ns, sum_ns: moments.sum }
+    };
+    Step {
+        due_ns: slice.first_due_ns,
+        executed: slice.executed(),
+        missed: slice.missed,
+        extents: [Quantity::Latency, Quantity::Execution, Quantity::PeriodError].map(extent),
+    }
+}

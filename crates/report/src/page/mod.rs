@@ -1,0 +1,113 @@
+//! The report: one self-contained HTML page that answers everything, and opens without a network.
+//!
+//! Words, tables and facts stand in the HTML itself; the figures are drawn by a script from data the page carries.
+//! Everything foreign (names of tasks, machines, commands) is escaped by the template engine.
+
+mod facts;
+mod pack;
+mod plots;
+pub mod section;
+mod sections;
+pub mod series;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::io;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jitterlab_model::RunInfo;
+use minijinja::value::Serde;
+use minijinja::{Environment, context};
+
+use crate::summary::TaskFigures;
+use section::Section;
+use series::Series;
+
+/// plotly.min.js, compressed.
+const PLOTLY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.min.js.gz"));
+const TEMPLATE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPTS: [&str; 4] = [
+    include_str!("data.js"),
+    include_str!("figures.js"),
+    include_str!("series.js"),
+    include_str!("start.js"),
+];
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// No run was given.
+    #[error("a report needs at least one run")]
+    NoRun,
+    /// The template and its data do not fit each other.
+    #[error("the page could not be made ({0}); please report this")]
+    Template(#[from] minijinja::Error),
+    /// A figure that JSON cannot hold.
+    #[error("the page's data could not be written ({0}); please report this")]
+    Json(#[from] serde_json::Error),
+    /// The data could not be compressed.
+    #[error("the page's data could not be compressed ({0}); please report this")]
+    Compression(#[from] io::Error),
+}
+
+/// One run of the page.
+#[derive(Debug)]
+pub struct PageRun {
+    /// What the run is called on the page: its file's name.
+    pub label: String,
+    /// Its description.
+    pub info: RunInfo,
+    /// What `analyze --json` prints for it: the page carries it word for word, since reading and writing numbers
+    /// again may change their last digit.
+    pub document: String,
+    /// Its tasks, in the order of the description.
+    pub tasks: Vec<PageTask>,
+}
+
+/// One task of a run of the page.
+#[derive(Debug)]
+pub struct PageTask {
+    /// Its figures.
+    pub figures: TaskFigures,
+    /// Its series.
+    pub series: Series,
+}
+
+/// The page as HTML: what the runs themselves show, then the further sections.
+///
+/// # Errors
+/// There is no run, or (never in practice) the data cannot be put into the page.
+pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageError> {
+    let Some(first) = runs.first() else { return Err(PageError::NoRun) };
+    let title = match runs {
+        [_] => format!("{}: timing report", first.label),
+        _ => format!("{} and {} more: timing report", first.label, runs.len() - 1),
+    };
+    let sections = [sections::of(runs), sections.to_vec()].concat();
+    let (plots, packed) = plots::data(runs, &sections)?;
+    let documents: Vec<_> = runs.iter().map(|run| run.document.trim()).collect();
+    let mut environment = Environment::new();
+    environment.add_template("page.html", TEMPLATE)?;
+    let page = environment.get_template("page.html")?.render(context! {
+        title,
+        style => STYLE,
+        scripts => SCRIPTS,
+        runs => Serde(runs.iter().map(words::RunWords::of).collect::<Vec<_>>()),
+        facts => Serde(runs.iter().flat_map(facts::of).collect::<Vec<_>>()),
+        sections => Serde(&sections),
+        documents => in_script(&format!("[{}]", documents.join(","))),
+        plots => in_script(&serde_json::to_string(&plots)?),
+        packed,
+        plotly => STANDARD.encode(PLOTLY),
+        version => env!("CARGO_PKG_VERSION"),
+    })?;
+    Ok(page)
+}
+
+/// JSON that cannot end the script element it stands in.
+fn in_script(json: &str) -> String {
+    json.replace('<', "\\u003c")
+}

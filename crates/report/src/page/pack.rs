@@ -1,0 +1,123 @@
+//! Columns of integers as a page carries them: differences as variable-length integers, compressed, in base64.
+
+use std::io::{self, Write as _};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::Serialize;
+
+/// Stands for "no value" in a packed column: no time is that far back (-52 days).
+pub const NONE: i64 = -(1 << 52);
+/// The script computes in doubles; values beyond 26 days of nanoseconds are damage, not time.
+const LIMIT: i64 = 1 << 51;
+
+/// Where a column lies in the packed bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Column {
+    /// First byte.
+    pub at: usize,
+    /// Values.
+    pub count: usize,
+    /// 1 for differences of successive values, 2 for differences of those.
+    pub order: u8,
+}
+
+/// Columns that are packed together.
+#[derive(Debug, Default)]
+pub struct Packer {
+    bytes: Vec<u8>,
+}
+
+impl Packer {
+    /// Appends a column of values that wander.
+    pub fn column(&mut self, values: impl IntoIterator<Item = Option<i64>>) -> Column {
+        self.push(1, values)
+    }
+
+    /// Appends a column of values that advance evenly, such as due times and indices.
+    pub fn advancing(&mut self, values: impl IntoIterator<Item = i64>) -> Column {
+        self.push(2, values.into_iter().map(Some))
+    }
+
+    fn push(&mut self, order: u8, values: impl IntoIterator<Item = Option<i64>>) -> Column {
+        let at = self.bytes.len();
+        let (mut count, mut previous, mut slope) = (0, 0i64, 0i64);
+        for value in values {
+            let value = value.map_or(NONE, |v| v.clamp(-LIMIT, LIMIT));
+            let difference = value - previous;
+            self.varint(if order == 2 { difference - slope } else { difference });
+            (previous, slope, count) = (value, difference, count + 1);
+        }
+        Column { at, count, order }
+    }
+
+    /// The sign in the lowest bit, then seven bits a byte, the lowest first.
+    fn varint(&mut self, value: i64) {
+        let mut rest = ((value << 1) ^ (value >> 63)) as u64;
+        while rest >= 0x80 {
+            self.bytes.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        self.bytes.push(rest as u8);
+    }
+
+    /// All columns, compressed and in base64.
+    ///
+    /// # Errors
+    /// Never in practice: the bytes go to memory.
+    pub fn finish(self) -> io::Result<String> {
+        let mut packed = GzEncoder::new(Vec::with_capacity(self.bytes.len() / 2), Compression::new(6));
+        packed.write_all(&self.bytes)?;
+        Ok(STANDARD.encode(packed.finish()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::read::GzDecoder;
+    use proptest::prelude::*;
+    use std::io::Read as _;
+
+    /// What the page's script does, in Rust.
+    fn unpack(bytes: &[u8], column: Column) -> Vec<Option<i64>> {
+        let (mut at, mut previous, mut slope) = (column.at, 0i64, 0i64);
+        let values = (0..column.count).map(|_| {
+            let (mut rest, mut shift) = (0u64, 0);
+            loop {
+                let byte = bytes[at];
+                at += 1;
+                rest |= u64::from(byte & 0x7f) << shift;
+                shift += 7;
+                if byte < 0x80 {
+                    break;
+                }
+            }
+            let step = ((rest >> 1) as i64) ^ -((rest & 1) as i64);
+            let difference = if column.order == 2 { slope + step } else { step };
+            (previous, slope) = (previous + difference, difference);
+            Some(previous).filter(|v| *v != NONE)
+        });
+        values.collect()
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_is_what_is_unpacked(
+            wandering in prop::collection::vec(prop::option::of(-LIMIT..LIMIT), 0..50),
+            advancing in prop::collection::vec(-LIMIT..LIMIT, 0..50),
+        ) {
+            let mut packer = Packer::default();
+            let first = packer.column(wandering.iter().copied());
+            let second = packer.advancing(advancing.iter().copied());
+            let text = packer.finish().unwrap();
+            let mut bytes = Vec::new();
+            GzDecoder::new(&STANDARD.decode(text).unwrap()[..]).read_to_end(&mut bytes).unwrap();
+            prop_assert_eq!(unpack(&bytes, first), wandering);
+            let back: Vec<i64> = unpack(&bytes, second).into_iter().map(Option::unwrap).collect();
+            prop_assert_eq!(back, advancing);
+        }
+    }
+}

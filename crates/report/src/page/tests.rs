@@ -1,0 +1,85 @@
+//! The page as a whole: everything is in it, and nothing foreign can break out of its place.
+
+use jitterlab_analysis::{Summary, Verdict};
+use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
+
+use super::section::{Block, Section};
+use super::series::{SeriesBuilder, Share};
+use super::{PageRun, PageTask, render};
+use crate::summary::TaskFigures;
+
+const HOSTILE: &str = "</script><script>alert(1)</script>";
+
+fn run(label: &str) -> PageRun {
+    let spec = TaskSpec { name: HOSTILE.into(), period_ns: 1_000_000, ..TaskSpec::default() };
+    let mut info = RunInfo::new("host", "CLOCK_MONOTONIC", [spec]);
+    info.command = vec!["jitterlab".into(), HOSTILE.into()];
+    let rows: Vec<Activation> = (0..2_000i64)
+        .map(|k| {
+            let due_ns = k * 1_000_000;
+            let start_ns = due_ns + 2_000 + k * 7_919 % 613;
+            Activation { index: k as u64, due_ns, start_ns, end_ns: start_ns + 900, ..Activation::default() }
+        })
+        .collect();
+    let mut stats = TimingStats::new(1_000_000);
+    stats.push_all(&rows);
+    let mut series = SeriesBuilder::new(1_000_000, Share { expected: 2_000, total: 2_000 });
+    series.push_all(&rows);
+    let summary = Summary::of(&info.tasks[0], &stats);
+    let verdict = Verdict::on(&summary, &info.tasks[0], &info);
+    let document = serde_json::json!({ "tasks": [{ "summary": summary }], "note": HOSTILE }).to_string();
+    let figures = TaskFigures { summary, verdict, stats };
+    PageRun {
+        label: label.into(),
+        info,
+        document,
+        tasks: vec![PageTask { figures, series: series.finish() }],
+    }
+}
+
+#[test]
+fn foreign_text_stays_text() {
+    let html = render(&[run(HOSTILE)], &[]).unwrap();
+    assert!(!html.contains("<script>alert"), "a name became code");
+    let scripts = html.matches("<script").count();
+    assert_eq!(scripts, html.matches("</script>").count());
+    assert_eq!(scripts, 5);
+}
+
+#[test]
+fn sections_appear_when_their_data_exist() {
+    let section = Section {
+        id: "torque".into(),
+        title: "Torque".into(),
+        lead: "What is left.".into(),
+        blocks: vec![Block::Table {
+            caption: "Torque".into(),
+            header: vec!["rate".into(), "torque".into()],
+            rows: vec![vec!["1 kHz".into(), "0.5 Nm".into()]],
+        }],
+    };
+    let without = render(&[run("a.parquet")], &[]).unwrap();
+    let with = render(&[run("a.parquet"), run("b.parquet")], &[section]).unwrap();
+    assert!(!without.contains("id=\"torque\"") && with.contains("id=\"torque\"") && with.contains("0.5 Nm"));
+    assert!(
+        with.contains("id=\"pairs\"")
+            && with.contains("id=\"autocorrelation\"")
+            && with.contains("id=\"time-error\"")
+    );
+    assert!(with.contains("b.parquet") && with.contains("jitterlab report b.parquet"));
+}
+
+#[test]
+fn the_document_is_carried_word_for_word() {
+    let run = run("a.parquet");
+    let html = render(std::slice::from_ref(&run), &[]).unwrap();
+    let (_, rest) = html.split_once("id=\"documents\">").unwrap();
+    let (json, _) = rest.split_once("</script>").unwrap();
+    assert_eq!(json.replace("\\u003c", "<"), format!("[{}]", run.document));
+    assert!(serde_json::from_str::<serde_json::Value>(json).is_ok());
+}
+
+#[test]
+fn a_report_of_nothing_says_so() {
+    assert!(render(&[], &[]).unwrap_err().to_string().contains("at least one run"));
+}

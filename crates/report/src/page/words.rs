@@ -1,0 +1,167 @@
+//! What the page says of a run in words and tables.
+
+use jitterlab_analysis::verdict::grouped;
+use jitterlab_model::units::Human;
+use jitterlab_model::{Refusal, StopReason};
+use serde::Serialize;
+
+use super::PageRun;
+use crate::machine::machine_line;
+use crate::run::task_line;
+
+/// A run in words.
+#[derive(Debug, Serialize)]
+pub struct RunWords {
+    label: String,
+    statements: Vec<String>,
+    caveats: Vec<String>,
+    /// Term and description.
+    facts: Vec<(String, String)>,
+    warnings: Vec<String>,
+    refused: Vec<Refusal>,
+    tables: Vec<TaskTable>,
+    commands: Vec<String>,
+}
+
+/// The figures of a task.
+#[derive(Debug, Serialize)]
+struct TaskTable {
+    caption: String,
+    rows: Vec<Vec<String>>,
+}
+
+impl RunWords {
+    /// The words for a run.
+    pub fn of(run: &PageRun) -> Self {
+        let info = &run.info;
+        let mut caveats: Vec<String> = Vec::new();
+        for caveat in run.tasks.iter().flat_map(|task| &task.figures.verdict.caveats) {
+            let text = sentence(&caveat.text);
+            if !caveats.contains(&text) {
+                caveats.push(text);
+            }
+        }
+        RunWords {
+            label: run.label.clone(),
+            statements: run.tasks.iter().map(|task| task.figures.verdict.statement.clone()).collect(),
+            caveats,
+            facts: facts(run),
+            warnings: info.warnings.clone(),
+            refused: info.refused.clone(),
+            tables: run.tasks.iter().map(table).collect(),
+            commands: commands(run),
+        }
+    }
+}
+
+fn facts(run: &PageRun) -> Vec<(String, String)> {
+    let info = &run.info;
+    let mut facts = Vec::new();
+    let mut fact = |term: &str, text: String| facts.push((term.to_owned(), text));
+    if let Some(machine) = &info.facts_before {
+        fact("Machine", machine_line(machine));
+    }
+    fact("Measured", format!("{}, by {}, times by the clock {}", info.started, info.tool, info.clock));
+    fact("For", info.measured_ns().map_or("an unknown time".into(), |ns| Human(ns as f64).to_string()));
+    fact("Load beside it", info.load.clone());
+    for task in &info.tasks {
+        fact("Task", task_line(task));
+    }
+    if let Some(stop) = &info.stop {
+        fact("Ended by", stopped(stop, run));
+    }
+    if !info.placement.is_empty() {
+        fact("Processors", info.placement.clone());
+    }
+    facts
+}
+
+fn stopped(stop: &StopReason, run: &PageRun) -> String {
+    match stop {
+        StopReason::Duration => "the wanted time being over".into(),
+        StopReason::Count => "the wanted number of activations".into(),
+        StopReason::Interrupted => "Ctrl-C or a signal, early".into(),
+        StopReason::Above { task, index, latency_ns } => {
+            let name = run.info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
+            format!("a latency of {} of {name}, activation {index}", Human(*latency_ns as f64))
+        }
+        StopReason::Overloaded { explanation, .. } => {
+            format!("jitterlab, for the machine's safety: {explanation}")
+        }
+        StopReason::Crashed => "a crash of the measuring process; the file was recovered".into(),
+    }
+}
+
+fn table(task: &super::PageTask) -> TaskTable {
+    let summary = &task.figures.summary;
+    let lost = if summary.dropped > 0 {
+        format!(", {} records lost", grouped(summary.dropped))
+    } else {
+        String::new()
+    };
+    let caption = format!(
+        "Task {}: {} activations, {} missed{lost}. Microseconds.",
+        summary.task,
+        grouped(summary.executed),
+        grouped(summary.missed)
+    );
+    let rows = summary.quantities().map(|(name, figures)| {
+        let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
+        let values = [whole(figures.min_ns), figures.mean_ns, figures.sd_ns]
+            .into_iter()
+            .chain(figures.quantiles().map(|(_, _, ns)| whole(ns)))
+            .chain([whole(figures.max_ns)]);
+        [name.to_owned()].into_iter().chain(values.map(|ns| ns.map_or("–".into(), microseconds))).collect()
+    });
+    TaskTable { caption, rows: rows.to_vec() }
+}
+
+/// To the nanosecond where the value is one, as `analyze --json` gives it.
+fn microseconds(ns: f64) -> String {
+    format!("{:.3}", ns / 1e3)
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}
+
+/// The commands that make the run and this page again, ready for a shell.
+fn commands(run: &PageRun) -> Vec<String> {
+    let measure: Vec<String> = run.info.command.iter().map(|word| quoted(word)).collect();
+    let file = quoted(&run.label);
+    let mut commands = Vec::new();
+    if !measure.is_empty() {
+        commands.push(measure.join(" "));
+    }
+    commands.push(format!("jitterlab analyze --json {file}"));
+    commands.push(format!("jitterlab report {file} -o report.html"));
+    commands
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_gets_every_word_back() {
+        assert_eq!(quoted("--period=250us"), "--period=250us");
+        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn a_caveat_becomes_one_sentence() {
+        assert_eq!(sentence("the run was short"), "The run was short.");
+    }
+}
