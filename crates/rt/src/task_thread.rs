@@ -207,6 +207,7 @@ impl Body {
             )
         };
         let (granted, mut refused) = setup.apply();
+        sys::restartable::leave();
         match counter_of(spec.read) {
             None => drive(Linux, self, granted, refused, say_ready, go),
             Some(read) => {

@@ -1,0 +1,89 @@
+//! Restartable sequences, rseq(2): the C library registers every thread for them, and from then on the kernel writes the
+//! thread's processor into its memory each time it comes back from a sleep, before the program runs on. A task that
+//! does not use them need not wait for that.
+#![expect(unsafe_code, reason = "rseq takes the address of the C library's area, which has to be asked for")]
+
+use std::ffi::CStr;
+
+/// RSEQ_FLAG_UNREGISTER of linux/rseq.h.
+const UNREGISTER: libc::c_int = 1;
+/// Sizes of the area under which C libraries register it: that of struct rseq in glibc 2.35 to 2.39, and what
+/// AT_RSEQ_FEATURE_SIZE leads newer ones to.
+const SIZES: [u32; 4] = [32, 64, 48, 128];
+
+/// The C library's signature before every restart address (RSEQ_SIG of sys/rseq.h).
+#[cfg(target_arch = "x86_64")]
+const SIGNATURE: u32 = 0x5305_3053;
+#[cfg(target_arch = "aarch64")]
+const SIGNATURE: u32 = 0xd428_bc00;
+
+/// Takes the calling thread out, and says whether it was in. Only for threads whose whole program is known: allocators and
+/// libraries that count on restartable sequences do not find them afterwards.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub fn leave() -> bool {
+    let Some(offset) = symbol::<isize>(c"__rseq_offset") else { return false };
+    if symbol::<u32>(c"__rseq_size").is_none_or(|size| size == 0) {
+        return false;
+    }
+    let area = thread_pointer().wrapping_offset(offset);
+    SIZES.iter().any(|size| {
+        // SAFETY: the kernel compares address, size and signature with what is registered and, if they are the same,
+        // forgets them; otherwise it answers an error and nothing changes.
+        (unsafe { libc::syscall(libc::SYS_rseq, area, *size, UNREGISTER, SIGNATURE) }) == 0
+    })
+}
+
+/// Takes the calling thread out, and says whether it was in: nothing is done on this kind of processor.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub fn leave() -> bool {
+    false
+}
+
+/// The value of a constant that C libraries have which register threads (glibc 2.35 and later).
+fn symbol<T: Copy>(name: &CStr) -> Option<T> {
+    // SAFETY: the name ends with a zero byte.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    // SAFETY: the C library documents both symbols as constants of these types (`const ptrdiff_t __rseq_offset`, `const
+    // unsigned int __rseq_size`), and keeps them for the program's life.
+    unsafe { address.cast::<T>().as_ref() }.copied()
+}
+
+/// Where the C library counts the offset from.
+#[cfg(target_arch = "x86_64")]
+fn thread_pointer() -> *const u8 {
+    let pointer;
+    // SAFETY: the first word of the thread control block is its own address (System V ABI, thread-local storage).
+    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, preserves_flags, readonly)) };
+    pointer
+}
+
+/// Where the C library counts the offset from.
+#[cfg(target_arch = "aarch64")]
+fn thread_pointer() -> *const u8 {
+    let pointer;
+    // SAFETY: reads a register.
+    unsafe {
+        std::arch::asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nomem, nostack, preserves_flags))
+    };
+    pointer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::sched;
+
+    #[test]
+    fn a_thread_leaves_once_and_still_knows_its_processor() {
+        let registers = symbol::<u32>(c"__rseq_size").is_some_and(|size| size > 0);
+        std::thread::spawn(move || {
+            assert_eq!(leave(), registers);
+            assert!(!leave(), "it was out already");
+            let last = *sched::cpus().unwrap().last().unwrap();
+            sched::set_cpus(&[last]).unwrap();
+            assert_eq!(sched::current_cpu(), last);
+        })
+        .join()
+        .unwrap();
+    }
+}
