@@ -3,19 +3,33 @@
 //! Everything here takes activations, series or distributions from memory and gives figures; nothing reads files,
 //! prints or knows an operating system. Definitions, formulas and their sources: `docs/method/analysis.md`.
 
+pub mod bursts;
+pub mod clusters;
+pub mod compare;
 pub mod compensation;
 pub mod correlation;
+pub mod drift;
+pub mod exact;
 pub mod extremes;
 mod fourier;
 pub mod line;
 pub mod matrix;
 pub mod misses;
+pub mod patterns;
+pub mod periodic;
+pub mod predict;
+pub mod random;
 pub mod rank;
 #[cfg(test)]
 mod reference;
+pub mod require;
+pub mod scan;
+mod sentences;
+pub mod spectrum;
 pub mod stationarity;
 pub mod summary;
 pub mod time_error;
+pub mod transitions;
 pub mod verdict;
 
 pub use summary::{Figures, Summary};

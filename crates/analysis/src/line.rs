@@ -123,6 +123,20 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     Some(if even { (lower + upper) / 2.0 } else { upper })
 }
 
+/// The value that half of the weight does not exceed, of `(value, weight)` pairs, which it reorders.
+pub fn weighted_median(values: &mut [(f64, u64)]) -> Option<f64> {
+    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let all: u64 = values.iter().map(|v| v.1).sum();
+    let mut seen = 0;
+    values
+        .iter()
+        .find(|v| {
+            seen += v.1;
+            2 * seen >= all && all > 0
+        })
+        .map(|v| v.0)
+}
+
 /// The highest line that lies above no point: every residual is the lateness against the best case seen. Points must
 /// be in ascending order of k.
 ///

@@ -81,7 +81,7 @@ pub fn grouped(count: u64) -> String {
 }
 
 /// A share as people read it, never rounded to 0 % or 100 %.
-fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     match share * 100.0 {
         p if p >= 99.95 && share < 1.0 => "more than 99.9 %".into(),
         p if p >= 10.0 => format!("{p:.0} %"),

@@ -105,6 +105,11 @@ impl LogHistogram {
         &mut self.counts
     }
 
+    /// Forgets everything counted.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+    }
+
     /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &LogHistogram) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {

@@ -164,13 +164,13 @@ impl Gpd {
     }
 
     /// The statistic of Anderson & Darling of excesses (in ascending order) against this distribution; the tail weighs
-    /// as much as the body. Infinite if an excess is impossible under it.
+    /// as much as the body. Probabilities of 0 and 1 count as 1e-12 from there.
     pub fn anderson_darling(&self, excesses: &[f64]) -> f64 {
         let n = excesses.len();
         let sum: f64 = (0..n)
             .map(|i| {
                 let (low, high) = (self.cdf(excesses[i]), self.survival(excesses[n - 1 - i]));
-                (2 * i + 1) as f64 * (low.ln() + high.ln())
+                (2 * i + 1) as f64 * (low.max(1e-12).ln() + high.max(1e-12).ln())
             })
             .sum();
         -(n as f64) - sum / n as f64

@@ -1,0 +1,235 @@
+//! Latency modes: each code path of the kernel has a latency of its own (NIST's figure 1 shows them as bands).
+//!
+//! A partition of the latencies is wanted whose neighbouring clusters are all separated by a *valley*: a range with
+//! significantly fewer values than a range of the same width in either cluster. Of these partitions the finest is taken. On
+//! each scale it is the one that merging by persistence gives (Edelsbrunner, Letscher & Zomorodian 2002): components grow
+//! from the peaks downwards, and two that meet are merged unless the valley between them is real. So a skewed or
+//! heavy-tailed mode stays one, however many values there are, which a criterion such as BIC would split.
+
+use jitterlab_model::Distribution;
+use jitterlab_model::histogram::Bin;
+use serde::{Deserialize, Serialize};
+
+use crate::exact::binomial_at_most;
+use crate::line::weighted_median;
+
+/// Chance of a split of what is one mode, for a whole analysis.
+const LEVEL: f64 = 1e-3;
+/// A valley holds at most this share of the lower peak's values, or it is a ripple.
+const DEPTH: f64 = 0.5;
+/// Scales, from a quarter of the range down by halves.
+const SCALES: i32 = 9;
+
+/// One mode of the latency.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LatencyCluster {
+    /// Share of the activations, 0 to 1.
+    pub weight: f64,
+    /// Activations in it.
+    pub count: u64,
+    /// Smallest latency.
+    pub low_ns: i64,
+    /// Largest latency.
+    pub high_ns: i64,
+    /// Median latency.
+    pub centre_ns: f64,
+    /// Standard deviation.
+    pub sd_ns: f64,
+}
+
+impl LatencyCluster {
+    /// Largest minus smallest latency.
+    pub fn width_ns(&self) -> i64 {
+        self.high_ns.saturating_sub(self.low_ns)
+    }
+}
+
+/// A range of values that is not divided further.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    low_ns: i64,
+    high_ns: i64,
+    count: u64,
+    /// The range of the axis of [`coordinate`] that its values are spread over.
+    from: f64,
+    to: f64,
+}
+
+/// The modes of a distribution, from the smallest latency to the largest. One where no valley is real; none without
+/// values.
+pub fn latency_clusters(latency: &Distribution) -> Vec<LatencyCluster> {
+    let cells = cells(latency);
+    let mut edges = vec![0, cells.len()];
+    let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return Vec::new() };
+    let range = last.to - first.from;
+    // Coarse to fine: within each part found so far, look for valleys of the next finer width.
+    for scale in 2..2 + SCALES {
+        let width = range / f64::from(1 << scale);
+        let mut found = edges.clone();
+        for part in edges.windows(2) {
+            let valleys = valleys(&cells[part[0]..part[1]], width, range);
+            found.extend(valleys.into_iter().map(|v| part[0] + v));
+        }
+        found.sort_unstable();
+        found.dedup();
+        edges = found;
+    }
+    let all = latency.count() as f64;
+    edges.windows(2).map(|part| describe(&cells[part[0]..part[1]], latency, all)).collect()
+}
+
+/// An axis on which bins of the histogram are about equally wide: linear up to 256 ns, logarithmic beyond.
+fn coordinate(ns: f64) -> f64 {
+    let size = ns.abs();
+    let value = if size <= 256.0 { size } else { 256.0 * (1.0 + (size / 256.0).ln()) };
+    value.copysign(ns)
+}
+
+/// The occupied bins. Where the time stamps are coarser than bins, each is spread over two of their steps, so that the comb
+/// they make is no pattern.
+fn cells(latency: &Distribution) -> Vec<Cell> {
+    let bins: Vec<Bin> = latency.bins().collect();
+    let step = resolution_ns(&bins);
+    let cell = |bin: &Bin| {
+        let (low, high) = (bin.low_ns as f64, bin.high_ns as f64 + 1.0);
+        let middle = (low + high) / 2.0;
+        let half = if high - low < step { step } else { (high - low) / 2.0 };
+        let Bin { low_ns, high_ns, count } = *bin;
+        Cell { low_ns, high_ns, count, from: coordinate(middle - half), to: coordinate(middle + half) }
+    };
+    bins.iter().map(cell).collect()
+}
+
+/// The step of the time stamps as far as bins show it: the usual distance between neighbouring occupied bins, each pair
+/// weighing as its rarer bin. 0 where most of them touch: the step is no larger than a bin.
+fn resolution_ns(bins: &[Bin]) -> f64 {
+    let touch = |w: &&[Bin]| w[1].low_ns.saturating_sub(1) <= w[0].high_ns;
+    let weight = |w: &[Bin]| w[0].count.min(w[1].count);
+    let touching: u64 = bins.windows(2).filter(touch).map(weight).sum();
+    let apart = bins.windows(2).filter(|w| !touch(w));
+    let mut distances: Vec<(f64, u64)> =
+        apart.map(|w| (w[1].low_ns.saturating_sub(w[0].low_ns) as f64, weight(w))).collect();
+    let distant: u64 = distances.iter().map(|d| d.1).sum();
+    if touching >= distant { 0.0 } else { weighted_median(&mut distances).unwrap_or(0.0) }
+}
+
+/// Indices of the cells before which a part is divided: the valleys of about this width that are real.
+fn valleys(cells: &[Cell], width: f64, range: f64) -> Vec<usize> {
+    let widest = cells.iter().map(|c| c.to - c.from).fold(0.0, f64::max);
+    if cells.len() < 2 || width < 2.0 * widest {
+        return Vec::new();
+    }
+    let windows = windows(cells, width);
+    // Every pair of windows may be looked at.
+    let level = LEVEL / f64::from(SCALES) / (range / width).powi(2);
+    let mut order: Vec<usize> = (0..windows.len()).collect();
+    order.sort_by(|a, b| windows[*b].count.cmp(&windows[*a].count).then(a.cmp(b)));
+    // Components grow from the peaks down; each knows its peak and its extent.
+    let mut component: Vec<Option<usize>> = vec![None; windows.len()];
+    let mut extents: Vec<(usize, usize, usize)> = Vec::new(); // peak, first, last
+    let mut found = Vec::new();
+    for index in order {
+        let left = index.checked_sub(1).and_then(|i| component[i]);
+        let right = component.get(index + 1).copied().flatten();
+        let joined = match (left, right) {
+            (None, None) => {
+                extents.push((index, index, index));
+                extents.len() - 1
+            }
+            (Some(only), None) | (None, Some(only)) => only,
+            (Some(a), Some(b)) => {
+                let (high, low) =
+                    if windows[extents[a].0].count >= windows[extents[b].0].count { (a, b) } else { (b, a) };
+                let valley = &windows[index];
+                if is_real(valley.count, windows[extents[low].0].count, level) {
+                    found.push(valley.middle(cells));
+                }
+                // From here on the lower one is part of the higher one: its valley was judged.
+                let (first, last) = (extents[a].1.min(extents[b].1), extents[a].2.max(extents[b].2));
+                component[extents[low].1..=extents[low].2].fill(Some(high));
+                extents[high] = (extents[high].0, first, last);
+                high
+            }
+        };
+        component[index] = Some(joined);
+        extents[joined].1 = extents[joined].1.min(index);
+        extents[joined].2 = extents[joined].2.max(index);
+    }
+    found.retain(|edge| *edge > 0 && *edge < cells.len());
+    found
+}
+
+/// Whether a valley of `valley` values next to a peak of `peak` is one: were both equally likely, so few in the valley
+/// would come with a probability below the level.
+fn is_real(valley: u64, peak: u64, level: f64) -> bool {
+    let both = (valley + peak) as f64;
+    (valley as f64) < DEPTH * peak as f64 && binomial_at_most(valley as f64, both, 0.5) < level
+}
+
+/// A range of the axis of the wanted width and what lies in it.
+struct Window {
+    from: f64,
+    to: f64,
+    count: u64,
+}
+
+impl Window {
+    /// The cell before which the window is divided: behind its widest gap, or before its rarest cell if it has no gap.
+    fn middle(&self, cells: &[Cell]) -> usize {
+        let begin = cells.partition_point(|c| c.to < self.from).saturating_sub(1);
+        let end = cells.partition_point(|c| c.from <= self.to).min(cells.len() - 1);
+        let gap = |i: usize| cells[i].from - cells[i - 1].to;
+        let widest = (begin + 1..=end).max_by(|a, b| gap(*a).total_cmp(&gap(*b)));
+        match widest {
+            Some(i) if gap(i) > 0.0 => i,
+            _ => (begin..=end).min_by_key(|i| cells[*i].count).unwrap_or(begin),
+        }
+    }
+}
+
+/// Windows of one width at every quarter of it.
+fn windows(cells: &[Cell], width: f64) -> Vec<Window> {
+    let quarter = width / 4.0;
+    let origin = cells[0].from - width;
+    let end = cells.iter().map(|c| c.to).fold(f64::MIN, f64::max);
+    let mut grid = vec![0.0; ((end - origin) / quarter) as usize + 5];
+    for cell in cells {
+        let density = cell.count as f64 / (cell.to - cell.from);
+        let mut from = cell.from;
+        while from < cell.to {
+            let place = ((from - origin) / quarter) as usize;
+            let to = (origin + (place + 1) as f64 * quarter).min(cell.to).max(from + 1e-9 * quarter);
+            if let Some(sum) = grid.get_mut(place) {
+                *sum += density * (to - from);
+            }
+            from = to;
+        }
+    }
+    grid.windows(4)
+        .enumerate()
+        .map(|(i, four)| {
+            let from = origin + i as f64 * quarter;
+            Window { from, to: from + width, count: four.iter().sum::<f64>().round() as u64 }
+        })
+        .collect()
+}
+
+fn describe(cells: &[Cell], latency: &Distribution, all: f64) -> LatencyCluster {
+    let count: u64 = cells.iter().map(|c| c.count).sum();
+    let middle = |c: &Cell| (c.low_ns as f64 + c.high_ns as f64) / 2.0;
+    let mean = cells.iter().map(|c| middle(c) * c.count as f64).sum::<f64>() / count as f64;
+    let squares: f64 = cells.iter().map(|c| (middle(c) - mean).powi(2) * c.count as f64).sum();
+    let mut weighted: Vec<(f64, u64)> = cells.iter().map(|c| (middle(c), c.count)).collect();
+    let (low, high) = (cells[0].low_ns, cells[cells.len() - 1].high_ns);
+    LatencyCluster {
+        weight: count as f64 / all,
+        count,
+        low_ns: low.max(latency.min_ns().unwrap_or(low)),
+        high_ns: high.min(latency.max_ns().unwrap_or(high)),
+        centre_ns: weighted_median(&mut weighted).unwrap_or(mean),
+        sd_ns: (squares / count as f64).sqrt(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

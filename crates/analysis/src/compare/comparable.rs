@@ -1,0 +1,63 @@
+//! Whether two runs may be compared at all, and what else differs between them.
+
+use jitterlab_model::{RunInfo, TaskRun};
+use serde::{Deserialize, Serialize};
+
+/// How much a difference between two runs' conditions weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weight {
+    /// The figures mean something else: no comparison.
+    Refuse,
+    /// It may be the very change that is tested; if it is not, the comparison is not of what it seems.
+    Warn,
+}
+
+/// A condition that differs between two runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// What differs, such as `period`.
+    pub what: String,
+    /// In the first run.
+    pub first: String,
+    /// In the other.
+    pub other: String,
+    /// How much it weighs.
+    pub weight: Weight,
+}
+
+/// What differs between the conditions of two runs' tasks, the gravest first. More than one [`Weight::Warn`] means that a
+/// difference of the figures cannot be put down to one change.
+pub fn comparable(first: (&RunInfo, &TaskRun), other: (&RunInfo, &TaskRun)) -> Vec<Mismatch> {
+    let mut all = Vec::new();
+    let mut look = |what: &str, weight: Weight, get: &dyn Fn(&RunInfo, &TaskRun) -> Option<String>| {
+        if let (Some(a), Some(b)) = (get(first.0, first.1), get(other.0, other.1))
+            && a != b
+        {
+            all.push(Mismatch { what: what.into(), first: a, other: b, weight });
+        }
+    };
+    let exact = |ns: i64| jitterlab_model::units::Exact(ns).to_string();
+    look("period", Weight::Refuse, &|_, t| Some(exact(t.spec.period_ns)));
+    look("overrun policy", Weight::Refuse, &|_, t| Some(t.spec.overrun.to_string()));
+    look("bench", Weight::Refuse, &|r, _| Some(r.bench.clone()));
+    look("wake-up method", Weight::Warn, &|_, t| Some(t.spec.wake.to_string()));
+    look("load", Weight::Warn, &|r, _| Some(r.load.clone()));
+    look("work", Weight::Warn, &|_, t| Some(t.spec.work.to_string()));
+    look("policy", Weight::Warn, &|_, t| t.granted.as_ref().map(|g| g.policy.to_string()));
+    look("memory locked", Weight::Warn, &|_, t| t.granted.as_ref().map(|g| g.memory_locked.to_string()));
+    look("clock", Weight::Warn, &|r, _| Some(r.clock.clone()));
+    look("kernel", Weight::Warn, &|r, _| r.facts_before.as_ref()?.kernel.release.clone());
+    look("kernel command line", Weight::Warn, &|r, _| r.facts_before.as_ref()?.kernel.command_line.clone());
+    look("processor", Weight::Warn, &|r, _| r.facts_before.as_ref()?.processor.model.clone());
+    look("clocksource", Weight::Warn, &|r, _| r.facts_before.as_ref()?.clock.source.clone());
+    look("cpu_dma_latency", Weight::Warn, &|r, _| {
+        Some(r.facts_before.as_ref()?.power.dma_latency_us?.to_string())
+    });
+    look("governor", Weight::Warn, &|r, t| {
+        let cpu = *t.granted.as_ref()?.cpus.first()?;
+        r.facts_before.as_ref()?.cpu(cpu)?.frequency.governor.clone()
+    });
+    look("tasks beside it", Weight::Warn, &|r, _| Some((r.tasks.len() - 1).to_string()));
+    all
+}

@@ -1,0 +1,153 @@
+//! Exact reasoning about counts: what so many events in so many tries say, without any assumption about the shape of a
+//! distribution. Only that tries are alike and independent.
+
+use statrs::function::beta::checked_beta_reg;
+use statrs::function::gamma::checked_gamma_ur;
+
+/// P(X <= k) of a binomial X of `n` tries with probability `p` each. `n` and `k` may be effective numbers (not whole).
+pub fn binomial_at_most(k: f64, n: f64, p: f64) -> f64 {
+    if k < 0.0 {
+        return 0.0;
+    }
+    if k >= n || p <= 0.0 {
+        return 1.0;
+    }
+    if p >= 1.0 {
+        return 0.0;
+    }
+    checked_beta_reg(n - k, k + 1.0, 1.0 - p).unwrap_or(f64::NAN)
+}
+
+/// The upper limit, with `confidence`, on the mean number of events when `k` were counted (Garwood, Biometrika 1936):
+/// the mean for which `k` or fewer come with probability 1 - confidence. -ln(0.05) = 2.995732 for none.
+pub fn poisson_upper(k: f64, confidence: f64) -> f64 {
+    let at_most_k = |mean: f64| checked_gamma_ur(k + 1.0, mean).unwrap_or(f64::NAN);
+    let mut high = k + 10.0;
+    while at_most_k(high) > 1.0 - confidence {
+        high *= 2.0;
+    }
+    root(0.0, high, |mean| at_most_k(mean) - (1.0 - confidence))
+}
+
+/// The upper limit, with `confidence`, on a probability of which `k` of `n` tries came true (Clopper & Pearson, Biometrika
+/// 1934).
+pub fn binomial_upper(k: f64, n: f64, confidence: f64) -> f64 {
+    if k >= n {
+        return 1.0;
+    }
+    root(0.0, 1.0, |p| binomial_at_most(k, n, p) - (1.0 - confidence))
+}
+
+/// The lower limit that belongs to [`binomial_upper`].
+pub fn binomial_lower(k: f64, n: f64, confidence: f64) -> f64 {
+    if k <= 0.0 {
+        return 0.0;
+    }
+    root(0.0, 1.0, |p| binomial_at_most(k - 1.0, n, p) - confidence).min(k / n)
+}
+
+/// How many of the largest of `n` values may be cut off so that the largest of the rest is, with `confidence`, not below
+/// the quantile `1 - above`: that value is an upper limit of the quantile by order statistics. `None` if not even the
+/// maximum is one.
+pub fn values_above_quantile_limit(n: u64, above: f64, confidence: f64) -> Option<u64> {
+    // The value with j larger ones is one if at least j + 1 values exceed the quantile with that confidence.
+    let holds = |j: u64| 1.0 - binomial_at_most(j as f64, n as f64, above) >= confidence;
+    if !holds(0) {
+        return None;
+    }
+    let (mut low, mut high) = (0, n);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { low = middle } else { high = middle }
+    }
+    Some(low)
+}
+
+/// Tries without any event that are needed to say, with `confidence`, that its probability is below `p`.
+pub fn tries_without_event(p: f64, confidence: f64) -> u64 {
+    // A hair is taken off: 0.05^(1/n) of an exact n must not need n + 1.
+    ((1.0 - confidence).ln() / (-p).ln_1p() - 1e-9).ceil().max(1.0) as u64
+}
+
+/// Where a falling `f` crosses 0 between `low` and `high`.
+fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
+    for _ in 0..200 {
+        let middle = (low + high) / 2.0;
+        if middle <= low || middle >= high {
+            break;
+        }
+        if f(middle) > 0.0 { low = middle } else { high = middle }
+    }
+    (low + high) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::agrees;
+    use proptest::prelude::*;
+
+    #[test]
+    fn garwood_limits_are_the_published_ones() {
+        for (k, limit) in
+            [(0, 2.995732), (1, 4.743865), (2, 6.295794), (3, 7.753657), (5, 10.513035), (10, 16.962219)]
+        {
+            agrees(poisson_upper(f64::from(k), 0.95), limit, 6);
+        }
+        // 120 s without an event: at most so many a second, and so many a day.
+        agrees(poisson_upper(0.0, 0.95) / 120.0, 0.0249644, 7);
+        agrees(poisson_upper(0.0, 0.95) / 120.0 * 86_400.0, 2157.0, 0);
+        agrees(poisson_upper(0.0, 0.95) * 24.0, 71.9, 1);
+        agrees(poisson_upper(0.0, 0.95), 3.0, 1);
+    }
+
+    #[test]
+    fn order_statistics_bound_the_quantiles_of_a_two_minute_run() {
+        let n = 120_000;
+        assert_eq!(values_above_quantile_limit(n, 1e-3, 0.95), Some(101)); // X_(119899), the 102nd largest
+        assert_eq!(values_above_quantile_limit(n, 1e-4, 0.95), Some(6)); // the 7th largest
+        assert_eq!(values_above_quantile_limit(n, 1e-5, 0.95), None);
+        agrees(1.0 - binomial_at_most(0.0, n as f64, 1e-5), 0.69881, 5);
+    }
+
+    #[test]
+    fn the_maximum_bounds_a_quantile_from_so_many_values_on() {
+        for (above, needed) in [(1e-3, 2_995), (1e-4, 29_956), (1e-5, 299_572), (1e-6, 2_995_731)] {
+            let holds = |n| values_above_quantile_limit(n, above, 0.95).is_some();
+            assert!(holds(needed + 1) && !holds(needed - 1), "{above}");
+            assert!(
+                tries_without_event(above, 0.95).abs_diff(needed) <= 1,
+                "{}",
+                tries_without_event(above, 0.95)
+            );
+        }
+    }
+
+    #[test]
+    fn clopper_and_pearson_limits_are_the_usual_ones() {
+        // 95 % two-sided for 2 of 20 (0.975 each): 0.0123 to 0.3170.
+        agrees(binomial_lower(2.0, 20.0, 0.975), 0.0123, 4);
+        agrees(binomial_upper(2.0, 20.0, 0.975), 0.3170, 4);
+        assert_eq!((binomial_lower(0.0, 9.0, 0.95), binomial_upper(9.0, 9.0, 0.95)), (0.0, 1.0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_binomial_is_the_sum_of_its_terms(n in 1u32..60, k in 0u32..60, p in 0.01f64..0.99) {
+            let mut term = (1.0 - p).powi(n as i32);
+            let mut sum = 0.0;
+            for i in 0..=k.min(n) {
+                sum += term;
+                term *= f64::from(n - i.min(n)) / f64::from(i + 1) * p / (1.0 - p);
+            }
+            prop_assert!((binomial_at_most(k.into(), n.into(), p) - sum).abs() < 1e-9);
+        }
+
+        #[test]
+        fn limits_enclose_what_was_seen(k in 0u64..500, more in 1u64..100_000) {
+            let (k, n) = (k as f64, (k + more) as f64);
+            let (low, high) = (binomial_lower(k, n, 0.95), binomial_upper(k, n, 0.95));
+            prop_assert!(low <= k / n && k / n <= high && high <= poisson_upper(k, 0.95) / n * (1.0 + 1e-9) + 1e-15);
+        }
+    }
+}

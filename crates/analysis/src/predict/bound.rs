@@ -1,0 +1,89 @@
+//! The upper bound of the largest latency ahead (theory D6, step 3).
+
+use serde::{Deserialize, Serialize};
+
+use super::gates::{MAIN_FIT, Prepared};
+use super::{CONFIDENCE, Tail};
+use crate::extremes::gpd::Gpd;
+use crate::random::Random;
+
+/// Exceedances of the fits: the main one, and two beside it that show how much the choice matters.
+const FITS: [usize; 3] = [120, MAIN_FIT, super::TAIL_SIZE - 1];
+const RESAMPLES: usize = 1_000;
+
+/// The tail fitted to the largest latencies.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TailFit {
+    /// How many of the largest latencies.
+    pub exceedances: usize,
+    /// The threshold above which they lie.
+    pub threshold_ns: f64,
+    /// Scale of the generalised Pareto distribution fitted by L-moments.
+    pub scale_ns: f64,
+    /// Its shape xi.
+    pub shape: f64,
+    /// The bound it gives.
+    pub bound_ns: f64,
+}
+
+/// An upper bound of the largest latency within the horizon: with 95 % confidence, the maximum stays below it with 95 %
+/// probability, if the observed mechanism and load persist.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// The bound.
+    pub bound_ns: f64,
+    /// How many latencies come together (extremal index; 1 if each for itself).
+    pub extremal_index: f64,
+    /// The fits behind it; the bound is that of the middle one.
+    pub fits: Vec<TailFit>,
+    /// The largest bound of the fits over the smallest: how much the choice matters.
+    pub sensitivity: f64,
+}
+
+pub(super) fn bound(tail: &Tail, prepared: &Prepared, horizon_ns: f64) -> Option<Bound> {
+    let further = horizon_ns / tail.period_ns;
+    let observed = prepared.values.first().copied()?;
+    let fits: Vec<TailFit> = FITS
+        .into_iter()
+        .filter_map(|k| fit(prepared, k, tail.count as f64, further))
+        .map(|fit| TailFit { bound_ns: fit.bound_ns.max(observed), ..fit })
+        .collect();
+    let main = fits.iter().find(|f| f.exceedances == MAIN_FIT)?;
+    let bounds = || fits.iter().map(|f| f.bound_ns);
+    let sensitivity = bounds().fold(0.0, f64::max) / bounds().fold(f64::INFINITY, f64::min);
+    let extremal_index = if prepared.declustered { prepared.theta } else { 1.0 };
+    Some(Bound { bound_ns: main.bound_ns, extremal_index, sensitivity, fits })
+}
+
+/// The 95 % percentile, over resampled exceedances, of the level that the maximum stays below with 95 % probability.
+fn fit(prepared: &Prepared, k: usize, count: f64, further: f64) -> Option<TailFit> {
+    let (excesses, threshold_ns) = prepared.excesses(k)?;
+    let whole = Gpd::by_l_moments(&excesses)?;
+    // Clusters count once each, so their rate already holds the extremal index.
+    let rate = k as f64 / count;
+    let mut random = Random::new(k as u64);
+    let (mut times, mut resample) = (vec![0u32; k], Vec::with_capacity(k));
+    let mut levels: Vec<f64> = (0..RESAMPLES)
+        .filter_map(|_| {
+            times.fill(0);
+            (0..k).for_each(|_| times[random.below(k)] += 1);
+            resample.clear();
+            for (excess, times) in excesses.iter().zip(&times) {
+                resample.extend(std::iter::repeat_n(*excess, *times as usize));
+            }
+            Some(Gpd::by_l_moments(&resample)?.level_of_maximum(rate, further, CONFIDENCE))
+        })
+        .collect();
+    if levels.len() < RESAMPLES / 2 {
+        return None;
+    }
+    let place = (levels.len() as f64 * CONFIDENCE) as usize;
+    let (_, level, _) = levels.select_nth_unstable_by(place, f64::total_cmp);
+    Some(TailFit {
+        exceedances: k,
+        threshold_ns,
+        scale_ns: whole.scale,
+        shape: whole.shape,
+        bound_ns: threshold_ns + *level,
+    })
+}

@@ -1,0 +1,363 @@
+//! The conditions under which a tail may be extrapolated (theory D6, step 2), each at a level of 1 %.
+//!
+//! They can refuse, they cannot prove: a cause that did not come in the run passes them all.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+use super::Tail;
+use crate::extremes::cluster_index::{cluster_gap, decluster};
+use crate::extremes::gpd::{Gpd, coefficient_of_variation};
+use crate::extremes::intervals_index;
+use crate::line::median;
+use crate::stationarity::kpss;
+
+const LEVEL: f64 = 0.01;
+/// Exceedances of the main fit.
+pub(super) const MAIN_FIT: usize = 300;
+/// Largest values that are looked at for a cluster of their own.
+const TOP: usize = 30;
+/// A tail heavier than this has bounds too wide to mean anything.
+const HEAVIEST_SHAPE: f64 = 0.4;
+/// Exceedances that come together make the index fall below 1; independent ones stay above this.
+const INDEPENDENT_INDEX: f64 = 0.8;
+
+/// One condition and its outcome.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    /// Its name, such as `dispersion`.
+    pub id: String,
+    /// Whether the run meets it.
+    pub passed: bool,
+    /// The figure it looks at.
+    pub statistic: f64,
+    /// What the figure must not exceed (or not fall below, where the text says so).
+    pub critical: f64,
+    /// What was looked at and found, as a sentence without its full stop.
+    pub text: String,
+}
+
+/// The exceedances an extrapolation would rest on.
+#[derive(Debug, Clone)]
+pub(super) struct Prepared {
+    /// Values that are independent of each other, in ns, the largest first: all exceedances, or the largest of each
+    /// cluster of them.
+    pub values: Vec<f64>,
+    /// Their places on the grid.
+    positions: Vec<u64>,
+    /// Extremal index of the exceedances; used where it is below the limit.
+    pub theta: f64,
+    /// Whether clusters were joined.
+    pub declustered: bool,
+    /// Exceedances of the largest cluster.
+    largest_cluster: u64,
+}
+
+/// Separates what belongs together. `None` if there are too few exceedances to say anything.
+pub(super) fn prepare(tail: &Tail) -> Option<Prepared> {
+    let size = super::TAIL_SIZE.min(usize::try_from(tail.count / 100).ok()?).min(tail.peaks.len());
+    if size < 2 * TOP {
+        return None;
+    }
+    let mut in_time: Vec<(u64, i64)> = tail.peaks[..size].iter().map(|p| (p.index, p.latency_ns)).collect();
+    in_time.sort_unstable();
+    let positions: Vec<u64> = in_time.iter().map(|p| p.0).collect();
+    let theta = intervals_index(&positions)?;
+    let declustered = theta < INDEPENDENT_INDEX;
+    let mut largest_cluster = 1;
+    let mut exceedances = in_time;
+    if declustered {
+        let clusters = decluster(&exceedances, cluster_gap(&positions, theta));
+        largest_cluster = clusters.iter().map(|c| c.exceedances).max().unwrap_or(1);
+        exceedances = clusters.iter().map(|c| (c.first, c.max_ns)).collect();
+    }
+    exceedances.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    let step = resolution(&exceedances);
+    // Time stamps have a resolution: equal values are spread over it, always in the same way for the same place.
+    let mut values: Vec<f64> =
+        exceedances.iter().map(|(at, ns)| *ns as f64 + step * (unit(*at) - 0.5)).collect();
+    values.sort_unstable_by(|a, b| b.total_cmp(a));
+    Some(Prepared {
+        values,
+        positions: exceedances.iter().map(|e| e.0).collect(),
+        theta,
+        declustered,
+        largest_cluster,
+    })
+}
+
+/// The step that all values are multiples of, seen from the first.
+fn resolution(values: &[(u64, i64)]) -> f64 {
+    let gcd = |mut a: u64, mut b: u64| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let first = values.first().map_or(0, |v| v.1);
+    values.iter().fold(0, |step, v| gcd(step, v.1.abs_diff(first))).max(1) as f64
+}
+
+/// A number in 0..1 that belongs to a place.
+fn unit(place: u64) -> f64 {
+    (crate::scan::scattered(place) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+impl Prepared {
+    /// The `k` largest values over the next one, in ascending order, and that threshold.
+    pub fn excesses(&self, k: usize) -> Option<(Vec<f64>, f64)> {
+        let threshold = *self.values.get(k)?;
+        Some((self.values[..k].iter().rev().map(|v| v - threshold).collect(), threshold))
+    }
+}
+
+/// Looks at every condition that the figures decide.
+pub(super) fn check(tail: &Tail, prepared: Option<&Prepared>) -> Vec<Gate> {
+    let have = prepared.map_or(0, |p| p.values.len());
+    let mut gates = vec![size(have, prepared)];
+    let Some(prepared) = prepared else { return gates };
+    gates.push(dispersion(tail, prepared));
+    gates.push(cluster_sizes(prepared));
+    if let Some((excesses, _)) = prepared.excesses(MAIN_FIT) {
+        match Gpd::by_l_moments(&excesses) {
+            Some(fit) => {
+                gates.push(goodness_of_fit(&fit, &excesses));
+                gates.push(shape(&fit, &excesses));
+                gates.push(top_cluster(&prepared.values, &fit, excesses.len()));
+            }
+            None => gates.push(no_fit()),
+        }
+    }
+    gates.extend([halves(tail, prepared), level(tail)].into_iter().flatten());
+    gates.push(migrations(tail));
+    gates
+}
+
+fn gate(id: &str, statistic: f64, critical: f64, passed: bool, text: String) -> Gate {
+    Gate { id: id.into(), passed, statistic, critical, text }
+}
+
+fn size(have: usize, prepared: Option<&Prepared>) -> Gate {
+    let needed = MAIN_FIT + 1;
+    let text = match prepared {
+        Some(p) if p.declustered => format!(
+            "exceedances come in clusters (extremal index {:.2}): {have} clusters of their own, {needed} needed",
+            p.theta
+        ),
+        _ => format!("{have} exceedances in the largest 1 % of the run, {needed} needed"),
+    };
+    gate("size", have as f64, needed as f64, have >= needed, text)
+}
+
+/// (a) Exceedances spread over the run as independent ones would: the variance of their counts in blocks.
+fn dispersion(tail: &Tail, prepared: &Prepared) -> Gate {
+    let count = prepared.positions.len();
+    let blocks = (count / 10).max(2);
+    let length = (tail.last - tail.first + 1) as f64 / blocks as f64;
+    let mut counts = vec![0.0; blocks];
+    for position in &prepared.positions {
+        let block = ((position - tail.first) as f64 / length) as usize;
+        counts[block.min(blocks - 1)] += 1.0;
+    }
+    let mean = count as f64 / blocks as f64;
+    let statistic: f64 = counts.iter().map(|n| (n - mean) * (n - mean) / mean).sum();
+    let critical = chi_squared_quantile(blocks as f64 - 1.0, 1.0 - LEVEL);
+    gate(
+        "dispersion",
+        statistic,
+        critical,
+        statistic <= critical,
+        format!("the {count} largest latencies over {blocks} equal parts of the run: an even spread"),
+    )
+}
+
+/// (b) Clusters are of one kind: a few large ones among many small ones have another cause, which comes too rarely for
+/// its own tail to be seen. Sizes of one kind are geometric with mean 1 / theta.
+fn cluster_sizes(prepared: &Prepared) -> Gate {
+    let clusters = prepared.values.len() as f64;
+    let (theta, size) = (prepared.theta, prepared.largest_cluster as f64);
+    let critical =
+        if prepared.declustered { 1.0 + (LEVEL / clusters).ln() / (1.0 - theta).ln() } else { 1.0 };
+    let text = if prepared.declustered {
+        format!("{clusters:.0} clusters of exceedances (extremal index {theta:.2}): the size of the largest")
+    } else {
+        format!("exceedances come each for itself (extremal index {theta:.2})")
+    };
+    gate("cluster-sizes", size, critical, size <= critical, text)
+}
+
+fn chi_squared_quantile(degrees: f64, p: f64) -> f64 {
+    ChiSquared::new(degrees).map_or(f64::NAN, |d| d.inverse_cdf(p))
+}
+
+/// 99 % quantiles of the Anderson-Darling statistic of 300 excesses against their own fit by L-moments, by shape
+/// (parametric bootstrap of 20 000 samples each; reproduced in the tests).
+const ANDERSON_DARLING: [(f64, f64); 6] =
+    [(-0.6, 1.40), (-0.5, 1.38), (-0.25, 1.24), (0.0, 1.13), (0.25, 1.28), (0.4, 1.38)];
+
+/// (c) The tail has the shape that is fitted to it.
+fn goodness_of_fit(fit: &Gpd, excesses: &[f64]) -> Gate {
+    let critical = interpolate(&ANDERSON_DARLING, fit.shape);
+    let statistic = fit.anderson_darling(excesses);
+    gate(
+        "goodness-of-fit",
+        statistic,
+        critical,
+        statistic <= critical,
+        format!(
+            "the {} largest latencies against a generalised Pareto tail (Anderson-Darling)",
+            excesses.len()
+        ),
+    )
+}
+
+fn interpolate(table: &[(f64, f64)], x: f64) -> f64 {
+    let after = table.partition_point(|p| p.0 <= x);
+    match (after.checked_sub(1).and_then(|i| table.get(i)), table.get(after)) {
+        (Some(a), Some(b)) => {
+            let share = (x - a.0) / (b.0 - a.0);
+            (a.1.ln() + share * (b.1 / a.1).ln()).exp()
+        }
+        (Some(only), None) | (None, Some(only)) => only.1,
+        (None, None) => f64::NAN,
+    }
+}
+
+/// (d) The tail is not so heavy that a bound would mean nothing.
+fn shape(fit: &Gpd, excesses: &[f64]) -> Gate {
+    let variation = coefficient_of_variation(excesses).unwrap_or(f64::NAN);
+    gate(
+        "shape",
+        fit.shape,
+        HEAVIEST_SHAPE,
+        fit.shape < HEAVIEST_SHAPE,
+        format!(
+            "weight of the tail (xi; standard deviation over mean {variation:.2}, 1 for an exponential tail)"
+        ),
+    )
+}
+
+fn no_fit() -> Gate {
+    let text = "the largest latencies are all equal: there is no tail to fit".into();
+    gate("goodness-of-fit", f64::INFINITY, 0.0, false, text)
+}
+
+/// (e) No group of the largest values stands apart: i (X_(i) - X_(i+1)) of the top 30, which are alike for an exponential
+/// tail (Renyi), here after the fitted tail is made exponential.
+fn top_cluster(values: &[f64], fit: &Gpd, k: usize) -> Gate {
+    let threshold = values[k];
+    // A bounded tail's spacings only shrink towards the end: taken as they are they refuse nothing wrongly.
+    let tail = Gpd { shape: fit.shape.max(0.0), ..*fit };
+    let exponential = |v: f64| -tail.survival(v - threshold).max(1e-300).ln();
+    let spacings: Vec<f64> =
+        (1..=TOP).map(|i| i as f64 * (exponential(values[i - 1]) - exponential(values[i]))).collect();
+    let middle = median(&mut spacings.clone()).unwrap_or(0.0);
+    let largest = spacings.iter().copied().fold(0.0, f64::max);
+    let statistic = if middle > 0.0 { largest / middle } else { f64::INFINITY };
+    gate(
+        "top-cluster",
+        statistic,
+        TOP_SPACING,
+        statistic <= TOP_SPACING,
+        format!(
+            "the {TOP} largest latencies: no group apart from the rest (largest spacing over the median one)"
+        ),
+    )
+}
+
+/// 99 % quantile of the largest of 30 exponential spacings over their median (reproduced in the tests).
+const TOP_SPACING: f64 = 14.0;
+
+/// (f) Both halves of the run have as many of the largest latencies.
+fn halves(tail: &Tail, prepared: &Prepared) -> Option<Gate> {
+    let k = MAIN_FIT.min(prepared.positions.len());
+    let middle = tail.first + (tail.last - tail.first) / 2;
+    let early = prepared.positions[..k].iter().filter(|p| **p <= middle).count() as f64;
+    let statistic = (2.0 * early - k as f64).abs() / (k as f64).sqrt();
+    let critical = 2.575_829;
+    (k > 0).then(|| {
+        gate(
+            "halves",
+            statistic,
+            critical,
+            statistic <= critical,
+            format!("of the {k} largest latencies {early:.0} in the first half (difference in standard deviations)"),
+        )
+    })
+}
+
+/// (f) The level of the blocks' maxima does not wander (KPSS on their ranks, so that one spike does not hide it).
+fn level(tail: &Tail) -> Option<Gate> {
+    let maxima = &tail.block_maxima_ns;
+    let mut order: Vec<usize> = (0..maxima.len()).collect();
+    order.sort_by(|a, b| maxima[*a].total_cmp(&maxima[*b]));
+    let mut ranks = vec![0.0; maxima.len()];
+    order.iter().enumerate().for_each(|(rank, i)| ranks[*i] = rank as f64);
+    let found = kpss(&ranks, 4)?;
+    let text = format!("the maxima of {} equal parts of the run: a constant level (KPSS)", maxima.len());
+    Some(gate("level", found.eta, 0.739, found.p >= LEVEL, text))
+}
+
+fn migrations(tail: &Tail) -> Gate {
+    let moved = tail.migrations as f64;
+    let text = match tail.migrations {
+        0 => "the task stayed on one processor".into(),
+        n => format!("the task moved to another processor {n} times"),
+    };
+    gate("migrations", moved, 0.0, tail.migrations == 0, text)
+}
+
+/// (g) Nothing happened to the machine that will not come again, or come more.
+pub(super) fn events(events: &[String]) -> Gate {
+    let text = match events {
+        [] => "no event on the machine that is known to matter".into(),
+        some => some.join("; "),
+    };
+    gate("machine", events.len() as f64, 0.0, events.is_empty(), text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    fn quantile_99(mut values: Vec<f64>) -> f64 {
+        values.sort_by(f64::total_cmp);
+        values[values.len() * 99 / 100]
+    }
+
+    #[test]
+    fn critical_values_of_the_fit_are_reproduced() {
+        let mut random = Random::new(1);
+        for (shape, critical) in ANDERSON_DARLING {
+            let gpd = Gpd { scale: 3.0, shape };
+            let statistics = (0..2_000).filter_map(|_| {
+                let mut x: Vec<f64> = (0..MAIN_FIT).map(|_| gpd.exceeded_with(random.uniform())).collect();
+                x.sort_by(f64::total_cmp);
+                Some(Gpd::by_l_moments(&x)?.anderson_darling(&x))
+            });
+            let found = quantile_99(statistics.collect());
+            assert!((found / critical - 1.0).abs() < 0.12, "{shape}: {found} {critical}");
+        }
+        assert!((interpolate(&ANDERSON_DARLING, 0.125) - (1.13f64 * 1.28).sqrt()).abs() < 1e-9);
+        assert_eq!((interpolate(&ANDERSON_DARLING, -3.0), interpolate(&ANDERSON_DARLING, 3.0)), (1.40, 1.38));
+    }
+
+    #[test]
+    fn the_critical_spacing_is_reproduced() {
+        let mut random = Random::new(2);
+        let ratios = (0..40_000).map(|_| {
+            let mut spacings: Vec<f64> = (0..TOP).map(|_| random.exponential(1.0)).collect();
+            let largest = spacings.iter().copied().fold(0.0, f64::max);
+            largest / median(&mut spacings).unwrap()
+        });
+        let found = quantile_99(ratios.collect());
+        assert!((found / TOP_SPACING - 1.0).abs() < 0.03, "{found}");
+    }
+
+    #[test]
+    fn coarse_time_stamps_are_spread_over_their_resolution() {
+        assert_eq!(resolution(&[(1, 5_000), (2, 3_000), (9, 12_000)]), 1_000.0);
+        assert_eq!(resolution(&[(1, 7)]), 1.0);
+    }
+}

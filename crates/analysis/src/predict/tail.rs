@@ -1,0 +1,32 @@
+//! What prediction needs to know of a run.
+
+use crate::scan::Peak;
+
+/// How many of the largest latencies prediction looks at.
+pub const TAIL_SIZE: usize = 1_200;
+
+/// The largest latencies of a run and the run's size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tail {
+    /// Activations that ran.
+    pub count: u64,
+    /// The task's period.
+    pub period_ns: f64,
+    /// Place of the first activation on the grid.
+    pub first: u64,
+    /// Place of the last one.
+    pub last: u64,
+    /// The [`TAIL_SIZE`] largest latencies (all of a shorter run), the largest first.
+    pub peaks: Vec<Peak>,
+    /// The largest latency of each of many blocks of equal length, in order of time.
+    pub block_maxima_ns: Vec<f64>,
+    /// How often the task moved from one processor to another.
+    pub migrations: u64,
+}
+
+impl Tail {
+    /// The run's length.
+    pub fn run_ns(&self) -> f64 {
+        (self.last - self.first + 1) as f64 * self.period_ns
+    }
+}

@@ -1,0 +1,479 @@
+//! Requirements that a run meets, breaks, or is too short to decide: `p99.99 < 80us`, `missed = 0`,
+//! `p(latency > 100us) < 1e-6`. Decided by exact binomial reasoning, whatever the distribution is.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jitterlab_model::units::{Exact, Human, UnitError, parse_duration_ns};
+use jitterlab_model::{Activation, Distribution, Flags};
+use serde::{Deserialize, Serialize};
+
+use crate::exact::{binomial_at_most, binomial_lower, binomial_upper};
+use crate::predict::CONFIDENCE;
+use crate::verdict::grouped;
+
+/// Why a requirement could not be understood. The message says what to write instead.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RequirementError {
+    /// No comparison in it.
+    #[error("{0:?} is not a requirement: write it like {EXAMPLES}")]
+    NoComparison(String),
+    /// What is compared is not known.
+    #[error("{what:?} in {text:?} is not a figure that can be required: write it like {EXAMPLES}")]
+    UnknownFigure {
+        /// What was written.
+        text: String,
+        /// The part that is not known.
+        what: String,
+    },
+    /// A quantile that is none.
+    #[error("{0:?} is not a quantile: write p and a number above 0 and below 100, such as p99.99")]
+    BadQuantile(String),
+    /// A limit that is not a time.
+    #[error("the limit of {text:?}: {error}")]
+    BadTime {
+        /// What was written.
+        text: String,
+        /// What is wrong with the time.
+        error: UnitError,
+    },
+    /// A share that is none.
+    #[error(
+        "{share:?} in {text:?} is not a share: write a number from 0 to below 1 or a percentage, such as 1e-6 or 0.01%"
+    )]
+    BadShare {
+        /// What was written.
+        text: String,
+        /// The part that is no share.
+        share: String,
+    },
+}
+
+const EXAMPLES: &str = "\"p99.99 < 80us\", \"max < 200us\", \"missed = 0\", \"missed < 0.01%\", \
+                        \"period-error p99.9 < 50us\", \"execution max < 300us\" or \"p(latency > 100us) < 1e-6\"";
+
+/// What is measured of each due time or activation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// Release latency of each due time; a missed one counts with its age.
+    Latency,
+    /// Size of the period error, |(w_k - w_{k-1}) - T|.
+    PeriodError,
+    /// Execution time.
+    Execution,
+    /// Response time, end - due.
+    Response,
+    /// Whether the due time was missed.
+    Missed,
+}
+
+impl Figure {
+    const ALL: [(&'static str, Figure); 5] = [
+        ("latency", Figure::Latency),
+        ("period-error", Figure::PeriodError),
+        ("execution", Figure::Execution),
+        ("response", Figure::Response),
+        ("missed", Figure::Missed),
+    ];
+}
+
+/// At most a share of the values may lie above a limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Requirement {
+    /// What it is about.
+    pub figure: Figure,
+    /// The limit (0 for [`Figure::Missed`]).
+    pub limit_ns: i64,
+    /// Whether a value equal to the limit breaks it (`<`) or not (`<=`).
+    pub limit_breaks: bool,
+    /// The share of values that may break it: below this; 0 for none at all.
+    pub share: f64,
+    /// As it was written.
+    pub text: String,
+}
+
+impl FromStr for Requirement {
+    type Err = RequirementError;
+
+    fn from_str(text: &str) -> Result<Self, RequirementError> {
+        let text = text.trim();
+        if let Some(rest) = text.strip_prefix("p(").or_else(|| text.strip_prefix("P(")) {
+            return probability(text, rest);
+        }
+        let (left, strict, right) = split(text).ok_or_else(|| RequirementError::NoComparison(text.into()))?;
+        let words: Vec<&str> = left.split_whitespace().collect();
+        if words == ["missed"] {
+            let share = parse_share(text, right)?;
+            return Ok(Requirement {
+                figure: Figure::Missed,
+                limit_ns: 0,
+                limit_breaks: false,
+                share,
+                text: text.into(),
+            });
+        }
+        let (figure, statistic) = match words[..] {
+            [statistic] => (Figure::Latency, statistic),
+            [name, statistic] => (figure(text, name)?, statistic),
+            _ => return Err(RequirementError::NoComparison(text.into())),
+        };
+        let share = match statistic {
+            "max" => 0.0,
+            _ => match statistic.strip_prefix('p') {
+                Some(percent) => {
+                    share_above(percent).ok_or_else(|| RequirementError::BadQuantile(statistic.into()))?
+                }
+                None => return Err(unknown(text, statistic)),
+            },
+        };
+        if figure == Figure::Missed {
+            return Err(unknown(text, "missed"));
+        }
+        Ok(Requirement {
+            figure,
+            limit_ns: limit(text, right)?,
+            limit_breaks: strict,
+            share,
+            text: text.into(),
+        })
+    }
+}
+
+fn unknown(text: &str, what: &str) -> RequirementError {
+    RequirementError::UnknownFigure { text: text.into(), what: what.into() }
+}
+
+fn figure(text: &str, name: &str) -> Result<Figure, RequirementError> {
+    Figure::ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f).ok_or_else(|| unknown(text, name))
+}
+
+/// Splits `left < right` (also `<=` and `=`): what is compared, whether equality breaks it, the limit.
+fn split(text: &str) -> Option<(&str, bool, &str)> {
+    let at = text.find(['<', '='])?;
+    let (left, rest) = text.split_at(at);
+    let (strict, right) = match rest.strip_prefix("<=") {
+        Some(right) => (false, right),
+        None => (rest.starts_with('<'), &rest[1..]),
+    };
+    (!right.trim().is_empty() && !left.trim().is_empty()).then_some((left.trim(), strict, right.trim()))
+}
+
+/// `latency > 100us) < 1e-6`
+fn probability(text: &str, rest: &str) -> Result<Requirement, RequirementError> {
+    let none = || RequirementError::NoComparison(text.into());
+    let (inner, outer) = rest.split_once(')').ok_or_else(none)?;
+    let (name, value) = inner.split_once('>').ok_or_else(none)?;
+    let (limit_breaks, value) = match value.strip_prefix('=') {
+        Some(value) => (true, value),
+        None => (false, value),
+    };
+    let share = outer.trim().strip_prefix('<').ok_or_else(none)?;
+    let share = parse_share(text, share.strip_prefix('=').unwrap_or(share).trim())?;
+    let figure = figure(text, name.trim())?;
+    if figure == Figure::Missed {
+        return Err(unknown(text, "missed"));
+    }
+    Ok(Requirement { figure, limit_ns: limit(text, value.trim())?, limit_breaks, share, text: text.into() })
+}
+
+fn limit(text: &str, value: &str) -> Result<i64, RequirementError> {
+    parse_duration_ns(value).map_err(|error| RequirementError::BadTime { text: text.into(), error })
+}
+
+/// The share above the quantile written in percent: `99.99` leaves 1e-4, in whole digits so that nothing is rounded.
+fn share_above(percent: &str) -> Option<f64> {
+    let (whole, fraction) = percent.split_once('.').unwrap_or((percent, ""));
+    let digits = |s: &str| s.chars().all(|c| c.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > 12 {
+        return None;
+    }
+    let scale = 10u64.pow(fraction.len() as u32);
+    let all = 100 * scale;
+    let below =
+        whole.parse::<u64>().ok()?.checked_mul(scale)? + format!("0{fraction}").parse::<u64>().ok()?;
+    (0 < below && below < all).then(|| (all - below) as f64 / all as f64)
+}
+
+fn parse_share(text: &str, share: &str) -> Result<f64, RequirementError> {
+    let bad = || RequirementError::BadShare { text: text.into(), share: share.into() };
+    let value = match share.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map_err(|_| bad())? / 100.0,
+        None => share.parse().map_err(|_| bad())?,
+    };
+    if (0.0..1.0).contains(&value) { Ok(value) } else { Err(bad()) }
+}
+
+/// How many values there were and how many broke a requirement. The latter is a range where only a histogram is known
+/// and the limit lies inside a bin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Values in all.
+    pub values: u64,
+    /// Values that broke the requirement for certain.
+    pub broke: u64,
+    /// Values that may have broken it.
+    pub may_have_broken: u64,
+}
+
+impl Evidence {
+    /// From a distribution: exact unless the limit lies inside an occupied bin. For the latency that is
+    /// [`TimingStats::corrected`](jitterlab_model::TimingStats::corrected).
+    pub fn from_distribution(values: &Distribution, requirement: &Requirement) -> Self {
+        let mut evidence = Evidence { values: values.count(), ..Evidence::default() };
+        for bin in values.bins() {
+            let breaks = |ns: i64| requirement.broken_by(ns);
+            let high = bin.high_ns.min(values.max_ns().unwrap_or(bin.high_ns));
+            evidence.broke += if breaks(bin.low_ns) { bin.count } else { 0 };
+            evidence.may_have_broken += if breaks(high) { bin.count } else { 0 };
+        }
+        evidence
+    }
+
+    /// Adds what another part of the run showed.
+    pub fn merge(&mut self, other: &Evidence) {
+        self.values += other.values;
+        self.broke += other.broke;
+        self.may_have_broken += other.may_have_broken;
+    }
+}
+
+/// Counts exactly what breaks a requirement, activation by activation.
+#[derive(Debug, Clone)]
+pub struct EvidenceCounter<'a> {
+    requirement: &'a Requirement,
+    period_ns: i64,
+    previous_start_ns: Option<i64>,
+    evidence: Evidence,
+}
+
+impl<'a> EvidenceCounter<'a> {
+    /// Nothing counted yet, for a task of this period.
+    pub fn new(requirement: &'a Requirement, period_ns: i64) -> Self {
+        EvidenceCounter { requirement, period_ns, previous_start_ns: None, evidence: Evidence::default() }
+    }
+
+    /// Counts the next activation.
+    pub fn push(&mut self, a: &Activation) {
+        match self.requirement.figure {
+            Figure::Latency => {
+                self.count(a.latency_ns());
+                a.missed_ages_ns(self.period_ns).for_each(|age| self.count(age));
+            }
+            Figure::Execution => self.count(a.execution_ns()),
+            Figure::Response => self.count(a.response_ns()),
+            Figure::Missed => {
+                self.evidence.values += 1 + u64::from(a.missed);
+                self.evidence.broke += u64::from(a.missed);
+                self.evidence.may_have_broken += u64::from(a.missed);
+            }
+            Figure::PeriodError => {
+                let previous = self.previous_start_ns.filter(|_| !a.flags.contains(Flags::AFTER_GAP));
+                if let Some(previous) = previous {
+                    let error = a.start_ns.wrapping_sub(previous).wrapping_sub(self.period_ns);
+                    self.count(error.saturating_abs());
+                }
+                self.previous_start_ns = Some(a.start_ns);
+            }
+        }
+    }
+
+    fn count(&mut self, value_ns: i64) {
+        let broke = u64::from(self.requirement.broken_by(value_ns));
+        self.evidence.values += 1;
+        self.evidence.broke += broke;
+        self.evidence.may_have_broken += broke;
+    }
+
+    /// What was counted.
+    pub fn evidence(&self) -> Evidence {
+        self.evidence
+    }
+}
+
+/// What a run says of a requirement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It is met, with 95 % confidence.
+    Pass,
+    /// It is broken, with 95 % confidence.
+    Fail,
+    /// The run is too short to say.
+    NotEnoughData,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Outcome::Pass => "pass",
+            Outcome::Fail => "FAIL",
+            Outcome::NotEnoughData => "not enough data",
+        })
+    }
+}
+
+/// The outcome of a requirement with the numbers it rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// The requirement as it was written.
+    pub requirement: String,
+    /// The outcome.
+    pub outcome: Outcome,
+    /// What it rests on.
+    pub evidence: Evidence,
+    /// Limits, each with 95 % confidence, of the share that breaks it.
+    pub share_limits: [f64; 2],
+    /// The numbers in a sentence.
+    pub text: String,
+}
+
+impl Requirement {
+    /// Whether a value breaks the limit.
+    pub fn broken_by(&self, value_ns: i64) -> bool {
+        if self.limit_breaks { value_ns >= self.limit_ns } else { value_ns > self.limit_ns }
+    }
+
+    /// Decides it. `extremal_index` (0 to 1) says how many breaches count for themselves: where they come in clusters of
+    /// 1 / theta, there is that much less to learn from them.
+    ///
+    /// A share of 0 cannot be proved by any run: it passes if nothing broke it, and the text says what that is worth.
+    pub fn judge(&self, evidence: Evidence, extremal_index: f64) -> Judgement {
+        let theta = extremal_index.clamp(1e-6, 1.0);
+        let scaled = |count: u64| count as f64 * theta;
+        let (n, at_least, at_most) =
+            (scaled(evidence.values), scaled(evidence.broke), scaled(evidence.may_have_broken));
+        let outcome = if self.share == 0.0 {
+            match (evidence.broke, evidence.may_have_broken) {
+                _ if evidence.values == 0 => Outcome::NotEnoughData,
+                (0, 0) => Outcome::Pass,
+                (0, _) => Outcome::NotEnoughData,
+                _ => Outcome::Fail,
+            }
+        } else if evidence.values > 0 && binomial_at_most(at_most, n, self.share) <= 1.0 - CONFIDENCE {
+            Outcome::Pass
+        } else if at_least > 0.0 && binomial_at_most(at_least - 1.0, n, self.share) >= CONFIDENCE {
+            Outcome::Fail
+        } else {
+            Outcome::NotEnoughData
+        };
+        let share_limits =
+            [binomial_lower(at_least, n, CONFIDENCE), binomial_upper(at_most, n.max(1e-9), CONFIDENCE)];
+        Judgement {
+            requirement: self.text.clone(),
+            outcome,
+            evidence,
+            share_limits,
+            text: self.sentence(outcome, evidence, share_limits[1]),
+        }
+    }
+
+    fn sentence(&self, outcome: Outcome, evidence: Evidence, upper: f64) -> String {
+        let broke = match (evidence.broke, evidence.may_have_broken) {
+            (a, b) if a == b => grouped(a),
+            (a, b) => format!("between {} and {}", grouped(a), grouped(b)),
+        };
+        let how = match self.figure {
+            Figure::Missed => "were missed".into(),
+            _ if self.limit_breaks => format!("were {} or more", Exact(self.limit_ns)),
+            _ => format!("were above {}", Exact(self.limit_ns)),
+        };
+        let what = if self.figure == Figure::Missed { "due times" } else { "values" };
+        let mut text = format!("{broke} of {} {what} {how}", grouped(evidence.values));
+        if self.share == 0.0 {
+            if outcome == Outcome::Pass {
+                text += &format!("; that says, with 95 % confidence, that fewer than {upper:.2e} are");
+            }
+        } else {
+            text +=
+                &format!(" ({upper:.2e} at most, with 95 % confidence; allowed: below {:.2e})", self.share);
+        }
+        text
+    }
+
+    /// How long to run to support it.
+    pub fn plan(&self, evidence: Evidence, extremal_index: f64, period_ns: i64) -> Option<Plan> {
+        if self.share <= 0.0 || period_ns <= 0 {
+            return None;
+        }
+        let theta = extremal_index.clamp(1e-6, 1.0);
+        let (n, broke) = (evidence.values as f64, evidence.may_have_broken as f64);
+        let supported = |values: f64, broke: f64| {
+            binomial_at_most(broke * theta, values * theta, self.share) <= 1.0 - CONFIDENCE
+        };
+        let least = |broke_at: &dyn Fn(f64) -> f64| {
+            let mut high = (1.0 / self.share).max(1.0);
+            while !supported(high, broke_at(high)) {
+                high *= 2.0;
+                if high > 1e18 {
+                    return None;
+                }
+            }
+            let mut low = 0.0;
+            for _ in 0..200 {
+                let middle = ((low + high) / 2.0f64).floor();
+                if middle <= low || middle >= high {
+                    break;
+                }
+                if supported(middle, broke_at(middle)) { high = middle } else { low = middle }
+            }
+            Some(high as u64)
+        };
+        let rate = if n > 0.0 { broke / n } else { 0.0 };
+        let of = |values: u64| PlannedRun { values, length_ns: values as f64 * period_ns as f64 };
+        Some(Plan {
+            requirement: self.text.clone(),
+            now: self.judge(evidence, extremal_index),
+            if_none_breaks: of(least(&|_| 0.0)?),
+            if_no_more_break: of(least(&|_| broke)?),
+            at_this_rate: if rate < self.share { least(&|values| rate * values).map(of) } else { None },
+        })
+    }
+}
+
+/// A run that would support a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PlannedRun {
+    /// Values it needs.
+    pub values: u64,
+    /// The time they take.
+    pub length_ns: f64,
+}
+
+/// How long to run to support a claim with 95 % confidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The claim as it was written.
+    pub requirement: String,
+    /// What the run says of it now.
+    pub now: Judgement,
+    /// A fresh run in which nothing breaks it.
+    pub if_none_breaks: PlannedRun,
+    /// This run made longer, if nothing more breaks it.
+    pub if_no_more_break: PlannedRun,
+    /// This run made longer, if it goes on as it did. `None` if it would never support the claim.
+    pub at_this_rate: Option<PlannedRun>,
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let run = |r: &PlannedRun| format!("{} ({} values)", Human(r.length_ns), grouped(r.values));
+        match self.now.outcome {
+            Outcome::Pass => return write!(f, "This run supports it already."),
+            Outcome::Fail => return write!(f, "This run contradicts it: a longer one will not support it."),
+            Outcome::NotEnoughData => {}
+        }
+        write!(f, "A run of {} in which nothing breaks it would support it", run(&self.if_none_breaks))?;
+        if self.now.evidence.may_have_broken > 0 {
+            write!(f, "; this run, made {} long, if nothing more breaks it", run(&self.if_no_more_break))?;
+            match &self.at_this_rate {
+                Some(r) => write!(f, ", or {} if it goes on as it did", run(r))?,
+                None => write!(f, "; if it goes on as it did, it never will")?,
+            }
+        }
+        write!(f, ".")
+    }
+}
+
+#[cfg(test)]
+mod tests;

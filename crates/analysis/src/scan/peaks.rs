@@ -1,0 +1,105 @@
+//! The largest latencies of a trace and when they came, in bounded memory.
+
+use serde::{Deserialize, Serialize};
+
+/// A latency and its place on the task's grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Peak {
+    /// The latency.
+    pub latency_ns: i64,
+    /// The number of its due time on the grid.
+    pub index: u64,
+}
+
+/// The `capacity` largest latencies of a trace. Mergeable in any order. Which of equal
+/// latencies are kept is as if drawn by lot, so that coarse time stamps do not favour any part of the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peaks {
+    capacity: usize,
+    /// Candidates: at least the `capacity` largest, at most twice as many.
+    candidates: Vec<Peak>,
+    /// Nothing below this can be among them.
+    floor_ns: i64,
+}
+
+impl Peaks {
+    /// Nothing seen yet.
+    pub fn new(capacity: usize) -> Self {
+        Peaks { capacity, candidates: Vec::new(), floor_ns: i64::MIN }
+    }
+
+    /// Sees the next latency.
+    #[inline]
+    pub fn push(&mut self, index: u64, latency_ns: i64) {
+        if latency_ns >= self.floor_ns {
+            self.keep(Peak { latency_ns, index });
+        }
+    }
+
+    fn keep(&mut self, peak: Peak) {
+        self.candidates.push(peak);
+        if self.candidates.len() >= 2 * self.capacity.max(1) {
+            self.cut();
+        }
+    }
+
+    /// Leaves the `capacity` largest.
+    fn cut(&mut self) {
+        if self.candidates.len() > self.capacity && self.capacity > 0 {
+            let last = self.capacity - 1;
+            self.candidates.select_nth_unstable_by(last, by_size);
+            self.candidates.truncate(self.capacity);
+            self.floor_ns = self.candidates[last].latency_ns;
+        }
+    }
+
+    /// Sees what another part of the trace has seen.
+    pub fn merge(&mut self, other: &Peaks) {
+        other.candidates.iter().for_each(|peak| self.push(peak.index, peak.latency_ns));
+    }
+
+    /// The largest latencies, the largest first.
+    pub fn largest(&self) -> Vec<Peak> {
+        let mut all = self.candidates.clone();
+        all.sort_unstable_by(by_size);
+        all.truncate(self.capacity);
+        all
+    }
+}
+
+fn by_size(a: &Peak, b: &Peak) -> std::cmp::Ordering {
+    b.latency_ns.cmp(&a.latency_ns).then_with(|| scattered(a.index).cmp(&scattered(b.index)))
+}
+
+/// A number that belongs to a place and looks random (SplitMix64's output function: no two places share one).
+pub(crate) fn scattered(place: u64) -> u64 {
+    let mut z = place.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_largest_are_kept_however_the_trace_is_cut(
+            values in prop::collection::vec(-20i64..20, 0..300), cut in 0usize..300, capacity in 1usize..40
+        ) {
+            let cut = cut.min(values.len());
+            let (mut early, mut late) = (Peaks::new(capacity), Peaks::new(capacity));
+            for (i, v) in values.iter().enumerate() {
+                if i < cut { &mut early } else { &mut late }.push(i as u64, *v);
+            }
+            late.merge(&early);
+            let mut all: Vec<Peak> =
+                values.iter().enumerate().map(|(i, v)| Peak { latency_ns: *v, index: i as u64 }).collect();
+            all.sort_by(by_size);
+            all.truncate(capacity);
+            prop_assert_eq!(late.largest(), all);
+        }
+    }
+}

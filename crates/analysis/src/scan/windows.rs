@@ -1,0 +1,113 @@
+//! Whole stretches of a trace, activation by activation, spread evenly over it: what spectra and autocorrelations are
+//! computed from.
+
+use std::collections::BTreeMap;
+
+/// Due times in a window.
+pub const WINDOW: u64 = 4_096;
+/// The most windows that are kept.
+const MOST: u64 = 64;
+
+/// Latencies of up to 64 windows of 4096 due times; all of a run of up to 262 144. Missed due times are `NaN`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Windows {
+    /// One window in so many is kept.
+    every: u64,
+    windows: BTreeMap<u64, Vec<f64>>,
+}
+
+impl Windows {
+    /// Nothing seen yet of a run of `expected` due times.
+    pub fn new(expected: u64) -> Self {
+        Windows { every: expected.div_ceil(WINDOW * MOST).max(1), windows: BTreeMap::new() }
+    }
+
+    /// Sees the next latency and its place on the grid.
+    #[inline]
+    pub fn push(&mut self, index: u64, latency_ns: i64) {
+        let number = index / WINDOW;
+        if number.is_multiple_of(self.every) {
+            self.keep(number, index % WINDOW, latency_ns as f64);
+        }
+    }
+
+    fn keep(&mut self, number: u64, place: u64, latency_ns: f64) {
+        // A run longer than expected leaves out every other window of those kept.
+        while !self.windows.contains_key(&number) && self.windows.len() as u64 >= 2 * MOST {
+            self.every *= 2;
+            let every = self.every;
+            self.windows.retain(|number, _| number.is_multiple_of(every));
+        }
+        if number.is_multiple_of(self.every) {
+            let window = self.windows.entry(number).or_insert_with(|| vec![f64::NAN; WINDOW as usize]);
+            if let Some(value) = window.get_mut(place as usize) {
+                *value = latency_ns;
+            }
+        }
+    }
+
+    /// Sees what another part of the trace has seen.
+    pub fn merge(&mut self, other: &Windows) {
+        let every = self.every.max(other.every);
+        self.every = every;
+        self.windows.retain(|number, _| number.is_multiple_of(every));
+        for (number, window) in other.windows.iter().filter(|w| w.0.is_multiple_of(every)) {
+            let mine = self.windows.entry(*number).or_insert_with(|| vec![f64::NAN; WINDOW as usize]);
+            mine.iter_mut().zip(window).filter(|(_, theirs)| !theirs.is_nan()).for_each(|(m, t)| *m = *t);
+        }
+    }
+
+    /// The stretches in order of time, those that touch joined into one, with the empty ends cut off.
+    pub fn pieces(&self) -> Vec<Vec<f64>> {
+        let mut pieces: Vec<(u64, Vec<f64>)> = Vec::new();
+        for (number, window) in &self.windows {
+            match pieces.last_mut() {
+                Some((next, piece)) if *next == *number => {
+                    piece.extend(window);
+                    *next += 1;
+                }
+                _ => pieces.push((number + 1, window.clone())),
+            }
+        }
+        let trimmed = pieces.into_iter().map(|(_, piece)| {
+            let begin = piece.iter().position(|v| !v.is_nan()).unwrap_or(piece.len());
+            let end = piece.iter().rposition(|v| !v.is_nan()).map_or(begin, |last| last + 1);
+            piece[begin..end].to_vec()
+        });
+        trimmed.filter(|piece| !piece.is_empty()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_run_is_kept_whole_with_its_gaps() {
+        let mut windows = Windows::new(10_000);
+        (100..10_000).filter(|k| k % 1_000 != 500).for_each(|k| windows.push(k, k as i64));
+        let pieces = windows.pieces();
+        assert_eq!((pieces.len(), pieces[0].len()), (1, 9_900));
+        assert!(pieces[0][400].is_nan() && pieces[0][401] == 501.0);
+    }
+
+    #[test]
+    fn a_long_run_is_sampled_evenly_however_it_is_cut() {
+        let (mut whole, mut early, mut late) =
+            (Windows::new(10_000_000), Windows::new(10_000_000), Windows::new(10_000_000));
+        for k in 0..10_000_000u64 {
+            whole.push(k, (k % 97) as i64);
+            if k < 4_000_000 { &mut early } else { &mut late }.push(k, (k % 97) as i64);
+        }
+        early.merge(&late);
+        assert_eq!(early.pieces(), whole.pieces());
+        assert!((30..=64).contains(&whole.pieces().len()));
+    }
+
+    #[test]
+    fn a_run_longer_than_expected_stays_in_bounds() {
+        let mut windows = Windows::new(0);
+        (0..3_000_000).for_each(|k| windows.push(k, 1));
+        assert!(windows.windows.len() <= 128 && windows.windows.len() >= 32);
+    }
+}
