@@ -72,9 +72,18 @@ fn every_load_works_and_stops() {
     let folder = tempfile::tempdir().unwrap();
     let disk = format!("disk:1,{}", folder.path().display());
     let mut done = Vec::new();
-    for load in
-        ["cpu:1", "hog:1", "mem:1,16M", "cache:1,8M", &disk, "net:1", "irq:1", "fork:1", "exec:sleep 60"]
-    {
+    for load in [
+        "cpu:1",
+        "hog:1",
+        "mem:1,16M",
+        "cache:1,8M",
+        &disk,
+        "net:1",
+        "irq:1",
+        "fork:1",
+        "proc:1",
+        "exec:sleep 60",
+    ] {
         let (runs, took) = run(load, Duration::from_millis(300));
         let run = &runs[0];
         assert_eq!((runs.len(), &run.failure), (1, &None), "{load}: {run:?}");

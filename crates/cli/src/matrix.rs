@@ -98,6 +98,27 @@ impl Index {
         self.plan.cells.len() - self.done.len()
     }
 
+    /// What the figures rest on, for a caption.
+    pub fn caption(&self) -> String {
+        let task = |task: &TaskSpec| {
+            let policy = task.policy.map_or("the default policy".into(), |policy| policy.to_string());
+            let (name, wake, overrun) = (&task.name, task.wake, task.overrun);
+            format!(
+                "{name} every {} under {policy}, wake {wake}, overrun {overrun}",
+                Human(task.period_ns as f64)
+            )
+        };
+        let tasks: Vec<String> = self.tasks.iter().map(task).collect();
+        let measured: u64 = self.done.iter().flat_map(|done| &done.tasks).map(|task| task.activations).sum();
+        let missed: u64 = self.done.iter().flat_map(|done| &done.tasks).map(|task| task.missed).sum();
+        format!(
+            "{}. {} cells of {}, {measured} activations, {missed} missed. Each field is the largest of its repetitions.",
+            tasks.join("; "),
+            self.done.len(),
+            Human(self.duration_ns as f64)
+        )
+    }
+
     /// What was measured, for the analysis.
     pub fn matrix(&self) -> Matrix {
         let measurements = self.done.iter().filter_map(|done| {
@@ -226,7 +247,7 @@ pub fn present(index: &Index, facts: &SystemFacts, figure: Option<&Path>, json: 
     let matrix = index.matrix();
     let recommendation = recommend(&matrix, Some(facts));
     if let Some(path) = figure {
-        fs::write(path, jitterlab_report::matrix::svg(&matrix))
+        fs::write(path, jitterlab_report::matrix::svg(&matrix, &index.caption()))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let warnings: Vec<&String> = {

@@ -9,18 +9,11 @@ use crate::summary::wrap;
 /// The tables of every condition and the recommendation. Cells are coloured on a terminal, from green for the best
 /// of a table to red for the worst.
 pub fn text(matrix: &Matrix, recommendation: Option<&Recommendation>, colours: bool) -> String {
-    let mut text = String::new();
-    for condition in matrix.conditions() {
-        let repetitions =
-            matrix.measurements.iter().filter(|m| m.condition == condition).map(|m| m.repetition);
-        let times = repetitions.max().map_or(0, |last| last + 1);
-        let _ = writeln!(text, "\nload: {condition}, {times} repetitions");
-        for (title, quantity) in
-            [("largest latency", Quantity::Max), ("p99.9, median of the repetitions", Quantity::P999)]
-        {
-            text.push_str(&table(matrix, condition, title, quantity, colours));
-        }
-    }
+    let mut text = tables(
+        matrix,
+        &[("largest latency", Quantity::Max), ("p99.9, median of the repetitions", Quantity::P999)],
+        colours,
+    );
     if text.is_empty() {
         text.push_str("nothing was measured yet\n");
     }
@@ -28,6 +21,22 @@ pub fn text(matrix: &Matrix, recommendation: Option<&Recommendation>, colours: b
         text.push('\n');
         for sentence in &recommendation.sentences {
             text.push_str(&wrap(sentence));
+        }
+    }
+    text
+}
+
+/// The tables of every condition, one for each of these quantities with its title. Cells are coloured as in [`text`].
+pub fn tables(matrix: &Matrix, quantities: &[(&str, Quantity)], colours: bool) -> String {
+    let mut text = String::new();
+    for condition in matrix.conditions() {
+        let repetitions =
+            matrix.measurements.iter().filter(|m| m.condition == condition).map(|m| m.repetition);
+        let times = repetitions.max().map_or(0, |last| last + 1);
+        let repetitions = if times == 1 { "repetition" } else { "repetitions" };
+        let _ = writeln!(text, "\nload: {condition}, {times} {repetitions}");
+        for (title, quantity) in quantities {
+            text.push_str(&table(matrix, condition, title, *quantity, colours));
         }
     }
     text
@@ -131,16 +140,25 @@ fn shaded(cell: &str, shade: Option<f64>, colours: bool) -> String {
     }
 }
 
-/// A heat map of the largest latencies for every condition, as a picture.
-pub fn svg(matrix: &Matrix) -> String {
-    const CELL: usize = 84;
+/// A heat map of the largest latencies for every condition, as a picture. `caption` says what the figures rest on.
+pub fn svg(matrix: &Matrix, caption: &str) -> String {
+    const CELL: usize = 100;
     const LINE: usize = 28;
+    /// Room for a title and the caption's lines.
+    const LEAST: usize = 560;
     let (columns, rows) = axes(matrix);
-    let (width, block) = (60 + columns.len() * CELL, 60 + rows.len() * LINE);
+    let (width, block) = ((60 + columns.len() * CELL).max(LEAST), 62 + rows.len() * LINE);
     let conditions = matrix.conditions();
-    let height = conditions.len() * block + 10;
+    let mut caption = caption.to_owned();
+    if let [first, second, ..] = matrix.tasks.as_slice() {
+        caption = format!("Columns: CPU of {first}, rows: CPU of {second}. {caption}");
+    }
+    let caption = wrap(&caption);
+    let caption: Vec<&str> = caption.lines().map(str::trim).collect();
+    let below = conditions.len() * block;
+    let height = below + caption.len() * 16 + 12;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n"
     );
     for (n, condition) in conditions.iter().enumerate() {
         let top = n * block;
@@ -182,6 +200,14 @@ pub fn svg(matrix: &Matrix) -> String {
             }
         }
     }
+    for (n, line) in caption.iter().enumerate() {
+        let _ = writeln!(
+            svg,
+            "<text x=\"4\" y=\"{}\" font-size=\"11\" fill=\"#444\">{}</text>",
+            below + 14 + n * 16,
+            escaped(line)
+        );
+    }
     svg + "</svg>\n"
 }
 
@@ -192,7 +218,9 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::matrix::{Measurement, TaskFigures, recommend};
+    use jitterlab_analysis::matrix::{Cell, Measurement, Plan, TaskFigures, placements, propose, recommend};
+    use jitterlab_model::SystemFacts;
+    use jitterlab_model::facts::{Cpu, Sharing};
 
     fn matrix(cpus: u16, tasks: usize) -> Matrix {
         let figures =
@@ -234,6 +262,61 @@ mod tests {
         }
     }
 
+    /// Two packages of 16 cores with two threads each; the last two cores of each package isolated.
+    fn server() -> SystemFacts {
+        let mut facts = SystemFacts::default();
+        for id in 0..64u16 {
+            let core = id % 32;
+            let siblings = [core, core + 32].into_iter().collect();
+            facts.cpus.push(Cpu { id, package: Some(core / 16), siblings, ..Cpu::default() });
+        }
+        facts.isolation.isolated = "30-31,62-63".parse().ok();
+        facts
+    }
+
+    /// What a bench would measure there: quiet where isolated, worst beside the chores of CPU 0, worse on one core's two
+    /// threads than on one thread, and a little different each time.
+    fn simulated(facts: &SystemFacts, cell: &Cell) -> Vec<TaskFigures> {
+        let isolated = facts.isolation.isolated.clone().unwrap_or_default();
+        let sharing = facts.sharing(cell.cpus[0], cell.cpus[1]);
+        let figures = cell.cpus.iter().map(|cpu| {
+            let quiet = if isolated.contains(*cpu) { 3.0 } else { 9.0 };
+            let chores = if *cpu == 0 { 2.0 } else { 1.0 };
+            let shared = if sharing == Sharing::Core { 1.6 } else { 1.0 };
+            let us = quiet * chores * shared * (1.0 + f64::from(cell.repetition % 3) / 20.0);
+            TaskFigures { max_ns: us * 4e3, p999_ns: Some(us * 1e3), ..TaskFigures::default() }
+        });
+        figures.collect()
+    }
+
+    #[test]
+    fn a_host_of_64_cpus_is_planned_shown_and_explained() {
+        let facts = server();
+        // One hour for two loads, three repetitions, 10 s each: 4096 pairs would take 68 hours.
+        let affordable = 3_600 / (10 * 2 * 3);
+        let proposal = propose(&facts, &facts.usable(), 2, affordable);
+        assert!(proposal.reason.as_ref().is_some_and(|r| r.contains("of 64 CPUs")), "{proposal:?}");
+        let places = placements(&proposal.cpus, 2);
+        assert!((9..=affordable).contains(&places.len()), "{}", places.len());
+        let plan = Plan::new(&places, &["none".into(), "mem:2".into()], 3, 1);
+        let measurements = plan.cells.iter().map(|cell| Measurement {
+            cpus: cell.cpus.clone(),
+            condition: cell.condition.clone(),
+            repetition: cell.repetition,
+            tasks: simulated(&facts, cell),
+        });
+        let matrix =
+            Matrix { tasks: vec!["servo".into(), "base".into()], measurements: measurements.collect() };
+        let recommendation = recommend(&matrix, Some(&facts)).unwrap();
+        let isolated = facts.isolation.isolated.clone().unwrap();
+        assert!(recommendation.cpus.iter().all(|cpu| isolated.contains(*cpu)), "{recommendation:?}");
+        assert_ne!(facts.sharing(recommendation.cpus[0], recommendation.cpus[1]), Sharing::Core);
+        assert!(recommendation.worst.contains(&0), "{recommendation:?}");
+        let text = text(&matrix, Some(&recommendation), false);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains("Best: ") && text.contains("How sure: "), "{text}");
+    }
+
     #[test]
     fn colours_are_for_terminals() {
         assert!(!text(&matrix(2, 2), None, false).contains('\x1b'));
@@ -243,8 +326,12 @@ mod tests {
 
     #[test]
     fn the_picture_holds_every_cell_and_no_foreign_markup() {
-        let svg = svg(&matrix(3, 2));
+        let svg = svg(&matrix(3, 2), "3 s each");
         assert_eq!(svg.matches("<rect").count(), 9);
-        assert!(svg.contains("mem:2&lt;1&gt;") && svg.ends_with("</svg>\n"));
+        assert!(
+            svg.contains("mem:2&lt;1&gt;")
+                && svg.contains("rows: CPU of base. 3 s each<")
+                && svg.ends_with("</svg>\n")
+        );
     }
 }

@@ -4,6 +4,7 @@
 use jitterlab_model::CpuSet;
 use serde::{Deserialize, Serialize};
 
+pub mod athlon;
 mod observations;
 mod plan;
 mod recommend;
@@ -143,7 +144,5 @@ impl Random {
     }
 }
 
-#[cfg(test)]
-pub(crate) mod athlon;
 #[cfg(test)]
 mod tests;

@@ -64,7 +64,7 @@ pub struct Args {
 }
 
 /// Preparing and closing a cell takes about this long.
-const OVERHEAD_NS: i64 = 400_000_000;
+pub const OVERHEAD_NS: i64 = 400_000_000;
 
 impl Args {
     fn tasks(&self) -> Result<Vec<TaskSpec>, Failure> {

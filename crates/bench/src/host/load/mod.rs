@@ -22,6 +22,7 @@ mod irq;
 mod mem;
 mod net;
 mod preset;
+mod proc;
 mod process;
 mod worker;
 
@@ -38,6 +39,7 @@ const KINDS: &[Kind] = &[
     net::KIND,
     irq::KIND,
     fork::KIND,
+    proc::KIND,
     command::STRESS_NG,
     command::EXEC,
 ];

@@ -3,10 +3,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context as _, Result, anyhow};
-use jitterlab_model::units::{Exact, Human};
+use anyhow::{Context as _, Result};
+use jitterlab_model::units::Human;
 use jitterlab_report::figure::{self, Kind, Quantity};
 use jitterlab_report::page::section::{Block, Section};
 use jitterlab_report::page::{PageRun, render};
@@ -112,35 +111,11 @@ pub fn reproduce(directory: &Path, duration_ns: i64) -> Outcome {
     Ok(Status::Fine)
 }
 
-/// Measures one case as a person would, with `jitterlab run`.
+/// One case, its loop of divisions included.
 fn measure(directory: &Path, case: &Case, duration_ns: i64) -> Result<PathBuf> {
-    let file = directory.join(format!("{}.parquet", case.name));
-    if file.exists() {
-        return Err(anyhow!(
-            "{} is in the way: remove it, or choose another directory with --output",
-            file.display()
-        ));
-    }
-    let program = std::env::current_exe().context("cannot find the program itself")?;
-    let mut command = Command::new(program);
-    command.args([
-        "run",
-        "--quiet",
-        "--json",
-        "--period",
-        "1ms",
-        "--work",
-        "twente:10000",
-        "--policy",
-        case.policy,
-    ]);
-    command.args(["--load", case.load, "--duration", &Exact(duration_ns).to_string(), "--output"]).arg(&file);
-    let measured = command.output().with_context(|| format!("cannot start {command:?}"))?;
-    if !measured.status.success() {
-        let said = String::from_utf8_lossy(&measured.stderr);
-        return Err(anyhow!("{} could not be measured: {}", case.name, said.trim()));
-    }
-    Ok(file)
+    let arguments =
+        ["--period", "1ms", "--work", "twente:10000", "--policy", case.policy, "--load", case.load];
+    super::measure(directory, case.name, duration_ns, &arguments)
 }
 
 /// Figures, task, load, what was measured here, what the report says.

@@ -1,0 +1,58 @@
+//! `proc`: reading the kernel's own figures, as `cat /proc/xenomai/stat` and `top` do. Making them takes locks and, for some,
+//! asks every processor.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use jitterlab_model::load::LoadUnit;
+
+use super::{Kind, Share, Work, workers};
+
+pub(super) const KIND: Kind = Kind {
+    name: "proc",
+    usage: "proc[:N]",
+    summary: "reading interrupt, processor and process figures of /proc in N (1) processes",
+    unit: Some(LoadUnit::Bytes),
+    share: |arguments, _| Ok(Share { workers: workers(arguments, 1)?, told: String::new() }),
+    begin: |_| Ok(Box::new(Reading { buffer: vec![0; 64 * 1024] })),
+};
+
+/// Figures of the whole machine; those of Xenomai are there under its kernel only.
+const FILES: &[&str] = &[
+    "/proc/stat",
+    "/proc/interrupts",
+    "/proc/softirqs",
+    "/proc/vmstat",
+    "/proc/xenomai/stat",
+    "/proc/xenomai/sched/stat",
+];
+
+struct Reading {
+    buffer: Vec<u8>,
+}
+
+impl Reading {
+    /// Reads a file to its end; one that is not there, or whose process has ended, counts nothing.
+    fn read(&mut self, path: PathBuf) -> u64 {
+        let Ok(mut file) = File::open(path) else { return 0 };
+        let mut read = 0;
+        while let Ok(n @ 1..) = file.read(&mut self.buffer) {
+            read += n as u64;
+        }
+        read
+    }
+}
+
+impl Work for Reading {
+    fn step(&mut self) -> io::Result<u64> {
+        let mut read: u64 = FILES.iter().map(|file| self.read(PathBuf::from(file))).sum();
+        for entry in fs::read_dir("/proc")? {
+            let name = entry?.file_name();
+            if name.to_str().is_some_and(|name| name.bytes().all(|b| b.is_ascii_digit())) {
+                read += self.read(PathBuf::from("/proc").join(name).join("stat"));
+            }
+        }
+        Ok(read)
+    }
+}
