@@ -1,0 +1,31 @@
+// All time services of a program, for its traits.
+#pragma once
+
+#include <mcu/alarm.h>
+#include <mcu/chronometer.h>
+#include <mcu/clock.h>
+#include <mcu/strategy/anchored.h>
+#include <mcu/strategy/periodic.h>
+#include <mcu/strategy/single_shot.h>
+#include <mcu/traits.h>
+
+namespace mcu {
+
+/// `typedef mcu::Services<Board> Time;` and then Time::Alarm, Time::Chronometer, ...
+template <class Traits>
+struct Services {
+    typedef typename Traits::template Strategy<Traits> Strategy;
+    typedef mcu::Timer<Traits> Timer;
+    typedef mcu::Alarm<Traits> Alarm;
+    typedef mcu::TSC<Traits> TSC;
+    typedef mcu::Chronometer<Traits> Chronometer;
+    typedef mcu::Clock<Traits> Clock;
+
+    /// Starts the timer and lets interrupts in: once, before anything else is used.
+    static void start() {
+        Strategy::init();
+        CPU::enable_interrupts();
+    }
+};
+
+} // namespace mcu

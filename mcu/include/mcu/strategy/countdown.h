@@ -1,0 +1,45 @@
+// Counting ticks in software, for the strategies whose hardware interrupts more often than events are due.
+#pragma once
+
+#include <mcu/arithmetic.h>
+
+namespace mcu {
+
+/// Ticks to the head's due time, counted down by the interrupt of every tick.
+template <class Strategy, class TickType>
+class Countdown {
+public:
+    typedef TickType Tick;
+    typedef typename Signed<Tick>::Result Remaining;
+    static constexpr bool COUNTS_TICKS = true;
+
+    /// One tick of the hardware: true when the head is due.
+    static bool expired() {
+        const Tick left = Tick(_left - 1);
+        _left = left;
+        return left == 0;
+    }
+
+    /// Ticks from now to the head's due time.
+    static Remaining remaining() { return Remaining(_left); }
+
+    /// In the interrupt: the next event is due `ticks` after this one. False if that is now.
+    static bool next(Tick ticks) {
+        _left = ticks;
+        return ticks != 0;
+    }
+
+    static inline __attribute__((always_inline)) bool next_after_match(Tick ticks) { return next(ticks); }
+
+    /// Outside of the interrupt: the head is due `ticks` later than said before. It stays in the future, for only the
+    /// interrupt lets time pass.
+    static void shift(Remaining ticks) { _left = Tick(_left + Tick(ticks)); }
+
+protected:
+    static Tick _left;
+};
+
+template <class Strategy, class TickType>
+TickType Countdown<Strategy, TickType>::_left;
+
+} // namespace mcu

@@ -1,0 +1,140 @@
+// Single shot as in the paper: after each event the timer is programmed anew with the interval to the next.
+#pragma once
+
+#include <mcu/strategy/countdown.h>
+#include <mcu/strategy/free_running.h>
+#include <mcu/tick.h>
+
+namespace mcu {
+
+/// Intervals up to equation 1's limit: one interrupt per event. An interval begins when the timer is programmed, so the
+/// time from the match to that moment is lost at every event (in whole counts: below one count nothing is lost), and a
+/// period is rounded to counts. Instead of clearing the counter, which would take the time-stamp counter with it, the
+/// interval is added to where the counter stands.
+///
+/// An interval and what it is served late by (a lock, a handler) must together fit into the counter's range.
+template <class Traits>
+class Single_Shot_In_Hardware : public Free_Running<Traits> {
+    typedef mcu::Timer<Traits> Timer;
+    typedef typename Timer::Device Device;
+    typedef typename Timer::Count Count;
+
+public:
+    static constexpr bool COUNTS_TICKS = false;
+    static constexpr bool NEVER_STOPS = false;
+
+    /// One count of the timer.
+    typedef typename If<(Timer::counts(Traits::MAX_PERIOD) >= (Timer::MAX_COUNTS + 1) / 4), uint32_t, Count>::Result Tick;
+    typedef typename Signed<Tick>::Result Remaining;
+    typedef Rounded_Period<Tick> Period;
+
+    static Period period(uint32_t microseconds) {
+        const Split counts = Timer::to_counts(microseconds);
+        const Tick rounded = Tick(counts.whole + (counts.rest >= Timer::DENOMINATOR - counts.rest ? 1 : 0));
+        return Period(rounded == 0 ? 1 : rounded);
+    }
+
+    /// Ticks to add to an interval that begins now, so that it is never short: this tick has begun already.
+    static Tick lead() { return 1; }
+
+    /// The queue is about to be filled: due now, until shifted.
+    static void start() {
+        _base = Device::count();
+        Device::compare(Count(_base - 1 + Traits::COMPARE_EXCESS));
+        Device::enable_match();
+    }
+
+    /// Nothing is left to wait for.
+    static void stop() { Device::disable_match(); }
+
+    static bool expired() { return true; }
+
+    /// Ticks from now to the head's due time; zero or less if that has passed.
+    static Remaining remaining() { return remaining_at(Device::count()); }
+
+    /// In the interrupt: the next event is due `ticks` after now. False if that has passed already.
+    static bool next(Tick ticks) { return shoot(Device::count(), Count(ticks), true); }
+
+    /// The same for the first event an interrupt serves: the hardware has forgotten the match.
+    static inline __attribute__((always_inline)) bool next_after_match(Tick ticks) {
+        return shoot(Device::count(), Count(ticks), false);
+    }
+
+    /// Outside of the interrupt: the head is due `ticks` later than said before, or as soon as the hardware can.
+    static void shift(Remaining ticks) {
+        const Count now = Device::count();
+        const Remaining ahead = Remaining(remaining_at(now) + ticks);
+        bool comes = ahead > 0 && shoot(now, Count(ahead), true);
+        for (Count margin = 1; !comes; margin = Count(margin * 2)) comes = shoot(Device::count(), margin, true);
+    }
+
+private:
+    /// What the timer was programmed with, less what has passed since.
+    static Remaining remaining_at(Count now) {
+        const Count interval = Count(Device::compare() + 1 - Traits::COMPARE_EXCESS - _base);
+        return Remaining(Remaining(interval) - Remaining(Count(now - _base)));
+    }
+
+    static inline __attribute__((always_inline)) bool shoot(Count now, Count interval, bool forget) {
+        _base = now;
+        Device::compare(Count(now + interval - 1 + Traits::COMPARE_EXCESS));
+        if (forget) Free_Running<Traits>::forget_match();
+        return Count(Device::count() - now) < interval;
+    }
+
+    static Count _base;
+};
+
+template <class Traits>
+typename Single_Shot_In_Hardware<Traits>::Count Single_Shot_In_Hardware<Traits>::_base;
+
+/// Intervals beyond it: the timer is programmed for SOFTWARE_TICK microseconds again and again, and an event counts
+/// these interrupts. Every one of them is a single shot, so every one loses what a single shot loses.
+template <class Traits>
+class Single_Shot_In_Software
+    : public Free_Running<Traits>,
+      public Countdown<Single_Shot_In_Software<Traits>, typename Tick_Of<Traits, Traits::SOFTWARE_TICK>::Number> {
+    typedef mcu::Timer<Traits> Timer;
+    typedef typename Timer::Device Device;
+    typedef mcu::Tick_Of<Traits, Traits::SOFTWARE_TICK> Tick_Length;
+    typedef mcu::Countdown<Single_Shot_In_Software, typename Tick_Length::Number> Countdown;
+
+    static_assert(Timer::in_hardware(Traits::SOFTWARE_TICK),
+                  "SOFTWARE_TICK is above the timer's longest period (equation 1): shorten it");
+
+public:
+    static constexpr bool NEVER_STOPS = false;
+
+    typedef typename Countdown::Tick Tick;
+    typedef typename Tick_Length::Period Period;
+
+    static Period period(uint32_t microseconds) { return Tick_Length::period(microseconds); }
+
+    static Tick lead() { return Device::matched() ? 2 : 1; }
+
+    static void start() {
+        Countdown::_left = 0;
+        shoot();
+        Free_Running<Traits>::forget_match();
+        Device::enable_match();
+    }
+
+    static void stop() { Device::disable_match(); }
+
+    static bool expired() {
+        shoot();
+        return Countdown::expired();
+    }
+
+private:
+    static void shoot() {
+        Device::compare(typename Device::Count(Device::count() + Tick_Length::COUNTS - 1 + Traits::COMPARE_EXCESS));
+    }
+};
+
+/// The MAX_PERIOD trait decides which of the two a program gets.
+template <class Traits>
+using Single_Shot = typename If<Timer<Traits>::COUNTS_IN_SOFTWARE, Single_Shot_In_Software<Traits>,
+                                Single_Shot_In_Hardware<Traits>>::Result;
+
+} // namespace mcu

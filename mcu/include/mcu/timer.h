@@ -1,0 +1,56 @@
+// What a hardware timer can time: prescaler, resolution, and the paper's equation 1 at compile time.
+#pragma once
+
+#include <mcu/arithmetic.h>
+
+namespace mcu {
+
+/// The facts of a timer of RESOLUTION bits, clocked by the processor's clock through a prescaler.
+///
+/// A *count* is one step of the timer: PRESCALER / CLOCK seconds, the fraction DENOMINATOR / NUMERATOR of a
+/// microsecond. Equation 1 of Froehlich et al. (SAC 2009) bounds what one hardware period can be:
+/// D / C <= P <= D (2^r - 1) / C. Periods above it, up to the trait MAX_PERIOD, are counted in software; whether
+/// that code exists at all is decided here, at compile time.
+template <class Traits>
+struct Timer {
+    typedef typename Traits::Device Device;
+    typedef typename Device::Count Count;
+    typedef uint32_t Microsecond;
+
+    static constexpr uint64_t COMMON = gcd(Traits::CLOCK, uint64_t(Traits::PRESCALER) * 1000000u);
+    /// Counts per microsecond are NUMERATOR / DENOMINATOR, reduced.
+    static constexpr uint32_t NUMERATOR = uint32_t(Traits::CLOCK / COMMON);
+    static constexpr uint32_t DENOMINATOR = uint32_t(uint64_t(Traits::PRESCALER) * 1000000u / COMMON);
+
+    static_assert(uint64_t(Traits::PRESCALER) * 1000000u / COMMON <= 0xffffffffu, "the prescaler is too large");
+
+    /// 2^r - 1: the largest number of counts in one hardware period.
+    static constexpr uint64_t MAX_COUNTS = (uint64_t(1) << Device::RESOLUTION) - 1;
+
+    /// Lower bound of equation 1: a period of at least one count.
+    static constexpr bool not_too_short(uint64_t microseconds) { return microseconds * NUMERATOR >= DENOMINATOR; }
+
+    /// Upper bound of equation 1: a period the hardware counts alone.
+    static constexpr bool in_hardware(uint64_t microseconds) {
+        return microseconds * NUMERATOR <= MAX_COUNTS * DENOMINATOR;
+    }
+
+    /// Counts nearest to a length of time, known at compile time.
+    static constexpr uint64_t counts(uint64_t microseconds) { return nearest(microseconds * NUMERATOR, DENOMINATOR); }
+
+    static_assert(not_too_short(Traits::MAX_PERIOD),
+                  "MAX_PERIOD is below one count of the timer (equation 1): choose a smaller prescaler");
+    static_assert(counts(Traits::MAX_PERIOD) < (uint64_t(1) << 31),
+                  "MAX_PERIOD is beyond 2^31 counts: choose a larger prescaler");
+
+    /// The MAX_PERIOD trait: periods up to it must be possible; beyond equation 1 they are counted in software.
+    static constexpr bool COUNTS_IN_SOFTWARE = !in_hardware(Traits::MAX_PERIOD);
+
+    /// Counts of a length of time at run time, exact: whole counts and the rest in units of 1 / DENOMINATOR.
+    static Split to_counts(Microsecond time) { return split<NUMERATOR, DENOMINATOR>(time); }
+
+    /// Microseconds of a number of counts, rounded down.
+    static Microsecond to_microseconds(uint32_t counts) { return split<DENOMINATOR, NUMERATOR>(counts).whole; }
+};
+
+} // namespace mcu
