@@ -1,3 +1,4 @@
 //! Where activations come from. Each bench yields the same trace, so everything downstream applies to all.
 
 pub mod host;
+pub mod mcu;

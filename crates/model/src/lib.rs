@@ -13,6 +13,7 @@ pub mod distribution;
 pub mod facts;
 pub mod histogram;
 pub mod load;
+pub mod mcu;
 pub mod run;
 pub mod task;
 pub mod timing;

@@ -27,6 +27,12 @@ pub enum UnitError {
     /// A period of nothing, or a frequency whose period rounds to nothing.
     #[error("{0:?} gives a period of 0 ns: a period must be at least 1 ns")]
     Zero(String),
+    /// Digits below a hertz.
+    #[error("{0:?} is not a whole number of hertz")]
+    FractionOfHertz(String),
+    /// A frequency of more than 32 bits.
+    #[error("{0:?} is too large: frequencies are below 4.29 GHz")]
+    FrequencyTooLarge(String),
     /// Digits below a nanosecond.
     #[error("{0:?} is finer than a nanosecond: times are whole nanoseconds")]
     TooFine(String),
@@ -154,6 +160,36 @@ pub fn parse_period_ns(text: &str) -> Result<i64, UnitError> {
     }
 }
 
+/// Reads a frequency in whole hertz (`16MHz`, `7.3728MHz`, `32768Hz`).
+///
+/// ```
+/// # use jitterlab_model::units::parse_frequency_hz;
+/// assert_eq!(parse_frequency_hz("7.3728MHz")?, 7_372_800);
+/// assert!(parse_frequency_hz("16").is_err());
+/// # Ok::<(), jitterlab_model::units::UnitError>(())
+/// ```
+///
+/// # Errors
+/// A missing or unknown unit, a number that is none, a fraction of a hertz, 0, or more than 4.29 GHz.
+pub fn parse_frequency_hz(text: &str) -> Result<u32, UnitError> {
+    const KNOWN: &str = "Hz, kHz or MHz";
+    let (number, unit) = split(text)?;
+    let per: i128 = match unit {
+        "Hz" | "hz" => 1,
+        "kHz" | "khz" | "KHz" => 1_000,
+        "MHz" => 1_000_000,
+        _ => return Err(UnitError::UnknownUnit { text: text.into(), unit: unit.into(), known: KNOWN }),
+    };
+    let scaled = number.digits.checked_mul(per).ok_or_else(|| UnitError::TooLarge(text.into()))?;
+    let scale = 10i128.pow(number.decimals);
+    match u32::try_from(scaled / scale) {
+        Ok(0) => Err(UnitError::Zero(text.into())),
+        Ok(hz) if scaled % scale == 0 => Ok(hz),
+        Ok(_) => Err(UnitError::FractionOfHertz(text.into())),
+        Err(_) => Err(UnitError::FrequencyTooLarge(text.into())),
+    }
+}
+
 /// A time as jitterlab's options take it, exact, in the largest unit that needs no decimals.
 ///
 /// ```
@@ -258,7 +294,23 @@ mod tests {
         assert!(message("99999999999d").contains("too large"));
     }
 
+    #[test]
+    fn frequencies_are_whole_hertz() {
+        assert_eq!(parse_frequency_hz("16MHz"), Ok(16_000_000));
+        assert_eq!(parse_frequency_hz("32.768 kHz"), Ok(32_768));
+        let message = |text: &str| parse_frequency_hz(text).unwrap_err().to_string();
+        assert!(message("8").contains("MHz"));
+        assert!(message("1.5Hz").contains("whole"));
+        assert!(message("9999MHz").contains("4.29"));
+        assert!(message("0Hz").contains("0 ns"));
+    }
+
     proptest! {
+        #[test]
+        fn any_text_as_a_frequency_never_panics(text in "[0-9._]{0,40} ?(Hz|kHz|MHz|x)?") {
+            let _ = parse_frequency_hz(&text);
+        }
+
         #[test]
         fn what_is_written_is_read_back(ns in 0i64..) {
             prop_assert_eq!(parse_duration_ns(&Exact(ns).to_string()), Ok(ns));

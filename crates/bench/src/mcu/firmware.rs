@@ -1,0 +1,267 @@
+//! Firmware made from the programs under `mcu/programs` with the traits one asks for.
+
+use std::path::PathBuf;
+
+use jitterlab_model::mcu::{Size, Strategy};
+use tempfile::TempDir;
+
+use super::{McuError, sources, tools};
+
+/// The prescalers of timer 1.
+pub const PRESCALERS: [u16; 5] = [1, 8, 64, 256, 1024];
+
+/// A chip, its clock, and how its timer is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Board {
+    /// The chip, as avr-gcc and simavr name it.
+    pub mcu: String,
+    /// Its clock.
+    pub clock_hz: u32,
+    /// Divides the clock for timer 1: one of [`PRESCALERS`].
+    pub prescaler: u16,
+    /// How the time services use the timer.
+    pub strategy: Strategy,
+    /// Longest period of an alarm; decides whether counting in software is compiled in.
+    pub max_period_us: u32,
+    /// Tick of the strategy periodic.
+    pub tick_us: u32,
+    /// Whether compare registers hold the period itself, as the paper's equation 1 reads, one count too long.
+    pub compare_as_paper: bool,
+}
+
+impl Board {
+    /// The paper's chip at 7.3728 MHz with everything set ideally for one period, as its table 1 was measured: the tick is
+    /// the period and so is the longest period. (The 100 us at 7200 Hz of that table are below one count, against the
+    /// paper's own equation 1: there it is one count.)
+    pub fn ideal(strategy: Strategy, prescaler: u16, period_us: u32) -> Self {
+        let board = Board {
+            mcu: String::new(),
+            clock_hz: 0,
+            prescaler,
+            strategy,
+            max_period_us: period_us,
+            tick_us: period_us,
+            compare_as_paper: false,
+        };
+        board.on("atmega128", 7_372_800)
+    }
+
+    /// The same on another chip, with another clock.
+    #[must_use]
+    pub fn on(self, mcu: &str, clock_hz: u32) -> Self {
+        let one_count_us =
+            (u64::from(self.prescaler) * 1_000_000).div_ceil(u64::from(clock_hz.max(1))) as u32;
+        Board {
+            mcu: mcu.into(),
+            clock_hz,
+            max_period_us: self.max_period_us.max(one_count_us),
+            tick_us: self.tick_us.max(one_count_us),
+            ..self
+        }
+    }
+
+    /// Counts of the timer in a second.
+    pub fn timer_hz(&self) -> f64 {
+        f64::from(self.clock_hz) / f64::from(self.prescaler)
+    }
+}
+
+/// One of the programs under `mcu/programs`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Program {
+    /// The paper's figure 4: `events` events of an alarm, handled at pin B0, asked for at pin B1.
+    PeriodicAlarm {
+        /// Interval of the alarm.
+        period_us: u32,
+        /// Number of events.
+        events: u32,
+    },
+    /// The paper's figure 3: clock, alarm, delay and chronometer; prints what they say.
+    TimeServices {
+        /// Interval of the alarm.
+        period_us: u32,
+        /// Number of events.
+        events: u32,
+    },
+    /// The paper's figure 6: a thread lets leds glow, its rounds at pin B0, and an alarm changes the intensities.
+    GlowingLeds {
+        /// Interval of the alarm.
+        period_us: u32,
+        /// Leaves the handler empty, so that what the time services cost shows alone.
+        empty_handler: bool,
+    },
+    /// One endless alarm and nothing else: what the library costs.
+    OneAlarm {
+        /// Interval of the alarm.
+        period_us: u32,
+    },
+    /// The same without an alarm and without the library.
+    Empty,
+    /// Programs the timer for the next event once; pin B0 is high meanwhile.
+    Reprogramming,
+    /// The same event without the library: asked of `millis()` of the Arduino core again and again.
+    ArduinoMillis {
+        /// Time between events.
+        period_us: u32,
+    },
+}
+
+impl Program {
+    /// Its file without `.cc`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Program::PeriodicAlarm { .. } => "periodic_alarm",
+            Program::TimeServices { .. } => "time_services",
+            Program::GlowingLeds { .. } => "glowing_leds",
+            Program::OneAlarm { .. } => "one_alarm",
+            Program::Empty => "empty",
+            Program::Reprogramming => "reprogramming",
+            Program::ArduinoMillis { .. } => "arduino_millis",
+        }
+    }
+
+    fn defines(&self) -> Vec<String> {
+        match *self {
+            Program::PeriodicAlarm { period_us, events } | Program::TimeServices { period_us, events } => {
+                vec![format!("MCU_PERIOD={period_us}UL"), format!("MCU_EVENTS={events}")]
+            }
+            Program::GlowingLeds { period_us, empty_handler } => {
+                let mut defines = vec![format!("MCU_PERIOD={period_us}UL")];
+                if empty_handler {
+                    defines.push("MCU_EMPTY_HANDLER".into());
+                }
+                defines
+            }
+            Program::OneAlarm { period_us } | Program::ArduinoMillis { period_us } => {
+                vec![format!("MCU_PERIOD={period_us}UL")]
+            }
+            Program::Empty | Program::Reprogramming => Vec::new(),
+        }
+    }
+}
+
+/// A firmware that was built.
+#[derive(Debug, Clone)]
+pub struct Firmware {
+    /// The file that goes onto the chip.
+    pub elf: PathBuf,
+    /// What it was built for.
+    pub board: Board,
+    /// What it was built from.
+    pub program: Program,
+    /// What it takes.
+    pub size: Size,
+}
+
+/// The cross compiler with the library's sources; its results vanish with it.
+pub struct Compiler {
+    directory: TempDir,
+}
+
+impl Compiler {
+    /// Checks that the compiler is there.
+    ///
+    /// # Errors
+    /// [`McuError::Missing`] without avr-g++ or avr-libc; a temporary directory that cannot be written.
+    pub fn new() -> Result<Self, McuError> {
+        let directory = TempDir::new().map_err(McuError::io("creating a temporary directory"))?;
+        sources::write_to(directory.path())?;
+        let compiler = Compiler { directory };
+        compiler.check_libc()?;
+        Ok(compiler)
+    }
+
+    /// The compiler is a package without its library.
+    fn check_libc(&self) -> Result<(), McuError> {
+        let probe = self.directory.path().join("probe.cc");
+        std::fs::write(&probe, "#include <avr/io.h>\n").map_err(McuError::io("writing a probe"))?;
+        let arguments = ["-mmcu=atmega328p", "-fsyntax-only"].map(String::from);
+        match tools::AVR_CXX.run("a probe", arguments.into_iter().chain([probe.display().to_string()])) {
+            Ok(_) => Ok(()),
+            Err(McuError::Compile { .. }) => {
+                Err(McuError::Missing { what: "avr-libc", packages: tools::AVR_CXX.packages })
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Builds a program for a board. Several threads may build at once.
+    ///
+    /// # Errors
+    /// [`McuError::Compile`] with the compiler's words, such as the library's own when a board breaks equation 1.
+    pub fn build(&self, program: &Program, board: &Board) -> Result<Firmware, McuError> {
+        let source = self.directory.path().join("programs").join(format!("{}.cc", program.name()));
+        self.build_file(&source.display().to_string(), program, board)
+    }
+
+    /// Builds a source file of one's own, as if it were `program`.
+    ///
+    /// # Errors
+    /// As [`Compiler::build`].
+    pub fn build_file(&self, source: &str, program: &Program, board: &Board) -> Result<Firmware, McuError> {
+        let file = tempfile::Builder::new()
+            .suffix(".elf")
+            .tempfile_in(self.directory.path())
+            .and_then(|f| f.into_temp_path().keep().map_err(|e| e.error))
+            .map_err(McuError::io("creating a file for the firmware"))?;
+        let root = self.directory.path().display();
+        let fixed = "-std=gnu++14 -Os -Wall -Wextra -fno-exceptions -fno-rtti -fno-threadsafe-statics \
+                     -ffunction-sections -fdata-sections -Wl,--gc-sections";
+        let mut arguments: Vec<String> = fixed.split_whitespace().map(String::from).collect();
+        arguments.push(format!("-mmcu={}", board.mcu));
+        arguments.extend(["include", "programs"].map(|d| format!("-I{root}/{d}")));
+        arguments.extend(board_defines(board).into_iter().chain(program.defines()).map(|d| format!("-D{d}")));
+        arguments.extend([source.to_owned(), "-o".into(), file.display().to_string()]);
+        if matches!(program, Program::ArduinoMillis { .. }) {
+            arguments.extend(arduino_core()?);
+        }
+        tools::AVR_CXX.run(program.name(), arguments)?;
+        let size = size_of(&file.display().to_string())?;
+        Ok(Firmware { elf: file, board: board.clone(), program: program.clone(), size })
+    }
+}
+
+/// The parts of the Arduino core that a program without ports and pins needs.
+fn arduino_core() -> Result<Vec<String>, McuError> {
+    let avr = tools::arduino_core()?;
+    let (core, variant) = (avr.join("cores/arduino"), avr.join("variants/standard"));
+    Ok(vec![
+        "-DARDUINO=10819".into(),
+        format!("-I{}", core.display()),
+        format!("-I{}", variant.display()),
+        core.join("main.cpp").display().to_string(),
+        "-xc".into(),
+        core.join("wiring.c").display().to_string(),
+    ])
+}
+
+/// The C++ class of a strategy.
+const fn class(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::Periodic => "Periodic",
+        Strategy::SingleShot => "Single_Shot",
+        Strategy::Anchored => "Anchored",
+    }
+}
+
+fn board_defines(board: &Board) -> Vec<String> {
+    vec![
+        format!("F_CPU={}UL", board.clock_hz),
+        format!("MCU_PRESCALER={}", board.prescaler),
+        format!("MCU_STRATEGY={}", class(board.strategy)),
+        format!("MCU_MAX_PERIOD={}UL", board.max_period_us),
+        format!("MCU_TICK={}UL", board.tick_us),
+        format!("MCU_COMPARE_EXCESS={}", u8::from(board.compare_as_paper)),
+    ]
+}
+
+/// Reads `text data bss` from avr-size: flash holds text and data, RAM holds data and bss.
+fn size_of(elf: &str) -> Result<Size, McuError> {
+    let table = tools::AVR_SIZE.run(elf, [elf.to_owned()])?;
+    let line = table.lines().nth(1).unwrap_or_default();
+    let numbers: Vec<u32> = line.split_whitespace().take(3).filter_map(|n| n.parse().ok()).collect();
+    match numbers[..] {
+        [text, data, bss] => Ok(Size { flash: text + data, ram: data + bss }),
+        _ => Err(McuError::Protocol(line.into())),
+    }
+}

@@ -1,0 +1,300 @@
+//! From a recording of pin edges to an ordinary run: activations of a task, and the run's description.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::SystemTime;
+
+use jitterlab_model::{Activation, Overrun, RunInfo, StopReason, TaskResult, TaskSpec};
+
+use super::simulator::{ENTRY_CYCLES, ENTRY_FROM_SLEEP_CYCLES};
+use super::{McuError, Recording, StopCause};
+
+/// A pin: port and bit, such as `B0`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Pin {
+    /// A to L.
+    port: char,
+    /// 0 to 7.
+    bit: u8,
+}
+
+impl FromStr for Pin {
+    type Err = McuError;
+
+    fn from_str(text: &str) -> Result<Self, McuError> {
+        let name = text.strip_prefix(['P', 'p']).filter(|rest| rest.len() == 2).unwrap_or(text);
+        match name.as_bytes() {
+            [port, bit @ b'0'..=b'7'] if matches!(port.to_ascii_uppercase(), b'A'..=b'L') => {
+                Ok(Pin { port: char::from(port.to_ascii_uppercase()), bit: bit - b'0' })
+            }
+            _ => Err(McuError::NotAPin(text.into())),
+        }
+    }
+}
+
+impl fmt::Display for Pin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.port, self.bit)
+    }
+}
+
+/// What begins an activation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EdgeKind {
+    /// The pin goes high; the activation ends when it goes low.
+    #[default]
+    Rising,
+    /// The pin goes low; the activation ends when it goes high.
+    Falling,
+    /// Any change, for firmware that toggles its pin once an activation; ends are not known and taken as the starts.
+    Both,
+}
+
+impl FromStr for EdgeKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "rising" => Ok(EdgeKind::Rising),
+            "falling" => Ok(EdgeKind::Falling),
+            "both" => Ok(EdgeKind::Both),
+            _ => Err(format!("{text:?} is not an edge: use rising, falling or both")),
+        }
+    }
+}
+
+/// How a pin's edges are read as activations.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    /// The task's name.
+    pub name: String,
+    /// Which of the recorded pins.
+    pub pin: usize,
+    /// Which edges.
+    pub edge: EdgeKind,
+    /// Distance of the due times; `None` takes the mean distance of the edges.
+    pub period_ns: Option<i64>,
+    /// The cycle at which the program asked for its events: the first is due one period later. `None` takes the first edge
+    /// itself as due.
+    pub requested_at: Option<u64>,
+}
+
+/// A simulated run in the common form.
+#[derive(Debug, Clone)]
+pub struct McuRun {
+    /// Its description; tool and command are left to the caller.
+    pub info: RunInfo,
+    /// One record an activation. Event n is activation n: nothing is skipped, so a clock that drifts shows as latency
+    /// that grows.
+    pub activations: Vec<Activation>,
+    /// What the firmware sent over serial port 0.
+    pub sent: String,
+}
+
+impl McuRun {
+    /// Reads the edges of one pin as activations.
+    ///
+    /// # Errors
+    /// [`McuError::Silent`] with fewer than three activations; a period below 1 ns.
+    pub fn new(recording: &Recording, pin: Pin, reading: &Reading) -> Result<Self, McuError> {
+        let spans = spans(recording, reading);
+        if spans.len() < 3 {
+            return Err(McuError::Silent {
+                pin: pin.to_string(),
+                edges: recording.edges.iter().filter(|e| e.pin == reading.pin).count(),
+                seconds: recording.ns(recording.cycles) as f64 / 1e9,
+            });
+        }
+        let first = recording.ns(spans[0].0);
+        let last = recording.ns(spans[spans.len() - 1].0);
+        let intervals = spans.len() as i64 - 1;
+        let period_ns = reading.period_ns.unwrap_or((last - first + intervals / 2) / intervals);
+        if period_ns < 1 {
+            return Err(McuError::Impossible(format!(
+                "a period of {period_ns} ns is none: it must be above 0"
+            )));
+        }
+        let first_due = reading.requested_at.map_or(first, |cycle| recording.ns(cycle) + period_ns);
+        let activations: Vec<Activation> = spans
+            .iter()
+            .enumerate()
+            .map(|(k, &(start, end))| Activation {
+                index: k as u64,
+                due_ns: first_due + k as i64 * period_ns,
+                start_ns: recording.ns(start),
+                end_ns: recording.ns(end),
+                ..Activation::default()
+            })
+            .collect();
+        let info = describe(recording, reading, period_ns, &activations);
+        Ok(McuRun { info, activations, sent: String::from_utf8_lossy(&recording.uart).into_owned() })
+    }
+}
+
+/// Begin and end of each activation, in cycles.
+fn spans(recording: &Recording, reading: &Reading) -> Vec<(u64, u64)> {
+    let mut spans: Vec<(u64, u64)> = Vec::new();
+    for edge in recording.edges.iter().filter(|e| e.pin == reading.pin) {
+        match (reading.edge, edge.high) {
+            (EdgeKind::Both, _) | (EdgeKind::Rising, true) | (EdgeKind::Falling, false) => {
+                spans.push((edge.cycle, edge.cycle));
+            }
+            _ => {
+                if let Some(last) = spans.last_mut() {
+                    last.1 = edge.cycle;
+                }
+            }
+        }
+    }
+    // A begin without its end is an activation that the recording cut off.
+    if reading.edge != EdgeKind::Both
+        && spans.len() > 1
+        && spans.last().is_some_and(|(start, end)| start == end)
+    {
+        spans.pop();
+    }
+    spans
+}
+
+fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activations: &[Activation]) -> RunInfo {
+    let spec =
+        TaskSpec { name: reading.name.clone(), period_ns, overrun: Overrun::CatchUp, ..TaskSpec::default() };
+    let clock = format!("cycles of {} at {} Hz in simavr", recording.mcu, recording.clock_hz);
+    let mut info = RunInfo::new("mcu", &clock, [spec]);
+    info.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    info.load = "the firmware's own".into();
+    info.stop = Some(match recording.stop {
+        StopCause::Cycles => StopReason::Duration,
+        StopCause::Edges | StopCause::Done => StopReason::Count,
+    });
+    info.warnings.push(entry_note(recording));
+    if reading.period_ns.is_none() {
+        info.warnings.push(format!(
+            "no period was given: the mean distance of the edges, {period_ns} ns, was taken, so latencies show no drift"
+        ));
+    }
+    if let (Some(first), Some(last)) = (activations.first(), activations.last()) {
+        let executed = activations.len() as u64;
+        let due_by_then = (last.end_ns - first.due_ns).div_euclid(period_ns) + 1;
+        let latencies = || activations.iter().map(Activation::latency_ns);
+        info.tasks[0].result = Some(TaskResult {
+            executed,
+            missed: (due_by_then.max(0) as u64).saturating_sub(executed),
+            first_due_ns: first.due_ns,
+            last_end_ns: last.end_ns,
+            min_latency_ns: latencies().min().unwrap_or_default(),
+            max_latency_ns: latencies().max().unwrap_or_default(),
+            cpu_time_ns: Some(recording.ns(recording.cycles - recording.slept.min(recording.cycles))),
+            ..TaskResult::default()
+        });
+    }
+    info
+}
+
+/// What was done about the cycles that simavr does not charge, for the reader of the figures.
+pub fn entry_note(recording: &Recording) -> String {
+    let Recording { entries, entries_asleep, .. } = recording;
+    let total = entries * ENTRY_CYCLES + entries_asleep * ENTRY_FROM_SLEEP_CYCLES;
+    if recording.entries_charged {
+        format!(
+            "each of {entries} interrupt entries costs {ENTRY_CYCLES} cycles, and {ENTRY_FROM_SLEEP_CYCLES} more for the \
+             {entries_asleep} from sleep, as the datasheets say at least; simavr alone charges nothing"
+        )
+    } else {
+        format!(
+            "interrupt entries are not charged: on the chip the run takes up to {total} cycles more \
+             ({entries} entries, {entries_asleep} from sleep)"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Edge;
+    use super::*;
+
+    /// 1 MHz, so that a cycle is a microsecond.
+    fn recording(edges: &[(u64, bool)]) -> Recording {
+        Recording {
+            mcu: "atmega128".into(),
+            clock_hz: 1_000_000,
+            edges: edges.iter().map(|&(cycle, high)| Edge { cycle, pin: 0, high }).collect(),
+            entered: Vec::new(),
+            uart: Vec::new(),
+            vectors: Vec::new(),
+            stop: StopCause::Edges,
+            cycles: 1_000,
+            slept: 900,
+            entries: 3,
+            entries_asleep: 2,
+            entries_charged: true,
+        }
+    }
+
+    fn pin() -> Pin {
+        "B0".parse().unwrap()
+    }
+
+    #[test]
+    fn rising_edges_begin_and_falling_ones_end() {
+        let r = recording(&[
+            (100, true),
+            (110, false),
+            (201, true),
+            (215, false),
+            (302, true),
+            (310, false),
+            (400, true),
+        ]);
+        let reading = Reading {
+            period_ns: Some(100_000),
+            requested_at: Some(0),
+            name: "alarm".into(),
+            ..Reading::default()
+        };
+        let run = McuRun::new(&r, pin(), &reading).unwrap();
+        let latencies: Vec<_> = run.activations.iter().map(Activation::latency_ns).collect();
+        assert_eq!(latencies, [0, 1_000, 2_000], "the cut-off fourth one is left out");
+        assert_eq!(run.activations[1].execution_ns(), 14_000);
+        let result = run.info.tasks[0].result.as_ref().unwrap();
+        assert_eq!((result.executed, result.missed, result.first_due_ns), (3, 0, 100_000));
+        assert_eq!((result.min_latency_ns, result.max_latency_ns), (0, 2_000));
+        assert_eq!(result.cpu_time_ns, Some(100_000));
+        assert_eq!(run.info.bench, "mcu");
+        assert!(run.info.warnings[0].contains("3 interrupt entries"), "{:?}", run.info.warnings);
+    }
+
+    #[test]
+    fn without_a_period_the_mean_is_taken_and_said() {
+        let r = recording(&[(0, true), (99, false), (201, true), (300, false)]);
+        let run = McuRun::new(&r, pin(), &Reading { edge: EdgeKind::Both, ..Reading::default() }).unwrap();
+        assert_eq!(run.info.tasks[0].spec.period_ns, 100_000);
+        assert_eq!(run.activations[1].latency_ns(), -1_000);
+        assert!(run.info.warnings[1].contains("no period"));
+    }
+
+    #[test]
+    fn events_that_fall_behind_are_missed_at_the_end() {
+        let r = recording(&[(100, true), (110, false), (300, true), (310, false), (500, true), (510, false)]);
+        let reading = Reading { period_ns: Some(100_000), requested_at: Some(0), ..Reading::default() };
+        let result = McuRun::new(&r, pin(), &reading).unwrap().info.tasks[0].result.clone().unwrap();
+        assert_eq!((result.executed, result.missed), (3, 2));
+    }
+
+    #[test]
+    fn a_silent_pin_is_named() {
+        let error =
+            McuRun::new(&recording(&[(5, true)]), pin(), &Reading::default()).unwrap_err().to_string();
+        assert!(error.contains("B0") && error.contains("0.001 s"), "{error}");
+    }
+
+    #[test]
+    fn pins_are_read_as_people_write_them() {
+        for text in ["B0", "b0", "PB0", "pb0"] {
+            assert_eq!(text.parse::<Pin>().unwrap().to_string(), "B0");
+        }
+        for text in ["", "B8", "M0", "0B", "B", "PB"] {
+            assert!(text.parse::<Pin>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Many measurements of one alarm: strategies by timer clocks by periods, the paper's table 1 and beyond.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use jitterlab_model::units::Exact;
+
+use super::run::Reading;
+use super::{
+    AlarmFigures, Board, Compiler, McuError, McuRun, Program, Recording, Setup, Simulator, Size, Strategy,
+};
+
+/// One measurement to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// Chip, clock, prescaler, strategy.
+    pub board: Board,
+    /// The alarm's period.
+    pub period_us: u32,
+    /// The alarm's events.
+    pub events: u32,
+}
+
+/// What one measurement gave.
+#[derive(Debug, Clone)]
+pub struct CellResult {
+    /// Its figures.
+    pub figures: AlarmFigures,
+    /// The whole as an ordinary run.
+    pub run: McuRun,
+}
+
+/// All combinations, with everything set ideally for each period.
+pub fn cells(strategies: &[Strategy], prescalers: &[u16], periods_us: &[u32], events: u32) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for &strategy in strategies {
+        for &prescaler in prescalers {
+            for &period_us in periods_us {
+                cells.push(Cell { board: Board::ideal(strategy, prescaler, period_us), period_us, events });
+            }
+        }
+    }
+    cells
+}
+
+/// Builds and simulates one cell.
+///
+/// # Errors
+/// Firmware that does not build or run; events that never come.
+pub fn measure(cell: &Cell, compiler: &Compiler, simulator: &Simulator) -> Result<CellResult, McuError> {
+    let Cell { board, period_us, events } = cell;
+    let program = Program::PeriodicAlarm { period_us: *period_us, events: *events };
+    let firmware = compiler.build(&program, board)?;
+    let pins = vec!["B0".parse()?, "B1".parse()?];
+    // Twice the time the events should take: enough for the worst strategy, an end for one that fails.
+    let planned_us = (u64::from(*events) + 2) * u64::from(*period_us) * 2 + 1_000_000;
+    let setup = Setup {
+        mcu: Some(board.mcu.clone()),
+        clock_hz: Some(board.clock_hz),
+        pins: pins.clone(),
+        // The pins: asked for once, two edges for each event.
+        edges: Some(u64::from(*events) * 2 + 1),
+        ..Setup::new(&firmware.elf, planned_us * u64::from(board.clock_hz) / 1_000_000)
+    };
+    let recording = simulator.run(&setup)?;
+    let reading = Reading {
+        name: format!("{} {} Hz {}", board.strategy, board.timer_hz(), Exact(i64::from(*period_us) * 1_000)),
+        period_ns: Some(i64::from(*period_us) * 1_000),
+        requested_at: recording.edges_of(1, true).next(),
+        ..Reading::default()
+    };
+    let run = McuRun::new(&recording, pins[0], &reading)?;
+    Ok(CellResult { figures: evaluate(cell, &recording, firmware.size), run })
+}
+
+fn evaluate(cell: &Cell, recording: &Recording, size: Size) -> AlarmFigures {
+    let board = &cell.board;
+    let starts: Vec<u64> = recording.edges_of(0, true).collect();
+    let us = |cycles: f64| cycles * 1e6 / f64::from(board.clock_hz);
+    let errors = || starts.windows(2).map(|w| us((w[1] - w[0]) as f64) - f64::from(cell.period_us));
+    let intervals = starts.len().saturating_sub(1).max(1) as f64;
+    let span = (starts[starts.len() - 1] - starts[0]) as f64;
+    let period_cycles = f64::from(cell.period_us) * f64::from(board.clock_hz) / 1e6;
+    let interrupts = recording.vectors.iter();
+    AlarmFigures {
+        strategy: board.strategy,
+        compare_as_paper: board.compare_as_paper,
+        prescaler: board.prescaler,
+        timer_hz: board.timer_hz(),
+        period_us: cell.period_us,
+        events: starts.len() as u32,
+        mean_period_us: us(span / intervals),
+        min_error_us: errors().fold(f64::INFINITY, f64::min),
+        max_error_us: errors().fold(f64::NEG_INFINITY, f64::max),
+        total_error_counts: (span - intervals * period_cycles) / f64::from(board.prescaler),
+        interrupts_per_s: recording.entries as f64 * f64::from(board.clock_hz) / recording.cycles as f64,
+        cycles_per_event: interrupts.clone().map(|v| v.cycles).sum::<u64>() as f64 / starts.len() as f64,
+        shortest_interrupt_cycles: interrupts.clone().map(|v| v.min_cycles).min().unwrap_or_default(),
+        longest_interrupt_cycles: interrupts.map(|v| v.max_cycles).max().unwrap_or_default(),
+        asleep_share: recording.asleep_share(),
+        size,
+    }
+}
+
+/// Measures cells on all processors; `done` is told how many are, of how many.
+///
+/// # Errors
+/// The first failure; the others are given up.
+pub fn measure_all(
+    cells: &[Cell],
+    compiler: &Compiler,
+    simulator: &Simulator,
+    done: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Vec<CellResult>, McuError> {
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(cells.len().max(1));
+    let next = AtomicUsize::new(0);
+    let finished = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::with_capacity(cells.len()));
+    let failure = Mutex::new(None);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((index, cell)) = Some(next.fetch_add(1, Ordering::Relaxed))
+                    .and_then(|index| cells.get(index).map(|cell| (index, cell)))
+                {
+                    match measure(cell, compiler, simulator) {
+                        Ok(result) => {
+                            results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+                            done(finished.fetch_add(1, Ordering::Relaxed) + 1, cells.len());
+                        }
+                        Err(error) => {
+                            next.store(cells.len(), Ordering::Relaxed);
+                            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(index, _)| *index);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
+}

@@ -1,0 +1,70 @@
+//! The programs of others: found, run, and named with their packages where they are missing.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::McuError;
+
+/// A program that has to be there.
+pub(super) struct Tool {
+    pub name: &'static str,
+    pub packages: &'static str,
+}
+
+/// The cross compiler, with its C library.
+pub(super) const AVR_CXX: Tool = Tool { name: "avr-g++", packages: "gcc-avr avr-libc" };
+/// Tells how much of a chip's memory a firmware takes.
+pub(super) const AVR_SIZE: Tool = Tool { name: "avr-size", packages: "binutils-avr" };
+/// This machine's own C compiler, for the runner.
+pub(super) const CC: Tool = Tool { name: "cc", packages: "gcc libc6-dev" };
+
+/// Where simavr's headers lie: packaged, and installed by hand.
+const HEADERS: [&str; 3] =
+    ["/usr/include/simavr", "/usr/local/include/simavr", "/opt/homebrew/include/simavr"];
+
+/// The directory of simavr's headers.
+pub(super) fn simavr_headers() -> Result<PathBuf, McuError> {
+    HEADERS
+        .iter()
+        .map(PathBuf::from)
+        .find(|d| d.join("sim_avr.h").exists())
+        .ok_or(McuError::Missing { what: "simavr", packages: "libsimavr-dev libelf-dev" })
+}
+
+/// The directory of the Arduino core for AVR.
+pub(super) fn arduino_core() -> Result<PathBuf, McuError> {
+    let path = PathBuf::from("/usr/share/arduino/hardware/arduino/avr");
+    if path.join("cores/arduino/wiring.c").exists() {
+        return Ok(path);
+    }
+    Err(McuError::Missing { what: "the Arduino core", packages: "arduino-core-avr" })
+}
+
+impl Tool {
+    /// Runs it; gives what it printed.
+    pub(super) fn run(
+        &self,
+        what: &str,
+        arguments: impl IntoIterator<Item = String>,
+    ) -> Result<String, McuError> {
+        let output =
+            Command::new(self.name).args(arguments).output().map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => McuError::Missing { what: self.name, packages: self.packages },
+                _ => McuError::Io { what: format!("starting {}", self.name), error },
+            })?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(McuError::Compile {
+            compiler: self.name,
+            what: what.into(),
+            message: first_lines(&String::from_utf8_lossy(&output.stderr)),
+        })
+    }
+}
+
+/// The lines that say what is wrong come first; the rest is their consequences.
+fn first_lines(message: &str) -> String {
+    message.lines().filter(|l| !l.trim().is_empty()).take(12).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,28 @@
+//! What the library costs: flash, RAM, cycles; and that it is less than what most firmware does instead.
+
+use jitterlab_bench::mcu::{McuError, cost};
+
+use super::{bench, skip};
+
+#[test]
+fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
+    let Some((compiler, simulator)) = bench() else { return };
+    let all = cost::measure(&compiler, &simulator).unwrap();
+    assert_eq!(all.len(), 6);
+    for cost in &all {
+        assert!(cost.size.flash <= 1_536 && (1..=64).contains(&cost.size.ram), "{cost:?}");
+        assert!(cost.programming_cycles.is_none_or(|c| (1..=120).contains(&c)), "{cost:?}");
+    }
+    assert_eq!(all.iter().filter(|c| c.programming_cycles.is_some()).count(), 3);
+    // Without ticks there are as many interrupts as events.
+    let shot = all.iter().find(|c| c.name == "single-shot, up to 20 ms").unwrap();
+    assert!((shot.interrupts_per_s - 50.0).abs() < 1.0, "{shot:?}");
+
+    let arduino = match cost::measure_arduino(&compiler, &simulator) {
+        Err(error @ McuError::Missing { .. }) => return skip(&error.to_string()).unwrap_or_default(),
+        other => other.unwrap(),
+    };
+    let anchored = all.iter().find(|c| c.name == "anchored, up to 20 ms").unwrap();
+    assert!(anchored.interrupt_share < arduino.interrupt_share / 5.0, "{anchored:?}, {arduino:?}");
+    assert!(anchored.max_error_us < arduino.max_error_us && arduino.asleep_share == 0.0, "{arduino:?}");
+}

@@ -1,0 +1,87 @@
+//! Firmware of one's own, and what is said when something is wrong with it.
+
+use std::fs;
+
+use jitterlab_bench::mcu::run::Reading;
+use jitterlab_bench::mcu::{Board, EdgeKind, McuError, McuRun, Pin, Program, Setup, Strategy};
+
+use super::bench;
+
+#[test]
+fn firmware_that_toggles_a_pin_is_measured() {
+    let Some((compiler, simulator)) = bench() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("toggle.cc");
+    let program = "#include <avr/io.h>\n#include <util/delay.h>\n\
+                   int main() { DDRD = 32; for (;;) { PORTD ^= 32; _delay_us(500); } }\n";
+    fs::write(&source, program).unwrap();
+    let board = Board { mcu: "atmega328p".into(), ..Board::ideal(Strategy::Anchored, 64, 1_000) };
+    let firmware = compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board).unwrap();
+    let pin: Pin = "D5".parse().unwrap();
+    let setup = Setup {
+        mcu: Some("atmega328p".into()),
+        clock_hz: Some(7_372_800),
+        pins: vec![pin],
+        ..Setup::new(&firmware.elf, 7_372_800)
+    };
+    let recording = simulator.run(&setup).unwrap();
+    let run = McuRun::new(&recording, pin, &Reading { edge: EdgeKind::Both, ..Reading::default() }).unwrap();
+    let period = run.info.tasks[0].spec.period_ns;
+    assert!((500_000..503_000).contains(&period), "{period}");
+    assert!(run.activations.len() > 1_900);
+
+    let silent = McuRun::new(&recording, "B0".parse().unwrap(), &Reading { pin: 1, ..Reading::default() });
+    assert!(matches!(silent, Err(McuError::Silent { .. })));
+    let message = |setup: Setup| simulator.run(&setup).unwrap_err().to_string();
+    let unknown = message(Setup { mcu: Some("atmega9999".into()), ..setup.clone() });
+    assert!(unknown.contains("atmega9999"), "{unknown}");
+    let nameless = message(Setup { mcu: None, ..setup.clone() });
+    assert!(nameless.contains("does not name its microcontroller"), "{nameless}");
+    let no_port = message(Setup { pins: vec!["L1".parse().unwrap()], ..setup.clone() });
+    assert!(no_port.contains("no such port"), "{no_port}");
+    fs::write(directory.path().join("text.elf"), "no firmware").unwrap();
+    let text = message(Setup { elf: directory.path().join("text.elf"), ..setup });
+    assert!(text.contains("text.elf"), "{text}");
+}
+
+#[test]
+fn a_crash_is_told() {
+    let Some((compiler, simulator)) = bench() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("crash.cc");
+    // Jumps behind its own end, where there is no code.
+    fs::write(&source, "int main() { ((void (*)())0x3f00)(); }\n").unwrap();
+    let board = Board { mcu: "atmega328p".into(), ..Board::ideal(Strategy::Anchored, 64, 1_000) };
+    let firmware = compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board).unwrap();
+    let setup = Setup { mcu: Some("atmega328p".into()), ..Setup::new(&firmware.elf, 1_000_000) };
+    let error = simulator.run(&Setup { clock_hz: Some(8_000_000), ..setup }).unwrap_err();
+    assert!(matches!(error, McuError::Crashed { .. }), "{error}");
+}
+
+/// The program in the library's own page is a program.
+#[test]
+fn the_librarys_example_blinks() {
+    let Some((compiler, simulator)) = bench() else { return };
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcu/README.md")).unwrap();
+    let code = page.lines().skip_while(|l| !l.starts_with("    #include"));
+    let code: Vec<&str> = code.take_while(|l| l.is_empty() || l.starts_with("    ")).collect();
+    let (program, command) = code.split_at(code.iter().position(|l| l.contains("avr-g++")).unwrap());
+    assert!(!command.is_empty());
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("blink.cc");
+    fs::write(&source, program.join("\n")).unwrap();
+    let board = Board::ideal(Strategy::Anchored, 64, 20_000).on("atmega328p", 16_000_000);
+    let firmware = compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board).unwrap();
+    let pin: Pin = "B5".parse().unwrap();
+    let setup = Setup {
+        mcu: Some(board.mcu),
+        clock_hz: Some(board.clock_hz),
+        pins: vec![pin],
+        ..Setup::new(&firmware.elf, 32_000_000)
+    };
+    let recording = simulator.run(&setup).unwrap();
+    let reading = Reading { edge: EdgeKind::Both, period_ns: Some(20_000_000), ..Reading::default() };
+    let run = McuRun::new(&recording, pin, &reading).unwrap();
+    assert_eq!(run.activations.len(), 99, "2 s, every 20 ms, the delay's interrupts aside");
+    assert!(run.activations.iter().all(|a| a.latency_ns().abs() < 20_000), "below 20 us");
+}

@@ -1,0 +1,171 @@
+//! What was measured on a simulated microcontroller, for those who show it.
+
+use serde::Serialize;
+
+/// How the time services of `mcu/` use the timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// The timer interrupts at a constant rate; alarms count its ticks.
+    Periodic,
+    /// After each event the timer is programmed with the interval to the next, as in the EPOS paper.
+    SingleShot,
+    /// Due times are absolute counts of a counter that never stops.
+    Anchored,
+}
+
+impl Strategy {
+    /// All of them, the paper's first.
+    pub const ALL: [Strategy; 3] = [Strategy::Periodic, Strategy::SingleShot, Strategy::Anchored];
+
+    /// The name used in options, tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Strategy::Periodic => "periodic",
+            Strategy::SingleShot => "single-shot",
+            Strategy::Anchored => "anchored",
+        }
+    }
+}
+
+impl std::fmt::Display for Strategy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for Strategy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|s| s.name() == text)
+            .ok_or_else(|| format!("{text:?} is not a strategy: use periodic, single-shot or anchored"))
+    }
+}
+
+/// Memory that a firmware takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Size {
+    /// Bytes of flash: code, constants, and the initial values of variables.
+    pub flash: u32,
+    /// Bytes of RAM that are taken from the beginning: variables, without the stack.
+    pub ram: u32,
+}
+
+/// What it costs to be told of one periodic event, in memory and in time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CostFigures {
+    /// Whose time service.
+    pub name: String,
+    /// What the program takes above one that only starts and sleeps, its alarm included.
+    pub size: Size,
+    /// Cycles to program the timer for the next event, where that is done.
+    pub programming_cycles: Option<u64>,
+    /// Interrupts a second.
+    pub interrupts_per_s: f64,
+    /// Share of the time in interrupts, 0 to 1.
+    pub interrupt_share: f64,
+    /// Share of the time asleep, 0 to 1.
+    pub asleep_share: f64,
+    /// Shortest distance of two events minus the period.
+    pub min_error_us: f64,
+    /// Longest distance minus the period.
+    pub max_error_us: f64,
+}
+
+/// One alarm under one strategy, clock and period.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AlarmFigures {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// Whether compare registers held the period itself, one count too long, as the paper's equation 1 reads.
+    pub compare_as_paper: bool,
+    /// Divides the processor's clock.
+    pub prescaler: u16,
+    /// Counts of the timer a second.
+    pub timer_hz: f64,
+    /// The alarm's period.
+    pub period_us: u32,
+    /// Events measured.
+    pub events: u32,
+    /// Mean distance of the events.
+    pub mean_period_us: f64,
+    /// Shortest distance minus the period.
+    pub min_error_us: f64,
+    /// Longest distance minus the period.
+    pub max_error_us: f64,
+    /// Distance of the last event from the first, minus as many periods, in counts of the timer.
+    pub total_error_counts: f64,
+    /// Interrupts a second, from the beginning to the last event.
+    pub interrupts_per_s: f64,
+    /// Cycles spent in interrupts for each event, the ticks between events included.
+    pub cycles_per_event: f64,
+    /// Cycles of the shortest interrupt: a tick with nothing due, where there are any.
+    pub shortest_interrupt_cycles: u64,
+    /// Cycles of the longest interrupt.
+    pub longest_interrupt_cycles: u64,
+    /// Share of the time asleep, 0 to 1: the energy that is saved.
+    pub asleep_share: f64,
+    /// What the whole program takes.
+    pub size: Size,
+}
+
+impl AlarmFigures {
+    /// Mean period minus the requested one, in microseconds.
+    pub fn mean_error_us(&self) -> f64 {
+        self.mean_period_us - f64::from(self.period_us)
+    }
+}
+
+/// What interrupted a thread, by how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Interruption {
+    /// Cycles that a round took longer than an undisturbed one.
+    pub cycles: u64,
+    /// Rounds that did.
+    pub rounds: u64,
+}
+
+/// A thread that wants to be left alone, under one strategy.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ThreadFigures {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// Cycles of an undisturbed round; all of them take the same.
+    pub round_cycles: u64,
+    /// Rounds measured.
+    pub rounds: u64,
+    /// Mean length of a round.
+    pub mean_ns: f64,
+    /// Standard deviation of the length of a round.
+    pub standard_deviation_ns: f64,
+    /// What the others were longer by, shortest first.
+    pub interruptions: Vec<Interruption>,
+    /// Cycles of an alarm's event whose handler does nothing, from the interrupt's entry to its end.
+    pub event_cycles: u64,
+    /// Cycles of a tick with nothing due, for the strategy that has any.
+    pub tick_cycles: Option<u64>,
+}
+
+/// A way to use the timer for some periods, measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Choice {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// The prescaler.
+    pub prescaler: u16,
+    /// Tick of the strategy periodic: the greatest common divisor of the periods.
+    pub tick_us: Option<u32>,
+    /// Whether every distance of two events kept its tolerance.
+    pub fits: bool,
+    /// Largest deviation of a distance from its period.
+    pub worst_us: f64,
+    /// Largest deviation of a mean period from its period, in millionths: what accumulates.
+    pub drift_ppm: f64,
+    /// Share of the processor that interrupts take, all alarms together, 0 to 1.
+    pub busy_share: f64,
+    /// One measurement for each period, each alarm alone.
+    pub alarms: Vec<AlarmFigures>,
+}
