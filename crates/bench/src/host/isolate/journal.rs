@@ -148,9 +148,9 @@ fn undo_all(changes: Vec<Change>) -> Vec<String> {
 fn undo(change: Change) -> Result<(), String> {
     match change {
         Change::Owner { .. } | Change::Refused => Ok(()),
-        Change::Value { file, before } => {
-            write(&file, &before).map_err(|error| format!("{} to {before:?}: {error}", file.display()))
-        }
+        Change::Value { file, before } => write(&file, &before)
+            .or_else(|error| lift_limit(&file, &before).unwrap_or(Err(error)))
+            .map_err(|error| format!("{} to {before:?}: {error}", file.display())),
         Change::Affinity { thread, before } if thread.is_alive() => thread
             .bind(&before)
             .or_else(|error| if thread.is_alive() { Err(error) } else { Ok(()) })
@@ -163,6 +163,17 @@ fn undo(change: Change) -> Result<(), String> {
             remove_group(&folder, &above).map_err(|error| format!("removal of {}: {error}", folder.display()))
         }
     }
+}
+
+/// Some kernels (6.1 among them) do not take the limit off a group that has members, though none is what it had: it gets
+/// all that the group above has, which is the same. `None` where that is not the matter.
+pub(super) fn lift_limit(file: &Path, before: &str) -> Option<io::Result<()>> {
+    if !before.trim().is_empty() || file.file_name()? != "cpuset.cpus" {
+        return None;
+    }
+    let above = file.parent()?.parent()?.join("cpuset.cpus.effective");
+    let all = fs::read_to_string(above).ok()?;
+    Some(write(file, all.trim()))
 }
 
 fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Child, Command};
 
-use super::journal::Journal;
+use super::journal::{Journal, lift_limit};
 use super::threads::Thread;
 use super::*;
 use crate::host::facts::fixture::Machine;
@@ -145,4 +145,18 @@ fn a_thread_that_ended_needs_nothing() {
     drop(sleeper);
     assert!(!thread.is_alive());
     assert_eq!(journal.undo(), Vec::<String>::new());
+}
+
+#[test]
+fn a_limit_that_the_kernel_does_not_take_off_becomes_all_that_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let group = folder.path().join("app");
+    fs::create_dir(&group).unwrap();
+    fs::write(folder.path().join("cpuset.cpus.effective"), "0-3\n").unwrap();
+    let limit = group.join("cpuset.cpus");
+    fs::write(&limit, "0").unwrap();
+    assert!(lift_limit(&limit, "2").is_none(), "another limit is put back as it was");
+    assert!(lift_limit(&group.join("cgroup.procs"), "").is_none());
+    lift_limit(&limit, "").unwrap().unwrap();
+    assert_eq!(fs::read_to_string(&limit).unwrap().trim(), "0-3");
 }
