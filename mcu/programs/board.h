@@ -34,6 +34,9 @@ struct Traits : mcu::Default_Traits {
 #ifdef MCU_TICK
     static constexpr uint32_t TICK = MCU_TICK;
 #endif
+#ifdef MCU_SOFTWARE_TICK
+    static constexpr uint32_t SOFTWARE_TICK = MCU_SOFTWARE_TICK;
+#endif
 #ifdef MCU_COMPARE_EXCESS
     static constexpr uint8_t COMPARE_EXCESS = MCU_COMPARE_EXCESS;
 #endif

@@ -18,6 +18,12 @@ pub fn note(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
+/// Shows how far a long command is, in one line of standard error that the next call overwrites; the last ends it.
+pub fn progress(done: usize, of: usize) {
+    let end = if done == of { "\n" } else { "" };
+    let _ = write!(io::stderr(), "\r{done} of {of} done{end}");
+}
+
 /// Whether a person watches standard output.
 pub fn is_terminal() -> bool {
     io::stdout().is_terminal()

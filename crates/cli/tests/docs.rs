@@ -10,7 +10,7 @@ use std::process::Command;
 /// Every Markdown file a user reads.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut found = vec![root.join("README.md"), root.join("ARCHITECTURE.md")];
+    let mut found = vec![root.join("README.md"), root.join("ARCHITECTURE.md"), root.join("mcu/README.md")];
     let mut folders = vec![root.join("docs")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {

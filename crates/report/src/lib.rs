@@ -7,6 +7,7 @@ pub mod isolation;
 pub mod live;
 pub mod machine;
 pub mod matrix;
+pub mod mcu;
 pub mod page;
 pub mod run;
 pub mod summary;

@@ -10,7 +10,7 @@ use crate::table::columns;
 pub fn announcement(info: &RunInfo) -> String {
     let mut text = String::new();
     for task in &info.tasks {
-        text.push_str(&wrap(&task_line(task)));
+        text.push_str(&wrap(&task_line(info, task)));
     }
     if !info.placement.is_empty() {
         text.push_str(&wrap(&info.placement));
@@ -26,9 +26,12 @@ pub fn refusals(info: &RunInfo) -> String {
         .collect()
 }
 
-/// One task in a line: period, processors, policy as granted, how it waits and works.
-pub fn task_line(task: &TaskRun) -> String {
+/// One task in a line: period, processors, policy as granted, how it waits and works; on a microcontroller its clock.
+pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     let spec = &task.spec;
+    if info.bench == "mcu" {
+        return format!("{}: every {}, timed in {}", spec.name, Exact(spec.period_ns), info.clock);
+    }
     let (policy, cpus) = match &task.granted {
         Some(granted) => (Some(granted.policy), granted.cpus.iter().copied().collect::<CpuSet>().to_string()),
         None => (spec.policy, spec.cpu.map(|c| c.to_string()).unwrap_or_default()),

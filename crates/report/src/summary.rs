@@ -29,7 +29,7 @@ pub fn text(info: &RunInfo, tasks: &[TaskFigures], ascii: bool) -> String {
     let mut caveats: Vec<&str> = Vec::new();
     for (task, TaskFigures { summary, verdict, stats }) in info.tasks.iter().zip(tasks) {
         text.push('\n');
-        text.push_str(&figures(task, summary));
+        text.push_str(&figures(info, task, summary));
         text.push_str(&histogram(summary, stats, ascii));
         text.push_str(&wrap(&verdict.statement));
         for caveat in &verdict.caveats {
@@ -79,12 +79,12 @@ fn head(info: &RunInfo) -> String {
     text
 }
 
-fn figures(task: &TaskRun, summary: &Summary) -> String {
+fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
     let lost =
         if summary.dropped > 0 { format!(", {} records lost", summary.dropped) } else { String::new() };
     let share =
         summary.missed_share().filter(|s| *s > 0.0).map_or(String::new(), |s| format!(" ({:.2e})", s));
-    let mut text = wrap(&task_line(task));
+    let mut text = wrap(&task_line(info, task));
     let _ = writeln!(
         text,
         "  {} activations, {} missed{share}{lost}",

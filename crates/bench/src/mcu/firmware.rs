@@ -60,6 +60,12 @@ impl Board {
         }
     }
 
+    /// The tick of a single shot beyond 16 bits: 10 ms, or what the hardware holds.
+    pub fn software_tick_us(&self) -> u32 {
+        let longest = 65_535 * u64::from(self.prescaler) * 1_000_000 / u64::from(self.clock_hz.max(1));
+        longest.clamp(1, 10_000) as u32
+    }
+
     /// Counts of the timer in a second.
     pub fn timer_hz(&self) -> f64 {
         f64::from(self.clock_hz) / f64::from(self.prescaler)
@@ -251,6 +257,7 @@ fn board_defines(board: &Board) -> Vec<String> {
         format!("MCU_STRATEGY={}", class(board.strategy)),
         format!("MCU_MAX_PERIOD={}UL", board.max_period_us),
         format!("MCU_TICK={}UL", board.tick_us),
+        format!("MCU_SOFTWARE_TICK={}UL", board.software_tick_us()),
         format!("MCU_COMPARE_EXCESS={}", u8::from(board.compare_as_paper)),
     ]
 }

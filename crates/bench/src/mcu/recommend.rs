@@ -79,28 +79,36 @@ fn candidates(mcu: &str, clock_hz: u32, shortest: u32, longest: u32, tick_us: u3
     let mut boards = Vec::new();
     for strategy in Strategy::ALL {
         for prescaler in PRESCALERS {
-            let count_us = f64::from(prescaler) * 1e6 / f64::from(clock_hz);
-            let counts = |us: u32| f64::from(us) / count_us;
-            let tick_cycles = f64::from(tick_us) * f64::from(clock_hz) / 1e6;
-            let possible = counts(shortest) >= 1.0
-                && counts(longest) < f64::from(1u32 << 30)
-                && (strategy != Strategy::Periodic || (counts(tick_us) >= 1.0 && tick_cycles >= 200.0))
-                // A tick of single shot in software, and the shortest period must be several of them.
-                && (strategy != Strategy::SingleShot || counts(longest) <= 65_535.0 || shortest >= 20_000);
-            if possible {
-                boards.push(Board {
-                    mcu: mcu.into(),
-                    clock_hz,
-                    prescaler,
-                    strategy,
-                    max_period_us: longest,
-                    tick_us,
-                    compare_as_paper: false,
-                });
+            let board = Board {
+                mcu: mcu.into(),
+                clock_hz,
+                prescaler,
+                strategy,
+                max_period_us: longest,
+                tick_us,
+                compare_as_paper: false,
+            };
+            if is_possible(&board, shortest) {
+                boards.push(board);
             }
         }
     }
     boards
+}
+
+fn is_possible(board: &Board, shortest_us: u32) -> bool {
+    let counts = |us: u32| f64::from(us) * board.timer_hz() / 1e6;
+    let tick_cycles = f64::from(board.tick_us) * f64::from(board.clock_hz) / 1e6;
+    let in_general = counts(shortest_us) >= 1.0 && counts(board.max_period_us) < f64::from(1u32 << 30);
+    in_general
+        && match board.strategy {
+            Strategy::Periodic => counts(board.tick_us) >= 1.0 && tick_cycles >= 200.0,
+            // Beyond 16 bits a tick is counted in software, and the shortest period must be several of them.
+            Strategy::SingleShot => {
+                counts(board.max_period_us) <= 65_535.0 || shortest_us >= 2 * board.software_tick_us()
+            }
+            Strategy::Anchored => true,
+        }
 }
 
 /// Enough to see a fraction of a count come round, not more than a minute of simulated time.

@@ -3,6 +3,7 @@
 pub mod analyze;
 pub mod check;
 pub mod matrix;
+pub mod mcu;
 pub mod plot;
 pub mod recover;
 pub mod report;

@@ -2,7 +2,7 @@
 //!
 //! One figure is one file beside this one, and one line in [`Kind::ALL`].
 
-mod frame;
+pub(crate) mod frame;
 mod histogram;
 mod percentiles;
 mod png;
