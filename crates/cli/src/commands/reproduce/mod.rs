@@ -3,6 +3,7 @@
 //! One document is one file beside this one, and one line in [`Document`].
 
 mod athlon;
+mod epos;
 mod nist_loads;
 mod twente;
 
@@ -12,7 +13,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, anyhow};
 use jitterlab_model::units::{Exact, parse_duration_ns};
 
-use crate::exit::Outcome;
+use crate::exit::{Failure, Outcome};
 use crate::output;
 
 /// Repeat the experiments of a source document on this machine, beside the document's own figures
@@ -20,9 +21,9 @@ use crate::output;
 pub struct Args {
     /// Which document
     document: Document,
-    /// How long each measurement takes
-    #[arg(short, long, value_parser = parse_duration_ns, default_value = "5s", value_name = "TIME")]
-    duration: i64,
+    /// How long each measurement takes; not for epos, which is simulated [default: 5s]
+    #[arg(short, long, value_parser = parse_duration_ns, value_name = "TIME")]
+    duration: Option<i64>,
     /// Where the run files, figures and the report go; made if it does not exist [default: the document's name]
     #[arg(short, long, value_name = "DIRECTORY")]
     output: Option<PathBuf>,
@@ -33,21 +34,26 @@ pub struct Args {
 enum Document {
     /// "xenomai-user threads (Athlon)", LinuxCNC: both test series and the observations; and NIST's figure 3
     Athlon,
+    /// "Temporal Event Management in EPOS": table 1, figures 5 and 7, on a simulated microcontroller
+    Epos,
     /// "Timing of periodic non-realtime and realtime threads", University of Twente: figures 1 to 12
     Twente,
 }
 
+/// Of each measurement, where nothing else is asked for.
+const DURATION_NS: i64 = 5_000_000_000;
+
 /// Repeats the document's experiments.
 pub fn execute(args: &Args) -> Outcome {
+    let directory = |name: &str| args.output.clone().unwrap_or_else(|| PathBuf::from(name));
+    let duration_ns = args.duration.unwrap_or(DURATION_NS);
     match args.document {
-        Document::Athlon => {
-            let directory = args.output.clone().unwrap_or_else(|| PathBuf::from("athlon"));
-            athlon::reproduce(&directory, args.duration)
-        }
-        Document::Twente => {
-            let directory = args.output.clone().unwrap_or_else(|| PathBuf::from("twente"));
-            twente::reproduce(&directory, args.duration)
-        }
+        Document::Athlon => athlon::reproduce(&directory("athlon"), duration_ns),
+        Document::Epos if args.duration.is_some() => Err(Failure::bad_use(anyhow!(
+            "epos is simulated until its events have come: leave --duration out"
+        ))),
+        Document::Epos => epos::reproduce(&directory("epos")),
+        Document::Twente => twente::reproduce(&directory("twente"), duration_ns),
     }
 }
 
