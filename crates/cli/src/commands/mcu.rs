@@ -8,8 +8,8 @@ use jitterlab_bench::mcu::recommend::{self, Need};
 use jitterlab_bench::mcu::run::Reading;
 use jitterlab_bench::mcu::sweep::{self, Cell};
 use jitterlab_bench::mcu::{
-    AlarmFigures, Board, Compiler, EdgeKind, McuError, McuRun, Pin, Program, Setup, Simulator, Strategy,
-    firmware, paper,
+    AlarmFigures, Board, Choice, Compiler, EdgeKind, McuError, McuRun, Pin, Program, Setup, Simulator,
+    Strategy, firmware, paper,
 };
 use jitterlab_model::TimingStats;
 use jitterlab_model::units::{Exact, parse_duration_ns, parse_frequency_hz, parse_period_ns};
@@ -319,6 +319,14 @@ fn sweep(args: &SweepArgs) -> Outcome {
     Ok(Status::Fine)
 }
 
+#[derive(Serialize)]
+struct ChoicesDocument<'a> {
+    schema: u32,
+    mcu: &'a str,
+    clock_hz: u32,
+    choices: &'a [Choice],
+}
+
 fn recommend(args: &RecommendArgs) -> Outcome {
     let compiler = Compiler::new().map_err(sort)?;
     let simulator = Simulator::new().map_err(sort)?;
@@ -326,7 +334,8 @@ fn recommend(args: &RecommendArgs) -> Outcome {
         recommend::recommend(&args.mcu, args.clock, &args.needs, &compiler, &simulator, &progress(args.json))
             .map_err(sort)?;
     if args.json {
-        output::print(&(serde_json::to_string_pretty(&choices)? + "\n"))?;
+        let document = ChoicesDocument { schema: 1, mcu: &args.mcu, clock_hz: args.clock, choices: &choices };
+        output::print(&(serde_json::to_string_pretty(&document)? + "\n"))?;
     } else {
         output::print(&jitterlab_report::mcu::choices(&choices))?;
     }

@@ -77,14 +77,16 @@ pub fn sweep(figures: &[AlarmFigures]) -> String {
         ]
     });
     columns(&header, rows)
-        + "errors in us against the period; cyc/ev: cycles in interrupts for each event, with\n\
-           its handler and the ticks between\n"
-        + ENTRIES
+        + &wrap(
+            "errors in us against the period; cyc/ev: cycles in interrupts for each event, with its handler and the \
+             ticks between",
+        )
+        + &wrap(ENTRIES)
 }
 
 /// What was done about the cycles that simavr does not charge.
-const ENTRIES: &str = "Each interrupt's entry costs 4 cycles here, and 4 more from sleep, as the datasheets say\n\
-                       at least; simavr alone charges nothing.\n";
+const ENTRIES: &str = "Each interrupt's entry costs 4 cycles here, and 4 more from sleep, as the datasheets say at least; \
+                       simavr alone charges nothing.";
 
 fn number(value: f64) -> String {
     if value < 9.995 { format!("{value:.2}") } else { format!("{value:.0}") }
@@ -149,8 +151,9 @@ pub fn costs(figures: &[CostFigures]) -> String {
         ]
     });
     columns(&header, rows)
-        + "flash and RAM in bytes above an empty program; program: cycles to program the next\n\
-           event; errors in us\n"
+        + &wrap(
+            "flash and RAM in bytes above an empty program; program: cycles to program the next event; errors in us",
+        )
 }
 
 /// What a source says of a thread's period: mean and standard deviation in microseconds.
@@ -168,7 +171,7 @@ pub struct PrintedThread {
 
 /// The paper's figure 7 beside what is measured here.
 pub fn figure_7(threads: &[ThreadFigures], printed: &[PrintedThread]) -> String {
-    let header = ["in us", "mean", "std dev", "of mean", "a tick", "an event", "paper: mean", "std dev"];
+    let header = ["in us", "mean", "std dev", "of mean", "a tick", "an event", "paper", "std dev"];
     let rows = threads.iter().map(|t| {
         let paper = printed.iter().find(|p| p.strategy == t.strategy);
         let us = |ns: f64| format!("{:.3}", ns / 1e3);

@@ -145,11 +145,11 @@ fn tables(table: &[AlarmFigures], rows: &[Row], threads: &[LedThread], costs: &[
     let right: Vec<AlarmFigures> = table.iter().filter(|f| !f.compare_as_paper).cloned().collect();
     format!(
         "Table 1: 11 events of an alarm, on an ATmega128 at 7.3728 MHz\n\
-         paper: as printed; alike: measured with the period itself in the compare register, as in the paper;\n\
-         right: measured with one count less, for the counter also counts the 0\n{}\n\
+         paper: as printed; alike: measured with the period itself in the compare\n\
+         register, as in the paper; right: with one count less, for the 0 counts too\n{}\n\
          Figure 5: the same in percent\n{}\n\
          What table 1 does not give\n{}\n\
-         Figure 7: the period of the led thread, {ROUNDS} rounds at 8 MHz, tick 1 ms, alarm 20 ms\n{}\n\
+         Figure 7: the led thread's period, {ROUNDS} rounds at 8 MHz, tick 1 ms, alarm 20 ms\n{}\n\
          What one event every 20 ms costs, on an ATmega328P at 8 MHz\n{}",
         text::table_1(rows),
         text::figure_5(rows),
