@@ -94,12 +94,9 @@ impl Fitted {
         let mut recent = VecDeque::with_capacity(WINDOW);
         let mut narrowest = i64::MAX;
         for _ in 0..WINDOW {
-            // The closest of a few, since nothing is known yet of how close two readings can be.
-            let closest = (0..8).map(|_| pair(read)).min_by_key(|(_, width)| *width);
-            if let Some((pair, width)) = closest {
-                narrowest = narrowest.min(width);
-                recent.push_back(pair);
-            }
+            let (pair, width) = closest(read);
+            narrowest = narrowest.min(width);
+            recent.push_back(pair);
             Linux.sleep_for(SleepClock::Monotonic, FIRST_SPACING_NS);
         }
         let first = recent.front().copied().unwrap_or(Pair { count: 0, ns: 0 });
@@ -115,6 +112,12 @@ fn pair(read: ReadCounter) -> (Pair, i64) {
     let ns = Linux.now_ns();
     let width = read().wrapping_sub(before);
     (Pair { count: before + width / 2, ns }, width)
+}
+
+/// The closest pair of a few. The first ones bring code and data into the caches, which other work has taken.
+fn closest(read: ReadCounter) -> (Pair, i64) {
+    let one = || pair(read);
+    (0..4).map(|_| one()).fold(one(), |best, next| if next.1 < best.1 { next } else { best })
 }
 
 /// The line through the pairs, from the last of them on.
@@ -177,10 +180,13 @@ impl System for Fitted {
 
     #[inline]
     fn after_activation(&self) {
-        let (pair, width) = pair(self.read);
+        if self.now_ns() < self.next_pair_ns.get() {
+            return;
+        }
+        let (pair, width) = closest(self.read);
         let mut fit = self.fit.borrow_mut();
-        // A pair that was torn apart by an interrupt says nothing.
-        if pair.ns < self.next_pair_ns.get() || width > 2 * fit.narrowest {
+        // One that was torn apart by an interrupt says nothing; the next activation tries again.
+        if width > 2 * fit.narrowest {
             return;
         }
         fit.narrowest = fit.narrowest.min(width);

@@ -7,6 +7,7 @@
 //! The measured path is: wait, read the clock, work, read the clock, push one fixed-size record. It allocates
 //! nothing, takes no lock and makes no system call but the wait.
 
+pub mod builder;
 pub mod clock;
 pub mod compensate;
 pub mod counters;
@@ -25,10 +26,11 @@ pub mod task_thread;
 pub mod wake;
 pub mod workload;
 
+pub use builder::{BuildError, Builder};
 pub use clock::{Clock, Monotonic};
 pub use counters::{Snapshot, TaskCounters};
 pub use overload::Overload;
-pub use periodic::{Builder, PeriodicLoop, Running};
+pub use periodic::{PeriodicLoop, Running};
 pub use record::{Drain, Recorder};
 pub use schedule::Schedule;
 pub use setup::ThreadSetup;

@@ -5,165 +5,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jitterlab_model::{Activation, Flags, Overrun, TaskResult};
+use jitterlab_model::{Activation, Flags, Granted, Refusal, TaskResult, TaskSpec};
 
+use crate::builder::{Builder, Parts, ns};
 use crate::counters::{CounterWriter, TaskCounters};
 use crate::overload::{Guard, Overload};
 use crate::record::Recorder;
 use crate::schedule::{Due, Schedule};
 use crate::sys::signal::held_cpu_too_long;
 use crate::system::{Linux, System};
-use crate::wake::{Arrival, Nanosleep, Wake, WakeUp};
+use crate::wake::{Arrival, Wake, WakeUp};
 
-/// Describes a [`PeriodicLoop`]. Made by [`PeriodicLoop::every`].
-pub struct Builder<S: System = Linux> {
-    system: S,
-    period_ns: i64,
-    offset_ns: i64,
-    epoch_ns: Option<i64>,
-    until_ns: i64,
-    count: u64,
-    overrun: Overrun,
-    wake: Box<dyn WakeUp<S>>,
-    stop: Arc<AtomicBool>,
-    stop_above_ns: i64,
-    recorder: Option<Recorder>,
-    counters: Arc<TaskCounters>,
-    guarded: bool,
-    may_poll: bool,
+/// When a loop comes to its end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub until_ns: i64,
+    pub count: u64,
+    pub stop_above_ns: i64,
+    /// Whether polling all the time is no overload.
+    pub may_poll: bool,
 }
 
-fn ns(duration: Duration) -> i64 {
-    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
-}
-
-impl<S: System> Builder<S> {
-    fn new(system: S, period_ns: i64) -> Self {
-        Builder {
-            system,
-            period_ns: period_ns.max(1),
-            offset_ns: 0,
-            epoch_ns: None,
-            until_ns: i64::MAX,
-            count: u64::MAX,
-            overrun: Overrun::default(),
-            wake: Box::new(Nanosleep::default()),
-            stop: Arc::default(),
-            stop_above_ns: i64::MAX,
-            recorder: None,
-            counters: Arc::default(),
-            guarded: true,
-            may_poll: false,
-        }
-    }
-
-    /// Shifts the grid against its beginning. Default: not at all.
-    #[must_use]
-    pub fn offset(mut self, offset: Duration) -> Self {
-        self.offset_ns = ns(offset);
-        self
-    }
-
-    /// The beginning of the grid on CLOCK_MONOTONIC, so that several tasks can share one. Default: one period
-    /// after [`Builder::build`].
-    #[must_use]
-    pub fn start_at_ns(mut self, epoch_ns: i64) -> Self {
-        self.epoch_ns = Some(epoch_ns);
-        self
-    }
-
-    /// Ends before the first due time that is not earlier than this one. Default: never.
-    #[must_use]
-    pub fn until_ns(mut self, until_ns: i64) -> Self {
-        self.until_ns = until_ns;
-        self
-    }
-
-    /// Ends after this many activations. Default: never.
-    #[must_use]
-    pub fn count(mut self, activations: u64) -> Self {
-        self.count = activations;
-        self
-    }
-
-    /// What happens to due times that passed. Default: skip.
-    #[must_use]
-    pub fn overrun(mut self, overrun: Overrun) -> Self {
-        self.overrun = overrun;
-        self
-    }
-
-    /// How to wait. Default: absolute nanosleep.
-    #[must_use]
-    pub fn wake(mut self, wake: Box<dyn WakeUp<S>>) -> Self {
-        self.wake = wake;
-        self
-    }
-
-    /// A flag that ends the loop once it is set: before the next activation, or when a signal cuts the wait short.
-    #[must_use]
-    pub fn stop_flag(mut self, stop: Arc<AtomicBool>) -> Self {
-        self.stop = stop;
-        self
-    }
-
-    /// Sets the stop flag at the first latency of this or more, so that what surrounds it is not overwritten.
-    #[must_use]
-    pub fn stop_above(mut self, limit: Duration) -> Self {
-        self.stop_above_ns = ns(limit);
-        self
-    }
-
-    /// Records every activation there.
-    #[must_use]
-    pub fn recorder(mut self, recorder: Recorder) -> Self {
-        self.recorder = Some(recorder);
-        self
-    }
-
-    /// Counts there, so that another thread can look at any time (see [`PeriodicLoop::counters`]).
-    #[must_use]
-    pub fn counters(mut self, counters: Arc<TaskCounters>) -> Self {
-        self.counters = counters;
-        self
-    }
-
-    /// Whether a task that cannot keep up is stopped (see [`Overload`]). Default: yes. Ordinary threads, which
-    /// the kernel makes share, need it not.
-    #[must_use]
-    pub fn guarded(mut self, guarded: bool) -> Self {
-        self.guarded = guarded;
-        self
-    }
-
-    /// Whether its processor is its own, so that polling all the time is no overload. Default: no.
-    #[must_use]
-    pub fn may_poll(mut self, may_poll: bool) -> Self {
-        self.may_poll = may_poll;
-        self
-    }
-
-    /// The loop, ready to wait for its first due time.
-    pub fn build(self) -> PeriodicLoop<S> {
-        let now_ns = self.system.now_ns();
-        let epoch_ns = self.epoch_ns.unwrap_or_else(|| now_ns.saturating_add(self.period_ns));
-        let first_due_ns = epoch_ns.saturating_add(self.offset_ns);
-        PeriodicLoop {
-            system: self.system,
-            schedule: Schedule::new(first_due_ns, self.period_ns, self.overrun),
-            wake: self.wake,
-            counters: CounterWriter::new(self.counters),
-            recorder: self.recorder,
-            stop: self.stop,
-            stop_above_ns: self.stop_above_ns,
-            until_ns: self.until_ns,
-            count: self.count,
-            may_poll: self.may_poll,
-            guard: self.guarded.then(|| Guard::new(self.period_ns, now_ns)),
-            last_end_ns: i64::MIN,
-            overload: None,
-            above: None,
-        }
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { until_ns: i64::MAX, count: u64::MAX, stop_above_ns: i64::MAX, may_poll: false }
     }
 }
 
@@ -173,12 +38,13 @@ impl<S: System> Builder<S> {
 /// use std::time::Duration;
 /// use jitterlab_rt::PeriodicLoop;
 ///
-/// let mut task = PeriodicLoop::every(Duration::from_millis(1)).count(5).build();
+/// let mut task = PeriodicLoop::every(Duration::from_millis(1)).count(5).build()?;
 /// while let Some(activation) = task.wait() {
 ///     // The work of one activation; it ends when `activation` goes out of scope.
 ///     let _position = activation.index() as f64 * 0.1;
 /// }
 /// assert_eq!(task.result().executed, 5);
+/// # Ok::<(), jitterlab_rt::BuildError>(())
 /// ```
 pub struct PeriodicLoop<S: System = Linux> {
     system: S,
@@ -187,27 +53,57 @@ pub struct PeriodicLoop<S: System = Linux> {
     counters: CounterWriter,
     recorder: Option<Recorder>,
     stop: Arc<AtomicBool>,
-    stop_above_ns: i64,
-    until_ns: i64,
-    count: u64,
-    may_poll: bool,
+    limits: Limits,
     guard: Option<Guard>,
     last_end_ns: i64,
     overload: Option<Overload>,
     above: Option<Activation>,
+    granted: Option<Granted>,
+    refused: Vec<Refusal>,
 }
 
 impl PeriodicLoop<Linux> {
     /// A loop of this period on this machine. A period below 1 ns counts as 1 ns.
     pub fn every(period: Duration) -> Builder<Linux> {
-        Builder::new(Linux, ns(period))
+        PeriodicLoop::every_on(Linux, period)
     }
 }
 
 impl<S: System> PeriodicLoop<S> {
-    /// A loop on another system, such as [`crate::fake::FakeSystem`].
+    /// A loop on another system: a [`crate::fitted::Fitted`] to be timed by the processor's counter, a
+    /// [`crate::fake::FakeSystem`] in tests.
     pub fn every_on(system: S, period: Duration) -> Builder<S> {
-        Builder::new(system, ns(period))
+        Builder::new(system, TaskSpec { period_ns: ns(period).max(1), ..TaskSpec::default() })
+    }
+
+    /// A loop as described. The policy, processor and clock to read of the description are left to the caller.
+    pub fn of_task(system: S, spec: &TaskSpec) -> Builder<S> {
+        Builder::new(system, spec.clone())
+    }
+
+    pub(crate) fn new(
+        system: S,
+        spec: &TaskSpec,
+        first_due_ns: i64,
+        wake: Box<dyn WakeUp<S>>,
+        parts: Parts,
+    ) -> Self {
+        let now_ns = system.now_ns();
+        PeriodicLoop {
+            schedule: Schedule::new(first_due_ns, spec.period_ns, spec.overrun),
+            system,
+            wake,
+            counters: CounterWriter::new(parts.counters),
+            recorder: parts.recorder,
+            stop: parts.stop,
+            limits: parts.limits,
+            guard: parts.guarded.then(|| Guard::new(spec.period_ns, now_ns)),
+            last_end_ns: i64::MIN,
+            overload: None,
+            above: None,
+            granted: parts.granted,
+            refused: parts.refused,
+        }
     }
 
     /// Waits for the next activation, which lasts until the answer is dropped. `None` once the loop has come to
@@ -217,8 +113,8 @@ impl<S: System> PeriodicLoop<S> {
         let due = self.schedule.next();
         let wake = loop {
             if self.stop.load(Ordering::Relaxed)
-                || due.due_ns >= self.until_ns
-                || self.counters.executed() >= self.count
+                || due.due_ns >= self.limits.until_ns
+                || self.counters.executed() >= self.limits.count
             {
                 return None;
             }
@@ -271,13 +167,13 @@ impl<S: System> PeriodicLoop<S> {
             recorder.push(activation);
             self.counters.set_dropped(recorder.dropped());
         }
-        if activation.latency_ns() >= self.stop_above_ns && self.above.is_none() {
+        if activation.latency_ns() >= self.limits.stop_above_ns && self.above.is_none() {
             self.above = Some(activation);
             self.stop.store(true, Ordering::Relaxed);
         }
         if let Some(guard) = &mut self.guard {
             let system = &self.system;
-            let from_ns = if self.may_poll { arrival.now_ns } else { arrival.arrived_ns };
+            let from_ns = if self.limits.may_poll { arrival.now_ns } else { arrival.arrived_ns };
             let overload = guard.observe(from_ns, end_ns, || system.thread_cpu_time_ns());
             if overload.is_some() || held_cpu_too_long() {
                 self.overload = overload.or(Some(Overload::HeldCpu));
@@ -315,6 +211,16 @@ impl<S: System> PeriodicLoop<S> {
             clock_fit: self.system.clock_fit(),
             ..TaskResult::default()
         }
+    }
+
+    /// What the system refused of what was asked for, each with its remedy.
+    pub fn refused(&self) -> &[Refusal] {
+        &self.refused
+    }
+
+    /// How the thread really runs, read back from the system; `None` if nothing was asked for.
+    pub fn granted(&self) -> Option<&Granted> {
+        self.granted.as_ref()
     }
 
     /// Why the task was stopped for the machine's safety, if it was.

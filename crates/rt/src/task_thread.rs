@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jitterlab_model::{Activation, Granted, Policy, ReadClock, Refusal, TaskResult, TaskSpec, WakeMethod};
 
-use crate::compensate;
+use crate::builder::wake_or_nanosleep;
 use crate::counters::TaskCounters;
 use crate::fitted::{self, Fitted, ReadCounter};
 use crate::periodic::PeriodicLoop;
@@ -19,7 +19,6 @@ use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
 use crate::sys::signal::{self, ThreadId};
 use crate::sys::{self, usage};
 use crate::system::{Linux, System};
-use crate::wake::{self, Nanosleep, WakeUp};
 use crate::workload::Workload;
 
 /// What a [`TaskThread`] should do besides its [`TaskSpec`].
@@ -94,11 +93,13 @@ impl TaskThread {
     /// policy counts as [`Policy::Other`]. Every task of a run shares `stop`, which ends them all.
     ///
     /// # Errors
-    /// The system's, if no thread could be made; a task that would poll on the only processor there is (for
+    /// The system's, if no thread could be made; a description that contradicts itself; a task that would poll on the only processor there is (for
     /// several tasks together ask [`polling::refusal`] first).
     pub fn spawn(spec: &TaskSpec, plan: &Plan, stop: &Arc<AtomicBool>) -> io::Result<TaskThread> {
+        let bad_use = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
+        spec.validate().map_err(|error| bad_use(error.to_string()))?;
         if let Some(why) = polling::refusal(std::slice::from_ref(spec), &sys::sched::cpus()?) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            return Err(bad_use(why));
         }
         signal::accept_interrupts()?;
         let counters = Arc::new(TaskCounters::default());
@@ -234,22 +235,6 @@ fn counter_of(read: ReadClock) -> Option<ReadCounter> {
     }
 }
 
-/// The wake-up asked for or, where the system refuses it, plain nanosleep.
-fn wake_or_nanosleep<S: System>(
-    system: &S,
-    spec: &TaskSpec,
-    refused: &mut Vec<Refusal>,
-) -> Box<dyn WakeUp<S>> {
-    wake::of_task(system, spec).unwrap_or_else(|error| {
-        refused.push(Refusal {
-            what: format!("wake={} on clock={} for task {}", spec.wake, spec.clock, spec.name),
-            why: error.to_string(),
-            remedy: "get the policy it needs (see the other refusals), or use wake=nanosleep; until then wake=nanosleep is used".into(),
-        });
-        compensate::around(Box::new(Nanosleep::default()), system, spec.compensate, spec.period_ns)
-    })
-}
-
 /// The life of the thread once it is set up.
 fn drive<S: System>(
     system: S,
@@ -269,16 +254,13 @@ fn drive<S: System>(
         return Outcome::default();
     }
     let Ok(Go { epoch_ns, until_ns }) = go.recv() else { return Outcome::default() };
-    let mut builder = PeriodicLoop::every_on(system, Duration::from_nanos(spec.period_ns.unsigned_abs()))
-        .offset(Duration::from_nanos(spec.offset_ns.unsigned_abs()))
+    let mut builder = PeriodicLoop::of_task(system, &spec)
+        .wake_by(wake)
         .start_at_ns(epoch_ns)
         .until_ns(until_ns)
         .count(plan.count.unwrap_or(u64::MAX))
-        .overrun(spec.overrun)
-        .wake(wake)
         .stop_flag(stop)
         .counters(counters)
-        .may_poll(spec.wake == WakeMethod::Spin)
         .guarded(guarded);
     if let Some(limit_ns) = plan.stop_above_ns {
         builder = builder.stop_above(Duration::from_nanos(limit_ns.unsigned_abs()));
@@ -286,7 +268,8 @@ fn drive<S: System>(
     if let Some(recorder) = recorder {
         builder = builder.recorder(recorder);
     }
-    let mut task = builder.build();
+    // Refused in spawn() already, if at all.
+    let Ok(mut task) = builder.build() else { return Outcome::default() };
     let mut workload = Workload::new(spec.work);
     let before = usage::of_this_thread();
     while let Some(running) = task.wait() {

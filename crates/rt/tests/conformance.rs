@@ -74,12 +74,13 @@ fn run_fake(
     let wake = wake::of_task(system, spec).unwrap();
     let first_due_ns = first_due_ns.unwrap_or(system.now_ns() + T);
     let mut task = PeriodicLoop::every_on(system.clone(), Duration::from_nanos(spec.period_ns as u64))
-        .wake(wake)
+        .wake_by(wake)
         .start_at_ns(first_due_ns)
         .count(count)
         .guarded(false)
         .recorder(recorder)
-        .build();
+        .build()
+        .unwrap();
     while let Some(running) = task.wait() {
         running.system().work(work_ns(running.index()));
     }
@@ -202,10 +203,11 @@ fn on_fake_time_a_set_clock_is_survived_and_counted() {
             let wake = wake::of_task(&system, &spec).unwrap();
             system.script_clock_set(SET, by_ns);
             let mut task = PeriodicLoop::every_on(system, Duration::from_nanos(T as u64))
-                .wake(wake)
+                .wake_by(wake)
                 .start_at_ns(1_000_000_000)
                 .count(10)
-                .build();
+                .build()
+                .unwrap();
             while let Some(running) = task.wait() {
                 let late = running.latency_ns();
                 assert!((0..=8 * READ_COST).contains(&late), "{text} by {by_ns}: {late}");

@@ -1,5 +1,7 @@
 //! The periodic loop against scripted time, to the nanosecond.
 
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -20,7 +22,7 @@ fn a_stall_skips_to_the_next_due_time_on_the_grid() {
     let system = FakeSystem::new(0);
     system.script_latencies([10, 5_300, 7]);
     let (recorder, mut drain) = record::ring(16);
-    let mut task = every(&system).start_at_ns(1_000).count(3).recorder(recorder).build();
+    let mut task = every(&system).start_at_ns(1_000).count(3).recorder(recorder).build().unwrap();
     while let Some(running) = task.wait() {
         running.system().work(2);
     }
@@ -40,7 +42,7 @@ fn a_stall_skips_to_the_next_due_time_on_the_grid() {
 fn offset_and_end_are_kept() {
     let system = FakeSystem::new(50);
     let mut task =
-        every(&system).start_at_ns(1_000).offset(Duration::from_nanos(300)).until_ns(4_300).build();
+        every(&system).start_at_ns(1_000).offset(Duration::from_nanos(300)).until_ns(4_300).build().unwrap();
     let mut due = Vec::new();
     task.run(|a| {
         due.push(a.due_ns());
@@ -53,7 +55,7 @@ fn offset_and_end_are_kept() {
 fn signals_neither_shorten_a_wait_nor_lose_a_due_time() {
     let system = FakeSystem::new(0);
     system.script_signals([1_200, 1_700, 2_500]);
-    let mut task = every(&system).start_at_ns(1_000).count(3).build();
+    let mut task = every(&system).start_at_ns(1_000).count(3).build().unwrap();
     while let Some(running) = task.wait() {
         assert_eq!(running.latency_ns(), 0);
     }
@@ -66,7 +68,7 @@ fn a_signal_after_the_stop_ends_a_long_wait() {
     let system = FakeSystem::new(0);
     system.script_signals([1_200]);
     let stop = Arc::new(AtomicBool::new(false));
-    let mut task = every(&system).start_at_ns(1_000).stop_flag(stop.clone()).build();
+    let mut task = every(&system).start_at_ns(1_000).stop_flag(stop.clone()).build().unwrap();
     assert!(task.wait().is_some());
     stop.store(true, Ordering::Relaxed);
     assert!(task.wait().is_none());
@@ -82,7 +84,8 @@ fn the_limit_on_latency_stops_at_once_and_keeps_the_culprit() {
         .start_at_ns(1_000)
         .stop_flag(stop.clone())
         .stop_above(Duration::from_nanos(200))
-        .build();
+        .build()
+        .unwrap();
     while task.wait().is_some() {}
     assert!(stop.load(Ordering::Relaxed));
     assert_eq!(task.above().map(|a| (a.index, a.latency_ns())), Some((1, 250)));
@@ -93,7 +96,7 @@ fn the_limit_on_latency_stops_at_once_and_keeps_the_culprit() {
 fn early_wake_ups_stay_negative() {
     let system = FakeSystem::new(0);
     system.script_latencies([-100, -20, 5]);
-    let mut task = every(&system).start_at_ns(1_000).count(3).build();
+    let mut task = every(&system).start_at_ns(1_000).count(3).build().unwrap();
     while task.wait().is_some() {}
     let result = task.result();
     assert_eq!((result.min_latency_ns, result.max_latency_ns, result.missed), (-100, 5, 0));
@@ -105,7 +108,8 @@ fn overload_of(overrun: Overrun, work_ns: i64, preempted_ns: i64) -> Option<Over
     let mut task = PeriodicLoop::every_on(system.clone(), Duration::from_millis(1))
         .overrun(overrun)
         .until_ns(60_000_000_000)
-        .build();
+        .build()
+        .unwrap();
     while let Some(running) = task.wait() {
         running.system().work(work_ns);
         running.system().preempt(preempted_ns);
@@ -150,7 +154,7 @@ proptest! {
         let (recorder, mut drain) = record::ring(capacity);
         let mut task = every(&system)
             .start_at_ns(first).count(script.len() as u64).overrun(overrun).recorder(recorder).guarded(false)
-            .build();
+            .build().unwrap();
         let mut works = script.iter().map(|(_, work)| *work);
         while let Some(running) = task.wait() {
             running.system().work(works.next().unwrap());

@@ -48,10 +48,11 @@ fn calls_while_running<S: System>(system: S, spec: &TaskSpec) -> u64 {
     let mut workload = Workload::new(spec.work);
     let mut task = PeriodicLoop::every_on(system, Duration::from_nanos(spec.period_ns as u64))
         .overrun(spec.overrun)
-        .wake(wake)
+        .wake_by(wake)
         .count(100)
         .recorder(recorder)
-        .build();
+        .build()
+        .unwrap();
     let before = CALLS.get();
     while let Some(running) = task.wait() {
         workload.run(running.system(), running.start_ns());

@@ -59,12 +59,13 @@ fn run_filtered<S: System>(system: S, spec: &TaskSpec, calls: &[libc::c_long], e
     let (recorder, _drain) = record::ring(500);
     let wake = wake::of_task(&system, spec).unwrap();
     let mut task = PeriodicLoop::every_on(system, Duration::from_nanos(spec.period_ns as u64))
-        .wake(wake)
+        .wake_by(wake)
         .count(500)
         // Judging a task that seems to hold its processor reads its processor time, which is a system call.
         .guarded(false)
         .recorder(recorder)
-        .build();
+        .build()
+        .unwrap();
     allow_only(calls);
     while task.wait().is_some() {}
     if extra {

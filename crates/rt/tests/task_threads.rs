@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jitterlab_model::{Activation, TaskSpec};
-use jitterlab_rt::{Clock, Monotonic, Plan, TaskThread};
+use jitterlab_model::{Activation, Compensation, Policy, TaskSpec, WakeMethod};
+use jitterlab_rt::{Clock, Monotonic, PeriodicLoop, Plan, TaskThread};
 
 fn ordinary(text: &str) -> TaskSpec {
     format!("{text},policy=other").parse().unwrap()
@@ -82,4 +82,33 @@ fn counters_can_be_read_while_it_runs() {
         thread::yield_now();
     }
     assert_eq!(task.finish().unwrap().result.executed, 300);
+}
+
+#[test]
+fn polling_on_the_only_processor_is_refused_with_an_explanation() {
+    // On a thread of its own, which alone is kept to one processor.
+    thread::spawn(|| {
+        let cpu = jitterlab_rt::sys::sched::cpus().unwrap()[0];
+        jitterlab_rt::sys::sched::set_cpus(&[cpu]).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let spec = format!("period=1ms,wake=spin,policy=fifo:1,cpu={cpu}").parse().unwrap();
+        let refused = TaskThread::spawn(&spec, &plan(), &stop).unwrap_err().to_string();
+        assert!(refused.contains("unreachable"), "{refused}");
+        let same = PeriodicLoop::every(Duration::from_millis(1))
+            .wake(WakeMethod::Spin)
+            .policy(Policy::Fifo(1))
+            .cpu(cpu)
+            .build();
+        assert_eq!(same.err().map(|error| error.to_string()), Some(refused));
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn a_description_that_contradicts_itself_is_refused() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let spec = TaskSpec { compensate: Compensation::Margin { margin_ns: 2_000_000 }, ..TaskSpec::default() };
+    let refused = TaskThread::spawn(&spec, &plan(), &stop).unwrap_err().to_string();
+    assert!(refused.contains("margin"), "{refused}");
 }
