@@ -6,8 +6,10 @@ mod interrupt;
 mod matrix;
 mod output;
 mod page_runs;
+mod progress;
 mod recording;
 mod result;
+mod session;
 
 use std::process::ExitCode;
 
@@ -31,6 +33,8 @@ enum Command {
     Run(commands::run::Args),
     Check(commands::check::Args),
     Analyze(commands::analyze::Args),
+    CompareWakeups(commands::compare_wakeups::Args),
+    Compensate(commands::compensate::Args),
     Matrix(commands::matrix::Args),
     Mcu(commands::mcu::Args),
     Plot(commands::plot::Args),
@@ -49,6 +53,8 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::execute(&args),
         Command::Check(args) => commands::check::execute(&args),
         Command::Analyze(args) => commands::analyze::execute(&args),
+        Command::CompareWakeups(args) => commands::compare_wakeups::execute(&args),
+        Command::Compensate(args) => commands::compensate::execute(&args),
         Command::Matrix(args) => commands::matrix::execute(&args),
         Command::Mcu(args) => commands::mcu::execute(&args),
         Command::Plot(args) => commands::plot::execute(&args),

@@ -4,7 +4,9 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
+
+use crate::exit::Failure;
 
 /// Writes text to standard output as a whole.
 pub fn print(text: &str) -> io::Result<()> {
@@ -40,6 +42,29 @@ pub fn write_file(path: &Path, content: &[u8]) -> Result<()> {
         let _ = fs::remove_file(&beside);
     }
     written.with_context(|| format!("cannot write {}: choose another place with --output", path.display()))
+}
+
+/// Whether a figure is to be written as PNG rather than SVG.
+fn is_png(path: &Path) -> Option<bool> {
+    match path.extension().map(|e| e.to_string_lossy().to_lowercase()).as_deref() {
+        Some("svg") => Some(false),
+        Some("png") => Some(true),
+        _ => None,
+    }
+}
+
+/// Whether a figure can be written there as far as the name tells; `option` is where it was given.
+pub fn check_figure(path: &Path, option: &str) -> Result<(), Failure> {
+    let other = || anyhow!("{option} {}: name a file that ends in .svg or .png", path.display());
+    is_png(path).map(|_| ()).ok_or_else(|| Failure::bad_use(other()))
+}
+
+/// Writes a figure as the file's name says, as SVG or PNG.
+pub fn write_figure(path: &Path, svg: &str) -> Result<()> {
+    match is_png(path) {
+        Some(true) => write_file(path, &jitterlab_report::figure::png(svg)?),
+        _ => write_file(path, svg.as_bytes()),
+    }
 }
 
 /// The terminal's width in columns, 80 where it is unknown.

@@ -1,6 +1,7 @@
 //! What people see of a run. Terminal first: readable at 80 columns, colour only where it is wanted.
 
 pub mod check;
+pub mod compensation;
 pub mod figure;
 pub mod histogram;
 pub mod isolation;
@@ -8,7 +9,10 @@ pub mod live;
 pub mod machine;
 pub mod matrix;
 pub mod mcu;
+pub mod nist_jitter;
 pub mod page;
 pub mod run;
 pub mod summary;
 pub mod table;
+pub mod waiting;
+pub mod wakeups;

@@ -5,6 +5,7 @@ use jitterlab_model::{Activation, CpuSet, Flags, RunInfo, TaskRun};
 
 use crate::summary::wrap;
 use crate::table::columns;
+use crate::waiting;
 
 /// The tasks as they will run, and everything that was refused with its remedy.
 pub fn announcement(info: &RunInfo) -> String {
@@ -40,10 +41,10 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     let offset =
         if spec.offset_ns == 0 { String::new() } else { format!(" offset {}", Exact(spec.offset_ns)) };
     format!(
-        "{}: every {}{offset} on CPU {cpus}, {policy}, wake {}, work {}, overrun {}",
+        "{}: every {}{offset} on CPU {cpus}, {policy}, {}, work {}, overrun {}",
         spec.name,
         Exact(spec.period_ns),
-        spec.wake,
+        waiting::how(spec),
         spec.work,
         spec.overrun
     )
@@ -64,6 +65,9 @@ pub fn around(info: &RunInfo, task: usize, above: &Activation, around: &[Activat
         }
         if a.flags.contains(Flags::RE_PHASED) {
             notes.push("grid restarted".into());
+        }
+        if a.flags.contains(Flags::POLLED) {
+            notes.push("polled".into());
         }
         if a.flags.contains(Flags::AFTER_GAP) {
             notes.push("after lost records".into());

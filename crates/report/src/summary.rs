@@ -11,6 +11,7 @@ use crate::histogram::terminal_histogram;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
+use crate::waiting;
 
 /// One task's figures in all their forms.
 #[derive(Debug)]
@@ -91,6 +92,7 @@ fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
         grouped(summary.executed),
         grouped(summary.missed)
     );
+    text.push_str(&waiting::findings(task));
     let header = ["in us", "min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
     text + &columns(&header, summary.quantities().map(|(name, figures)| row(name, figures)))
 }
@@ -132,14 +134,26 @@ fn histogram(summary: &Summary, stats: &TimingStats, ascii: bool) -> String {
 
 /// Breaks a sentence into lines of at most 80 columns, the further ones indented.
 pub fn wrap(sentence: &str) -> String {
+    wrapped(sentence, "")
+}
+
+/// The same with every line indented.
+pub fn wrap_indented(sentence: &str) -> String {
+    wrapped(sentence, "  ")
+}
+
+fn wrapped(sentence: &str, before: &str) -> String {
     let mut text = String::new();
     let mut width = 0;
     for word in sentence.split_whitespace() {
         let length = word.chars().count();
-        if width > 0 && width + 1 + length > 80 {
+        if width == 0 {
+            text.push_str(before);
+            width = before.len();
+        } else if width + 1 + length > 80 {
             text.push_str("\n  ");
             width = 2;
-        } else if width > 0 {
+        } else {
             text.push(' ');
             width += 1;
         }

@@ -1,5 +1,6 @@
 //! This machine as a bench: its facts and its tasks.
 
+pub mod blocks;
 pub mod check;
 pub mod dma_latency;
 pub mod facts;
@@ -9,6 +10,7 @@ pub mod measure;
 mod prepare;
 pub mod topology;
 
+pub use blocks::{Block, Stage};
 pub use dma_latency::DmaLatency;
 pub use measure::{Above, Finished, Measurement, Progress, Request, Sink};
-pub use prepare::PrepareError;
+pub use prepare::{PrepareError, now_utc};

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{CpuSet, Policy, Refusal, SystemFacts, TaskSpec, Work};
 use jitterlab_rt::sys::sched;
-use jitterlab_rt::{Clock, Monotonic, Workload, system::Linux};
+use jitterlab_rt::{Clock, Monotonic, Workload, polling, system::Linux};
 
 use super::dma_latency::DmaLatency;
 use super::isolate::IsolateError;
@@ -57,6 +57,9 @@ pub enum PrepareError {
         /// Its period.
         period: Exact,
     },
+    /// Tasks that would leave the machine no processor.
+    #[error("{0}")]
+    Polling(String),
     /// The system gave no thread.
     #[error(
         "no thread for task {task}: {error}; is a limit on processes or memory in the way (ulimit -u, -l)?"
@@ -143,6 +146,10 @@ pub(super) fn tasks(
         if task.cpu.is_none() && !matches!(task.policy, Some(Policy::Deadline { .. })) {
             task.cpu = Some(*cpu);
         }
+    }
+    let allowed: Vec<u16> = facts.usable().iter().collect();
+    if let Some(why) = polling::refusal(&tasks, &allowed) {
+        return Err(PrepareError::Polling(why));
     }
     let mut warnings = Vec::new();
     if !choice.measured().and(&choice.housekeeping).is_empty() {
@@ -235,6 +242,6 @@ pub(super) fn dma_latency_refused(wanted: DmaLatency, error: &io::Error) -> Refu
 }
 
 /// Now, in UTC, as RFC 3339.
-pub(super) fn now_utc() -> String {
+pub fn now_utc() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }

@@ -2,6 +2,8 @@
 
 pub mod analyze;
 pub mod check;
+pub mod compare_wakeups;
+pub mod compensate;
 pub mod matrix;
 pub mod mcu;
 pub mod plot;

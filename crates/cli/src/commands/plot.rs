@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use jitterlab_report::figure::{self, Kind, Quantity};
 
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Outcome, Status};
 use crate::{output, page_runs};
 
 /// Draw a figure of saved runs: as SVG or PNG, or on the terminal
@@ -36,19 +35,10 @@ pub fn execute(args: &Args) -> Outcome {
         output::print(&figure::terminal::text(args.figure, args.quantity, &runs, width, args.ascii))?;
         return Ok(Status::Fine);
     };
-    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
-    let is_png = match extension.as_deref() {
-        Some("svg") => false,
-        Some("png") => true,
-        _ => {
-            let file = path.display();
-            return Err(Failure::bad_use(anyhow!("--output {file}: name a file that ends in .svg or .png")));
-        }
-    };
+    output::check_figure(path, "--output")?;
     let runs = page_runs::read(&args.files)?;
     let svg = figure::svg(args.figure, args.quantity, &runs)?;
-    let content = if is_png { figure::png(&svg)? } else { svg.into_bytes() };
-    output::write_file(path, &content)?;
+    output::write_figure(path, &svg)?;
     output::print(&format!("{}: {} of {}\n", path.display(), args.figure.name(), args.quantity))?;
     Ok(Status::Fine)
 }

@@ -7,7 +7,8 @@ use anyhow::{Context as _, anyhow};
 use jitterlab_bench::host::{DmaLatency, Finished, Measurement, Request, load};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{
-    CpuSet, Keep, LoadSpec, Overrun, Policy, RunInfo, StopReason, TaskSpec, TimingStats, WakeMethod, Work,
+    Compensation, CpuSet, Keep, LoadSpec, Overrun, Policy, ReadClock, RunInfo, SleepClock, StopReason,
+    TaskSpec, TimingStats, WakeMethod, Work,
 };
 use jitterlab_trace::RunWriter;
 
@@ -22,9 +23,9 @@ use crate::{interrupt, output};
 /// for 10 seconds.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A task as name=base,period=25us,offset=0us,cpu=1,policy=fifo:95,overrun=skip,work=none,wake=nanosleep;
+    /// A task as name=base,period=25us,offset=0us,cpu=1,policy=fifo:95,overrun=skip,work=none,wake=nanosleep,clock=tai,read=tsc,compensate=margin:20us;
     /// every part but period may be left out; may be given several times
-    #[arg(long = "task", value_name = "SPEC", conflicts_with_all = ["period", "cpu", "policy", "overrun", "work", "wake"])]
+    #[arg(long = "task", value_name = "SPEC", conflicts_with_all = ["period", "cpu", "policy", "overrun", "work", "wake", "clock", "read", "compensate"])]
     tasks: Vec<TaskSpec>,
 
     /// Period of the one task, as a time (250us) or a rate (4kHz)
@@ -42,9 +43,18 @@ pub struct Args {
     /// What the task does each time: none, spin:TIME, twente:DIVISIONS
     #[arg(long)]
     work: Option<Work>,
-    /// How the task waits
+    /// How the task waits: nanosleep, nanosleep-relative, timer-signal, timerfd, deadline, spin
     #[arg(long)]
     wake: Option<WakeMethod>,
+    /// The clock it sleeps on: monotonic, realtime, tai
+    #[arg(long)]
+    clock: Option<SleepClock>,
+    /// The clock its start and end are read from: monotonic, monotonic-raw, tsc
+    #[arg(long)]
+    read: Option<ReadClock>,
+    /// Wake early and poll: repeat:TIME, margin:TIME, late:P, cost:RATIO, adaptive:P
+    #[arg(long)]
+    compensate: Option<Compensation>,
 
     /// Stop after this time [default: 10s, unless --count is given]
     #[arg(short, long, value_parser = parse_duration_ns, value_name = "TIME")]
@@ -119,6 +129,9 @@ impl Args {
             overrun: self.overrun.unwrap_or_default(),
             work: self.work.unwrap_or_default(),
             wake: self.wake.unwrap_or_default(),
+            clock: self.clock.unwrap_or_default(),
+            read: self.read.unwrap_or_default(),
+            compensate: self.compensate.unwrap_or_default(),
             ..default
         }]
     }

@@ -4,6 +4,8 @@
 
 pub(crate) mod frame;
 mod histogram;
+pub mod load;
+pub mod nist;
 mod percentiles;
 mod png;
 mod series;

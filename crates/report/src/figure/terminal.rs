@@ -69,7 +69,7 @@ fn percentiles(values: &Distribution, width: usize, ascii: bool) -> String {
 }
 
 /// A bar from low to high in every column, half lines told apart.
-fn grid(ranges: &[(f64, f64)], ends: (&str, &str), ascii: bool) -> String {
+pub(crate) fn grid(ranges: &[(f64, f64)], ends: (&str, &str), ascii: bool) -> String {
     let low = ranges.iter().map(|r| r.0).fold(f64::INFINITY, f64::min);
     let high = ranges.iter().map(|r| r.1).fold(f64::NEG_INFINITY, f64::max);
     let span = (high - low).max(1.0);

@@ -4,6 +4,7 @@
 
 mod athlon;
 mod epos;
+mod nist_jitter;
 mod nist_loads;
 mod twente;
 
@@ -38,6 +39,8 @@ enum Document {
     Epos,
     /// "Timing of periodic non-realtime and realtime threads", University of Twente: figures 1 to 12
     Twente,
+    /// "Real-time Operating System Timing Jitter and its Impact on Motor Control", NIST 2001: figures 1, 2, 5 and 6
+    Nist,
 }
 
 /// Of each measurement, where nothing else is asked for.
@@ -54,6 +57,7 @@ pub fn execute(args: &Args) -> Outcome {
         ))),
         Document::Epos => epos::reproduce(&directory("epos")),
         Document::Twente => twente::reproduce(&directory("twente"), duration_ns),
+        Document::Nist => nist_jitter::reproduce(&directory("nist"), duration_ns),
     }
 }
 

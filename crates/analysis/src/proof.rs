@@ -1,0 +1,164 @@
+//! Whether a change made a task's timing better, from interleaved blocks: before, after, before, after.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Figures;
+use crate::wakeup::{Block, LateStarts, WayFigures};
+
+/// A median with an interval that holds the true one with a probability of at least 95 %.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MedianInterval {
+    /// The median.
+    pub median: f64,
+    /// Lower and upper end; `None` for fewer than 6 values, which cannot give such an interval.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl MedianInterval {
+    /// Of these values. The interval is that of the sign test, between two order statistics: it assumes nothing of
+    /// the distribution but that values are independent (Conover, Practical Nonparametric Statistics, 3.2).
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut values: Vec<f64> = values.into_iter().filter(|v| !v.is_nan()).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let n = values.len();
+        let (low, high) = (values.get(n.checked_sub(1)? / 2)?, values.get(n / 2)?);
+        let interval = sign_test_rank(n).map(|rank| (values[rank], values[n - 1 - rank]));
+        Some(MedianInterval { median: f64::midpoint(*low, *high), interval })
+    }
+}
+
+/// The largest r for which the r-th smallest and the r-th largest of n values (counted from 0) enclose the median
+/// with at least 95 %.
+fn sign_test_rank(n: usize) -> Option<usize> {
+    // The probability that r values or fewer lie below the median, binomial with p = 1/2.
+    let mut term = 0.5f64.powi(i32::try_from(n).ok()?);
+    let mut below = 0.0;
+    let mut best = None;
+    for r in 0..n / 2 {
+        below += term;
+        if below > 0.025 {
+            break;
+        }
+        best = Some(r);
+        term *= (n - r) as f64 / (r + 1) as f64;
+    }
+    best
+}
+
+/// One block in figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BlockFigures {
+    /// |start - due|.
+    pub deviation: Figures,
+    /// Largest minus smallest latency.
+    pub jitter_ns: Option<i64>,
+    /// Share of a processor used.
+    pub load: Option<f64>,
+}
+
+impl BlockFigures {
+    fn of(block: &Block<'_>) -> Self {
+        BlockFigures {
+            deviation: Figures::of(&block.deviations()),
+            jitter_ns: block.latencies().peak_to_peak_ns(),
+            load: block.load(),
+        }
+    }
+}
+
+/// What interleaved blocks show of a change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    /// Each pair of neighbouring blocks: before, after.
+    pub pairs: Vec<(BlockFigures, BlockFigures)>,
+    /// All blocks before together.
+    pub before: WayFigures,
+    /// All blocks after together.
+    pub after: WayFigures,
+    /// How many times smaller the 99th percentile of |start - due| is, pair by pair.
+    pub p99_factor: Option<MedianInterval>,
+    /// How many times smaller the jitter is, largest minus smallest latency, pair by pair.
+    pub jitter_factor: Option<MedianInterval>,
+    /// Additional share of a processor, pair by pair.
+    pub extra_load: Option<MedianInterval>,
+    /// Late starts that were left, by their cause.
+    pub late: LateStarts,
+}
+
+impl Proof {
+    /// From the blocks before and after, in the order they were measured in. A start is late beyond `tolerance_ns`.
+    pub fn of(before: &[Block<'_>], after: &[Block<'_>], tolerance_ns: i64) -> Self {
+        let pairs: Vec<(BlockFigures, BlockFigures)> =
+            before.iter().zip(after).map(|(b, a)| (BlockFigures::of(b), BlockFigures::of(a))).collect();
+        let factor = |of: fn(&BlockFigures) -> Option<i64>| {
+            MedianInterval::of(pairs.iter().filter_map(|(before, after)| {
+                // A deviation below the clock's resolution counts as one nanosecond.
+                Some(of(before)? as f64 / of(after)?.max(1) as f64)
+            }))
+        };
+        Proof {
+            p99_factor: factor(|b| b.deviation.p99_ns),
+            jitter_factor: factor(|b| b.jitter_ns),
+            extra_load: MedianInterval::of(
+                pairs.iter().filter_map(|(before, after)| Some(after.load? - before.load?)),
+            ),
+            before: WayFigures::of(before),
+            after: WayFigures::of(after),
+            late: LateStarts::of(after, tolerance_ns),
+            pairs,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_model::{Activation, TaskResult};
+
+    #[test]
+    fn the_sign_test_interval_of_ten_values_leaves_out_one_at_each_end() {
+        // Tables of the binomial distribution: P(X <= 1) = 11/1024 = 1.07 %, P(X <= 2) = 5.5 % for n = 10.
+        let ten = MedianInterval::of((1..=10).map(f64::from)).unwrap();
+        assert_eq!((ten.median, ten.interval), (5.5, Some((2.0, 9.0))));
+        assert_eq!(MedianInterval::of((1..=6).map(f64::from)).unwrap().interval, Some((1.0, 6.0)));
+        assert_eq!(MedianInterval::of((1..=5).map(f64::from)).unwrap().interval, None);
+        assert_eq!(sign_test_rank(100), Some(39));
+        assert_eq!(MedianInterval::of([]), None);
+    }
+
+    #[test]
+    fn factors_are_those_of_neighbouring_blocks() {
+        let result = TaskResult {
+            executed: 100,
+            last_end_ns: 100_000_000,
+            cpu_time_ns: Some(1_000_000),
+            ..TaskResult::default()
+        };
+        let costly = TaskResult { cpu_time_ns: Some(11_000_000), ..result.clone() };
+        let late = |by: i64| -> Vec<Activation> {
+            let starts = (0..100i64).map(|k| (k * 1_000_000, k % 2 * by));
+            starts
+                .map(|(due_ns, by)| Activation { due_ns, start_ns: due_ns + by, ..Activation::default() })
+                .collect()
+        };
+        // The machine gets worse and worse; each pair is ten times better for all that.
+        let (before, after): (Vec<_>, Vec<_>) = (1..=6).map(|i| (late(i * 1_000), late(i * 100))).unzip();
+        let with = |all: Vec<Vec<Activation>>, result: &TaskResult| -> Vec<(TaskResult, Vec<Activation>)> {
+            all.into_iter().map(|activations| (result.clone(), activations)).collect()
+        };
+        let (before, after) = (with(before, &result), with(after, &costly));
+        fn as_blocks(all: &[(TaskResult, Vec<Activation>)]) -> Vec<Block<'_>> {
+            all.iter()
+                .map(|(result, activations)| Block { period_ns: 1_000_000, result, activations })
+                .collect()
+        }
+        let proof = Proof::of(&as_blocks(&before), &as_blocks(&after), 100);
+        let p99 = proof.p99_factor.unwrap();
+        assert!((p99.median - 10.0).abs() < 0.1 && p99.interval.unwrap().0 > 9.9, "{p99:?}");
+        let jitter = proof.jitter_factor.unwrap();
+        assert!((jitter.median - 10.0).abs() < 1e-9);
+        assert!((proof.extra_load.unwrap().median - 0.1).abs() < 1e-12);
+        // Half of all starts, those of the first block by no more than the tolerance; none of them polled.
+        assert_eq!((proof.late.overslept, proof.late.worst_overslept_ns, proof.late.torn), (250, 600, 0));
+    }
+}

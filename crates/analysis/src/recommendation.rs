@@ -1,0 +1,193 @@
+//! Which compensation to use, from the measured latencies of early sleeps.
+
+use serde::{Deserialize, Serialize};
+
+use crate::compensation::{LatencyLaw, Measured, nist};
+
+/// What the user wants of a compensation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Wish {
+    /// At most this share of starts late.
+    pub late: Option<f64>,
+    /// At most this share of a processor polled away.
+    pub budget: Option<f64>,
+}
+
+/// Neither wish was stated: as rare as a minute's run can show, for as much as the NIST paper spent.
+pub const DEFAULT_WISH: Wish = Wish { late: Some(1e-3), budget: Some(0.20) };
+
+/// One margin, with what it can be expected to cost and to bring.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Recommendation {
+    /// m.
+    pub margin_ns: i64,
+    /// Share of a processor polled away on average.
+    pub expected_load: f64,
+    /// Share of starts that is late.
+    pub expected_late: f64,
+    /// Latencies it rests on.
+    pub samples: u64,
+    /// The budget did not allow the wanted share of late starts.
+    pub limited_by_budget: bool,
+    /// Too few latencies were measured to support the wanted share: this one at best, whatever the distribution.
+    pub supported_late: Option<f64>,
+    /// What the NIST paper's repeated early wake-ups would cost at best, for a measured service time: A and the load
+    /// by equations 2 and 3.
+    pub nist: NistChoice,
+}
+
+/// The best period of repeated early wake-ups.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct NistChoice {
+    /// S, the service time it was computed with.
+    pub service_ns: f64,
+    /// A of least load, equation 2.
+    pub every_ns: f64,
+    /// Its load, equation 3 (the last period polled in full).
+    pub load: f64,
+    /// A of least load if half of the last period is polled on average.
+    pub mean_poll_every_ns: f64,
+    /// Its load.
+    pub mean_poll_load: f64,
+}
+
+impl NistChoice {
+    /// For a service time and a task's period.
+    pub fn of(service_ns: f64, period_ns: i64) -> Self {
+        let t = period_ns as f64;
+        let (every_ns, load) = nist::optimum(service_ns, t);
+        let (mean_poll_every_ns, mean_poll_load) = nist::mean_poll_optimum(service_ns, t);
+        NistChoice { service_ns, every_ns, load, mean_poll_every_ns, mean_poll_load }
+    }
+}
+
+/// The largest margin whose polling stays within a share of the period.
+fn margin_within(latencies: &Measured, budget: f64, period_ns: i64) -> f64 {
+    let t = period_ns as f64;
+    let (mut low, mut high) = (0.0, t);
+    // The poll grows with the margin; a nanosecond is fine enough.
+    while high - low > 1.0 {
+        let middle = f64::midpoint(low, high);
+        if latencies.expected_poll(middle) / t <= budget { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// The margin for what is wanted: the smallest that leaves no more late starts than wished, cut down to the budget;
+/// with a budget alone, all of it. `None` without latencies or a wish.
+pub fn recommend(
+    latencies: &Measured,
+    period_ns: i64,
+    wish: Wish,
+    service_ns: f64,
+) -> Option<Recommendation> {
+    if latencies.is_empty() {
+        return None;
+    }
+    let n = latencies.len() as f64;
+    let for_late = wish.late.map(|late| latencies.assured_margin(late).unwrap_or(latencies.quantile(1.0)));
+    let within = wish.budget.map(|budget| margin_within(latencies, budget, period_ns));
+    let margin = match (for_late, within) {
+        (Some(late), Some(within)) => late.min(within),
+        (Some(only), None) | (None, Some(only)) => only,
+        (None, None) => return None,
+    };
+    // Whole nanoseconds upwards, or the sleep with exactly this latency would be late.
+    let margin = margin.max(0.0).min(period_ns as f64 / 2.0).ceil();
+    Some(Recommendation {
+        margin_ns: margin as i64,
+        expected_load: latencies.expected_poll(margin) / period_ns as f64,
+        expected_late: latencies.late_probability(margin),
+        samples: latencies.len() as u64,
+        limited_by_budget: for_late.is_some_and(|late| late > margin),
+        supported_late: wish.late.filter(|late| late * (n + 1.0) < 1.0).map(|_| 1.0 / (n + 1.0)),
+        nist: NistChoice::of(service_ns, period_ns),
+    })
+}
+
+/// Another wake-up method has to save at least this share of the polling to be preferred: less may be chance.
+const WORTH: f64 = 0.1;
+
+/// Of the difference between two shares of late starts, each counted among its samples.
+fn standard_error(a: &Recommendation, b: &Recommendation) -> f64 {
+    let variance = |r: &Recommendation| r.expected_late * (1.0 - r.expected_late) / r.samples.max(1) as f64;
+    (variance(a) + variance(b)).sqrt()
+}
+
+/// Which of several recommendations for the same wish to follow, one for each wake-up method, in the order of
+/// preference: one that keeps the wanted share of late starts rather than one whose budget does not allow it, then
+/// the one of least polling or, where the budget decides, of fewest late starts.
+pub fn best(candidates: &[Recommendation]) -> Option<usize> {
+    let better = |a: &Recommendation, b: &Recommendation| match (a.limited_by_budget, b.limited_by_budget) {
+        (false, true) => true,
+        (true, false) => false,
+        (false, false) => a.expected_load < b.expected_load * (1.0 - WORTH),
+        (true, true) => b.expected_late - a.expected_late > 2.0 * standard_error(a, b),
+    };
+    (0..candidates.len()).reduce(
+        |best, at| {
+            if better(&candidates[at], &candidates[best]) { at } else { best }
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn even() -> Measured {
+        Measured::new((1..=999).map(|x| f64::from(x) * 100.0))
+    }
+
+    fn wish(late: Option<f64>, budget: Option<f64>) -> Recommendation {
+        recommend(&even(), 500_000, Wish { late, budget }, 5_000.0).unwrap()
+    }
+
+    #[test]
+    fn a_share_of_late_starts_gives_the_order_statistic() {
+        let r = wish(Some(0.01), None);
+        assert_eq!((r.margin_ns, r.limited_by_budget, r.supported_late), (99_000, false, None));
+        assert!((r.expected_late - 9.0 / 999.0).abs() < 1e-12);
+        assert_eq!((r.nist.every_ns, r.nist.load), (50_000.0, 0.19));
+    }
+
+    #[test]
+    fn a_budget_gives_the_largest_margin_it_pays_for() {
+        let r = wish(None, Some(0.04));
+        assert!(r.expected_load <= 0.04 + 1e-5 && r.expected_load > 0.0399, "{r:?}");
+        // Polling for m^2 / 2 / 100 us on average: 20 us are used up at about 63 us.
+        assert!((62_000..65_000).contains(&r.margin_ns));
+        let both = wish(Some(0.01), Some(0.04));
+        assert_eq!((both.margin_ns, both.limited_by_budget), (r.margin_ns, true));
+    }
+
+    #[test]
+    fn a_share_too_small_for_the_samples_is_not_promised() {
+        let r = wish(Some(1e-6), None);
+        assert_eq!((r.margin_ns, r.supported_late), (99_900, Some(1e-3)));
+    }
+
+    #[test]
+    fn a_method_is_preferred_for_what_it_saves() {
+        let cheap = wish(Some(0.5), None);
+        let dear = Recommendation { expected_load: cheap.expected_load * 2.0, ..cheap };
+        let alike = Recommendation { expected_load: cheap.expected_load * 0.95, ..cheap };
+        let limited = Recommendation { limited_by_budget: true, expected_load: 0.0, ..cheap };
+        assert_eq!(best(&[dear, cheap, limited]), Some(1));
+        assert_eq!(best(&[cheap, alike]), Some(0));
+        assert_eq!(best(&[limited, dear]), Some(1));
+        let rarer = Recommendation { expected_late: limited.expected_late / 2.0, ..limited };
+        assert_eq!(best(&[limited, rarer]), Some(1));
+        let by_chance = Recommendation { expected_late: limited.expected_late * 0.95, ..limited };
+        assert_eq!(best(&[limited, by_chance]), Some(0));
+        assert_eq!(best(&[]), None);
+    }
+
+    #[test]
+    fn a_margin_stays_below_the_period() {
+        let slow = Measured::new([900_000.0; 10]);
+        let wish = Wish { late: Some(0.1), budget: None };
+        assert_eq!(recommend(&slow, 500_000, wish, 5_000.0).unwrap().margin_ns, 250_000);
+        assert!(recommend(&Measured::new([]), 500_000, wish, 5_000.0).is_none());
+    }
+}

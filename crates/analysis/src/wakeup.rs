@@ -1,0 +1,223 @@
+//! What a way to wait was like: lateness, drift, and what it cost, from the blocks measured of it.
+
+use jitterlab_model::{Activation, Distribution, Flags, TaskResult};
+use serde::{Deserialize, Serialize};
+
+use crate::Figures;
+
+/// One uninterrupted measurement of a task.
+#[derive(Debug, Clone, Copy)]
+pub struct Block<'a> {
+    /// T.
+    pub period_ns: i64,
+    /// What the task's thread counted.
+    pub result: &'a TaskResult,
+    /// What was recorded, in order.
+    pub activations: &'a [Activation],
+}
+
+impl Block<'_> {
+    /// From the first due time to the last end.
+    pub fn length_ns(&self) -> i64 {
+        (self.result.last_end_ns - self.result.first_due_ns).max(1)
+    }
+
+    /// Share of a processor that the thread used.
+    pub fn load(&self) -> Option<f64> {
+        self.result.cpu_time_ns.map(|used| used as f64 / self.length_ns() as f64)
+    }
+
+    /// |start - due| of each activation.
+    pub fn deviations(&self) -> Distribution {
+        let mut all = Distribution::new();
+        self.activations.iter().for_each(|a| all.record(a.latency_ns().abs()));
+        all
+    }
+
+    /// start - due of each activation.
+    pub fn latencies(&self) -> Distribution {
+        let mut all = Distribution::new();
+        self.activations.iter().for_each(|a| all.record(a.latency_ns()));
+        all
+    }
+}
+
+/// All blocks of one way together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WayFigures {
+    /// Activations that ran.
+    pub executed: u64,
+    /// Due times that passed unserved.
+    pub missed: u64,
+    /// Release latency, start - due.
+    pub latency: Figures,
+    /// |start - due|.
+    pub deviation: Figures,
+    /// How fast the latency grows from due time to due time, in millionths: by how much the task is slower than it
+    /// should be. Least squares over each run of due times without a miss. `None` where no such run is long enough.
+    pub drift_ppm: Option<f64>,
+    /// Processor time of the thread for each activation: its own code, its system calls, and polling. What the
+    /// interrupt and the switch to and from other threads cost is counted where the kernel counts it, partly not
+    /// here.
+    pub cpu_per_activation_ns: Option<f64>,
+    /// Share of a processor that the thread used.
+    pub load: Option<f64>,
+    /// Share of the time that was polled.
+    pub polled_share: f64,
+    /// Context switches because it waited, for each activation.
+    pub voluntary_switches: Option<f64>,
+    /// Context switches because something else was preferred, for each activation.
+    pub involuntary_switches: Option<f64>,
+    /// The longest time between two readings of the clock while polling; 0 without polling.
+    pub longest_hole_ns: i64,
+}
+
+impl WayFigures {
+    /// The figures of all blocks together.
+    pub fn of(blocks: &[Block<'_>]) -> Self {
+        let sum = |of: fn(&TaskResult) -> u64| blocks.iter().map(|b| of(b.result)).sum::<u64>();
+        let all = |of: fn(&TaskResult) -> Option<f64>| -> Option<f64> {
+            blocks.iter().map(|b| of(b.result)).sum::<Option<f64>>().filter(|_| !blocks.is_empty())
+        };
+        let executed = sum(|r| r.executed);
+        let each = |total: Option<f64>| total.map(|t| t / executed.max(1) as f64);
+        let length_ns = blocks.iter().map(Block::length_ns).sum::<i64>().max(1) as f64;
+        let (mut latency, mut deviation) = (Distribution::new(), Distribution::new());
+        for block in blocks {
+            latency.merge(&block.latencies());
+            deviation.merge(&block.deviations());
+        }
+        let cpu_time_ns = all(|r| r.cpu_time_ns.map(|t| t as f64));
+        WayFigures {
+            executed,
+            missed: sum(|r| r.missed),
+            latency: Figures::of(&latency),
+            deviation: Figures::of(&deviation),
+            drift_ppm: drift_ppm(blocks),
+            cpu_per_activation_ns: each(cpu_time_ns),
+            load: cpu_time_ns.map(|t| t / length_ns),
+            polled_share: blocks.iter().map(|b| b.result.polled_ns).sum::<i64>() as f64 / length_ns,
+            voluntary_switches: each(all(|r| r.voluntary_switches.map(|n| n as f64))),
+            involuntary_switches: each(all(|r| r.involuntary_switches.map(|n| n as f64))),
+            longest_hole_ns: blocks.iter().map(|b| b.result.longest_hole_ns).max().unwrap_or(0),
+        }
+    }
+}
+
+/// Starts of a compensated task that were late all the same, by what made them late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LateStarts {
+    /// All starts.
+    pub starts: u64,
+    /// Late because the sleep ended after the due time: it took longer than the margin.
+    pub overslept: u64,
+    /// The latest of them.
+    pub worst_overslept_ns: i64,
+    /// Late although the task polled: something took the processor away at the due time, an interrupt or the host.
+    pub torn: u64,
+    /// The latest of them.
+    pub worst_torn_ns: i64,
+}
+
+impl LateStarts {
+    /// Of these blocks. A start is late beyond `tolerance_ns`.
+    pub fn of(blocks: &[Block<'_>], tolerance_ns: i64) -> Self {
+        let mut late = LateStarts::default();
+        for activation in blocks.iter().flat_map(|b| b.activations) {
+            late.starts += 1;
+            let by_ns = activation.latency_ns();
+            if by_ns <= tolerance_ns {
+                continue;
+            }
+            let (count, worst) = if activation.flags.contains(Flags::POLLED) {
+                (&mut late.torn, &mut late.worst_torn_ns)
+            } else {
+                (&mut late.overslept, &mut late.worst_overslept_ns)
+            };
+            *count += 1;
+            *worst = by_ns.max(*worst);
+        }
+        late
+    }
+}
+
+/// Runs of due times shorter than this say nothing of a drift.
+const SHORTEST_RUN: usize = 10;
+
+/// The common slope of latency against due time of all runs of successive due times, in millionths.
+fn drift_ppm(blocks: &[Block<'_>]) -> Option<f64> {
+    let (mut sxx, mut sxy) = (0.0, 0.0);
+    for block in blocks {
+        for run in block.activations.chunk_by(|a, b| b.index == a.index + 1) {
+            if run.len() < SHORTEST_RUN {
+                continue;
+            }
+            let n = run.len() as f64;
+            let due = |a: &Activation| (a.due_ns - run[0].due_ns) as f64;
+            let mean_due = run.iter().map(due).sum::<f64>() / n;
+            let mean_late = run.iter().map(|a| a.latency_ns() as f64).sum::<f64>() / n;
+            for a in run {
+                sxx += (due(a) - mean_due).powi(2);
+                sxy += (due(a) - mean_due) * (a.latency_ns() as f64 - mean_late);
+            }
+        }
+    }
+    (sxx > 0.0).then(|| sxy / sxx * 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn late(index: u64, latency_ns: i64) -> Activation {
+        let due_ns = index as i64 * 1_000_000;
+        let start_ns = due_ns + latency_ns;
+        Activation { index, due_ns, start_ns, end_ns: start_ns + 10, ..Activation::default() }
+    }
+
+    fn result(executed: u64) -> TaskResult {
+        TaskResult {
+            executed,
+            last_end_ns: executed as i64 * 1_000_000,
+            cpu_time_ns: Some(executed as i64 * 4_000),
+            voluntary_switches: Some(executed),
+            polled_ns: executed as i64 * 100_000,
+            ..TaskResult::default()
+        }
+    }
+
+    #[test]
+    fn a_sleep_that_loses_a_microsecond_each_time_drifts_by_a_thousand_millionths() {
+        // It drifts until it has lost a due time, then begins anew.
+        let activations: Vec<Activation> =
+            (0..2_000u64).map(|k| late(k + k / 500, (k % 500) as i64 * 1_000)).collect();
+        let result = result(2_000);
+        let way =
+            WayFigures::of(&[Block { period_ns: 1_000_000, result: &result, activations: &activations }]);
+        assert!((way.drift_ppm.unwrap() - 1_000.0).abs() < 1e-6, "{:?}", way.drift_ppm);
+    }
+
+    #[test]
+    fn costs_are_stated_for_each_activation_and_as_a_share() {
+        let activations = [late(0, 5), late(1, -7)];
+        let result = result(2);
+        let block = Block { period_ns: 1_000_000, result: &result, activations: &activations };
+        let way = WayFigures::of(&[block, block]);
+        assert_eq!((way.executed, way.cpu_per_activation_ns), (4, Some(4_000.0)));
+        assert_eq!((way.load, way.polled_share), (Some(0.004), 0.1));
+        assert_eq!((way.voluntary_switches, way.involuntary_switches), (Some(1.0), None));
+        assert_eq!((way.latency.min_ns, way.deviation.max_ns), (Some(-7), Some(7)));
+        assert_eq!(way.drift_ppm, None);
+    }
+
+    #[test]
+    fn late_starts_are_told_apart_by_whether_the_task_polled() {
+        let polled = |a: Activation| Activation { flags: a.flags.with(Flags::POLLED), ..a };
+        let rows = [polled(late(0, 40)), polled(late(1, 5_000)), late(2, 90_000), late(3, 80)];
+        let result = TaskResult::default();
+        let block = Block { period_ns: 1_000_000, result: &result, activations: &rows };
+        let expected =
+            LateStarts { starts: 4, overslept: 1, worst_overslept_ns: 90_000, torn: 1, worst_torn_ns: 5_000 };
+        assert_eq!(LateStarts::of(&[block], 100), expected);
+    }
+}

@@ -1,0 +1,278 @@
+//! Many short measurements of one task on this machine, in turns: for comparing ways to wait.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use jitterlab_model::{
+    Activation, Distribution, Flags, Granted, Policy, Refusal, RunInfo, StopReason, SystemFacts, TaskResult,
+    TaskSpec,
+};
+use jitterlab_rt::{Clock, Monotonic, Plan, TaskThread, ThreadSetup, polling};
+
+use super::dma_latency::{DmaLatency, Held};
+use super::facts::{self, Root};
+use super::prepare::{self, Moved, PrepareError};
+
+/// This machine, made ready to measure one task again and again.
+pub struct Stage {
+    spec: TaskSpec,
+    facts: SystemFacts,
+    placement: String,
+    warnings: Vec<String>,
+    refused: Vec<Refusal>,
+    /// The common grid of all blocks.
+    grid_ns: i64,
+    _latency: Option<Held>,
+    _moved: Moved,
+}
+
+/// One uninterrupted measurement of a task.
+#[derive(Debug, Clone)]
+pub struct Block {
+    /// How the thread really ran.
+    pub granted: Granted,
+    /// What the system refused.
+    pub refused: Vec<Refusal>,
+    /// What the thread counted.
+    pub result: TaskResult,
+    /// Why it was stopped for the machine's safety, if it was.
+    pub overload: Option<String>,
+    /// Every activation.
+    pub activations: Vec<Activation>,
+}
+
+/// From the last preparation of a block to its first due time.
+const LEAD_NS: i64 = 2_000_000;
+const WATCH_EVERY: Duration = Duration::from_millis(10);
+/// A block's records stay in the ring until it is over, so that nothing runs beside it.
+const MOST_ACTIVATIONS: u64 = 1 << 20;
+
+impl Stage {
+    /// Reads the machine's facts, chooses what the task leaves open, and moves the calling thread off the measured
+    /// processor where there is another.
+    ///
+    /// # Errors
+    /// A task that cannot be run as described.
+    pub fn prepare(spec: TaskSpec, dma_latency: DmaLatency) -> Result<Self, PrepareError> {
+        let mut refused = Vec::new();
+        let latency = dma_latency
+            .hold()
+            .map_err(|error| refused.push(prepare::dma_latency_refused(dma_latency, &error)));
+        let facts = facts::read(&Root::system());
+        let mut prepared = prepare::tasks(&facts, vec![spec], None)?;
+        let moved = Moved::to(&prepared.housekeeping);
+        let spec = prepared.tasks.pop().ok_or(PrepareError::NoTask)?;
+        Ok(Stage {
+            spec,
+            facts,
+            placement: prepared.placement,
+            warnings: prepared.warnings,
+            refused,
+            grid_ns: Monotonic.now_ns(),
+            _latency: latency.ok(),
+            _moved: moved,
+        })
+    }
+
+    /// The task with nothing left open.
+    pub fn spec(&self) -> &TaskSpec {
+        &self.spec
+    }
+
+    /// The machine before the first block.
+    pub fn facts(&self) -> &SystemFacts {
+        &self.facts
+    }
+
+    /// The machine now.
+    pub fn facts_now(&self) -> SystemFacts {
+        facts::read(&Root::system())
+    }
+
+    /// Why the task runs where it runs.
+    pub fn placement(&self) -> &str {
+        &self.placement
+    }
+
+    /// What a reader of the figures has to know.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What was refused while preparing.
+    pub fn refused(&self) -> &[Refusal] {
+        &self.refused
+    }
+
+    /// Measures a task for about this long. An interrupted block is shorter.
+    ///
+    /// # Errors
+    /// A task that is refused, and a thread that cannot be made.
+    pub fn measure(
+        &self,
+        spec: &TaskSpec,
+        length_ns: i64,
+        interrupted: &AtomicBool,
+    ) -> Result<Block, PrepareError> {
+        let count = u64::try_from(length_ns / spec.period_ns).unwrap_or(0).clamp(1, MOST_ACTIVATIONS);
+        let stop = Arc::new(AtomicBool::new(false));
+        let plan = Plan { ring: count as usize, count: Some(count), ..Plan::default() };
+        let mut task = TaskThread::spawn(spec, &plan, &stop)
+            .map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
+        let drain = task.take_drain();
+        let (granted, refused) = (task.granted().clone(), task.refused().to_vec());
+        task.start(self.next_on_grid(spec.period_ns), None);
+        while !task.is_finished() && !interrupted.load(Ordering::Relaxed) {
+            thread::sleep(WATCH_EVERY);
+        }
+        stop.store(true, Ordering::Relaxed);
+        let outcome = task.finish().map_err(PrepareError::Broken)?;
+        let mut activations = Vec::new();
+        if let Some(mut drain) = drain {
+            drain.pop_into(&mut activations, usize::MAX);
+        }
+        Ok(Block { granted, refused, result: outcome.result, overload: outcome.overload, activations })
+    }
+
+    /// Whether a task may be measured here at all; the error says why not.
+    ///
+    /// # Errors
+    /// A description that contradicts itself, and polling that would leave the machine no processor.
+    pub fn try_out(&self, spec: &TaskSpec) -> Result<(), String> {
+        spec.validate().map_err(|error| error.to_string())?;
+        let allowed: Vec<u16> = self.facts.usable().iter().collect();
+        polling::refusal(std::slice::from_ref(spec), &allowed).map_or(Ok(()), Err)
+    }
+
+    /// All blocks lie on one grid, as if there were one long run with pauses.
+    fn next_on_grid(&self, period_ns: i64) -> i64 {
+        let earliest_ns = Monotonic.now_ns() + LEAD_NS;
+        self.grid_ns + ((earliest_ns - self.grid_ns) / period_ns + 1) * period_ns
+    }
+
+    /// The blocks of one task as one run: its description and, after it, the rows of each block, numbered through.
+    pub fn as_run(&self, spec: &TaskSpec, blocks: &[Block]) -> (RunInfo, Vec<Activation>) {
+        let mut info = RunInfo::new("host", "monotonic", [spec.clone()]);
+        info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
+        info.started = prepare::now_utc();
+        info.command = std::env::args().collect();
+        info.load = "none".into();
+        info.placement.clone_from(&self.placement);
+        info.refused.clone_from(&self.refused);
+        info.warnings.clone_from(&self.warnings);
+        info.warnings.push(format!(
+            "measured in {} blocks with pauses between them, which count neither as missed nor as latency",
+            blocks.len()
+        ));
+        info.facts_before = Some(self.facts.clone());
+        info.facts_after = Some(self.facts_now());
+        info.stop = Some(StopReason::Duration);
+        for refusal in blocks.iter().flat_map(|b| &b.refused) {
+            if !info.refused.contains(refusal) {
+                info.refused.push(refusal.clone());
+            }
+        }
+        info.tasks[0].granted = blocks.last().map(|b| b.granted.clone());
+        info.tasks[0].result = blocks.iter().map(|b| b.result.clone()).reduce(|a, b| join(&a, b));
+        let mut rows = Vec::with_capacity(blocks.iter().map(|b| b.activations.len()).sum());
+        for block in blocks {
+            let before =
+                u64::try_from((block.result.first_due_ns - self.grid_ns) / spec.period_ns).unwrap_or(0);
+            rows.extend(block.activations.iter().enumerate().map(|(at, a)| Activation {
+                index: before + a.index,
+                flags: if at == 0 { a.flags.with(Flags::AFTER_GAP) } else { a.flags },
+                ..*a
+            }));
+        }
+        (info, rows)
+    }
+
+    /// Measures several tasks in turns, `rounds` times each (A B C, A B C), so that what changes on the machine
+    /// meanwhile meets all of them. `done` is told after each block how many there were. Ends early, with whole
+    /// rounds only, once `interrupted` is set.
+    ///
+    /// # Errors
+    /// As [`Stage::measure`].
+    pub fn interleave(
+        &self,
+        specs: &[TaskSpec],
+        rounds: usize,
+        length_ns: i64,
+        done: &mut dyn FnMut(usize),
+        interrupted: &AtomicBool,
+    ) -> Result<Vec<Vec<Block>>, PrepareError> {
+        let mut blocks: Vec<Vec<Block>> = specs.iter().map(|_| Vec::with_capacity(rounds)).collect();
+        let mut measured = 0;
+        for _ in 0..rounds {
+            let mut round = Vec::with_capacity(specs.len());
+            for spec in specs {
+                round.push(self.measure(spec, length_ns, interrupted)?);
+                measured += 1;
+                done(measured);
+                if interrupted.load(Ordering::Relaxed) {
+                    return Ok(blocks);
+                }
+            }
+            for (of_spec, block) in blocks.iter_mut().zip(round) {
+                of_spec.push(block);
+            }
+        }
+        Ok(blocks)
+    }
+
+    /// Reads the clock again and again on the measured processor, under the task's policy: the distances of
+    /// neighbouring readings. No start of a task can be known better than that.
+    ///
+    /// # Errors
+    /// A thread that cannot be made, or that broke down.
+    pub fn clock_floor(&self) -> Result<Distribution, PrepareError> {
+        const READINGS: usize = 100_000;
+        let spec = &self.spec;
+        let setup = ThreadSetup {
+            cpu: spec.cpu,
+            lock_memory: false,
+            ..ThreadSetup::new("clock readings", spec.policy.unwrap_or(Policy::Other), spec.period_ns)
+        };
+        let read = move || {
+            setup.apply();
+            let mut distances = Distribution::new();
+            let mut last_ns = Monotonic.now_ns();
+            for _ in 0..READINGS {
+                let now_ns = Monotonic.now_ns();
+                distances.record(now_ns - last_ns);
+                // Recording takes time too: begin anew after it.
+                last_ns = Monotonic.now_ns();
+            }
+            distances
+        };
+        let error = |error| PrepareError::Thread { task: "clock readings".into(), error };
+        let thread = thread::Builder::new().spawn(read).map_err(error)?;
+        thread.join().map_err(|_| PrepareError::Broken(std::io::Error::other("reading the clock panicked")))
+    }
+}
+
+/// What a task counted in one block after another.
+fn join(a: &TaskResult, b: TaskResult) -> TaskResult {
+    let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b);
+    TaskResult {
+        executed: a.executed + b.executed,
+        missed: a.missed + b.missed,
+        dropped: a.dropped + b.dropped,
+        first_due_ns: a.first_due_ns,
+        phase_loss_ns: a.phase_loss_ns + b.phase_loss_ns,
+        min_latency_ns: a.min_latency_ns.min(b.min_latency_ns),
+        max_latency_ns: a.max_latency_ns.max(b.max_latency_ns),
+        cpu_time_ns: a.cpu_time_ns.zip(b.cpu_time_ns).map(|(a, b)| a + b),
+        minor_faults: sum(a.minor_faults, b.minor_faults),
+        major_faults: sum(a.major_faults, b.major_faults),
+        voluntary_switches: sum(a.voluntary_switches, b.voluntary_switches),
+        involuntary_switches: sum(a.involuntary_switches, b.involuntary_switches),
+        polled_ns: a.polled_ns + b.polled_ns,
+        longest_hole_ns: a.longest_hole_ns.max(b.longest_hole_ns),
+        clock_steps: a.clock_steps + b.clock_steps,
+        clock_moved_ns: a.clock_moved_ns + b.clock_moved_ns,
+        ..b
+    }
+}

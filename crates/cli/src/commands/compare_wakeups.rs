@@ -1,0 +1,162 @@
+//! `jitterlab compare-wakeups`: every way to wait, measured in turns.
+
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context as _, anyhow};
+use jitterlab_analysis::wakeup::{Block, WayFigures};
+use jitterlab_bench::host::{self, DmaLatency, Stage};
+use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
+use jitterlab_model::{Policy, TaskSpec, WakeMethod};
+use jitterlab_report::wakeups::{Way, text};
+use serde::Serialize;
+
+use crate::exit::{Failure, Outcome, Status};
+use crate::progress::Progress;
+use crate::{interrupt, output};
+
+/// Compare the ways in which a task can wait: latency, drift, processor time, context switches
+///
+/// All of them are measured in turns, so that what else happens on the machine meets every one.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Period of the task, as a time (1ms) or a rate (1kHz)
+    #[arg(long, value_parser = parse_period_ns, default_value = "1ms", value_name = "TIME")]
+    period: i64,
+    /// Processor of the task
+    #[arg(long)]
+    cpu: Option<u16>,
+    /// Scheduling policy of all ways but deadline
+    #[arg(long)]
+    policy: Option<Policy>,
+    /// Another way to compare, as part of a task: wake=timerfd,clock=realtime or compensate=margin:50us; may be
+    /// given several times [default: the six wake-up methods]
+    #[arg(long = "way", value_name = "PARTS")]
+    ways: Vec<String>,
+    /// How often each way has its turn
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: u32,
+    /// How long each turn is
+    #[arg(long, value_parser = parse_duration_ns, default_value = "500ms", value_name = "TIME")]
+    block: i64,
+    /// Leave /dev/cpu_dma_latency alone (keep), or hold it at this many microseconds while measuring
+    #[arg(long, default_value = "keep", value_name = "keep|US")]
+    cpu_dma_latency: DmaLatency,
+    /// Print nothing while measuring
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Version of the JSON layout.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    period_ns: i64,
+    rounds: u32,
+    block_ns: i64,
+    ways: &'a [Way],
+}
+
+impl Args {
+    fn task(&self) -> TaskSpec {
+        TaskSpec { period_ns: self.period, cpu: self.cpu, policy: self.policy, ..TaskSpec::default() }
+    }
+
+    /// The ways to compare, with their names: those asked for, or one for each method.
+    fn ways(&self, base: &TaskSpec) -> Result<Vec<(String, TaskSpec)>, Failure> {
+        if self.ways.is_empty() {
+            return Ok(WakeMethod::ALL.iter().map(|wake| (wake.to_string(), with(*wake, base))).collect());
+        }
+        let parse = |parts: &String| {
+            // Read as parts of a whole description, so that everything is checked as in `run`.
+            let period = format!("period={}ns", self.period);
+            let given: TaskSpec = format!("{period},policy={},{parts}", policy_for(parts, base))
+                .parse()
+                .map_err(|error| Failure::bad_use(anyhow!("--way {parts}: {error}")))?;
+            let cpu = if matches!(given.policy, Some(Policy::Deadline { .. })) { None } else { base.cpu };
+            Ok((parts.clone(), TaskSpec { name: base.name.clone(), cpu, ..given }))
+        };
+        self.ways.iter().map(parse).collect()
+    }
+}
+
+/// SCHED_DEADLINE's runtime here: a tenth of the period, at least what the kernel takes.
+fn deadline_policy(period_ns: i64) -> Policy {
+    Policy::Deadline { runtime_ns: (period_ns / 10).max(10_000) }
+}
+
+fn policy_for(parts: &str, base: &TaskSpec) -> Policy {
+    let ordinary = base.policy.unwrap_or(Policy::Other);
+    if parts.contains("wake=deadline") { deadline_policy(base.period_ns) } else { ordinary }
+}
+
+/// The task with another way to wait; SCHED_DEADLINE is bound to no processor.
+fn with(wake: WakeMethod, base: &TaskSpec) -> TaskSpec {
+    match wake {
+        WakeMethod::Deadline => {
+            TaskSpec { wake, policy: Some(deadline_policy(base.period_ns)), cpu: None, ..base.clone() }
+        }
+        _ => TaskSpec { wake, ..base.clone() },
+    }
+}
+
+/// Figures of one way, or why there are none.
+fn way(name: String, period_ns: i64, blocks: &[host::Block]) -> Way {
+    let lacking = blocks.iter().flat_map(|b| &b.refused).find(|r| r.what.starts_with("wake="));
+    let overload = blocks.iter().find_map(|b| b.overload.clone());
+    let refused = lacking.map(|r| format!("{}; {}", r.why, r.remedy)).or(overload);
+    let views: Vec<Block<'_>> =
+        blocks.iter().map(|b| Block { period_ns, result: &b.result, activations: &b.activations }).collect();
+    // What ran with another method in its place is no measurement of this one.
+    let figures = (lacking.is_none() && !views.is_empty()).then(|| WayFigures::of(&views));
+    Way { name, figures, refused }
+}
+
+/// Measures and prints.
+pub fn execute(args: &Args) -> Outcome {
+    if args.block <= 0 {
+        return Err(Failure::bad_use(anyhow!("a block of 0 measures nothing: raise --block")));
+    }
+    let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
+    let stage = Stage::prepare(args.task(), args.cpu_dma_latency)
+        .map_err(|error| if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) })?;
+    let mut ways = Vec::new();
+    let (mut names, mut specs) = (Vec::new(), Vec::new());
+    for (name, spec) in args.ways(stage.spec())? {
+        match stage.try_out(&spec) {
+            Ok(()) => {
+                names.push(name);
+                specs.push(spec);
+            }
+            Err(why) => ways.push(Way { name, figures: None, refused: Some(why) }),
+        }
+    }
+    let turns = i64::from(args.rounds) * specs.len() as i64;
+    let mut progress = Progress::new(turns * args.block, args.quiet);
+    progress.step(&format!("measuring {} ways to wait in turns", specs.len()));
+    let blocks = stage.interleave(
+        &specs,
+        args.rounds as usize,
+        args.block,
+        &mut |_| progress.done(args.block),
+        &interrupted,
+    )?;
+    drop(progress);
+    let measured = names.into_iter().zip(&blocks).map(|(name, blocks)| way(name, args.period, blocks));
+    ways.splice(0..0, measured);
+    if interrupted.load(Ordering::Relaxed) {
+        output::note("interrupted: the figures rest on the whole rounds until then");
+    }
+    if args.json {
+        let (period_ns, rounds, block_ns) = (args.period, args.rounds, args.block);
+        let document = Document { schema: SCHEMA, period_ns, rounds, block_ns, ways: &ways };
+        output::print(&(serde_json::to_string_pretty(&document)? + "\n"))?;
+    } else {
+        output::print(&text(args.period, &ways))?;
+    }
+    Ok(Status::Fine)
+}

@@ -1,0 +1,53 @@
+//! What is going on and how long it will still take, for commands that measure in several steps.
+
+use std::io::{self, IsTerminal, Write};
+
+/// Tells on standard error how far a measurement is: on a terminal one line that is rewritten, else one line for
+/// each step.
+pub struct Progress {
+    quiet: bool,
+    rewrites: bool,
+    left_ns: i64,
+    step: String,
+}
+
+impl Progress {
+    /// For steps that take `total_ns` together.
+    pub fn new(total_ns: i64, quiet: bool) -> Self {
+        Progress { quiet, rewrites: io::stderr().is_terminal(), left_ns: total_ns, step: String::new() }
+    }
+
+    /// The next step begins.
+    pub fn step(&mut self, what: &str) {
+        self.step = what.into();
+        self.show(!self.rewrites);
+    }
+
+    /// A part of the step is done.
+    pub fn done(&mut self, took_ns: i64) {
+        self.left_ns = (self.left_ns - took_ns).max(0);
+        if self.rewrites {
+            self.show(false);
+        }
+    }
+
+    fn show(&self, line: bool) {
+        if self.quiet {
+            return;
+        }
+        let (begin, end) = if line { ("", "\n") } else { ("\r\x1b[K", "") };
+        let left_s = (self.left_ns as f64 / 1e9).ceil();
+        let mut out = io::stderr().lock();
+        // A closed standard error is no reason to stop.
+        let _ = write!(out, "{begin}{}, about {left_s:.0} s left{end}", self.step);
+        let _ = out.flush();
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.rewrites && !self.quiet {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! What compensating the jitter of a task costs and brings on a machine: measured, recommended, proven.
+
+use std::fmt::Write as _;
+
+use jitterlab_analysis::Figures;
+use jitterlab_analysis::expectation::{LoadPoint, MarginPoint, ServiceTime};
+use jitterlab_analysis::proof::{MedianInterval, Proof};
+use jitterlab_analysis::recommendation::{NistChoice, Recommendation};
+use jitterlab_analysis::wakeup::WayFigures;
+use jitterlab_model::WakeMethod;
+use jitterlab_model::units::{Exact, Human};
+use serde::Serialize;
+
+use crate::table;
+use crate::wakeups::{percent, time};
+
+/// A wake-up method for the early sleep.
+#[derive(Debug, Clone, Serialize)]
+pub struct Candidate {
+    /// The method.
+    pub wake: WakeMethod,
+    /// Latency of its early sleeps (F).
+    pub early_latency: Figures,
+    /// What to do with it.
+    pub recommendation: Recommendation,
+}
+
+/// What happened to the measured processor during the proof.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Disturbance {
+    /// Time the hypervisor took, as a share; `None` if not known.
+    pub steal: Option<f64>,
+    /// Interrupts it took, those that wake the task included; `None` if not known.
+    pub interrupts: Option<u64>,
+}
+
+/// Everything, as it is printed and as it goes into JSON.
+#[derive(Debug, Clone, Serialize)]
+pub struct CompensationReport {
+    /// Version of this layout.
+    pub schema: u32,
+    /// T.
+    pub period_ns: i64,
+    /// Time between two readings of the clock, back to back.
+    pub clock_floor: Figures,
+    /// What a wake-up costs.
+    pub service: ServiceTime,
+    /// Wake-up methods for the early sleep.
+    pub candidates: Vec<Candidate>,
+    /// Which of them is recommended.
+    pub chosen: usize,
+    /// Measured load of the NIST paper's way beside its equation 1.
+    pub load_curve: Vec<LoadPoint>,
+    /// Measured polling beside the integral of F.
+    pub margins: Vec<MarginPoint>,
+    /// That the recommended way works.
+    pub proof: Option<Proof>,
+    /// The longest hole torn into the processor while polling, in the proof.
+    pub longest_hole_ns: i64,
+    /// What else happened to the measured processor during the proof.
+    pub disturbance: Disturbance,
+    /// Where the two runs were saved.
+    pub files: Vec<String>,
+    /// What a reader has to know.
+    pub warnings: Vec<String>,
+}
+
+/// A median with its interval, for people.
+pub(crate) fn interval(m: Option<MedianInterval>, show: impl Fn(f64) -> String) -> String {
+    match m {
+        None => "not measured".into(),
+        Some(MedianInterval { median, interval: None }) => {
+            format!("{} (too few pairs for an interval)", show(median))
+        }
+        Some(MedianInterval { median, interval: Some((low, high)) }) => {
+            format!("{} ({} to {} with 95 %)", show(median), show(low), show(high))
+        }
+    }
+}
+
+const BAR: usize = 28;
+
+/// Measured load as a bar, with a mark where equation 1 lies; both end at `most`.
+fn load_bar(point: &LoadPoint, most: f64, ascii: bool) -> String {
+    let at = |load: f64| ((load / most).clamp(0.0, 1.0) * (BAR - 1) as f64).round() as usize;
+    let (bar, mark) = if ascii { ('#', '|') } else { ('█', '│') };
+    let filled = at(point.measured.max(0.0));
+    let cells = (0..BAR).map(|i| match i {
+        i if i == at(point.equation_1) => mark,
+        i if i <= filled => bar,
+        _ => ' ',
+    });
+    cells.collect()
+}
+
+/// The load curve as a table with bars.
+pub fn load_table(points: &[LoadPoint], service: &ServiceTime, period_ns: i64, ascii: bool) -> String {
+    let nist = NistChoice::of(service.often_ns, period_ns);
+    let most = points.iter().map(|p| p.measured.max(p.equation_1)).fold(f64::MIN_POSITIVE, f64::max).min(1.0);
+    let rows = points.iter().map(|p| {
+        vec![
+            Exact(p.every_ns).to_string(),
+            percent(p.measured),
+            percent(p.polled),
+            percent(p.equation_1),
+            percent(p.mean_poll),
+            load_bar(p, most, ascii),
+        ]
+    });
+    let mut out = table::columns(&["A", "measured", "polled", "eq. 1", "mean poll", ""], rows);
+    let _ = write!(
+        out,
+        "  bar: measured; mark: equation 1 with S = {}. Least by equations 2 and 3:\n  \
+         A = {}, {}; with half of the last A polled: A = {}, {}.\n",
+        Human(nist.service_ns),
+        Human(nist.every_ns),
+        percent(nist.load),
+        Human(nist.mean_poll_every_ns),
+        percent(nist.mean_poll_load),
+    );
+    if let Some(least) = points.iter().min_by(|a, b| a.measured.total_cmp(&b.measured)) {
+        let _ =
+            writeln!(out, "  Least as measured: A = {}, {}.", Exact(least.every_ns), percent(least.measured));
+    }
+    out
+}
+
+impl CompensationReport {
+    /// For people, at 80 columns.
+    pub fn to_text(&self, ascii: bool) -> String {
+        let mut out = String::new();
+        self.write_what_is(&mut out);
+        self.write_load_curve(&mut out, ascii);
+        self.write_margins(&mut out);
+        self.write_recommendation(&mut out);
+        self.write_proof(&mut out);
+        for warning in &self.warnings {
+            let _ = writeln!(out, "note: {warning}");
+        }
+        for file in &self.files {
+            let _ = writeln!(out, "written: {file}");
+        }
+        out
+    }
+
+    fn write_what_is(&self, out: &mut String) {
+        let ServiceTime { inside_ns, outside_ns, often_every_ns, often_ns } = self.service;
+        let _ = write!(
+            out,
+            "period {}; the clock read twice in a row: median {}, p99 {}\n\n\
+             a wake-up costs (S)\n  \
+             {:>8}  by the clock, from the due time to the next wait: interrupt, leaving idle,\n            \
+             switch to the task, its own code; not the switch back\n  \
+             {:>8}  of processor time of the thread: its code, its system calls and the switches\n            \
+             as far as the kernel counts them; not the interrupt, not leaving idle\n  \
+             {:>8}  the same if it wakes every {}: nothing has time to cool down\n\n",
+            Exact(self.period_ns),
+            time(self.clock_floor.p50_ns),
+            time(self.clock_floor.p99_ns),
+            Human(inside_ns).to_string(),
+            Human(outside_ns).to_string(),
+            Human(often_ns).to_string(),
+            Exact(often_every_ns),
+        );
+        out.push_str("latency of an early sleep, and the margin that follows from it\n");
+        let rows = self.candidates.iter().map(|c| {
+            let (f, r) = (&c.early_latency, &c.recommendation);
+            vec![
+                c.wake.to_string(),
+                time(f.p50_ns),
+                time(f.p99_ns),
+                time(f.p99_9_ns),
+                time(f.max_ns),
+                Human(r.margin_ns as f64).to_string(),
+                percent(r.expected_load),
+                percent(r.expected_late),
+            ]
+        });
+        let header = ["", "p50", "p99", "p99.9", "max", "margin", "polls", "late"];
+        out.push_str(&table::columns(&header, rows));
+        out.push('\n');
+    }
+
+    fn write_load_curve(&self, out: &mut String, ascii: bool) {
+        if self.load_curve.is_empty() {
+            return;
+        }
+        out.push_str("waking every A and polling in the last A (the NIST paper): extra processor load\n");
+        out.push_str(&load_table(&self.load_curve, &self.service, self.period_ns, ascii));
+        out.push('\n');
+    }
+
+    fn write_margins(&self, out: &mut String) {
+        if self.margins.is_empty() {
+            return;
+        }
+        out.push_str(
+            "one early sleep, then polling: as latencies measured in turns foretell, and measured\n",
+        );
+        let rows = self.margins.iter().map(|p| {
+            vec![
+                Exact(p.margin_ns).to_string(),
+                percent(p.expected_polled),
+                percent(p.measured_polled),
+                percent(p.expected_late),
+                percent(p.measured_late),
+            ]
+        });
+        out.push_str(&table::columns(&["margin", "polls", "measured", "late", "measured"], rows));
+        out.push('\n');
+    }
+
+    fn write_recommendation(&self, out: &mut String) {
+        let Some(Candidate { wake, recommendation: r, .. }) = self.candidates.get(self.chosen) else {
+            return;
+        };
+        let _ = writeln!(
+            out,
+            "use wake={wake},compensate=margin:{}: polls {} of a processor and leaves {} of\n  \
+             the starts late, by {} latencies",
+            Exact(r.margin_ns),
+            percent(r.expected_load),
+            percent(r.expected_late),
+            r.samples
+        );
+        if r.limited_by_budget {
+            out.push_str("  the budget allows no longer margin; fewer late starts cost more polling\n");
+        }
+        if let Some(late) = r.supported_late {
+            let _ = writeln!(
+                out,
+                "  so few latencies support no rarer late starts than {}: raise --sample for less",
+                percent(late)
+            );
+        }
+        out.push('\n');
+    }
+
+    fn write_proof(&self, out: &mut String) {
+        let Some(proof) = &self.proof else { return };
+        let _ = writeln!(out, "proof: {} pairs of blocks in turns, |start - due|", proof.pairs.len());
+        let row = |name: &str, way: &WayFigures| {
+            let d = &way.deviation;
+            let jitter = way.latency.max_ns.zip(way.latency.min_ns).map(|(max, min)| max - min);
+            vec![
+                name.into(),
+                time(d.p50_ns),
+                time(d.p90_ns),
+                time(d.p99_ns),
+                time(d.p99_9_ns),
+                time(jitter),
+                way.load.map_or_else(|| "-".into(), percent),
+            ]
+        };
+        out.push_str(&table::columns(
+            &["", "p50", "p90", "p99", "p99.9", "max - min", "load"],
+            [row("uncompensated", &proof.before), row("compensated", &proof.after)],
+        ));
+        let times = |f: f64| if f >= 9.95 { format!("{f:.0}") } else { format!("{f:.1}") };
+        let _ = writeln!(out, "  p99 smaller by a factor of {}", interval(proof.p99_factor, times));
+        let _ = writeln!(out, "  max - min smaller by a factor of {}", interval(proof.jitter_factor, times));
+        let _ = writeln!(out, "  extra processor load {}", interval(proof.extra_load, percent));
+        self.write_floor(out, proof);
+        out.push('\n');
+    }
+
+    /// What sets the limit: the clock, the sleep, interrupts, the host.
+    fn write_floor(&self, out: &mut String, proof: &Proof) {
+        let floor_ns = self.clock_floor.p50_ns.unwrap_or(0).max(1);
+        if let Some(p90) = proof.after.deviation.p90_ns {
+            let _ = writeln!(
+                out,
+                "  p90 of the compensated task is {:.1} readings of the clock ({}); it cannot start more\n  \
+                 exactly than the clock can be read",
+                p90 as f64 / floor_ns as f64,
+                Human(floor_ns as f64),
+            );
+        }
+        let late = &proof.late;
+        if late.overslept > 0 {
+            let _ = writeln!(
+                out,
+                "  {} of {} starts were late because the sleep took longer than the margin, by up to {}",
+                late.overslept,
+                late.starts,
+                Human(late.worst_overslept_ns as f64)
+            );
+        }
+        if late.torn > 0 {
+            let _ = writeln!(
+                out,
+                "  {} were late although the task polled, by up to {}: an interrupt or the host had the\n  \
+                 processor at that moment, which no margin can help",
+                late.torn,
+                Human(late.worst_torn_ns as f64)
+            );
+        }
+        let Disturbance { steal, interrupts } = self.disturbance;
+        let mut seen = vec![format!("the longest hole in a poll was {}", Human(self.longest_hole_ns as f64))];
+        seen.extend(interrupts.map(|n| format!("the processor took {n} interrupts")));
+        seen.extend(steal.map(|share| format!("the hypervisor took {} of its time", percent(share))));
+        let _ = writeln!(out, "  meanwhile {}", seen.join(",\n  "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::compensation::Measured;
+    use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
+    use jitterlab_analysis::wakeup::Block;
+    use jitterlab_model::{Activation, Flags, TaskResult};
+
+    fn report() -> CompensationReport {
+        let latencies = Measured::new((0..1_000).map(|x| 3_000.0 + f64::from(x) * 20.0));
+        let recommendation = recommend(&latencies, 500_000, DEFAULT_WISH, 5_000.0).unwrap();
+        let figures = Figures { count: 1_000, p50_ns: Some(25), p99_ns: Some(31), ..Figures::default() };
+        let result = |cpu| TaskResult {
+            executed: 200,
+            last_end_ns: 100_000_000,
+            cpu_time_ns: Some(cpu),
+            ..TaskResult::default()
+        };
+        let starts = |late_ns: i64, flags| -> Vec<Activation> {
+            let dues = (0..200i64).map(|k| k * 500_000);
+            dues.map(|due_ns| {
+                let start_ns = due_ns + due_ns / 500_000 % 2 * late_ns;
+                Activation { due_ns, start_ns, flags, ..Activation::default() }
+            })
+            .collect()
+        };
+        let (plain, early) = (result(1_000_000), result(4_000_000));
+        let (late, punctual) = (starts(10_000, Flags::default()), starts(100, Flags::POLLED));
+        let before = Block { period_ns: 500_000, result: &plain, activations: &late };
+        let after = Block { period_ns: 500_000, result: &early, activations: &punctual };
+        CompensationReport {
+            schema: 1,
+            period_ns: 500_000,
+            clock_floor: figures,
+            service: ServiceTime {
+                inside_ns: 21_000.0,
+                outside_ns: 9_000.0,
+                often_every_ns: 50_000,
+                often_ns: 5_000.0,
+            },
+            candidates: vec![Candidate { wake: WakeMethod::Timerfd, early_latency: figures, recommendation }],
+            chosen: 0,
+            load_curve: vec![LoadPoint {
+                every_ns: 50_000,
+                measured: 0.171,
+                polled: 0.05,
+                equation_1: 0.19,
+                mean_poll: 0.14,
+            }],
+            margins: vec![MarginPoint {
+                margin_ns: 20_000,
+                expected_polled: 0.0123,
+                measured_polled: 0.0121,
+                expected_late: 0.1,
+                measured_late: 0.12,
+            }],
+            proof: Some(Proof::of(&[before; 6], &[after; 6], 75)),
+            longest_hole_ns: 4_000,
+            disturbance: Disturbance { steal: Some(0.02), interrupts: Some(77) },
+            files: vec!["a.parquet".into()],
+            warnings: vec!["short".into()],
+        }
+    }
+
+    #[test]
+    fn every_part_is_told_within_the_width_of_a_terminal() {
+        let report = report();
+        for ascii in [true, false] {
+            let text = report.to_text(ascii);
+            for part in [
+                "period 500us",
+                "5 us  the same if it wakes every 50us",
+                "17 %",
+                "19 %",
+                "1.2 %",
+                "use wake=timerfd,compensate=margin:22980ns",
+                "S = 5 us",
+                "A = 50 us",
+                "p99 smaller by a factor of 100 (100 to 100 with 95 %)",
+                "extra processor load 3.0 %",
+                "600 were late although the task polled, by up to 100 ns",
+                "took 77 interrupts",
+                "took 2.0 % of its time",
+                "written: a.parquet",
+                "note: short",
+            ] {
+                assert!(text.contains(part), "{part} in {text}");
+            }
+            assert!(text.lines().all(|line| line.chars().count() <= 92), "{text}");
+        }
+    }
+
+    #[test]
+    fn without_a_proof_nothing_is_claimed() {
+        let text = CompensationReport { proof: None, ..report() }.to_text(true);
+        assert!(!text.contains("factor") && !text.contains("late although"), "{text}");
+    }
+
+    #[test]
+    fn programs_read_the_same_figures() {
+        let json = serde_json::to_value(report()).unwrap();
+        assert_eq!(json["load_curve"][0]["equation_1"], 0.19);
+        assert_eq!(json["candidates"][0]["wake"], "timerfd");
+        assert_eq!(json["proof"]["late"]["torn"], 600);
+    }
+}

@@ -1,0 +1,139 @@
+//! What a task's wait left to tell: polling, margin, other clocks.
+
+use jitterlab_model::units::Human;
+use jitterlab_model::{ClockFit, MarginUsed, ReadClock, SleepClock, TaskRun, TaskSpec};
+
+use crate::summary::wrap_indented;
+use crate::wakeups::percent;
+
+/// How a task waits, for its line: method, clocks and compensation, as far as they are not the usual ones.
+pub fn how(spec: &TaskSpec) -> String {
+    let mut text = format!("wake {}", spec.wake);
+    if spec.clock != SleepClock::Monotonic {
+        text += &format!(" on {}", spec.clock);
+    }
+    if spec.read != ReadClock::Monotonic {
+        text += &format!(", read by {}", spec.read);
+    }
+    if spec.compensate.to_string() != "none" {
+        text += &format!(", compensate {}", spec.compensate);
+    }
+    text
+}
+
+/// What the task's thread found out about its wait, a line each; nothing for a plain one.
+pub fn findings(task: &TaskRun) -> String {
+    let Some(result) = &task.result else { return String::new() };
+    let mut lines = Vec::new();
+    let length_ns = result.last_end_ns.saturating_sub(result.first_due_ns);
+    if result.polled_ns > 0 && length_ns > 0 {
+        lines.push(format!(
+            "polled {} of the time; the longest hole in a poll was {}",
+            percent(result.polled_ns as f64 / length_ns as f64),
+            Human(result.longest_hole_ns as f64)
+        ));
+    }
+    lines.extend(result.margin.as_ref().and_then(margin));
+    if result.clock_steps > 0 {
+        lines.push(format!(
+            "clock {} was set {} while it ran, by {} altogether; due times stayed where they were",
+            task.spec.clock,
+            if result.clock_steps == 1 { "once".into() } else { format!("{} times", result.clock_steps) },
+            Human(result.clock_moved_ns as f64)
+        ));
+    }
+    lines.extend(result.clock_fit.as_ref().map(|fit| clock(task.spec.read, fit)));
+    lines.iter().map(|line| wrap_indented(line)).collect()
+}
+
+fn margin(used: &MarginUsed) -> Option<String> {
+    let margins = || used.course.iter().map(|(_, margin_ns)| *margin_ns);
+    let (low, high) = (margins().min()?, margins().max()?);
+    let show = |ns: i64| Human(ns as f64);
+    let from = match used.samples {
+        0 => String::new(),
+        n => format!(", chosen from {n} latencies"),
+    };
+    Some(match used.course.as_slice() {
+        [_] => format!("margin {}{from}", show(low)),
+        [(_, first), .., (_, last)] => format!(
+            "margin {} at first{from}, {} at last, between {} and {} in between",
+            show(*first),
+            show(*last),
+            show(low),
+            show(high)
+        ),
+        [] => return None,
+    })
+}
+
+/// How fast a counter counts, and how well it could be stated in nanoseconds.
+pub(crate) fn clock(read: ReadClock, fit: &ClockFit) -> String {
+    let rate = format!("{read} counts {:.6} MHz", fit.units_per_s as f64 / 1e6);
+    if fit.pairs == 0 {
+        return format!("{rate}; how well that could be stated in CLOCK_MONOTONIC was never checked");
+    }
+    format!(
+        "{rate}; stated in CLOCK_MONOTONIC it was wrong by {} rms and {} at most, at {} checks",
+        Human(fit.rms_error_ns as f64),
+        Human(fit.max_error_ns as f64),
+        fit.pairs
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_model::TaskResult;
+
+    fn task(spec: &str, result: TaskResult) -> TaskRun {
+        TaskRun { spec: spec.parse().unwrap(), granted: None, result: Some(result) }
+    }
+
+    #[test]
+    fn a_plain_wait_needs_no_words() {
+        let plain = task("period=1ms", TaskResult { last_end_ns: 1_000, ..TaskResult::default() });
+        let unchecked = ClockFit { units_per_s: 2_000_000_000, ..ClockFit::default() };
+        assert!(clock(ReadClock::Tsc, &unchecked).ends_with("never checked"));
+        assert_eq!((how(&plain.spec).as_str(), findings(&plain).as_str()), ("wake nanosleep", ""));
+    }
+
+    #[test]
+    fn what_was_polled_set_and_fitted_is_told() {
+        let special = task(
+            "period=1ms,clock=realtime,read=tsc,compensate=adaptive:0.01",
+            TaskResult {
+                last_end_ns: 1_000_000,
+                polled_ns: 50_000,
+                longest_hole_ns: 7_000,
+                margin: Some(MarginUsed {
+                    samples: 400,
+                    course: vec![(0, 20_000), (1, 90_000), (2, 30_000)],
+                }),
+                clock_steps: 2,
+                clock_moved_ns: -3_000_000_000,
+                clock_fit: Some(ClockFit {
+                    pairs: 99,
+                    units_per_s: 2_100_000_123,
+                    rms_error_ns: 12,
+                    max_error_ns: 70,
+                }),
+                ..TaskResult::default()
+            },
+        );
+        let how = how(&special.spec);
+        assert_eq!(how, "wake nanosleep on realtime, read by tsc, compensate adaptive:1e-2");
+        let text = findings(&special);
+        for part in [
+            "polled 5.0 % of the time; the longest hole in a poll was 7 us",
+            "margin 20 us at first, chosen from 400 latencies, 30 us at last, between 20 us",
+            "clock realtime was set 2 times",
+            "-3 s altogether",
+            "tsc counts 2100.000123 MHz",
+            "12 ns rms and 70 ns at most, at 99",
+        ] {
+            assert!(text.replace("\n  ", " ").contains(part), "{part}: {text}");
+        }
+        assert!(text.lines().all(|line| line.starts_with("  ") && line.chars().count() <= 80), "{text}");
+    }
+}

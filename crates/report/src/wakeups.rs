@@ -1,0 +1,121 @@
+//! Ways to wait, beside one another.
+
+use std::fmt::Write as _;
+
+use jitterlab_analysis::wakeup::WayFigures;
+use jitterlab_model::units::Human;
+use serde::Serialize;
+
+use crate::table;
+
+/// One way to wait, measured or refused.
+#[derive(Debug, Clone, Serialize)]
+pub struct Way {
+    /// What it is called, such as `timerfd`.
+    pub name: String,
+    /// What it was like; `None` if it could not be measured here.
+    pub figures: Option<WayFigures>,
+    /// Why it could not be, or what it lacked.
+    pub refused: Option<String>,
+}
+
+/// A time, or a dash where there is none.
+pub(crate) fn time(ns: Option<i64>) -> String {
+    ns.map_or_else(|| "-".into(), |ns| Human(ns as f64).to_string())
+}
+
+fn number(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "-".into(), |v| format!("{v:.decimals$}"))
+}
+
+/// A share in percent, with the digits that matter.
+pub fn percent(share: f64) -> String {
+    let p = share * 100.0;
+    match p.abs() {
+        p if p == 0.0 || p >= 9.95 => format!("{:.0} %", share * 100.0),
+        p if p >= 0.095 => format!("{:.1} %", share * 100.0),
+        _ => format!("{p:.1e} %"),
+    }
+}
+
+/// The table and what its columns mean, at 80 columns.
+pub fn text(period_ns: i64, ways: &[Way]) -> String {
+    let mut out = format!("waiting for a due time every {}, in turns\n\n", Human(period_ns as f64));
+    let rows = ways.iter().filter_map(|way| {
+        let f = way.figures.as_ref()?;
+        Some(vec![
+            way.name.clone(),
+            time(f.latency.p50_ns),
+            time(f.latency.p99_ns),
+            time(f.latency.max_ns),
+            number(f.drift_ppm, 0),
+            f.cpu_per_activation_ns.map_or_else(|| "-".into(), |ns| Human(ns).to_string()),
+            number(f.voluntary_switches, 2),
+            f.missed.to_string(),
+        ])
+    });
+    out.push_str(&table::columns(&["", "p50", "p99", "max", "drift", "CPU", "switch", "missed"], rows));
+    out.push_str(
+        "\n  p50, p99, max: latency. drift: how much slower than it should be, in millionths.\n  \
+         CPU, switch: processor time and context switches of the thread per activation; what\n  \
+         interrupts and switching cost the rest of the machine is only partly in it.\n",
+    );
+    for way in ways {
+        if let Some(hole) = way.figures.as_ref().map(|f| f.longest_hole_ns).filter(|hole| *hole > 0) {
+            let _ = writeln!(
+                out,
+                "  {}: while it polled, the longest hole in its processor was {}.",
+                way.name,
+                Human(hole as f64)
+            );
+        }
+        if let Some(why) = &way.refused {
+            let _ = writeln!(out, "  {}: {why}", way.name);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::wakeup::Block;
+    use jitterlab_model::{Activation, TaskResult};
+
+    #[test]
+    fn shares_keep_the_digits_that_matter() {
+        assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(0.203), "20 %");
+        assert_eq!(percent(0.0123), "1.2 %");
+        assert_eq!(percent(1.5e-6), "1.5e-4 %");
+    }
+
+    #[test]
+    fn measured_ways_have_a_row_and_refused_ones_a_reason() {
+        let result = TaskResult {
+            executed: 2,
+            last_end_ns: 2_000_000,
+            cpu_time_ns: Some(8_000),
+            voluntary_switches: Some(2),
+            longest_hole_ns: 77_000,
+            ..TaskResult::default()
+        };
+        let rows = [Activation { start_ns: 2_300, ..Activation::default() }; 2];
+        let figures = WayFigures::of(&[Block { period_ns: 1_000_000, result: &result, activations: &rows }]);
+        let text = text(
+            1_000_000,
+            &[
+                Way { name: "nanosleep".into(), figures: Some(figures), refused: None },
+                Way { name: "deadline".into(), figures: None, refused: Some("not permitted".into()) },
+            ],
+        );
+        assert!(text.contains("nanosleep 2.30 us"), "{text}");
+        assert!(
+            text.contains("4 us")
+                && text.contains("1.00")
+                && text.contains("hole in its processor was 77 us")
+        );
+        assert!(text.contains("deadline: not permitted"));
+        assert!(text.lines().all(|line| line.chars().count() <= 92), "{text}");
+    }
+}
