@@ -1,6 +1,7 @@
 //! Arguments in, the other crates wired together, exit statuses out.
 
 mod commands;
+mod devices;
 mod exit;
 mod interrupt;
 mod matrix;
@@ -10,6 +11,7 @@ mod progress;
 mod recording;
 mod result;
 mod session;
+mod task_of_run;
 
 use std::process::ExitCode;
 
@@ -42,6 +44,7 @@ enum Command {
     Report(commands::report::Args),
     Reproduce(commands::reproduce::Args),
     Restore(commands::restore::Args),
+    Stepper(Box<commands::stepper::Args>),
 }
 
 fn main() -> ExitCode {
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::execute(&args),
         Command::Reproduce(args) => commands::reproduce::execute(&args),
         Command::Restore(args) => commands::restore::execute(&args),
+        Command::Stepper(args) => commands::stepper::execute(&args),
     };
     exit::report(outcome)
 }

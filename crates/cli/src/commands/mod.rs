@@ -12,3 +12,4 @@ pub mod report;
 pub mod reproduce;
 pub mod restore;
 pub mod run;
+pub mod stepper;

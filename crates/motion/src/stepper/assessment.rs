@@ -2,15 +2,19 @@
 
 use jitterlab_model::{Overrun, TimingStats};
 
+use serde::Serialize;
+
 use super::axis::Axis;
 use super::quantisation::{Beat, Quantisation, beat, quantise};
 use super::step_loss::critical_jump;
-use super::step_rate::{IntervalErrors, StepConf, StepMode, TimingRisk, stepconf};
+use super::step_rate::{
+    IntervalErrors, Reversal, STEPCONF_LONGEST_NS, StepConf, StepMode, TimingRisk, stepconf,
+};
 use super::torque::{JitterTorque, jitter_torque, linear_share, speed_at_linear_share};
 use crate::error::MotionError;
 
 /// The timing of the thread that makes the steps.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StepTiming {
     /// Release jitter, largest minus smallest latency, in ns: the time a step may be displaced by.
     pub jitter_ns: i64,
@@ -62,7 +66,7 @@ impl StepTiming {
 }
 
 /// The speed at which jitter costs a share of the available torque. Full steps per second.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Threshold {
     /// The share; 1 is all of it.
     pub share: f64,
@@ -73,7 +77,7 @@ pub struct Threshold {
 }
 
 /// One line of the table over speeds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SpeedRow {
     /// Full steps per second.
     pub steps_per_s: f64,
@@ -96,7 +100,7 @@ pub struct SpeedRow {
 }
 
 /// The answer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Assessment {
     /// The timing it rests on.
     pub timing: StepTiming,
@@ -116,6 +120,10 @@ pub struct Assessment {
     pub unviolated: Option<TimingRisk>,
     /// The risk at StepConf's period; `None` without a run.
     pub risk_at_stepconf: Option<TimingRisk>,
+    /// The risk at [`Assessment::base_period_ns`]; `None` without a run.
+    pub risk_at_base: Option<TimingRisk>,
+    /// A change of direction on [`Assessment::base_period_ns`].
+    pub reversal: Reversal,
     /// The table.
     pub rows: Vec<SpeedRow>,
 }
@@ -125,8 +133,8 @@ const LONGEST_BASE_NS: i64 = 200_000;
 
 impl Assessment {
     /// Judges an axis. `errors` are the run's interval errors, if there is one. `base_period_ns` overrides the
-    /// choice of the base period: the run's own if it is at most 200 us, else StepConf's. `speeds` are the table's
-    /// full-step rates.
+    /// choice of the base period: the run's own if it is at most 200 us, else StepConf's, which is never longer than
+    /// 100 us. `speeds` are the table's full-step rates.
     ///
     /// # Errors
     /// An axis that lacks figures.
@@ -139,7 +147,8 @@ impl Assessment {
     ) -> Result<Assessment, MotionError> {
         let stepconf = stepconf(timing.period_error_ns, &axis.drive);
         let own = timing.period_ns.filter(|p| *p <= LONGEST_BASE_NS);
-        let base_period_ns = base_period_ns.or(own).unwrap_or(stepconf.min_period_ns);
+        let base_period_ns =
+            base_period_ns.or(own).unwrap_or(stepconf.min_period_ns.min(STEPCONF_LONGEST_NS));
         let ring_hz = axis.ring_hz()?;
         let jitter_s = timing.jitter_s();
         let threshold = |share| {
@@ -159,6 +168,8 @@ impl Assessment {
             step_loss_steps_per_s: axis.step_loss_speed(timing.worst_late_ns * 1e-9)?,
             unviolated: errors.and_then(|e| TimingRisk::shortest(e, &axis.drive, stepconf.mode, 0.0)),
             risk_at_stepconf: of(stepconf.min_period_ns),
+            risk_at_base: of(base_period_ns),
+            reversal: Reversal::of(&axis.drive, base_period_ns, timing.jitter_ns),
             stepconf,
             rows: speeds
                 .iter()
@@ -263,6 +274,13 @@ mod tests {
         let unviolated = found.unviolated.unwrap();
         assert_eq!(unviolated.seen, 0.0);
         assert!(unviolated.base_period_ns <= found.stepconf.min_period_ns);
+    }
+
+    #[test]
+    fn a_large_jitter_leaves_a_base_period_that_exists() {
+        let found = Assessment::new(&axis(), StepTiming::assumed(6_000_000), None, None, &[500.0]).unwrap();
+        assert_eq!((found.stepconf.min_period_ns, found.base_period_ns), (6_015_000, 100_000));
+        assert!(found.reversal.broken_by_jitter);
     }
 
     #[test]

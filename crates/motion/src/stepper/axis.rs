@@ -2,6 +2,8 @@
 
 use std::f64::consts::TAU;
 
+use serde::Serialize;
+
 use super::drive::Drive;
 use super::motor::{Assumed, Motor};
 use super::pull_out::{Supply, limited_torque_nm};
@@ -68,7 +70,7 @@ impl From<Axis> for AxisOptions {
 }
 
 /// A motor with everything needed to compute with it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Axis {
     /// The motor; its optional figures are present.
     pub motor: Motor,

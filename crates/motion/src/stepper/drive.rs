@@ -1,13 +1,13 @@
 //! The timing a stepper drive asks of its step and direction inputs.
 
 use jitterlab_model::units::{Exact, parse_duration_ns};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::catalog::{self, Device};
 use crate::error::MotionError;
 
 /// The shortest times a drive needs on its inputs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Drive {
     /// Maker and type.
     pub name: String,

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::catalog::{self, Device};
 use crate::error::MotionError;
@@ -10,7 +10,7 @@ use crate::quantity::{Dimension, parse};
 
 /// A two-phase hybrid or permanent-magnet stepper motor. Figures a data sheet may lack are options; see
 /// [`Motor::completed`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Motor {
     /// Maker and type.
     pub name: String,
@@ -35,7 +35,7 @@ pub struct Motor {
 }
 
 /// A figure that was not given and what was taken instead.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Assumed {
     /// The quantity.
     pub what: &'static str,

@@ -4,11 +4,13 @@
 
 use std::f64::consts::SQRT_2;
 
+use serde::Serialize;
+
 use super::motor::Motor;
 use crate::error::MotionError;
 
 /// What the drive gives a motor.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Supply {
     /// Supply voltage in V.
     pub voltage_v: f64,

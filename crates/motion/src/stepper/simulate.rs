@@ -2,6 +2,8 @@
 
 use std::f64::consts::FRAC_PI_2;
 
+use serde::Serialize;
+
 use super::axis::Axis;
 use super::two_phase::TwoPhase;
 use crate::error::MotionError;
@@ -16,7 +18,7 @@ pub struct Watch {
 }
 
 /// What the load angle did in one interval: no spike is lost however long the interval is.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// Begin, in s.
     pub from_s: f64,
@@ -27,7 +29,7 @@ pub struct Interval {
 }
 
 /// What the motor did.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Response {
     /// Simulated time in s, the settling included.
     pub time_s: f64,

@@ -3,10 +3,13 @@
 
 use jitterlab_model::Distribution;
 
+use serde::Serialize;
+
 use super::drive::Drive;
 
 /// How step pulses are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum StepMode {
     /// Rising and falling edge in one base period (parallel port reset): one period for each step.
     DoubleStep,
@@ -15,7 +18,7 @@ pub enum StepMode {
 }
 
 /// What StepConf computes from one jitter figure.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StepConf {
     /// The mode it chooses: double step when the step time is at most 5 us.
     pub mode: StepMode,
@@ -28,7 +31,7 @@ pub struct StepConf {
 /// Overhead StepConf adds in double-step mode.
 const STEPCONF_OVERHEAD_NS: i64 = 5_000;
 /// Longest base period StepConf writes.
-const STEPCONF_LONGEST_NS: f64 = 100_000.0;
+pub const STEPCONF_LONGEST_NS: i64 = 100_000;
 
 /// LinuxCNC StepConf's shortest base period and largest step rate (stepconf.py: `minperiod`, `maxsteprate`).
 /// `jitter_ns` is what it calls Base Period Maximum Jitter.
@@ -56,7 +59,7 @@ impl StepConf {
             StepMode::DoubleStep => 1e9 / steps_per_s,
             StepMode::SingleStep => 0.5e9 / steps_per_s,
         };
-        wanted.min(STEPCONF_LONGEST_NS).max(self.min_period_ns as f64) as i64
+        wanted.min(STEPCONF_LONGEST_NS as f64).max(self.min_period_ns as f64) as i64
     }
 
     /// The largest joint speed StepConf writes for a base period, in steps per second: 95 % of the rate.
@@ -119,7 +122,7 @@ fn counted_below(distribution: &Distribution, limit_ns: i64) -> u64 {
 /// Two successive ticks come T + e apart, where e is the run's period error; the drive's step time or space is
 /// broken when that is too short. The run's errors are taken as they were: the figures hold for its load, and
 /// assume that latency does not depend on the period.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimingRisk {
     /// The base period T.
     pub base_period_ns: i64,
@@ -190,6 +193,38 @@ impl TimingRisk {
     }
 }
 
+/// What a change of direction takes on a base period: whole ticks between the last step and the new direction, and
+/// between that and the next step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Reversal {
+    /// Ticks the direction is held after a step, as stepgen rounds them up.
+    pub hold_ticks: i64,
+    /// Ticks the direction is set before the next step.
+    pub setup_ticks: i64,
+    /// What those ticks leave above the drive's needs, the smaller of the two, in ns: two ticks may come closer by
+    /// this much.
+    pub spare_ns: i64,
+    /// Two ticks of the run come closer than that: this jitter has to be added to both times.
+    pub broken_by_jitter: bool,
+}
+
+impl Reversal {
+    /// A reversal on a base period, under a release jitter. Two ticks any number of periods apart come closer than
+    /// nominal by at most the release jitter. LinuxCNC's StepConf adds its jitter figure to both times for that
+    /// reason.
+    pub fn of(drive: &Drive, base_period_ns: i64, jitter_ns: i64) -> Reversal {
+        let base_period_ns = base_period_ns.max(1);
+        let ticks = |time_ns: i64| (time_ns + base_period_ns - 1) / base_period_ns;
+        let (hold_ticks, setup_ticks) = (ticks(drive.direction_hold_ns), ticks(drive.direction_setup_ns));
+        let spare = |ticks: i64, needed: i64| ticks * base_period_ns - needed;
+        let spare_ns =
+            spare(hold_ticks, drive.direction_hold_ns).min(spare(setup_ticks, drive.direction_setup_ns));
+        // A drive that needs no time for the direction cannot be hurried.
+        let needs = drive.direction_hold_ns > 0 || drive.direction_setup_ns > 0;
+        Reversal { hold_ticks, setup_ticks, spare_ns, broken_by_jitter: needs && jitter_ns > spare_ns }
+    }
+}
+
 /// The shortest interval between two ticks that keeps a drive's step time and space: in single-step mode each is
 /// one interval; in double-step mode the pulse is made inside the tick and the rest must remain for the space.
 fn needed_interval_ns(drive: &Drive, mode: StepMode) -> i64 {
@@ -257,6 +292,16 @@ mod tests {
         assert!((found.joint_limit_hz(50_000) - 19_000.0).abs() < 1e-9);
         let single = stepconf(15_000, &drive(10_000, 10_000));
         assert_eq!((single.mode, single.base_period_ns(10_000.0)), (StepMode::SingleStep, 50_000));
+    }
+
+    #[test]
+    fn a_reversal_takes_whole_ticks_and_jitter_eats_what_they_leave() {
+        let drive = Drive { direction_hold_ns: 10_000, direction_setup_ns: 35_000, ..drive(5_000, 5_000) };
+        let steady = Reversal::of(&drive, 20_000, 4_000);
+        assert_eq!((steady.hold_ticks, steady.setup_ticks, steady.spare_ns), (1, 2, 5_000));
+        assert!(!steady.broken_by_jitter && Reversal::of(&drive, 20_000, 5_001).broken_by_jitter);
+        let free = Drive { direction_hold_ns: 0, direction_setup_ns: 0, ..drive };
+        assert!(!Reversal::of(&free, 20_000, 1_000_000).broken_by_jitter);
     }
 
     #[test]

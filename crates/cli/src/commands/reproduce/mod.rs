@@ -1,11 +1,12 @@
-//! `jitterlab reproduce`: the experiments of the source documents, measured again on this machine.
+//! `jitterlab reproduce`: the experiments and computations of the source documents, again.
 //!
-//! One document is one file beside this one, and one line in [`Document`].
+//! One document is one file beside this one (`nist_*` for the parts of NIST's), and one line in [`Document`].
 
 mod athlon;
 mod epos;
 mod nist_jitter;
 mod nist_loads;
+mod nist_motors;
 mod twente;
 
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use jitterlab_model::units::{Exact, parse_duration_ns};
 use crate::exit::{Failure, Outcome};
 use crate::output;
 
-/// Repeat the experiments of a source document on this machine, beside the document's own figures
+/// Repeat the experiments and computations of a source document, beside the document's own figures
 #[derive(clap::Args)]
 pub struct Args {
     /// Which document
@@ -39,7 +40,8 @@ enum Document {
     Epos,
     /// "Timing of periodic non-realtime and realtime threads", University of Twente: figures 1 to 12
     Twente,
-    /// "Real-time Operating System Timing Jitter and its Impact on Motor Control", NIST 2001: figures 1, 2, 5 and 6
+    /// "Real-time Operating System Timing Jitter and its Impact on Motor Control", NIST 2001: table 1 (computed),
+    /// figures 1, 2, 5 and 6
     Nist,
 }
 
@@ -57,7 +59,10 @@ pub fn execute(args: &Args) -> Outcome {
         ))),
         Document::Epos => epos::reproduce(&directory("epos")),
         Document::Twente => twente::reproduce(&directory("twente"), duration_ns),
-        Document::Nist => nist_jitter::reproduce(&directory("nist"), duration_ns),
+        Document::Nist => {
+            nist_motors::reproduce()?;
+            nist_jitter::reproduce(&directory("nist"), duration_ns)
+        }
     }
 }
 

@@ -1,0 +1,153 @@
+//! The options that describe a stepper axis: its motor, supply, mechanics and drive.
+
+use anyhow::anyhow;
+use jitterlab_model::units::parse_duration_ns;
+use jitterlab_motion::catalog;
+use jitterlab_motion::quantity::{self, Dimension};
+use jitterlab_motion::stepper::{Axis, AxisOptions, Drive, Motor};
+
+use crate::exit::Failure;
+
+/// A motor built into a machine.
+#[derive(clap::Args)]
+pub struct AxisArgs {
+    /// The motor's data sheet: a name from --list, or a TOML file
+    #[arg(long, help_heading = "Motor", value_name = "NAME|FILE")]
+    motor: Option<String>,
+    /// NEMA frame size, such as 23, for a motor without a data sheet
+    #[arg(long, help_heading = "Motor", value_name = "SIZE")]
+    frame: Option<u32>,
+    /// Holding torque, such as "1.9 N m" or "269 oz-in"
+    #[arg(long, help_heading = "Motor", value_parser = torque, value_name = "TORQUE")]
+    torque: Option<f64>,
+    /// Full step, such as 1.8deg
+    #[arg(long, help_heading = "Motor", value_parser = angle, value_name = "ANGLE")]
+    step_angle: Option<f64>,
+    /// Rated current of a phase, such as 2.8A
+    #[arg(long, help_heading = "Motor", value_parser = current, value_name = "CURRENT")]
+    current: Option<f64>,
+    /// Resistance of a phase, such as 1.13ohm
+    #[arg(long, help_heading = "Motor", value_parser = resistance, value_name = "RESISTANCE")]
+    resistance: Option<f64>,
+    /// Inductance of a phase, such as 5.4mH
+    #[arg(long, help_heading = "Motor", value_parser = inductance, value_name = "INDUCTANCE")]
+    inductance: Option<f64>,
+    /// Rotor's inertia, such as 300gcm2
+    #[arg(long, help_heading = "Motor", value_parser = inertia, value_name = "INERTIA")]
+    rotor_inertia: Option<f64>,
+
+    /// Supply voltage of the drive, such as 24V
+    #[arg(long, help_heading = "Axis", value_parser = voltage, value_name = "VOLTAGE")]
+    voltage: Option<f64>,
+    /// Current the drive is set to, such as 2.8A [default: the motor's]
+    #[arg(long, help_heading = "Axis", value_parser = current, value_name = "CURRENT")]
+    drive_current: Option<f64>,
+    /// Microsteps: 8 or 1/8
+    #[arg(long, help_heading = "Axis", value_parser = microsteps, value_name = "N")]
+    microsteps: Option<u32>,
+    /// Constant load at the shaft, such as 0.4Nm
+    #[arg(long, help_heading = "Axis", value_parser = torque, value_name = "TORQUE")]
+    load_torque: Option<f64>,
+    /// Inertia that moves with the rotor, such as 300gcm2
+    #[arg(long, help_heading = "Axis", value_parser = inertia, value_name = "INERTIA")]
+    load_inertia: Option<f64>,
+    /// Viscous friction, such as 0.001Nms
+    #[arg(long, help_heading = "Axis", value_parser = friction, value_name = "FRICTION")]
+    friction: Option<f64>,
+    /// Travel of one revolution, such as 10mm/rev
+    #[arg(long, help_heading = "Axis", value_parser = lead, value_name = "TRAVEL")]
+    travel: Option<f64>,
+
+    /// The drive's timing: a name from --list, or a TOML file
+    #[arg(long, help_heading = "Drive", value_name = "NAME|FILE")]
+    drive: Option<String>,
+    /// Shortest step pulse the drive takes, such as 2.5us
+    #[arg(long, help_heading = "Drive", value_parser = parse_duration_ns, value_name = "TIME")]
+    step_time: Option<i64>,
+    /// Shortest pause between pulses
+    #[arg(long, help_heading = "Drive", value_parser = parse_duration_ns, value_name = "TIME")]
+    step_space: Option<i64>,
+    /// Time the direction is set before a step
+    #[arg(long, help_heading = "Drive", value_parser = parse_duration_ns, value_name = "TIME")]
+    direction_setup: Option<i64>,
+    /// Time the direction is held after a step
+    #[arg(long, help_heading = "Drive", value_parser = parse_duration_ns, value_name = "TIME")]
+    direction_hold: Option<i64>,
+}
+
+macro_rules! readers {
+    ($($name:ident: $dimension:ident),* $(,)?) => {
+        $(fn $name(text: &str) -> Result<f64, String> {
+            quantity::parse(Dimension::$dimension, "it", text).map_err(|e| e.to_string())
+        })*
+    };
+}
+
+readers! {
+    torque: Torque, angle: Angle, current: Current, resistance: Resistance, inductance: Inductance, inertia: Inertia,
+    voltage: Voltage, friction: Friction, lead: Lead,
+}
+
+fn microsteps(text: &str) -> Result<u32, String> {
+    let number = text.trim().strip_prefix("1/").unwrap_or(text.trim());
+    number.parse().map_err(|_| format!("{text:?} is not a number of microsteps: write 8 or 1/8"))
+}
+
+impl AxisArgs {
+    /// The axis from a data sheet, options, and assumptions.
+    pub fn axis(&self) -> Result<Axis, Failure> {
+        let motor = match (&self.motor, self.torque) {
+            (Some(name), _) => catalog::find::<Motor>(name, catalog::user_directory::<Motor>().as_deref())
+                .map_err(Failure::bad_use)?,
+            (None, Some(torque)) => {
+                Motor::of_frame(self.frame.unwrap_or(0), torque).map_err(Failure::bad_use)?
+            }
+            (None, None) => {
+                return Err(Failure::bad_use(anyhow!(
+                    "which motor? Name one of `jitterlab stepper --list` with --motor, or give --torque \"1.9 N m\" \
+                     (and --frame 23)"
+                )));
+            }
+        };
+        let motor = Motor {
+            holding_torque_nm: self.torque.unwrap_or(motor.holding_torque_nm),
+            frame: self.frame.unwrap_or(motor.frame),
+            step_angle_deg: self.step_angle.unwrap_or(motor.step_angle_deg),
+            current_a: self.current.or(motor.current_a),
+            resistance_ohm: self.resistance.or(motor.resistance_ohm),
+            inductance_h: self.inductance.or(motor.inductance_h),
+            rotor_inertia_kg_m2: self.rotor_inertia.or(motor.rotor_inertia_kg_m2),
+            ..motor
+        };
+        let options = AxisOptions {
+            drive: self.drive()?,
+            voltage_v: self.voltage,
+            current_a: self.drive_current,
+            microsteps: self.microsteps,
+            load_torque_nm: self.load_torque,
+            load_inertia_kg_m2: self.load_inertia,
+            friction: self.friction,
+            lead_mm: self.travel,
+            ..AxisOptions::new(motor)
+        };
+        Axis::new(options).map_err(Failure::bad_use)
+    }
+
+    /// The drive's timing, if anything is known of it.
+    fn drive(&self) -> Result<Option<Drive>, Failure> {
+        let times = [self.step_time, self.step_space, self.direction_setup, self.direction_hold];
+        if self.drive.is_none() && times.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let name = self.drive.as_deref().unwrap_or("stepconf");
+        let drive = catalog::find::<Drive>(name, catalog::user_directory::<Drive>().as_deref())
+            .map_err(Failure::bad_use)?;
+        Ok(Some(Drive {
+            step_time_ns: self.step_time.unwrap_or(drive.step_time_ns),
+            step_space_ns: self.step_space.unwrap_or(drive.step_space_ns),
+            direction_setup_ns: self.direction_setup.unwrap_or(drive.direction_setup_ns),
+            direction_hold_ns: self.direction_hold.unwrap_or(drive.direction_hold_ns),
+            ..drive
+        }))
+    }
+}

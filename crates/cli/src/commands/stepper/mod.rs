@@ -1,0 +1,216 @@
+//! `jitterlab stepper`: what a run's timing means for a stepper axis.
+
+mod axis;
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use jitterlab_model::Overrun;
+use jitterlab_model::units::{Exact, Human, parse_duration_ns, parse_period_ns};
+use jitterlab_motion::stepper::{
+    Assessment, Axis, Drive, IntervalErrors, Motor, POLICIES, Response, StepTiming, fastest_punctual,
+    latencies_ns, play,
+};
+use jitterlab_report::stepper::{Simulated, Simulations};
+use serde::Serialize;
+
+use self::axis::AxisArgs;
+use crate::devices::devices;
+use crate::exit::{Failure, Outcome, Status};
+use crate::output;
+use crate::task_of_run::TaskOfRun;
+
+/// Say what a run's timing means for a stepper motor: torque, lost steps, step rate
+///
+/// Only a motor is needed: a data sheet's name, or a frame size and a holding torque. What else is not given is
+/// assumed, and listed with the answer.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The run to judge [default: the jitter given by --jitter]
+    #[arg(value_name = "RUN")]
+    run: Option<PathBuf>,
+    /// The task that makes the step pulses [default: the one with the shortest period]
+    #[arg(long, requires = "run")]
+    task: Option<String>,
+    /// Without a run: latencies assumed to spread over this much
+    #[arg(long, value_parser = parse_duration_ns, value_name = "TIME", conflicts_with = "run")]
+    jitter: Option<i64>,
+    /// A second run, such as one with compensation, to simulate beside the first
+    #[arg(long, value_name = "RUN", requires = "run")]
+    beside: Option<PathBuf>,
+
+    #[command(flatten)]
+    axis: AxisArgs,
+    /// Base period of the step generator [default: the run's period up to 200us, else StepConf's]
+    #[arg(long, value_parser = parse_period_ns, value_name = "TIME")]
+    base_period: Option<i64>,
+
+    /// Speeds for the table: 5rev/s, 300rpm, 600mm/min, 8kHz (pulses), 1000steps/s; a list with commas, or a range
+    /// 1rev/s..10rev/s
+    #[arg(long, value_name = "SPEEDS")]
+    speed: Option<String>,
+    /// Longest time to simulate, around the worst event
+    #[arg(long, value_parser = parse_duration_ns, default_value = "20s", value_name = "TIME")]
+    simulate: i64,
+
+    /// List motors and drives, the shipped and your own, and the directory for your own
+    #[arg(long)]
+    list: bool,
+    /// Print the result as JSON (docs/formats/motion.md)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Version of the JSON layout.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    answer: String,
+    axis: &'a Axis,
+    run: Option<&'a PathBuf>,
+    assessment: &'a Assessment,
+    simulated_steps_per_s: Option<f64>,
+    simulations: Vec<SimulationDocument<'a>>,
+    caveats: &'a [String],
+}
+
+#[derive(Serialize)]
+struct SimulationDocument<'a> {
+    run: &'a str,
+    policy: Option<&'a str>,
+    response: &'a Response,
+}
+
+/// Judges and prints.
+pub fn execute(args: &Args) -> Outcome {
+    if args.list {
+        output::print(&list())?;
+        return Ok(Status::Fine);
+    }
+    let axis = args.axis.axis()?;
+    let speeds = match &args.speed {
+        Some(text) => axis.read_speeds(text).map_err(Failure::bad_use)?,
+        None => Assessment::usual_speeds(&axis)?,
+    };
+    let run = args.run.as_ref().map(|path| args.open(path)).transpose()?;
+    let (timing, whose, mut caveats) = match &run {
+        Some(run) => {
+            let timing = StepTiming::of(&run.stats).ok_or_else(|| anyhow!("the run has no activations"))?;
+            let whose = format!("task {} every {}", run.name(), Human(run.stats.period_ns() as f64));
+            (timing, whose, run.caveats())
+        }
+        None => {
+            let jitter = args.jitter.ok_or_else(|| {
+                Failure::bad_use(anyhow!(
+                    "no timing to judge: name a run file, or assume a spread with --jitter 20us"
+                ))
+            })?;
+            (StepTiming::assumed(jitter), "assumed".into(), Vec::new())
+        }
+    };
+    let errors = run.as_ref().map(|run| IntervalErrors::Measured(&run.stats.period_error));
+    let found = Assessment::new(&axis, timing, errors, args.base_period, &speeds)?;
+    if let Some(period_ns) = timing.period_ns.filter(|p| *p != found.base_period_ns) {
+        caveats.push(format!(
+            "the run's period is {} and the step generator's {}: its latencies are taken as if they did not depend on \
+             the period; measure one with --period {} to be sure",
+            Exact(period_ns),
+            Exact(found.base_period_ns),
+            Exact(found.base_period_ns)
+        ));
+    }
+    let simulations = match &run {
+        Some(run) => match args.simulations(&axis, &found, run, &speeds) {
+            Ok(simulations) => Some(simulations),
+            Err(why) => {
+                caveats.push(format!("nothing was simulated: {why:#}"));
+                None
+            }
+        },
+        None => None,
+    };
+    output::print(&if args.json {
+        let document = Document {
+            schema: SCHEMA,
+            answer: jitterlab_report::stepper::answer(&axis, &found),
+            axis: &axis,
+            run: args.run.as_ref(),
+            assessment: &found,
+            simulated_steps_per_s: simulations.as_ref().map(|s| s.steps_per_s),
+            simulations: simulations.iter().flat_map(|s| &s.of).map(SimulationDocument::from).collect(),
+            caveats: &caveats,
+        };
+        serde_json::to_string_pretty(&document)? + "\n"
+    } else {
+        jitterlab_report::stepper::text(&axis, &found, &whose, simulations.as_ref(), &caveats)
+    })?;
+    Ok(Status::Fine)
+}
+
+impl<'a> From<&'a Simulated> for SimulationDocument<'a> {
+    fn from(s: &'a Simulated) -> Self {
+        SimulationDocument { run: &s.run, policy: s.policy.as_deref(), response: &s.response }
+    }
+}
+
+impl Args {
+    fn open(&self, path: &std::path::Path) -> Result<TaskOfRun, Failure> {
+        TaskOfRun::open(path, self.task.as_deref(), |spec| spec.period_ns)
+    }
+
+    /// The run, and the one beside it, under both policies, around their worst events.
+    fn simulations(
+        &self,
+        axis: &Axis,
+        found: &Assessment,
+        run: &TaskOfRun,
+        speeds: &[f64],
+    ) -> Result<Simulations, anyhow::Error> {
+        let Some(steps_per_s) = fastest_punctual(axis, found.base_period_ns, speeds) else {
+            return Err(anyhow!(
+                "none of the speeds can be made on a base period of {} at {} microsteps, even by punctual steps; name \
+                 a slower one with --speed or a shorter --base-period",
+                Human(found.base_period_ns as f64),
+                axis.microsteps
+            ));
+        };
+        let base_period_ns = found.base_period_ns;
+        let ticks = (self.simulate / base_period_ns).max(1) as u64;
+        let second = vec![0; (1_000_000_000 / base_period_ns) as usize];
+        let punctual = play(axis, steps_per_s, base_period_ns, &second, Overrun::Skip)?;
+        let punctual = Simulated { run: "punctual ticks".into(), policy: None, response: punctual };
+        let mut simulations = Simulations { steps_per_s, of: vec![punctual] };
+        let beside =
+            self.beside.as_ref().map(|path| self.open(path)).transpose().map_err(Failure::into_error)?;
+        let named = |path: &Option<PathBuf>| {
+            path.as_ref().and_then(|p| p.file_stem()).unwrap_or_default().to_string_lossy().into_owned()
+        };
+        let runs = [(named(&self.run), Some(run)), (named(&self.beside), beside.as_ref())];
+        for (name, run) in runs.into_iter().filter_map(|(name, run)| Some((name, run?))) {
+            let rows = run.rows_around_worst(ticks / 2, ticks / 2)?;
+            let activations = run.activations(rows)?;
+            let latencies: Vec<i64> = latencies_ns(&activations).collect();
+            for policy in POLICIES {
+                let response = play(axis, steps_per_s, base_period_ns, &latencies, policy)?;
+                simulations.of.push(Simulated {
+                    run: name.clone(),
+                    policy: Some(policy.to_string()),
+                    response,
+                });
+            }
+        }
+        Ok(simulations)
+    }
+}
+
+fn list() -> String {
+    let (motors, of_motors) = devices::<Motor>();
+    let (drives, of_drives) = devices::<Drive>();
+    format!(
+        "{}your own: TOML files in {of_motors}\n\n{}your own: TOML files in {of_drives}\n",
+        jitterlab_report::stepper::motors(motors),
+        jitterlab_report::stepper::drives(drives)
+    )
+}

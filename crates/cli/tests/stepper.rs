@@ -1,0 +1,121 @@
+//! `jitterlab stepper` as a user meets it, on runs whose timing is known.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
+
+mod known;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use known::{answered, refused};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A run of a base thread every 50 us, 1 s long, with one stall of `stall_ns`.
+fn run(folder: &Path, name: &str, stall_ns: i64) -> PathBuf {
+    known::run(folder, name, 50_000, 20_000, |index| {
+        if index == 12_000 { stall_ns } else { 2_000 + index * 7 % 1_000 }
+    })
+}
+
+const NEMA_23: [&str; 11] = [
+    "stepper",
+    "--frame",
+    "23",
+    "--torque",
+    "1.9 N m",
+    "--voltage",
+    "24V",
+    "--microsteps",
+    "1/8",
+    "--travel",
+    "10mm/rev",
+];
+
+#[test]
+fn a_frame_a_torque_and_a_voltage_give_an_answer_with_every_assumption_named() {
+    let folder = TempDir::new().unwrap();
+    let path = run(folder.path(), "quiet.parquet", 3_000);
+    let text = answered(folder.path(), &[&NEMA_23[..], &[path.to_str().unwrap()]].concat());
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("Jitter is no concern") || first.starts_with("Up to "), "{text}");
+    let taken = text.split("Taken where nothing was given:").nth(1).unwrap();
+    for what in ["rotor inertia", "drive timing", "load torque", "load inertia", "friction", "rated current"]
+    {
+        assert!(taken.contains(&format!("- {what}: ")), "{what}: {taken}");
+    }
+    assert!(!taken.contains("- supply voltage") && !taken.contains("- microsteps"), "{taken}");
+    assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_stall_loses_steps_and_the_quiet_run_beside_it_does_not() {
+    let folder = TempDir::new().unwrap();
+    let stalled = run(folder.path(), "stalled.parquet", 8_000_000);
+    let quiet = run(folder.path(), "quiet.parquet", 3_000);
+    let options = ["stepper", "--motor", "as1050", "--voltage", "48V", "--microsteps", "1", "--speed"];
+    let files = ["5rev/s", "--json", "--beside", quiet.to_str().unwrap(), stalled.to_str().unwrap()];
+    let json: Value =
+        serde_json::from_str(&answered(folder.path(), &[&options[..], &files].concat())).unwrap();
+    let simulations = json["simulations"].as_array().unwrap();
+    let of = |run: &str, policy: Option<&str>| {
+        let found = simulations.iter().find(|s| s["run"] == run && s["policy"].as_str() == policy);
+        &found.unwrap()["response"]
+    };
+    // 8 ms at 1000 full steps/s are 8 steps for good; the equal-area limit at half load is 0.763.
+    assert!(of("stalled", Some("skip"))["lost_at_s"].as_f64().is_some(), "{json:#}");
+    assert_eq!(of("punctual ticks", None)["lost_steps"], 0);
+    for policy in ["skip", "catch-up"] {
+        assert_eq!(of("quiet", Some(policy))["lost_steps"], 0);
+        assert!(of("quiet", Some(policy))["lost_at_s"].is_null());
+    }
+    let limit = json["assessment"]["step_loss_steps_per_s"].as_f64().unwrap();
+    assert!(limit < 200.0, "8 ms late at half load loses steps from 95 full steps/s on: {limit}");
+    assert_eq!(json["schema"], 1);
+}
+
+#[test]
+fn an_assumed_jitter_needs_no_run_and_stepconf_s_row_comes_out() {
+    let folder = TempDir::new().unwrap();
+    let args = ["stepper", "--motor", "as1050", "--drive", "stepconf", "--jitter", "15us", "--json"];
+    let json: Value = serde_json::from_str(&answered(folder.path(), &args)).unwrap();
+    assert_eq!(json["assessment"]["stepconf"]["min_period_ns"], 30_000);
+    assert_eq!(json["assessment"]["stepconf"]["max_rate_hz"], 33_333.0);
+    assert!(json["simulations"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn own_devices_are_listed_found_by_name_and_hide_shipped_ones() {
+    let folder = TempDir::new().unwrap();
+    let own = folder.path().join("jitterlab/motors");
+    fs::create_dir_all(&own).unwrap();
+    let sheet = "name = 'Old plotter'\nstep_angle = '1.8 deg'\nholding_torque = '0.4 N m'\n";
+    fs::write(own.join("plotter.toml"), sheet).unwrap();
+    fs::write(own.join("broken.toml"), "name = 'x'").unwrap();
+    let list = answered(folder.path(), &["stepper", "--list"]);
+    assert!(list.contains("plotter (yours)") && list.contains("as1060") && list.contains("gecko203v"));
+    assert!(list.contains("broken: ") && list.contains(own.to_str().unwrap()), "{list}");
+    let text = answered(folder.path(), &["stepper", "--motor", "plotter", "--jitter", "10us"]);
+    assert!(text.contains("Old plotter"), "{text}");
+}
+
+#[test]
+fn mistakes_are_sentences_with_a_remedy() {
+    let folder = TempDir::new().unwrap();
+    let bad = |args: &[&str], says: &[&str]| {
+        refused(folder.path(), &[&["stepper"], args].concat(), 2, says);
+    };
+    bad(&["--jitter", "10us"], &["which motor?", "--list"]);
+    bad(&["--motor", "as1050"], &["no timing to judge", "--jitter"]);
+    bad(&["--motor", "nosuch", "--jitter", "10us"], &["nosuch", "as1050", "TOML"]);
+    bad(&["--torque", "1.9", "--jitter", "10us"], &["without a unit", "N m"]);
+    bad(&["--motor", "as1050", "--rotor-inertia=-3gcm2", "--jitter", "10us"], &["inertia", "above zero"]);
+    bad(
+        &["--motor", "as1050", "--load-torque", "9Nm", "--jitter", "10us"],
+        &["holding torque", "larger motor"],
+    );
+    bad(&["--motor", "as1050", "--microsteps", "many", "--jitter", "10us"], &["1/8"]);
+    bad(&["--motor", "as1050", "--speed", "5mm/s", "--jitter", "10us"], &["--travel"]);
+    bad(&["--motor", "as1050", "--speed", "5rev/s..1rev/s", "--jitter", "10us"], &["lower speed first"]);
+    refused(folder.path(), &["stepper", "--motor", "as1050", "nosuch.parquet"], 3, &["nosuch.parquet"]);
+}

@@ -1,0 +1,84 @@
+//! A run's latencies played on the full motor: what of its timing the rotor feels.
+
+use std::iter::repeat_n;
+
+use jitterlab_model::Overrun;
+
+use super::axis::Axis;
+use super::pulses::PulseTrain;
+use super::simulate::{Response, Watch, simulate};
+use crate::error::MotionError;
+
+/// Punctual ticks before the recorded ones, so that the start's transient is over when they come.
+const SETTLE_NS: i64 = 500_000_000;
+/// Points of the curve that is kept.
+const CURVE_POINTS: f64 = 500.0;
+
+/// Plays latencies (in order, one for each tick of a base period) as step pulses at a full-step rate, after half a
+/// second of punctual ticks that is not part of the figures.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn play(
+    axis: &Axis,
+    full_steps_per_s: f64,
+    base_period_ns: i64,
+    latencies_ns: &[i64],
+    policy: Overrun,
+) -> Result<Response, MotionError> {
+    let base_period_ns = base_period_ns.max(1);
+    let settle = (SETTLE_NS / base_period_ns).max(1) as usize;
+    let length_s = (settle + latencies_ns.len()) as f64 * base_period_ns as f64 * 1e-9;
+    let watch =
+        Watch { settle_s: settle as f64 * base_period_ns as f64 * 1e-9, interval_s: length_s / CURVE_POINTS };
+    let latencies = repeat_n(0, settle).chain(latencies_ns.iter().copied());
+    let pulses = PulseTrain::new(latencies, base_period_ns, axis.pulses_per_s(full_steps_per_s), policy);
+    simulate(axis, full_steps_per_s, pulses.map(|p| p.time_ns), watch)
+}
+
+/// The fastest of `speeds` (full steps per second) that base period and motor make when every tick is punctual:
+/// what a run at that speed loses, its timing has lost. `None` when they make none of them.
+pub fn fastest_punctual(axis: &Axis, base_period_ns: i64, speeds: &[f64]) -> Option<f64> {
+    let ticks_per_s = 1e9 / base_period_ns.max(1) as f64;
+    let mut speeds: Vec<f64> =
+        speeds.iter().copied().filter(|f| axis.pulses_per_s(*f) <= ticks_per_s).collect();
+    speeds.sort_by(|a, b| b.total_cmp(a));
+    let second = vec![0; ticks_per_s.ceil() as usize];
+    speeds.into_iter().find(|f| {
+        play(axis, *f, base_period_ns, &second, Overrun::Skip).is_ok_and(|response| response.kept_steps())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+    use crate::stepper::{AxisOptions, Motor};
+
+    fn axis() -> Axis {
+        let motor: Motor = catalog::find("as1050", None).unwrap();
+        let options = AxisOptions { voltage_v: Some(48.0), microsteps: Some(10), ..AxisOptions::new(motor) };
+        Axis::new(options).unwrap()
+    }
+
+    #[test]
+    fn the_fastest_speed_is_one_the_motor_makes_when_nothing_is_late() {
+        let speeds = [500.0, 1000.0, 1500.0, 50_000.0];
+        let fastest = fastest_punctual(&axis(), 50_000, &speeds).unwrap();
+        assert!(speeds[..3].contains(&fastest), "{fastest}");
+        let punctual = play(&axis(), fastest, 50_000, &[0; 10_000], Overrun::Skip).unwrap();
+        assert!(punctual.kept_steps(), "{punctual:?}");
+        assert_eq!(fastest_punctual(&axis(), 50_000, &[50_000.0]), None);
+    }
+
+    #[test]
+    fn a_late_first_tick_counts_although_the_start_s_transient_does_not() {
+        let mut late = vec![0; 10_000];
+        late[0] = 400_000;
+        let (quiet, shaken) = (
+            play(&axis(), 1000.0, 50_000, &[0; 10_000], Overrun::Skip).unwrap(),
+            play(&axis(), 1000.0, 50_000, &late, Overrun::Skip).unwrap(),
+        );
+        assert!(shaken.ripple_steps > quiet.ripple_steps + 0.2, "{quiet:?} {shaken:?}");
+    }
+}
