@@ -44,6 +44,7 @@ enum Command {
     Report(commands::report::Args),
     Reproduce(commands::reproduce::Args),
     Restore(commands::restore::Args),
+    Servo(commands::servo::Args),
     Stepper(Box<commands::stepper::Args>),
 }
 
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::execute(&args),
         Command::Reproduce(args) => commands::reproduce::execute(&args),
         Command::Restore(args) => commands::restore::execute(&args),
+        Command::Servo(args) => commands::servo::execute(&args),
         Command::Stepper(args) => commands::stepper::execute(&args),
     };
     exit::report(outcome)

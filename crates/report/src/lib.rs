@@ -13,6 +13,8 @@ pub mod nist;
 pub mod nist_jitter;
 pub mod page;
 pub mod run;
+pub mod servo;
+pub mod servo_live;
 pub mod stepper;
 pub mod summary;
 pub mod table;

@@ -36,4 +36,4 @@ pub use schedule::Schedule;
 pub use setup::ThreadSetup;
 pub use task_thread::{Outcome, Plan, TaskThread};
 pub use wake::{Arrival, Wake, WakeUp};
-pub use workload::Workload;
+pub use workload::{Activity, Workload};

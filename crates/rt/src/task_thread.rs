@@ -19,7 +19,7 @@ use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
 use crate::sys::signal::{self, ThreadId};
 use crate::sys::{self, usage};
 use crate::system::{Linux, System};
-use crate::workload::Workload;
+use crate::workload::{Activity, Workload};
 
 /// What a [`TaskThread`] should do besides its [`TaskSpec`].
 #[derive(Debug, Clone)]
@@ -96,6 +96,19 @@ impl TaskThread {
     /// The system's, if no thread could be made; a description that contradicts itself; a task that would poll on the only processor there is (for
     /// several tasks together ask [`polling::refusal`] first).
     pub fn spawn(spec: &TaskSpec, plan: &Plan, stop: &Arc<AtomicBool>) -> io::Result<TaskThread> {
+        Self::spawn_with(spec, plan, stop, None)
+    }
+
+    /// The same, with somebody's own activity in place of the description's work.
+    ///
+    /// # Errors
+    /// As [`TaskThread::spawn`].
+    pub fn spawn_with(
+        spec: &TaskSpec,
+        plan: &Plan,
+        stop: &Arc<AtomicBool>,
+        activity: Option<Box<dyn Activity>>,
+    ) -> io::Result<TaskThread> {
         let bad_use = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
         spec.validate().map_err(|error| bad_use(error.to_string()))?;
         if let Some(why) = polling::refusal(std::slice::from_ref(spec), &sys::sched::cpus()?) {
@@ -118,6 +131,7 @@ impl TaskThread {
             counters: counters.clone(),
             recorder,
             stop: stop.clone(),
+            activity,
         };
         let thread = thread::Builder::new()
             .name(spec.name.chars().take(15).filter(|c| *c != '\0').collect())
@@ -192,6 +206,7 @@ struct Body {
     counters: Arc<TaskCounters>,
     recorder: Option<Recorder>,
     stop: Arc<AtomicBool>,
+    activity: Option<Box<dyn Activity>>,
 }
 
 impl Body {
@@ -244,7 +259,7 @@ fn drive<S: System>(
     say_ready: &Sender<Ready>,
     go: &Receiver<Go>,
 ) -> Outcome {
-    let Body { spec, plan, counters, recorder, stop } = body;
+    let Body { spec, plan, counters, recorder, stop, mut activity } = body;
     let wake = wake_or_nanosleep(&system, &spec, &mut refused);
     let guarded = matches!(granted.policy, Policy::Fifo(_) | Policy::RoundRobin(_));
     if spec.wake == WakeMethod::Spin {
@@ -273,7 +288,12 @@ fn drive<S: System>(
     let mut workload = Workload::new(spec.work);
     let before = usage::of_this_thread();
     while let Some(running) = task.wait() {
-        workload.run(running.system(), running.start_ns());
+        match &mut activity {
+            None => workload.run(running.system(), running.start_ns()),
+            Some(own) => {
+                own.activate(running.due_ns(), running.start_ns(), &|| running.system().now_ns());
+            }
+        }
     }
     let used = usage::of_this_thread().since(before);
     let result = TaskResult {

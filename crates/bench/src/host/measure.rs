@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jitterlab_model::{Activation, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec};
-use jitterlab_rt::{Clock, Drain, Monotonic, Outcome, Plan, TaskThread};
+use jitterlab_rt::{Activity, Clock, Drain, Monotonic, Outcome, Plan, TaskThread};
 
 use super::dma_latency::{DmaLatency, Held};
 use super::facts::{self, Root};
@@ -107,6 +107,17 @@ impl Measurement {
     /// Tasks that cannot be run as described, and threads that cannot be made. What the system refuses without
     /// preventing the run is noted in [`RunInfo::refused`] instead.
     pub fn prepare(request: Request) -> Result<Self, PrepareError> {
+        Self::prepare_with(request, None)
+    }
+
+    /// The same, with somebody's own activity as the work of the first task.
+    ///
+    /// # Errors
+    /// As [`Measurement::prepare`].
+    pub fn prepare_with(
+        request: Request,
+        mut activity: Option<Box<dyn Activity>>,
+    ) -> Result<Self, PrepareError> {
         let root = Root::system();
         let Request { tasks, duration_ns, count, stop_above_ns, keep, dma_latency, loads, isolate, command } =
             request;
@@ -136,7 +147,7 @@ impl Measurement {
         for spec in &prepared.tasks {
             let ring = (RING_NS / spec.period_ns).clamp(4_096, 1 << 20) as usize;
             let plan = Plan { ring, count, ..Plan::default() };
-            let thread = TaskThread::spawn(spec, &plan, &stop)
+            let thread = TaskThread::spawn_with(spec, &plan, &stop, activity.take())
                 .map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
             for refusal in thread.refused() {
                 if !refused.contains(refusal) {

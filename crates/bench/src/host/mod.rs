@@ -12,5 +12,6 @@ pub mod topology;
 
 pub use blocks::{Block, Stage};
 pub use dma_latency::DmaLatency;
+pub use jitterlab_rt::Activity;
 pub use measure::{Above, Finished, Measurement, Progress, Request, Sink};
 pub use prepare::{PrepareError, now_utc};

@@ -12,4 +12,5 @@ pub mod report;
 pub mod reproduce;
 pub mod restore;
 pub mod run;
+pub mod servo;
 pub mod stepper;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, anyhow};
-use jitterlab_bench::host::{DmaLatency, Finished, Measurement, Request, load};
+use jitterlab_bench::host::{Activity, DmaLatency, Finished, Measurement, PrepareError, Request, load};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{
     Compensation, CpuSet, Keep, LoadSpec, Overrun, Policy, ReadClock, RunInfo, SleepClock, StopReason,
@@ -205,8 +205,16 @@ fn default_keep(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
 
 /// Sets the tasks up, and says whether the request or the system is at fault if that fails.
 pub fn prepare(request: Request) -> Result<Measurement, Failure> {
-    Measurement::prepare(request)
-        .map_err(|error| if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) })
+    fault(Measurement::prepare(request))
+}
+
+/// The same with somebody's own work in the first task.
+pub fn prepare_with(request: Request, activity: Box<dyn Activity>) -> Result<Measurement, Failure> {
+    fault(Measurement::prepare_with(request, Some(activity)))
+}
+
+fn fault(prepared: Result<Measurement, PrepareError>) -> Result<Measurement, Failure> {
+    prepared.map_err(|error| if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) })
 }
 
 /// The same tasks, measured without isolation.

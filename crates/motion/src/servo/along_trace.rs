@@ -4,13 +4,14 @@
 //! P <- Phi P Phi' + R between events, E P E' + W at events, and the cost of each stretch is added up.
 
 use nalgebra::DMatrix;
+use serde::Serialize;
 
 use super::flow::Compact;
 use super::looped::{Event, Loop};
 use super::timing::Moment;
 
 /// What the trace cost.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AlongTrace {
     /// Mean cost over the trace.
     pub cost: f64,

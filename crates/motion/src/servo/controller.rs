@@ -1,93 +1,14 @@
 //! Discrete-time controllers, designed for the nominal period and, if wanted, for a constant delay.
 
 use nalgebra::DMatrix;
-use serde::Deserialize;
 
+use super::design::Design;
 use super::flow::FlowTable;
-use super::plant::{PerChannel, Plant};
+use super::plant::Plant;
 use super::riccati::dare;
 use crate::error::MotionError;
-use crate::quantity::{Dimension, parse};
-
-/// What controller to use. Gains of PD and PID apply to the error reference - output, one for each output.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Design {
-    /// u = K (e + Td (e - e_prev)/h): the derivative by backward difference, as the Jitterbug manual's example.
-    Pd {
-        /// K of each loop.
-        gain: Vec<f64>,
-        /// Td of each loop in s.
-        derivative_s: Vec<f64>,
-    },
-    /// The same with an integral K/Ti sum h e.
-    Pid {
-        /// K of each loop.
-        gain: Vec<f64>,
-        /// Ti of each loop in s.
-        integral_s: Vec<f64>,
-        /// Td of each loop in s.
-        derivative_s: Vec<f64>,
-    },
-    /// Linear-quadratic feedback of all states, optimal for the plant's cost (Astrom and Wittenmark,
-    /// Computer-Controlled Systems, chapter 11, with the delay as in 3.2).
-    StateFeedback,
-    /// The same from a Kalman filter's estimate (current form).
-    Lqg,
-}
-
-/// A design as a plant's file writes it.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct DesignSheet {
-    kind: Kind,
-    gain: Option<PerChannel<f64>>,
-    integral_time: Option<PerChannel<String>>,
-    derivative_time: Option<PerChannel<String>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Kind {
-    Pd,
-    Pid,
-    StateFeedback,
-    Lqg,
-}
 
 impl Design {
-    pub(super) fn read(name: &str, sheet: DesignSheet, outputs: usize) -> Result<Design, MotionError> {
-        let absent = |key: &str| {
-            MotionError::Impossible(format!(
-                "{name}: controller.{key} is missing: a controller of this kind needs it"
-            ))
-        };
-        let times = |key: &'static str, value: Option<PerChannel<String>>| {
-            let texts = value.ok_or_else(|| absent(key))?.spread(name, key, outputs)?;
-            let read = |text: &String| match parse(Dimension::Time, key, text) {
-                Ok(time) if time > 0.0 || key == "derivative_time" && time == 0.0 => Ok(time),
-                Ok(_) => Err(MotionError::range(key, text, "it has to be a time above zero")),
-                Err(error) => Err(MotionError::Quantity { name: name.into(), error }),
-            };
-            texts.iter().map(read).collect::<Result<Vec<_>, _>>()
-        };
-        let gains = |value: Option<PerChannel<f64>>| {
-            value.ok_or_else(|| absent("gain"))?.spread(name, "controller.gain", outputs)
-        };
-        match sheet.kind {
-            Kind::Pd => Ok(Design::Pd {
-                gain: gains(sheet.gain)?,
-                derivative_s: times("derivative_time", sheet.derivative_time)?,
-            }),
-            Kind::Pid => Ok(Design::Pid {
-                gain: gains(sheet.gain)?,
-                integral_s: times("integral_time", sheet.integral_time)?,
-                derivative_s: times("derivative_time", sheet.derivative_time)?,
-            }),
-            Kind::StateFeedback => Ok(Design::StateFeedback),
-            Kind::Lqg => Ok(Design::Lqg),
-        }
-    }
-
     /// The controller for a plant, a period and a constant delay from sampling to actuation that the design takes
     /// into account (0 to a period). PD and PID take it as so much more lead: Td + delay.
     ///

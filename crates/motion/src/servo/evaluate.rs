@@ -2,9 +2,12 @@
 
 use jitterlab_model::Activation;
 use nalgebra::DMatrix;
+use serde::Serialize;
 
 use super::along_trace::{AlongTrace, Interval, Walk};
-use super::controller::{Controller, Design};
+use super::classes::Classes;
+use super::controller::Controller;
+use super::design::Design;
 use super::jump_linear::{JumpLinear, PeriodClass, Stationary};
 use super::looped::{Event, Loop, Pattern};
 use super::plant::Plant;
@@ -25,7 +28,7 @@ pub struct Question {
 }
 
 /// The timing of a run in the figures a loop knows.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MeanTiming {
     /// Periods of the grid.
     pub periods: u64,
@@ -43,7 +46,7 @@ pub struct MeanTiming {
 
 /// What the timing costs. All costs are means of the plant's cost rate; infinite where the loop is not mean-square
 /// stable.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Evaluation {
     /// Every activation punctual, with no work to do.
     pub ideal: Stationary,
@@ -64,7 +67,7 @@ pub struct Evaluation {
 }
 
 /// How the loss against ideal timing divides.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Loss {
     /// (cost - ideal) / ideal of the run's stationary cost with its memory.
     pub total: f64,
@@ -98,7 +101,7 @@ impl Evaluation {
 }
 
 /// What something would bring.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Remedy {
     /// What to do.
     pub what: &'static str,
@@ -164,9 +167,9 @@ impl Question {
         let classes = Classes::of(&patterns, &mut closed.clone(), self.period_ns);
         let stationary =
             |class: &PeriodClass| JumpLinear::independent(class.clone(), self.period_ns).stationary();
-        let served = classes.served.with(&classes.late);
+        let served = classes.served();
         let jitter = stationary(&served);
-        let independent = stationary(&served.with(&classes.empty));
+        let independent = stationary(&served.with(classes.empty()));
         let clustered = classes.chain(self.period_ns).stationary();
         let along = self.along(&closed, trace, Interval::Nominal, ideal.covariance.as_ref());
         let resolution_ns = patterns.resolution_ns;
@@ -281,82 +284,6 @@ fn mean_timing(trace: &[Activation], patterns: &PeriodPatterns) -> MeanTiming {
         latency_ns: mean(Activation::latency_ns),
         execution_ns: mean(Activation::execution_ns),
     }
-}
-
-/// Periods in classes, with how they followed each other: served, served late (the 1 % with the latest first
-/// event), and without any event: the first of a row, the second, and so on, so that rows have the lengths they had.
-struct Classes {
-    served: PeriodClass,
-    late: PeriodClass,
-    empty: PeriodClass,
-    counts: DMatrix<f64>,
-}
-
-/// Share of the served periods that count as late.
-const LATE: f64 = 0.01;
-/// Most places in a row of empty periods told apart; in longer rows the last place follows itself.
-const MOST_PLACES: usize = 6;
-/// Most unknowns of the stationary equation; large loops tell fewer places apart.
-const MOST_UNKNOWNS: usize = 1_600;
-
-impl Classes {
-    fn of(patterns: &PeriodPatterns, closed: &mut Loop, period_ns: i64) -> Classes {
-        let late_from = late_from(patterns);
-        let late: Vec<Option<bool>> =
-            patterns.patterns.iter().map(|p| p.first().map(|(t, _)| *t >= late_from)).collect();
-        let unknowns = closed.order().pow(2);
-        let places = (MOST_UNKNOWNS / unknowns).saturating_sub(2).clamp(1, MOST_PLACES);
-        let mut counts = DMatrix::zeros(2 + places, 2 + places);
-        for sequence in &patterns.sequences {
-            let mut previous: Option<usize> = None;
-            for number in sequence {
-                let class = match (late[*number as usize], previous) {
-                    (Some(late), _) => usize::from(late),
-                    (None, Some(before)) if before >= 2 => (before + 1).min(1 + places),
-                    (None, _) => 2,
-                };
-                if let Some(before) = previous {
-                    counts[(before, class)] += 1.0;
-                }
-                previous = Some(class);
-            }
-        }
-        let mut class = |wanted: Option<bool>| {
-            let members = patterns.weighted().zip(&late).filter(|(_, l)| **l == wanted);
-            PeriodClass::new(closed, period_ns, members.map(|(weighted, _)| weighted))
-        };
-        Classes { served: class(Some(false)), late: class(Some(true)), empty: class(None), counts }
-    }
-
-    /// The Markov chain of the classes that occur.
-    fn chain(&self, period_ns: i64) -> JumpLinear {
-        let visits = |i: usize| self.counts.row(i).sum() + self.counts.column(i).sum();
-        let present: Vec<usize> = (0..self.counts.nrows()).filter(|i| visits(*i) > 0.0).collect();
-        let class = |i: usize| match i {
-            0 => self.served.clone(),
-            1 => self.late.clone(),
-            _ => self.empty.clone(),
-        };
-        let counts =
-            DMatrix::from_fn(present.len(), present.len(), |i, j| self.counts[(present[i], present[j])]);
-        JumpLinear::markov(present.into_iter().map(class).collect(), &counts, period_ns)
-    }
-}
-
-/// The time of a period's first event from which it counts as late; never the earliest there is.
-fn late_from(patterns: &PeriodPatterns) -> i64 {
-    let served = patterns.patterns.iter().zip(&patterns.counts);
-    let mut served: Vec<(i64, u64)> =
-        served.filter_map(|(p, count)| p.first().map(|(t, _)| (*t, *count))).collect();
-    served.sort_unstable();
-    let total: u64 = served.iter().map(|s| s.1).sum();
-    let mut below = 0;
-    let at = served.iter().find(|(_, count)| {
-        below += count;
-        below as f64 > (1.0 - LATE) * total as f64
-    });
-    let earliest = served.first().map_or(0, |s| s.0);
-    at.map_or(i64::MAX, |s| s.0.max(earliest + 1))
 }
 
 #[cfg(test)]

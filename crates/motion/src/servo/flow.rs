@@ -84,12 +84,13 @@ const DIGIT_BITS: u32 = 10;
 const DIGITS: usize = 7;
 
 /// Flows of any whole number of nanoseconds, each put together from at most a few precomputed ones: times are
-/// written in base 1024, and the flow of each digit is computed when first needed.
+/// written in base 1024, and the flow of each digit is put together when first needed.
 #[derive(Debug, Clone)]
 pub struct FlowTable {
     a: DMatrix<f64>,
     r: DMatrix<f64>,
     q: DMatrix<f64>,
+    /// Flows of the digits of each place, as far as they were needed.
     digits: Vec<Vec<Option<Compact>>>,
     inputs: usize,
 }
@@ -131,23 +132,40 @@ impl FlowTable {
     pub(super) fn each(&mut self, time_ns: i64, mut give: impl FnMut(&Compact)) {
         let time_ns = time_ns.max(0) as u64;
         for place in 0..DIGITS {
-            let shift = place as u32 * DIGIT_BITS;
-            let digit = (time_ns >> shift) as usize & ((1 << DIGIT_BITS) - 1);
+            let digit = (time_ns >> (place as u32 * DIGIT_BITS)) as usize & ((1 << DIGIT_BITS) - 1);
             if digit == 0 {
                 continue;
             }
-            if self.digits[place][digit].is_none() {
-                let time_s = (digit as u64 as f64) * (1u64 << shift) as f64 * 1e-9;
-                self.digits[place][digit] = Some(self.compact(time_s));
-            }
+            self.prepare(place, digit);
             if let Some(compact) = &self.digits[place][digit] {
                 give(compact);
             }
         }
     }
 
-    fn compact(&self, time_s: f64) -> Compact {
-        let full = Flow::new(&self.a, &self.r, &self.q, time_s);
+    /// Has the flow of a digit ready, put together from those of its bits: only powers of two need exponentials, and a
+    /// run of a thousand different latencies needs a thousand digits.
+    fn prepare(&mut self, place: usize, digit: usize) {
+        if self.digits[place][digit].is_some() {
+            return;
+        }
+        let lowest = digit & digit.wrapping_neg();
+        let rest = digit ^ lowest;
+        let full = if rest == 0 {
+            let time_s = digit as u64 as f64 * (1u64 << (place as u32 * DIGIT_BITS)) as f64 * 1e-9;
+            Flow::new(&self.a, &self.r, &self.q, time_s)
+        } else {
+            self.prepare(place, rest);
+            self.prepare(place, lowest);
+            match (&self.digits[place][rest], &self.digits[place][lowest]) {
+                (Some(rest), Some(lowest)) => rest.full.then(&lowest.full),
+                _ => return,
+            }
+        };
+        self.digits[place][digit] = Some(self.compact(full));
+    }
+
+    fn compact(&self, full: Flow) -> Compact {
         let n = self.a.nrows() - self.inputs;
         Compact {
             top: full.phi.rows(0, n).transpose().iter().copied().collect(),

@@ -3,7 +3,6 @@
 use nalgebra::{Complex, DMatrix};
 
 use super::controller::Controller;
-use super::flow::FlowTable;
 use super::plant::Plant;
 
 type Matrix = DMatrix<Complex<f64>>;
@@ -36,14 +35,17 @@ impl SampledLoop {
     /// Wittenmark, Computer-Controlled Systems, 3.2).
     pub fn new(plant: &Plant, controller: &Controller, period_ns: i64, delay_ns: i64) -> SampledLoop {
         let (n, m, _) = plant.sizes();
-        let mut table = FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost());
+        let mut whole = DMatrix::zeros(n + m, n + m);
+        whole.view_mut((0, 0), (n, n)).copy_from(&plant.a);
+        whole.view_mut((0, n), (n, m)).copy_from(&plant.b);
         let part_ns = delay_ns.rem_euclid(period_ns);
-        let (first, second) = (table.flow(part_ns), table.flow(period_ns - part_ns));
-        let phi_second = second.phi.view((0, 0), (n, n)).into_owned();
+        let held = |time_ns: i64| (&whole * (time_ns as f64 * 1e-9)).exp();
+        let (first, second) = (held(part_ns), held(period_ns - part_ns));
+        let phi_second = second.view((0, 0), (n, n)).into_owned();
         SampledLoop {
-            phi: &phi_second * first.phi.view((0, 0), (n, n)),
-            before: phi_second * first.phi.view((0, n), (n, m)),
-            now: second.phi.view((0, n), (n, m)).into_owned(),
+            phi: &phi_second * first.view((0, 0), (n, n)),
+            before: phi_second * first.view((0, n), (n, m)),
+            now: second.view((0, n), (n, m)).into_owned(),
             whole_periods: (delay_ns / period_ns) as i32,
             seen: if controller.reads_states { DMatrix::identity(n, n) } else { plant.c.clone() },
             controller: controller.clone(),
@@ -78,7 +80,7 @@ impl SampledLoop {
         Some(difference.determinant() / below - 1.0)
     }
 
-    /// Whether the loop is stable, by the eigenvalues of its state from sample to sample.
+    /// Whether the loop is stable: whether the map of its state from sample to sample shrinks in the end.
     pub fn is_stable(&self) -> bool {
         let (n, m, nc) = (self.phi.nrows(), self.now.ncols(), self.controller.states());
         // State: x, then the inputs computed 1, 2, ... periods ago, then the controller's.
@@ -109,8 +111,27 @@ impl SampledLoop {
         }
         next.view_mut((n + m * past, 0), (nc, n)).copy_from(&(&c.b * &self.seen));
         next.view_mut((n + m * past, n + m * past), (nc, nc)).copy_from(&c.a);
-        next.complex_eigenvalues().iter().all(|z| z.norm() < 1.0)
+        is_contraction(next)
     }
+}
+
+/// Whether the spectral radius of a matrix is below one. Its powers decide, by repeated squaring: a norm below one
+/// proves that it is, a trace above the size that it is not. (A QR iteration loses digits on these matrices: delays
+/// make defective eigenvalues at zero beside an integrator's at one.)
+fn is_contraction(mut power: DMatrix<f64>) -> bool {
+    const SQUARINGS: u32 = 64;
+    nalgebra::linalg::balancing::balance_parlett_reinsch(&mut power);
+    for _ in 0..SQUARINGS {
+        let norm = power.norm();
+        if norm < 1.0 {
+            return true;
+        }
+        if !norm.is_finite() || power.trace().abs() > power.nrows() as f64 {
+            return false;
+        }
+        power = &power * &power;
+    }
+    false
 }
 
 /// A single-input single-output plant as polynomials, for very many evaluations.
@@ -148,5 +169,23 @@ impl Rational {
     /// Whether it falls at least as 1/s and has an input that reaches the output.
     pub fn is_strictly_proper(&self) -> bool {
         self.numerator.iter().any(|c| *c != 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_tell_on_which_side_of_one_the_radius_is() {
+        let rotation = |radius: f64| {
+            let (s, c) = 0.3f64.sin_cos();
+            DMatrix::from_row_slice(2, 2, &[c, -s, s, c]) * radius
+        };
+        assert!(is_contraction(rotation(1.0 - 1e-9)) && !is_contraction(rotation(1.0 + 1e-9)));
+        // Large at first, and yet it shrinks.
+        assert!(is_contraction(DMatrix::from_row_slice(2, 2, &[0.9, 1e9, 0.0, 0.9])));
+        assert!(is_contraction(DMatrix::from_row_slice(2, 2, &[0.0, 1e9, 0.0, 0.0])));
+        assert!(!is_contraction(DMatrix::identity(3, 3)));
     }
 }

@@ -7,6 +7,7 @@
 //! although successive intervals depend on each other.
 
 use nalgebra::{DMatrix, DVector};
+use serde::Serialize;
 
 use super::looped::{Event, Loop};
 
@@ -96,7 +97,7 @@ pub struct JumpLinear {
 }
 
 /// The loop after a long time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stationary {
     /// Mean cost; infinite when the loop is not mean-square stable.
     pub cost: f64,
@@ -104,6 +105,7 @@ pub struct Stationary {
     /// stable.
     pub spectral_radius: f64,
     /// Covariance of the state at due times; `None` when there is none.
+    #[serde(skip)]
     pub covariance: Option<DMatrix<f64>>,
 }
 

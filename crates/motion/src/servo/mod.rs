@@ -10,11 +10,15 @@
 //! actuating copies `v` to `u`.
 
 mod along_trace;
+mod assessment;
+mod classes;
 mod controller;
+mod design;
 mod evaluate;
 mod flow;
 mod frequency;
 mod jump_linear;
+mod live;
 mod looped;
 mod margins;
 mod plant;
@@ -24,10 +28,13 @@ mod riccati;
 mod timing;
 
 pub use along_trace::{AlongTrace, Interval, Walk};
-pub use controller::{Controller, Design};
+pub use assessment::{Assessment, ChannelMargins, Margins, Response, VelocityError, usual_references};
+pub use controller::Controller;
+pub use design::Design;
 pub use evaluate::{Evaluation, Loss, MeanTiming, Question, Remedy, input_output_delay_ns};
 pub use flow::{Flow, FlowTable};
 pub use jump_linear::{JumpLinear, PeriodClass, Stationary};
+pub use live::{LiveLoop, TrackingError};
 pub use looped::{Event, Loop, Pattern};
 pub use margins::{PhaseMargin, continuous_phase_margin, delay_margin_ns, jitter_margin_ns, phase_margin};
 pub use plant::Plant;

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 use serde::Deserialize;
 
-use super::controller::{Design, DesignSheet};
+use super::design::{Design, DesignSheet};
 use super::realisation::{parse_complex, polynomial, transfer_function};
 use crate::catalog::{self, Device};
 use crate::error::MotionError;

@@ -1,6 +1,10 @@
 //! Step and tracking in time: the loop driven by a reference, with recorded timing and with ideal.
 
+use std::fmt;
+use std::str::FromStr;
+
 use nalgebra::DVector;
+use serde::Serialize;
 
 use super::along_trace::Interval;
 use super::controller::Controller;
@@ -24,6 +28,40 @@ pub enum Reference {
     Ramp(f64),
 }
 
+impl fmt::Display for Reference {
+    /// As [`Reference::from_str`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reference::Step(value) => write!(f, "step:{value}"),
+            Reference::Sine { amplitude, frequency_hz } => write!(f, "sine:{amplitude}:{frequency_hz}Hz"),
+            Reference::Ramp(speed) => write!(f, "ramp:{speed}"),
+        }
+    }
+}
+
+impl FromStr for Reference {
+    type Err = String;
+
+    /// Reads `step:VALUE`, `sine:AMPLITUDE:FREQUENCY` or `ramp:SPEED`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |t: &str| t.parse::<f64>().ok().filter(|v| v.is_finite() && *v != 0.0);
+        let mut parts = text.split(':');
+        let found = match (parts.next(), parts.next().and_then(number), parts.next(), parts.next()) {
+            (Some("step"), Some(value), None, None) => Some(Reference::Step(value)),
+            (Some("ramp"), Some(speed), None, None) => Some(Reference::Ramp(speed)),
+            (Some("sine"), Some(amplitude), Some(frequency), None) => frequency
+                .strip_suffix("Hz")
+                .and_then(|hz| number(hz.trim()))
+                .filter(|hz| *hz > 0.0)
+                .map(|frequency_hz| Reference::Sine { amplitude, frequency_hz }),
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            format!("{text:?} is not a reference: write step:1, sine:1:0.5Hz or ramp:2, in the output's unit")
+        })
+    }
+}
+
 impl Reference {
     /// The value at a time in s.
     pub fn at(self, time_s: f64) -> f64 {
@@ -38,7 +76,7 @@ impl Reference {
 }
 
 /// One point of a response.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
     /// Time since the reference began, in s.
     pub time_s: f64,
@@ -170,7 +208,7 @@ impl Drive {
 }
 
 /// How two responses to one reference differ.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Tracking {
     /// Root mean square of reference - output, over all outputs.
     pub rms_error: f64,
@@ -234,6 +272,16 @@ mod tests {
             for y in &last.outputs {
                 assert!((y - 0.5).abs() < 0.01, "{name}: {last:?}");
             }
+        }
+    }
+
+    #[test]
+    fn references_are_read_as_they_are_written() {
+        for text in ["step:0.5", "sine:1:2.5Hz", "ramp:-3"] {
+            assert_eq!(text.parse::<Reference>().unwrap().to_string(), text);
+        }
+        for text in ["step", "step:0", "sine:1:2", "sine:1:-2Hz", "ramp:x", "circle:1", "step:1:2"] {
+            assert!(text.parse::<Reference>().unwrap_err().contains("step:1"), "{text}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! From the activations of a task to the events of its loop.
 
 use std::collections::HashMap;
+use std::str::FromStr;
 
 use jitterlab_model::{Activation, Flags};
 
@@ -28,6 +29,34 @@ pub enum Actuation {
     AtNextStart,
     /// By hardware, at the next due time after the work is done.
     AtNextDue,
+}
+
+impl FromStr for Sampling {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "start" => Ok(Sampling::AtStart),
+            "due" => Ok(Sampling::AtDue),
+            _ => Err(format!("{text:?} is not a moment of sampling: write start or due")),
+        }
+    }
+}
+
+impl FromStr for Actuation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "end" => Ok(Actuation::AtEnd),
+            "start" => Ok(Actuation::AtStart),
+            "next-start" => Ok(Actuation::AtNextStart),
+            "next-due" => Ok(Actuation::AtNextDue),
+            _ => Err(format!(
+                "{text:?} is not a moment of actuation: write end, start, next-start or next-due"
+            )),
+        }
+    }
 }
 
 /// Where in the task sampling and actuation happen.

@@ -8,6 +8,7 @@ pub mod load;
 pub mod nist;
 mod percentiles;
 mod png;
+mod response;
 mod series;
 pub mod terminal;
 
@@ -18,6 +19,7 @@ use jitterlab_model::Distribution;
 
 use crate::page::PageRun;
 pub use png::png;
+pub use response::responses;
 
 /// Why there is no figure.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,219 @@
+//! `jitterlab servo --live`: a real-time task closes the loop around a simulated plant, under each way to wait.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+
+use anyhow::{Context as _, anyhow};
+use jitterlab_bench::host::{Activity, DmaLatency, Request};
+use jitterlab_model::units::{Human, parse_duration_ns};
+use jitterlab_model::{Keep, LoadSpec, Policy, StopReason, TaskSpec, TimingStats, WakeMethod};
+use jitterlab_motion::servo::{LiveLoop, Margins, Question, Reference, TrackingError, usual_references};
+use jitterlab_report::servo_live::{Live, Way};
+use serde::Serialize;
+
+use crate::commands::run::{loads, prepare_with};
+use crate::exit::{Failure, Outcome, Status};
+use crate::recording::Recording;
+use crate::{interrupt, output};
+
+/// How the loop is run in real time.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Live")]
+pub struct LiveArgs {
+    /// Close the loop in a real-time task, around the plant simulated in real time [default plant: jiwy]
+    #[arg(long, conflicts_with = "run")]
+    pub live: bool,
+    /// A wake-up method to try; may be given several times [default: each there is]
+    #[arg(long, requires = "live", value_name = "METHOD")]
+    wake: Vec<WakeMethod>,
+    /// A load to try besides none, as in `jitterlab run`; may be given several times
+    #[arg(long, requires = "live", value_name = "LOAD")]
+    load: Vec<String>,
+    /// How long each way is run
+    #[arg(short, long, requires = "live", value_parser = parse_duration_ns, default_value = "5s", value_name = "TIME")]
+    duration: i64,
+    /// Processor of the task
+    #[arg(long, requires = "live")]
+    cpu: Option<u16>,
+    /// Scheduling policy of all ways but deadline
+    #[arg(long, requires = "live")]
+    policy: Option<Policy>,
+}
+
+/// The loop as the work of a task. When the task's thread ends it hands the loop back.
+struct Controlling {
+    closed: Option<LiveLoop>,
+    begin_ns: Option<i64>,
+    back: Sender<LiveLoop>,
+}
+
+impl Activity for Controlling {
+    fn activate(&mut self, due_ns: i64, start_ns: i64, now_ns: &dyn Fn() -> i64) {
+        let begin_ns = *self.begin_ns.get_or_insert(due_ns);
+        if let Some(closed) = &mut self.closed {
+            closed.sample(start_ns - begin_ns);
+            closed.actuate(now_ns() - begin_ns);
+        }
+    }
+}
+
+impl Drop for Controlling {
+    fn drop(&mut self) {
+        if let Some(closed) = self.closed.take() {
+            // Nobody waits for it any more: then nobody misses it.
+            let _ = self.back.send(closed);
+        }
+    }
+}
+
+/// Version of the JSON layout.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    answer: String,
+    plant: &'a str,
+    controller: &'a str,
+    period_ns: i64,
+    references: Vec<String>,
+    outputs: &'a [String],
+    punctual: &'a [TrackingError],
+    ways: &'a [Way],
+}
+
+impl LiveArgs {
+    /// Runs every way and prints.
+    pub fn execute(&self, question: &Question, references: &[Reference], json: bool) -> Outcome {
+        if self.duration < 20 * question.period_ns {
+            return Err(Failure::bad_use(anyhow!(
+                "{} are too few for a loop with a period of {}: give --duration at least twenty periods",
+                Human(self.duration as f64),
+                Human(question.period_ns as f64)
+            )));
+        }
+        let controller = question.controller().map_err(Failure::bad_use)?;
+        let usual = match references {
+            [] => {
+                usual_references(question, &Margins::of(question, 0).map_err(Failure::bad_use)?)[1..].to_vec()
+            }
+            given => given.to_vec(),
+        };
+        let closed = LiveLoop::new(&question.plant, &controller, question.period_ns, &usual);
+        let punctual = closed.clone().punctual(question.period_ns, self.duration);
+        let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
+        let asked = loads(&self.load)?;
+        let mut conditions: Vec<Vec<LoadSpec>> = vec![Vec::new()];
+        if !asked.is_empty() {
+            conditions.push(asked);
+        }
+        let methods = if self.wake.is_empty() { WakeMethod::ALL } else { self.wake.as_slice() };
+        let mut ways = Vec::new();
+        for load in &conditions {
+            for wake in methods {
+                if interrupted.load(Ordering::Relaxed) {
+                    break;
+                }
+                let under = if load.is_empty() { "without load".to_owned() } else { self.load.join(", ") };
+                output::note(&format!("{wake}, {under}: {}", Human(self.duration as f64)));
+                ways.push(self.one(question, &closed, *wake, load, &interrupted)?);
+            }
+        }
+        let live = Live { question, references: &usual, punctual: &punctual, ways: &ways };
+        let text = if json {
+            let document = Document {
+                schema: SCHEMA,
+                answer: live.sentence(),
+                plant: &question.plant.name,
+                controller: question.plant.design.name(),
+                period_ns: question.period_ns,
+                references: usual.iter().map(ToString::to_string).collect(),
+                outputs: &question.plant.outputs,
+                punctual: &punctual,
+                ways: &ways,
+            };
+            serde_json::to_string_pretty(&document)? + "\n"
+        } else {
+            live.text()
+        };
+        output::print(&text)?;
+        Ok(Status::Fine)
+    }
+
+    /// One way to wait under one load.
+    fn one(
+        &self,
+        question: &Question,
+        closed: &LiveLoop,
+        wake: WakeMethod,
+        load: &[LoadSpec],
+        interrupted: &AtomicBool,
+    ) -> Result<Way, Failure> {
+        let (policy, cpu) = match wake {
+            // A tenth of the period is plenty for the loop; such a thread is bound to no processor.
+            WakeMethod::Deadline => {
+                (Some(Policy::Deadline { runtime_ns: (question.period_ns / 10).max(20_000) }), None)
+            }
+            _ => (self.policy, self.cpu),
+        };
+        let spec = TaskSpec {
+            name: "servo".into(),
+            period_ns: question.period_ns,
+            wake,
+            policy,
+            cpu,
+            ..TaskSpec::default()
+        };
+        spec.validate().map_err(Failure::bad_use)?;
+        let (back, loops) = channel();
+        let controlling = Controlling { closed: Some(closed.clone()), begin_ns: None, back };
+        let request = Request {
+            tasks: vec![spec],
+            duration_ns: Some(self.duration),
+            count: None,
+            stop_above_ns: None,
+            keep: Keep::All,
+            dma_latency: DmaLatency::default(),
+            loads: load.to_vec(),
+            isolate: None,
+            command: std::env::args().collect(),
+        };
+        let measurement = prepare_with(request, Box::new(controlling))?;
+        let mut recording = Recording::new(measurement.info(), None);
+        let finished = measurement.run(&mut recording, &mut |_| {}, interrupted)?;
+        let refused = finished.info.refused.iter().find(|r| r.what.starts_with("wake="));
+        let refused = refused.map(|r| format!("{}; {}", r.why, r.remedy));
+        let load = finished.info.load.clone();
+        let stopped = match &finished.info.stop {
+            Some(StopReason::Overloaded { explanation, .. }) => Some(explanation.clone()),
+            _ => None,
+        };
+        let stats = recording.close(finished.info)?.stats;
+        let closed = loops.recv().map_err(|_| anyhow!("the task's thread left no loop behind"))?;
+        Ok(way(wake, load, stats.first(), &closed, refused.or(stopped)))
+    }
+}
+
+fn way(
+    wake: WakeMethod,
+    load: String,
+    stats: Option<&TimingStats>,
+    closed: &LiveLoop,
+    trouble: Option<String>,
+) -> Way {
+    Way {
+        wake: wake.to_string(),
+        load,
+        mean_latency_ns: stats.and_then(|s| s.latency.mean_ns()),
+        max_latency_ns: stats.and_then(|s| s.latency.max_ns()),
+        executed: stats.map_or(0, TimingStats::executed),
+        missed: stats.map_or(0, |s| s.missed),
+        errors: closed.errors(),
+        trouble,
+    }
+}
+
+/// The plant of `--live` where none is named.
+pub const PLANT: &str = "jiwy";
+/// The period of `--live` where none is named.
+pub const PERIOD_NS: i64 = 1_000_000;

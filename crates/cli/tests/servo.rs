@@ -1,0 +1,136 @@
+//! `jitterlab servo` as a user meets it, on runs whose timing is known.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
+
+mod known;
+
+use std::fs;
+use std::path::Path;
+
+use known::{answered, jitterlab, refused};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const H: i64 = 6_000_000;
+
+fn json(folder: &Path, args: &[&str]) -> Value {
+    serde_json::from_str(&answered(folder, &[&["servo", "--json"], args].concat())).unwrap()
+}
+
+#[test]
+fn a_punctual_run_costs_what_the_jitterbug_manual_says() {
+    let folder = TempDir::new().unwrap();
+    // 20 % of the period late, all of it in front of the sample: the actuation then has no delay of its own, and
+    // the loop is that of a shifted grid. With sampling at the due time it is the manual's delay.
+    let path = known::run(folder.path(), "late.parquet", H, 500, |_| 1_200_000 - 500);
+    let found = json(folder.path(), &["--sampling", "due", path.to_str().unwrap()]);
+    let cost = |which: &str| found["assessment"]["evaluation"][which]["cost"].as_f64().unwrap();
+    assert!((cost("ideal") - 65.523441).abs() < 1e-6, "{}", cost("ideal"));
+    assert!((cost("clustered") - 72.662933).abs() < 1e-6, "{}", cost("clustered"));
+    assert_eq!(found["assessment"]["evaluation"]["timing"]["empty"], 0);
+    assert_eq!(found["schema"], 1);
+}
+
+#[test]
+fn the_answer_comes_first_and_everything_fits_the_terminal() {
+    let folder = TempDir::new().unwrap();
+    let path = known::run(folder.path(), "jitter.parquet", H, 3_000, |k| (k * 7_919) % 3_000 * 1_000);
+    let svg = folder.path().join("responses.svg");
+    let args = ["servo", "--svg", svg.to_str().unwrap(), path.to_str().unwrap()];
+    let text = answered(folder.path(), &args);
+    assert!(text.starts_with("This run's timing makes the loop "), "{text}");
+    for part in
+        ["phase margin", "delay margin", "jitter margin", "velocity", "the run itself", "step:1", "sine:1:"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+    assert!(fs::read_to_string(svg).unwrap().contains("recorded timing"));
+}
+
+#[test]
+fn bursts_of_misses_make_a_loop_unstable_and_the_exit_status_says_so() {
+    let folder = TempDir::new().unwrap();
+    // Every 200 periods a stall over 30 of them.
+    let path =
+        known::run(folder.path(), "bursts.parquet", H, 4_000, |k| if k % 200 == 100 { 30 * H } else { 0 });
+    let output = jitterlab(folder.path(), &["servo", path.to_str().unwrap()]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("NOT stable") && text.contains("bursts"), "{text}");
+}
+
+#[test]
+fn without_a_run_margins_and_the_cost_of_delays_are_shown() {
+    let folder = TempDir::new().unwrap();
+    let found = json(folder.path(), &["--period", "6ms"]);
+    let delays = found["constant_delays"].as_array().unwrap();
+    assert!((delays[5]["cost"].as_f64().unwrap() - 86.217599).abs() < 1e-6, "{delays:?}");
+    let jitter_ns = found["margins"]["jitter_ns"].as_f64().unwrap();
+    assert!((jitter_ns / H as f64 - 2.00513).abs() < 1e-3);
+    let unstable = json(folder.path(), &["--period", "10ms"]);
+    assert!(unstable["constant_delays"][10]["cost"].is_null());
+    assert!(answered(folder.path(), &["servo", "--plant", "jiwy", "--period", "5ms"]).contains("tilt"));
+}
+
+#[test]
+fn own_plants_and_other_controllers_are_taken() {
+    let folder = TempDir::new().unwrap();
+    let own = folder.path().join("jitterlab/plants");
+    fs::create_dir_all(&own).unwrap();
+    let plant = "name = 'Gimbal'\n[zpk]\npoles = [0, -5]\ngain = 40\n[noise]\nmeasurement = 1e-6\n\
+                 [cost]\noutput = 1.0\ninput = 0.001\n[controller]\nkind = 'pd'\ngain = 4.0\nderivative_time = '50 ms'\n";
+    fs::write(own.join("gimbal.toml"), plant).unwrap();
+    assert!(answered(folder.path(), &["servo", "--list"]).contains("gimbal (yours)"));
+    for controller in ["pd:2:40ms", "pid:2:500ms:40ms", "state-feedback", "lqg"] {
+        let args = ["servo", "--plant", "gimbal", "--period", "5ms", "--controller", controller];
+        assert!(answered(folder.path(), &args).contains("Gimbal"), "{controller}");
+    }
+}
+
+#[test]
+fn mistakes_are_sentences_with_a_remedy() {
+    let folder = TempDir::new().unwrap();
+    let bad = |args: &[&str], says: &[&str]| {
+        refused(folder.path(), &[&["servo"], args].concat(), 2, says);
+    };
+    bad(&[], &["no timing to judge", "--period 1ms"]);
+    bad(&["--period", "1ms", "--plant", "nosuch"], &["nosuch", "dc-servo", "TOML"]);
+    bad(&["--period", "1ms", "--controller", "fuzzy"], &["pid:GAIN:TI:TD"]);
+    bad(&["--period", "1ms", "--controller", "pd:1:35"], &["without a unit"]);
+    bad(&["--period", "1ms", "--design-delay", "2ms"], &["zero to one period"]);
+    bad(&["--period", "1ms", "--sampling", "later"], &["start or due"]);
+    bad(&["--period", "1ms", "--actuation", "later"], &["next-start"]);
+    bad(&["--period", "1ms", "--reference", "circle:1"], &["step:1"]);
+    bad(&["--live", "--duration", "1ms"], &["twenty periods"]);
+    bad(&["--live", "--wake", "telepathy"], &["nanosleep"]);
+    refused(folder.path(), &["servo", "nosuch.parquet"], 3, &["nosuch.parquet"]);
+    let improper = folder.path().join("improper.toml");
+    fs::write(
+        &improper,
+        "name = 'x'\n[transfer_function]\nnumerator = [1, 0]\ndenominator = [1, 1]\n[controller]\nkind = 'lqg'\n",
+    )
+    .unwrap();
+    bad(&["--period", "1ms", "--plant", improper.to_str().unwrap()], &["improper"]);
+    // Unstable by its design: the controller is far too slow for this period.
+    let path = known::run(folder.path(), "slow.parquet", 10 * H, 100, |_| 0);
+    bad(&[path.to_str().unwrap()], &["unstable with this controller", "shorter period"]);
+    let short = known::run(folder.path(), "short.parquet", H, 5, |_| 0);
+    bad(&[short.to_str().unwrap()], &["longer run"]);
+}
+
+#[test]
+fn a_loop_is_closed_in_real_time_and_its_error_is_near_the_punctual_one() {
+    let folder = TempDir::new().unwrap();
+    let args = ["--live", "--wake", "nanosleep", "--wake", "timerfd", "-d", "300ms", "--period", "5ms"];
+    let found = json(folder.path(), &[&args[..], &["--reference", "sine:0.5:2Hz"]].concat());
+    let ways = found["ways"].as_array().unwrap();
+    assert_eq!((ways.len(), found["outputs"].as_array().unwrap().len()), (2, 2));
+    for way in ways {
+        let due = way["executed"].as_u64().unwrap() + way["missed"].as_u64().unwrap();
+        assert!((59..=61).contains(&due), "{way}");
+        // A sine of 0.5 that the joints follow late: an error, and not a runaway. How large it is depends on the
+        // machine's load at this moment.
+        assert!(way["errors"].as_array().unwrap().iter().all(|e| e["rms"].as_f64() > Some(0.0)), "{way}");
+    }
+}

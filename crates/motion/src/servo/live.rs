@@ -1,0 +1,272 @@
+//! A controller against a simulated plant in real time: the work of one activation, without an allocation.
+
+use nalgebra::DMatrix;
+use serde::Serialize;
+
+use super::controller::Controller;
+use super::flow::FlowTable;
+use super::plant::Plant;
+use super::response::Reference;
+
+/// How far the outputs were from their references.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TrackingError {
+    /// Root mean square over the time, in the output's unit.
+    pub rms: f64,
+    /// Largest magnitude, in the output's unit.
+    pub max: f64,
+}
+
+/// A matrix as rows in one piece of memory.
+#[derive(Debug, Clone)]
+struct Rows {
+    columns: usize,
+    values: Vec<f64>,
+}
+
+impl Rows {
+    fn of(m: &DMatrix<f64>) -> Rows {
+        Rows { columns: m.ncols(), values: m.transpose().iter().copied().collect() }
+    }
+
+    /// to = self x
+    fn times(&self, x: &[f64], to: &mut [f64]) {
+        to.fill(0.0);
+        self.add_times(x, to);
+    }
+
+    /// to += self x
+    fn add_times(&self, x: &[f64], to: &mut [f64]) {
+        if self.columns > 0 {
+            for (row, to) in self.values.chunks_exact(self.columns).zip(to) {
+                *to += row.iter().zip(x).map(|(a, b)| a * b).sum::<f64>();
+            }
+        }
+    }
+}
+
+/// Longest stretch the plant is moved at once, as a power of two nanoseconds: 34 s.
+const LONGEST_POWER: u32 = 35;
+/// At most so many points of an interval are looked at, however long a stall was.
+const LOOKS: i64 = 8;
+
+/// The loop. Times are nanoseconds since the references began. Nothing allocates after [`LiveLoop::new`].
+#[derive(Debug, Clone)]
+pub struct LiveLoop {
+    /// Phi of 2^k ns on [x; u], the rows of x.
+    powers: Vec<Rows>,
+    output: Rows,
+    a: Rows,
+    b: Rows,
+    b_reference: Rows,
+    c: Rows,
+    d: Rows,
+    d_reference: Rows,
+    reads_states: bool,
+    references: Vec<Reference>,
+    look_every_ns: i64,
+    states: usize,
+    /// [x; u]
+    moving: Vec<f64>,
+    fresh: Vec<f64>,
+    seen: Vec<f64>,
+    wanted: Vec<f64>,
+    computed: Vec<f64>,
+    controller: Vec<f64>,
+    next: Vec<f64>,
+    now_ns: i64,
+    sums: Vec<(f64, f64)>,
+}
+
+impl LiveLoop {
+    /// The loop at rest at time zero. `references` has one for each output, or one for all.
+    pub fn new(plant: &Plant, controller: &Controller, period_ns: i64, references: &[Reference]) -> LiveLoop {
+        let (n, m, p) = plant.sizes();
+        let mut table = FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost());
+        let nc = controller.states();
+        let reference = |i: usize| references.get(i).or(references.last()).copied();
+        LiveLoop {
+            powers: (0..=LONGEST_POWER)
+                .map(|k| Rows::of(&table.flow(1 << k).phi.rows(0, n).into_owned()))
+                .collect(),
+            output: Rows::of(&plant.c),
+            a: Rows::of(&controller.a),
+            b: Rows::of(&controller.b),
+            b_reference: Rows::of(&controller.b_reference),
+            c: Rows::of(&controller.c),
+            d: Rows::of(&controller.d),
+            d_reference: Rows::of(&controller.d_reference),
+            reads_states: controller.reads_states,
+            references: (0..p).map(|i| reference(i).unwrap_or(Reference::Step(1.0))).collect(),
+            look_every_ns: (period_ns / 4).max(1),
+            states: n,
+            moving: vec![0.0; n + m],
+            fresh: vec![0.0; n],
+            seen: vec![0.0; n.max(p)],
+            wanted: vec![0.0; p],
+            computed: vec![0.0; m],
+            controller: vec![0.0; nc],
+            next: vec![0.0; nc],
+            now_ns: 0,
+            sums: vec![(0.0, 0.0); p],
+        }
+    }
+
+    /// Lets the plant move until a time; nothing for a time already passed.
+    fn advance_to(&mut self, time_ns: i64) {
+        let look_every_ns = self.look_every_ns.max((time_ns - self.now_ns) / LOOKS);
+        while self.now_ns < time_ns {
+            let step_ns = look_every_ns.min(time_ns - self.now_ns);
+            let mut left = step_ns as u64;
+            while left > 0 {
+                let power = (left.ilog2()).min(LONGEST_POWER);
+                self.powers[power as usize].times(&self.moving, &mut self.fresh);
+                self.moving[..self.states].copy_from_slice(&self.fresh);
+                left -= 1 << power;
+            }
+            self.now_ns += step_ns;
+            self.look(step_ns as f64 * 1e-9);
+        }
+    }
+
+    /// Adds the tracking errors of the stretch that just ended.
+    fn look(&mut self, stretch_s: f64) {
+        let now_s = self.now_ns as f64 * 1e-9;
+        self.output.times(&self.moving[..self.states], &mut self.wanted);
+        for ((y, reference), (squares, max)) in self.wanted.iter().zip(&self.references).zip(&mut self.sums) {
+            let error = (reference.at(now_s) - y).abs();
+            *squares += error * error * stretch_s;
+            // A loop that ran away stays visible.
+            *max = if error.is_nan() { f64::NAN } else { max.max(error) };
+        }
+    }
+
+    /// Reads the sensors and computes.
+    pub fn sample(&mut self, time_ns: i64) {
+        self.advance_to(time_ns);
+        let now_s = self.now_ns as f64 * 1e-9;
+        let p = self.references.len();
+        let x = &self.moving[..self.states];
+        let width = if self.reads_states { self.states } else { p };
+        if self.reads_states {
+            self.seen[..width].copy_from_slice(x);
+        } else {
+            self.output.times(x, &mut self.seen[..width]);
+        }
+        for (to, reference) in self.wanted.iter_mut().zip(&self.references) {
+            *to = reference.at(now_s);
+        }
+        let seen = &self.seen[..width];
+        self.c.times(&self.controller, &mut self.computed);
+        self.d.add_times(seen, &mut self.computed);
+        self.d_reference.add_times(&self.wanted, &mut self.computed);
+        self.a.times(&self.controller, &mut self.next);
+        self.b.add_times(seen, &mut self.next);
+        self.b_reference.add_times(&self.wanted, &mut self.next);
+        std::mem::swap(&mut self.controller, &mut self.next);
+    }
+
+    /// Writes what was computed last.
+    pub fn actuate(&mut self, time_ns: i64) {
+        self.advance_to(time_ns);
+        self.moving[self.states..].copy_from_slice(&self.computed);
+    }
+
+    /// The plant's outputs now.
+    pub fn outputs(&self) -> Vec<f64> {
+        let mut outputs = vec![0.0; self.references.len()];
+        self.output.times(&self.moving[..self.states], &mut outputs);
+        outputs
+    }
+
+    /// The tracking error of each output up to now.
+    pub fn errors(&self) -> Vec<TrackingError> {
+        let time_s = (self.now_ns as f64 * 1e-9).max(f64::MIN_POSITIVE);
+        self.sums
+            .iter()
+            .map(|(squares, max)| TrackingError { rms: (squares / time_s).sqrt(), max: *max })
+            .collect()
+    }
+
+    /// The errors of the same loop when every activation is punctual and takes no time.
+    pub fn punctual(mut self, period_ns: i64, length_ns: i64) -> Vec<TrackingError> {
+        let mut time_ns = 0;
+        while time_ns < length_ns {
+            self.sample(time_ns);
+            self.actuate(time_ns);
+            time_ns += period_ns.max(1);
+        }
+        self.advance_to(length_ns);
+        self.errors()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+    use crate::servo::{Drive, Interval, Moment, TaskTiming, tracking};
+    use jitterlab_model::Activation;
+
+    const H: i64 = 5_000_000;
+
+    fn jiwy() -> (Plant, Controller) {
+        let plant: Plant = catalog::find("jiwy", None).unwrap();
+        let controller = plant.design.controller(&plant, H, 0).unwrap();
+        (plant, controller)
+    }
+
+    #[test]
+    fn it_does_what_the_offline_simulation_does() {
+        let (plant, controller) = jiwy();
+        let trace: Vec<Activation> = (0..400)
+            .map(|k| {
+                let due_ns = k * H;
+                let start_ns = due_ns + (k * 7_919_113) % 2_000_000;
+                Activation { due_ns, start_ns, end_ns: start_ns + 123_457, ..Activation::default() }
+            })
+            .collect();
+        for reference in [Reference::Step(0.5), Reference::Sine { amplitude: 0.5, frequency_hz: 1.0 }] {
+            let mut moments: Vec<Moment> = Vec::new();
+            TaskTiming::default().moments(trace.iter().copied(), H, |m| moments.push(m));
+            let points = Drive::new(&plant, &controller, Interval::Nominal, reference).through(
+                moments,
+                100_000,
+                399 * H,
+            );
+            let mut live = LiveLoop::new(&plant, &controller, H, &[reference]);
+            for a in &trace {
+                live.sample(a.start_ns);
+                live.actuate(a.end_ns);
+            }
+            let errors = live.errors();
+            let offline = tracking(&points);
+            let largest = errors.iter().map(|e| e.max).fold(0.0, f64::max);
+            assert!(
+                (largest - offline.max_error).abs() < 0.01 * offline.max_error,
+                "{reference}: {errors:?}"
+            );
+            let rms = (errors.iter().map(|e| e.rms * e.rms).sum::<f64>() / 2.0).sqrt();
+            assert!(
+                (rms - offline.rms_error).abs() < 0.05 * offline.rms_error,
+                "{reference}: {rms} {offline:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_joint_can_have_its_own_reference_and_a_stall_shows() {
+        let (plant, controller) = jiwy();
+        let sine = Reference::Sine { amplitude: 0.5, frequency_hz: 0.5 };
+        let live = LiveLoop::new(&plant, &controller, H, &[sine, Reference::Step(0.1)]);
+        let punctual = live.clone().punctual(H, 400 * H);
+        let mut stalled = live;
+        for k in (0..400).filter(|k| !(100..150).contains(k)) {
+            stalled.sample(k * H);
+            stalled.actuate(k * H);
+        }
+        let errors = stalled.errors();
+        assert!(errors[0].max > 1.2 * punctual[0].max, "{errors:?} {punctual:?}");
+        assert!((stalled.outputs()[1] - 0.1).abs() < 0.01);
+    }
+}

@@ -1,0 +1,352 @@
+//! What a run's timing means for a servo loop: the answer first, then the tables it rests on.
+
+use std::fmt::Write as _;
+
+use jitterlab_analysis::verdict::grouped;
+use jitterlab_model::units::{Exact, Human};
+use jitterlab_motion::servo::{
+    Assessment, Evaluation, Margins, Plant, Point, Question, Remedy, Response, Stationary,
+};
+
+use crate::summary::wrap;
+use crate::table::columns;
+
+/// Everything about one loop and one run.
+pub struct Answer<'a> {
+    /// The plant.
+    pub plant: &'a Plant,
+    /// The controller's kind and period, in words.
+    pub controller: String,
+    /// What was found.
+    pub found: &'a Assessment,
+    /// What speaks against the run's figures.
+    pub caveats: &'a [String],
+}
+
+/// The sentence a builder wants.
+pub fn sentence(found: &Evaluation) -> String {
+    let loss = found.loss();
+    if !found.clustered.is_stable() {
+        let cause = if !found.mean_delay.is_stable() {
+            "its mean delay alone is too much"
+        } else if !found.jitter.is_stable() {
+            "its jitter is too much"
+        } else if !found.independent.is_stable() {
+            "it misses too many activations"
+        } else {
+            "missed activations come in bursts; the same number one by one would not"
+        };
+        return format!("With this run's timing the loop is NOT stable in the mean square: {cause}.");
+    }
+    let percent = |share: f64| {
+        let p = share * 100.0;
+        if p.abs() < 0.01 { format!("{p:.1e} %") } else { format!("{p:.2} %") }
+    };
+    if loss.total.abs() < NO_CONCERN {
+        return format!(
+            "This run's timing is no concern for this loop: its cost changes by {} against ideal timing.",
+            percent(loss.total)
+        );
+    }
+    if loss.total < 0.0 {
+        return format!(
+            "This run's timing happens to make the loop {} better than ideal timing.",
+            percent(-loss.total)
+        );
+    }
+    let mut text =
+        format!("This run's timing makes the loop {} worse than ideal timing would be", percent(loss.total));
+    let parts = [
+        (loss.mean_delay, "mean latency and execution time"),
+        (loss.jitter, "jitter"),
+        (loss.missed, "missed activations"),
+        (loss.clusters, "their coming in bursts"),
+    ];
+    if let Some((part, what)) = parts.iter().max_by(|a, b| a.0.total_cmp(&b.0)) {
+        let share = part / loss.total;
+        // A part can be more than the whole where another one helps.
+        let most =
+            if share > 1.0 { "the most of it".into() } else { format!("{:.0} % of that", share * 100.0) };
+        let _ = write!(text, "; {most} is {what}");
+    }
+    text + "."
+}
+
+/// A change of the cost below this share is within what nobody would notice.
+const NO_CONCERN: f64 = 1e-3;
+
+/// The whole answer, readable at 80 columns.
+pub fn text(answer: &Answer) -> String {
+    let found = &answer.found.evaluation;
+    let timing = &found.timing;
+    let mut text = wrap(&sentence(found));
+    let _ = write!(
+        text,
+        "\n{}",
+        wrap(&format!(
+            "{} under {}; {} activations, mean latency {}, mean execution {}, {} of {} periods empty{}.",
+            answer.plant.name,
+            answer.controller,
+            grouped(timing.executed),
+            Human(timing.latency_ns),
+            Human(timing.execution_ns),
+            grouped(timing.empty),
+            grouped(timing.periods),
+            if timing.longest_empty > 1 {
+                format!(", at most {} in a row", timing.longest_empty)
+            } else {
+                String::new()
+            }
+        ))
+    );
+    text.push('\n');
+    text.push_str(&costs(found));
+    text.push('\n');
+    text.push_str(&margins(answer.found));
+    if !answer.found.remedies.is_empty() {
+        text.push('\n');
+        text.push_str(&remedies(&answer.found.remedies));
+    }
+    for response in &answer.found.responses {
+        text.push('\n');
+        text.push_str(&followed(&answer.plant.outputs, response));
+    }
+    if !answer.caveats.is_empty() {
+        text.push_str("\nBear in mind:\n");
+        text.extend(answer.caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
+    }
+    text
+}
+
+fn costs(found: &Evaluation) -> String {
+    let ideal = found.ideal.cost;
+    let cost = |value: f64| match value {
+        v if !v.is_finite() => "unstable".to_owned(),
+        v if v.abs() < 0.01 => format!("{v:.5e}"),
+        v => format!("{v:.6}"),
+    };
+    let against = |value: f64| {
+        if value.is_finite() { format!("{:+.4} %", (value / ideal - 1.0) * 100.0) } else { "-".into() }
+    };
+    let row = |name: &str, s: &Stationary| {
+        vec![name.to_owned(), cost(s.cost), against(s.cost), format!("{:.5}", s.spectral_radius)]
+    };
+    let along = found.along.cost;
+    let rows = vec![
+        row("ideal timing", &found.ideal),
+        row("+ mean latency and execution", &found.mean_delay),
+        row("+ jitter", &found.jitter),
+        row("+ missed activations, at random", &found.independent),
+        row("+ their clusters", &found.clustered),
+        vec!["the run itself, event by event".into(), cost(along), against(along), "-".into()],
+    ];
+    let mut text = columns(&["mean cost", "cost", "against ideal", "radius"], rows);
+    if let Some((from, worst)) = found.along.worst().filter(|w| w.1 > 1.5 * along) {
+        text.push_str(&wrap(&format!(
+            "its worst stretch, at {from:.2} s, cost {:.1} times the mean",
+            worst / along
+        )));
+    }
+    text.push_str("  (mean-square stable while the radius is below 1)\n");
+    text
+}
+
+/// Margins alone.
+pub fn margin_table(margins: &Margins) -> String {
+    let degrees = |d: Option<f64>| d.map_or("none".into(), |d| format!("{d:.2}"));
+    let crossover = |w: Option<f64>| w.map_or("none".into(), |w| format!("{w:.1}"));
+    let rows = margins.channels.iter().map(|c| {
+        vec![
+            c.name.clone(),
+            degrees(c.punctual_degrees),
+            degrees(c.delayed_degrees),
+            crossover(c.crossover_rad_per_s),
+        ]
+    });
+    let with = format!("with {}", Human(margins.with_delay_ns as f64));
+    let header = ["phase margin in degrees", "punctual", with.as_str(), "crossover rad/s"];
+    let mut text = columns(&header, rows);
+    let delay =
+        margins.delay_ns.map_or("none: unstable without delay".into(), |ns| Human(ns as f64).to_string());
+    text.push_str(&wrap(&format!("delay margin {delay}: the longest constant delay it stays stable with")));
+    match (margins.jitter_ns, margins.jitter_with_delay_ns) {
+        (Some(ns), with) => text.push_str(&wrap(&format!(
+            "jitter margin {}: stable for every sequence of delays up to that{}",
+            Human(ns),
+            with.filter(|_| margins.with_delay_ns > 0).map_or(String::new(), |with| format!(
+                "; {} on top of {}",
+                Human(with),
+                Human(margins.with_delay_ns as f64)
+            ))
+        ))),
+        (None, _) => {
+            text.push_str("jitter margin: only for one input, one output and an output controller\n");
+        }
+    }
+    text
+}
+
+fn margins(found: &Assessment) -> String {
+    let mut text = margin_table(&found.margins);
+    text.push_str(&wrap(&format!(
+        "a velocity from differences with the nominal period is off by {:.4} % of the speed (standard deviation), at \
+         worst {:.2} %; with the measured interval by nothing",
+        found.velocity.standard_deviation * 100.0,
+        found.velocity.worst * 100.0
+    )));
+    text
+}
+
+fn remedies(remedies: &[Remedy]) -> String {
+    let rows = remedies.iter().map(|r| {
+        let change = if r.cost.is_finite() && r.instead_of.is_finite() {
+            format!("{:+.4} %", (r.cost / r.instead_of - 1.0) * 100.0)
+        } else if r.cost.is_finite() {
+            "stable".into()
+        } else {
+            "unstable".into()
+        };
+        vec![r.what.to_owned(), change]
+    });
+    columns(&["what would change the cost", "by"], rows)
+}
+
+/// One reference: figures, and a chart for each output.
+fn followed(outputs: &[String], response: &Response) -> String {
+    const ROWS: usize = 10;
+    const COLUMNS: usize = 68;
+    let mut text = wrap(&format!(
+        "{}: error {:.4} rms, {:.4} at most; with ideal timing {:.4} rms, {:.4} at most",
+        response.reference,
+        response.recorded.rms_error,
+        response.recorded.max_error,
+        response.ideal.rms_error,
+        response.ideal.max_error
+    ));
+    for (number, name) in outputs.iter().enumerate() {
+        let curve = |points: &[Point]| -> Vec<(f64, f64)> {
+            points.iter().filter_map(|p| Some((p.time_s, *p.outputs.get(number)?))).collect()
+        };
+        let _ = writeln!(text, "  {name}");
+        text.push_str(&chart(
+            &curve(&response.ideal_points),
+            &curve(&response.recorded_points),
+            ROWS,
+            COLUMNS,
+        ));
+    }
+    text
+}
+
+/// Two curves over one time, min/max of each column: `#` where recorded and ideal differ visibly, `*` where both are,
+/// `.` for the ideal one alone.
+pub fn chart(ideal: &[(f64, f64)], recorded: &[(f64, f64)], rows: usize, columns: usize) -> String {
+    let all = || ideal.iter().chain(recorded);
+    let end = all().map(|p| p.0).fold(0.0, f64::max);
+    let (low, high) = all()
+        .filter(|p| p.1.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), p| (l.min(p.1), h.max(p.1)));
+    if end <= 0.0 || low > high || rows < 2 || columns < 2 {
+        return String::new();
+    }
+    let span = if high > low { high - low } else { 1.0 };
+    let mut cells = vec![vec![0u8; columns]; rows];
+    for (bit, curve) in [(1u8, ideal), (2u8, recorded)] {
+        let mut extent: Vec<Option<(usize, usize)>> = vec![None; columns];
+        for (time, value) in curve.iter().filter(|p| p.1.is_finite()) {
+            let column = ((time / end * (columns - 1) as f64) as usize).min(columns - 1);
+            let row = ((high - value) / span * (rows - 1) as f64).round() as usize;
+            let (top, bottom) = extent[column].unwrap_or((row, row));
+            extent[column] = Some((top.min(row), bottom.max(row)));
+        }
+        for (column, extent) in extent.into_iter().enumerate() {
+            for cell in extent.map_or(0..0, |(top, bottom)| top..bottom + 1) {
+                cells[cell][column] |= bit;
+            }
+        }
+    }
+    let mut text = String::new();
+    for (i, row) in cells.iter().enumerate() {
+        let label = match i {
+            0 => format!("{high:>9.3}"),
+            i if i + 1 == rows => format!("{low:>9.3}"),
+            _ => " ".repeat(9),
+        };
+        let line: String = row.iter().map(|c| [' ', '.', '#', '*'][*c as usize]).collect();
+        let _ = writeln!(text, "{label} {}", line.trim_end());
+    }
+    let _ = writeln!(text, "{:>9} 0 s .. {end:.3} s   # recorded  . ideal  * both", "");
+    text
+}
+
+/// The plants there are, one a line.
+pub fn plants(entries: impl IntoIterator<Item = (String, bool, Result<Plant, String>)>) -> String {
+    let rows = entries.into_iter().map(|(name, own, plant)| match plant {
+        Ok(p) => {
+            let (n, m, outputs) = p.sizes();
+            vec![
+                if own { format!("{name} (yours)") } else { name },
+                n.to_string(),
+                m.to_string(),
+                outputs.to_string(),
+                p.design.name().into(),
+                p.name,
+            ]
+        }
+        Err(error) => vec![format!("{name}: {error}")],
+    });
+    columns(&["plant", "states", "inputs", "outputs", "controller", "what"], rows)
+}
+
+/// The cost under constant delays (in ns), for a loop without a run; the first is the one compared with.
+pub fn delay_table(rows: &[(i64, Stationary)]) -> String {
+    let ideal = rows.first().map_or(f64::NAN, |r| r.1.cost);
+    let lines = rows.iter().map(|(delay_ns, s)| {
+        let (cost, against) = if s.is_stable() {
+            (format!("{:.6}", s.cost), format!("{:+.3} %", (s.cost / ideal - 1.0) * 100.0))
+        } else {
+            ("unstable".into(), "-".into())
+        };
+        vec![Exact(*delay_ns).to_string(), cost, against]
+    });
+    columns(&["constant delay", "cost", "against none"], lines)
+}
+
+/// What a loop stands, in a sentence, for a loop without a run.
+pub fn alone(question: &Question, margins: &Margins) -> String {
+    let Question { plant, period_ns, .. } = question;
+    let loop_of = format!("{} under {} every {}", plant.name, plant.design.name(), Exact(*period_ns));
+    match (margins.delay_ns, margins.jitter_ns) {
+        (None, _) => format!("{loop_of} is NOT stable even without any delay."),
+        (Some(delay), Some(jitter)) => format!(
+            "{loop_of} stays stable with a constant delay of up to {}, and with any jitter of up to {}.",
+            Human(delay as f64),
+            Human(jitter)
+        ),
+        (Some(delay), None) => {
+            format!("{loop_of} stays stable with a constant delay of up to {}.", Human(delay as f64))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_shows_both_curves_and_loses_no_spike() {
+        let ideal: Vec<_> = (0..1_000).map(|k| (f64::from(k) / 1_000.0, 0.0)).collect();
+        let mut recorded = ideal.clone();
+        recorded[500].1 = 1.0;
+        let chart = chart(&ideal, &recorded, 8, 60);
+        assert_eq!(chart.lines().count(), 9);
+        assert!(chart.lines().next().unwrap().contains('#'), "{chart}");
+        assert!(chart.lines().nth(7).unwrap().contains('*'));
+        assert!(chart.lines().all(|l| l.chars().count() <= 80));
+    }
+
+    #[test]
+    fn nothing_finite_draws_nothing() {
+        assert_eq!(chart(&[(0.0, f64::NAN)], &[], 8, 60), "");
+    }
+}
