@@ -3,6 +3,7 @@
 mod commands;
 mod devices;
 mod exit;
+mod inputs;
 mod interrupt;
 mod matrix;
 mod output;

@@ -247,8 +247,7 @@ pub fn present(index: &Index, facts: &SystemFacts, figure: Option<&Path>, json: 
     let matrix = index.matrix();
     let recommendation = recommend(&matrix, Some(facts));
     if let Some(path) = figure {
-        fs::write(path, jitterlab_report::matrix::svg(&matrix, &index.caption()))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        output::write_file(path, jitterlab_report::matrix::svg(&matrix, &index.caption())?.as_bytes())?;
     }
     let warnings: Vec<&String> = {
         let mut all: Vec<&String> = index.done.iter().flat_map(|done| &done.warnings).collect();

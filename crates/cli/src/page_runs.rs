@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use jitterlab_model::TimingStats;
+use jitterlab_analysis::scan::TaskScan;
 use jitterlab_report::page::series::{Extent, SeriesBuilder, Share, Step};
 use jitterlab_report::page::{PageRun, PageTask};
 use jitterlab_trace::{Columns, Quantity, RunReader, Slice};
@@ -32,32 +32,43 @@ fn sizes(reader: &RunReader) -> Result<Vec<u64>> {
 fn page_run(reader: &RunReader, total: u64) -> Result<PageRun> {
     let info = reader.info().clone();
     let sizes = sizes(reader)?;
-    let mut stats: Vec<TimingStats> = info.tasks.iter().map(|t| TimingStats::new(t.spec.period_ns)).collect();
+    let mut scans: Vec<TaskScan> = info
+        .tasks
+        .iter()
+        .zip(&sizes)
+        .map(|(task, rows)| {
+            let due_times = task.result.as_ref().map_or(*rows, |r| r.executed + r.missed);
+            TaskScan::new(task.spec.period_ns, due_times)
+        })
+        .collect();
     let spikes = reader.has_slices();
     let make = if spikes { SeriesBuilder::for_spikes } else { SeriesBuilder::new };
     let series =
         info.tasks.iter().zip(sizes).map(|(t, expected)| make(t.spec.period_ns, Share { expected, total }));
     let mut series: Vec<SeriesBuilder> = series.collect();
-    let columns = Columns::TIMING | Columns::INDEX;
+    let columns = Columns::ALL;
     if spikes {
         reader.for_each_slice(|slice| {
-            slice.add_to(&mut stats[slice.task]);
+            slice.add_to(&mut scans[slice.task].timing);
             series[slice.task].push_step(&step(slice));
         })?;
         reader.for_each_batch(columns, |task, rows| series[task].push_spikes(rows))?;
     } else {
         reader.for_each_batch(columns, |task, rows| {
-            stats[task].push_all(rows);
+            scans[task].push_all(rows);
             series[task].push_all(rows);
         })?;
     }
+    let stats = scans.iter().map(|scan| scan.timing.clone()).collect();
     let result = RunResult::new(info, stats, Some(reader.path().to_path_buf()));
     let document = result.to_json()?;
     let label =
         reader.path().file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
     let RunResult { info, tasks, .. } = result;
-    let tasks = tasks.into_iter().zip(series);
-    let tasks = tasks.map(|(figures, series)| PageTask { figures, series: series.finish() }).collect();
+    let tasks = tasks.into_iter().zip(series).zip(scans).map(|((figures, series), scan)| {
+        PageTask::new(figures, series.finish(), (!spikes).then_some(scan), &info)
+    });
+    let tasks = tasks.collect();
     Ok(PageRun { label, info, document, tasks })
 }
 

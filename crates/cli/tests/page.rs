@@ -105,7 +105,7 @@ fn a_single_spike_in_a_long_run_is_found_in_the_browser() {
     std::fs::write(file("facts.json"), facts).unwrap();
     let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/check.py");
     let mut command = Command::new("timeout");
-    command.arg("120").arg(python).args([check.as_os_str(), page.as_ref(), file("facts.json").as_ref()]);
+    command.arg("480").arg(python).args([check.as_os_str(), page.as_ref(), file("facts.json").as_ref()]);
     if let Some(shots) = std::env::var_os("JITTERLAB_SCREENSHOTS") {
         command.arg(shots);
     }

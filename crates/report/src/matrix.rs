@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 
 use jitterlab_analysis::matrix::{Matrix, Quantity, Recommendation};
 
+use crate::chart::{Axis, Cells, Chart, Layer, Shape};
+use crate::figure::FigureError;
+use crate::page::section::{Block, Section};
 use crate::summary::wrap;
 
 /// The tables of every condition and the recommendation. Cells are coloured on a terminal, from green for the best
@@ -140,79 +143,68 @@ fn shaded(cell: &str, shade: Option<f64>, colours: bool) -> String {
     }
 }
 
-/// A heat map of the largest latencies for every condition, as a picture. `caption` says what the figures rest on.
-pub fn svg(matrix: &Matrix, caption: &str) -> String {
-    const CELL: usize = 100;
-    const LINE: usize = 28;
-    /// Room for a title and the caption's lines.
-    const LEAST: usize = 560;
+/// A heat map of the largest latencies for each condition. `caption` says what they rest on.
+pub fn charts(matrix: &Matrix, caption: &str) -> Vec<Chart> {
     let (columns, rows) = axes(matrix);
-    let (width, block) = ((60 + columns.len() * CELL).max(LEAST), 62 + rows.len() * LINE);
-    let conditions = matrix.conditions();
-    let mut caption = caption.to_owned();
-    if let [first, second, ..] = matrix.tasks.as_slice() {
-        caption = format!("Columns: CPU of {first}, rows: CPU of {second}. {caption}");
-    }
-    let caption = wrap(&caption);
-    let caption: Vec<&str> = caption.lines().map(str::trim).collect();
-    let below = conditions.len() * block;
-    let height = below + caption.len() * 16 + 12;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n"
-    );
-    for (n, condition) in conditions.iter().enumerate() {
-        let top = n * block;
-        let title = format!("{}: largest latency in us, load: {condition}", matrix.tasks.join(" / "));
-        let _ =
-            writeln!(svg, "<text x=\"4\" y=\"{}\" font-weight=\"bold\">{}</text>", top + 16, escaped(&title));
-        let cells: Vec<Option<Vec<f64>>> = rows
+    let names = matrix.tasks.join(" / ");
+    let chart = |(number, condition): (usize, &str)| {
+        let places = rows
             .iter()
-            .flat_map(|row| columns.iter().map(move |column| (*row, *column)))
-            .map(|(row, column)| values(matrix, condition, column, row, Quantity::Max))
+            .enumerate()
+            .flat_map(|(r, row)| columns.iter().enumerate().map(move |(c, column)| (r, *row, c, *column)));
+        let places: Vec<_> = places.collect();
+        let found: Vec<Option<Vec<f64>>> = places
+            .iter()
+            .map(|(_, row, _, column)| values(matrix, condition, *column, *row, Quantity::Max))
             .collect();
-        let shades = scale(&cells);
-        for (c, column) in columns.iter().enumerate() {
-            let x = 60 + c * CELL + CELL / 2;
-            let _ = writeln!(
-                svg,
-                "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">CPU {column}</text>",
-                top + 38
-            );
+        let cells = places.iter().zip(&found).zip(scale(&found)).filter_map(|((place, values), shade)| {
+            let words = values.as_ref()?.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join(" / ");
+            // The first row stands at the top.
+            Some(([place.2 as f64, (rows.len() - 1 - place.0) as f64], shade?, words))
+        });
+        let cells = Cells {
+            size: [1.0, 1.0],
+            cells: cells.collect(),
+            labelled: true,
+            key: ("latency".into(), vec![(0.0, "smallest".into()), (1.0, "largest".into())]),
+        };
+        let cpu = |cpu: &u16| format!("CPU {cpu}");
+        let (first, second) = (matrix.tasks.first().map_or("", String::as_str), matrix.tasks.get(1));
+        Chart {
+            id: format!("matrix-{number}"),
+            caption: format!(
+                "Largest latency of {names} in µs, load {condition}. {caption} Colour: the mean of the tasks on a logarithmic scale."
+            ),
+            x: Axis::names(format!("processor of {first}, load {condition}"), columns.iter().map(cpu)),
+            y: match second {
+                Some(second) => Axis::names(format!("processor of {second}"), rows.iter().rev().map(cpu)),
+                None => Axis::names("", [""]),
+            },
+            layers: vec![Layer::new("", 0, Shape::Cells(cells))],
+            height: 130 + 46 * rows.len() as u32,
         }
-        for (r, row) in rows.iter().enumerate() {
-            let y = top + 44 + r * LINE;
-            if matrix.tasks.len() > 1 {
-                let _ = writeln!(svg, "<text x=\"4\" y=\"{}\">CPU {row}</text>", y + 18);
-            }
-            for c in 0..columns.len() {
-                let at = r * columns.len() + c;
-                let Some((values, shade)) = cells[at].as_ref().zip(shades[at]) else { continue };
-                let x = 60 + c * CELL;
-                let shown = values.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join(" / ");
-                // Hue 120 is green, 0 red.
-                let hue = 120.0 * (1.0 - shade);
-                let _ = writeln!(
-                    svg,
-                    "<rect x=\"{x}\" y=\"{y}\" width=\"{CELL}\" height=\"{LINE}\" fill=\"hsl({hue:.0},65%,70%)\" stroke=\"white\"/><text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{shown}</text>",
-                    x + CELL / 2,
-                    y + 18
-                );
-            }
-        }
-    }
-    for (n, line) in caption.iter().enumerate() {
-        let _ = writeln!(
-            svg,
-            "<text x=\"4\" y=\"{}\" font-size=\"11\" fill=\"#444\">{}</text>",
-            below + 14 + n * 16,
-            escaped(line)
-        );
-    }
-    svg + "</svg>\n"
+    };
+    matrix.conditions().into_iter().enumerate().map(chart).collect()
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+/// The heat maps as a picture.
+///
+/// # Errors
+/// Nothing was measured.
+pub fn svg(matrix: &Matrix, caption: &str) -> Result<String, FigureError> {
+    crate::figure::svg(&charts(matrix, caption))
+}
+
+/// The page's section.
+pub fn section(matrix: &Matrix, caption: &str, recommendation: Option<&Recommendation>) -> Section {
+    let sentences =
+        recommendation.iter().flat_map(|r| &r.sentences).map(|text| Block::Text { text: text.clone() });
+    Section {
+        id: "matrix".into(),
+        title: "Which processors".into(),
+        lead: "The same tasks on every choice of processors: the largest latency of each cell. Dark cells are the ones to avoid.".into(),
+        blocks: sentences.chain(charts(matrix, caption).into_iter().map(Block::Figure)).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -326,12 +318,18 @@ mod tests {
 
     #[test]
     fn the_picture_holds_every_cell_and_no_foreign_markup() {
-        let svg = svg(&matrix(3, 2), "3 s each");
-        assert_eq!(svg.matches("<rect").count(), 9);
+        let matrix = matrix(3, 2);
+        let [Layer { shape: Shape::Cells(cells), .. }] = &charts(&matrix, "3 s each.")[0].layers[..] else {
+            panic!("no cells")
+        };
+        assert_eq!(cells.cells.len(), 9);
+        // The first row stands at the top: CPU 0 with CPU 0.
         assert!(
-            svg.contains("mem:2&lt;1&gt;")
-                && svg.contains("rows: CPU of base. 3 s each<")
-                && svg.ends_with("</svg>\n")
+            cells
+                .cells
+                .iter()
+                .any(|(at, shade, words)| *at == [0.0, 2.0] && *shade == 0.0 && words == "2.5 / 3.5")
         );
+        assert!(svg(&matrix, "3 s each.").unwrap().contains("mem:2&lt;1&gt;"));
     }
 }

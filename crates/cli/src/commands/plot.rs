@@ -2,21 +2,23 @@
 
 use std::path::PathBuf;
 
-use jitterlab_report::figure::{self, Kind, Quantity};
+use jitterlab_report::figure::{self, Name, Quantity};
 
 use crate::exit::{Outcome, Status};
-use crate::{output, page_runs};
+use crate::inputs::{self, Inputs};
+use crate::output;
 
 /// Draw a figure of saved runs: as SVG or PNG, or on the terminal
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run files; several are drawn into one figure
-    #[arg(required = true, value_name = "RUN")]
+    /// Run files, drawn into one figure; or, for their figures, the directory that `matrix` left, or a .json file of what
+    /// `compensate`, `stepper` or `servo` print with --json
+    #[arg(required = true, value_name = "RUN|RESULT")]
     files: Vec<PathBuf>,
-    /// What to draw: histogram, series, percentiles
-    #[arg(short, long, default_value = "histogram", value_name = "FIGURE")]
-    figure: Kind,
-    /// Of what: latency, execution, period
+    /// What to draw
+    #[arg(short, long, default_value = "histogram", value_name = "FIGURE", help = format!("What to draw: {}", Name::list()))]
+    figure: Name,
+    /// Of what, for histogram, series and percentiles: latency, execution, period
     #[arg(short, long, default_value = "latency", value_name = "QUANTITY")]
     quantity: Quantity,
     /// The file to write, .svg or .png; replaced if it exists [default: draw on the terminal]
@@ -30,15 +32,15 @@ pub struct Args {
 /// Reads the runs and draws.
 pub fn execute(args: &Args) -> Outcome {
     let Some(path) = &args.output else {
-        let runs = page_runs::read(&args.files)?;
+        let Inputs { runs, sections } = inputs::read(&args.files)?;
         let width = output::columns();
-        output::print(&figure::terminal::text(args.figure, args.quantity, &runs, width, args.ascii))?;
+        output::print(&figure::text(args.figure, args.quantity, &runs, &sections, width, args.ascii)?)?;
         return Ok(Status::Fine);
     };
     output::check_figure(path, "--output")?;
-    let runs = page_runs::read(&args.files)?;
-    let svg = figure::svg(args.figure, args.quantity, &runs)?;
+    let Inputs { runs, sections } = inputs::read(&args.files)?;
+    let svg = figure::svg(&figure::charts(args.figure, args.quantity, &runs, &sections)?)?;
     output::write_figure(path, &svg)?;
-    output::print(&format!("{}: {} of {}\n", path.display(), args.figure.name(), args.quantity))?;
+    output::print(&format!("{}: {}\n", path.display(), args.figure))?;
     Ok(Status::Fine)
 }

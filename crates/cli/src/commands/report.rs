@@ -6,13 +6,15 @@ use anyhow::anyhow;
 use jitterlab_report::page::render;
 
 use crate::exit::{Failure, Outcome, Status};
-use crate::{output, page_runs};
+use crate::inputs::{self, Inputs};
+use crate::output;
 
 /// Make one HTML page of saved runs, with figures to explore, that opens without a network
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run files; several are shown side by side
-    #[arg(required = true, value_name = "RUN")]
+    /// Run files, shown side by side; the directory that `matrix` left; .json files of what `compensate`, `stepper` or
+    /// `servo` print with --json
+    #[arg(required = true, value_name = "RUN|RESULT")]
     files: Vec<PathBuf>,
     /// The page to write; replaced if it exists
     #[arg(short, long, default_value = "report.html", value_name = "FILE")]
@@ -27,8 +29,8 @@ pub fn execute(args: &Args) -> Outcome {
             "--output {file} is one of the run files: name another file for the page"
         )));
     }
-    let runs = page_runs::read(&args.files)?;
-    let html = render(&runs, &[])?;
+    let Inputs { runs, sections } = inputs::read(&args.files)?;
+    let html = render(&runs, &sections)?;
     output::write_file(&args.output, html.as_bytes())?;
     output::print(&format!("{}: {:.1} MB\n", args.output.display(), html.len() as f64 / 1e6))?;
     Ok(Status::Fine)

@@ -25,12 +25,14 @@ def expect(truth, sentence):
 def opened(context, page_file):
     """A new tab with the page, and what it said and asked for."""
     page = context.new_page()
+    # Machines that test are busy: how long it took is printed, and judged by people.
+    page.set_default_timeout(120_000)
     said, asked = [], []
     page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url) if not request.url.startswith(("data:", "blob:")) else None)
     page.goto(page_file.as_uri())
-    page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+    page.wait_for_selector("html[data-ready=yes]")
     expect(asked == [page_file.as_uri()], f"requests beside the page itself: {asked[1:]}")
     return page, said
 
@@ -51,9 +53,16 @@ def check_figures(page, facts):
     held = page.evaluate("jitterlab.documents")
     for document, wanted in zip(held, facts["documents"], strict=True):
         expect(document["tasks"] == wanted["tasks"], "the page's figures are not those of analyze --json")
-    counts = page.evaluate("jitterlab.plots.runs.flatMap(run => run.tasks.map(task => task.bins.latency.reduce((sum, bin) => sum + bin[2], 0)))")
-    wanted = [task["summary"]["latency"]["count"] for document in facts["documents"] for task in document["tasks"]]
-    expect(counts == wanted, f"the histogram holds {counts} values instead of {wanted}")
+    bins = page.evaluate("jitterlab.plots.runs.flatMap(run => run.tasks.map(task => task.bins))")
+    wanted = [task["summary"] for document in facts["documents"] for task in document["tasks"]]
+    for drawn, summary in zip(bins, wanted, strict=True):
+        for quantity, values in drawn.items():
+            count, told = sum(bin[2] for bin in values), summary[quantity]
+            expect(count == told["count"], f"the histogram of {quantity} holds {count} values instead of {told['count']}")
+            expect(not count or values[0][0] <= told["min_ns"] <= values[0][1], f"the histogram of {quantity} does not begin at its smallest")
+            expect(not count or values[-1][0] <= told["max_ns"] <= values[-1][1], f"the histogram of {quantity} does not end at its largest")
+    largest = page.evaluate("jitterlab.view.series.levels.at(-1).latency.max.reduce((a, b) => Math.max(a, b))")
+    expect(largest == wanted[0]["latency"]["max_ns"], f"the series' largest is {largest}, not {wanted[0]['latency']['max_ns']}")
 
 
 def check_spike(page, spike):
@@ -103,6 +112,19 @@ def check_access(page, name):
         expect(violation["impact"] not in ("serious", "critical"), line)
 
 
+# Words at the head of a figure, and level words at its axes, that cover each other by more than a pixel.
+OVERLAPPING = """plot => {
+    const level = text => !/rotate\\((?!0[,)])/.test(text.getAttribute('transform') ?? '');
+    const groups = ['.annotation-text-g', '.xtick text', '.ytick text'].map(name => [...plot.querySelectorAll(name)].filter(level));
+    for (const texts of groups) {
+        const boxes = texts.map(text => [text.textContent, text.getBoundingClientRect()]).filter(([words]) => words);
+        for (const [i, [words, a]] of boxes.entries()) for (const [others, b] of boxes.slice(i + 1)) {
+            if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1) return `${words} / ${others}`;
+        }
+    }
+}"""
+
+
 def check_layout(page, name):
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     expect(wide <= 0, f"{name}: the page is {wide} pixels wider than the screen")
@@ -111,6 +133,8 @@ def check_layout(page, name):
         page.wait_for_timeout(250)
         empty = plot.evaluate("plot => !plot.querySelector('.main-svg')")
         expect(not empty, f"{name}: the figure {plot.get_attribute('id')} is empty")
+        clash = plot.evaluate(OVERLAPPING)
+        expect(not clash, f"{name}: words overlap in {plot.get_attribute('id')}: {clash}")
 
 
 def main():

@@ -1,7 +1,6 @@
-//! Figures as files: SVG for papers, PNG for everything else, text for the terminal.
-//!
-//! One figure is one file beside this one, and one line in [`Kind::ALL`].
+//! Figures of runs and results: as SVG for papers, as PNG for everything else, as text for the terminal.
 
+mod caption;
 pub(crate) mod frame;
 mod histogram;
 pub mod load;
@@ -10,23 +9,27 @@ mod percentiles;
 mod png;
 mod response;
 mod series;
-pub mod terminal;
+pub(crate) mod terminal;
 
 use std::fmt;
 use std::str::FromStr;
 
 use jitterlab_model::Distribution;
 
-use crate::page::PageRun;
+use crate::chart::{self, Chart};
+use crate::histogram::terminal_histogram;
+use crate::page::section::{Block, Section};
+use crate::page::{PageRun, PageTask, sections};
+pub(crate) use histogram::cluster_words;
 pub use png::png;
 pub use response::responses;
 
 /// Why there is no figure.
 #[derive(Debug, thiserror::Error)]
 pub enum FigureError {
-    /// The run has no value of the quantity.
-    #[error("nothing to draw: no run has a value of {0}")]
-    Nothing(Quantity),
+    /// There is no data for it.
+    #[error("nothing to draw: {0} needs {1}")]
+    Nothing(Name, &'static str),
     /// The plotting library gave up.
     #[error("the figure could not be drawn ({0}); please report this")]
     Drawing(String),
@@ -35,38 +38,57 @@ pub enum FigureError {
     Png(String),
 }
 
-/// What is drawn.
+/// Every figure: its name, and what it needs.
+const NAMES: &[(&str, &str)] = &[
+    ("histogram", "a run with values of the quantity"),
+    ("series", "a run with values of the quantity"),
+    ("percentiles", "a run with values of the quantity"),
+    ("pairs", "a run of 100 activations in a row"),
+    ("autocorrelation", "a run of some activations in a row"),
+    ("spectrum", "a run of 64 activations in a row"),
+    ("time-error", "a run of some activations in a row"),
+    ("prediction", "a run that kept all activations"),
+    ("comparison", "two runs of a task of the same name, of some thousand activations each"),
+    ("compensation", "what `jitterlab compensate --json` prints"),
+    ("load-curve", "what `jitterlab compensate --json` prints"),
+    ("margin", "what `jitterlab compensate --json` prints"),
+    ("torque", "what `jitterlab stepper --json` prints"),
+    ("step-rate", "what `jitterlab stepper --json` prints"),
+    ("servo-cost", "what `jitterlab servo --json` prints for a run"),
+    ("step-response", "what `jitterlab servo --json` prints for a run"),
+    ("matrix", "what `jitterlab matrix` left: name its directory"),
+];
+
+/// The name of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub struct Name(&'static str);
+
+impl Name {
     /// Counts of values, counts logarithmic.
-    Histogram,
+    pub const HISTOGRAM: Name = Name("histogram");
     /// Values over time, every extreme drawn.
-    Series,
-    /// Values against the share of values that they are not below.
-    Percentiles,
-}
+    pub const SERIES: Name = Name("series");
 
-impl Kind {
-    /// Every figure there is.
-    pub const ALL: &[Kind] = &[Kind::Histogram, Kind::Series, Kind::Percentiles];
-
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Histogram => "histogram",
-            Kind::Series => "series",
-            Kind::Percentiles => "percentiles",
-        }
+    /// Every figure there is, with commas, for help and errors.
+    pub fn list() -> String {
+        NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     }
 }
 
-impl FromStr for Kind {
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0)
+    }
+}
+
+impl FromStr for Name {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = || Self::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-        let found = Self::ALL.iter().find(|kind| kind.name() == text);
-        found.copied().ok_or_else(|| format!("{text:?} is not a figure: choose one of {}", names()))
+        let found = NAMES.iter().find(|(name, _)| *name == text);
+        found
+            .map(|(name, _)| Name(name))
+            .ok_or_else(|| format!("{text:?} is not a figure: choose one of {}", Name::list()))
     }
 }
 
@@ -86,13 +108,17 @@ impl Quantity {
     /// Every quantity there is, in the order of a series' columns.
     pub const ALL: [Quantity; 3] = [Quantity::Latency, Quantity::Execution, Quantity::PeriodError];
 
-    fn of(self, task: &crate::page::PageTask) -> &Distribution {
+    fn of(self, task: &PageTask) -> &Distribution {
         let stats = &task.figures.stats;
         match self {
             Quantity::Latency => &stats.latency,
             Quantity::Execution => &stats.execution,
             Quantity::PeriodError => &stats.period_error,
         }
+    }
+
+    fn column(self) -> usize {
+        Quantity::ALL.iter().position(|q| *q == self).unwrap_or(0)
     }
 }
 
@@ -119,20 +145,64 @@ impl FromStr for Quantity {
     }
 }
 
-/// The figure as SVG, 900 by 540 pixels, white, with axes, units and a caption that says what it rests on.
+/// The charts of a figure: one, or one for each task. `sections` are those of results that are no runs.
 ///
 /// # Errors
 /// There is nothing to draw.
-pub fn svg(kind: Kind, quantity: Quantity, runs: &[PageRun]) -> Result<String, FigureError> {
-    if runs.iter().flat_map(|run| &run.tasks).all(|task| quantity.of(task).count() == 0) {
-        return Err(FigureError::Nothing(quantity));
-    }
-    let mut text = String::new();
-    let drawn = match kind {
-        Kind::Histogram => histogram::draw(&mut text, quantity, runs),
-        Kind::Series => series::draw(&mut text, quantity, runs),
-        Kind::Percentiles => percentiles::draw(&mut text, quantity, runs),
+pub fn charts(
+    name: Name,
+    quantity: Quantity,
+    runs: &[PageRun],
+    sections: &[Section],
+) -> Result<Vec<Chart>, FigureError> {
+    let charts: Vec<Chart> = match name.0 {
+        "histogram" => histogram::chart(quantity, runs).into_iter().collect(),
+        "series" => series::charts(quantity, runs),
+        "percentiles" => percentiles::chart(quantity, runs).into_iter().collect(),
+        name => {
+            let all = sections::of(runs).into_iter().chain(sections.iter().cloned());
+            let charts = all.flat_map(|section| section.blocks).filter_map(|block| match block {
+                Block::Figure(chart) => Some(chart),
+                _ => None,
+            });
+            let own =
+                |id: &str| id == name || id.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
+            charts.filter(|chart| own(&chart.id)).collect()
+        }
     };
-    drawn.map_err(|error| FigureError::Drawing(error.to_string()))?;
-    Ok(text)
+    let needs = NAMES.iter().find(|(n, _)| *n == name.0).map_or("data", |(_, needs)| needs);
+    if charts.is_empty() { Err(FigureError::Nothing(name, needs)) } else { Ok(charts) }
+}
+
+/// The charts below each other as SVG, 900 pixels wide, white, with axes, units and captions that say what they rest on.
+///
+/// # Errors
+/// The plotting library gives up.
+pub fn svg(charts: &[Chart]) -> Result<String, FigureError> {
+    chart::svg::svg(charts)
+}
+
+/// The figure for the terminal, as wide as `width` columns. `ascii` uses plain characters only.
+///
+/// # Errors
+/// There is nothing to draw.
+pub fn text(
+    name: Name,
+    quantity: Quantity,
+    runs: &[PageRun],
+    sections: &[Section],
+    width: usize,
+    ascii: bool,
+) -> Result<String, FigureError> {
+    let charts = charts(name, quantity, runs, sections)?;
+    let below = |caption: &str| chart::wrapped(caption, width.max(40)).join("\n") + "\n";
+    if name.0 == "histogram" {
+        // On the terminal a line for each occupied bin tells more than bars do.
+        let tasks = caption::drawables(quantity, runs)
+            .into_iter()
+            .map(|d| terminal_histogram(quantity.of(d.task), ascii) + &below(&caption::of(quantity, &d)));
+        return Ok(tasks.collect::<Vec<_>>().join("\n"));
+    }
+    let figures = charts.iter().map(|c| chart::text(c, width, ascii) + &below(&c.caption));
+    Ok(figures.collect::<Vec<_>>().join("\n"))
 }

@@ -1,10 +1,10 @@
 //! The percentile plot: each step to the right is ten times rarer.
 
 use jitterlab_model::Distribution;
-use plotters::prelude::*;
 
 use super::Quantity;
-use super::frame::{Drawn, FONT, drawables, legend_style, sheet, tick, unit};
+use super::caption::{drawables, of_all};
+use crate::chart::{Axis, Chart, Layer, Scale, Shape, Stroke, time_unit};
 use crate::page::PageRun;
 
 /// Points of the curve: one in `k` values is above the value. The last one is the largest of n, at k = n.
@@ -20,74 +20,54 @@ fn curve(values: &Distribution) -> Vec<(f64, i64)> {
     curve
 }
 
-/// Draws the curves of all tasks.
-pub fn draw(text: &mut String, quantity: Quantity, runs: &[PageRun]) -> Drawn {
+/// The curves of all tasks.
+pub fn chart(quantity: Quantity, runs: &[PageRun]) -> Option<Chart> {
     let drawables = drawables(quantity, runs);
     let all = || drawables.iter().map(|d| quantity.of(d.task));
-    let low_ns = all().filter_map(Distribution::min_ns).min().unwrap_or(0);
-    let high_ns = all().filter_map(Distribution::max_ns).max().unwrap_or(1).max(low_ns + 1);
-    let n = all().map(Distribution::count).max().unwrap_or(1);
-    let (per, name) = unit(high_ns.unsigned_abs().max(low_ns.unsigned_abs()) as f64);
-    let margin = 0.04 * (high_ns - low_ns) as f64;
-    let y = (low_ns as f64 - margin) / per..(high_ns as f64 + margin) / per;
-    let area = sheet(text, quantity, &drawables)?;
-    let mut chart = ChartBuilder::on(&area)
-        .margin(14)
-        .margin_right(34)
-        .x_label_area_size(46)
-        .y_label_area_size(74)
-        .build_cartesian_2d((1.0..(n as f64 * 1.3).max(10.0)).log_scale(), y)?;
-    chart
-        .configure_mesh()
-        .x_desc("share of values that are not above")
-        .y_desc(format!("{quantity}, {name}"))
-        .axis_desc_style((FONT, 17))
-        .label_style((FONT, 14))
-        .x_labels(8)
-        .x_label_formatter(&|one_in| share(*one_in))
-        .y_label_formatter(&|value| tick(*value))
-        .light_line_style(RGBColor(240, 240, 240))
-        .bold_line_style(RGBColor(215, 215, 215))
-        .draw()?;
-    for d in &drawables {
-        let mut steps = Vec::new();
-        for (one_in, value_ns) in curve(quantity.of(d.task)) {
-            let value = value_ns as f64 / per;
-            if let Some((before, _)) = steps.last().copied() {
-                steps.push((before, value));
-            }
-            steps.push((one_in, value));
-        }
-        let colour = d.colour;
-        chart
-            .draw_series(LineSeries::new(steps, colour.stroke_width(2)))?
-            .label(d.name.clone())
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3)));
-    }
-    if drawables.len() > 1 {
-        let (background, border) = legend_style();
-        let mut labels = chart.configure_series_labels();
-        let labels = labels.position(SeriesLabelPosition::UpperLeft).label_font((FONT, 14));
-        labels.background_style(background).border_style(border).draw()?;
-    }
-    drop(chart);
-    area.present()?;
-    Ok(())
+    let low_ns = all().filter_map(Distribution::min_ns).min()?;
+    let high_ns = all().filter_map(Distribution::max_ns).max()?;
+    let log = low_ns > 0 && high_ns > 30 * low_ns;
+    let (per, unit) = time_unit(if log {
+        low_ns as f64 * 10.0
+    } else {
+        high_ns.unsigned_abs().max(low_ns.unsigned_abs()) as f64
+    });
+    let layers = drawables.iter().enumerate().map(|(number, d)| {
+        // A step stands where its value begins to hold: at the rarity of the one before.
+        let curve = curve(quantity.of(d.task));
+        let points = curve
+            .iter()
+            .enumerate()
+            .map(|(i, (_, value))| [curve[i.saturating_sub(1)].0, *value as f64 / per]);
+        let end = curve.last().map(|(one_in, value)| [*one_in, *value as f64 / per]);
+        Layer::new(
+            &d.name,
+            number,
+            Shape::Line { points: points.chain(end).collect(), stroke: Stroke::Steps },
+        )
+    });
+    let title = format!("{quantity}, {unit}");
+    let shares = (0..16).map(|nines| (10f64.powi(nines), share(nines)));
+    Some(Chart {
+        id: "percentiles".into(),
+        caption: format!("{} The curve of n values ends at 1 − 1/n.", of_all(quantity, &drawables)),
+        x: Axis {
+            title: "share of values that are not above".into(),
+            scale: Scale::NamedLog(shares.collect()),
+        },
+        y: if log { Axis::log(title) } else { Axis::linear(title) },
+        layers: layers.collect(),
+        height: 460,
+    })
 }
 
-/// The share that is not above when one in `one_in` is: 10 is 90 %, 1000 is 99.9 %.
-fn share(one_in: f64) -> String {
-    if one_in < 1.5 {
-        return "0 %".into();
-    }
-    let nines = one_in.log10().round() as usize;
-    if (one_in.log10() - nines as f64).abs() > 1e-6 {
-        return String::new();
-    }
+/// The share that is not above when one in 10 to the power of `nines` is: 1 is 90 %, 3 is 99.9 %.
+fn share(nines: i32) -> String {
     match nines {
+        0 => "0 %".into(),
         1 => "90 %".into(),
         2 => "99 %".into(),
-        more => format!("99.{} %", "9".repeat(more - 2)),
+        more => format!("99.{} %", "9".repeat(more as usize - 2)),
     }
 }
 
@@ -108,6 +88,6 @@ mod tests {
 
     #[test]
     fn shares_are_written_with_their_nines() {
-        assert_eq!([1.0, 10.0, 100.0, 1e5].map(share), ["0 %", "90 %", "99 %", "99.999 %"]);
+        assert_eq!([0, 1, 2, 5].map(share), ["0 %", "90 %", "99 %", "99.999 %"]);
     }
 }

@@ -1,99 +1,113 @@
-//! The series: smallest, mean and largest value over time. No more columns than the figure has pixels, and no
-//! extreme is lost.
+//! The series: smallest and largest value over time, with mean and standard deviation. No more columns than the figure
+//! has pixels, and no extreme is lost.
 
-use plotters::prelude::*;
+use jitterlab_model::units::Human;
 
 use super::Quantity;
-use super::frame::{Drawable, Drawn, FONT, drawables, sheet, tick, unit};
-use crate::page::PageRun;
+use super::caption::{Drawable, drawables, of};
+use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
 use crate::page::series::{Extent, Series};
+use crate::page::{PageRun, phases};
+
+/// Columns of the figure.
+const COLUMNS: usize = 1_200;
 
 /// One column of a series: from when, and what the quantity was.
-pub struct Bucket {
-    /// Due time of its first activation.
-    pub due_ns: i64,
-    /// The quantity in it.
-    pub extent: Extent,
+struct Column {
+    due_ns: i64,
+    extent: Extent,
+    missed: u64,
 }
 
 /// The series in at most `most` columns.
-pub fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Bucket> {
+fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
     let single = |value: Option<i64>| {
         value.map_or(Extent::default(), |v| Extent { count: 1, min_ns: v, max_ns: v, sum_ns: v.into() })
     };
-    let all: Vec<Bucket> = if series.complete {
-        series
-            .exact
-            .iter()
-            .map(|e| Bucket { due_ns: e.due_ns, extent: single(e.values_ns[quantity]) })
-            .collect()
+    let all: Vec<Column> = if series.complete {
+        let column = |e: &crate::page::series::Exact| Column {
+            due_ns: e.due_ns,
+            extent: single(e.values_ns[quantity]),
+            missed: e.missed.into(),
+        };
+        series.exact.iter().map(column).collect()
     } else {
-        series.steps.iter().map(|s| Bucket { due_ns: s.due_ns, extent: s.extents[quantity] }).collect()
+        let steps = series.steps.iter();
+        steps.map(|s| Column { due_ns: s.due_ns, extent: s.extents[quantity], missed: s.missed }).collect()
     };
     let joined = all.chunks(all.len().div_ceil(most.max(1)).max(1)).filter_map(|part| {
         let mut extent = Extent::default();
-        part.iter().for_each(|bucket| extent.merge(&bucket.extent));
-        (extent.count > 0).then_some(Bucket { due_ns: part.first()?.due_ns, extent })
+        part.iter().for_each(|column| extent.merge(&column.extent));
+        let missed = part.iter().map(|column| column.missed).sum();
+        (extent.count > 0).then_some(Column { due_ns: part.first()?.due_ns, extent, missed })
     });
     joined.collect()
 }
 
-/// Draws one panel for each task, all with their own axis.
-pub fn draw(text: &mut String, quantity: Quantity, runs: &[PageRun]) -> Drawn {
+/// One chart for each task.
+pub fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     let drawables = drawables(quantity, runs);
-    let area = sheet(text, quantity, &drawables)?;
-    for (d, panel) in drawables.iter().zip(area.split_evenly((drawables.len(), 1))) {
-        draw_panel(&panel, quantity, d, drawables.len())?;
-    }
-    area.present()?;
-    Ok(())
+    let many = drawables.len() > 1;
+    drawables.iter().enumerate().filter_map(|(number, d)| chart(quantity, number, d, many)).collect()
 }
 
-/// One task over time, with the mean and standard deviation of the whole run.
-fn draw_panel(panel: &super::frame::Area<'_>, quantity: Quantity, d: &Drawable<'_>, panels: usize) -> Drawn {
-    let number = Quantity::ALL.iter().position(|q| *q == quantity).unwrap_or(0);
-    let columns = columns(&d.task.series, number, 1_200);
-    let origin_ns = columns.first().map_or(0, |c| c.due_ns);
-    let low_ns = columns.iter().map(|c| c.extent.min_ns).min().unwrap_or(0);
-    let high_ns = columns.iter().map(|c| c.extent.max_ns).max().unwrap_or(1).max(low_ns + 1);
-    let margin = 0.04 * (high_ns - low_ns) as f64;
-    let (per, name) = unit(high_ns.unsigned_abs().max(low_ns.unsigned_abs()) as f64);
-    let length_ns = columns.last().map_or(1, |c| c.due_ns - origin_ns).max(1) as f64;
-    let (seconds, time_unit) = unit(length_ns);
-    let mut chart =
-        ChartBuilder::on(panel).margin(14).x_label_area_size(46).y_label_area_size(74).build_cartesian_2d(
-            0.0..length_ns / seconds,
-            (low_ns as f64 - margin) / per..(high_ns as f64 + margin) / per,
-        )?;
-    chart
-        .configure_mesh()
-        .x_desc(format!("time, {time_unit}"))
-        .y_desc(if panels == 1 { format!("{quantity}, {name}") } else { format!("{}, {name}", d.name) })
-        .axis_desc_style((FONT, if panels > 2 { 14 } else { 17 }))
-        .label_style((FONT, 14))
-        .y_labels(8usize.div_ceil(panels) + 2)
-        .x_label_formatter(&|value| tick(*value))
-        .y_label_formatter(&|value| tick(*value))
-        .light_line_style(RGBColor(240, 240, 240))
-        .bold_line_style(RGBColor(215, 215, 215))
-        .draw()?;
+fn chart(quantity: Quantity, number: usize, d: &Drawable<'_>, many: bool) -> Option<Chart> {
+    let columns = columns(&d.task.series, quantity.column(), COLUMNS);
+    let (first, last) = (columns.first()?, columns.last()?);
+    let low_ns = columns.iter().map(|c| c.extent.min_ns).min()? as f64;
+    let high_ns = columns.iter().map(|c| c.extent.max_ns).max()? as f64;
+    let (per, unit) = time_unit(high_ns.abs().max(low_ns.abs()));
+    let (seconds, time) = time_unit((last.due_ns - first.due_ns) as f64);
+    let at = |due_ns: i64| (due_ns - first.due_ns) as f64 / seconds;
+    let single = columns.iter().all(|c| c.extent.count == 1);
+    let shape = if single {
+        let points = columns.iter().map(|c| [at(c.due_ns), c.extent.max_ns as f64 / per]);
+        Shape::Line { points: points.collect(), stroke: Stroke::Solid }
+    } else {
+        let parts = columns
+            .iter()
+            .map(|c| [at(c.due_ns), c.extent.min_ns as f64 / per, c.extent.max_ns as f64 / per]);
+        Shape::Band(parts.collect())
+    };
+    let mut layers =
+        vec![Layer::new(if single { "each activation" } else { "smallest to largest" }, 0, shape)];
     let values = quantity.of(d.task);
     if let (Some(mean), Some(sd)) = (values.mean_ns(), values.standard_deviation_ns()) {
-        let (low, high) = ((mean - sd).max(low_ns as f64) / per, (mean + sd).min(high_ns as f64) / per);
-        let band = Rectangle::new([(0.0, low), (length_ns / seconds, high)], BLACK.mix(0.12).filled());
-        chart.draw_series([band])?;
-        chart.draw_series([PathElement::new(
-            [(0.0, mean / per), (length_ns / seconds, mean / per)],
-            BLACK.mix(0.6),
-        )])?;
+        layers.push(Layer::new(format!("mean {}", Human(mean)), 1, Shape::Level(mean / per)));
+        let ends = [mean - sd, mean + sd].into_iter().filter(|v| (low_ns..=high_ns).contains(v));
+        for (i, end) in ends.enumerate() {
+            let name =
+                if i == 0 { format!("mean ± standard deviation {}", Human(sd)) } else { String::new() };
+            layers.push(Layer::new(name, 2, Shape::Level(end / per)));
+        }
     }
-    let at = |due_ns: i64| (due_ns - origin_ns) as f64 / seconds;
-    let upper = columns.iter().map(|c| (at(c.due_ns), c.extent.max_ns as f64 / per));
-    let lower = columns.iter().rev().map(|c| (at(c.due_ns), c.extent.min_ns as f64 / per));
-    let outline: Vec<_> = upper.clone().chain(lower.clone()).collect();
-    chart.draw_series([Polygon::new(outline, d.colour.mix(0.3).filled())])?;
-    for edge in [upper.collect::<Vec<_>>(), lower.collect()] {
-        chart.draw_series(LineSeries::new(edge, d.colour.stroke_width(1)))?;
+    let missed: Vec<[f64; 2]> = columns
+        .iter()
+        .filter(|c| c.missed > 0)
+        .map(|c| [at(c.due_ns), c.extent.max_ns as f64 / per])
+        .collect();
+    if !missed.is_empty() {
+        layers.push(Layer::new("due times missed", 3, Shape::Points(missed)));
     }
-    Ok(())
+    let began: Vec<(f64, String)> =
+        phases(&d.run.info).into_iter().map(|(text, from_ns)| (from_ns as f64 / seconds, text)).collect();
+    if !began.is_empty() {
+        layers.push(Layer::new("", 4, Shape::Marks(began)));
+    }
+    let jitter = Human(high_ns - low_ns);
+    Some(Chart {
+        id: format!("series-{number}"),
+        caption: format!(
+            "{} Jitter, largest minus smallest: {jitter}. Every extreme is drawn.",
+            of(quantity, d)
+        ),
+        x: Axis::linear(format!("time, {time}")),
+        y: Axis::linear(if many {
+            format!("{}: {quantity}, {unit}", d.name)
+        } else {
+            format!("{quantity}, {unit}")
+        }),
+        layers,
+        height: if many { 320 } else { 420 },
+    })
 }

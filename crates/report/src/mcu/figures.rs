@@ -1,33 +1,32 @@
 //! The EPOS paper's figures, drawn from what is measured here.
 
 use jitterlab_model::mcu::Strategy;
-use plotters::prelude::*;
 
 use super::Row;
-use crate::figure::FigureError;
-use crate::figure::frame::{Area, COLOURS, Drawn, FONT};
+use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
+use crate::figure::{FigureError, svg};
 
-const PERIODIC: RGBColor = COLOURS[0];
-const SINGLE_SHOT: RGBColor = COLOURS[1];
-const ANCHORED: RGBColor = COLOURS[2];
+const PERIODIC: usize = 0;
+const SINGLE_SHOT: usize = 1;
+const ANCHORED: usize = 2;
 
 /// The columns of [`Row::errors_us`]: name, colour, and whether it is a line (the paper's, and what is measured with the
 /// compare register rightly programmed) or points (measured with it programmed as the paper did).
-const CURVES: [(&str, RGBColor, Look); 7] = [
-    ("periodic, paper", PERIODIC, Look::Thin),
+const CURVES: [(&str, usize, Look); 7] = [
+    ("periodic, paper", PERIODIC, Look::Paper),
     ("periodic, programmed as in the paper", PERIODIC, Look::Points),
-    ("periodic", PERIODIC, Look::Thick),
-    ("single shot, paper", SINGLE_SHOT, Look::Thin),
+    ("periodic", PERIODIC, Look::Measured),
+    ("single shot, paper", SINGLE_SHOT, Look::Paper),
     ("single shot, programmed as in the paper", SINGLE_SHOT, Look::Points),
-    ("single shot", SINGLE_SHOT, Look::Thick),
-    ("anchored", ANCHORED, Look::Thick),
+    ("single shot", SINGLE_SHOT, Look::Measured),
+    ("anchored", ANCHORED, Look::Measured),
 ];
 
 #[derive(Clone, Copy, PartialEq)]
 enum Look {
-    Thin,
+    Paper,
     Points,
-    Thick,
+    Measured,
 }
 
 /// Percent: what is exact lies at the foot of a logarithmic axis.
@@ -38,75 +37,35 @@ const LEAST_PERCENT: f64 = 1e-7;
 /// # Errors
 /// The plotting library gave up.
 pub fn figure_5_svg(rows: &[Row]) -> Result<String, FigureError> {
-    let mut text = String::new();
-    draw_figure_5(&mut text, rows).map_err(|e| FigureError::Drawing(e.to_string()))?;
-    Ok(text)
+    let panels = rows.chunk_by(|a, b| a.timer_hz == b.timer_hz).enumerate();
+    svg(&panels.map(|(number, block)| errors(number, block)).collect::<Vec<_>>())
 }
 
-fn draw_figure_5(text: &mut String, rows: &[Row]) -> Drawn {
-    let blocks: Vec<&[Row]> = rows.chunk_by(|a, b| a.timer_hz == b.timer_hz).collect();
-    let root = SVGBackend::with_string(text, (360 * blocks.len().max(1) as u32, 560)).into_drawing_area();
-    root.fill(&WHITE)?;
-    let (upper, lower) = root.split_vertically(450);
-    for (block, area) in blocks.iter().zip(upper.split_evenly((1, blocks.len().max(1)))) {
-        draw_errors(&area, block)?;
-    }
-    for (i, (name, colour, look)) in CURVES.iter().enumerate() {
-        let (x, y) = (40 + 340 * (i as i32 / 3), 8 + 22 * (i as i32 % 3));
-        match look {
-            Look::Points => lower.draw(&Circle::new((x + 12, y + 7), 4, *colour))?,
-            Look::Thin => lower.draw(&PathElement::new([(x, y + 7), (x + 24, y + 7)], *colour))?,
-            Look::Thick => {
-                lower.draw(&PathElement::new([(x, y + 7), (x + 24, y + 7)], colour.stroke_width(3)))?;
-            }
-        }
-        lower.draw(&Text::new(*name, (x + 32, y), (FONT, 14)))?;
-    }
-    let foot = "Size of the mean error against the period. No error at all is drawn at the foot of the axis.";
-    lower.draw(&Text::new(foot, (40, 82), (FONT, 13)))?;
-    root.present()?;
-    Ok(())
-}
-
-fn draw_errors(area: &Area<'_>, block: &[Row]) -> Drawn {
-    let title = format!("timer clock {:.0} Hz", block.first().map_or(0.0, |row| row.timer_hz));
-    let mut chart = ChartBuilder::on(area)
-        .caption(title, (FONT, 16))
-        .margin(10)
-        .x_label_area_size(44)
-        .y_label_area_size(64)
-        .build_cartesian_2d((80.0..12e6).log_scale(), (LEAST_PERCENT..1e3).log_scale())?;
-    chart
-        .configure_mesh()
-        .x_desc("period")
-        .y_desc("error, %")
-        .axis_desc_style((FONT, 14))
-        .label_style((FONT, 12))
-        .x_labels(6)
-        .y_labels(6)
-        .x_label_formatter(&|us: &f64| super::period(us.round() as u32))
-        .y_label_formatter(&|percent: &f64| format!("{percent:.0e}"))
-        .light_line_style(RGBColor(245, 245, 245))
-        .bold_line_style(RGBColor(220, 220, 220))
-        .draw()?;
-    for (i, (_, colour, look)) in CURVES.iter().enumerate() {
+fn errors(number: usize, block: &[Row]) -> Chart {
+    let clock = block.first().map_or(0.0, |row| row.timer_hz);
+    let layer = |(i, (name, colour, look)): (usize, &(&str, usize, Look))| {
         let points = block.iter().filter_map(|row| {
             let period_us = f64::from(row.period_us);
-            row.errors_us[i].map(|us| (period_us, (us.abs() / period_us * 100.0).max(LEAST_PERCENT)))
+            row.errors_us[i].map(|us| [period_us, (us.abs() / period_us * 100.0).max(LEAST_PERCENT)])
         });
-        match look {
-            Look::Points => {
-                chart.draw_series(points.map(|point| Circle::new(point, 4, *colour)))?;
-            }
-            Look::Thin => {
-                chart.draw_series(LineSeries::new(points, *colour))?;
-            }
-            Look::Thick => {
-                chart.draw_series(LineSeries::new(points, colour.stroke_width(3)))?;
-            }
-        }
+        let points = points.collect();
+        let shape = match look {
+            Look::Paper => Shape::Line { points, stroke: Stroke::Dashed },
+            Look::Points => Shape::Points(points),
+            Look::Measured => Shape::Line { points, stroke: Stroke::Solid },
+        };
+        Layer::new(*name, *colour, shape)
+    };
+    Chart {
+        id: format!("epos-5-{number}"),
+        caption: format!(
+            "Timer clock {clock:.0} Hz: size of the mean error against the period. No error at all is drawn at the foot of the axis."
+        ),
+        x: Axis::log("period, µs"),
+        y: Axis::log("error, %"),
+        layers: CURVES.iter().enumerate().map(layer).collect(),
+        height: 460,
     }
-    Ok(())
 }
 
 /// The rounds of a thread under one strategy.
@@ -123,43 +82,25 @@ pub struct Rounds {
 /// # Errors
 /// The plotting library gave up.
 pub fn figure_7_svg(threads: &[Rounds]) -> Result<String, FigureError> {
-    let mut text = String::new();
-    draw_figure_7(&mut text, threads).map_err(|e| FigureError::Drawing(e.to_string()))?;
-    Ok(text)
-}
-
-fn draw_figure_7(text: &mut String, threads: &[Rounds]) -> Drawn {
-    let root = SVGBackend::with_string(text, (900, 200 * threads.len().max(1) as u32)).into_drawing_area();
-    root.fill(&WHITE)?;
-    let all = || threads.iter().flat_map(|t| &t.rounds);
-    let end = all().map(|(at, _)| *at).fold(0.0, f64::max).max(1e-3);
-    let longest = all().map(|(_, length)| *length).fold(0.0, f64::max).max(1e-3);
-    for (thread, area) in threads.iter().zip(root.split_evenly((threads.len().max(1), 1))) {
-        let mut chart = ChartBuilder::on(&area)
-            .caption(thread.strategy.name(), (FONT, 15))
-            .margin(8)
-            .x_label_area_size(38)
-            .y_label_area_size(64)
-            .build_cartesian_2d(0.0..end, 0.0..longest * 1.1)?;
-        chart
-            .configure_mesh()
-            .x_desc("time, ms")
-            .y_desc("period, us")
-            .axis_desc_style((FONT, 13))
-            .label_style((FONT, 12))
-            .y_labels(5)
-            .light_line_style(RGBColor(245, 245, 245))
-            .bold_line_style(RGBColor(220, 220, 220))
-            .draw()?;
+    let panel = |(number, thread): (usize, &Rounds)| {
         let colour = match thread.strategy {
             Strategy::Periodic => PERIODIC,
             Strategy::SingleShot => SINGLE_SHOT,
             Strategy::Anchored => ANCHORED,
         };
-        chart.draw_series(LineSeries::new(thread.rounds.iter().copied(), colour.stroke_width(1)))?;
-    }
-    root.present()?;
-    Ok(())
+        let points = thread.rounds.iter().map(|(at, length)| [*at, *length]).collect();
+        // From zero, so that the panels can be compared.
+        let zero = Layer::new("", colour, Shape::Level(0.0));
+        Chart {
+            id: format!("epos-7-{number}"),
+            caption: format!("Period of the led thread, timer {}.", thread.strategy.name()),
+            x: Axis::linear("time, ms"),
+            y: Axis::linear("period, µs"),
+            layers: vec![zero, Layer::new("", colour, Shape::Line { points, stroke: Stroke::Solid })],
+            height: 220,
+        }
+    };
+    svg(&threads.iter().enumerate().map(panel).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -176,8 +117,12 @@ mod tests {
         for (name, ..) in CURVES {
             assert!(svg.contains(name), "{name}");
         }
-        assert!(svg.contains("timer clock 7200 Hz") && svg.contains("timer clock 115200 Hz"));
-        assert_eq!(svg.matches("<circle").count(), 2 * 4 + 2, "points of two curves, and the legend's");
+        assert!(svg.contains("Timer clock 7200 Hz") && svg.contains("Timer clock 115200 Hz"));
+        assert_eq!(
+            svg.matches("<circle").count(),
+            2 * (4 + 2),
+            "in both panels points of two curves, and the legend's"
+        );
         let empty = Row { period_us: 100, timer_hz: 7_200.0, errors_us: [None; 7] };
         assert!(figure_5_svg(&[empty]).is_ok() && figure_5_svg(&[]).is_ok());
     }

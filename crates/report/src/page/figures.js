@@ -17,7 +17,7 @@ function unitFor(ns) {
 
 function time(ns, digits = 4) {
   if (!Number.isFinite(ns)) return 'none';
-  const [scale, unit] = unitFor(ns);
+  const [scale, unit] = unitFor(2 * ns);
   return `${Number((ns / scale).toPrecision(digits))} ${unit}`;
 }
 
@@ -28,7 +28,7 @@ const decade = power => {
 };
 
 const exactTime = ns => {
-  const [scale, unit] = unitFor(ns);
+  const [scale, unit] = unitFor(2 * ns);
   return `${ns / scale} ${unit}`;
 };
 
@@ -159,6 +159,19 @@ function bars(bins, place, width) {
   return groups;
 }
 
+// Frames around the clusters, with their words above the plot: in as many rows as there are, so that none overlap.
+function boxes(clusters, place, layout) {
+  const low = place(clusters[0]?.[0] ?? 0), high = place((clusters.at(-1)?.[1] ?? 0) + 1);
+  layout.shapes = clusters.map(([from, to]) => ({ type: 'rect', xref: 'x', yref: 'paper', x0: place(from), x1: place(to + 1), y0: 0, y1: 1,
+    line: { color: palette()[1], width: 1, dash: 'dash' } }));
+  layout.annotations = clusters.map(([from, to, words], i) => {
+    const middle = (place(from) + place(to + 1)) / 2, share = (middle - low) / (high - low);
+    return { xref: 'x', yref: 'paper', x: middle, xanchor: share < 0.2 ? 'left' : share > 0.8 ? 'right' : 'center', y: 1, yanchor: 'bottom',
+      yshift: (clusters.length - 1 - i) * 16, text: plain(words), showarrow: false, font: { color: palette()[1], size: 11 } };
+  });
+  layout.margin = { ...layout.margin, t: layout.margin.t + 16 * clusters.length };
+}
+
 function drawHistogram() {
   const quantity = byId('histogram-quantity').value, scale = byId('histogram-scale').value;
   const counts = byId('histogram-counts').value;
@@ -184,7 +197,9 @@ function drawHistogram() {
   const yaxis = counts === 'log'
     ? { type: 'log', title: { text: 'count' }, dtick: 1, rangemode: 'normal', range: [Math.log10(0.5), Math.log10(1.5 * Math.max(...data.flatMap(trace => trace.y)))] }
     : { title: { text: 'count' }, rangemode: 'tozero' };
-  Plotly.react('histogram-plot', data, themed({ xaxis: axis, yaxis, showlegend: data.length > 1 }), CONFIG);
+  const layout = themed({ xaxis: axis, yaxis, showlegend: data.length > 1 });
+  if (quantity === 'latency' && series.length === 1) boxes(series[0].task.clusters, place, layout);
+  Plotly.react('histogram-plot', data, layout, CONFIG);
   byId('histogram-caption').textContent = captionOf(quantity);
 }
 
@@ -223,5 +238,11 @@ function drawPercentiles() {
 }
 
 function drawFigure({ id, data, layout }) {
-  Plotly.react('figure-' + id, coloured(data), themed(coloured(layout)), CONFIG);
+  const { head, ...own } = coloured(layout), whole = themed(own);
+  if (head) {
+    // The words above the plot need room, and the legend another place.
+    whole.margin = { ...whole.margin, t: whole.margin.t + head };
+    whole.legend = { ...whole.legend, y: -0.2, yanchor: 'top' };
+  }
+  Plotly.react('figure-' + id, coloured(data), whole, CONFIG);
 }

@@ -3,11 +3,12 @@
 //! Words, tables and facts stand in the HTML itself; the figures are drawn by a script from data the page carries.
 //! Everything foreign (names of tasks, machines, commands) is escaped by the template engine.
 
+pub mod documents;
 mod facts;
 mod pack;
 mod plots;
 pub mod section;
-mod sections;
+pub(crate) mod sections;
 pub mod series;
 #[cfg(test)]
 mod tests;
@@ -17,11 +18,16 @@ use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use jitterlab_model::RunInfo;
+use jitterlab_analysis::patterns::Patterns;
+use jitterlab_analysis::predict::{DEFAULT_HORIZON, Prediction, predict};
+use jitterlab_analysis::scan::TaskScan;
+use jitterlab_model::facts::changes;
+use jitterlab_model::{CpuSet, RunInfo};
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
 
 use crate::summary::TaskFigures;
+pub(crate) use plots::phases;
 use section::Section;
 use series::Series;
 
@@ -39,9 +45,9 @@ const SCRIPTS: [&str; 4] = [
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
-    /// No run was given.
-    #[error("a report needs at least one run")]
-    NoRun,
+    /// Nothing was given.
+    #[error("a report needs at least one run or result")]
+    Nothing,
     /// The template and its data do not fit each other.
     #[error("the page could not be made ({0}); please report this")]
     Template(#[from] minijinja::Error),
@@ -74,6 +80,35 @@ pub struct PageTask {
     pub figures: TaskFigures,
     /// Its series.
     pub series: Series,
+    /// Everything gathered for the questions below; `None` where only spikes were kept.
+    pub scan: Option<TaskScan>,
+    /// What pattern its latency has.
+    pub patterns: Option<Patterns>,
+    /// How much worse it can get.
+    pub prediction: Option<Prediction>,
+}
+
+impl PageTask {
+    /// A task of the run that `info` describes, with what its scan says.
+    pub fn new(figures: TaskFigures, series: Series, scan: Option<TaskScan>, info: &RunInfo) -> Self {
+        let patterns = scan.as_ref().map(Patterns::of);
+        let prediction = scan.as_ref().and_then(|scan| {
+            let tail = scan.tail()?;
+            let events = events(info);
+            let horizon_ns = DEFAULT_HORIZON * tail.run_ns();
+            Some(predict(&figures.summary.task, &tail, horizon_ns, &events))
+        });
+        PageTask { figures, series, scan, patterns, prediction }
+    }
+}
+
+/// What happened to the machine meanwhile and forbids to conclude from this run on another.
+fn events(info: &RunInfo) -> Vec<String> {
+    let (Some(before), Some(after)) = (&info.facts_before, &info.facts_after) else { return Vec::new() };
+    let granted = info.tasks.iter().filter_map(|task| task.granted.as_ref());
+    let measured: CpuSet = granted.flat_map(|granted| granted.cpus.iter().copied()).collect();
+    let changes = changes(before, after, &measured).into_iter();
+    changes.filter(|change| change.concern).map(|change| change.text).collect()
 }
 
 /// The page as HTML: what the runs themselves show, then the further sections.
@@ -81,10 +116,11 @@ pub struct PageTask {
 /// # Errors
 /// There is no run, or (never in practice) the data cannot be put into the page.
 pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageError> {
-    let Some(first) = runs.first() else { return Err(PageError::NoRun) };
-    let title = match runs {
-        [_] => format!("{}: timing report", first.label),
-        _ => format!("{} and {} more: timing report", first.label, runs.len() - 1),
+    let title = match (runs, sections) {
+        ([], []) => return Err(PageError::Nothing),
+        ([], [first, ..]) => format!("{}: timing report", first.title),
+        ([only], _) => format!("{}: timing report", only.label),
+        ([first, more @ ..], _) => format!("{} and {} more: timing report", first.label, more.len()),
     };
     let sections = [sections::of(runs), sections.to_vec()].concat();
     let (plots, packed) = plots::data(runs, &sections)?;

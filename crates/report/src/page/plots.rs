@@ -5,17 +5,28 @@ use std::collections::BTreeMap;
 use jitterlab_model::load::LoadSpec;
 use jitterlab_model::{Distribution, RunInfo};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::pack::{Column, Packer};
-use super::section::{Block, Figure, Section};
+use super::section::{Block, Section};
 use super::series::{Exact, QUANTITIES, Series, Step};
 use super::{PageError, PageRun, PageTask};
+use crate::chart::plotly;
+use crate::figure::cluster_words;
 
 /// Everything the script needs, the packed columns beside it.
 #[derive(Debug, Serialize)]
 pub struct Plots<'a> {
     runs: Vec<Run<'a>>,
-    figures: Vec<&'a Figure>,
+    figures: Vec<Drawing<'a>>,
+}
+
+/// A chart as the script draws it.
+#[derive(Debug, Serialize)]
+struct Drawing<'a> {
+    id: &'a str,
+    data: Value,
+    layout: Value,
 }
 
 #[derive(Debug, Serialize)]
@@ -46,6 +57,8 @@ struct Task<'a> {
     spikes_only: bool,
     steps: Steps,
     exact: ExactColumns,
+    /// Clusters of latencies: from, to, words; none if there is but one.
+    clusters: Vec<(i64, i64, String)>,
     /// Occupied bins as low, high, count.
     bins: BTreeMap<&'static str, Vec<(i64, i64, u64)>>,
 }
@@ -75,7 +88,7 @@ pub fn data<'a>(runs: &'a [PageRun], sections: &'a [Section]) -> Result<(Plots<'
         Run {
             label: &run.label,
             load: &run.info.load,
-            phases: phases(&run.info),
+            phases: phases(&run.info).into_iter().map(|(text, from_ns)| Phase { text, from_ns }).collect(),
             tasks: run
                 .tasks
                 .iter()
@@ -86,7 +99,10 @@ pub fn data<'a>(runs: &'a [PageRun], sections: &'a [Section]) -> Result<(Plots<'
     });
     let runs = drawn.collect();
     let figures = sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
-        Block::Figure(figure) => Some(figure),
+        Block::Figure(chart) => {
+            let (data, layout) = plotly(chart);
+            Some(Drawing { id: &chart.id, data, layout })
+        }
         _ => None,
     });
     Ok((Plots { runs, figures: figures.collect() }, packer.finish()?))
@@ -101,15 +117,12 @@ fn origin(run: &PageRun) -> i64 {
     run.tasks.iter().filter_map(|task| first(&task.series)).min().unwrap_or(0)
 }
 
-/// Loads that began while the run went on; one that ran from the beginning is no phase.
-fn phases(info: &RunInfo) -> Vec<Phase> {
+/// Loads that began while the run went on, and when; one that ran from the beginning is no phase.
+pub fn phases(info: &RunInfo) -> Vec<(String, i64)> {
     let length_ns = info.duration_ns.or(info.measured_ns()).unwrap_or(0);
     let specs = info.load.split(' ').filter_map(|word| word.parse::<LoadSpec>().ok());
-    let begun = specs.filter(|spec| spec.start_percent > 0).map(|spec| Phase {
-        from_ns: (length_ns as f64 * f64::from(spec.start_percent) / 100.0) as i64,
-        text: spec.to_string(),
-    });
-    begun.collect()
+    let from_ns = |spec: &LoadSpec| (length_ns as f64 * f64::from(spec.start_percent) / 100.0) as i64;
+    specs.filter(|spec| spec.start_percent > 0).map(|spec| (spec.to_string(), from_ns(&spec))).collect()
 }
 
 fn task<'a>(
@@ -119,7 +132,9 @@ fn task<'a>(
     origin_ns: i64,
     packer: &mut Packer,
 ) -> Task<'a> {
-    let PageTask { figures, series } = task;
+    let PageTask { figures, series, patterns, .. } = task;
+    let clusters = patterns.iter().flat_map(|p| &p.clusters).map(|c| (c.low_ns, c.high_ns, cluster_words(c)));
+    let clusters: Vec<_> = clusters.collect();
     let result = run.info.tasks.get(number).and_then(|t| t.result.as_ref());
     let last =
         series.exact.last().map(|e| e.due_ns).into_iter().chain(series.steps.last().map(|s| s.due_ns)).max();
@@ -144,6 +159,7 @@ fn task<'a>(
         spikes_only: matches!(run.info.keep, jitterlab_model::Keep::Spikes { .. }),
         steps: steps(&series.steps, origin_ns, packer),
         exact: exact(&series.exact, origin_ns, packer),
+        clusters: if clusters.len() > 1 { clusters } else { Vec::new() },
         bins: quantities.into_iter().map(|(name, values)| (name, bins(values))).collect(),
     }
 }

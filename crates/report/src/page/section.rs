@@ -5,7 +5,8 @@
 //! are the caller's, ready to read, with their units.
 
 use serde::Serialize;
-use serde_json::Value;
+
+use crate::chart::Chart;
 
 /// A part of the page with a heading.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,8 +39,8 @@ pub enum Block {
         /// The cells of each row.
         rows: Vec<Vec<String>>,
     },
-    /// A figure drawn by plotly.
-    Figure(Figure),
+    /// A figure.
+    Figure(Chart),
     /// Text that is folded away until somebody wants it.
     Details {
         /// What is behind it.
@@ -47,23 +48,4 @@ pub enum Block {
         /// Shown as it is, in a fixed-width fount.
         text: String,
     },
-}
-
-/// A figure as plotly takes it (<https://plotly.com/javascript/reference/>).
-///
-/// Leave colours of axes, background and text out: the page sets them for light, dark and paper. For traces take
-/// `"line": {"color": "c0"}` to `"c5"`, which the page replaces by its palette. Axes need a `title` with the unit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Figure {
-    /// Name within the page, in lower case with hyphens; one page has it once.
-    pub id: String,
-    /// What is shown, how much data it rests on, and how to read it: stands below the figure, and is what somebody
-    /// who cannot see it gets.
-    pub caption: String,
-    /// The traces.
-    pub data: Value,
-    /// The layout.
-    pub layout: Value,
-    /// Height in CSS pixels.
-    pub height: u32,
 }

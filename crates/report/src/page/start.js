@@ -76,12 +76,14 @@ async function start() {
   const script = document.createElement('script');
   script.textContent = new TextDecoder().decode(library);
   document.head.append(script);
-  const bytes = new Uint8Array(packed), view = new SeriesView(bytes);
-  wire(view);
-  view.draw();
-  drawn.set(view.element, { draw: () => view.draw(), seen: true });
-  whenSeen(byId('histogram-plot'), drawHistogram);
-  whenSeen(byId('percentiles-plot'), drawPercentiles);
+  const view = plots.runs.length ? new SeriesView(new Uint8Array(packed)) : null;
+  if (view) {
+    wire(view);
+    view.draw();
+    drawn.set(view.element, { draw: () => view.draw(), seen: true });
+    whenSeen(byId('histogram-plot'), drawHistogram);
+    whenSeen(byId('percentiles-plot'), drawPercentiles);
+  }
   for (const figure of plots.figures) whenSeen(byId('figure-' + figure.id), () => drawFigure(figure));
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => redrawAll(false));
   matchMedia('print').addEventListener('change', () => redrawAll(true));

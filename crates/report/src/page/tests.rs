@@ -1,5 +1,6 @@
 //! The page as a whole: everything is in it, and nothing foreign can break out of its place.
 
+use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::{Summary, Verdict};
 use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
 
@@ -29,12 +30,10 @@ fn run(label: &str) -> PageRun {
     let verdict = Verdict::on(&summary, &info.tasks[0], &info);
     let document = serde_json::json!({ "tasks": [{ "summary": summary }], "note": HOSTILE }).to_string();
     let figures = TaskFigures { summary, verdict, stats };
-    PageRun {
-        label: label.into(),
-        info,
-        document,
-        tasks: vec![PageTask { figures, series: series.finish() }],
-    }
+    let mut scan = TaskScan::new(1_000_000, 2_000);
+    scan.push_all(&rows);
+    let task = PageTask::new(figures, series.finish(), Some(scan), &info);
+    PageRun { label: label.into(), info, document, tasks: vec![task] }
 }
 
 #[test]
@@ -65,6 +64,8 @@ fn sections_appear_when_their_data_exist() {
         with.contains("id=\"pairs\"")
             && with.contains("id=\"autocorrelation\"")
             && with.contains("id=\"time-error\"")
+            && with.contains("id=\"spectrum\"")
+            && with.contains("id=\"prediction\"")
     );
     assert!(with.contains("b.parquet") && with.contains("jitterlab report b.parquet"));
 }

@@ -41,7 +41,7 @@ pub fn reproduce(directory: &Path, duration_ns: i64) -> Outcome {
     let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
     measure_cells(&mut index, directory, OVERHEAD_NS, &interrupted)?;
     let today = index.matrix();
-    let drawing = svg(&today, &index.caption());
+    let drawing = svg(&today, &index.caption())?;
     output::write_file(&directory.join("matrix.svg"), drawing.as_bytes())?;
     output::write_file(&directory.join("matrix.png"), &figure::png(&drawing)?)?;
     output::print(&text(&today, &facts))?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use jitterlab_model::units::Human;
-use jitterlab_report::figure::{self, Kind, Quantity};
+use jitterlab_report::figure::{self, Name, Quantity};
 use jitterlab_report::summary::wrap;
 
 use super::measure;
@@ -25,7 +25,7 @@ pub fn figure_3(directory: &Path, duration_ns: i64) -> Result<String> {
         files.push(measure(directory, &format!("nist-figure-3-{name}"), duration_ns, &arguments)?);
     }
     let runs = page_runs::read(&files)?;
-    let svg = figure::svg(Kind::Histogram, Quantity::Latency, &runs)?;
+    let svg = figure::svg(&figure::charts(Name::HISTOGRAM, Quantity::Latency, &runs, &[])?)?;
     let path = directory.join("nist-figure-3.svg");
     output::write_file(&path, svg.as_bytes())?;
     output::write_file(&path.with_extension("png"), &figure::png(&svg)?)?;

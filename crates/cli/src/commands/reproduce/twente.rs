@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use jitterlab_model::units::Human;
-use jitterlab_report::figure::{self, Kind, Quantity};
+use jitterlab_report::figure::{self, Name, Quantity};
 use jitterlab_report::page::section::{Block, Section};
 use jitterlab_report::page::{PageRun, render};
 
@@ -89,8 +89,9 @@ pub fn reproduce(directory: &Path, duration_ns: i64) -> Outcome {
     }
     let runs = page_runs::read(&files)?;
     for (case, run) in CASES.iter().zip(&runs) {
-        for (kind, number) in [(Kind::Series, case.figure), (Kind::Histogram, case.figure + 1)] {
-            let svg = figure::svg(kind, Quantity::PeriodError, std::slice::from_ref(run))?;
+        for (name, number) in [(Name::SERIES, case.figure), (Name::HISTOGRAM, case.figure + 1)] {
+            let run = std::slice::from_ref(run);
+            let svg = figure::svg(&figure::charts(name, Quantity::PeriodError, run, &[])?)?;
             let path = |extension: &str| directory.join(format!("figure-{number:02}.{extension}"));
             output::write_file(&path("svg"), svg.as_bytes())?;
             output::write_file(&path("png"), &figure::png(&svg)?)?;

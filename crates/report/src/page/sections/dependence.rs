@@ -1,56 +1,48 @@
 //! Does a late activation make the next one late? The autocorrelation of the latencies.
 
-use jitterlab_analysis::correlation::autocorrelation;
 use jitterlab_analysis::verdict::grouped;
-use serde_json::json;
 
 use super::super::PageRun;
-use super::super::section::{Block, Figure, Section};
-use super::{colour, plain, tasks};
-
-/// Lags that are drawn.
-const LAGS: usize = 200;
+use super::super::section::{Block, Section};
+use super::{Named, tasks};
+use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 
 /// The section, where a task has enough activations in a row.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
-    let mut traces = Vec::new();
+    let mut layers = Vec::new();
     let mut told = Vec::new();
-    for (number, (name, task)) in tasks(runs).enumerate() {
-        let first: Vec<f64> = task.series.first_latencies_ns.iter().map(|ns| *ns as f64).collect();
-        if first.len() < 4 * LAGS {
+    for (number, Named { name, task, .. }) in tasks(runs).enumerate() {
+        let (Some(patterns), Some(scan)) = (&task.patterns, &task.scan) else { continue };
+        let values = &patterns.dependence.autocorrelation;
+        let longest = scan.windows.pieces().iter().map(Vec::len).max().unwrap_or(0);
+        if values.len() < 3 {
             continue;
         }
-        let values = autocorrelation(&first, LAGS);
-        let lags: Vec<usize> = (1..values.len()).collect();
-        let bound = 1.96 / (first.len() as f64).sqrt();
+        let bound = 1.96 / (longest as f64).sqrt();
         told.push(format!(
-            "{name}: the first {} activations; independent latencies stay within ±{bound:.4} nineteen times of twenty",
-            grouped(first.len() as u64)
+            "{name}: {} activations in a row; independent latencies stay within ±{bound:.4} nineteen times of twenty",
+            grouped(longest as u64)
         ));
-        traces.push(json!({
-            "type": "scatter", "mode": "lines", "name": plain(&name), "x": lags, "y": values.get(1..)?,
-            "line": {"color": colour(number), "shape": "hvh"}
-        }));
+        let points = values.iter().enumerate().skip(1).map(|(lag, value)| [lag as f64, *value]);
+        let shape = Shape::Line { points: points.collect(), stroke: Stroke::Solid };
+        layers.push(Layer::new(name, number, shape));
     }
-    if traces.is_empty() {
+    if layers.is_empty() {
         return None;
     }
-    let many = traces.len() > 1;
-    let figure = Figure {
+    layers.insert(0, Layer::new("", 4, Shape::Level(0.0)));
+    let chart = Chart {
         id: "autocorrelation".into(),
         caption: format!("{}.", told.join("; ")),
-        data: json!(traces),
-        layout: json!({
-            "xaxis": {"title": {"text": "activations apart"}},
-            "yaxis": {"title": {"text": "correlation of latencies"}},
-            "showlegend": many
-        }),
-        height: 320,
+        x: Axis::linear("activations apart"),
+        y: Axis::linear("correlation of latencies"),
+        layers,
+        height: 340,
     };
     Some(Section {
         id: "autocorrelation".into(),
         title: "Autocorrelation".into(),
         lead: "Whether a late activation makes the ones after it late. A peak at k activations means that something comes back every k periods; a slow fall means that disturbances last.".into(),
-        blocks: vec![Block::Figure(figure)],
+        blocks: vec![Block::Figure(chart)],
     })
 }

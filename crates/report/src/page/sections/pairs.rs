@@ -3,64 +3,19 @@
 use std::collections::BTreeMap;
 
 use jitterlab_analysis::verdict::grouped;
-use serde_json::json;
 
-use super::super::PageRun;
-use super::super::section::{Block, Figure, Section};
-use super::{plain, tasks};
+use super::super::section::{Block, Section};
+use super::super::{PageRun, PageTask};
+use super::tasks;
+use crate::chart::{Axis, Cells, Chart, Layer, Shape, time_unit};
 
 /// Cells along each side.
 const CELLS: usize = 120;
 
-/// From one pair to many, to be told apart on light and dark ground.
-const COLOURS: [(f64, &str); 3] = [(0.0, "#c9962b"), (0.5, "#d1495b"), (1.0, "#7b5fb0")];
-
 /// One figure for each task, where it has enough activations.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
-    let mut blocks = Vec::new();
-    for (number, (name, task)) in tasks(runs).enumerate() {
-        let pairs = pairs(task);
-        if pairs.len() < 100 {
-            continue;
-        }
-        let ends = pairs.iter().flat_map(|(a, b)| [*a, *b]);
-        let (low, high) = (ends.clone().min()? as f64 / 1e3, ends.max()? as f64 / 1e3);
-        let width = ((high - low) / (CELLS - 1) as f64).max(1e-3);
-        let cell = |ns: i64| ((ns as f64 / 1e3 - low) / width).round() as usize;
-        let mut counts: BTreeMap<(usize, usize), u64> = BTreeMap::new();
-        pairs.iter().for_each(|(a, b)| *counts.entry((cell(*a), cell(*b))).or_default() += 1);
-        let at = |cell: usize| (1e3 * (low + cell as f64 * width)).round() / 1e3;
-        let column =
-            |of: fn(&(usize, usize)) -> usize| counts.keys().map(|key| at(of(key))).collect::<Vec<_>>();
-        let decades: Vec<f64> = counts.values().map(|count| (*count as f64).log10()).collect();
-        let words: Vec<String> = counts.values().map(|count| format!("{} pairs", grouped(*count))).collect();
-        let most = counts.values().max()?.ilog10() + 1;
-        let ticks: Vec<u32> = (0..=most).collect();
-        let trace = json!({
-            "type": "scatter", "mode": "markers", "x": column(|key| key.0), "y": column(|key| key.1), "text": words,
-            "hovertemplate": "%{x} µs, then %{y} µs: %{text}<extra></extra>",
-            "marker": {
-                "symbol": "square", "size": 5, "color": decades, "colorscale": COLOURS,
-                "colorbar": {"title": {"text": "pairs"}, "tickvals": ticks, "thickness": 12,
-                    "ticktext": ticks.iter().map(|power| grouped(10u64.pow(*power))).collect::<Vec<_>>()}
-            }
-        });
-        blocks.push(Block::Figure(Figure {
-            id: format!("pairs-{number}"),
-            caption: format!(
-                "{}: {} pairs of successive period errors: those of the first activations, and those around the largest values.",
-                name,
-                grouped(pairs.len() as u64)
-            ),
-            data: json!([trace]),
-            layout: json!({
-                "xaxis": {"title": {"text": "period error, µs"}},
-                "yaxis": {"title": {"text": format!("{}: the next one, µs", plain(&name))}},
-                "showlegend": false
-            }),
-            height: 460,
-        }));
-    }
+    let charts = tasks(runs).enumerate().filter_map(|(number, t)| chart(number, &t.name, &pairs(t.task)));
+    let blocks: Vec<Block> = charts.map(Block::Figure).collect();
     if blocks.is_empty() {
         return None;
     }
@@ -72,8 +27,47 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
     })
 }
 
+fn chart(number: usize, name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
+    if pairs.len() < 100 {
+        return None;
+    }
+    let ends = || pairs.iter().flat_map(|(a, b)| [*a, *b]);
+    let (low, high) = (ends().min()?, ends().max()?);
+    let (per, unit) = time_unit(low.unsigned_abs().max(high.unsigned_abs()) as f64);
+    let width_ns = ((high - low) as f64 / (CELLS - 1) as f64).max(1.0);
+    let cell = |ns: i64| ((ns - low) as f64 / width_ns).round() as usize;
+    let mut counts: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    pairs.iter().for_each(|(a, b)| *counts.entry((cell(*a), cell(*b))).or_default() += 1);
+    let at = |cell: usize| (low as f64 + cell as f64 * width_ns) / per;
+    let decades = f64::from(counts.values().max()?.max(&10).ilog10() + 1);
+    let shade = |count: u64| (count as f64).log10() / decades;
+    let words = |(a, b): (usize, usize), count: u64| {
+        format!("{:.3} {unit}, then {:.3} {unit}: {} pairs", at(a), at(b), grouped(count))
+    };
+    let cells =
+        counts.iter().map(|(key, count)| ([at(key.0), at(key.1)], shade(*count), words(*key, *count)));
+    let ticks = (0..=decades as u32).map(|power| (f64::from(power) / decades, grouped(10u64.pow(power))));
+    let cells = Cells {
+        size: [width_ns / per; 2],
+        cells: cells.collect(),
+        labelled: false,
+        key: ("pairs".into(), ticks.collect()),
+    };
+    Some(Chart {
+        id: format!("pairs-{number}"),
+        caption: format!(
+            "{name}: {} pairs of successive period errors: those of the first activations, and those around the largest values.",
+            grouped(pairs.len() as u64)
+        ),
+        x: Axis::linear(format!("period error, {unit}")),
+        y: Axis::linear(format!("{name}: the next one, {unit}")),
+        layers: vec![Layer::new("", 0, Shape::Cells(cells))],
+        height: 460,
+    })
+}
+
 /// Successive period errors: of the first activations, and of the blocks around the largest values behind them.
-fn pairs(task: &super::super::PageTask) -> Vec<(i64, i64)> {
+fn pairs(task: &PageTask) -> Vec<(i64, i64)> {
     let series = &task.series;
     let latencies = &series.first_latencies_ns;
     let errors: Vec<i64> = latencies.windows(2).map(|w| w[1] - w[0]).collect();

@@ -1,0 +1,189 @@
+//! A figure as data: what is to be seen, without saying how it is drawn. It looks alike on the page ([`plotly`]), as
+//! SVG ([`svg`]) and on the terminal ([`text`]), since all three draw the same layers over the same axes.
+
+mod plotly;
+mod range;
+pub(crate) mod svg;
+mod text;
+
+pub use plotly::plotly;
+pub use range::Ticks;
+pub use text::text;
+
+use serde::Serialize;
+
+/// A figure. Serialised is only what the page's frame needs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Chart {
+    /// Its name on the page and on the command line, in lower case with hyphens. Charts of one figure that show
+    /// several tasks are called `NAME-0`, `NAME-1`, ...
+    pub id: String,
+    /// What is shown, how much data it rests on, and how to read it: stands below the figure, and is what somebody
+    /// who cannot see it gets.
+    pub caption: String,
+    /// Across.
+    #[serde(skip)]
+    pub x: Axis,
+    /// Upwards.
+    #[serde(skip)]
+    pub y: Axis,
+    /// What is drawn, the lowest first.
+    #[serde(skip)]
+    pub layers: Vec<Layer>,
+    /// Height in CSS pixels.
+    pub height: u32,
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// What it shows, with the unit.
+    pub title: String,
+    /// Where values lie on it.
+    pub scale: Scale,
+}
+
+/// Where values lie on an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their logarithm; values must be above 0, others are left out.
+    Log,
+    /// The n-th name stands at n, from 0.
+    Names(Vec<String>),
+    /// By their logarithm, with a name at each of these values.
+    NamedLog(Vec<(f64, String)>),
+}
+
+impl Axis {
+    /// An axis on which values lie evenly.
+    pub fn linear(title: impl Into<String>) -> Self {
+        Axis { title: title.into(), scale: Scale::Linear }
+    }
+
+    /// An axis on which values lie by their logarithm.
+    pub fn log(title: impl Into<String>) -> Self {
+        Axis { title: title.into(), scale: Scale::Log }
+    }
+
+    /// An axis of names.
+    pub fn names<S: Into<String>>(title: impl Into<String>, names: impl IntoIterator<Item = S>) -> Self {
+        Axis { title: title.into(), scale: Scale::Names(names.into_iter().map(Into::into).collect()) }
+    }
+
+    fn is_log(&self) -> bool {
+        matches!(self.scale, Scale::Log | Scale::NamedLog(_))
+    }
+
+    /// Where a value is drawn: itself, or its decimal logarithm. `None` where it has no place.
+    fn place(&self, value: f64) -> Option<f64> {
+        let place = if self.is_log() { value.log10() } else { value };
+        place.is_finite().then_some(place)
+    }
+}
+
+/// Something drawn in one colour under one name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layer {
+    /// What the legend calls it; empty for what needs none.
+    pub name: String,
+    /// Its colour's number in the palette of six.
+    pub colour: usize,
+    /// What is drawn.
+    pub shape: Shape,
+}
+
+impl Layer {
+    /// A layer.
+    pub fn new(name: impl Into<String>, colour: usize, shape: Shape) -> Self {
+        Layer { name: name.into(), colour: colour % 6, shape }
+    }
+}
+
+/// What a layer draws. Places are `[x, y]` in the units of the axes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    /// A line from point to point.
+    Line {
+        /// Its points, from left to right.
+        points: Vec<[f64; 2]>,
+        /// How it is drawn.
+        stroke: Stroke,
+    },
+    /// Single points.
+    Points(Vec<[f64; 2]>),
+    /// The stretch between a lower and an upper value: `[x, low, high]` from left to right.
+    Band(Vec<[f64; 3]>),
+    /// Bars from the foot of the figure: `[left, right, height]`.
+    Bars(Vec<[f64; 3]>),
+    /// A value with the interval it lies in: `[x, low, value, high]`.
+    Intervals(Vec<[f64; 4]>),
+    /// Rectangles, shaded.
+    Cells(Cells),
+    /// A frame around a region over the whole height, with words: `from`, `to`, words.
+    Boxes(Vec<(f64, f64, String)>),
+    /// An upright line with words at its head: the most important first.
+    Marks(Vec<(f64, String)>),
+    /// A level line across the figure.
+    Level(f64),
+}
+
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stroke {
+    /// Straight from point to point.
+    Solid,
+    /// Dashed.
+    Dashed,
+    /// In steps: the value of a point holds up to the next one.
+    Steps,
+    /// With a dot at each point.
+    Dotted,
+}
+
+/// Rectangles of one size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cells {
+    /// Width and height.
+    pub size: [f64; 2],
+    /// Centre, shade from 0 (little) to 1 (much), and words.
+    pub cells: Vec<([f64; 2], f64, String)>,
+    /// Whether the words stand in the cells; otherwise only who points at one gets them.
+    pub labelled: bool,
+    /// What the shades mean: title, and shades with their words.
+    pub key: (String, Vec<(f64, String)>),
+}
+
+/// From little to much, to be told apart on light and dark ground and without colours.
+pub(crate) const SHADES: [(f64, [u8; 3]); 3] =
+    [(0.0, [0xe9, 0xb9, 0x49]), (0.5, [0xd1, 0x49, 0x5b]), (1.0, [0x5c, 0x3f, 0x99])];
+
+/// The time unit in which values of this size have one to three digits before the point: its nanoseconds and name.
+pub fn time_unit(size_ns: f64) -> (f64, &'static str) {
+    match size_ns.abs() {
+        size if size < 2e3 => (1.0, "ns"),
+        size if size < 2e6 => (1e3, "µs"),
+        size if size < 2e9 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    }
+}
+
+/// Text in lines of at most `columns` letters; a longer word has its own.
+pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.into()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! How far the axes of a chart reach, and where their ticks stand.
+
+use super::{Axis, Chart, Scale, Shape};
+
+/// The ticks of an axis: places (see [`Axis`]; logarithms on a logarithmic axis) with their words.
+pub type Ticks = Vec<(f64, String)>;
+
+/// Free room beyond the outermost values, as a share of the range.
+const MARGIN: f64 = 0.04;
+
+impl Chart {
+    /// From where to where the axes reach, in places.
+    pub(crate) fn ranges(&self) -> [(f64, f64); 2] {
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        let mut foot = false;
+        for layer in &self.layers {
+            match &layer.shape {
+                Shape::Line { points, .. } | Shape::Points(points) => {
+                    x.extend(points.iter().map(|p| p[0]));
+                    y.extend(points.iter().map(|p| p[1]));
+                }
+                Shape::Band(parts) => {
+                    x.extend(parts.iter().map(|p| p[0]));
+                    y.extend(parts.iter().flat_map(|p| [p[1], p[2]]));
+                }
+                Shape::Bars(bars) => {
+                    foot = true;
+                    x.extend(bars.iter().flat_map(|b| [b[0], b[1]]));
+                    y.extend(bars.iter().map(|b| b[2]));
+                }
+                Shape::Intervals(values) => {
+                    x.extend(values.iter().map(|v| v[0]));
+                    y.extend(values.iter().flat_map(|v| [v[1], v[2], v[3]]));
+                }
+                Shape::Cells(cells) => {
+                    let [w, h] = cells.size.map(|s| s / 2.0);
+                    x.extend(cells.cells.iter().flat_map(|(at, ..)| [at[0] - w, at[0] + w]));
+                    y.extend(cells.cells.iter().flat_map(|(at, ..)| [at[1] - h, at[1] + h]));
+                }
+                Shape::Level(value) => y.push(*value),
+                Shape::Boxes(boxes) => x.extend(boxes.iter().flat_map(|b| [b.0, b.1])),
+                Shape::Marks(marks) => x.extend(marks.iter().map(|m| m.0)),
+            }
+        }
+        let cells = self.layers.iter().any(|l| matches!(l.shape, Shape::Cells(_)));
+        let margin = if cells { 0.0 } else { MARGIN };
+        let mut y_range = self.y.reach(&y, margin);
+        if foot {
+            // A bar of one count on a logarithmic axis must be seen; others stand on zero.
+            y_range.0 =
+                if self.y.is_log() { y_range.0.min(-0.3) } else { y.iter().copied().fold(0.0, f64::min) };
+        }
+        [self.x.reach(&x, margin), y_range]
+    }
+}
+
+impl Axis {
+    fn reach(&self, values: &[f64], margin: f64) -> (f64, f64) {
+        if let Scale::Names(names) = &self.scale {
+            return (-0.5, names.len() as f64 - 0.5);
+        }
+        let places = || values.iter().filter_map(|v| self.place(*v));
+        let (low, high) = places().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), p| (l.min(p), h.max(p)));
+        match (low < high, low.is_finite()) {
+            (true, _) => (low - margin * (high - low), high + margin * (high - low)),
+            (false, true) => {
+                let room = if self.is_log() { 0.5 } else { (low.abs() * 0.5).max(0.5) };
+                (low - room, low + room)
+            }
+            (false, false) => (0.0, 1.0),
+        }
+    }
+
+    /// About `count` ticks between two places.
+    pub(crate) fn ticks(&self, (low, high): (f64, f64), count: usize) -> Ticks {
+        match &self.scale {
+            Scale::Names(names) => (0u32..).map(f64::from).zip(names.iter().cloned()).collect(),
+            Scale::NamedLog(named) => {
+                let placed = named.iter().map(|(value, name)| (value.log10(), name.clone()));
+                placed.filter(|(place, _)| (low..=high).contains(place)).collect()
+            }
+            Scale::Linear => even(low, high, count).into_iter().map(|v| (v, number(v))).collect(),
+            Scale::Log => {
+                let whole = |step: f64| {
+                    let ticks = even_by(low, high, step);
+                    ticks.into_iter().map(|p| (p, number(10f64.powf(p)))).collect::<Ticks>()
+                };
+                let decades = high - low;
+                if decades >= 2.0 {
+                    return whole((decades / count.max(2) as f64).ceil());
+                }
+                // Less than two decades: values between the powers of ten, too.
+                let steps: &[f64] = if decades > 0.8 {
+                    &[1.0, 2.0, 5.0]
+                } else {
+                    &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+                };
+                let powers = (low.floor() as i32..=high.ceil() as i32).map(|p| 10f64.powi(p));
+                let values = powers.flat_map(|power| steps.iter().map(move |s| s * power));
+                let found: Ticks = values
+                    .map(|v| (v.log10(), number(v)))
+                    .filter(|(p, _)| (low..=high).contains(p))
+                    .collect();
+                if found.len() >= 2 {
+                    found
+                } else {
+                    let (from, to) = (10f64.powf(low), 10f64.powf(high));
+                    even(from, to, count).into_iter().map(|v| (v.log10(), number(v))).collect()
+                }
+            }
+        }
+    }
+}
+
+/// Round numbers between two values.
+fn even(low: f64, high: f64, count: usize) -> Vec<f64> {
+    let rough = (high - low) / count.max(1) as f64;
+    if !rough.is_finite() || rough <= 0.0 {
+        return Vec::new();
+    }
+    let power = 10f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|s| s * power).find(|s| *s >= rough * 0.999);
+    even_by(low, high, step.unwrap_or(rough))
+}
+
+fn even_by(low: f64, high: f64, step: f64) -> Vec<f64> {
+    let (first, last) = ((low / step).ceil(), (high / step).floor());
+    (0..=((last - first).max(-1.0) + 0.5) as usize)
+        .map(|k| (first + k as f64) * step)
+        .filter(|v| *v >= low && *v <= high)
+        .collect()
+}
+
+/// A number as an axis shows it: 0.001, 12.5, 20 000, 1e9.
+pub(crate) fn number(value: f64) -> String {
+    if value != 0.0 && (value.abs() >= 1e7 || value.abs() < 1e-4) {
+        return format!("{value:.2e}").replace(".00e", "e");
+    }
+    let text = format!("{value:.5}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |t| ("−", t));
+    let (whole, part) = text.split_once('.').map_or((text, String::new()), |(w, p)| (w, format!(".{p}")));
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), jitterlab_analysis::verdict::grouped);
+    if text == "0" { "0".into() } else { format!("{sign}{whole}{part}") }
+}
+
+/// Puts words beside each other in rows so that none overlap: the row of each, from its place and width as shares of
+/// the axis.
+pub(crate) fn rows(words: &[(f64, f64)]) -> Vec<usize> {
+    let mut taken: Vec<Vec<(f64, f64)>> = Vec::new();
+    let place = |(at, width): &(f64, f64)| {
+        let (from, to) = (at - width / 2.0, at + width / 2.0);
+        let free = |row: &Vec<(f64, f64)>| row.iter().all(|(f, t)| to < *f || from > *t);
+        let row = taken.iter().position(free).unwrap_or(taken.len());
+        if row == taken.len() {
+            taken.push(Vec::new());
+        }
+        taken[row].push((from, to));
+        row
+    };
+    words.iter().map(place).collect()
+}

@@ -1,0 +1,362 @@
+//! A chart as SVG: white, with axes, units and its caption, as a paper wants it.
+
+use std::ops::Range;
+
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::range::rows;
+use super::{Cells, Chart, Layer, SHADES, Shape, Stroke, wrapped};
+use crate::figure::FigureError;
+use crate::figure::frame::{COLOURS, Drawn, FONT};
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Plot<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Placed, Placed>>;
+
+/// An axis whose ticks and words are ours, the same for every scale.
+#[derive(Clone)]
+struct Placed {
+    reach: (f64, f64),
+    ticks: super::Ticks,
+}
+
+impl Ranged for Placed {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        // What lies far beyond the figure must not overflow.
+        let share = ((value - self.reach.0) / (self.reach.1 - self.reach.0)).clamp(-2.0, 3.0);
+        limit.0 + (f64::from(limit.1 - limit.0) * share).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.ticks.iter().map(|tick| tick.0).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.reach.0..self.reach.1
+    }
+}
+
+impl ValueFormatter<f64> for Placed {
+    fn format_ext(&self, place: &f64) -> String {
+        let tick = self.ticks.iter().find(|tick| (tick.0 - place).abs() < 1e-9);
+        tick.map_or(String::new(), |tick| tick.1.clone())
+    }
+}
+
+const WIDTH: u32 = 900;
+/// Width of a letter of the legend, about.
+const LETTER: i32 = 7;
+const LINE: i32 = 18;
+/// Characters that fit on a line of the caption.
+const CAPTION_COLUMNS: usize = 124;
+const LEFT: u32 = 84;
+const RIGHT: u32 = 26;
+/// Room for what shades mean.
+const KEY: u32 = 84;
+
+/// The charts below each other, each with its caption.
+///
+/// # Errors
+/// The plotting library gives up.
+pub(crate) fn svg(charts: &[Chart]) -> Result<String, FigureError> {
+    let captions: Vec<Vec<String>> =
+        charts.iter().map(|chart| wrapped(&chart.caption, CAPTION_COLUMNS)).collect();
+    let heights: Vec<u32> = charts
+        .iter()
+        .zip(&captions)
+        .map(|(c, lines)| c.height + 16 + LINE as u32 * lines.len() as u32)
+        .collect();
+    let mut text = String::new();
+    let draw = |text: &mut String| -> Drawn {
+        let mut rest =
+            SVGBackend::with_string(text, (WIDTH, heights.iter().sum::<u32>().max(1))).into_drawing_area();
+        rest.fill(&WHITE)?;
+        for ((chart, lines), height) in charts.iter().zip(&captions).zip(&heights) {
+            let (own, below) = rest.split_vertically(*height);
+            let (upper, lower) = own.split_vertically(chart.height);
+            panel(chart, &upper)?;
+            let style = (FONT, 13).into_font().color(&RGBColor(60, 60, 60));
+            for (i, line) in (0..).zip(lines) {
+                lower.draw(&Text::new(line.clone(), (20, 2 + LINE * i), style.clone()))?;
+            }
+            rest = below;
+        }
+        rest.present()?;
+        Ok(())
+    };
+    draw(&mut text).map_err(|e| FigureError::Drawing(e.to_string()))?;
+    Ok(text)
+}
+
+fn panel(chart: &Chart, area: &Area<'_>) -> Drawn {
+    let [x, y] = chart.ranges();
+    let legend = legend(&chart.layers);
+    let key = chart.layers.iter().find_map(|l| match &l.shape {
+        Shape::Cells(cells) if !cells.key.1.is_empty() => Some(cells),
+        _ => None,
+    });
+    let right = if key.is_some() { RIGHT + KEY } else { RIGHT };
+    let inner = f64::from(WIDTH - LEFT - right);
+    let head = head(chart, x, inner);
+    let top = 14 + LINE * (legend.iter().map(|l| l.1 + 1).max().unwrap_or(0) + head.1 as i32);
+    let across = Placed { reach: x, ticks: chart.x.ticks(x, 9) };
+    let upwards = Placed { reach: y, ticks: chart.y.ticks(y, (chart.height / 70) as usize) };
+    let mut plot = ChartBuilder::on(area)
+        .margin_top(top)
+        .margin_right(right)
+        .margin_left(10)
+        .margin_bottom(8)
+        .x_label_area_size(46)
+        .y_label_area_size(LEFT - 10)
+        .build_cartesian_2d(across, upwards)?;
+    let mut mesh = plot.configure_mesh();
+    mesh.x_desc(chart.x.title.clone())
+        .y_desc(chart.y.title.clone())
+        .axis_desc_style((FONT, 16))
+        .label_style((FONT, 14))
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(RGBColor(224, 224, 224));
+    mesh.draw()?;
+    for layer in &chart.layers {
+        draw(&mut plot, chart, layer, [x, y])?;
+    }
+    for (place, row, words, colour, anchor) in &head.0 {
+        let at = LEFT as i32 + ((place - x.0) / (x.1 - x.0) * inner) as i32;
+        let style = (FONT, 13).into_font().color(colour).pos(Pos::new(*anchor, VPos::Bottom));
+        area.draw(&Text::new(words.clone(), (at, top - 2 - LINE * (head.1 - 1 - row) as i32), style))?;
+    }
+    for (at, row, layer) in &legend {
+        let (left, middle) = (LEFT as i32 + at, 16 + LINE * row);
+        draw_swatch(area, layer, left, middle)?;
+        let style = (FONT, 14).into_font().color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(layer.name.clone(), (left + 24, middle), style))?;
+    }
+    if let Some(cells) = key {
+        draw_key(area, cells, top, chart.height as i32 - 54)?;
+    }
+    Ok(())
+}
+
+/// What a layer looks like, beside its name.
+fn draw_swatch(area: &Area<'_>, layer: &Layer, left: i32, middle: i32) -> Drawn {
+    let colour = COLOURS[layer.colour % 6];
+    let bar = |from: i32, to: i32, half: i32| [(left + from, middle - half), (left + to, middle + half)];
+    match &layer.shape {
+        Shape::Bars(_) | Shape::Band(_) => {
+            area.draw(&Rectangle::new(bar(0, 18, 5), colour.mix(0.6).filled()))?;
+        }
+        Shape::Points(_) | Shape::Intervals(_) => {
+            area.draw(&Circle::new((left + 9, middle), 4, colour.filled()))?;
+        }
+        Shape::Line { stroke: Stroke::Dashed, .. } | Shape::Level(_) => {
+            area.draw(&Rectangle::new(bar(0, 7, 1), colour.filled()))?;
+            area.draw(&Rectangle::new(bar(11, 18, 1), colour.filled()))?;
+        }
+        _ => area.draw(&Rectangle::new(bar(0, 18, 1), colour.filled()))?,
+    }
+    Ok(())
+}
+
+/// The legend: place, row and layer of each name.
+fn legend(layers: &[Layer]) -> Vec<(i32, i32, &Layer)> {
+    let named: Vec<&Layer> = layers.iter().filter(|l| !l.name.is_empty()).collect();
+    if named.len() < 2 {
+        return Vec::new();
+    }
+    let room = (WIDTH - LEFT - RIGHT) as i32;
+    let (mut at, mut row) = (0, 0);
+    named
+        .into_iter()
+        .map(|layer| {
+            let width = 44 + LETTER * layer.name.chars().count() as i32;
+            if at > 0 && at + width > room {
+                (at, row) = (0, row + 1);
+            }
+            let place = (at, row, layer);
+            at += width;
+            place
+        })
+        .collect()
+}
+
+type Head = (Vec<(f64, usize, String, RGBColor, HPos)>, usize);
+
+/// The words above the plot, in as many rows as they need.
+fn head(chart: &Chart, (low, high): (f64, f64), room: f64) -> Head {
+    let mut words = Vec::new();
+    for layer in &chart.layers {
+        let colour = COLOURS[layer.colour % 6];
+        match &layer.shape {
+            Shape::Marks(marks) => words.extend(marks.iter().map(|(at, text)| (*at, text, colour))),
+            Shape::Boxes(boxes) => {
+                words.extend(boxes.iter().map(|(from, to, text)| (f64::midpoint(*from, *to), text, colour)));
+            }
+            _ => {}
+        }
+    }
+    let placed: Vec<(f64, f64, HPos, f64)> = words
+        .iter()
+        .map(|(at, text, _)| {
+            let place = chart.x.place(*at).unwrap_or(low);
+            let (share, width) =
+                ((place - low) / (high - low), text.chars().count() as f64 * f64::from(LETTER) / room);
+            match share {
+                s if s < width / 2.0 => (place, s + width / 2.0, HPos::Left, width),
+                s if s > 1.0 - width / 2.0 => (place, s - width / 2.0, HPos::Right, width),
+                s => (place, s, HPos::Center, width),
+            }
+        })
+        .collect();
+    let rows = rows(&placed.iter().map(|p| (p.1, p.3)).collect::<Vec<_>>());
+    let count = rows.iter().max().map_or(0, |row| row + 1);
+    let head = words.into_iter().zip(placed).zip(rows);
+    (
+        head.map(|(((_, text, colour), (place, _, anchor, _)), row)| {
+            (place, row, text.clone(), colour, anchor)
+        })
+        .collect(),
+        count,
+    )
+}
+
+fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [(f64, f64); 2]) -> Drawn {
+    let colour = COLOURS[layer.colour % 6];
+    let at = |x: f64, y: f64| chart.x.place(x).zip(chart.y.place(y));
+    let stroke = |style: Stroke| colour.stroke_width(if style == Stroke::Dashed { 1 } else { 2 });
+    match &layer.shape {
+        Shape::Line { points, stroke: style } => {
+            let mut places: Vec<(f64, f64)> = points.iter().filter_map(|p| at(p[0], p[1])).collect();
+            if *style == Stroke::Steps {
+                places = places
+                    .windows(2)
+                    .flat_map(|w| [w[0], (w[1].0, w[0].1)])
+                    .chain(places.last().copied())
+                    .collect();
+            }
+            match style {
+                Stroke::Dashed => {
+                    plot.draw_series(DashedLineSeries::new(places, 7, 5, colour.stroke_width(2)))?;
+                }
+                Stroke::Dotted => {
+                    plot.draw_series(LineSeries::new(places.iter().copied(), stroke(*style)))?;
+                    plot.draw_series(places.into_iter().map(|p| Circle::new(p, 3, colour.filled())))?;
+                }
+                Stroke::Solid | Stroke::Steps => {
+                    plot.draw_series(LineSeries::new(places, stroke(*style)))?;
+                }
+            }
+        }
+        Shape::Points(points) => {
+            plot.draw_series(
+                points.iter().filter_map(|p| at(p[0], p[1])).map(|p| Circle::new(p, 4, colour.filled())),
+            )?;
+        }
+        Shape::Band(parts) => {
+            let upper: Vec<_> = parts.iter().filter_map(|p| at(p[0], p[2])).collect();
+            let lower: Vec<_> = parts.iter().filter_map(|p| at(p[0], p[1])).collect();
+            let outline: Vec<_> = upper.iter().copied().chain(lower.iter().rev().copied()).collect();
+            plot.draw_series([Polygon::new(outline, colour.mix(0.3).filled())])?;
+            plot.draw_series(LineSeries::new(upper, colour.stroke_width(1)))?;
+            plot.draw_series(LineSeries::new(lower, colour.stroke_width(1)))?;
+        }
+        Shape::Bars(bars) => {
+            let foot = if chart.y.is_log() { y_range.0 } else { 0.0 };
+            let least = (x_range.1 - x_range.0) / 800.0;
+            let bars = bars.iter().filter_map(|b| {
+                let (left, right, height) =
+                    (chart.x.place(b[0])?, chart.x.place(b[1])?, chart.y.place(b[2])?);
+                Some(Rectangle::new(
+                    [(left, foot), (right.max(left + least), height)],
+                    colour.mix(0.6).filled(),
+                ))
+            });
+            plot.draw_series(bars)?;
+        }
+        Shape::Intervals(values) => {
+            for [x, low, value, high] in values {
+                if let (Some(from), Some(to), Some(middle)) = (at(*x, *low), at(*x, *high), at(*x, *value)) {
+                    plot.draw_series([PathElement::new([from, to], colour.stroke_width(2))])?;
+                    plot.draw_series([Circle::new(middle, 5, colour.filled())])?;
+                }
+            }
+        }
+        Shape::Cells(cells) => {
+            let [w, h] = cells.size.map(|s| s / 2.0);
+            plot.draw_series(cells.cells.iter().map(|([x, y], shade, _)| {
+                Rectangle::new([(x - w, y - h), (x + w, y + h)], shaded(*shade).filled())
+            }))?;
+            if cells.labelled {
+                plot.draw_series(cells.cells.iter().map(|([x, y], shade, words)| {
+                    let ink = if *shade > 0.6 { WHITE } else { BLACK };
+                    let style = (FONT, 14).into_font().color(&ink).pos(Pos::new(HPos::Center, VPos::Center));
+                    Text::new(words.clone(), (*x, *y), style)
+                }))?;
+            }
+        }
+        Shape::Boxes(boxes) => {
+            for (from, to, _) in boxes {
+                if let Some((from, to)) = chart.x.place(*from).zip(chart.x.place(*to)) {
+                    let outline = [
+                        (from, y_range.0),
+                        (to, y_range.0),
+                        (to, y_range.1),
+                        (from, y_range.1),
+                        (from, y_range.0),
+                    ];
+                    plot.draw_series(DashedLineSeries::new(outline, 6, 4, colour.stroke_width(1)))?;
+                }
+            }
+        }
+        Shape::Marks(marks) => {
+            for place in marks.iter().filter_map(|(at, _)| chart.x.place(*at)) {
+                plot.draw_series(DashedLineSeries::new(
+                    [(place, y_range.0), (place, y_range.1)],
+                    2,
+                    4,
+                    colour.stroke_width(1),
+                ))?;
+            }
+        }
+        Shape::Level(value) => {
+            if let Some(place) = chart.y.place(*value) {
+                plot.draw_series(DashedLineSeries::new(
+                    [(x_range.0, place), (x_range.1, place)],
+                    7,
+                    5,
+                    colour.stroke_width(2),
+                ))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the shades of cells mean, beside the plot.
+fn draw_key(area: &Area<'_>, cells: &Cells, top: i32, bottom: i32) -> Drawn {
+    let left = (WIDTH - RIGHT - 70) as i32;
+    for y in top..bottom {
+        let share = f64::from(bottom - y) / f64::from(bottom - top);
+        area.draw(&Rectangle::new([(left, y), (left + 14, y + 1)], shaded(share).filled()))?;
+    }
+    let style = (FONT, 13).into_font().color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
+    for (shade, words) in &cells.key.1 {
+        let y = bottom - (f64::from(bottom - top) * shade) as i32;
+        area.draw(&Text::new(words.clone(), (left + 20, y), style.clone()))?;
+    }
+    area.draw(&Text::new(cells.key.0.clone(), (left, bottom + 16), style))?;
+    Ok(())
+}
+
+fn shaded(shade: f64) -> RGBColor {
+    let shade = shade.clamp(0.0, 1.0);
+    let upper = SHADES.iter().position(|s| s.0 >= shade).unwrap_or(SHADES.len() - 1).max(1);
+    let ((from, a), (to, b)) = (SHADES[upper - 1], SHADES[upper]);
+    let share = (shade - from) / (to - from);
+    let mixed = |i: usize| (f64::from(a[i]) + share * (f64::from(b[i]) - f64::from(a[i]))).round() as u8;
+    RGBColor(mixed(0), mixed(1), mixed(2))
+}

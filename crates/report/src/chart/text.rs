@@ -1,0 +1,313 @@
+//! A chart on the terminal.
+
+use std::fmt::Write as _;
+
+use super::{Axis, Chart, Layer, Shape, Stroke, Ticks, wrapped};
+
+/// Lines of a figure, axes not counted.
+const LINES: usize = 16;
+/// Columns left of the figure, for the values.
+const LABEL: usize = 10;
+const MARKS: [&[char]; 2] = [&['●', '○', '▲', '■', '◆', '△'], &['*', 'o', '+', 'x', '@', '%']];
+const SHADES: [&[char]; 2] = [&['░', '▒', '▓', '█'], &['.', ':', 'o', '#']];
+
+/// What a half line of a column shows.
+#[derive(Clone, Copy, PartialEq)]
+enum Ink {
+    /// A value of the layer.
+    Value(usize),
+    /// What stands below or between values of the layer.
+    Filled,
+    /// A cell, from little to much.
+    Shade(usize),
+    /// A line that guides the eye.
+    Guide,
+}
+
+struct Canvas {
+    columns: usize,
+    x: (f64, f64),
+    y: (f64, f64),
+    /// Two for each line, the lowest first, column by column.
+    halves: Vec<[Option<Ink>; 2 * LINES]>,
+    /// Words over the figure: line from above, column, words.
+    words: Vec<(usize, usize, String)>,
+}
+
+/// The chart, at most `width` columns wide (and at least 40). `ascii` uses plain characters only.
+pub fn text(chart: &Chart, width: usize, ascii: bool) -> String {
+    let columns = width.max(40) - LABEL - 2;
+    let [x, y] = chart.ranges();
+    let mut canvas = Canvas { columns, x, y, halves: vec![[None; 2 * LINES]; columns], words: Vec::new() };
+    for (number, layer) in chart.layers.iter().enumerate() {
+        canvas.draw(chart, number, layer);
+    }
+    let plain = |text: &str| if ascii { spelled(text) } else { text.to_owned() };
+    let mut out = wrapped(&chart.y.title, width.max(40)).join("\n") + "\n";
+    canvas.write(&mut out, &chart.y.ticks(y, 5), chart.layers.len() == 1, ascii);
+    write_foot(&mut out, &chart.x, &chart.x.ticks(x, (columns / 12).max(2)), columns, x, ascii);
+    write_legend(&mut out, chart, width.max(40), ascii);
+    plain(&out)
+}
+
+/// What ASCII has no character for.
+fn spelled(text: &str) -> String {
+    let spelled =
+        text.replace('µ', "u").replace('−', "-").replace(['\u{202f}', '\u{a0}'], " ").replace('±', "+-");
+    spelled.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
+}
+
+impl Canvas {
+    fn column(&self, place: f64) -> Option<usize> {
+        let share = (place - self.x.0) / (self.x.1 - self.x.0);
+        (-1e-9..=1.0 + 1e-9)
+            .contains(&share)
+            .then(|| ((share * self.columns as f64) as usize).min(self.columns - 1))
+    }
+
+    fn half(&self, place: f64) -> usize {
+        let share = ((place - self.y.0) / (self.y.1 - self.y.0)).clamp(0.0, 1.0);
+        ((share * (2 * LINES) as f64) as usize).min(2 * LINES - 1)
+    }
+
+    fn fill(&mut self, column: usize, from: f64, to: f64, ink: Ink) {
+        let (low, high) = (self.half(from.min(to)), self.half(from.max(to)));
+        self.halves[column][low..=high].fill(Some(ink));
+    }
+
+    /// A line between two places, through every column on its way.
+    fn stroke(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink) {
+        let (Some(first), Some(last)) = (self.column(from.0), self.column(to.0)) else { return };
+        let width = (self.x.1 - self.x.0) / self.columns as f64;
+        for column in first..=last {
+            let edge = |k: usize| (self.x.0 + width * k as f64).clamp(from.0, to.0);
+            let at = |x: f64| {
+                if to.0 > from.0 { from.1 + (to.1 - from.1) * (x - from.0) / (to.0 - from.0) } else { to.1 }
+            };
+            let (start, end) =
+                if to.0 > from.0 { (at(edge(column)), at(edge(column + 1))) } else { (from.1, to.1) };
+            self.fill(column, start, end, ink);
+        }
+    }
+
+    fn draw(&mut self, chart: &Chart, number: usize, layer: &Layer) {
+        let at = |x: f64, y: f64| chart.x.place(x).zip(chart.y.place(y));
+        let value = Ink::Value(number);
+        match &layer.shape {
+            Shape::Line { points, stroke } => {
+                let places: Vec<(f64, f64)> = points.iter().filter_map(|p| at(p[0], p[1])).collect();
+                for pair in places.windows(2) {
+                    if *stroke == Stroke::Steps {
+                        self.stroke(pair[0], (pair[1].0, pair[0].1), value);
+                        self.stroke((pair[1].0, pair[0].1), pair[1], value);
+                    } else {
+                        self.stroke(pair[0], pair[1], value);
+                    }
+                }
+                if let [only] = places[..] {
+                    self.stroke(only, only, value);
+                }
+            }
+            Shape::Points(points) => {
+                points.iter().filter_map(|p| at(p[0], p[1])).for_each(|p| self.stroke(p, p, value));
+            }
+            Shape::Band(parts) => {
+                for [x, low, high] in parts {
+                    if let (Some((x, low)), Some((_, high))) = (at(*x, *low), at(*x, *high))
+                        && let Some(column) = self.column(x)
+                    {
+                        self.fill(column, low, high, value);
+                    }
+                }
+            }
+            Shape::Bars(bars) => {
+                let foot = if chart.y.is_log() { self.y.0 } else { 0.0 };
+                for [left, right, height] in bars {
+                    let (Some((left, height)), Some(right)) = (at(*left, *height), chart.x.place(*right))
+                    else {
+                        continue;
+                    };
+                    let (Some(first), Some(last)) = (self.column(left), self.column(right)) else { continue };
+                    // A bar ends where the next one begins.
+                    for column in first..last.max(first + 1) {
+                        self.fill(column, foot, height, value);
+                    }
+                }
+            }
+            Shape::Intervals(values) => {
+                for [x, low, middle, high] in values {
+                    if let (Some(from), Some(to), Some(middle)) =
+                        (at(*x, *low), at(*x, *high), at(*x, *middle))
+                    {
+                        self.stroke(from, to, Ink::Filled);
+                        self.stroke(middle, middle, value);
+                    }
+                }
+            }
+            Shape::Cells(cells) => {
+                let [w, h] = cells.size.map(|s| s / 2.0);
+                for ([x, y], shade, words) in &cells.cells {
+                    let ink = Ink::Shade(((shade * 4.0) as usize).min(3));
+                    let (Some(first), Some(last)) = (self.column(x - w), self.column(x + w)) else {
+                        continue;
+                    };
+                    for column in first..last.max(first + 1) {
+                        self.fill(column, y - h, y + h, ink);
+                    }
+                    if cells.labelled {
+                        let words = format!(" {words} ");
+                        let column = ((first + last) / 2).saturating_sub(words.chars().count() / 2);
+                        self.words.push((LINES - 1 - self.half(*y) / 2, column, words));
+                    }
+                }
+            }
+            Shape::Marks(marks) => {
+                for column in
+                    marks.iter().filter_map(|(at, _)| self.column(chart.x.place(*at)?)).collect::<Vec<_>>()
+                {
+                    self.guide(column);
+                }
+            }
+            Shape::Boxes(boxes) => {
+                let edges = boxes.iter().flat_map(|(from, to, _)| [*from, *to]);
+                for column in edges.filter_map(|at| self.column(chart.x.place(at)?)).collect::<Vec<_>>() {
+                    self.guide(column);
+                }
+            }
+            Shape::Level(value) => {
+                if let Some(half) = chart.y.place(*value).map(|place| self.half(place)) {
+                    self.halves.iter_mut().step_by(2).for_each(|column| {
+                        column[half].get_or_insert(Ink::Guide);
+                    });
+                }
+            }
+        }
+    }
+
+    fn guide(&mut self, column: usize) {
+        self.halves[column].iter_mut().for_each(|half| {
+            half.get_or_insert(Ink::Guide);
+        });
+    }
+
+    fn write(&self, out: &mut String, ticks: &Ticks, single: bool, ascii: bool) {
+        for line in (0..LINES).rev() {
+            let here = ticks.iter().find(|t| self.half(t.0) / 2 == line).map_or("", |t| &t.1);
+            let cut: String = here.chars().take(LABEL).collect();
+            let _ = write!(out, "{cut:>LABEL$} {}", if ascii { '|' } else { '│' });
+            let mut row: Vec<char> =
+                self.halves.iter().map(|c| shown(c[2 * line + 1], c[2 * line], single, ascii)).collect();
+            for (_, column, words) in self.words.iter().filter(|w| w.0 == LINES - 1 - line) {
+                row.iter_mut().skip(*column).zip(words.chars()).for_each(|(place, letter)| *place = letter);
+            }
+            let row: String = row.into_iter().collect();
+            let _ = writeln!(out, "{}", row.trim_end());
+        }
+    }
+}
+
+/// The character for an upper and a lower half.
+fn shown(upper: Option<Ink>, lower: Option<Ink>, single: bool, ascii: bool) -> char {
+    let set = usize::from(ascii);
+    match (upper, lower) {
+        (Some(Ink::Value(n)), _) | (_, Some(Ink::Value(n))) if !single => MARKS[set][n % 6],
+        (Some(Ink::Value(_)), Some(Ink::Value(_))) => {
+            if ascii {
+                '#'
+            } else {
+                '█'
+            }
+        }
+        (Some(Ink::Value(_)), _) => {
+            if ascii {
+                '#'
+            } else {
+                '▀'
+            }
+        }
+        (_, Some(Ink::Value(_))) => {
+            if ascii {
+                '#'
+            } else {
+                '▄'
+            }
+        }
+        (Some(Ink::Shade(a)), Some(Ink::Shade(b))) => SHADES[set][a.max(b)],
+        (Some(Ink::Shade(a)), _) | (_, Some(Ink::Shade(a))) => SHADES[set][a],
+        (Some(Ink::Filled), _) | (_, Some(Ink::Filled)) => {
+            if ascii {
+                '|'
+            } else {
+                '│'
+            }
+        }
+        (Some(Ink::Guide), _) | (_, Some(Ink::Guide)) => {
+            if ascii {
+                ':'
+            } else {
+                '┊'
+            }
+        }
+        (None, None) => ' ',
+    }
+}
+
+fn write_foot(
+    out: &mut String,
+    axis: &Axis,
+    ticks: &Ticks,
+    columns: usize,
+    (low, high): (f64, f64),
+    ascii: bool,
+) {
+    let (corner, rule, tick) = if ascii { ('+', '-', '+') } else { ('└', '─', '┬') };
+    let mut line = vec![rule; columns];
+    let mut words = vec![' '; columns];
+    let mut free = 0;
+    for (place, text) in ticks {
+        let column = (((place - low) / (high - low) * columns as f64) as usize).min(columns - 1);
+        line[column] = tick;
+        let length = text.chars().count();
+        let from = column.saturating_sub(length / 2).min(columns.saturating_sub(length));
+        if from >= free && from + length <= columns {
+            words[from..from + length]
+                .iter_mut()
+                .zip(text.chars())
+                .for_each(|(place, letter)| *place = letter);
+            free = from + length + 1;
+        }
+    }
+    let (line, words): (String, String) = (line.into_iter().collect(), words.into_iter().collect());
+    let _ = writeln!(out, "{:LABEL$} {corner}{line}", "");
+    let _ = writeln!(out, "{:LABEL$}  {}", "", words.trim_end());
+    for part in wrapped(&axis.title, columns).iter().filter(|part| !part.is_empty()) {
+        let _ = writeln!(out, "{:LABEL$}  {}", "", format!("{part:^columns$}").trim_end());
+    }
+}
+
+fn write_legend(out: &mut String, chart: &Chart, width: usize, ascii: bool) {
+    let set = usize::from(ascii);
+    let guide = if ascii { ':' } else { '┊' };
+    for (number, layer) in chart.layers.iter().enumerate() {
+        let entry = match &layer.shape {
+            Shape::Marks(marks) => {
+                format!("{guide} {}", marks.iter().map(|m| m.1.as_str()).collect::<Vec<_>>().join("; "))
+            }
+            Shape::Boxes(boxes) => boxes.iter().map(|b| b.2.as_str()).collect::<Vec<_>>().join("; "),
+            Shape::Level(_) if !layer.name.is_empty() => format!("{guide} {}", layer.name),
+            Shape::Cells(cells) if !cells.key.1.is_empty() => {
+                let key = cells.key.1.iter().map(|(shade, words)| {
+                    format!("{} {words}", SHADES[set][((shade * 4.0) as usize).min(3)])
+                });
+                format!("{}: {}", cells.key.0, key.collect::<Vec<_>>().join("  "))
+            }
+            _ if !layer.name.is_empty() && chart.layers.len() > 1 => {
+                format!("{} {}", MARKS[set][number % 6], layer.name)
+            }
+            _ => continue,
+        };
+        for line in wrapped(&entry, width - 2) {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+}

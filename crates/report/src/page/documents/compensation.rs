@@ -1,0 +1,150 @@
+//! What compensating the jitter of a task costs and brings: `jitterlab compensate --json`.
+
+use jitterlab_analysis::Figures;
+use jitterlab_model::units::{Exact, Human};
+use serde::Deserialize;
+
+use super::super::section::{Block, Section};
+use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
+
+#[derive(Deserialize)]
+pub struct Document {
+    period_ns: i64,
+    load_curve: Vec<LoadPoint>,
+    #[serde(default)]
+    margins: Vec<MarginPoint>,
+    proof: Option<Proof>,
+    #[serde(default)]
+    warnings: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct LoadPoint {
+    every_ns: i64,
+    measured: f64,
+    equation_1: f64,
+    mean_poll: f64,
+}
+
+#[derive(Deserialize)]
+struct MarginPoint {
+    margin_ns: i64,
+    expected_polled: f64,
+    measured_polled: f64,
+    expected_late: f64,
+    measured_late: f64,
+}
+
+#[derive(Deserialize)]
+struct Proof {
+    before: Way,
+    after: Way,
+}
+
+#[derive(Deserialize)]
+struct Way {
+    executed: u64,
+    deviation: Figures,
+    load: Option<f64>,
+}
+
+pub fn section(document: Document) -> Section {
+    let mut blocks = Vec::new();
+    if let Some(proof) = &document.proof {
+        blocks.push(Block::Figure(before_and_after(document.period_ns, proof)));
+    }
+    blocks.extend(load_curve(&document).map(Block::Figure));
+    blocks.extend(margins(&document).map(Block::Figure));
+    blocks.extend(document.warnings.into_iter().map(|text| Block::Text { text }));
+    Section {
+        id: "compensation".into(),
+        title: "Compensation".into(),
+        lead: "Waking early and polling to the due time: what it brings, and what it costs of the processor."
+            .into(),
+        blocks,
+    }
+}
+
+fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
+    let named = |f: &Figures| [f.p50_ns, f.p90_ns, f.p99_ns, f.p99_9_ns, f.p99_99_ns, f.max_ns];
+    let most = named(&proof.before.deviation).into_iter().flatten().max().unwrap_or(1);
+    let least = named(&proof.after.deviation).into_iter().flatten().filter(|ns| *ns > 0).min().unwrap_or(1);
+    let (per, unit) = time_unit((most as f64 * least as f64).sqrt());
+    let layer = |name: &str, colour: usize, way: &Way| {
+        let points = named(&way.deviation).into_iter().enumerate();
+        let points = points.filter_map(|(i, ns)| Some([i as f64, ns? as f64 / per])).collect();
+        Layer::new(name, colour, Shape::Line { points, stroke: Stroke::Dotted })
+    };
+    let load = |way: &Way| way.load.map_or("not known".into(), |load| format!("{:.1} %", 100.0 * load));
+    Chart {
+        id: "compensation".into(),
+        caption: format!(
+            "Distance of starts from their due times, |start − due|, period {}: {} activations uncompensated (processor load {}), {} compensated ({}), measured in turns.",
+            Exact(period_ns),
+            proof.before.executed,
+            load(&proof.before),
+            proof.after.executed,
+            load(&proof.after)
+        ),
+        x: Axis::names(
+            "share of starts that are not further away",
+            ["50 %", "90 %", "99 %", "99.9 %", "99.99 %", "all"],
+        ),
+        y: Axis::log(format!("|start − due|, {unit}")),
+        layers: vec![layer("uncompensated", 1, &proof.before), layer("compensated", 0, &proof.after)],
+        height: 400,
+    }
+}
+
+fn load_curve(document: &Document) -> Option<Chart> {
+    let longest = document.load_curve.iter().map(|p| p.every_ns).max()?;
+    let (per, unit) = time_unit(longest as f64);
+    let curve = |of: fn(&LoadPoint) -> f64| {
+        let mut points: Vec<[f64; 2]> =
+            document.load_curve.iter().map(|p| [p.every_ns as f64 / per, 100.0 * of(p)]).collect();
+        points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        points
+    };
+    let line = |points, stroke| Shape::Line { points, stroke };
+    Some(Chart {
+        id: "load-curve".into(),
+        caption: format!(
+            "Waking every A and polling in the last A before the due time, the NIST paper's way, period {}: processor load beyond that of the uncompensated task. Equation 1 polls the last A in full; dashed: half of it.",
+            Exact(document.period_ns)
+        ),
+        x: Axis::log(format!("A, {unit}")),
+        y: Axis::linear("extra processor load, %"),
+        layers: vec![
+            Layer::new("equation 1", 0, line(curve(|p| p.equation_1), Stroke::Solid)),
+            Layer::new("half of the last A polled", 2, line(curve(|p| p.mean_poll), Stroke::Dashed)),
+            Layer::new("measured", 1, Shape::Points(curve(|p| p.measured))),
+        ],
+        height: 380,
+    })
+}
+
+fn margins(document: &Document) -> Option<Chart> {
+    let longest = document.margins.iter().map(|p| p.margin_ns).max()?;
+    let (per, unit) = time_unit(longest as f64);
+    let curve = |of: fn(&MarginPoint) -> f64| {
+        let points = document.margins.iter().map(|p| [p.margin_ns as f64 / per, 100.0 * of(p)]);
+        points.collect::<Vec<[f64; 2]>>()
+    };
+    let line = |points| Shape::Line { points, stroke: Stroke::Dashed };
+    Some(Chart {
+        id: "margin".into(),
+        caption: format!(
+            "One early sleep, then polling, with margins up to {}: share of the time polled, and of starts that are late all the same. Lines: expected from the latencies; dots: measured.",
+            Human(longest as f64)
+        ),
+        x: Axis::linear(format!("margin, {unit}")),
+        y: Axis::log("share, %"),
+        layers: vec![
+            Layer::new("polled, expected", 0, line(curve(|p| p.expected_polled))),
+            Layer::new("polled, measured", 0, Shape::Points(curve(|p| p.measured_polled))),
+            Layer::new("late, expected", 1, line(curve(|p| p.expected_late))),
+            Layer::new("late, measured", 1, Shape::Points(curve(|p| p.measured_late))),
+        ],
+        height: 380,
+    })
+}

@@ -1,0 +1,45 @@
+//! Sections from what other commands print with `--json`: the figures of compensation and of what timing does to motors
+//! and loops. Each reads only what it shows, so that fields may be added to the documents.
+
+mod compensation;
+mod servo;
+mod stepper;
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use super::section::{Block, Section};
+
+/// Why a document gives no section.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// It is no JSON, or lacks what its section shows.
+    #[error("it cannot be read as a result of jitterlab: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It is the result of another command.
+    #[error(
+        "it is no result that a report shows: name what `compensate`, `stepper` or `servo` print with --json"
+    )]
+    Unknown,
+}
+
+/// The section of a document.
+///
+/// # Errors
+/// It is no document that a page shows.
+pub fn section(text: &str) -> Result<Section, DocumentError> {
+    let document: Value = serde_json::from_str(text)?;
+    let has = |field: &str| document.get(field).is_some();
+    Ok(match () {
+        () if has("load_curve") => compensation::section(serde_json::from_value(document)?),
+        () if has("axis") && has("assessment") => stepper::section(&serde_json::from_value(document)?),
+        () if has("plant") && has("margins") => servo::section(&serde_json::from_value(document)?),
+        () => return Err(DocumentError::Unknown),
+    })
+}
+
+/// The caveats of a result, one paragraph each.
+fn caveats(caveats: &[String]) -> impl Iterator<Item = Block> {
+    caveats.iter().map(|text| Block::Text { text: format!("Bear in mind: {text}.") })
+}
