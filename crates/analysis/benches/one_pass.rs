@@ -1,8 +1,10 @@
-//! How many activations a second the one-pass statistics take from memory, on one core.
+//! How many activations a second one pass takes from memory, on one core: the standing figures, and all that
+//! `jitterlab analyze` gathers.
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::{Activation, TimingStats};
 
 const PERIOD_NS: i64 = 1_000_000;
@@ -57,6 +59,14 @@ fn one_pass(c: &mut Criterion) {
             b.iter_batched_ref(
                 || TimingStats::new(PERIOD_NS),
                 |stats| stats.push_all(&trace),
+                BatchSize::LargeInput,
+            );
+        });
+        group.bench_function(format!("scan, {name}"), |b| {
+            b.iter_batched_ref(
+                || TaskScan::new(PERIOD_NS, count as u64),
+                // In batches, as a run file gives them.
+                |scan| trace.chunks(2_048).for_each(|rows| scan.push_all(rows)),
                 BatchSize::LargeInput,
             );
         });

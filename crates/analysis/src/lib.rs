@@ -32,10 +32,12 @@ mod sentences;
 pub mod spectrum;
 pub mod stationarity;
 pub mod summary;
+pub mod task_analysis;
 pub mod time_error;
 pub mod transitions;
 pub mod verdict;
 pub mod wakeup;
 
 pub use summary::{Figures, Summary};
+pub use task_analysis::TaskAnalysis;
 pub use verdict::{Caveat, Verdict};

@@ -63,6 +63,27 @@ impl MissCounter {
         }
     }
 
+    /// Counts the next activations, as [`MissCounter::push`] for each.
+    pub fn push_all(&mut self, activations: &[Activation]) {
+        for block in activations.chunks(64) {
+            let (mut special, mut late, mut overruns) = (0u32, 0, 0);
+            for a in block {
+                special |= a.missed | u32::from(a.flags.0 & Flags::AFTER_GAP.0);
+                late += u64::from(a.latency_ns() >= self.period_ns);
+                overruns += u64::from(a.response_ns() > self.period_ns);
+            }
+            if special != 0 {
+                block.iter().for_each(|a| self.push(a));
+                continue;
+            }
+            self.executed += block.len() as u64;
+            self.length += block.len() as u64;
+            self.late += late;
+            self.overruns += overruns;
+            self.ends_in_miss = false;
+        }
+    }
+
     #[cold]
     fn push_burst(&mut self, burst: u64) {
         self.bursts.record(burst as i64);
@@ -273,6 +294,9 @@ mod tests {
             cuts in prop::collection::vec(0usize..120, 0..4),
         ) {
             let whole = count(&trace(&missed));
+            let mut at_once = MissCounter::new(1_000);
+            at_once.push_all(&trace(&missed));
+            prop_assert_eq!(&at_once, &whole);
             for (k, window) in WINDOWS.iter().enumerate() {
                 prop_assert_eq!(whole.largest[k], by_definition(&missed, *window));
             }

@@ -166,8 +166,8 @@ fn spikes(scan: &TaskScan) -> Spikes {
 }
 
 fn change(scan: &TaskScan) -> Change {
-    let (part_due_times, _) = scan.parts.parts();
-    let medians_ns: Vec<f64> = scan.parts.full_parts().iter().filter_map(|p| p.quantile_ns(0.5)).collect();
+    let (part_due_times, _) = scan.parts();
+    let medians_ns: Vec<f64> = scan.full_parts().iter().filter_map(|p| p.quantile_ns(0.5)).collect();
     let trend = trend(&medians_ns);
     let levels = levels(&medians_ns);
     let lags = (12.0 * (medians_ns.len() as f64 / 100.0).powf(0.25)) as usize;

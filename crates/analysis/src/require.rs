@@ -1,15 +1,19 @@
 //! Requirements that a run meets, breaks, or is too short to decide: `p99.99 < 80us`, `missed = 0`,
 //! `p(latency > 100us) < 1e-6`. Decided by exact binomial reasoning, whatever the distribution is.
 
+mod evidence;
+
+pub use evidence::{Evidence, EvidenceCounter};
+
 use std::fmt;
 use std::str::FromStr;
 
 use jitterlab_model::units::{Exact, Human, UnitError, parse_duration_ns};
-use jitterlab_model::{Activation, Distribution, Flags};
 use serde::{Deserialize, Serialize};
 
 use crate::exact::{binomial_at_most, binomial_lower, binomial_upper};
-use crate::predict::CONFIDENCE;
+use crate::predict::{CONFIDENCE, INDEPENDENT_INDEX};
+use crate::scan::TaskScan;
 use crate::verdict::grouped;
 
 /// Why a requirement could not be understood. The message says what to write instead.
@@ -204,93 +208,6 @@ fn parse_share(text: &str, share: &str) -> Result<f64, RequirementError> {
     if (0.0..1.0).contains(&value) { Ok(value) } else { Err(bad()) }
 }
 
-/// How many values there were and how many broke a requirement. The latter is a range where only a histogram is known
-/// and the limit lies inside a bin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Evidence {
-    /// Values in all.
-    pub values: u64,
-    /// Values that broke the requirement for certain.
-    pub broke: u64,
-    /// Values that may have broken it.
-    pub may_have_broken: u64,
-}
-
-impl Evidence {
-    /// From a distribution: exact unless the limit lies inside an occupied bin. For the latency that is
-    /// [`TimingStats::corrected`](jitterlab_model::TimingStats::corrected).
-    pub fn from_distribution(values: &Distribution, requirement: &Requirement) -> Self {
-        let mut evidence = Evidence { values: values.count(), ..Evidence::default() };
-        for bin in values.bins() {
-            let breaks = |ns: i64| requirement.broken_by(ns);
-            let high = bin.high_ns.min(values.max_ns().unwrap_or(bin.high_ns));
-            evidence.broke += if breaks(bin.low_ns) { bin.count } else { 0 };
-            evidence.may_have_broken += if breaks(high) { bin.count } else { 0 };
-        }
-        evidence
-    }
-
-    /// Adds what another part of the run showed.
-    pub fn merge(&mut self, other: &Evidence) {
-        self.values += other.values;
-        self.broke += other.broke;
-        self.may_have_broken += other.may_have_broken;
-    }
-}
-
-/// Counts exactly what breaks a requirement, activation by activation.
-#[derive(Debug, Clone)]
-pub struct EvidenceCounter<'a> {
-    requirement: &'a Requirement,
-    period_ns: i64,
-    previous_start_ns: Option<i64>,
-    evidence: Evidence,
-}
-
-impl<'a> EvidenceCounter<'a> {
-    /// Nothing counted yet, for a task of this period.
-    pub fn new(requirement: &'a Requirement, period_ns: i64) -> Self {
-        EvidenceCounter { requirement, period_ns, previous_start_ns: None, evidence: Evidence::default() }
-    }
-
-    /// Counts the next activation.
-    pub fn push(&mut self, a: &Activation) {
-        match self.requirement.figure {
-            Figure::Latency => {
-                self.count(a.latency_ns());
-                a.missed_ages_ns(self.period_ns).for_each(|age| self.count(age));
-            }
-            Figure::Execution => self.count(a.execution_ns()),
-            Figure::Response => self.count(a.response_ns()),
-            Figure::Missed => {
-                self.evidence.values += 1 + u64::from(a.missed);
-                self.evidence.broke += u64::from(a.missed);
-                self.evidence.may_have_broken += u64::from(a.missed);
-            }
-            Figure::PeriodError => {
-                let previous = self.previous_start_ns.filter(|_| !a.flags.contains(Flags::AFTER_GAP));
-                if let Some(previous) = previous {
-                    let error = a.start_ns.wrapping_sub(previous).wrapping_sub(self.period_ns);
-                    self.count(error.saturating_abs());
-                }
-                self.previous_start_ns = Some(a.start_ns);
-            }
-        }
-    }
-
-    fn count(&mut self, value_ns: i64) {
-        let broke = u64::from(self.requirement.broken_by(value_ns));
-        self.evidence.values += 1;
-        self.evidence.broke += broke;
-        self.evidence.may_have_broken += broke;
-    }
-
-    /// What was counted.
-    pub fn evidence(&self) -> Evidence {
-        self.evidence
-    }
-}
-
 /// What a run says of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -332,6 +249,20 @@ impl Requirement {
     /// Whether a value breaks the limit.
     pub fn broken_by(&self, value_ns: i64) -> bool {
         if self.limit_breaks { value_ns >= self.limit_ns } else { value_ns > self.limit_ns }
+    }
+
+    /// How many breaches count for themselves, from a scan: 1 if each does, 1/n if n come together. Misses by their bursts,
+    /// everything else as the largest latencies do.
+    pub fn extremal_index(&self, scan: &TaskScan) -> f64 {
+        let index = if self.figure == Figure::Missed {
+            let misses = scan.misses.figures();
+            let bursts: u64 = misses.bursts.iter().map(|b| b.count).sum();
+            (bursts > 0).then(|| bursts as f64 / misses.missed as f64)
+        } else {
+            scan.tail().and_then(|tail| tail.extremal_index())
+        };
+        // Independent breaches stay above the limit that prediction has too.
+        index.filter(|theta| *theta < INDEPENDENT_INDEX).unwrap_or(1.0)
     }
 
     /// Decides it. `extremal_index` (0 to 1) says how many breaches count for themselves: where they come in clusters of

@@ -101,13 +101,14 @@ fn trend(patterns: &Patterns, period_ns: f64) -> Option<String> {
 
 fn dependence(patterns: &Patterns, _: f64) -> Option<String> {
     let found = patterns.dependence.found;
-    let first = patterns.dependence.autocorrelation.get(1).copied()?;
-    let how = match first {
+    let all = patterns.dependence.autocorrelation.iter().enumerate().skip(1);
+    let (lag, strongest) = all.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+    let how = match strongest.abs() {
         r if r > 0.5 => "strongly",
-        r if r.abs() > 0.1 => "clearly",
+        r if r > 0.1 => "clearly",
         _ => "slightly",
     };
     found.then(|| {
-        format!("Each latency depends {how} on those before (autocorrelation {first:.2} at the first lag).")
+        format!("Each latency depends {how} on those before (autocorrelation {strongest:.2}, at lag {lag} the strongest).")
     })
 }

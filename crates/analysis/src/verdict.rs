@@ -215,14 +215,20 @@ fn machine(case: &Case<'_>, add: &mut Add<'_>) {
 
 /// What happened to the machine meanwhile: steal time, SMIs, throttling, changed settings.
 fn events(case: &Case<'_>, add: &mut Add<'_>) {
-    let (Some(before), Some(after)) = (&case.run.facts_before, &case.run.facts_after) else { return };
-    let cpus: CpuSet = match &case.task.granted {
-        Some(granted) => granted.cpus.iter().copied().collect(),
-        None => case.task.spec.cpu.into_iter().collect(),
-    };
-    for change in facts::changes(before, after, &cpus).into_iter().filter(|change| change.concern) {
+    for change in concerns(case.run, case.task) {
         add(&change.id, change.text);
     }
+}
+
+/// What happened to the machine while it measured this task and speaks against the figures.
+pub(crate) fn concerns(run: &RunInfo, task: &TaskRun) -> impl Iterator<Item = facts::Change> {
+    let cpus: CpuSet = match &task.granted {
+        Some(granted) => granted.cpus.iter().copied().collect(),
+        None => task.spec.cpu.into_iter().collect(),
+    };
+    let both = run.facts_before.as_ref().zip(run.facts_after.as_ref());
+    let changes = both.map_or_else(Vec::new, |(before, after)| facts::changes(before, after, &cpus));
+    changes.into_iter().filter(|change| change.concern)
 }
 
 fn load(case: &Case<'_>, add: &mut Add<'_>) {

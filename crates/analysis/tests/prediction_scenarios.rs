@@ -7,6 +7,7 @@ use std::thread;
 use jitterlab_analysis::predict::{Prediction, TAIL_SIZE, Tail, predict};
 use jitterlab_analysis::random::Random;
 use jitterlab_analysis::scan::{Blocks, Peaks};
+use jitterlab_model::Distribution;
 
 const RUN: u64 = 120_000;
 const DAY: f64 = 86.4e6;
@@ -137,13 +138,15 @@ fn s8(random: &mut Random) -> (Vec<f64>, f64) {
 
 fn tail(latencies_us: &[f64]) -> Tail {
     let (mut peaks, mut blocks) = (Peaks::new(TAIL_SIZE), Blocks::new(4_096));
+    let mut latency = Distribution::new();
     for (k, us) in latencies_us.iter().enumerate() {
         let ns = (us * 1e3) as i64;
         peaks.push(k as u64, ns);
         blocks.push(k as u64, ns, 0);
+        latency.record(ns);
     }
     Tail {
-        count: latencies_us.len() as u64,
+        latency,
         period_ns: PERIOD_NS,
         first: 0,
         last: latencies_us.len() as u64 - 1,

@@ -9,9 +9,11 @@ mod matrix;
 mod output;
 mod page_runs;
 mod progress;
+mod read_progress;
 mod recording;
 mod result;
 mod session;
+mod source;
 mod task_of_run;
 
 use std::process::ExitCode;
@@ -38,6 +40,8 @@ enum Command {
     Analyze(commands::analyze::Args),
     CompareWakeups(commands::compare_wakeups::Args),
     Compensate(commands::compensate::Args),
+    Predict(commands::predict::Args),
+    Compare(commands::compare::Args),
     Matrix(commands::matrix::Args),
     Mcu(commands::mcu::Args),
     Plot(commands::plot::Args),
@@ -60,6 +64,8 @@ fn main() -> ExitCode {
         Command::Analyze(args) => commands::analyze::execute(&args),
         Command::CompareWakeups(args) => commands::compare_wakeups::execute(&args),
         Command::Compensate(args) => commands::compensate::execute(&args),
+        Command::Predict(args) => commands::predict::execute(&args),
+        Command::Compare(args) => commands::compare::execute(&args),
         Command::Matrix(args) => commands::matrix::execute(&args),
         Command::Mcu(args) => commands::mcu::execute(&args),
         Command::Plot(args) => commands::plot::execute(&args),

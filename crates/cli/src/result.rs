@@ -9,7 +9,7 @@ use jitterlab_report::summary::TaskFigures;
 use serde::Serialize;
 
 /// Version of the JSON layout; it grows when a field changes its meaning or goes.
-const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 1;
 
 /// A run and what its figures say.
 pub struct RunResult {

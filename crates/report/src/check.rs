@@ -92,7 +92,7 @@ fn totals(report: &CheckReport, colours: bool) -> String {
 }
 
 /// Text broken between words, its first line indented by `first` and the others by `rest`.
-fn paragraph(text: &str, first: usize, rest: usize) -> String {
+pub(crate) fn paragraph(text: &str, first: usize, rest: usize) -> String {
     command(text, first, rest, "")
 }
 

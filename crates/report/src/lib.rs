@@ -2,6 +2,7 @@
 
 pub mod chart;
 pub mod check;
+pub mod comparison;
 pub mod compensation;
 pub mod figure;
 pub mod histogram;
@@ -13,6 +14,8 @@ pub mod mcu;
 pub mod nist;
 pub mod nist_jitter;
 pub mod page;
+pub mod patterns;
+pub mod prediction;
 pub mod run;
 pub mod servo;
 pub mod servo_live;

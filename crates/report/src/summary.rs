@@ -109,7 +109,7 @@ fn row(name: &str, figures: &Figures) -> Vec<String> {
 }
 
 /// Four significant digits in microseconds, as narrow as they come.
-fn microseconds(ns: f64) -> String {
+pub(crate) fn microseconds(ns: f64) -> String {
     let us = ns / 1e3;
     let decimals = match us.abs() {
         v if v < 9.9995 => 3,

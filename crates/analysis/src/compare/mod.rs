@@ -6,8 +6,10 @@
 
 mod bootstrap;
 mod comparable;
+mod twente;
 
 pub use comparable::{Mismatch, Weight, comparable};
+pub use twente::{BIN_NS, TwenteRun, twente};
 
 use serde::{Deserialize, Serialize};
 
@@ -186,7 +188,7 @@ pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
     let samples: Vec<Sample> = runs
         .iter()
         .enumerate()
-        .map(|(number, (_, scan))| Sample::draw(&scan.parts.full_parts(), &all_parts(scan), number as u64))
+        .map(|(number, (_, scan))| Sample::draw(&scan.full_parts(), &all_parts(scan), number as u64))
         .collect();
     let compared = runs.iter().zip(&samples).map(|((name, scan), sample)| ComparedRun {
         name: name.clone(),
@@ -202,7 +204,7 @@ pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
 
 fn all_parts(scan: &TaskScan) -> Part {
     let mut all = Part::default();
-    scan.parts.parts().1.iter().for_each(|(_, part)| all.merge(part));
+    scan.parts().1.iter().for_each(|(_, part)| all.merge(part));
     all
 }
 

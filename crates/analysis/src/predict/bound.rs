@@ -45,7 +45,7 @@ pub(super) fn bound(tail: &Tail, prepared: &Prepared, horizon_ns: f64) -> Option
     let observed = prepared.values.first().copied()?;
     let fits: Vec<TailFit> = FITS
         .into_iter()
-        .filter_map(|k| fit(prepared, k, tail.count as f64, further))
+        .filter_map(|k| fit(prepared, k, tail.count() as f64, further))
         .map(|fit| TailFit { bound_ns: fit.bound_ns.max(observed), ..fit })
         .collect();
     let main = fits.iter().find(|f| f.exceedances == MAIN_FIT)?;

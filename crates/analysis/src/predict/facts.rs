@@ -40,29 +40,31 @@ pub struct QuantileLimit {
 impl Facts {
     /// The facts of a run for a horizon after it.
     pub fn of(tail: &Tail, horizon_ns: f64) -> Self {
-        let n = tail.count as f64;
+        let n = tail.count() as f64;
         let further = horizon_ns / tail.period_ns;
         let quantiles = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6].map(|share_above| QuantileLimit {
             share_above,
-            limit_ns: values_above_quantile_limit(tail.count, share_above, CONFIDENCE)
-                .and_then(|cut| tail.peaks.get(usize::try_from(cut).ok()?))
-                .map(|peak| peak.latency_ns),
+            limit_ns: values_above_quantile_limit(tail.count(), share_above, CONFIDENCE)
+                .and_then(|cut| with_larger(tail, cut)),
             needs: crate::exact::tries_without_event(share_above, CONFIDENCE),
         });
-        // A limit further down than the kept peaks reach is left to the histogram, which has all values.
-        let quantiles =
-            quantiles.into_iter().filter(|q| q.limit_ns.is_some() || q.needs > tail.count).collect();
         Facts {
-            count: tail.count,
+            count: tail.count(),
             run_ns: tail.run_ns(),
             horizon_ns,
-            observed_max_ns: tail.peaks.first().map_or(0, |p| p.latency_ns),
+            observed_max_ns: tail.latency.max_ns().unwrap_or(0),
             p_max_holds: n / (n + further),
             expected_exceedances: further / (n + 1.0),
             unseen_rate_per_s: poisson_upper(0.0, CONFIDENCE) / (tail.run_ns() / 1e9),
-            quantiles,
+            quantiles: quantiles.into(),
         }
     }
+}
+
+/// The latency with this many larger ones: exact among the largest, else the upper edge of its bin.
+fn with_larger(tail: &Tail, larger: u64) -> Option<i64> {
+    let exact = tail.peaks.get(usize::try_from(larger).ok()?).map(|peak| peak.latency_ns);
+    exact.or_else(|| tail.latency.value_at_rank(tail.count().checked_sub(larger)?))
 }
 
 #[cfg(test)]
@@ -70,12 +72,15 @@ mod tests {
     use super::*;
     use crate::reference::agrees;
     use crate::scan::Peak;
+    use jitterlab_model::Distribution;
 
     #[test]
     fn two_minutes_say_of_a_day_what_was_computed() {
         let peaks = (0..1_200).map(|i| Peak { latency_ns: 10_000 - i, index: i as u64 * 100 }).collect();
+        let mut latency = Distribution::new();
+        (0..120_000).for_each(|i| latency.record((10_000 - i).max(50)));
         let tail = Tail {
-            count: 120_000,
+            latency,
             period_ns: 1e6,
             first: 0,
             last: 119_999,
@@ -92,5 +97,9 @@ mod tests {
         assert_eq!(limit(1e-4).limit_ns, Some(10_000 - 6));
         assert_eq!((limit(1e-5).limit_ns, limit(1e-5).needs), (None, 299_572));
         assert_eq!(limit(1e-2).limit_ns, Some(10_000 - 1_143));
+        // Without the single values the histogram's bin has to do.
+        let facts = Facts::of(&Tail { peaks: vec![], ..tail }, 86_400e9);
+        let limit = facts.quantiles.iter().find(|q| q.share_above == 1e-3).unwrap().limit_ns.unwrap();
+        assert!((9_899..=9_899 + 9_899 / 127).contains(&limit) && facts.observed_max_ns == 10_000);
     }
 }

@@ -20,7 +20,7 @@ const TOP: usize = 30;
 /// A tail heavier than this has bounds too wide to mean anything.
 const HEAVIEST_SHAPE: f64 = 0.4;
 /// Exceedances that come together make the index fall below 1; independent ones stay above this.
-const INDEPENDENT_INDEX: f64 = 0.8;
+pub(crate) const INDEPENDENT_INDEX: f64 = 0.8;
 
 /// One condition and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub(super) struct Prepared {
 
 /// Separates what belongs together. `None` if there are too few exceedances to say anything.
 pub(super) fn prepare(tail: &Tail) -> Option<Prepared> {
-    let size = super::TAIL_SIZE.min(usize::try_from(tail.count / 100).ok()?).min(tail.peaks.len());
+    let size = super::TAIL_SIZE.min(usize::try_from(tail.count() / 100).ok()?).min(tail.peaks.len());
     if size < 2 * TOP {
         return None;
     }

@@ -4,20 +4,25 @@
 //! the run did not meet (an interrupt once an hour, another load) no method can see: every bound is good only while the
 //! mechanism and the load that were observed persist.
 
+mod backtest;
 mod bound;
-
 mod facts;
 mod gates;
 mod tail;
 
-pub use bound::{Bound, TailFit};
+pub(crate) use gates::INDEPENDENT_INDEX;
 
+pub use backtest::{Backtest, Reliability};
+pub use bound::{Bound, TailFit};
 pub use facts::{Facts, QuantileLimit};
 pub use gates::Gate;
 pub use tail::{TAIL_SIZE, Tail};
 
 use jitterlab_model::units::Human;
+use jitterlab_model::{RunInfo, TaskRun};
 use serde::{Deserialize, Serialize};
+
+use crate::verdict::grouped;
 
 /// Version of the JSON layout of [`Prediction`].
 pub const PREDICTION_SCHEMA: u32 = 1;
@@ -58,6 +63,13 @@ pub fn predict(task: &str, tail: &Tail, horizon_ns: f64, events: &[String]) -> P
     };
     let caveats = caveats(&facts, bound.is_some());
     Prediction { schema: PREDICTION_SCHEMA, task: task.into(), facts, gates, bound, caveats }
+}
+
+/// What happened to the machine meanwhile that rules an extrapolation out, as sentences: what [`predict`] wants to know.
+pub fn machine_events(run: &RunInfo, task: &TaskRun) -> Vec<String> {
+    let lost = task.result.as_ref().map_or(0, |r| r.dropped);
+    let records = (lost > 0).then(|| format!("{} records were lost", grouped(lost)));
+    crate::verdict::concerns(run, task).map(|change| change.text).chain(records).collect()
 }
 
 fn caveats(facts: &Facts, bounded: bool) -> Vec<String> {

@@ -1,5 +1,8 @@
 //! What prediction needs to know of a run.
 
+use jitterlab_model::Distribution;
+
+use crate::extremes::intervals_index;
 use crate::scan::Peak;
 
 /// How many of the largest latencies prediction looks at.
@@ -8,15 +11,16 @@ pub const TAIL_SIZE: usize = 1_200;
 /// The largest latencies of a run and the run's size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tail {
-    /// Activations that ran.
-    pub count: u64,
+    /// All latencies.
+    pub latency: Distribution,
     /// The task's period.
     pub period_ns: f64,
     /// Place of the first activation on the grid.
     pub first: u64,
     /// Place of the last one.
     pub last: u64,
-    /// The [`TAIL_SIZE`] largest latencies (all of a shorter run), the largest first.
+    /// The [`TAIL_SIZE`] largest latencies (all of a shorter run), the largest first. Fewer where only spikes were kept,
+    /// none where only histograms are known.
     pub peaks: Vec<Peak>,
     /// The largest latency of each of many blocks of equal length, in order of time.
     pub block_maxima_ns: Vec<f64>,
@@ -25,6 +29,19 @@ pub struct Tail {
 }
 
 impl Tail {
+    /// Activations that ran.
+    pub fn count(&self) -> u64 {
+        self.latency.count()
+    }
+
+    /// The extremal index of the largest 1 % of the latencies: 1 where each comes for itself, 1/n where n come together.
+    pub fn extremal_index(&self) -> Option<f64> {
+        let size = self.peaks.len().min(usize::try_from(self.count() / 100).ok()?);
+        let mut positions: Vec<u64> = self.peaks[..size].iter().map(|p| p.index).collect();
+        positions.sort_unstable();
+        intervals_index(&positions)
+    }
+
     /// The run's length.
     pub fn run_ns(&self) -> f64 {
         (self.last - self.first + 1) as f64 * self.period_ns

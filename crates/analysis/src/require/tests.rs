@@ -1,4 +1,5 @@
 use super::*;
+use jitterlab_model::{Activation, Distribution, TaskResult};
 use proptest::prelude::*;
 
 fn requirement(text: &str) -> Requirement {
@@ -141,4 +142,24 @@ proptest! {
             Outcome::NotEnoughData => prop_assert!(low <= share * (1.0 + 1e-6) && share <= high * (1.0 + 1e-6)),
         }
     }
+}
+
+#[test]
+fn the_size_of_a_period_error_counts_whatever_its_sign() {
+    let requirement = requirement("period-error max < 100us");
+    let mut errors = Distribution::new();
+    [-150_000, -50_000, 20_000, 130_000].into_iter().for_each(|ns| errors.record(ns));
+    let found = Evidence::from_distribution(&errors, &requirement);
+    assert_eq!((found.values, found.broke, found.may_have_broken), (4, 2, 2));
+}
+
+#[test]
+fn what_only_the_task_itself_counted_is_evidence_too() {
+    let counters = TaskResult { missed: 3, max_latency_ns: 90_000, ..TaskResult::default() };
+    let missed = evidence(1_000, 1).with_counters(&counters, &requirement("missed = 0"));
+    assert_eq!((missed.values, missed.broke), (1_002, 3));
+    let lost = requirement("max < 80us");
+    assert_eq!(lost.judge(evidence(1_000, 0).with_counters(&counters, &lost), 1.0).outcome, Outcome::Fail);
+    let kept = requirement("max < 95us");
+    assert_eq!(evidence(1_000, 0).with_counters(&counters, &kept), evidence(1_000, 0));
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jitterlab_model::Activation;
 use serde::{Deserialize, Serialize};
 
 /// What one block's latencies were like.
@@ -25,6 +26,23 @@ impl Block {
     /// Mean latency.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+
+    fn of(activations: &[Activation]) -> Self {
+        let mut block = Block { count: activations.len() as u64, ..Block::EMPTY };
+        let mut sum = 0i64;
+        for a in activations {
+            let latency_ns = a.latency_ns();
+            block.missed += u64::from(a.missed);
+            block.min_ns = block.min_ns.min(latency_ns);
+            block.max_ns = block.max_ns.max(latency_ns);
+            sum = sum.wrapping_add(latency_ns);
+        }
+        // No sum of so many values of this size overflows: the usual case.
+        let fits = block.min_ns > -(1 << 40) && block.max_ns < 1 << 40 && activations.len() < 1 << 20;
+        block.sum_ns =
+            if fits { sum.into() } else { activations.iter().map(|a| i128::from(a.latency_ns())).sum() };
+        block
     }
 
     fn merge(&mut self, other: &Block) {
@@ -66,6 +84,27 @@ impl Blocks {
         block.sum_ns += i128::from(latency_ns);
         block.min_ns = block.min_ns.min(latency_ns);
         block.max_ns = block.max_ns.max(latency_ns);
+    }
+
+    /// Sees the next activations, as [`Blocks::push`] for each.
+    pub fn push_all(&mut self, activations: &[Activation]) {
+        let mut rest = activations;
+        while let Some(first) = rest.first() {
+            if first.index >> self.shift != self.current.0 {
+                self.begin(first.index);
+            }
+            let end = self.current.0.saturating_add(1) << self.shift;
+            let cut = rest.partition_point(|a| a.index < end).max(1);
+            let (now, later) = rest.split_at(cut);
+            self.current.1.merge(&Block::of(now));
+            rest = later;
+        }
+    }
+
+    /// Sees a stretch of which only this is known, from this place on the grid on.
+    pub fn push_block(&mut self, index: u64, block: &Block) {
+        self.begin(index);
+        self.current.1.merge(block);
     }
 
     fn begin(&mut self, index: u64) {
@@ -158,14 +197,20 @@ mod tests {
             steps in prop::collection::vec((1u64..5, -50i64..50), 1..200), cut in 0usize..200, limit in 2usize..20
         ) {
             let (mut whole, mut early, mut late) = (Blocks::new(limit), Blocks::new(limit), Blocks::new(limit));
+            let mut at_once = Blocks::new(limit);
+            let mut rows = Vec::new();
             let mut index = 0;
             for (i, (step, latency)) in steps.iter().enumerate() {
                 whole.push(index, *latency, (*step - 1) as u32);
                 if i < cut { &mut early } else { &mut late }.push(index, *latency, (*step - 1) as u32);
+                let missed = (*step - 1) as u32;
+                rows.push(Activation { index, start_ns: *latency, missed, ..Activation::default() });
                 index += step;
             }
             early.merge(&late);
             prop_assert_eq!(early.blocks(), whole.blocks());
+            rows.chunks(7).for_each(|rows| at_once.push_all(rows));
+            prop_assert_eq!(at_once.blocks(), whole.blocks());
             let (length, blocks) = whole.blocks();
             prop_assert!(blocks.len() <= limit && length.is_power_of_two());
             prop_assert_eq!(blocks.iter().flatten().map(|b| b.count).sum::<u64>(), steps.len() as u64);

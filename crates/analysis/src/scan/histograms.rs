@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use jitterlab_model::LogHistogram;
+use jitterlab_model::TimingStats;
 use jitterlab_model::histogram::Bin;
 
 /// The latencies of one part of a trace.
@@ -32,6 +32,35 @@ impl Part {
     pub fn variance(&self) -> Option<f64> {
         let mean = self.mean_ns()?;
         Some((self.sum_of_squares as f64 / self.count as f64 - mean * mean).max(0.0))
+    }
+
+    /// All that was counted.
+    pub fn of(stats: &TimingStats) -> Self {
+        let moments = stats.latency.moments();
+        Part {
+            bins: stats.latency.bins().collect(),
+            count: moments.count,
+            missed: stats.missed,
+            sum_ns: moments.sum,
+            sum_of_squares: moments.sum_of_squares,
+        }
+    }
+
+    /// What came after an earlier state of the same counts.
+    fn since(mut self, before: &Part) -> Part {
+        let mut earlier = before.bins.iter().peekable();
+        for bin in &mut self.bins {
+            // Counts only grow: every bin of the earlier state is still there.
+            if let Some(seen) = earlier.next_if(|e| e.low_ns == bin.low_ns) {
+                bin.count -= seen.count.min(bin.count);
+            }
+        }
+        self.bins.retain(|bin| bin.count > 0);
+        self.count -= before.count;
+        self.missed -= before.missed;
+        self.sum_ns -= before.sum_ns;
+        self.sum_of_squares = self.sum_of_squares.saturating_sub(before.sum_of_squares);
+        self
     }
 
     /// Adds what another part holds.
@@ -75,14 +104,16 @@ impl Part {
 
 /// The histograms of at most `limit` parts of equal length on the task's grid, which doubles as the run grows. Edges are
 /// multiples of the length, so any split of the trace gives the same parts.
+///
+/// A part is the difference of the standing figures at its end and at its begin: nothing is counted twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartHistograms {
     limit: usize,
     shift: u32,
     parts: BTreeMap<u64, Part>,
     number: u64,
-    current: Part,
-    histogram: LogHistogram,
+    /// The standing figures when the present part began.
+    before: Part,
 }
 
 impl PartHistograms {
@@ -90,39 +121,42 @@ impl PartHistograms {
     pub fn new(limit: usize, expected: u64) -> Self {
         let limit = limit.max(2);
         let shift = (expected / limit as u64).checked_ilog2().unwrap_or(0);
-        PartHistograms {
-            limit,
-            shift,
-            parts: BTreeMap::new(),
-            number: 0,
-            current: Part::default(),
-            histogram: LogHistogram::new(),
-        }
+        PartHistograms { limit, shift, parts: BTreeMap::new(), number: u64::MAX, before: Part::default() }
     }
 
-    /// Sees the next activation: its place on the grid, its latency, and the due times missed after it.
-    #[inline]
-    pub fn push(&mut self, index: u64, latency_ns: i64, missed: u32) {
+    /// Goes on to the part that this place belongs to, if it is another; `so_far` is all that was counted before it.
+    /// Gives the first place behind that part.
+    pub fn enter(&mut self, index: u64, so_far: &TimingStats) -> u64 {
         if index >> self.shift != self.number {
-            self.store();
+            self.store(so_far);
             self.shrink();
             self.number = index >> self.shift;
         }
-        self.current.count += 1;
-        self.current.missed += u64::from(missed);
-        self.current.sum_ns += i128::from(latency_ns);
-        let size = u128::from(latency_ns.unsigned_abs());
-        self.current.sum_of_squares = self.current.sum_of_squares.saturating_add(size * size);
-        self.histogram.record(latency_ns);
+        self.number.saturating_add(1) << self.shift
     }
 
-    fn store(&mut self) {
-        if self.current.count > 0 {
-            let mut part = std::mem::take(&mut self.current);
-            part.bins = self.histogram.bins().collect();
-            self.histogram.clear();
+    /// Goes on to a stretch of which only the figures are known: no part may be shorter than it.
+    pub fn enter_stretch(&mut self, index: u64, due_times: u64, so_far: &TimingStats) {
+        let needed = due_times.max(1).next_power_of_two().trailing_zeros();
+        if needed > self.shift {
+            self.store(so_far);
+            self.lengthen(needed);
+        }
+        self.enter(index, so_far);
+    }
+
+    /// Ends the present part; the next one begins with what is counted from here on.
+    pub fn store(&mut self, so_far: &TimingStats) {
+        let standing = Part::of(so_far);
+        let part = standing.clone().since(&self.before);
+        if part.count > 0 {
             self.parts.entry(self.number).or_default().merge(&part);
         }
+        self.restart(standing);
+    }
+
+    fn restart(&mut self, standing: Part) {
+        (self.before, self.number) = (standing, u64::MAX);
     }
 
     fn shrink(&mut self) {
@@ -145,11 +179,10 @@ impl PartHistograms {
         (self.parts, self.shift) = (longer, shift);
     }
 
-    /// Sees what another part of the trace has seen.
-    pub fn merge(&mut self, other: &PartHistograms) {
+    /// Adds the parts of another part of the trace. Both have been stored before; `so_far` is all that was counted of
+    /// both.
+    pub fn merge(&mut self, other: &PartHistograms, so_far: &TimingStats) {
         let mut other = other.clone();
-        other.store();
-        self.store();
         let shift = self.shift.max(other.shift);
         self.lengthen(shift);
         other.lengthen(shift);
@@ -157,45 +190,56 @@ impl PartHistograms {
             self.parts.entry(*number).or_default().merge(part);
         }
         self.shrink();
-        self.number = u64::MAX;
+        self.restart(Part::of(so_far));
     }
 
     /// The parts' length in due times, and all parts in order of time with their numbers; the last may be shorter.
-    pub fn parts(&self) -> (u64, Vec<(u64, Part)>) {
+    pub fn parts(&self, so_far: &TimingStats) -> (u64, Vec<(u64, Part)>) {
         let mut whole = self.clone();
-        whole.store();
+        whole.store(so_far);
         whole.shrink();
         (1 << whole.shift, whole.parts.into_iter().collect())
-    }
-
-    /// The parts that are at least 90 % full.
-    pub fn full_parts(&self) -> Vec<Part> {
-        let (length, parts) = self.parts();
-        parts.into_iter().map(|p| p.1).filter(|p| (p.count + p.missed) * 10 >= length * 9).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jitterlab_model::Activation;
     use proptest::prelude::*;
+
+    struct Counted(PartHistograms, TimingStats);
+
+    impl Counted {
+        fn new(expected: u64) -> Self {
+            Counted(PartHistograms::new(8, expected), TimingStats::new(1_000))
+        }
+
+        fn push(&mut self, index: u64, start_ns: i64) {
+            self.0.enter(index, &self.1);
+            self.1.push(&Activation { index, start_ns, end_ns: start_ns, ..Activation::default() });
+        }
+    }
 
     proptest! {
         #[test]
         fn any_split_gives_the_same_parts(
             steps in prop::collection::vec((1u64..4, -500i64..5_000), 1..150), cut in 0usize..150, expected in 0u64..400
         ) {
-            let new = || PartHistograms::new(8, expected);
-            let (mut whole, mut early, mut late) = (new(), new(), new());
+            let (mut whole, mut early, mut late) =
+                (Counted::new(expected), Counted::new(expected), Counted::new(expected));
             let mut index = 0;
             for (i, (step, latency)) in steps.iter().enumerate() {
-                whole.push(index, *latency, (*step - 1) as u32);
-                if i < cut { &mut early } else { &mut late }.push(index, *latency, (*step - 1) as u32);
+                whole.push(index, *latency);
+                if i < cut { &mut early } else { &mut late }.push(index, *latency);
                 index += step;
             }
-            early.merge(&late);
-            prop_assert_eq!(early.parts(), whole.parts());
-            let (_, parts) = whole.parts();
+            early.0.store(&early.1);
+            late.0.store(&late.1);
+            early.1.merge(&late.1);
+            early.0.merge(&late.0, &early.1);
+            prop_assert_eq!(early.0.parts(&early.1), whole.0.parts(&whole.1));
+            let (_, parts) = whole.0.parts(&whole.1);
             prop_assert!(parts.len() <= 9);
             prop_assert_eq!(parts.iter().map(|p| p.1.count).sum::<u64>(), steps.len() as u64);
             let counted: u64 = parts.iter().flat_map(|p| &p.1.bins).map(|b| b.count).sum();

@@ -1,5 +1,6 @@
 //! The largest latencies of a trace and when they came, in bounded memory.
 
+use jitterlab_model::Activation;
 use serde::{Deserialize, Serialize};
 
 /// A latency and its place on the task's grid.
@@ -33,6 +34,16 @@ impl Peaks {
     pub fn push(&mut self, index: u64, latency_ns: i64) {
         if latency_ns >= self.floor_ns {
             self.keep(Peak { latency_ns, index });
+        }
+    }
+
+    /// Sees the next activations, as [`Peaks::push`] for each.
+    pub fn push_all(&mut self, activations: &[Activation]) {
+        for block in activations.chunks(64) {
+            let largest = block.iter().fold(i64::MIN, |largest, a| largest.max(a.latency_ns()));
+            if largest >= self.floor_ns {
+                block.iter().for_each(|a| self.push(a.index, a.latency_ns()));
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use jitterlab_model::{Activation, TimingStats};
 
-use super::{Blocks, PartHistograms, Peaks, Windows};
+use super::{Block, Blocks, Part, PartHistograms, Peaks, Windows};
 use crate::misses::MissCounter;
 use crate::predict::{TAIL_SIZE, Tail};
 
@@ -23,12 +23,14 @@ pub struct TaskScan {
     pub peaks: Peaks,
     /// The latency over time.
     pub blocks: Blocks,
-    /// Histograms over time.
-    pub parts: PartHistograms,
     /// Whole stretches.
     pub windows: Windows,
     /// How often the task moved from one processor to another.
     pub migrations: u64,
+    /// Histograms over time.
+    parts: PartHistograms,
+    /// Whether every activation was seen.
+    complete: bool,
     places: Option<(u64, u64)>,
     cpus: Option<(u16, u16)>,
 }
@@ -41,9 +43,10 @@ impl TaskScan {
             misses: MissCounter::new(period_ns),
             peaks: Peaks::new(PEAKS),
             blocks: Blocks::new(BLOCKS),
-            parts: PartHistograms::new(PARTS, expected),
             windows: Windows::new(expected),
             migrations: 0,
+            parts: PartHistograms::new(PARTS, expected),
+            complete: true,
             places: None,
             cpus: None,
         }
@@ -52,39 +55,96 @@ impl TaskScan {
     /// Sees the next activations of the task.
     pub fn push_all(&mut self, activations: &[Activation]) {
         let (Some(first), Some(last)) = (activations.first(), activations.last()) else { return };
-        self.timing.push_all(activations);
-        for a in activations {
-            let latency_ns = a.latency_ns();
-            self.misses.push(a);
-            self.peaks.push(a.index, latency_ns);
-            self.blocks.push(a.index, latency_ns, a.missed);
-            self.parts.push(a.index, latency_ns, a.missed);
-            self.windows.push(a.index, latency_ns);
+        let mut rest = activations;
+        while let Some(next) = rest.first() {
+            let end = self.parts.enter(next.index, &self.timing);
+            let (now, later) = rest.split_at(rest.partition_point(|a| a.index < end).max(1));
+            self.timing.push_all(now);
+            rest = later;
         }
+        self.misses.push_all(activations);
+        self.peaks.push_all(activations);
+        self.blocks.push_all(activations);
+        self.windows.push_all(activations);
         let before = self.cpus.map_or(first.cpu, |(_, last)| last);
-        let moves = std::iter::once(before).chain(activations.iter().map(|a| a.cpu));
-        self.migrations += moves.clone().zip(moves.skip(1)).filter(|(a, b)| a != b).count() as u64;
-        self.places = Some((self.places.map_or(first.index, |p| p.0), last.index + u64::from(last.missed)));
+        let moves = activations.windows(2).filter(|w| w[0].cpu != w[1].cpu).count();
+        self.migrations += moves as u64 + u64::from(before != first.cpu);
+        self.see_places(first.index, last.index.saturating_add(last.missed.into()));
         self.cpus = Some((self.cpus.map_or(first.cpu, |c| c.0), last.cpu));
+    }
+
+    /// Sees a stretch of the run of which only the standing figures are known, from this place on the grid on.
+    pub fn push_figures(&mut self, index: u64, figures: &TimingStats) {
+        let latency = figures.latency.moments();
+        if latency.count == 0 {
+            return;
+        }
+        let due_times = latency.count + figures.missed;
+        self.parts.enter_stretch(index, due_times, &self.timing);
+        self.timing.merge(figures);
+        let block = Block {
+            count: latency.count,
+            missed: figures.missed,
+            sum_ns: latency.sum,
+            min_ns: latency.min_ns,
+            max_ns: latency.max_ns,
+        };
+        self.blocks.push_block(index, &block);
+        self.complete = false;
+        self.see_places(index, index.saturating_add(due_times - 1));
+    }
+
+    /// Sees the activations that were kept beside the figures: of these, the ones with a latency of `above_ns` or more are
+    /// all there are.
+    pub fn push_spikes(&mut self, activations: &[Activation], above_ns: i64) {
+        let spikes = activations.iter().filter(|a| a.latency_ns() >= above_ns);
+        spikes.for_each(|a| self.peaks.push(a.index, a.latency_ns()));
+    }
+
+    fn see_places(&mut self, first: u64, last: u64) {
+        let first = self.places.map_or(first, |p| p.0);
+        self.places = Some((first, last.max(first)));
     }
 
     /// Adds the part of the trace that follows this one.
     pub fn merge(&mut self, next: &TaskScan) {
-        let Some(places) = next.places else { return };
+        let Some((first, last)) = next.places else { return };
+        let mut parts = next.parts.clone();
+        parts.store(&next.timing);
+        self.parts.store(&self.timing);
         self.timing.merge(&next.timing);
+        self.parts.merge(&parts, &self.timing);
         self.misses.merge(&next.misses);
         self.peaks.merge(&next.peaks);
         self.blocks.merge(&next.blocks);
-        self.parts.merge(&next.parts);
         self.windows.merge(&next.windows);
+        self.complete &= next.complete;
         self.migrations += next.migrations;
-        if let (Some(mine), Some(theirs)) = (self.cpus, next.cpus) {
-            self.migrations += u64::from(mine.1 != theirs.0);
-            self.cpus = Some((mine.0, theirs.1));
-        } else {
-            self.cpus = next.cpus;
-        }
-        self.places = Some((self.places.map_or(places.0, |p| p.0), places.1));
+        self.cpus = match (self.cpus, next.cpus) {
+            (Some(mine), Some(theirs)) => {
+                self.migrations += u64::from(mine.1 != theirs.0);
+                Some((mine.0, theirs.1))
+            }
+            (mine, theirs) => mine.or(theirs),
+        };
+        self.see_places(first, last);
+    }
+
+    /// Whether every activation was seen. If not, nothing is known of the order of latencies within a part, and of misses
+    /// only their number.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The length of the run's equal parts in due times, and what they hold, with their numbers in order of time.
+    pub fn parts(&self) -> (u64, Vec<(u64, Part)>) {
+        self.parts.parts(&self.timing)
+    }
+
+    /// The parts that are at least 90 % full.
+    pub fn full_parts(&self) -> Vec<Part> {
+        let (length, parts) = self.parts();
+        parts.into_iter().map(|p| p.1).filter(|p| (p.count + p.missed) * 10 >= length * 9).collect()
     }
 
     /// The first and the last due time of the trace, as numbers on the task's grid.
@@ -98,7 +158,7 @@ impl TaskScan {
         let mut peaks = self.peaks.largest();
         peaks.truncate(TAIL_SIZE);
         Some(Tail {
-            count: self.timing.executed(),
+            latency: self.timing.latency.clone(),
             period_ns: self.timing.period_ns() as f64,
             first,
             last,
@@ -149,8 +209,38 @@ mod tests {
         }
         assert_eq!(merged.tail(), whole.tail());
         assert_eq!((merged.misses.figures(), merged.migrations), (whole.misses.figures(), whole.migrations));
-        assert_eq!((merged.places(), merged.parts.parts()), (whole.places(), whole.parts.parts()));
+        assert_eq!((merged.places(), merged.parts()), (whole.places(), whole.parts()));
         assert_eq!(format!("{:?}", merged.windows.pieces()), format!("{:?}", whole.windows.pieces()));
         assert_eq!(merged.timing.latency, whole.timing.latency);
+        // One by one, nothing takes a short cut.
+        let mut single = TaskScan::new(1_000, index);
+        trace.chunks(1).for_each(|rows| single.push_all(rows));
+        assert_eq!((single.tail(), single.misses.figures()), (whole.tail(), whole.misses.figures()));
+        assert_eq!((single.parts(), single.migrations), (whole.parts(), whole.migrations));
+        assert_eq!(single.blocks.blocks(), whole.blocks.blocks());
+        assert_eq!(format!("{:?}", single.windows.pieces()), format!("{:?}", whole.windows.pieces()));
+    }
+    #[test]
+    fn figures_by_the_second_and_the_spikes_give_the_tail_and_the_parts() {
+        let mut random = Random::new(5);
+        let trace: Vec<Activation> = (0..65_536)
+            .map(|index| {
+                let due_ns = index as i64 * 1_000;
+                let start_ns = due_ns + random.exponential(100.0) as i64;
+                Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
+            })
+            .collect();
+        let (mut whole, mut kept) = (TaskScan::new(1_000, 65_536), TaskScan::new(1_000, 0));
+        whole.push_all(&trace);
+        for second in trace.chunks(256) {
+            let mut figures = TimingStats::new(1_000);
+            figures.push_all(second);
+            kept.push_figures(second[0].index, &figures);
+        }
+        kept.push_spikes(&trace, 300);
+        assert_eq!(kept.full_parts(), whole.full_parts());
+        assert_eq!(kept.tail().unwrap().peaks, whole.tail().unwrap().peaks);
+        assert_eq!(kept.places(), whole.places());
+        assert!(whole.is_complete() && !kept.is_complete());
     }
 }

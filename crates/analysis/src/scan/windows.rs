@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use jitterlab_model::Activation;
+
 /// Due times in a window.
 pub const WINDOW: u64 = 4_096;
 /// The most windows that are kept.
@@ -28,6 +30,15 @@ impl Windows {
         let number = index / WINDOW;
         if number.is_multiple_of(self.every) {
             self.keep(number, index % WINDOW, latency_ns as f64);
+        }
+    }
+
+    /// Sees the next activations, as [`Windows::push`] for each.
+    pub fn push_all(&mut self, activations: &[Activation]) {
+        let (Some(first), Some(last)) = (activations.first(), activations.last()) else { return };
+        let next_kept = (first.index / WINDOW).next_multiple_of(self.every);
+        if last.index / WINDOW >= next_kept {
+            activations.iter().for_each(|a| self.push(a.index, a.latency_ns()));
         }
     }
 

@@ -1,47 +1,174 @@
-//! `jitterlab analyze`: the figures of saved runs.
+//! `jitterlab analyze`: what saved runs, or the outputs of other tools, say.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
-use jitterlab_model::TimingStats;
-use jitterlab_trace::{Columns, RunReader};
+use clap::ValueEnum;
+use jitterlab_analysis::TaskAnalysis;
+use jitterlab_analysis::scan::TaskScan;
+use jitterlab_analysis::transitions::TransitionCounter;
+use jitterlab_model::{Activation, RunInfo};
+use jitterlab_report::patterns;
+use jitterlab_report::summary::wrap;
+use jitterlab_trace::Columns;
+use serde::Serialize;
 
 use crate::exit::{Outcome, Status};
 use crate::output;
-use crate::result::RunResult;
+use crate::result::{RunResult, SCHEMA};
+use crate::source::{ImportArgs, Source};
 
-/// Print the figures of saved runs
+/// Say what saved runs show: figures, patterns, causes
+///
+/// Reads run files and the outputs of cyclictest, rtla, jitterdebugger, Xenomai's latency, EVL's latmus, LinuxCNC's
+/// latency-histogram, rttest, stress-ng and Zephyr.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run files
+    /// Run files, or outputs of other tools
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Print the result as JSON, one document for each file
+    /// Show only these parts, in full
+    #[arg(long = "section", value_name = "SECTION", value_delimiter = ',')]
+    sections: Vec<Section>,
+    /// Print everything as JSON, one document for each file
     #[arg(long)]
     json: bool,
     /// Draw with plain ASCII characters
     #[arg(long)]
     ascii: bool,
+    #[command(flatten)]
+    import: ImportArgs,
+}
+
+/// A part of the analysis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Section {
+    /// Latency modes (code paths) and which follows which
+    Clusters,
+    /// Periodic parts of the latency
+    Spectrum,
+    /// How much a latency says of the next ones
+    Dependence,
+    /// The largest latencies, their periods and bursts
+    Spikes,
+    /// Missed due times: runs, windows, bursts
+    Misses,
+    /// Drift and changes of level over the run
+    Change,
+    /// MTIE, TDEV, ADEV, MDEV
+    TimeError,
+    /// All of them
+    All,
+}
+
+impl Section {
+    fn shown(self) -> &'static [patterns::Section] {
+        use patterns::Section as S;
+        match self {
+            Section::Clusters => &[S::Clusters],
+            Section::Spectrum => &[S::Spectrum],
+            Section::Dependence => &[S::Dependence],
+            Section::Spikes => &[S::Spikes],
+            Section::Misses => &[S::Misses],
+            Section::Change => &[S::Change],
+            Section::TimeError => &[S::TimeError],
+            Section::All => {
+                &[S::Clusters, S::Spectrum, S::Dependence, S::Spikes, S::Misses, S::Change, S::TimeError]
+            }
+        }
+    }
+}
+
+/// The JSON of one file.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    file: &'a PathBuf,
+    tasks: &'a [TaskAnalysis],
+    run: &'a RunInfo,
 }
 
 /// Analyses each file.
 pub fn execute(args: &Args) -> Outcome {
     for path in &args.files {
-        let result = read(path)?;
-        output::print(&if args.json { result.to_json()? } else { result.to_text(args.ascii) })?;
+        let source = Source::open(path, &args.import)?;
+        let scans = source.scans()?;
+        let text = if args.json {
+            let document = Document {
+                schema: SCHEMA,
+                file: path,
+                tasks: &analyses(&source, &scans, true)?,
+                run: source.info(),
+            };
+            serde_json::to_string_pretty(&document)? + "\n"
+        } else if args.sections.is_empty() {
+            summary(&source, &scans, args.ascii)?
+        } else {
+            in_full(&source, &scans, &args.sections)?
+        };
+        output::print(&text)?;
     }
     Ok(Status::Fine)
 }
 
-/// The figures of a run file, from its activations, or from its slices where only spikes were kept.
-fn read(path: &Path) -> Result<RunResult> {
-    let reader = RunReader::open(path)?;
-    let info = reader.info().clone();
-    let mut stats: Vec<TimingStats> = info.tasks.iter().map(|t| TimingStats::new(t.spec.period_ns)).collect();
-    if reader.has_slices() {
-        reader.for_each_slice(|slice| slice.add_to(&mut stats[slice.task]))?;
-    } else {
-        reader.for_each_batch(Columns::TIMING, |task, rows| stats[task].push_all(rows))?;
+/// What is said of each task; how modes follow each other takes a second pass.
+fn analyses(source: &Source, scans: &[TaskScan], with_transitions: bool) -> Result<Vec<TaskAnalysis>> {
+    let info = source.info();
+    let mut analyses: Vec<TaskAnalysis> =
+        info.tasks.iter().zip(scans).map(|(task, scan)| TaskAnalysis::of(scan, task, info)).collect();
+    let several =
+        |(task, a): (usize, &TaskAnalysis)| a.patterns.clusters.len() > 1 && source.has_activations(task);
+    if with_transitions && analyses.iter().enumerate().any(several) {
+        let counted = source.gather(
+            Columns::ALL,
+            |task| TransitionCounter::new(&analyses[task].patterns.clusters),
+            |counter, rows: &[Activation]| rows.iter().for_each(|a| counter.push(a)),
+            TransitionCounter::merge,
+        )?;
+        for (analysis, counter) in analyses.iter_mut().zip(counted) {
+            analysis.transitions = counter.figures();
+        }
     }
-    Ok(RunResult::new(info, stats, Some(path.to_path_buf())))
+    Ok(analyses)
+}
+
+/// The first layer: figures, verdict, and the patterns in sentences.
+fn summary(source: &Source, scans: &[TaskScan], ascii: bool) -> Result<String> {
+    let info = source.info();
+    let stats = scans.iter().map(|scan| scan.timing.clone()).collect();
+    let mut text = RunResult::new(info.clone(), stats, None).to_text(ascii);
+    for (task, analysis) in info.tasks.iter().zip(analyses(source, scans, false)?) {
+        text.push('\n');
+        text.push_str(&patterns::brief(&task.spec.name, task.spec.period_ns, &analysis));
+    }
+    let names: Vec<String> = Section::value_variants()
+        .iter()
+        .filter_map(|s| Some(s.to_possible_value()?.get_name().to_owned()))
+        .collect();
+    text.push_str(&wrap(&format!("More with --section: {}.", names.join(", "))));
+    text.push_str(&format!("file: {}\n", source.path().display()));
+    Ok(text)
+}
+
+/// The second layer: the wanted sections of every task.
+fn in_full(source: &Source, scans: &[TaskScan], sections: &[Section]) -> Result<String> {
+    let mut shown: Vec<patterns::Section> = Vec::new();
+    for section in sections.iter().flat_map(|s| s.shown()) {
+        if !shown.contains(section) {
+            shown.push(*section);
+        }
+    }
+    let transitions = shown.contains(&patterns::Section::Clusters);
+    let mut text = String::new();
+    let tasks = &source.info().tasks;
+    for (task, analysis) in tasks.iter().zip(analyses(source, scans, transitions)?) {
+        text.push_str(&jitterlab_report::run::task_line(source.info(), task));
+        text.push('\n');
+        for section in &shown {
+            text.push('\n');
+            text.push_str(&patterns::section(*section, task.spec.period_ns, &analysis));
+        }
+        text.push('\n');
+    }
+    Ok(text)
 }

@@ -2,11 +2,13 @@
 
 pub mod analyze;
 pub mod check;
+pub mod compare;
 pub mod compare_wakeups;
 pub mod compensate;
 pub mod matrix;
 pub mod mcu;
 pub mod plot;
+pub mod predict;
 pub mod recover;
 pub mod report;
 pub mod reproduce;

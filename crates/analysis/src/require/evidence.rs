@@ -1,0 +1,137 @@
+//! What a run shows of a requirement: counts of values that break it.
+
+use jitterlab_model::{Activation, Distribution, Flags, TaskResult};
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, Requirement};
+use crate::scan::TaskScan;
+
+/// How many values there were and how many broke a requirement. The latter is a range where only a histogram is known
+/// and the limit lies inside a bin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Values in all.
+    pub values: u64,
+    /// Values that broke the requirement for certain.
+    pub broke: u64,
+    /// Values that may have broken it.
+    pub may_have_broken: u64,
+}
+
+impl Evidence {
+    /// From a distribution: exact unless the limit lies inside an occupied bin. For the latency that is
+    /// [`TimingStats::corrected`](jitterlab_model::TimingStats::corrected).
+    pub fn from_distribution(values: &Distribution, requirement: &Requirement) -> Self {
+        let mut evidence = Evidence { values: values.count(), ..Evidence::default() };
+        for bin in values.bins() {
+            let breaks = |ns: i64| requirement.broken_by(ns);
+            let low = bin.low_ns.max(values.min_ns().unwrap_or(bin.low_ns));
+            let high = bin.high_ns.min(values.max_ns().unwrap_or(bin.high_ns));
+            // Of a period error its size counts, and no bin holds both signs.
+            let (low, high) = match requirement.figure {
+                Figure::PeriodError if high < 0 => (high.saturating_abs(), low.saturating_abs()),
+                _ => (low, high),
+            };
+            evidence.broke += if breaks(low) { bin.count } else { 0 };
+            evidence.may_have_broken += if breaks(high) { bin.count } else { 0 };
+        }
+        evidence
+    }
+
+    /// What a scan shows, as far as its histograms tell. `None` for the response time, which they do not hold.
+    pub fn of(scan: &TaskScan, requirement: &Requirement) -> Option<Self> {
+        let timing = &scan.timing;
+        Some(match requirement.figure {
+            Figure::Latency => Self::from_distribution(&timing.corrected(), requirement),
+            Figure::PeriodError => Self::from_distribution(&timing.period_error, requirement),
+            Figure::Execution => Self::from_distribution(&timing.execution, requirement),
+            Figure::Missed => {
+                let (values, missed) = (timing.executed() + timing.missed, timing.missed);
+                Evidence { values, broke: missed, may_have_broken: missed }
+            }
+            Figure::Response => return None,
+        })
+    }
+
+    /// Adds what the task's own counters know beyond its records: due times pending at the end, and the largest latency even
+    /// if its record was lost.
+    #[must_use]
+    pub fn with_counters(mut self, counters: &TaskResult, requirement: &Requirement) -> Self {
+        match requirement.figure {
+            Figure::Missed => {
+                let pending = counters.missed.saturating_sub(self.broke);
+                self.merge(&Evidence { values: pending, broke: pending, may_have_broken: pending });
+            }
+            Figure::Latency if self.broke == 0 && requirement.broken_by(counters.max_latency_ns) => {
+                let lost = u64::from(self.may_have_broken == 0);
+                self = Evidence {
+                    values: self.values + lost,
+                    broke: 1,
+                    may_have_broken: self.may_have_broken.max(1),
+                };
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// Adds what another part of the run showed.
+    pub fn merge(&mut self, other: &Evidence) {
+        self.values += other.values;
+        self.broke += other.broke;
+        self.may_have_broken += other.may_have_broken;
+    }
+}
+
+/// Counts exactly what breaks a requirement, activation by activation.
+#[derive(Debug, Clone)]
+pub struct EvidenceCounter<'a> {
+    requirement: &'a Requirement,
+    period_ns: i64,
+    previous_start_ns: Option<i64>,
+    evidence: Evidence,
+}
+
+impl<'a> EvidenceCounter<'a> {
+    /// Nothing counted yet, for a task of this period.
+    pub fn new(requirement: &'a Requirement, period_ns: i64) -> Self {
+        EvidenceCounter { requirement, period_ns, previous_start_ns: None, evidence: Evidence::default() }
+    }
+
+    /// Counts the next activation.
+    pub fn push(&mut self, a: &Activation) {
+        match self.requirement.figure {
+            Figure::Latency => {
+                self.count(a.latency_ns());
+                a.missed_ages_ns(self.period_ns).for_each(|age| self.count(age));
+            }
+            Figure::Execution => self.count(a.execution_ns()),
+            Figure::Response => self.count(a.response_ns()),
+            Figure::Missed => {
+                self.evidence.values += 1 + u64::from(a.missed);
+                self.evidence.broke += u64::from(a.missed);
+                self.evidence.may_have_broken += u64::from(a.missed);
+            }
+            Figure::PeriodError => {
+                let previous = self.previous_start_ns.filter(|_| !a.flags.contains(Flags::AFTER_GAP));
+                if let Some(previous) = previous {
+                    let error = a.start_ns.wrapping_sub(previous).wrapping_sub(self.period_ns);
+                    self.count(error.saturating_abs());
+                }
+                self.previous_start_ns = Some(a.start_ns);
+            }
+        }
+    }
+
+    fn count(&mut self, value_ns: i64) {
+        let broke = u64::from(self.requirement.broken_by(value_ns));
+        self.evidence.values += 1;
+        self.evidence.broke += broke;
+        self.evidence.may_have_broken += broke;
+    }
+
+    /// What was counted.
+    pub fn evidence(&self) -> Evidence {
+        self.evidence
+    }
+}

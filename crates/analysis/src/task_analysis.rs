@@ -1,0 +1,159 @@
+//! Everything that is said of one task, gathered: what `jitterlab analyze` shows, and what its JSON holds.
+
+use jitterlab_model::{RunInfo, TaskRun};
+use serde::{Deserialize, Serialize};
+
+use crate::line::{LeastSquares, Line, least_squares, lower_envelope, theil_sen};
+use crate::misses::Misses;
+use crate::patterns::Patterns;
+use crate::scan::TaskScan;
+use crate::time_error::{TimeErrorPoint, time_error};
+use crate::transitions::Transitions;
+use crate::{Summary, Verdict};
+
+/// Fewer activations in a row give no figures of time error.
+const SHORTEST: usize = 16;
+
+/// What one task's trace says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskAnalysis {
+    /// The few figures.
+    pub summary: Summary,
+    /// What they mean.
+    pub verdict: Verdict,
+    /// Missed due times; `None` where only distributions are known.
+    pub misses: Option<Misses>,
+    /// The patterns of the latency.
+    pub patterns: Patterns,
+    /// How latency modes follow each other; `None` if there is but one, if only distributions are known, or if it was not
+    /// asked for (it takes a second pass).
+    pub transitions: Option<Transitions>,
+    /// The standards' figures of time error; `None` where only distributions are known.
+    pub time_error: Option<TimeErrors>,
+}
+
+impl TaskAnalysis {
+    /// Says everything about a task of a run, except for [`TaskAnalysis::transitions`].
+    pub fn of(scan: &TaskScan, task: &TaskRun, run: &RunInfo) -> Self {
+        let summary = Summary::of(task, &scan.timing);
+        let verdict = Verdict::on(&summary, task, run);
+        let across_clocks = task.result.as_ref().is_some_and(|r| r.clock_fit.is_some());
+        TaskAnalysis {
+            summary,
+            verdict,
+            misses: scan.is_complete().then(|| scan.misses.figures()),
+            patterns: Patterns::of(scan),
+            transitions: None,
+            time_error: TimeErrors::of(scan, across_clocks),
+        }
+    }
+}
+
+/// Time error (TIE): the latency as a series, over observation times of 1, 2, 4, ... periods.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TimeErrors {
+    /// Activations, without a missed one among them, that the figures are of: the longest such stretch of those that were
+    /// kept whole.
+    pub activations: u64,
+    /// MTIE, TDEV, ADEV and MDEV by observation time.
+    pub points: Vec<TimeErrorPoint>,
+    /// Lines through the stretch. Only where starts were read from another clock than due times are of: on one clock the
+    /// rate is known, and a fitted line would hide the mean latency.
+    pub lines: Option<FittedLines>,
+}
+
+/// Start times against the number of the activation, as lines: the rate between two clocks and what is left.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FittedLines {
+    /// By least squares.
+    pub least_squares: LeastSquares,
+    /// Largest minus smallest residual of least squares: what NIST's paper calls jitter.
+    pub nist_jitter_ns: f64,
+    /// By Theil and Sen: wild values do not move it.
+    pub theil_sen: Line,
+    /// Below all values: residuals are latencies above the best case.
+    pub lower_envelope: Line,
+}
+
+impl TimeErrors {
+    fn of(scan: &TaskScan, across_clocks: bool) -> Option<Self> {
+        let pieces = scan.windows.pieces();
+        let stretches = pieces.iter().flat_map(|piece| piece.split(|v| v.is_nan()));
+        let series = stretches.max_by_key(|s| s.len()).filter(|s| s.len() >= SHORTEST)?;
+        let points: Vec<(f64, f64)> = series.iter().enumerate().map(|(k, v)| (k as f64, *v)).collect();
+        Some(TimeErrors {
+            activations: series.len() as u64,
+            points: time_error(series, scan.timing.period_ns() as f64),
+            lines: if across_clocks { FittedLines::of(&points) } else { None },
+        })
+    }
+}
+
+impl FittedLines {
+    fn of(points: &[(f64, f64)]) -> Option<Self> {
+        let least_squares = least_squares(points)?;
+        Some(FittedLines {
+            nist_jitter_ns: least_squares.residual.peak_to_peak(),
+            least_squares,
+            theil_sen: theil_sen(points)?,
+            lower_envelope: lower_envelope(points)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_model::run::ClockFit;
+    use jitterlab_model::{Activation, TaskResult, TaskSpec};
+
+    fn scan(drift: f64) -> TaskScan {
+        let mut scan = TaskScan::new(1_000, 3_000);
+        let rows: Vec<Activation> = (0..3_000u64)
+            .filter(|k| *k != 1_000)
+            .map(|index| {
+                let due_ns = index as i64 * 1_000;
+                let start_ns = due_ns + 50 + (index * 7 % 13) as i64 + (index as f64 * drift) as i64;
+                let missed = u32::from(index == 999);
+                Activation { index, due_ns, start_ns, end_ns: start_ns, missed, ..Activation::default() }
+            })
+            .collect();
+        scan.push_all(&rows);
+        scan
+    }
+
+    fn run(clock_fit: Option<ClockFit>) -> RunInfo {
+        let mut run = RunInfo::new("host", "monotonic", [TaskSpec::default()]);
+        run.tasks[0].result = Some(TaskResult { clock_fit, ..TaskResult::default() });
+        run
+    }
+
+    #[test]
+    fn the_longest_stretch_without_a_miss_is_looked_at() {
+        let run = run(None);
+        let found = TaskAnalysis::of(&scan(0.0), &run.tasks[0], &run);
+        let time_error = found.time_error.unwrap();
+        assert_eq!(time_error.activations, 1_999);
+        assert!(time_error.points[0].mtie_ns <= 12.0, "{:?}", time_error.points[0]);
+        assert!(time_error.lines.is_none(), "one clock is not detrended");
+        assert_eq!(found.misses.unwrap().missed, 1);
+    }
+
+    #[test]
+    fn lines_are_for_two_clocks() {
+        let run = run(Some(ClockFit::default()));
+        let found = TaskAnalysis::of(&scan(0.5), &run.tasks[0], &run).time_error.unwrap().lines.unwrap();
+        assert!((found.least_squares.line.slope - 0.5).abs() < 0.01, "{found:?}");
+        assert!((found.lower_envelope.slope - 0.5).abs() < 0.01 && found.nist_jitter_ns < 15.0, "{found:?}");
+    }
+
+    #[test]
+    fn distributions_alone_say_nothing_of_order() {
+        let mut figures_only = TaskScan::new(1_000, 3_000);
+        figures_only.push_figures(0, &scan(0.0).timing);
+        let run = run(None);
+        let found = TaskAnalysis::of(&figures_only, &run.tasks[0], &run);
+        assert!(found.misses.is_none() && found.time_error.is_none());
+        assert_eq!(found.summary.executed, 2_999);
+    }
+}

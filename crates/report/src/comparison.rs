@@ -1,0 +1,210 @@
+//! Runs side by side, for the terminal.
+
+use std::fmt::Write as _;
+
+use jitterlab_analysis::compare::{
+    AgainstFirst, BIN_NS, Comparison, Difference, Estimate, Mismatch, Statistic, TwenteRun, Weight,
+};
+use jitterlab_analysis::verdict::{grouped, percent};
+use jitterlab_model::units::Human;
+
+use crate::check::paragraph;
+use crate::summary::{microseconds, wrap};
+use crate::table::columns;
+
+/// What differs between the conditions of two runs.
+pub fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> String {
+    let mut text = String::new();
+    for m in all {
+        let weight = if m.weight == Weight::Refuse { "not comparable" } else { "differs" };
+        let line = format!("{weight}: {}: {} in {first}, {} in {other}", m.what, m.first, m.other);
+        text.push_str(&paragraph(&line, 2, 4));
+    }
+    if all.iter().filter(|m| m.weight == Weight::Warn).count() > 1 {
+        let line = "more than one condition differs: no difference below can be put down to one of them";
+        text.push_str(&paragraph(line, 2, 4));
+    }
+    text
+}
+
+/// The figures of all runs with their intervals, then each run against the first.
+pub fn text(comparison: &Comparison, ascii: bool) -> String {
+    let mut text = String::from("latency in us, with the interval that holds the figure of such runs\n");
+    for run in &comparison.runs {
+        let _ = writeln!(
+            text,
+            "{}: {} wake-ups, jitter {}, max {}",
+            run.name,
+            grouped(run.count),
+            time(run.jitter_ns),
+            time(run.max_ns)
+        );
+        text.push_str(&columns(&["", "value", "from", "to"], run.estimates.iter().map(estimate)));
+    }
+    for against in &comparison.against_first {
+        text.push('\n');
+        text.push_str(&difference(&comparison.runs[0].name, against, ascii));
+    }
+    text.push_str(&wrap(
+        "Intervals are of 95 % (block bootstrap over parts of the runs); those of differences hold all at once. A maximum has \
+         none: it says how long a run was as much as how good.",
+    ));
+    text
+}
+
+fn time(ns: Option<i64>) -> String {
+    ns.map_or("-".into(), |ns| Human(ns as f64).to_string())
+}
+
+/// A figure in its unit: a share for missed due times, else microseconds.
+fn figure(statistic: Statistic, value: f64) -> String {
+    if statistic == Statistic::MissedShare { format!("{value:.2e}") } else { microseconds(value) }
+}
+
+fn estimate(e: &Estimate) -> Vec<String> {
+    let [from, to] = bounds(e.statistic, e.interval);
+    vec![e.statistic.name().into(), figure(e.statistic, e.value), from, to]
+}
+
+fn bounds(statistic: Statistic, interval: Option<[f64; 2]>) -> [String; 2] {
+    interval.map_or(["-".into(), "-".into()], |both| both.map(|v| figure(statistic, v)))
+}
+
+fn difference(first: &str, against: &AgainstFirst, ascii: bool) -> String {
+    let mut text = format!("{} against {first}\n", against.name);
+    let row = |d: &Difference| {
+        let [from, to] = bounds(d.statistic, d.interval);
+        let verdict = match (d.interval, d.real) {
+            (None, _) => "too short to say",
+            (_, false) => "not shown",
+            (_, true) if d.difference < 0.0 => "lower",
+            (_, true) => "HIGHER",
+        };
+        let ratio = d.ratio.map_or("-".into(), |r| format!("{r:.3}"));
+        vec![d.statistic.name().into(), figure(d.statistic, d.difference), from, to, ratio, verdict.into()]
+    };
+    text.push_str(&columns(
+        &["", "difference", "from", "to", "ratio", "real?"],
+        against.differences.iter().map(row),
+    ));
+    let g = against
+        .hedges_g
+        .map_or(String::new(), |g| format!("; the means differ by {g:+.2} standard deviations (Hedges' g)"));
+    text.push_str(&wrap(&format!(
+        "A wake-up of {} is earlier than one of {first} with a probability of {}{g}.",
+        against.name,
+        percent(against.p_lower)
+    )));
+    text + &shift_plot(against, ascii)
+}
+
+/// Width of either half of the plot.
+const HALF: usize = 20;
+
+/// How far each quantile is shifted: to the left is lower (better) here. Its interval as a line, its value as a point.
+fn shift_plot(against: &AgainstFirst, ascii: bool) -> String {
+    let reach = |v: f64| v.abs().max(1.0).log2();
+    let all = against.shifts.iter().flat_map(|s| s.interval.into_iter().flatten().chain([s.shift_ns]));
+    let most = all.map(reach).fold(1.0, f64::max);
+    let place = |v: f64| {
+        let offset = (reach(v) / most * HALF as f64).round() as usize;
+        if v < 0.0 { HALF - offset.min(HALF) } else { HALF + offset.min(HALF) }
+    };
+    let (line, point, zero) = if ascii { ('-', 'o', '|') } else { ('─', '●', '│') };
+    let mut text = String::from("shift of each quantile, logarithmic; left is lower than in the first run\n");
+    for shift in &against.shifts {
+        let mut row = vec![' '; 2 * HALF + 1];
+        row[HALF] = zero;
+        if let Some([from, to]) = shift.interval {
+            row[place(from)..=place(to)].fill(line);
+        }
+        row[place(shift.shift_ns)] = point;
+        let bar: String = row.into_iter().collect();
+        let name = format!("p{}", (shift.p * 1e6).round() / 1e4);
+        let _ = writeln!(text, "  {name:>6} {bar} {}", Human(shift.shift_ns));
+    }
+    text
+}
+
+/// The comparison of the University of Twente's report: durations of loops, and their jitter in bins of 0.1 ms.
+pub fn twente(runs: &[TwenteRun]) -> String {
+    let ms = |ns: Option<f64>| ns.map_or("-".into(), |ns| format!("{:.4}", ns / 1e6));
+    let whole = |ns: Option<i64>| ms(ns.map(|ns| ns as f64));
+    let rows = runs.iter().map(|r| {
+        vec![
+            r.name.clone(),
+            grouped(r.count),
+            ms(r.mean_ns),
+            ms(r.sd_ns),
+            whole(r.min_ns),
+            whole(r.max_ns),
+            ms(r.mean_jitter_ns),
+        ]
+    });
+    let mut text = String::from("duration of a loop in ms, from one start to the next\n");
+    text.push_str(&columns(&["", "loops", "mean", "sd", "shortest", "longest", "mean jitter"], rows));
+    text.push_str("loops by their jitter, |duration - period|, in ms\n");
+    let names = runs.iter().map(|r| r.name.as_str());
+    let header: Vec<&str> = std::iter::once("jitter").chain(names).collect();
+    let longest = runs.iter().map(|r| r.histogram.len()).max().unwrap_or(0);
+    let count = |r: &TwenteRun, bin: usize| r.histogram.get(bin).copied().unwrap_or(0);
+    let occupied = (0..longest).filter(|bin| runs.iter().any(|r| count(r, *bin) > 0));
+    let rows = occupied.map(|bin| {
+        let from = bin as f64 * BIN_NS as f64 / 1e6;
+        let label = format!("{from:.1} to {:.1}", from + BIN_NS as f64 / 1e6);
+        std::iter::once(label).chain(runs.iter().map(|r| grouped(count(r, bin)))).collect()
+    });
+    text + &columns(&header, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::compare::{compare, twente as twente_of};
+    use jitterlab_analysis::scan::TaskScan;
+    use jitterlab_model::Activation;
+
+    fn scan(base_ns: i64) -> TaskScan {
+        let mut scan = TaskScan::new(1_000_000, 20_000);
+        let rows: Vec<Activation> = (0..20_000u64)
+            .map(|index| {
+                let due_ns = index as i64 * 1_000_000;
+                let noise = (index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as i64;
+                let start_ns = due_ns + base_ns + noise;
+                Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
+            })
+            .collect();
+        scan.push_all(&rows);
+        scan
+    }
+
+    #[test]
+    fn what_became_better_stands_to_the_left() {
+        let (a, b) = (scan(9_000), scan(3_000));
+        let runs = [("before".to_owned(), &a), ("after".to_owned(), &b)];
+        let text = text(&compare(&runs), true);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let p50 = text.lines().find(|l| l.trim_start().starts_with("p50") && l.contains("lower")).unwrap();
+        assert!(p50.contains("-6.0"), "{p50}");
+        let plot = text.lines().rfind(|l| l.trim_start().starts_with("p50 ")).unwrap();
+        assert!(plot.find('o').unwrap() < plot.find('|').unwrap(), "{plot}");
+    }
+
+    #[test]
+    fn a_refusal_names_the_difference() {
+        let period = Mismatch {
+            what: "period".into(),
+            first: "1ms".into(),
+            other: "250us".into(),
+            weight: Weight::Refuse,
+        };
+        assert!(mismatches("a", "b", &[period]).contains("not comparable: period: 1ms in a, 250us in b"));
+    }
+
+    #[test]
+    fn loops_are_shown_as_the_report_does() {
+        let a = scan(3_000);
+        let text = twente(&twente_of(&[("plain".to_owned(), &a)]));
+        assert!(text.contains("0.0 to 0.1") && text.contains("1.0000"), "{text}");
+    }
+}
