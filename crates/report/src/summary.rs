@@ -53,7 +53,10 @@ pub fn text(info: &RunInfo, tasks: &[TaskFigures], ascii: bool) -> String {
 fn head(info: &RunInfo) -> String {
     let mut text = String::new();
     let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
-    let _ = writeln!(text, "{}, {}, {length}, load: {}", info.tool, info.started, info.load);
+    // A program that records itself need not tell all of it.
+    let told = [info.tool.as_str(), &info.started, &length].into_iter().filter(|part| !part.is_empty());
+    let load = if info.load.is_empty() { "not told" } else { &info.load };
+    let _ = writeln!(text, "{}, load: {load}", told.collect::<Vec<_>>().join(", "));
     if let Some(facts) = &info.facts_before {
         text.push_str(&wrap(&machine_line(facts)));
     }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use jitterlab_model::{Policy, RunInfo, TaskSpec};
+use jitterlab_model::{Policy, RunInfo, TaskRun, TaskSpec};
 use jitterlab_rt::{Drain, PeriodicLoop, Recorder, record};
 use jitterlab_trace::RunWriter;
 
@@ -21,8 +21,8 @@ type Failure = Box<dyn Error + Send + Sync>;
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
 const RING: usize = 8_192;
 
-/// The control program: here it only computes something.
-fn control(spec: &TaskSpec, recorder: Recorder) -> Result<jitterlab_model::TaskResult, Failure> {
+/// The control program: here it only computes something. Gives what it was granted and what came of it.
+fn control(spec: TaskSpec, recorder: Recorder) -> Result<TaskRun, Failure> {
     let mut task = PeriodicLoop::every(Duration::from_nanos(spec.period_ns.unsigned_abs()))
         .name(&spec.name)
         .policy(Policy::Fifo(80))
@@ -36,7 +36,7 @@ fn control(spec: &TaskSpec, recorder: Recorder) -> Result<jitterlab_model::TaskR
     while let Some(activation) = task.wait() {
         black_box((0..activation.index() % 1_000).map(|x| (x as f64).sqrt()).sum::<f64>());
     }
-    Ok(task.result())
+    Ok(TaskRun { granted: task.granted().cloned(), result: Some(task.result()), spec })
 }
 
 /// Takes records out of the ring into the file until the task has ended, on an ordinary thread.
@@ -58,12 +58,12 @@ fn main() -> Result<(), Failure> {
     let path = PathBuf::from(env::args().nth(1).unwrap_or_else(|| "self_recording.parquet".into()));
     let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
     let mut info = RunInfo::new("host", "monotonic", [spec.clone()]);
+    info.tool = "self_recording".into();
     let mut writer = RunWriter::create(&path, &info)?;
     let (recorder, drain) = record::ring(RING);
-    let servo = thread::spawn(move || control(&spec, recorder));
+    let servo = thread::spawn(move || control(spec, recorder));
     collect(drain, &mut writer)?;
-    let result = servo.join().map_err(|_| "the control thread panicked")??;
-    info.tasks[0].result = Some(result);
+    info.tasks = vec![servo.join().map_err(|_| "the control thread panicked")??];
     let finished = writer.finish(info)?;
     println!("{} activations in {}", finished.rows, finished.path.display());
     Ok(())
