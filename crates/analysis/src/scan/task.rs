@@ -77,6 +77,9 @@ impl TaskScan {
     pub fn push_figures(&mut self, index: u64, figures: &TimingStats) {
         let latency = figures.latency.moments();
         if latency.count == 0 {
+            // Nothing ran: no stretch, but perhaps due times missed.
+            self.timing.merge(figures);
+            self.complete = false;
             return;
         }
         let due_times = latency.count + figures.missed;
