@@ -183,6 +183,18 @@ fn stopped(case: &Case<'_>, add: &mut Add<'_>) {
 }
 
 fn real_time(case: &Case<'_>, add: &mut Add<'_>) {
+    let core = case.task.result.as_ref().and_then(|result| result.core.as_ref());
+    if let Some(core) = core.filter(|core| core.outside > 0) {
+        let cause = core.last_cause.as_ref().map_or(String::new(), |cause| format!(", last by {cause}"));
+        add(
+            "outside-core",
+            format!(
+                "{} activations began outside real-time mode of {}{cause}: those measure Linux, not the core",
+                grouped(core.outside),
+                core.core
+            ),
+        );
+    }
     let Some(granted) = &case.task.granted else { return };
     if !granted.policy.is_real_time() {
         let policy = granted.policy;
@@ -204,7 +216,8 @@ fn machine(case: &Case<'_>, add: &mut Add<'_>) {
             add("kernel", format!("the kernel is not a real-time kernel (preemption model: {model})"));
         }
     }
-    if facts.virtualisation.virtual_machine == Some(true) {
+    // In virtual time the host's load is in no figure; QEMU in real time has its own warning.
+    if facts.virtualisation.virtual_machine == Some(true) && case.run.bench != "kernel" {
         let name = facts.virtualisation.hypervisor.as_deref().unwrap_or("a hypervisor");
         add(
             "virtual-machine",

@@ -27,7 +27,9 @@ pub use distribution::Distribution;
 pub use facts::SystemFacts;
 pub use histogram::LogHistogram;
 pub use load::{LoadRun, LoadSpec};
-pub use run::{ClockFit, Granted, Keep, MarginUsed, Refusal, RunInfo, StopReason, TaskResult, TaskRun};
+pub use run::{
+    ClockFit, CoreUse, Granted, Keep, MarginUsed, Refusal, RunInfo, StopReason, TaskResult, TaskRun,
+};
 pub use task::{Overrun, Policy, TaskSpec, Work};
 pub use timing::TimingStats;
 pub use wake::{Compensation, Probability, ReadClock, SleepClock, WakeMethod};

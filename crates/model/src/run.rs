@@ -121,6 +121,24 @@ pub struct TaskResult {
     /// How well the clock it was read from could be stated in nanoseconds of CLOCK_MONOTONIC; `None` if it is
     /// that clock.
     pub clock_fit: Option<ClockFit>,
+    /// How it fared on a Xenomai core; `None` on stock Linux.
+    pub core: Option<CoreUse>,
+}
+
+/// How a task fared on a Xenomai core.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CoreUse {
+    /// `cobalt` or `evl`.
+    pub core: String,
+    /// The core's gravity for threads: by how much it lets them wake early.
+    pub gravity_ns: i64,
+    /// Activations that began outside real-time mode (relaxed, in-band): they measure Linux, not the core.
+    pub outside: u64,
+    /// How often the thread was moved to Linux's side.
+    pub mode_switches: u64,
+    /// What moved it there last, where the core said so.
+    pub last_cause: Option<String>,
 }
 
 /// How early a compensated task woke.

@@ -296,7 +296,7 @@ impl TaskSpec {
     }
 
     fn contradiction(&self) -> Option<String> {
-        let TaskSpec { wake, clock, compensate, period_ns, policy, .. } = self;
+        let TaskSpec { wake, clock, read, compensate, period_ns, policy, .. } = self;
         let period = Exact(*period_ns);
         let margin_ns = match *compensate {
             Compensation::Margin { margin_ns } => margin_ns,
@@ -311,6 +311,16 @@ impl TaskSpec {
                 return Some("wake=spin uses up any runtime of policy=deadline: use policy=fifo:N".into());
             }
             _ => {}
+        }
+        if matches!(wake, WakeMethod::Cobalt | WakeMethod::Evl) {
+            if let Some(policy @ (Policy::Batch | Policy::Idle | Policy::Deadline { .. })) = policy {
+                return Some(format!("wake={wake} has no policy={policy}: use policy=fifo:N or policy=rr:N"));
+            }
+            if *clock != SleepClock::Monotonic || *read != ReadClock::Monotonic {
+                return Some(format!(
+                    "wake={wake} sleeps on and reads its core's own clock: leave clock= and read= out"
+                ));
+            }
         }
         if matches!(wake, WakeMethod::Spin | WakeMethod::Deadline) && *clock != SleepClock::Monotonic {
             return Some(format!("wake={wake} sleeps on no clock: leave clock={clock} out"));
@@ -550,6 +560,9 @@ mod tests {
             ("wake=spin,compensate=margin:20us", "leave compensate"),
             ("wake=spin,clock=tai", "leave clock=tai out"),
             ("wake=timerfd,clock=tai", "clock=realtime"),
+            ("wake=cobalt,policy=deadline:200us", "policy=fifo:N"),
+            ("wake=evl,clock=tai", "leave clock="),
+            ("wake=evl,read=tsc", "read= out"),
             ("wake=nanosleep-relative,compensate=margin:20us", "drift"),
             ("period=1ms,policy=deadline:50us,compensate=margin:100us", "runtime"),
         ] {

@@ -57,7 +57,7 @@ macro_rules! words {
 words! {
     /// How the task waits for its due time.
     WakeMethod, "wake-up method",
-    "nanosleep, nanosleep-relative, timer-signal, timerfd, deadline or spin":
+    "nanosleep, nanosleep-relative, timer-signal, timerfd, deadline, spin, cobalt or evl":
     /// `clock_nanosleep` to the absolute due time.
     #[default]
     Nanosleep = "nanosleep",
@@ -71,6 +71,10 @@ words! {
     Deadline = "deadline",
     /// Never waits: reads the clock until the due time.
     Spin = "spin",
+    /// Sleeps as a thread of Xenomai 3's Cobalt core, on its clock.
+    Cobalt = "cobalt",
+    /// Sleeps as a thread of Xenomai 4's EVL core, on its clock.
+    Evl = "evl",
 }
 
 words! {

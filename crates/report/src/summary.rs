@@ -89,9 +89,18 @@ fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
     let share =
         summary.missed_share().filter(|s| *s > 0.0).map_or(String::new(), |s| format!(" ({:.2e})", s));
     let mut text = wrap(&task_line(info, task));
+    let outside = task.result.as_ref().and_then(|r| r.core.as_ref()).map_or(String::new(), |core| {
+        format!(
+            "\n  {}: {} outside real-time mode, {} mode switches, gravity {} ns",
+            core.core,
+            grouped(core.outside),
+            grouped(core.mode_switches),
+            core.gravity_ns
+        )
+    });
     let _ = writeln!(
         text,
-        "  {} activations, {} missed{share}{lost}",
+        "  {} activations, {} missed{share}{lost}{outside}",
         grouped(summary.executed),
         grouped(summary.missed)
     );

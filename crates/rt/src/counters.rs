@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicI64, AtomicU64};
 
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, Flags};
 
 use crate::wake::Arrival;
 
@@ -22,6 +22,7 @@ pub struct TaskCounters {
     max_latency_ns: AtomicI64,
     polled_ns: AtomicI64,
     longest_hole_ns: AtomicI64,
+    not_real_time: AtomicU64,
 }
 
 /// What the counters showed at one moment.
@@ -47,6 +48,8 @@ pub struct Snapshot {
     pub polled_ns: i64,
     /// Longest time between two readings while polling.
     pub longest_hole_ns: i64,
+    /// Activations that began outside real-time mode (Xenomai).
+    pub not_real_time: u64,
 }
 
 impl Default for TaskCounters {
@@ -62,6 +65,7 @@ impl Default for TaskCounters {
             max_latency_ns: AtomicI64::new(i64::MIN),
             polled_ns: AtomicI64::new(0),
             longest_hole_ns: AtomicI64::new(0),
+            not_real_time: AtomicU64::new(0),
         }
     }
 }
@@ -84,6 +88,7 @@ impl TaskCounters {
             max_latency_ns: self.max_latency_ns.load(Relaxed),
             polled_ns: self.polled_ns.load(Relaxed),
             longest_hole_ns: self.longest_hole_ns.load(Relaxed),
+            not_real_time: self.not_real_time.load(Relaxed),
         }
     }
 }
@@ -121,6 +126,9 @@ impl CounterWriter {
             if arrival.longest_hole_ns > c.longest_hole_ns.load(Relaxed) {
                 c.longest_hole_ns.store(arrival.longest_hole_ns, Relaxed);
             }
+        }
+        if a.flags.contains(Flags::NOT_REAL_TIME) {
+            c.not_real_time.store(c.not_real_time.load(Relaxed) + 1, Relaxed);
         }
         c.last_end_ns.store(a.end_ns.max(a.due_ns), Relaxed);
         c.executed.store(executed + 1, Release);

@@ -25,6 +25,7 @@ pub mod system;
 pub mod task_thread;
 pub mod wake;
 pub mod workload;
+pub mod xenomai;
 
 pub use builder::{BuildError, Builder};
 pub use clock::{Clock, Monotonic};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jitterlab_model::{Activation, Flags, Granted, Refusal, TaskResult, TaskSpec};
+use jitterlab_model::{Activation, CoreUse, Flags, Granted, Refusal, TaskResult, TaskSpec};
 
 use crate::builder::{Builder, Parts, ns};
 use crate::counters::{CounterWriter, TaskCounters};
@@ -132,7 +132,8 @@ impl<S: System> PeriodicLoop<S> {
         };
         let cpu = self.system.current_cpu();
         let polled = if arrival.arrived_ns < arrival.now_ns { Flags::POLLED } else { Flags::default() };
-        let due = Due { flags: due.flags.with(polled), ..due };
+        let mode = if self.system.in_real_time() { Flags::default() } else { Flags::NOT_REAL_TIME };
+        let due = Due { flags: due.flags.with(polled).with(mode), ..due };
         Some(Running { due, arrival, cpu, task: self })
     }
 
@@ -209,6 +210,11 @@ impl<S: System> PeriodicLoop<S> {
             clock_steps: wake.clock_steps,
             clock_moved_ns: wake.clock_moved_ns,
             clock_fit: self.system.clock_fit(),
+            core: self.system.core_use().map(|core| CoreUse {
+                outside: s.not_real_time,
+                gravity_ns: self.wake.gravity_ns(),
+                ..core
+            }),
             ..TaskResult::default()
         }
     }

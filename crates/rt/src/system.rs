@@ -3,7 +3,7 @@
 
 use std::io;
 
-use jitterlab_model::{ClockFit, SleepClock};
+use jitterlab_model::{ClockFit, CoreUse, SleepClock};
 
 use crate::sys;
 use crate::sys::timer::SystemTimer;
@@ -96,6 +96,18 @@ pub trait System: Send + Sized + 'static {
     /// Told after every activation, off the measured path.
     #[inline]
     fn after_activation(&self) {}
+
+    /// Whether the calling thread is in real-time mode at this moment: on Linux always, on a Xenomai core while it
+    /// is on the core's side. Looked at in every activation.
+    #[inline]
+    fn in_real_time(&self) -> bool {
+        true
+    }
+
+    /// How the calling thread fared on its Xenomai core, if it is on one.
+    fn core_use(&self) -> Option<CoreUse> {
+        None
+    }
 
     /// How well [`System::now_ns`] states CLOCK_MONOTONIC, if it reads another clock.
     fn clock_fit(&self) -> Option<ClockFit> {

@@ -20,6 +20,7 @@ use crate::sys::signal::{self, ThreadId};
 use crate::sys::{self, usage};
 use crate::system::{Linux, System};
 use crate::workload::{Activity, Workload};
+use crate::xenomai::{self, Core};
 
 /// What a [`TaskThread`] should do besides its [`TaskSpec`].
 #[derive(Debug, Clone)]
@@ -138,7 +139,7 @@ impl TaskThread {
             .stack_size(STACK_BYTES)
             .spawn(move || body.run(&say_ready, &gone))?;
         let Ready { granted, refused, id } =
-            ready.recv().map_err(|_| io::Error::other("the task's thread ended while it was set up"))?;
+            ready.recv().map_err(|_| io::Error::other("the task's thread ended while it was set up"))??;
         Ok(TaskThread { granted, refused, counters, drain, id, go: Some(go), stop: stop.clone(), thread })
     }
 
@@ -210,7 +211,7 @@ struct Body {
 }
 
 impl Body {
-    fn run(self, say_ready: &Sender<Ready>, go: &Receiver<Go>) -> Outcome {
+    fn run(self, say_ready: &Sender<io::Result<Ready>>, go: &Receiver<Go>) -> Outcome {
         let Body { spec, plan, .. } = &self;
         let setup = ThreadSetup {
             cpu: spec.cpu,
@@ -224,6 +225,15 @@ impl Body {
         };
         let (granted, mut refused) = setup.apply();
         sys::restartable::leave();
+        if let Some(core) = core_of(spec.wake) {
+            return match xenomai::attach(core, spec.policy.unwrap_or(Policy::Other), &spec.name) {
+                Ok(system) => drive(system, self, granted, refused, say_ready, go),
+                Err(error) => {
+                    let _ = say_ready.send(Err(io::Error::other(error)));
+                    Outcome::default()
+                }
+            };
+        }
         match counter_of(spec.read) {
             None => drive(Linux, self, granted, refused, say_ready, go),
             Some(read) => {
@@ -238,6 +248,15 @@ impl Body {
                 drive(Fitted::new(read), self, granted, refused, say_ready, go)
             }
         }
+    }
+}
+
+/// The core that a wake-up method runs on, if it is one of Xenomai's.
+pub fn core_of(wake: WakeMethod) -> Option<Core> {
+    match wake {
+        WakeMethod::Cobalt => Some(Core::Cobalt),
+        WakeMethod::Evl => Some(Core::Evl),
+        _ => None,
     }
 }
 
@@ -256,7 +275,7 @@ fn drive<S: System>(
     body: Body,
     granted: Granted,
     mut refused: Vec<Refusal>,
-    say_ready: &Sender<Ready>,
+    say_ready: &Sender<io::Result<Ready>>,
     go: &Receiver<Go>,
 ) -> Outcome {
     let Body { spec, plan, counters, recorder, stop, mut activity } = body;
@@ -265,7 +284,7 @@ fn drive<S: System>(
     if spec.wake == WakeMethod::Spin {
         signal::allow_holding_cpu();
     }
-    if say_ready.send(Ready { granted, refused, id: signal::this_thread() }).is_err() {
+    if say_ready.send(Ok(Ready { granted, refused, id: signal::this_thread() })).is_err() {
         return Outcome::default();
     }
     let Ok(Go { epoch_ns, until_ns }) = go.recv() else { return Outcome::default() };

@@ -1,7 +1,7 @@
 use super::*;
 use jitterlab_model::facts::SystemFacts;
 use jitterlab_model::run::FORMAT_VERSION;
-use jitterlab_model::{Activation, Granted, Keep, Policy, TaskResult, TaskSpec, TimingStats};
+use jitterlab_model::{Activation, CoreUse, Granted, Keep, Policy, TaskResult, TaskSpec, TimingStats};
 
 fn run(latencies_ns: &[i64], missed: u32) -> RunInfo {
     let result = TaskResult {
@@ -114,5 +114,26 @@ fn a_small_share_is_never_nothing() {
     assert_eq!(
         (of(1e-5), of(1e-7), of(0.9999)),
         ("0.0010 %".into(), "less than 0.001 %".into(), "more than 99.9 %".into())
+    );
+}
+
+#[test]
+fn activations_outside_a_cores_real_time_mode_are_named() {
+    let latencies = [-100, 59_000];
+    let mut run = run(&latencies, 0);
+    assert!(!ids(&verdict(&run, &latencies)).contains(&"outside-core"));
+    let core = CoreUse {
+        core: "cobalt".into(),
+        outside: 1,
+        last_cause: Some("a system call".into()),
+        ..CoreUse::default()
+    };
+    run.tasks[0].result.as_mut().unwrap().core = Some(core);
+    let found = verdict(&run, &latencies);
+    let caveat = found.caveats.iter().find(|c| c.id == "outside-core").unwrap();
+    assert!(
+        caveat.text.contains("1 activations") && caveat.text.contains("a system call"),
+        "{}",
+        caveat.text
     );
 }

@@ -118,6 +118,7 @@ impl Measurement {
         request: Request,
         mut activity: Option<Box<dyn Activity>>,
     ) -> Result<Self, PrepareError> {
+        prepare::cores(&request.tasks)?;
         let root = Root::system();
         let Request { tasks, duration_ns, count, stop_above_ns, keep, dma_latency, loads, isolate, command } =
             request;
@@ -244,6 +245,7 @@ impl Measurement {
         for (task, outcome) in self.info.tasks.iter_mut().zip(outcomes) {
             task.result = Some(outcome.result);
         }
+        self.info.warnings.extend(self.info.tasks.iter().filter_map(prepare::core_warning));
         self.info.facts_after = Some(facts::read(&self.root));
         let problems = self.isolation.take().map(Isolation::end).unwrap_or_default();
         self.info.warnings.extend(problems.iter().map(|problem| format!("could not be restored: {problem}")));

@@ -4,8 +4,10 @@ use std::io;
 use std::time::SystemTime;
 
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{CpuSet, Policy, Refusal, SystemFacts, TaskSpec, Work};
+use jitterlab_model::{CpuSet, Policy, Refusal, SystemFacts, TaskRun, TaskSpec, Work};
 use jitterlab_rt::sys::sched;
+use jitterlab_rt::task_thread::core_of;
+use jitterlab_rt::xenomai::{self, XenomaiError};
 use jitterlab_rt::{Clock, Monotonic, Workload, polling, system::Linux};
 
 use super::dma_latency::DmaLatency;
@@ -60,6 +62,9 @@ pub enum PrepareError {
     /// Tasks that would leave the machine no processor.
     #[error("{0}")]
     Polling(String),
+    /// A Xenomai core that a task asks for.
+    #[error(transparent)]
+    Core(#[from] XenomaiError),
     /// The system gave no thread.
     #[error(
         "no thread for task {task}: {error}; is a limit on processes or memory in the way (ulimit -u, -l)?"
@@ -85,7 +90,7 @@ impl PrepareError {
     /// Whether the request itself is at fault, rather than the system.
     pub fn is_bad_use(&self) -> bool {
         match self {
-            PrepareError::Thread { .. } | PrepareError::Broken(_) => false,
+            PrepareError::Core(_) | PrepareError::Thread { .. } | PrepareError::Broken(_) => false,
             PrepareError::Isolate(error) => matches!(error, IsolateError::NothingLeft { .. }),
             PrepareError::Load(error) => error.is_bad_use(),
             _ => true,
@@ -208,6 +213,21 @@ fn shortest_run_ns(work: Work) -> i64 {
     };
     let shortest = (0..5).map(|_| once(&mut workload)).min().unwrap_or(0);
     (shortest as f64 * times) as i64
+}
+
+/// Prepares the Xenomai cores that tasks ask for. It may begin this process anew, so nothing is held yet.
+pub(super) fn cores(tasks: &[TaskSpec]) -> Result<(), XenomaiError> {
+    tasks.iter().filter_map(|task| core_of(task.wake)).try_for_each(xenomai::prepare)
+}
+
+/// What a task that lost real-time mode measured.
+pub(super) fn core_warning(task: &TaskRun) -> Option<String> {
+    let core = task.result.as_ref()?.core.as_ref().filter(|core| core.outside > 0)?;
+    let cause = core.last_cause.as_ref().map_or(String::new(), |cause| format!(", the last by {cause}"));
+    Some(format!(
+        "task {}: {} activations began outside real-time mode ({} mode switches{cause}): they show Linux, not {}",
+        task.spec.name, core.outside, core.mode_switches, core.core
+    ))
 }
 
 /// The calling thread, and those it makes, on other processors; back where it was when this is dropped.

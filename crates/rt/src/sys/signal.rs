@@ -11,13 +11,24 @@ thread_local! {
     static HELD_CPU_TOO_LONG: Cell<bool> = const { Cell::new(false) };
     /// Whether holding its processor is what the thread is for.
     static MAY_HOLD_CPU: Cell<bool> = const { Cell::new(false) };
+    static STAGE_SWITCHES: Cell<StageSwitches> = const { Cell::new(StageSwitches { count: 0, last_cause: None }) };
 }
 
 extern "C" fn on_interrupt(_signal: libc::c_int) {}
 
 /// The kernel sends SIGXCPU to a real-time thread that computed for RLIMIT_RTTIME without once waiting. Such a
 /// thread may be keeping everybody else off its processor, so it is made an ordinary thread right here.
-extern "C" fn on_too_long(_signal: libc::c_int) {
+///
+/// Xenomai's cores use the same signal, under the name SIGDEBUG, to tell a thread that it was moved to Linux's
+/// side. That is counted.
+extern "C" fn on_too_long(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: the kernel hands over a valid siginfo, which outlives the handler.
+    let info = unsafe { &*info };
+    if let Some(cause) = stage_switch(info) {
+        let StageSwitches { count, .. } = STAGE_SWITCHES.get();
+        STAGE_SWITCHES.set(StageSwitches { count: count + 1, last_cause: Some(cause) });
+        return;
+    }
     if MAY_HOLD_CPU.get() {
         return;
     }
@@ -29,12 +40,47 @@ extern "C" fn on_too_long(_signal: libc::c_int) {
     }
 }
 
-/// Installs a handler that does not restart system calls.
-fn install(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
+/// The cause in a SIGDEBUG: a queued signal whose value is marked, with the cause in its low byte.
+fn stage_switch(info: &libc::siginfo_t) -> Option<u8> {
+    const MARK: usize = 0xfccf_0000;
+    if info.si_code != libc::SI_QUEUE {
+        return None;
+    }
+    // SAFETY: a queued signal carries a value.
+    let value = unsafe { info.si_value() }.sival_ptr as usize;
+    (value & 0xffff_ff00 == MARK).then_some(value as u8)
+}
+
+/// How often a thread was moved to Linux's side by a Xenomai core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StageSwitches {
+    /// How often.
+    pub count: u64,
+    /// The core's number for the cause of the last time.
+    pub last_cause: Option<u8>,
+}
+
+/// What [`count_stage_switches`] has counted for the calling thread.
+pub fn stage_switches() -> StageSwitches {
+    STAGE_SWITCHES.get()
+}
+
+/// Counts the SIGDEBUGs that Xenomai's cores send to a thread.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn count_stage_switches() -> io::Result<()> {
+    install(libc::SIGXCPU, on_too_long as *const (), libc::SA_SIGINFO | libc::SA_RESTART)
+}
+
+/// Installs a handler. Without SA_RESTART in `flags` it makes system calls end early.
+fn install(signal: libc::c_int, handler: *const (), flags: libc::c_int) -> io::Result<()> {
     // SAFETY: an all-zero sigaction is the default action with an empty mask and no flags.
     let mut action = unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
-    action.sa_sigaction = handler as *const () as libc::sighandler_t;
-    // SAFETY: `action` outlives the call; both handlers only do what is safe in a signal handler.
+    action.sa_sigaction = handler as libc::sighandler_t;
+    action.sa_flags = flags;
+    // SAFETY: `action` outlives the call; the handlers only do what is safe in a signal handler, and take the
+    // arguments that the flags promise them.
     super::check(unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) }).map(drop)
 }
 
@@ -68,7 +114,7 @@ pub(super) fn block_timer_signal() -> io::Result<libc::sigset_t> {
 /// # Errors
 /// What the kernel answered.
 pub fn accept_interrupts() -> io::Result<()> {
-    install(interrupt_signal(), on_interrupt)
+    install(interrupt_signal(), on_interrupt as *const (), 0)
 }
 
 /// A thread that can be interrupted from another one.
@@ -95,7 +141,7 @@ pub fn interrupt(thread: ThreadId) {
 /// # Errors
 /// What the kernel answered.
 pub fn limit_real_time(limit_us: u64) -> io::Result<()> {
-    install(libc::SIGXCPU, on_too_long)?;
+    count_stage_switches()?;
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
     // SAFETY: the pointer is valid for one rlimit for the whole call.
     super::check(unsafe { libc::getrlimit(libc::RLIMIT_RTTIME, limit.as_mut_ptr()) })?;

@@ -3,7 +3,9 @@
 //! Decorators go around any of them: [`OnClock`] to sleep on another clock, [`crate::compensate`] to wake early
 //! and poll.
 
+mod cobalt;
 mod deadline;
+mod evl;
 mod nanosleep;
 mod nanosleep_relative;
 mod on_clock;
@@ -11,7 +13,9 @@ mod polling;
 mod spin;
 mod timer;
 
+pub use cobalt::Cobalt;
 pub use deadline::Deadline;
+pub use evl::Evl;
 pub use nanosleep::Nanosleep;
 pub use nanosleep_relative::NanosleepRelative;
 pub use on_clock::OnClock;
@@ -128,5 +132,7 @@ fn of_method<S: System>(
         WakeMethod::Timerfd => Box::new(PeriodicTimer::new(system, TimerKind::File, clock, interval_ns)?),
         WakeMethod::Deadline => Box::new(Deadline::new(system)?),
         WakeMethod::Spin => Box::new(Spin::default()),
+        WakeMethod::Cobalt => Box::new(Cobalt::new()),
+        WakeMethod::Evl => Box::new(Evl::new()),
     })
 }

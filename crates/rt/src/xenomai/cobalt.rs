@@ -1,0 +1,201 @@
+//! Cobalt, through libcobalt.
+#![expect(unsafe_code, reason = "a C library")]
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::mem::MaybeUninit;
+use std::path::Path;
+use std::ptr;
+
+use jitterlab_model::Policy;
+
+use super::library::{self, Loaded};
+use super::on_core::Handle;
+use super::{Core, XenomaiError, probe};
+use crate::sys::signal;
+
+const LIBRARY: &str = Core::Cobalt.library();
+/// The thread is on Linux's side.
+const XNRELAX: libc::c_int = 0x80;
+/// A mode switch raises SIGDEBUG.
+const PTHREAD_WARNSW: libc::c_int = 0x4000;
+
+const PERMISSION: &str = "If that is about permission: give the kernel the parameter xenomai.allowed_group=GID, join that group, and let it read and write /dev/rtdm/*; or run as root. If the core is stopped: xenomai.state=enabled";
+const MEMORY: &str = "libcobalt locks all memory: raise the limits memlock (to unlimited) and rtprio in /etc/security/limits.conf, or run as root";
+
+/// `struct cobalt_threadstat` of Xenomai 3.0.5 and later.
+#[repr(C)]
+struct ThreadStat {
+    xtime: u64,
+    timeout: u64,
+    mode_switches: u64,
+    context_switches: u64,
+    system_calls: u64,
+    status: u32,
+    page_faults: u32,
+    cpu: i32,
+    priority: i32,
+    name: [u8; 32],
+    personality: [u8; 32],
+}
+
+/// The functions in use; signatures as in libcobalt's headers.
+#[derive(Debug)]
+pub(super) struct Calls {
+    init: unsafe extern "C" fn(*mut libc::c_int, *mut *const *mut libc::c_char),
+    set_schedparam:
+        unsafe extern "C" fn(libc::pthread_t, libc::c_int, *const libc::sched_param) -> libc::c_int,
+    nanosleep: unsafe extern "C" fn(
+        libc::clockid_t,
+        libc::c_int,
+        *const libc::timespec,
+        *mut libc::timespec,
+    ) -> libc::c_int,
+    gettime: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> libc::c_int,
+    set_mode: unsafe extern "C" fn(libc::c_int, libc::c_int, *mut libc::c_int) -> libc::c_int,
+    set_name: unsafe extern "C" fn(libc::pthread_t, *const libc::c_char) -> libc::c_int,
+    mode: unsafe extern "C" fn() -> libc::c_int,
+    stat: unsafe extern "C" fn(libc::pid_t, *mut ThreadStat) -> libc::c_int,
+    _library: Loaded,
+}
+
+impl Calls {
+    pub(super) fn prepare(root: &Path) -> Result<Self, XenomaiError> {
+        let version = root.join("proc/xenomai/version");
+        if fs::metadata(&version).is_err() {
+            return Err(XenomaiError::NoCore {
+                core: Core::Cobalt,
+                missing: "/proc/xenomai/version".into(),
+                option: "CONFIG_XENOMAI",
+                parameter: "xenomai.state",
+            });
+        }
+        let calls = Self::load()?;
+        // The initialisation ends the process when it does not like something, so a child goes first.
+        probe::in_child(|| {
+            calls.initialise();
+            0
+        })
+        .map_err(|said| XenomaiError::NotInitialised {
+            library: LIBRARY.into(),
+            said,
+            remedy: format!("{PERMISSION}. {MEMORY}"),
+        })?;
+        calls.initialise();
+        Ok(calls)
+    }
+
+    #[expect(clippy::multiple_unsafe_ops_per_block, reason = "the same operation once for each function")]
+    fn load() -> Result<Self, XenomaiError> {
+        let library = library::load(LIBRARY, "Xenomai 3.0.5 or newer is needed")?;
+        // SAFETY: each type is the one libcobalt's headers declare for that function.
+        unsafe {
+            Ok(Calls {
+                init: library.function("xenomai_init_dso")?,
+                set_schedparam: library.function("__cobalt_pthread_setschedparam")?,
+                nanosleep: library.function("__cobalt_clock_nanosleep")?,
+                gettime: library.function("__cobalt_clock_gettime")?,
+                set_mode: library.function("pthread_setmode_np")?,
+                set_name: library.function("__cobalt_pthread_setname_np")?,
+                mode: library.function("cobalt_thread_mode")?,
+                stat: library.function("cobalt_thread_stat")?,
+                _library: library,
+            })
+        }
+    }
+
+    /// Hands libcobalt a command line of its own, since it takes options out of the one it gets. It may keep
+    /// pointers into it.
+    fn initialise(&self) {
+        let program: &'static mut [libc::c_char] = Box::leak(Box::new(*b"jitterlab\0"))
+            .iter()
+            .map(|b| *b as libc::c_char)
+            .collect::<Vec<_>>()
+            .leak();
+        let words: &'static mut [*mut libc::c_char] =
+            Box::leak(Box::new([program.as_mut_ptr(), ptr::null_mut()]));
+        let mut count = 1;
+        let mut words: *const *mut libc::c_char = words.as_ptr();
+        // SAFETY: a count and as many words, NULL behind them, all of which live for ever.
+        unsafe { (self.init)(&raw mut count, &raw mut words) };
+    }
+
+    pub(super) fn attach(&self, policy: Policy, name: &str) -> Result<Handle, XenomaiError> {
+        let (number, priority) = match policy {
+            Policy::Fifo(priority) => (libc::SCHED_FIFO, priority),
+            Policy::RoundRobin(priority) => (libc::SCHED_RR, priority),
+            Policy::Other => (libc::SCHED_OTHER, 0),
+            Policy::Batch => return Err(XenomaiError::Policy { core: Core::Cobalt, policy: "batch" }),
+            Policy::Idle => return Err(XenomaiError::Policy { core: Core::Cobalt, policy: "idle" }),
+            Policy::Deadline { .. } => {
+                return Err(XenomaiError::Policy { core: Core::Cobalt, policy: "deadline" });
+            }
+        };
+        // Without this the core's warnings would end the process.
+        signal::count_stage_switches().map_err(|error| XenomaiError::NotAttached {
+            core: Core::Cobalt,
+            call: "sigaction",
+            error,
+            remedy: "allow sigaction in the sandbox",
+        })?;
+        let refused =
+            |call, remedy| move |error| XenomaiError::NotAttached { core: Core::Cobalt, call, error, remedy };
+        // SAFETY: an all-zero sched_param is a valid one.
+        let mut parameter = unsafe { MaybeUninit::<libc::sched_param>::zeroed().assume_init() };
+        parameter.sched_priority = i32::from(priority);
+        // SAFETY: takes nothing.
+        let this = unsafe { libc::pthread_self() };
+        // SAFETY: the thread is the calling one; the parameter outlives the call.
+        let answer = unsafe { (self.set_schedparam)(this, number, &raw const parameter) };
+        errno(answer).map_err(refused("__cobalt_pthread_setschedparam", MEMORY))?;
+        let name: String = name.chars().filter(|c| *c != '\0').take(31).collect();
+        if let Ok(name) = CString::new(name) {
+            // SAFETY: the name outlives the call. A name that is taken is no reason to stop.
+            unsafe { (self.set_name)(this, name.as_ptr()) };
+        }
+        // SAFETY: the former mode is not asked for.
+        let answer = unsafe { (self.set_mode)(0, PTHREAD_WARNSW, ptr::null_mut()) };
+        errno(answer)
+            .map_err(refused("pthread_setmode_np", "report this kernel and library to jitterlab"))?;
+        Ok(Handle { mode_switches_before: self.mode_switches().unwrap_or(0) })
+    }
+
+    /// CLOCK_MONOTONIC as Cobalt has it.
+    #[inline]
+    pub(super) fn now(&self) -> libc::timespec {
+        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the pointer is valid for one timespec for the whole call.
+        unsafe { (self.gettime)(libc::CLOCK_MONOTONIC, &raw mut now) };
+        now
+    }
+
+    /// Sleeps until that clock shows `due`; the answer is an error number, 0 for none.
+    #[inline]
+    pub(super) fn sleep_until(&self, due: &libc::timespec) -> libc::c_int {
+        // SAFETY: `due` outlives the call; no remaining time is asked for.
+        unsafe { (self.nanosleep)(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, due, ptr::null_mut()) }
+    }
+
+    /// Whether the calling thread is on Cobalt's side. Cheap, and no mode switch by itself.
+    #[inline]
+    pub(super) fn in_real_time(&self) -> bool {
+        // SAFETY: takes nothing.
+        unsafe { (self.mode)() & XNRELAX == 0 }
+    }
+
+    /// How often the calling thread changed sides since it exists.
+    pub(super) fn mode_switches(&self) -> Option<u64> {
+        let mut stat = MaybeUninit::<ThreadStat>::zeroed();
+        // SAFETY: 0 is the calling thread; the pointer is valid for one structure for the whole call.
+        let answer = unsafe { (self.stat)(0, stat.as_mut_ptr()) };
+        // SAFETY: all-zero is a valid value, overwritten on success.
+        let stat = unsafe { stat.assume_init() };
+        (answer == 0).then_some(stat.mode_switches)
+    }
+}
+
+/// An answer that is an error number, positive as POSIX's or negative as the kernel's.
+fn errno(answer: libc::c_int) -> io::Result<()> {
+    if answer == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(answer.abs())) }
+}

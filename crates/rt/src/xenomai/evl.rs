@@ -1,0 +1,161 @@
+//! EVL, through libevl.
+#![expect(unsafe_code, reason = "a C library")]
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::ptr;
+
+use jitterlab_model::Policy;
+
+use super::library::{self, Loaded};
+use super::on_core::Handle;
+use super::{Core, XenomaiError, probe};
+use crate::sys::signal;
+
+const LIBRARY: &str = Core::Evl.library();
+/// EVL's CLOCK_MONOTONIC.
+const CLOCK_MONOTONIC: libc::c_int = -1;
+/// A switch to Linux's side raises SIGDEBUG.
+const T_WOSS: libc::c_int = 0x8000;
+
+const PERMISSION: &str = "If that is about permission: let your group read and write /dev/evl/* (and what is below it), and raise its limits memlock and rtprio in /etc/security/limits.conf; or run as root";
+
+/// The functions in use; signatures as in libevl's headers.
+#[derive(Debug)]
+pub(super) struct Calls {
+    init: unsafe extern "C" fn() -> libc::c_int,
+    attach: unsafe extern "C" fn(libc::c_int, *const libc::c_char, ...) -> libc::c_int,
+    detach: unsafe extern "C" fn(libc::c_int) -> libc::c_int,
+    set_mode: unsafe extern "C" fn(libc::c_int, libc::c_int, *mut libc::c_int) -> libc::c_int,
+    switch_oob: unsafe extern "C" fn() -> libc::c_int,
+    read_clock: unsafe extern "C" fn(libc::c_int, *mut libc::timespec) -> libc::c_int,
+    sleep_until: unsafe extern "C" fn(libc::c_int, *const libc::timespec) -> libc::c_int,
+    /// A C `bool`: one byte of the answer counts, the rest may be anything.
+    is_inband: unsafe extern "C" fn() -> bool,
+    _library: Loaded,
+}
+
+impl Calls {
+    pub(super) fn prepare(root: &Path) -> Result<Self, XenomaiError> {
+        if fs::metadata(root.join("dev/evl/control")).is_err() {
+            return Err(XenomaiError::NoCore {
+                core: Core::Evl,
+                missing: "/dev/evl/control".into(),
+                option: "CONFIG_EVL",
+                parameter: "evl.state",
+            });
+        }
+        let calls = Self::load()?;
+        let failed =
+            |said| XenomaiError::NotInitialised { library: LIBRARY.into(), said, remedy: PERMISSION.into() };
+        // libevl answers an error number; a child goes first all the same, since initialising locks all memory.
+        probe::in_child(|| {
+            calls.initialise().map_or_else(
+                |error| {
+                    eprintln!("evl_init: {error}");
+                    1
+                },
+                |()| 0,
+            )
+        })
+        .map_err(failed)?;
+        calls.initialise().map_err(|error| failed(format!("evl_init: {error}")))?;
+        Ok(calls)
+    }
+
+    #[expect(clippy::multiple_unsafe_ops_per_block, reason = "the same operation once for each function")]
+    fn load() -> Result<Self, XenomaiError> {
+        let library = library::load(LIBRARY, "libevl 0.49 is known to have it")?;
+        // SAFETY: each type is the one libevl's headers declare for that function.
+        unsafe {
+            Ok(Calls {
+                init: library.function("evl_init")?,
+                attach: library.function("evl_attach_thread")?,
+                detach: library.function("evl_detach_thread")?,
+                set_mode: library.function("evl_set_thread_mode")?,
+                switch_oob: library.function("evl_switch_oob")?,
+                read_clock: library.function("evl_read_clock")?,
+                sleep_until: library.function("evl_sleep_until")?,
+                is_inband: library.function("evl_is_inband")?,
+                _library: library,
+            })
+        }
+    }
+
+    fn initialise(&self) -> io::Result<()> {
+        // SAFETY: takes nothing.
+        answered(unsafe { (self.init)() }).map(drop)
+    }
+
+    /// The thread keeps the policy it has: EVL takes SCHED_FIFO and SCHED_RR over from Linux.
+    pub(super) fn attach(&self, policy: Policy) -> Result<Handle, XenomaiError> {
+        match policy {
+            Policy::Fifo(_) | Policy::RoundRobin(_) | Policy::Other => {}
+            Policy::Batch => return Err(XenomaiError::Policy { core: Core::Evl, policy: "batch" }),
+            Policy::Idle => return Err(XenomaiError::Policy { core: Core::Evl, policy: "idle" }),
+            Policy::Deadline { .. } => {
+                return Err(XenomaiError::Policy { core: Core::Evl, policy: "deadline" });
+            }
+        }
+        // Without this the core's warnings would end the process.
+        signal::count_stage_switches().map_err(|error| XenomaiError::NotAttached {
+            core: Core::Evl,
+            call: "sigaction",
+            error,
+            remedy: "allow sigaction in the sandbox",
+        })?;
+        let refused = |call| {
+            move |error| XenomaiError::NotAttached { core: Core::Evl, call, error, remedy: PERMISSION }
+        };
+        // SAFETY: takes nothing.
+        let thread = unsafe { libc::gettid() };
+        // SAFETY: the format takes the one number given, and outlives the call.
+        let file = unsafe { (self.attach)(0, c"jitterlab:%d".as_ptr(), thread) };
+        let file = answered(file).map_err(refused("evl_attach_thread"))?;
+        // SAFETY: the file is the attached thread's; the former mode is not asked for.
+        let answer = unsafe { (self.set_mode)(file, T_WOSS, ptr::null_mut()) };
+        answered(answer).map_err(refused("evl_set_thread_mode"))?;
+        Ok(Handle { mode_switches_before: 0 })
+    }
+
+    /// Gives the calling thread back to Linux.
+    pub(super) fn detach(&self) {
+        // SAFETY: takes a number. A thread that ends is detached by the core anyway.
+        unsafe { (self.detach)(0) };
+    }
+
+    /// Moves the calling thread to EVL's side.
+    pub(super) fn enter(&self) {
+        // SAFETY: takes nothing; sleeping on EVL's clock does the same if this is refused.
+        unsafe { (self.switch_oob)() };
+    }
+
+    /// CLOCK_MONOTONIC as EVL has it.
+    #[inline]
+    pub(super) fn now(&self) -> libc::timespec {
+        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the pointer is valid for one timespec for the whole call.
+        unsafe { (self.read_clock)(CLOCK_MONOTONIC, &raw mut now) };
+        now
+    }
+
+    /// Sleeps until that clock shows `due`; the answer is a negative error number, 0 for none.
+    #[inline]
+    pub(super) fn sleep_until(&self, due: &libc::timespec) -> libc::c_int {
+        // SAFETY: `due` outlives the call.
+        unsafe { (self.sleep_until)(CLOCK_MONOTONIC, due) }
+    }
+
+    /// Whether the calling thread is on EVL's side.
+    #[inline]
+    pub(super) fn in_real_time(&self) -> bool {
+        // SAFETY: takes nothing.
+        unsafe { !(self.is_inband)() }
+    }
+}
+
+/// An answer that is negative for an error.
+fn answered(answer: libc::c_int) -> io::Result<libc::c_int> {
+    if answer < 0 { Err(io::Error::from_raw_os_error(-answer)) } else { Ok(answer) }
+}

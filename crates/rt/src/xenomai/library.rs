@@ -1,0 +1,76 @@
+//! Loading a shared library at run time and finding its functions.
+#![expect(unsafe_code, reason = "code that is loaded, and types given to its functions, cannot be checked")]
+
+use std::env;
+use std::ffi::{CString, OsString};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+use super::XenomaiError;
+
+/// What the dynamic linker says of a library whose thread-local storage wants to be there from the beginning.
+const REFUSES: &str = "cannot be dlopen()ed";
+/// Set in the program that was begun anew, so that it does not begin anew for ever.
+const BEGUN_ANEW: &str = "JITTERLAB_PRELOADED";
+
+/// A loaded library.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    name: &'static str,
+    library: Library,
+    needed: &'static str,
+}
+
+/// Loads a library for the rest of the process. One that refuses is preloaded: then this process begins anew.
+/// `needed` says which release is needed if a function is missing.
+pub(super) fn load(name: &'static str, needed: &'static str) -> Result<Loaded, XenomaiError> {
+    if env::var_os(BEGUN_ANEW).is_some_and(|preloaded| preloaded == name) {
+        return Ok(Loaded { name, library: Library::this(), needed });
+    }
+    // SAFETY: the library's constructors run; Xenomai's only register forks and set up tables. It is never
+    // unloaded, because its functions outlive every thread.
+    match unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) } {
+        Ok(library) => Ok(Loaded { name, library, needed }),
+        Err(error) if error.to_string().contains(REFUSES) => Err(begin_anew(name)),
+        Err(error) => Err(XenomaiError::NoLibrary { library: name.into(), said: error.to_string() }),
+    }
+}
+
+/// Replaces this program by itself with the library preloaded; comes back only if that failed.
+fn begin_anew(library: &'static str) -> XenomaiError {
+    let mut preload = OsString::from(library);
+    if let Some(others) = env::var_os("LD_PRELOAD") {
+        preload.push(":");
+        preload.push(others);
+    }
+    let mut arguments = env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    let error = Command::new("/proc/self/exe")
+        .arg0(name)
+        .args(arguments)
+        .env("LD_PRELOAD", preload)
+        .env(BEGUN_ANEW, library)
+        .exec();
+    XenomaiError::NotPreloaded { library: library.into(), said: error.to_string() }
+}
+
+impl Loaded {
+    /// The function of that name.
+    ///
+    /// # Safety
+    /// `F` must be its type: an `unsafe extern "C" fn` pointer.
+    pub(super) unsafe fn function<F: Copy>(&self, symbol: &str) -> Result<F, XenomaiError> {
+        let missing = |said: String| {
+            if env::var_os(BEGUN_ANEW).is_some_and(|preloaded| preloaded == self.name) {
+                return XenomaiError::NotPreloaded { library: self.name.into(), said };
+            }
+            XenomaiError::NoSymbol { library: self.name.into(), symbol: symbol.into(), needed: self.needed }
+        };
+        let name = CString::new(symbol).map_err(|error| missing(error.to_string()))?;
+        // SAFETY: the caller answers for the type.
+        let found = unsafe { self.library.get::<F>(name.as_bytes_with_nul()) };
+        found.map(|function| *function).map_err(|error| missing(error.to_string()))
+    }
+}

@@ -1,0 +1,66 @@
+//! Trying in a child what may end the process.
+#![expect(unsafe_code, reason = "fork is unsafe by nature")]
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// Runs `attempt` in a forked child. `Ok` if it came back with 0; otherwise what it wrote to standard error, or
+/// how it ended.
+pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), String> {
+    let failed = |error: io::Error| format!("it could not be tried: {error}");
+    let (reading, writing) = pipe().map_err(failed)?;
+    // SAFETY: the process has no other threads that matter yet (see `prepare`); the child only makes the attempt
+    // and leaves by _exit, without running anything of this program's end.
+    let child = unsafe { libc::fork() };
+    if child == -1 {
+        return Err(failed(io::Error::last_os_error()));
+    }
+    if child == 0 {
+        use std::os::fd::AsRawFd;
+        // SAFETY: both are open; standard error becomes the pipe.
+        unsafe { libc::dup2(writing.as_raw_fd(), libc::STDERR_FILENO) };
+        // SAFETY: as above; what the library prints goes the same way.
+        unsafe { libc::dup2(writing.as_raw_fd(), libc::STDOUT_FILENO) };
+        let status = attempt();
+        // SAFETY: takes a number.
+        unsafe { libc::_exit(i32::from(status != 0)) };
+    }
+    drop(writing);
+    let mut said = Vec::new();
+    let read = File::from(reading).read_to_end(&mut said);
+    let mut status = 0;
+    // SAFETY: `status` outlives the call; the child is ours and waited for once.
+    while unsafe { libc::waitpid(child, &raw mut status, 0) } == -1 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(failed(error));
+        }
+    }
+    read.map_err(failed)?;
+    if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&said).trim().replace('\n', "; ");
+    Err(match said.as_str() {
+        "" if libc::WIFEXITED(status) => {
+            format!("it ends the process with status {}", libc::WEXITSTATUS(status))
+        }
+        "" => format!("it is ended by signal {}", libc::WTERMSIG(status)),
+        said => said.into(),
+    })
+}
+
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    // SAFETY: room for two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    let [reading, writing] = ends;
+    // SAFETY: just made, owned by nobody else.
+    let reading = unsafe { OwnedFd::from_raw_fd(reading) };
+    // SAFETY: just made, owned by nobody else.
+    let writing = unsafe { OwnedFd::from_raw_fd(writing) };
+    Ok((reading, writing))
+}

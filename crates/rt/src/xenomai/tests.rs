@@ -1,0 +1,206 @@
+//! The backends against libraries of our own that export the same symbols (tests/xenomai/*.c). Each case is a
+//! process of its own, since a core is prepared once for a process.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use jitterlab_model::{Activation, Flags, Policy, TaskSpec, WakeMethod};
+
+use super::*;
+use crate::{Plan, TaskThread};
+
+/// Fake /proc, /dev and libraries.
+struct Machine(tempfile::TempDir);
+
+impl Machine {
+    /// `None`, with a word of why, where nothing can be compiled.
+    fn new() -> Option<Self> {
+        if Command::new("cc").arg("--version").output().is_err() {
+            assert!(env::var("JITTERLAB_REQUIRE_ALL").is_err(), "no C compiler here");
+            println!("skipped: no C compiler here");
+            return None;
+        }
+        let machine = Machine(tempfile::tempdir().unwrap());
+        machine.put("root/proc/xenomai/version");
+        machine.put("root/dev/evl/control");
+        fs::create_dir(machine.path("lib")).unwrap();
+        Some(machine)
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.0.path().join(below)
+    }
+
+    fn put(&self, file: &str) {
+        let file = self.path(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "3.3.1\n").unwrap();
+    }
+
+    /// Compiles one of the libraries.
+    fn library(&self, source: &str, name: &str, options: &[&str]) {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/xenomai").join(source);
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-o"])
+            .arg(self.path("lib").join(name))
+            .arg(source)
+            .arg(format!("-Wl,-soname,{name}"))
+            .args(options)
+            .output()
+            .unwrap();
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    }
+
+    /// Runs [`child`] in a process of its own and gives back what it reports.
+    fn run(&self, core: &str, script: &[(&str, &str)]) -> String {
+        let output = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "xenomai::tests::child", "--ignored", "--nocapture"])
+            .env("LD_LIBRARY_PATH", self.path("lib"))
+            .env("FAKE_ROOT", self.path("root"))
+            .env("FAKE_CORE", core)
+            .envs(script.iter().copied())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        let report = said.split_once("report: ").map(|(_, report)| report.lines().next().unwrap_or_default());
+        report.unwrap_or_else(|| panic!("{output:?}")).to_owned()
+    }
+}
+
+const PERIOD_NS: i64 = 1_000_000;
+const COUNT: u64 = 20;
+
+/// A task on the core, and what came of it, in one line.
+#[test]
+#[ignore = "run by the other tests as a process of its own"]
+fn child() {
+    let Some(root) = env::var_os("FAKE_ROOT") else { return };
+    let wake: WakeMethod = env::var("FAKE_CORE").unwrap().parse().unwrap();
+    let core = crate::task_thread::core_of(wake).unwrap();
+    let report = match prepare_below(Path::new(&root), core) {
+        Err(error) => error.to_string(),
+        Ok(()) => run_task(wake).unwrap_or_else(|error| error.to_string()),
+    };
+    println!("\nreport: {report}");
+}
+
+fn run_task(wake: WakeMethod) -> std::io::Result<String> {
+    let spec = TaskSpec {
+        name: "servo".into(),
+        period_ns: PERIOD_NS,
+        policy: Some(Policy::Fifo(70)),
+        wake,
+        ..TaskSpec::default()
+    };
+    let plan = Plan { lock_memory: false, ring: 64, count: Some(COUNT), ..Plan::default() };
+    let mut thread = TaskThread::spawn(&spec, &plan, &Arc::new(AtomicBool::new(false)))?;
+    let mut drain = thread.take_drain().unwrap();
+    // Far ahead of the core's clock, so that it never stands behind a due time by itself.
+    thread.start(crate::Clock::now_ns(&crate::Monotonic) + 1_000_000_000, None);
+    let result = thread.finish()?.result;
+    let mut rows: Vec<Activation> = Vec::new();
+    drain.pop_into(&mut rows, usize::MAX);
+    let marked = rows.iter().filter(|a| a.flags.contains(Flags::NOT_REAL_TIME)).count();
+    let core = result.core.unwrap();
+    Ok(format!(
+        "executed {} missed {} latency {}..{} marked {marked} outside {} switches {} cause {}",
+        result.executed,
+        result.missed,
+        result.min_latency_ns,
+        result.max_latency_ns,
+        core.outside,
+        core.mode_switches,
+        core.last_cause.unwrap_or_default()
+    ))
+}
+
+/// Both cores, with their library in place.
+fn both() -> Option<Machine> {
+    let machine = Machine::new()?;
+    machine.library("cobalt.c", "libcobalt.so.2", &[]);
+    machine.library("evl.c", "libevl.so", &[]);
+    Some(machine)
+}
+
+#[test]
+fn tasks_run_on_the_cores_clock_and_early_wake_ups_stay_negative() {
+    let Some(machine) = both() else { return };
+    for core in ["cobalt", "evl"] {
+        // A reading costs 10 ns: the one that gives the start.
+        let on_time = machine.run(core, &[]);
+        assert_eq!(on_time, "executed 20 missed 0 latency 10..10 marked 0 outside 0 switches 0 cause ");
+        let early = machine.run(core, &[("FAKE_GRAVITY_NS", "2000")]);
+        assert_eq!(early, "executed 20 missed 0 latency -1990..-1990 marked 0 outside 0 switches 0 cause ");
+        let interrupted = machine.run(core, &[("FAKE_INTERRUPTIONS", "3")]);
+        assert_eq!(interrupted, on_time);
+    }
+}
+
+#[test]
+fn losing_real_time_is_seen_in_each_activation_and_counted_with_its_cause() {
+    let Some(machine) = both() else { return };
+    let relaxed = [("FAKE_RELAXED_EVERY", "5")];
+    assert!(machine.run("cobalt", &relaxed).ends_with("marked 4 outside 4 switches 4 cause a system call"));
+    assert!(machine.run("evl", &relaxed).ends_with("marked 4 outside 4 switches 4 cause a fault"));
+}
+
+#[test]
+fn a_kernel_without_the_core_is_named_first() {
+    let Some(machine) = both() else { return };
+    fs::remove_dir_all(machine.path("root")).unwrap();
+    let cobalt = machine.run("cobalt", &[]);
+    assert!(cobalt.contains("/proc/xenomai/version") && cobalt.contains("CONFIG_XENOMAI"), "{cobalt}");
+    let evl = machine.run("evl", &[]);
+    assert!(evl.contains("/dev/evl/control") && evl.contains("CONFIG_EVL"), "{evl}");
+}
+
+#[test]
+fn a_library_that_is_missing_or_too_old_is_named() {
+    let Some(machine) = Machine::new() else { return };
+    let missing = machine.run("cobalt", &[]);
+    assert!(missing.contains("libcobalt.so.2") && missing.contains("LD_LIBRARY_PATH"), "{missing}");
+    machine.library("cobalt.c", "libcobalt.so.2", &["-DWITHOUT_INIT"]);
+    let old = machine.run("cobalt", &[]);
+    assert!(old.contains("xenomai_init_dso") && old.contains("3.0.5"), "{old}");
+}
+
+#[test]
+fn an_initialisation_that_ends_the_process_ends_a_child_only() {
+    let Some(machine) = both() else { return };
+    let refused = machine.run("cobalt", &[("FAKE_NO_PERMISSION", "1")]);
+    assert!(
+        refused.contains("interface unavailable") && refused.contains("xenomai.allowed_group"),
+        "{refused}"
+    );
+    let killed = machine.run("cobalt", &[("FAKE_KILLED", "1")]);
+    assert!(killed.contains("ended by signal 9"), "{killed}");
+    let evl = machine.run("evl", &[("FAKE_INIT", "38")]);
+    assert!(evl.contains("evl_init") && evl.contains("/dev/evl"), "{evl}");
+}
+
+#[test]
+fn a_thread_that_the_core_does_not_take_is_an_error_with_a_remedy() {
+    let Some(machine) = both() else { return };
+    let refused = machine.run("cobalt", &[("FAKE_ATTACH", "11")]);
+    assert!(refused.contains("__cobalt_pthread_setschedparam") && refused.contains("memlock"), "{refused}");
+    let refused = machine.run("evl", &[("FAKE_ATTACH", "1")]);
+    assert!(refused.contains("evl_attach_thread") && refused.contains("/dev/evl"), "{refused}");
+}
+
+#[test]
+fn a_library_that_refuses_to_be_loaded_is_preloaded_by_beginning_anew() {
+    let Some(machine) = Machine::new() else { return };
+    machine.library("cobalt.c", "libcobalt.so.2", &["-Wl,-z,nodlopen"]);
+    let report = machine.run("cobalt", &[]);
+    assert_eq!(report, "executed 20 missed 0 latency 10..10 marked 0 outside 0 switches 0 cause ");
+    machine.library("cobalt.c", "libcobalt.so.2", &["-Wl,-z,nodlopen", "-DWITHOUT_INIT"]);
+    let broken = machine.run("cobalt", &[]);
+    assert!(
+        broken.contains("preloading it did not help") && broken.contains("--enable-dlopen-libs"),
+        "{broken}"
+    );
+}
