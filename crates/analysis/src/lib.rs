@@ -5,6 +5,7 @@
 
 pub mod bursts;
 pub mod clusters;
+pub mod code_paths;
 pub mod compare;
 pub mod compensation;
 pub mod correlation;

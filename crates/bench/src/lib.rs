@@ -1,4 +1,5 @@
 //! Where activations come from. Each bench yields the same trace, so everything downstream applies to all.
 
 pub mod host;
+pub mod kernel;
 pub mod mcu;

@@ -51,6 +51,7 @@ enum Command {
     Restore(commands::restore::Args),
     Servo(commands::servo::Args),
     Stepper(Box<commands::stepper::Args>),
+    Kernel(commands::kernel::Args),
 }
 
 fn main() -> ExitCode {
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         Command::Restore(args) => commands::restore::execute(&args),
         Command::Servo(args) => commands::servo::execute(&args),
         Command::Stepper(args) => commands::stepper::execute(&args),
+        Command::Kernel(args) => commands::kernel::execute(&args),
     };
     exit::report(outcome)
 }

@@ -1,11 +1,12 @@
 //! The figures of a run, from a measurement or from a file: as text for people, as JSON for programs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use jitterlab_analysis::{Summary, Verdict};
 use jitterlab_model::{RunInfo, TimingStats};
 use jitterlab_report::summary::TaskFigures;
+use jitterlab_trace::{Columns, RunReader};
 use serde::Serialize;
 
 /// Version of the JSON layout; it grows when a field changes its meaning or goes.
@@ -50,6 +51,40 @@ impl RunResult {
         self.tasks.iter().map(|task| &task.stats).collect()
     }
 
+    /// The figures of a run file, from its activations, or from its slices where only spikes were kept.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn of_file(path: &Path) -> Result<Self> {
+        let reader = RunReader::open(path)?;
+        let info = reader.info().clone();
+        let mut stats: Vec<TimingStats> =
+            info.tasks.iter().map(|t| TimingStats::new(t.spec.period_ns)).collect();
+        if reader.has_slices() {
+            reader.for_each_slice(|slice| slice.add_to(&mut stats[slice.task]))?;
+        } else {
+            reader.for_each_batch(Columns::TIMING, |task, rows| stats[task].push_all(rows))?;
+        }
+        Ok(RunResult::new(info, stats, Some(path.to_path_buf())))
+    }
+
+    /// The few numbers of each task.
+    pub fn summaries(&self) -> impl Iterator<Item = &Summary> {
+        self.tasks.iter().map(|task| &task.summary)
+    }
+
+    /// The run file, if one was written.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The same under another description, for a file that was there for a moment only.
+    pub fn without_file(mut self, describe: impl FnOnce(&mut RunInfo)) -> Self {
+        describe(&mut self.info);
+        let stats = self.tasks.into_iter().map(|task| task.stats).collect();
+        RunResult::new(self.info, stats, None)
+    }
+
     /// For people, at 80 columns.
     pub fn to_text(&self, ascii: bool) -> String {
         let mut text = jitterlab_report::summary::text(&self.info, &self.tasks, ascii);
@@ -61,8 +96,12 @@ impl RunResult {
 
     /// For programs, as described in `docs/formats/json.md`.
     pub fn to_json(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(&self.document())? + "\n")
+    }
+
+    /// What [`RunResult::to_json`] writes, to be part of a larger document.
+    pub fn document(&self) -> impl Serialize + '_ {
         let tasks = self.tasks.iter().map(|t| Task { summary: &t.summary, verdict: &t.verdict }).collect();
-        let document = Document { schema: SCHEMA, file: self.file.as_ref(), tasks, run: &self.info };
-        Ok(serde_json::to_string_pretty(&document)? + "\n")
+        Document { schema: SCHEMA, file: self.file.as_ref(), tasks, run: &self.info }
     }
 }

@@ -7,6 +7,7 @@ pub mod compensation;
 pub mod figure;
 pub mod histogram;
 pub mod isolation;
+pub mod kernels;
 pub mod live;
 pub mod machine;
 pub mod matrix;

@@ -5,6 +5,7 @@ pub mod check;
 pub mod compare;
 pub mod compare_wakeups;
 pub mod compensate;
+pub mod kernel;
 pub mod matrix;
 pub mod mcu;
 pub mod plot;

@@ -116,8 +116,18 @@ fn parse_keep(text: &str) -> Result<Keep, String> {
 }
 
 impl Args {
+    /// Refuses what makes no sense on any machine.
+    pub fn check(&self) -> Result<(), Failure> {
+        self.request().map(drop)
+    }
+
+    /// Whether it says where or how the result is shown.
+    pub fn is_about_output(&self) -> bool {
+        self.output.is_some() || self.no_file || self.json || self.ascii || self.quiet
+    }
+
     /// The tasks that were asked for, the short form included.
-    fn specs(&self) -> Vec<TaskSpec> {
+    pub fn specs(&self) -> Vec<TaskSpec> {
         if !self.tasks.is_empty() {
             return self.tasks.clone();
         }

@@ -7,7 +7,10 @@ mod epos;
 mod nist_jitter;
 mod nist_loads;
 mod nist_motors;
+mod nist_virtual;
+mod systems;
 mod twente;
+mod twente_virtual;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,6 +32,8 @@ pub struct Args {
     /// Where the run files, figures and the report go; made if it does not exist [default: the document's name]
     #[arg(short, long, value_name = "DIRECTORY")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    kernels: systems::Kernels,
 }
 
 /// The documents whose experiments can be repeated.
@@ -41,7 +46,7 @@ enum Document {
     /// "Timing of periodic non-realtime and realtime threads", University of Twente: figures 1 to 12
     Twente,
     /// "Real-time Operating System Timing Jitter and its Impact on Motor Control", NIST 2001: table 1 (computed),
-    /// figures 1, 2, 5 and 6
+    /// figures 1, 2, 5 and 6; figure 3 with --virtual
     Nist,
 }
 
@@ -52,16 +57,28 @@ const DURATION_NS: i64 = 5_000_000_000;
 pub fn execute(args: &Args) -> Outcome {
     let directory = |name: &str| args.output.clone().unwrap_or_else(|| PathBuf::from(name));
     let duration_ns = args.duration.unwrap_or(DURATION_NS);
-    match args.document {
-        Document::Athlon => athlon::reproduce(&directory("athlon"), duration_ns),
-        Document::Epos if args.duration.is_some() => Err(Failure::bad_use(anyhow!(
+    match (args.document, args.kernels.in_virtual_time) {
+        (Document::Athlon, false) => athlon::reproduce(&directory("athlon"), duration_ns),
+        (Document::Athlon, true) => Err(Failure::bad_use(anyhow!(
+            "the Athlon report is about the processors of one machine, which --virtual cannot stand for: leave it out"
+        ))),
+        (Document::Epos, true) => Err(Failure::bad_use(anyhow!(
+            "epos runs on a simulated microcontroller in any case: leave --virtual out"
+        ))),
+        (Document::Epos, false) if args.duration.is_some() => Err(Failure::bad_use(anyhow!(
             "epos is simulated until its events have come: leave --duration out"
         ))),
-        Document::Epos => epos::reproduce(&directory("epos")),
-        Document::Twente => twente::reproduce(&directory("twente"), duration_ns),
-        Document::Nist => {
+        (Document::Epos, false) => epos::reproduce(&directory("epos")),
+        (Document::Nist, false) => {
             nist_motors::reproduce()?;
             nist_jitter::reproduce(&directory("nist"), duration_ns)
+        }
+        (Document::Nist, true) => {
+            nist_virtual::reproduce(&directory("nist-virtual"), duration_ns, &args.kernels)
+        }
+        (Document::Twente, false) => twente::reproduce(&directory("twente"), duration_ns),
+        (Document::Twente, true) => {
+            twente_virtual::reproduce(&directory("twente-virtual"), duration_ns, &args.kernels)
         }
     }
 }

@@ -1,0 +1,221 @@
+//! Code paths of a kernel in virtual time, and how they differ between two kernels.
+//!
+//! In virtual time a latency is a number of instructions, so activations that took the same way through the kernel lie
+//! close together: they are the [clusters](crate::clusters) of the latency, as everywhere else. What is added here is
+//! where each lies to the nanosecond, which needs the activations themselves, and which cluster of one kernel has
+//! become which of another.
+
+use jitterlab_model::Distribution;
+use serde::Serialize;
+
+use crate::clusters::latency_clusters;
+
+/// A path taken by less than this share of the activations is rare: whether it shows at all depends on chance, that
+/// is on how interrupts happened to fall.
+pub const RARE_SHARE: f64 = 0.01;
+/// A path that moved by less than this is rather matched than taken for one that vanished and another that appeared.
+const REACH_NS: i64 = 1_000;
+
+/// A cluster of latencies, to the nanosecond.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CodePath {
+    /// Activations that took it.
+    pub count: u64,
+    /// Their share of all, 0 to 1.
+    pub share: f64,
+    /// Its shortest latency.
+    pub min_ns: i64,
+    /// Its median latency, the lower of two.
+    pub median_ns: i64,
+    /// Its longest latency.
+    pub max_ns: i64,
+}
+
+/// The code paths in some latencies, in order of latency. The latencies are sorted by this.
+pub fn code_paths(latencies_ns: &mut [i64]) -> Vec<CodePath> {
+    latencies_ns.sort_unstable();
+    let mut distribution = Distribution::new();
+    latencies_ns.iter().for_each(|latency| distribution.record(*latency));
+    let all = latencies_ns.len() as f64;
+    let mut rest: &[i64] = latencies_ns;
+    let mut paths = Vec::new();
+    for cluster in latency_clusters(&distribution) {
+        let (group, after) = rest.split_at(rest.partition_point(|latency| *latency <= cluster.high_ns));
+        rest = after;
+        if let (Some(min), Some(median), Some(max)) =
+            (group.first(), group.get(group.len().saturating_sub(1) / 2), group.last())
+        {
+            let (count, share) = (group.len() as u64, group.len() as f64 / all);
+            paths.push(CodePath { count, share, min_ns: *min, median_ns: *median, max_ns: *max });
+        }
+    }
+    paths
+}
+
+/// What became of a path from the old kernel to the new one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "change")]
+pub enum Change {
+    /// Both have it. By how much it moved is the difference of the medians.
+    Kept {
+        /// In the old kernel.
+        old: CodePath,
+        /// In the new kernel.
+        new: CodePath,
+        /// New median less old median.
+        moved_ns: i64,
+    },
+    /// Only the new kernel has it.
+    Appeared {
+        /// In the new kernel.
+        new: CodePath,
+    },
+    /// Only the old kernel has it.
+    Vanished {
+        /// In the old kernel.
+        old: CodePath,
+    },
+}
+
+impl Change {
+    /// The larger of its shares in both kernels.
+    pub fn share(&self) -> f64 {
+        match self {
+            Change::Kept { old, new, .. } => old.share.max(new.share),
+            Change::Appeared { new } => new.share,
+            Change::Vanished { old } => old.share,
+        }
+    }
+
+    /// Whether it is more than chance and a move of up to `tolerance_ns`.
+    pub fn matters(&self, tolerance_ns: i64) -> bool {
+        let changed = match self {
+            Change::Kept { moved_ns, .. } => moved_ns.abs() > tolerance_ns,
+            Change::Appeared { .. } | Change::Vanished { .. } => true,
+        };
+        changed && self.share() >= RARE_SHARE
+    }
+}
+
+/// How one kernel's paths became another's, in order of latency. Paths keep their order; which of them belong
+/// together is the assignment with the least sum of moves, where leaving a path alone counts half of a move of
+/// 1 µs (a sequence alignment, by dynamic programming).
+pub fn changes(old: &[CodePath], new: &[CodePath]) -> Vec<Change> {
+    let alone = REACH_NS / 2;
+    let width = new.len() + 1;
+    // cost[i * width + j]: the least cost of the first i old and the first j new paths.
+    let mut cost = vec![0i64; (old.len() + 1) * width];
+    for i in 0..=old.len() {
+        for j in 0..=new.len() {
+            cost[i * width + j] = match (i, j) {
+                (0, _) => alone * j as i64,
+                (_, 0) => alone * i as i64,
+                _ => {
+                    let moved = new[j - 1].median_ns.abs_diff(old[i - 1].median_ns);
+                    let moved = i64::try_from(moved).unwrap_or(i64::MAX);
+                    let kept = cost[(i - 1) * width + j - 1].saturating_add(moved);
+                    let alone = cost[(i - 1) * width + j].min(cost[i * width + j - 1]) + alone;
+                    kept.min(alone)
+                }
+            };
+        }
+    }
+    let (mut i, mut j) = (old.len(), new.len());
+    let mut changes = Vec::new();
+    while i > 0 || j > 0 {
+        let here = cost[i * width + j];
+        if i > 0 && here == cost[(i - 1) * width + j] + alone {
+            i -= 1;
+            changes.push(Change::Vanished { old: old[i] });
+        } else if j > 0 && here == cost[i * width + j - 1] + alone {
+            j -= 1;
+            changes.push(Change::Appeared { new: new[j] });
+        } else {
+            (i, j) = (i - 1, j - 1);
+            let moved_ns = new[j].median_ns - old[i].median_ns;
+            changes.push(Change::Kept { old: old[i], new: new[j], moved_ns });
+        }
+    }
+    changes.reverse();
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn path(median_ns: i64, count: u64) -> CodePath {
+        CodePath {
+            count,
+            share: count as f64 / 100.0,
+            min_ns: median_ns - 5,
+            median_ns,
+            max_ns: median_ns + 5,
+        }
+    }
+
+    #[test]
+    fn paths_are_the_clusters_to_the_nanosecond() {
+        let one = |k: i64| if k % 3 == 0 { 4_603 + k * 7 % 96 } else { 3_901 + k * 37 % 160 };
+        let paths = code_paths(&mut (0..600).map(one).collect::<Vec<_>>());
+        let seen: Vec<_> = paths.iter().map(|p| (p.count, p.min_ns, p.median_ns, p.max_ns)).collect();
+        assert_eq!(seen, [(400, 3_901, 3_980, 4_060), (200, 4_603, 4_648, 4_696)]);
+        assert!(code_paths(&mut []).is_empty());
+    }
+
+    #[test]
+    fn paths_move_appear_and_vanish() {
+        let old = [path(3_900, 60), path(4_600, 30), path(9_000, 10)];
+        let new = [path(3_980, 70), path(6_000, 25), path(9_020, 5)];
+        let changes = changes(&old, &new);
+        assert_eq!(
+            changes,
+            [
+                Change::Kept { old: old[0], new: new[0], moved_ns: 80 },
+                Change::Appeared { new: new[1] },
+                Change::Vanished { old: old[1] },
+                Change::Kept { old: old[2], new: new[2], moved_ns: 20 },
+            ]
+        );
+        let matters: Vec<bool> = changes.iter().map(|c| c.matters(50)).collect();
+        assert_eq!(matters, [true, true, true, false]);
+    }
+
+    #[test]
+    fn rare_paths_do_not_decide() {
+        let rare = CodePath { share: 0.001, ..path(7_000, 1) };
+        assert!(!changes(&[], &[rare])[0].matters(0));
+        assert!(changes(&[], &[path(7_000, 1)])[0].matters(0));
+    }
+
+    proptest! {
+        #[test]
+        fn every_path_is_accounted_for_once_and_none_differs_from_itself(
+            old in prop::collection::btree_set(-10_000i64..100_000, 0..40),
+            new in prop::collection::btree_set(-10_000i64..100_000, 0..40),
+        ) {
+            let paths = |medians: std::collections::BTreeSet<i64>| -> Vec<CodePath> {
+                medians.into_iter().map(|median| path(median, 10)).collect()
+            };
+            let (old, new) = (paths(old), paths(new));
+            let (mut seen_old, mut seen_new) = (Vec::new(), Vec::new());
+            for change in changes(&old, &new) {
+                match change {
+                    Change::Kept { old, new, moved_ns } => {
+                        prop_assert_eq!(moved_ns, new.median_ns - old.median_ns);
+                        prop_assert!(moved_ns.abs() <= REACH_NS);
+                        seen_old.push(old);
+                        seen_new.push(new);
+                    }
+                    Change::Appeared { new } => seen_new.push(new),
+                    Change::Vanished { old } => seen_old.push(old),
+                }
+            }
+            prop_assert_eq!(&seen_old, &old);
+            prop_assert_eq!(&seen_new, &new);
+            let unmoved = |c: &Change| matches!(c, Change::Kept { moved_ns: 0, .. });
+            prop_assert_eq!(changes(&old, &old).iter().filter(|c| unmoved(c)).count(), old.len());
+        }
+    }
+}

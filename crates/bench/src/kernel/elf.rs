@@ -1,0 +1,303 @@
+//! What a program needs to run: its interpreter and its shared libraries, read from the ELF files themselves.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, FileHeader64, PT_INTERP};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader};
+use object::{Endianness, U16, U64};
+
+/// Why it is not known what a program needs.
+#[derive(Debug, thiserror::Error)]
+pub enum ElfError {
+    /// It could not be read.
+    #[error("cannot read {path}: {error}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        error: std::io::Error,
+    },
+    /// An ELF file with nonsense in it.
+    #[error("{path} is damaged: {error}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// A library that is nowhere.
+    #[error(
+        "{of} needs {library}, which is in none of the library directories: install it, or set LD_LIBRARY_PATH to where it is"
+    )]
+    Missing {
+        /// Who needs it.
+        of: PathBuf,
+        /// Its name.
+        library: String,
+    },
+}
+
+/// An executable or library, and what it asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Needs {
+    machine: u16,
+    interpreter: Option<PathBuf>,
+    libraries: Vec<String>,
+    /// DT_RUNPATH or DT_RPATH, with `$ORIGIN` still in it.
+    search: Vec<String>,
+}
+
+/// Reads what an ELF file asks for; `None` for any other file.
+fn needs(path: &Path, data: &[u8]) -> Result<Option<Needs>, ElfError> {
+    let Ok(header) = FileHeader64::<Endianness>::parse(data) else { return Ok(None) };
+    let damaged =
+        |error: object::read::Error| ElfError::Damaged { path: path.into(), error: error.to_string() };
+    let endian = header.endian().map_err(damaged)?;
+    let mut needs = Needs { machine: header.e_machine(endian), ..Needs::default() };
+    let segments = header.program_headers(endian, data).map_err(damaged)?;
+    for segment in segments {
+        if segment.p_type(endian) == PT_INTERP
+            && let Some(name) = segment.interpreter(endian, data).map_err(damaged)?
+        {
+            needs.interpreter = Some(PathBuf::from(String::from_utf8_lossy(name).into_owned()));
+        }
+    }
+    let sections = header.sections(endian, data).map_err(damaged)?;
+    let Some((entries, strings)) = sections.dynamic(endian, data).map_err(damaged)? else {
+        return Ok(Some(needs));
+    };
+    let strings = sections.strings(endian, data, strings).map_err(damaged)?;
+    for entry in entries {
+        let text = || -> Result<String, ElfError> {
+            let text = entry.string(endian, strings).map_err(damaged)?;
+            Ok(String::from_utf8_lossy(text).into_owned())
+        };
+        match entry.tag(endian) {
+            DT_NEEDED => needs.libraries.push(text()?),
+            DT_RPATH | DT_RUNPATH => needs.search.extend(text()?.split(':').map(String::from)),
+            _ => {}
+        }
+    }
+    Ok(Some(needs))
+}
+
+/// The directories the dynamic linker of this machine looks into.
+#[derive(Debug, Clone)]
+pub struct LibraryPath(Vec<PathBuf>);
+
+impl LibraryPath {
+    /// `LD_LIBRARY_PATH`, the directories of `/etc/ld.so.conf`, and the built-in ones.
+    pub fn of_this_machine() -> Self {
+        let mut directories: Vec<PathBuf> =
+            std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths).collect();
+        configured(Path::new("/etc/ld.so.conf"), &mut directories, 8);
+        let built_in = [
+            "/lib/x86_64-linux-gnu",
+            "/usr/lib/x86_64-linux-gnu",
+            "/lib64",
+            "/usr/lib64",
+            "/lib",
+            "/usr/lib",
+            // Where Xenomai's and EVL's own builds install, which few people tell the linker.
+            "/usr/xenomai/lib",
+            "/usr/evl/lib",
+        ];
+        directories.extend(built_in.map(PathBuf::from));
+        LibraryPath(directories)
+    }
+
+    /// Looks into this directory too, after all others.
+    pub fn also(&mut self, directory: PathBuf) {
+        if !self.0.contains(&directory) {
+            self.0.push(directory);
+        }
+    }
+
+    /// Where a library of that name for processor type `machine` is; `first` is looked at before all others.
+    fn find(&self, name: &str, machine: Option<u16>, first: &[PathBuf]) -> Option<PathBuf> {
+        if name.contains('/') {
+            return Some(PathBuf::from(name)).filter(|path| path.exists());
+        }
+        first
+            .iter()
+            .chain(&self.0)
+            .map(|directory| directory.join(name))
+            .find(|path| machine_of(path).is_some_and(|found| machine.is_none_or(|wanted| wanted == found)))
+    }
+
+    /// Where a library of that name is, whatever its processor type.
+    pub fn library(&self, name: &str) -> Option<PathBuf> {
+        self.find(name, None, &[])
+    }
+}
+
+/// The processor type of an ELF file, from its first bytes only.
+fn machine_of(path: &Path) -> Option<u16> {
+    let mut head = [0; 64];
+    std::io::Read::read_exact(&mut fs::File::open(path).ok()?, &mut head).ok()?;
+    let header = FileHeader64::<Endianness>::parse(head.as_slice()).ok()?;
+    Some(header.e_machine(header.endian().ok()?))
+}
+
+/// Adds the directories of an ld.so.conf and of the files it includes.
+fn configured(file: &Path, into: &mut Vec<PathBuf>, depth: u8) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for line in fs::read_to_string(file).unwrap_or_default().lines() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        match line.strip_prefix("include ") {
+            Some(pattern) => {
+                // Distributions write `include /etc/ld.so.conf.d/*.conf` and nothing fancier.
+                let Some((directory, suffix)) = pattern.trim().split_once('*') else {
+                    configured(Path::new(pattern.trim()), into, depth);
+                    continue;
+                };
+                let files = fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path());
+                let mut files: Vec<PathBuf> =
+                    files.filter(|path| path.to_string_lossy().ends_with(suffix)).collect();
+                files.sort();
+                files.iter().for_each(|file| configured(file, into, depth));
+            }
+            None if line.starts_with('/') => into.push(PathBuf::from(line)),
+            None => {}
+        }
+    }
+}
+
+/// All files that these programs and libraries need to run, themselves included, each where this machine has
+/// it. A file that is no 64-bit ELF file needs nothing.
+///
+/// # Errors
+/// A file that cannot be read or makes no sense, or a library that is nowhere.
+pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet<PathBuf>, ElfError> {
+    let mut done = BTreeSet::new();
+    let mut waiting: Vec<PathBuf> = programs.to_vec();
+    while let Some(path) = waiting.pop() {
+        if !done.insert(path.clone()) {
+            continue;
+        }
+        let data = fs::read(&path).map_err(|error| ElfError::Read { path: path.clone(), error })?;
+        let Some(needs) = needs(&path, &data)? else { continue };
+        waiting.extend(needs.interpreter);
+        let origin = path.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
+        let search: Vec<PathBuf> = needs
+            .search
+            .iter()
+            .map(|directory| directory.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin).into())
+            .collect();
+        for library in needs.libraries {
+            let found = libraries.find(&library, Some(needs.machine), &search);
+            waiting.push(found.ok_or(ElfError::Missing { of: path.clone(), library })?);
+        }
+    }
+    Ok(done)
+}
+
+/// The file without what only debuggers read: everything after the last byte that is loaded when it runs. An
+/// executable with debug information shrinks to a tenth. Anything but a 64-bit ELF file comes back as it is.
+pub fn without_debug_information(mut data: Vec<u8>) -> Vec<u8> {
+    let Some(end) = loaded_end(&data) else { return data };
+    data.truncate(end);
+    let Ok((header, _)) = object::from_bytes_mut::<FileHeader64<Endianness>>(&mut data) else { return data };
+    // No section table any more; what runs a program reads the program headers only.
+    let Ok(endian) = header.endian() else { return data };
+    header.e_shoff = U64::new(endian, 0);
+    header.e_shnum = U16::new(endian, 0);
+    header.e_shstrndx = U16::new(endian, 0);
+    data
+}
+
+fn loaded_end(data: &[u8]) -> Option<usize> {
+    let header = FileHeader64::<Endianness>::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, data).ok()?;
+    let end = segments.iter().map(|s| s.p_offset(endian).saturating_add(s.p_filesz(endian))).max()?;
+    usize::try_from(end).ok().filter(|end| *end >= 64 && *end <= data.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Read;
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
+
+    fn this_program() -> PathBuf {
+        std::env::current_exe().unwrap()
+    }
+
+    #[test]
+    fn the_files_found_are_those_the_dynamic_linker_maps() {
+        let found = closure(&[this_program()], &LibraryPath::of_this_machine()).unwrap();
+        let names: BTreeSet<_> = found.iter().filter_map(|path| path.file_name()).collect();
+        // What the linker mapped into this very process (files only, not the test's data).
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let mapped: BTreeSet<&str> =
+            maps.lines().filter_map(|l| l.split_whitespace().nth(5)).filter(|p| p.contains(".so")).collect();
+        assert!(!mapped.is_empty());
+        for library in mapped {
+            let name = Path::new(library).file_name().unwrap();
+            assert!(names.contains(name), "{library} is missing in {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_library_that_is_nowhere_is_named_with_who_needs_it() {
+        let nowhere = LibraryPath(Vec::new());
+        let message = closure(&[this_program()], &nowhere).unwrap_err().to_string();
+        assert!(message.contains(".so") && message.contains("LD_LIBRARY_PATH"), "{message}");
+    }
+
+    #[test]
+    fn a_program_runs_without_its_debug_information_and_is_smaller() {
+        let whole = fs::read(this_program()).unwrap();
+        let slim = without_debug_information(whole.clone());
+        assert!(slim.len() < whole.len());
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("slim");
+        fs::write(&program, slim).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let listed = Command::new(&program).arg("--list").output().unwrap();
+        assert!(String::from_utf8_lossy(&listed.stdout).contains("debug_information"));
+    }
+
+    #[test]
+    fn the_linker_configuration_is_followed_through_its_includes() {
+        let directory = tempfile::tempdir().unwrap();
+        let conf = directory.path().join("ld.so.conf");
+        fs::create_dir(directory.path().join("d")).unwrap();
+        fs::write(
+            &conf,
+            format!(
+                "include {0}/d/*.conf\n/opt/b # by hand\ninclude {0}/ld.so.conf\n",
+                directory.path().display()
+            ),
+        )
+        .unwrap();
+        fs::write(directory.path().join("d/a.conf"), "/opt/a\n").unwrap();
+        fs::write(directory.path().join("d/a.conf.old"), "/opt/old\n").unwrap();
+        let mut found = Vec::new();
+        configured(&conf, &mut found, 2);
+        found.dedup();
+        assert_eq!(found, ["/opt/a", "/opt/b"].map(PathBuf::from));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_an_answer_and_never_a_panic(mut bytes in any::<Vec<u8>>(), flips in prop::collection::vec((0usize..1024, any::<u8>()), 0..8)) {
+            let path = Path::new("x");
+            let _ = needs(path, &bytes);
+            let _ = without_debug_information(bytes.clone());
+            // A real header with bytes changed reaches further into the reader.
+            bytes.resize(4096, 0);
+            fs::File::open("/proc/self/exe").unwrap().read_exact(&mut bytes).unwrap();
+            for (at, value) in flips {
+                bytes[at] = value;
+            }
+            let _ = needs(path, &bytes);
+            let _ = without_debug_information(bytes);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The other side: what jitterlab does as the guest's first process.
+#![expect(unsafe_code, reason = "switching the loopback interface on is an ioctl")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use nix::kmod::{ModuleInitFlags, finit_module};
+use nix::mount::{MsFlags, mount};
+use nix::sys::reboot::{RebootMode, reboot};
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::stat::{Mode, SFlag, makedev, mknod};
+use nix::sys::termios::{SetArg, cfmakeraw, tcdrain, tcgetattr, tcsetattr};
+use nix::unistd::Pid;
+
+use super::job::{Answer, COMPLAINT, JOB_FILE, Job, MODULES, RESULTS, Step, StepResult};
+
+/// Does the guest's job and switches the machine off. Only for the first process of a guest that jitterlab made.
+///
+/// # Errors
+/// When this is not the first process.
+pub fn run() -> io::Result<std::convert::Infallible> {
+    if std::process::id() != 1 {
+        return Err(io::Error::other(
+            "this is what jitterlab does inside the guests of `jitterlab kernel run`; it is of no use elsewhere",
+        ));
+    }
+    if let Err(error) = job_done() {
+        println!("{COMPLAINT}{error}");
+    }
+    reboot(RebootMode::RB_POWER_OFF)?;
+    // A kernel without a way to switch the machine off halts here; a reset ends QEMU too.
+    Ok(reboot(RebootMode::RB_AUTOBOOT)?)
+}
+
+fn job_done() -> io::Result<()> {
+    mount_all()?;
+    let job = fs::read(JOB_FILE).map_err(named(JOB_FILE))?;
+    let job: Job = serde_json::from_slice(&job)?;
+    for module in &job.modules {
+        let path = format!("{MODULES}/{module}");
+        let file = File::open(&path).map_err(named(&path))?;
+        let loaded = finit_module(&file, c"", ModuleInitFlags::empty());
+        loaded.map_err(|error| named(&format!("the module {module} does not load"))(error.into()))?;
+    }
+    make_nodes(Path::new("/sys/dev/char"), SFlag::S_IFCHR);
+    make_nodes(Path::new("/sys/dev/block"), SFlag::S_IFBLK);
+    switch_loopback_on();
+    std::env::set_current_dir(RESULTS).map_err(named(RESULTS))?;
+    let background =
+        job.background.as_ref().map(|command| start_background(command, &job.environment)).transpose()?;
+    let steps = job.steps.iter().map(|step| (step.name.clone(), perform(step, &job.environment)));
+    let mut answer = Answer { steps: steps.collect(), files: BTreeMap::new() };
+    if let Some(background) = background {
+        let ended = end_background(background);
+        answer.steps.insert("background".into(), ended);
+    }
+    collect(Path::new(RESULTS), "", &mut answer.files)?;
+    send(&answer.to_bytes()?)
+}
+
+/// Adds to an error what it was about.
+fn named(what: &str) -> impl Fn(io::Error) -> io::Error {
+    let what = what.to_owned();
+    move |error| io::Error::other(format!("{what}: {error}"))
+}
+
+fn mount_all() -> io::Result<()> {
+    let here = |kind: &str, target: &str, options: Option<&str>| {
+        mount(Some(kind), target, Some(kind), MsFlags::empty(), options)
+            .map_err(|error| named(&format!("cannot mount {kind} on {target}"))(error.into()))
+    };
+    here("proc", "/proc", None)?;
+    here("sysfs", "/sys", None)?;
+    // Kernels for small machines lack some of these; what needs them will say so.
+    let _ = here("devtmpfs", "/dev", None);
+    let _ = fs::create_dir_all("/dev/shm");
+    for target in ["/dev/shm", "/tmp", "/run"] {
+        let _ = here("tmpfs", target, Some("mode=1777"));
+    }
+    let _ = here("debugfs", "/sys/kernel/debug", None);
+    let _ = here("tracefs", "/sys/kernel/tracing", None);
+    Ok(())
+}
+
+/// Makes the device files that are missing, for kernels without devtmpfs. `directory` is one of /sys/dev's.
+fn make_nodes(directory: &Path, kind: SFlag) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let number = entry.file_name().to_string_lossy().into_owned();
+        let Some((Ok(major), Ok(minor))) = number.split_once(':').map(|(a, b)| (a.parse(), b.parse())) else {
+            continue;
+        };
+        let description = fs::read_to_string(entry.path().join("uevent")).unwrap_or_default();
+        let Some(name) = description.lines().find_map(|line| line.strip_prefix("DEVNAME=")) else { continue };
+        let path = Path::new("/dev").join(name);
+        if path.exists() || name.contains("..") {
+            continue;
+        }
+        let _ = path.parent().map(fs::create_dir_all);
+        let _ = mknod(&path, kind, Mode::from_bits_truncate(0o660), makedev(major, minor));
+    }
+}
+
+/// Network loads talk to themselves.
+fn switch_loopback_on() {
+    let Ok(socket) = std::net::UdpSocket::bind("0.0.0.0:0") else { return };
+    // SAFETY: an all-zero ifreq is a valid one.
+    let mut request = unsafe { std::mem::zeroed::<nix::libc::ifreq>() };
+    for (into, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *into = *from as nix::libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (nix::libc::IFF_UP | nix::libc::IFF_RUNNING) as nix::libc::c_short;
+    // SAFETY: the request names an interface and outlives the call.
+    unsafe { nix::libc::ioctl(socket.as_raw_fd(), nix::libc::SIOCSIFFLAGS as _, &raw const request) };
+}
+
+fn command(words: &[String], environment: &BTreeMap<String, String>) -> io::Result<Command> {
+    let (program, arguments) = words.split_first().ok_or_else(|| io::Error::other("an empty command"))?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("HOME", "/root")
+        .env("TERM", "dumb")
+        .envs(environment);
+    Ok(command)
+}
+
+fn perform(step: &Step, environment: &BTreeMap<String, String>) -> StepResult {
+    let output = command(&step.command, environment).and_then(|mut command| command.output());
+    match output {
+        Ok(output) => {
+            let signal = output.status.signal().map(|number| format!("it was ended by signal {number}"));
+            StepResult {
+                status: output.status.code(),
+                failure: signal,
+                stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+                stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            }
+        }
+        Err(error) => StepResult { failure: Some(error.to_string()), ..StepResult::default() },
+    }
+}
+
+/// Starts it in a process group of its own, so that all of its children can be ended.
+fn start_background(words: &[String], environment: &BTreeMap<String, String>) -> io::Result<Child> {
+    let mut command = command(words, environment)?;
+    command.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().map_err(named(words.first().map_or("", String::as_str)))
+}
+
+fn end_background(child: Child) -> StepResult {
+    let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
+    match child.wait_with_output() {
+        Ok(output) => StepResult {
+            status: output.status.code(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            ..StepResult::default()
+        },
+        Err(error) => StepResult { failure: Some(error.to_string()), ..StepResult::default() },
+    }
+}
+
+fn collect(directory: &Path, below: &str, into: &mut BTreeMap<String, Vec<u8>>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = format!("{below}{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            collect(&entry.path(), &format!("{name}/"), into)?;
+        } else {
+            into.insert(name, fs::read(entry.path())?);
+        }
+    }
+    Ok(())
+}
+
+/// Sends the answer through the second serial line, which is the one way out that every PC kernel has built in:
+/// the same driver as the console's.
+fn send(answer: &[u8]) -> io::Result<()> {
+    let path = "/dev/ttyS1";
+    if !fs::metadata(path).is_ok_and(|file| file.file_type().is_char_device()) {
+        mknod(path, SFlag::S_IFCHR, Mode::from_bits_truncate(0o600), makedev(4, 65))?;
+    }
+    let mut line = OpenOptions::new().read(true).write(true).open(path).map_err(named(path))?;
+    let mut settings = tcgetattr(&line).map_err(|error| named(path)(error.into()))?;
+    cfmakeraw(&mut settings);
+    tcsetattr(&line, SetArg::TCSANOW, &settings)?;
+    line.write_all(answer).map_err(named(path))?;
+    Ok(tcdrain(&line)?)
+}

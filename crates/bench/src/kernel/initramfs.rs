@@ -1,0 +1,196 @@
+//! The guest's whole file system: jitterlab itself, what else was asked for, and the libraries they need.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::archive::{Archive, ArchiveError};
+use super::elf::{self, ElfError, LibraryPath};
+use super::job::{JITTERLAB, JOB_FILE, Job, MODULES, RESULTS};
+use super::modules::Module;
+
+/// Why the guest's file system could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum InitramfsError {
+    /// A program or library that is nowhere.
+    #[error("there is no {0} here, neither as a path nor in PATH nor among the libraries: give its path")]
+    NotFound(String),
+    /// A file that cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// What a program needs is not known or not here.
+    #[error(transparent)]
+    Elf(#[from] ElfError),
+    /// A file that does not fit into the format.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The job could not be written down.
+    #[error("cannot write the guest's job: {0}")]
+    Job(#[from] serde_json::Error),
+}
+
+/// A file of this machine and where the guest finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Included {
+    /// The file here.
+    pub here: PathBuf,
+    /// Its absolute path in the guest.
+    pub there: PathBuf,
+}
+
+/// What the guest's file system holds.
+#[derive(Debug, Clone)]
+pub struct Contents {
+    /// The jitterlab executable.
+    pub jitterlab: PathBuf,
+    /// Further programs, libraries and files.
+    pub with: Vec<Included>,
+    /// Modules, in the order they are loaded.
+    pub modules: Vec<Module>,
+    /// What the guest does.
+    pub job: Job,
+    /// Where libraries are looked for here.
+    pub libraries: LibraryPath,
+}
+
+/// A guest's file system, ready to boot.
+#[derive(Debug, Clone)]
+pub struct Initramfs {
+    /// The archive the kernel unpacks.
+    pub bytes: Vec<u8>,
+    /// The directories its libraries are in, for `LD_LIBRARY_PATH`.
+    pub library_path: Vec<String>,
+}
+
+/// Finds what a user asked to include: a path, a program in PATH, or a library by its name. Programs and
+/// libraries keep their path; a relative path ends up in `/bin`.
+///
+/// # Errors
+/// Nothing of that name is here.
+pub fn find(name: &str, libraries: &LibraryPath) -> Result<Included, InitramfsError> {
+    let path = PathBuf::from(name);
+    if path.is_absolute() && path.exists() {
+        return Ok(Included { here: path.clone(), there: path });
+    }
+    if name.contains('/') && path.exists() {
+        let there = Path::new("/bin").join(path.file_name().unwrap_or_default());
+        return Ok(Included { here: path, there });
+    }
+    let in_path = || {
+        let directories = env::var_os("PATH")?;
+        let found =
+            env::split_paths(&directories).map(|directory| directory.join(name)).find(|p| p.is_file());
+        found.filter(|path| path.is_absolute())
+    };
+    let found = in_path().or_else(|| libraries.library(name)).filter(|_| !name.contains('/'));
+    found
+        .map(|path| Included { here: path.clone(), there: path })
+        .ok_or_else(|| InitramfsError::NotFound(name.into()))
+}
+
+impl Contents {
+    /// Makes the archive.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or a library that is missing.
+    pub fn build(&self) -> Result<Initramfs, InitramfsError> {
+        let mut archive = Archive::new();
+        for directory in ["/dev", "/proc", "/sys", "/tmp", "/run", "/root", "/etc", RESULTS] {
+            archive.directory(directory);
+        }
+        // The kernel opens it for init before init can mount anything.
+        archive.character_device("/dev/console", 0o600, 5, 1);
+        let itself = read(&self.jitterlab)?;
+        archive.file(JITTERLAB, 0o755, &elf::without_debug_information(itself))?;
+        archive.symlink("/init", JITTERLAB);
+        for included in &self.with {
+            let there = included.there.to_string_lossy();
+            if !archive.contains(&there) {
+                archive.file(&there, 0o755, &read(&included.here)?)?;
+            }
+        }
+        let mut programs: Vec<PathBuf> = self.with.iter().map(|included| included.here.clone()).collect();
+        programs.push(self.jitterlab.clone());
+        let mut directories = BTreeSet::new();
+        for needed in elf::closure(&programs, &self.libraries)? {
+            if programs.contains(&needed) {
+                continue;
+            }
+            let there = needed.to_string_lossy();
+            if !archive.contains(&there) {
+                archive.file(&there, 0o755, &elf::without_debug_information(read(&needed)?))?;
+            }
+            directories.extend(needed.parent().map(|parent| parent.to_string_lossy().into_owned()));
+        }
+        let libraries = self.with.iter().filter(|included| included.there.to_string_lossy().contains(".so"));
+        directories.extend(libraries.filter_map(|i| Some(i.there.parent()?.to_string_lossy().into_owned())));
+        for (number, module) in self.modules.iter().enumerate() {
+            archive.file(&format!("{MODULES}/{}", module_file(number, module)), 0o644, &module.content)?;
+        }
+        archive.file(JOB_FILE, 0o644, &serde_json::to_vec(&self.job)?)?;
+        // Programs look up the user's name and home.
+        archive.file("/etc/passwd", 0o644, b"root:x:0:0:root:/root:/bin/sh\n")?;
+        archive.file("/etc/group", 0o644, b"root:x:0:\n")?;
+        Ok(Initramfs { bytes: archive.finish(), library_path: directories.into_iter().collect() })
+    }
+}
+
+/// The name a module's file has in the guest.
+pub(super) fn module_file(number: usize, module: &Module) -> String {
+    format!("{number:02}-{}.ko", module.name)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, InitramfsError> {
+    fs::read(path).map_err(|error| InitramfsError::Read { path: path.into(), error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::archive;
+    use super::*;
+
+    #[test]
+    fn the_guest_holds_what_its_programs_need_and_nothing_twice() {
+        let libraries = LibraryPath::of_this_machine();
+        let with = find("cat", &libraries).unwrap();
+        let contents = Contents {
+            jitterlab: env::current_exe().unwrap(),
+            with: vec![with.clone(), with.clone()],
+            modules: vec![Module { name: "virtio".into(), content: vec![1] }],
+            job: Job::default(),
+            libraries,
+        };
+        let initramfs = contents.build().unwrap();
+        let files = archive::read(&initramfs.bytes).unwrap();
+        let content = |path: &str| files.iter().find(|f| f.path == path).map(|f| f.content.as_slice());
+        assert_eq!(content("init"), Some(JITTERLAB.as_bytes()));
+        assert_eq!(content("jitterlab/modules/00-virtio.ko"), Some([1].as_slice()));
+        assert!(content("dev/console").is_some());
+        assert!(files.iter().any(|f| f.path.contains("libc.so")), "the libraries come along");
+        let mut paths: Vec<&str> = files.iter().map(|f| f.path.as_str()).collect();
+        paths.sort_unstable();
+        let all = paths.len();
+        paths.dedup();
+        assert_eq!(paths.len(), all);
+        let job: Job = serde_json::from_slice(content("jitterlab/job.json").unwrap()).unwrap();
+        assert_eq!(job, Job::default());
+    }
+
+    #[test]
+    fn programs_and_libraries_are_found_by_name_or_path() {
+        let libraries = LibraryPath::of_this_machine();
+        assert!(find("cat", &libraries).unwrap().there.ends_with("cat"));
+        assert!(find("libc.so.6", &libraries).unwrap().here.is_absolute());
+        let relative = find("./Cargo.toml", &libraries).unwrap();
+        assert_eq!(relative.there, Path::new("/bin/Cargo.toml"));
+        let message = find("libnone.so.9", &libraries).unwrap_err().to_string();
+        assert!(message.contains("libnone.so.9"), "{message}");
+    }
+}

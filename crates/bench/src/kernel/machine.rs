@@ -1,0 +1,189 @@
+//! The machine QEMU emulates, so that it is the same machine every time.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::job::INIT_WORDS;
+
+/// How the guest's time passes. Text: `icount:SHIFT` or `real`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GuestTime {
+    /// 2^shift nanoseconds for every instruction, and idle time passes at once: repeatable.
+    PerInstruction {
+        /// 0 to 10.
+        shift: u8,
+    },
+    /// As this machine's clock: not repeatable, and the emulation's own delays are in every figure.
+    Real,
+}
+
+impl Default for GuestTime {
+    fn default() -> Self {
+        GuestTime::PerInstruction { shift: 0 }
+    }
+}
+
+impl fmt::Display for GuestTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GuestTime::PerInstruction { shift } => write!(f, "icount:{shift}"),
+            GuestTime::Real => write!(f, "real"),
+        }
+    }
+}
+
+impl FromStr for GuestTime {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let shift = text.strip_prefix("icount:").and_then(|shift| shift.parse().ok());
+        match (text, shift) {
+            ("real", _) => Ok(GuestTime::Real),
+            (_, Some(shift @ 0..=10)) => Ok(GuestTime::PerInstruction { shift }),
+            _ => Err(format!(
+                "{text:?} is no way for time to pass: use icount:0 (1 ns for each instruction) to icount:10 (1024 ns), or real"
+            )),
+        }
+    }
+}
+
+impl GuestTime {
+    /// What every reader of the figures has to know, as sentences.
+    pub fn caution(self) -> String {
+        match self {
+            GuestTime::PerInstruction { shift } => {
+                let each = 1u32 << shift;
+                format!(
+                    "Virtual time: {each} ns for each instruction. It counts code paths, not caches, memory or interrupt hardware, so it compares kernels and does not predict a machine's latency."
+                )
+            }
+            GuestTime::Real => {
+                "Emulated in real time: the emulation's own delays are in every figure, nothing repeats, and no machine's latency is predicted.".into()
+            }
+        }
+    }
+}
+
+/// The emulated machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// The emulator, by its path or found in PATH.
+    pub qemu: PathBuf,
+    /// Virtual processors.
+    pub cpus: u16,
+    /// Memory in MiB.
+    pub memory_mib: u32,
+    /// How its time passes.
+    pub time: GuestTime,
+    /// Further words for the kernel's command line.
+    pub parameters: Vec<String>,
+    /// How long the emulation may take, in this machine's time.
+    pub timeout: Duration,
+}
+
+impl Default for Machine {
+    /// One processor, 1 GiB, virtual time, 10 minutes.
+    fn default() -> Self {
+        Machine {
+            qemu: "qemu-system-x86_64".into(),
+            cpus: 1,
+            memory_mib: 1024,
+            time: GuestTime::default(),
+            parameters: Vec::new(),
+            timeout: Duration::from_secs(600),
+        }
+    }
+}
+
+/// The files QEMU opens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Files<'a> {
+    pub kernel: &'a Path,
+    pub initramfs: &'a str,
+    pub answer: &'a str,
+    pub monitor: i32,
+}
+
+impl Machine {
+    /// The kernel's command line.
+    pub fn command_line(&self, library_path: &[String]) -> String {
+        // Addresses are not randomised, so that hash tables and caches collide the same way each time; a panic
+        // resets at once, which QEMU reports.
+        let mut words: Vec<String> =
+            ["console=ttyS0", "panic=-1", "nokaslr", "norandmaps", "rdinit=/init"].map(String::from).into();
+        if !library_path.is_empty() {
+            words.push(format!("LD_LIBRARY_PATH={}", library_path.join(":")));
+        }
+        words.extend(self.parameters.iter().cloned());
+        words.push("--".into());
+        words.extend(INIT_WORDS.map(String::from));
+        words.join(" ")
+    }
+
+    /// What QEMU is called with.
+    pub(super) fn arguments(&self, files: Files<'_>, library_path: &[String]) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
+        add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+        add(&["-machine", "pc", "-cpu", "qemu64", "-smp", &self.cpus.to_string()]);
+        add(&["-m", &self.memory_mib.to_string()]);
+        match self.time {
+            // sleep=off: idle time is skipped instead of waited for. The clock and the random numbers of the
+            // machine begin the same way each time.
+            GuestTime::PerInstruction { shift } => {
+                add(&["-accel", "tcg", "-icount", &format!("shift={shift},sleep=off")]);
+                add(&["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "7"]);
+            }
+            GuestTime::Real => add(&["-accel", "tcg"]),
+        }
+        add(&["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]);
+        add(&["-chardev", &format!("file,id=answer,path={}", files.answer), "-serial", "chardev:answer"]);
+        add(&[
+            "-chardev",
+            &format!("socket,id=monitor,fd={}", files.monitor),
+            "-mon",
+            "chardev=monitor,mode=control",
+        ]);
+        add(&["-initrd", files.initramfs, "-append", &self.command_line(library_path)]);
+        arguments.push("-kernel".into());
+        arguments.push(files.kernel.into());
+        arguments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_written_as_it_is_read() {
+        for text in ["icount:0", "icount:10", "real"] {
+            assert_eq!(text.parse::<GuestTime>().unwrap().to_string(), text);
+        }
+        for text in ["icount:11", "icount:-1", "icount", "kvm"] {
+            assert!(text.parse::<GuestTime>().unwrap_err().contains("icount:0"));
+        }
+        let eight_ns = GuestTime::PerInstruction { shift: 3 };
+        assert!(eight_ns.caution().contains("8 ns") && eight_ns.caution().contains("caches"));
+    }
+
+    #[test]
+    fn the_users_parameters_come_before_the_words_for_init() {
+        let machine = Machine { parameters: vec!["isolcpus=1".into()], ..Machine::default() };
+        let line = machine.command_line(&["/lib".into(), "/usr/lib".into()]);
+        assert!(line.ends_with("LD_LIBRARY_PATH=/lib:/usr/lib isolcpus=1 -- kernel guest"), "{line}");
+    }
+
+    #[test]
+    fn nothing_of_the_machine_depends_on_the_host_in_virtual_time() {
+        let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", monitor: 9 };
+        let arguments = Machine::default().arguments(files, &[]);
+        let line = arguments.join(std::ffi::OsStr::new(" ")).into_string().unwrap();
+        for part in ["shift=0,sleep=off", "clock=vm", "-seed 7", "-nodefaults", "-cpu qemu64", "-smp 1"] {
+            assert!(line.contains(part), "{part} is not in {line}");
+        }
+    }
+}

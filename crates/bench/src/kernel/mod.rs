@@ -1,0 +1,27 @@
+//! A kernel image in QEMU's virtual time as a bench.
+//!
+//! QEMU's software emulation can count instructions and make every one last a nanosecond. A kernel booted that
+//! way shows which code runs between a timer's interrupt and the first instruction of a task, on any machine,
+//! without the hardware, and the same to the nanosecond each time. It shows nothing of caches and memory.
+//!
+//! [`image`] finds the kernel, [`initramfs`] makes the guest's file system around jitterlab's own executable,
+//! [`qemu`] boots it, [`guest`] is what runs inside, [`job`] is what both sides agree on.
+
+pub mod archive;
+pub mod debian;
+pub mod elf;
+pub mod guest;
+pub mod image;
+pub mod initramfs;
+pub mod job;
+pub mod machine;
+pub mod modules;
+pub mod peers;
+pub mod qemu;
+mod qmp;
+pub mod session;
+
+pub use image::KernelChoice;
+pub use machine::{GuestTime, Machine};
+pub use qemu::Progress;
+pub use session::{KernelError, Measured, Session};

@@ -1,0 +1,213 @@
+//! Kernel modules: where they are, what each depends on, in which order they load.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use object::{Object, ObjectSection};
+
+/// Why a module cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ModuleError {
+    /// There is none of that name.
+    #[error("{tree} has no module {name}; give its path instead if it is elsewhere (a kernel may also have it built in)", tree = tree.display())]
+    Unknown {
+        /// The module.
+        name: String,
+        /// Where it was looked for.
+        tree: PathBuf,
+    },
+    /// It could not be read.
+    #[error("cannot read the module {}: {error}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        error: io::Error,
+    },
+    /// It is no module.
+    #[error("{} is not a kernel module", .0.display())]
+    NotAModule(PathBuf),
+}
+
+/// A module ready to be loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// Its name, with underscores.
+    pub name: String,
+    /// The module, uncompressed.
+    pub content: Vec<u8>,
+}
+
+/// Reads the modules asked for, by name below `tree` (`lib/modules/RELEASE`) or by path, each after those it
+/// depends on.
+///
+/// # Errors
+/// A module or a dependency that is not there, or a file that is no module.
+pub fn read(asked: &[String], tree: &Path) -> Result<Vec<Module>, ModuleError> {
+    let mut loader = Loader { tree, index: None, done: Vec::new() };
+    asked.iter().try_for_each(|name| loader.add(name, 0))?;
+    Ok(loader.done)
+}
+
+struct Loader<'a> {
+    tree: &'a Path,
+    index: Option<BTreeMap<String, PathBuf>>,
+    done: Vec<Module>,
+}
+
+impl Loader<'_> {
+    fn add(&mut self, asked: &str, depth: u8) -> Result<(), ModuleError> {
+        let path = if asked.contains('/') { PathBuf::from(asked) } else { self.find(asked)? };
+        let name = name_of(&path);
+        // A circle among dependencies cannot load; the kernel will say so better than we could.
+        if self.done.iter().any(|module| module.name == name) || depth > 32 {
+            return Ok(());
+        }
+        let content = uncompressed(&path).map_err(|error| ModuleError::Read { path: path.clone(), error })?;
+        let depends = dependencies(&content).ok_or_else(|| ModuleError::NotAModule(path.clone()))?;
+        for dependency in depends {
+            self.add(&dependency, depth + 1)?;
+        }
+        self.done.push(Module { name, content });
+        Ok(())
+    }
+
+    fn find(&mut self, name: &str) -> Result<PathBuf, ModuleError> {
+        let tree = self.tree;
+        let index = self.index.get_or_insert_with(|| {
+            let mut index = BTreeMap::new();
+            walk(tree, &mut index);
+            index
+        });
+        index
+            .get(&name.replace('-', "_"))
+            .cloned()
+            .ok_or_else(|| ModuleError::Unknown { name: name.into(), tree: tree.into() })
+    }
+}
+
+/// `virtio_blk` for `.../virtio-blk.ko.xz`.
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.split(".ko").next().unwrap_or_default().replace('-', "_")
+}
+
+fn walk(directory: &Path, into: &mut BTreeMap<String, PathBuf>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => walk(&path, into),
+            Ok(_) if entry.file_name().to_string_lossy().contains(".ko") => {
+                into.insert(name_of(&path), path);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn uncompressed(path: &Path) -> io::Result<Vec<u8>> {
+    let program = match path.extension().and_then(|e| e.to_str()) {
+        Some("xz") => "xz",
+        Some("zst") => "zstd",
+        Some("gz") => {
+            let mut content = Vec::new();
+            flate2::read::MultiGzDecoder::new(fs::File::open(path)?).read_to_end(&mut content)?;
+            return Ok(content);
+        }
+        _ => return fs::read(path),
+    };
+    let answer = Command::new(program).arg("-dc").arg(path).stdin(Stdio::null()).output();
+    let answer =
+        answer.map_err(|error| io::Error::other(format!("{program} is needed to unpack it: {error}")))?;
+    if !answer.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&answer.stderr).trim().to_owned()));
+    }
+    Ok(answer.stdout)
+}
+
+/// The modules that a module says it depends on; `None` if it is no module.
+fn dependencies(content: &[u8]) -> Option<Vec<String>> {
+    let file = object::File::parse(content).ok()?;
+    let information = file.section_by_name(".modinfo")?.data().ok()?;
+    let depends = information.split(|byte| *byte == 0).find_map(|line| line.strip_prefix(b"depends="));
+    let depends = String::from_utf8_lossy(depends.unwrap_or_default()).into_owned();
+    Some(depends.split(',').filter(|name| !name.is_empty()).map(String::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Makes a relocatable file with a .modinfo section, as modules have.
+    fn module(depends: &str) -> Vec<u8> {
+        let mut file = object::write::Object::new(
+            object::BinaryFormat::Elf,
+            object::Architecture::X86_64,
+            object::Endianness::Little,
+        );
+        let section = file.add_section(vec![], b".modinfo".to_vec(), object::SectionKind::ReadOnlyData);
+        let information = format!("license=GPL\0depends={depends}\0name=x\0");
+        file.append_section_data(section, information.as_bytes(), 1);
+        file.write().unwrap()
+    }
+
+    #[test]
+    fn a_module_comes_after_what_it_depends_on_and_once() {
+        let tree = tempfile::tempdir().unwrap();
+        let drivers = tree.path().join("kernel/drivers");
+        fs::create_dir_all(&drivers).unwrap();
+        fs::write(drivers.join("virtio-blk.ko"), module("virtio,virtio_ring")).unwrap();
+        fs::write(drivers.join("virtio_ring.ko"), module("virtio")).unwrap();
+        fs::write(drivers.join("virtio.ko"), module("")).unwrap();
+        let names = |asked: &[&str]| -> Vec<String> {
+            let asked: Vec<String> = asked.iter().map(|s| String::from(*s)).collect();
+            read(&asked, tree.path()).unwrap().into_iter().map(|m| m.name).collect()
+        };
+        assert_eq!(names(&["virtio_blk"]), ["virtio", "virtio_ring", "virtio_blk"]);
+        assert_eq!(names(&["virtio-ring", "virtio-blk", "virtio"]), ["virtio", "virtio_ring", "virtio_blk"]);
+        let by_path = drivers.join("virtio.ko").display().to_string();
+        assert_eq!(names(&[&by_path]), ["virtio"]);
+        let missing = read(&["snd".into()], tree.path()).unwrap_err().to_string();
+        assert!(missing.contains("snd"), "{missing}");
+        fs::write(drivers.join("text.ko"), "text").unwrap();
+        assert!(matches!(read(&["text".into()], tree.path()), Err(ModuleError::NotAModule(_))));
+    }
+
+    #[test]
+    fn compressed_modules_are_unpacked() {
+        let tree = tempfile::tempdir().unwrap();
+        let plain = tree.path().join("a.ko");
+        fs::write(&plain, module("")).unwrap();
+        for program in ["gzip", "xz", "zstd"] {
+            let packed = Command::new(program).args(["-k", "-q"]).arg(&plain).status();
+            if packed.is_err() {
+                println!("not tried: no {program} here");
+                continue;
+            }
+            let suffix = if program == "gzip" {
+                "gz"
+            } else if program == "zstd" {
+                "zst"
+            } else {
+                "xz"
+            };
+            let content = uncompressed(&tree.path().join(format!("a.ko.{suffix}"))).unwrap();
+            assert_eq!(content, module(""));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_an_answer_and_never_a_panic(bytes in any::<Vec<u8>>(), at in any::<usize>(), value in any::<u8>()) {
+            let _ = dependencies(&bytes);
+            let mut module = module("a,b");
+            let at = at % module.len();
+            module[at] = value;
+            let _ = dependencies(&module);
+        }
+    }
+}

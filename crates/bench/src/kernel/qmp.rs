@@ -1,0 +1,157 @@
+//! Talking to QEMU's monitor: the guest's clock and its end, seen from outside without disturbing it.
+//! Protocol: QEMU Machine Protocol, one JSON object a line.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+
+use serde_json::{Value, json};
+
+/// Something QEMU said of the guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The guest switched itself off.
+    PoweredOff,
+    /// The guest asked for a reset, as a kernel does after a panic.
+    Reset,
+    /// The guest's clock, in whole seconds since some beginning.
+    Clock(i64),
+    /// Whether every processor has halted with its interrupts off, from which nothing wakes it.
+    Processors {
+        /// Whether that is so.
+        dead: bool,
+    },
+}
+
+/// A connection to the monitor.
+#[derive(Debug)]
+pub struct Monitor {
+    stream: UnixStream,
+    received: Vec<u8>,
+}
+
+impl Monitor {
+    /// Begins the conversation.
+    ///
+    /// # Errors
+    /// A broken connection.
+    pub fn new(stream: UnixStream) -> std::io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        let mut monitor = Monitor { stream, received: Vec::new() };
+        monitor.say(&json!({"execute": "qmp_capabilities"}));
+        Ok(monitor)
+    }
+
+    /// Asks for the guest's clock; the answer is among later [`Monitor::events`].
+    pub fn ask_clock(&mut self) {
+        let arguments = json!({"path": "/machine", "property": "rtc-time"});
+        self.say(&json!({"execute": "qom-get", "arguments": arguments}));
+    }
+
+    /// Asks what the processors are doing; the answer is among later [`Monitor::events`].
+    pub fn ask_processors(&mut self) {
+        let arguments = json!({"command-line": "info registers -a"});
+        self.say(&json!({"execute": "human-monitor-command", "arguments": arguments}));
+    }
+
+    /// What is not taken is not worth waiting for: a QEMU that has gone is noticed by its exit.
+    fn say(&mut self, command: &Value) {
+        let _ = self.stream.write_all(format!("{command}\n").as_bytes());
+    }
+
+    /// What QEMU said since the last call.
+    pub fn events(&mut self) -> Vec<Event> {
+        let mut chunk = [0; 4096];
+        loop {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(n) => self.received.extend(chunk.iter().take(n)),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        let whole = self.received.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let lines: Vec<u8> = self.received.drain(..whole).collect();
+        lines.split(|byte| *byte == b'\n').filter_map(event).collect()
+    }
+}
+
+/// The meaning of one line; `None` for what does not matter here.
+fn event(line: &[u8]) -> Option<Event> {
+    let said: Value = serde_json::from_slice(line).ok()?;
+    match said.get("event").and_then(Value::as_str) {
+        Some("SHUTDOWN") => match said.pointer("/data/reason").and_then(Value::as_str) {
+            Some("guest-reset") => Some(Event::Reset),
+            Some("guest-shutdown") => Some(Event::PoweredOff),
+            _ => None,
+        },
+        Some(_) => None,
+        None => match said.get("return")? {
+            Value::String(registers) => dead(registers).map(|dead| Event::Processors { dead }),
+            time => clock(time).map(Event::Clock),
+        },
+    }
+}
+
+/// Whether all processors of a register dump have HLT=1 and bit 9 of EFL or RFL, the interrupt flag, off.
+fn dead(registers: &str) -> Option<bool> {
+    const INTERRUPTS: u64 = 1 << 9;
+    let mut flags = 0;
+    let mut dead = None;
+    for word in registers.split_whitespace() {
+        if let Some(hex) = word.strip_prefix("EFL=").or_else(|| word.strip_prefix("RFL=")) {
+            flags = u64::from_str_radix(hex, 16).ok()?;
+        } else if let Some(halted) = word.strip_prefix("HLT=") {
+            dead = Some(dead.unwrap_or(true) && halted == "1" && flags & INTERRUPTS == 0);
+        }
+    }
+    dead
+}
+
+/// Seconds of a `struct tm` (its year counted from 1900), by the civil calendar.
+fn clock(time: &Value) -> Option<i64> {
+    let field = |name: &str| time.get(name).and_then(Value::as_i64);
+    let (year, month, day) = (field("tm_year")? + 1900, field("tm_mon")? + 1, field("tm_mday")?);
+    let seconds = field("tm_hour")? * 3600 + field("tm_min")? * 60 + field("tm_sec")?;
+    // Days since 1970-01-01; a year is taken to begin in March, so that the leap day is its last.
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days =
+        365 * y + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (153 * m + 2) / 5 + day - 719_469;
+    Some(days * 86_400 + seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_qemu_says_is_understood_in_pieces_too() {
+        let (mut qemu, ours) = UnixStream::pair().unwrap();
+        let mut monitor = Monitor::new(ours).unwrap();
+        qemu.write_all(b"{\"QMP\": {\"version\": {}}}\n{\"return\": {}}\n{\"return\": {\"tm_year\": 126, \"tm_mon\": 0, \"tm_mday\": 1, \"tm_hour\"").unwrap();
+        assert_eq!(monitor.events(), []);
+        qemu.write_all(b": 0, \"tm_min\": 1, \"tm_sec\": 5}}\nnonsense\n").unwrap();
+        // 2026-01-01T00:01:05Z
+        assert_eq!(monitor.events(), [Event::Clock(1_767_225_665)]);
+        qemu.write_all(b"{\"event\": \"RESUME\"}\n{\"event\": \"SHUTDOWN\", \"data\": {\"guest\": true, \"reason\": \"guest-reset\"}}\n").unwrap();
+        assert_eq!(monitor.events(), [Event::Reset]);
+        qemu.write_all(
+            b"{\"event\": \"SHUTDOWN\", \"data\": {\"guest\": true, \"reason\": \"guest-shutdown\"}}\n",
+        )
+        .unwrap();
+        assert_eq!(monitor.events(), [Event::PoweredOff]);
+        let registers = |hlt, flags| {
+            format!("{{\"return\": \"CPU#0\\r\\nRIP=1 RFL={flags} [---] CPL=0 HLT={hlt}\\r\\nES=0\"}}\n")
+        };
+        for (hlt, flags, dead) in [(1, "00000046", true), (1, "00000246", false), (0, "00000046", false)] {
+            qemu.write_all(registers(hlt, flags).as_bytes()).unwrap();
+            assert_eq!(monitor.events(), [Event::Processors { dead }], "{hlt} {flags}");
+        }
+        monitor.ask_clock();
+        let mut asked = [0; 512];
+        let n = qemu.read(&mut asked).unwrap();
+        assert!(String::from_utf8_lossy(&asked[..n]).contains("rtc-time"));
+        drop(qemu);
+        monitor.ask_clock();
+        assert_eq!(monitor.events(), []);
+    }
+}

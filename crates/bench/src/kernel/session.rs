@@ -1,0 +1,236 @@
+//! The same commands on any number of kernels.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use jitterlab_model::TaskSpec;
+use jitterlab_rt::task_thread::core_of;
+use jitterlab_rt::xenomai::Core;
+
+use super::debian::DebianError;
+use super::elf::LibraryPath;
+use super::image::{Image, ImageError, KernelChoice};
+use super::initramfs::{self, Contents, Included, InitramfsError};
+use super::job::{Job, Step, StepResult};
+use super::machine::Machine;
+use super::modules::{self, ModuleError};
+use super::qemu::{self, Boot, BootError, Progress};
+
+/// Why nothing was measured on a kernel.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// The kernel cannot be had.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// A package cannot be had.
+    #[error(transparent)]
+    Debian(#[from] DebianError),
+    /// The guest's file system cannot be made.
+    #[error(transparent)]
+    Initramfs(#[from] InitramfsError),
+    /// A module cannot be had.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// The boot gave nothing.
+    #[error(transparent)]
+    Boot(#[from] BootError),
+    /// The guest worked, the measurement in it did not.
+    #[error("{name} in the guest {how}: {said}")]
+    Step {
+        /// The step.
+        name: String,
+        /// How it ended.
+        how: String,
+        /// What it wrote to standard error.
+        said: String,
+    },
+    /// The system refused something.
+    #[error("cannot keep what the guest sent: {0}")]
+    System(#[from] io::Error),
+}
+
+/// What is done on each kernel.
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// The machine each kernel gets.
+    pub machine: Machine,
+    /// The jitterlab executable.
+    pub jitterlab: PathBuf,
+    /// Programs, libraries and files to include, by path or name.
+    pub with: Vec<String>,
+    /// Further programs, which are known already.
+    pub programs: Vec<Included>,
+    /// Modules to load, by name or path.
+    pub modules: Vec<String>,
+    /// Where libraries are looked for.
+    pub libraries: LibraryPath,
+    /// What runs beside all steps.
+    pub background: Option<Vec<String>>,
+    /// What is run, in order. Programs that are not in [`Session::with`] are included too.
+    pub steps: Vec<Step>,
+}
+
+/// A step that runs `jitterlab run` as a user would, with these options; its run file gets the step's name.
+pub fn run_step(name: &str, options: &[String]) -> Step {
+    let words = ["jitterlab", "run", "--quiet", "--output"].map(String::from).into_iter();
+    let command = words.chain([run_file_name(name)]).chain(options.iter().cloned()).collect();
+    Step { name: name.into(), command }
+}
+
+/// The file a measuring step leaves in the guest's working directory.
+fn run_file_name(step: &str) -> String {
+    format!("{step}.parquet")
+}
+
+/// What was done on one kernel.
+#[derive(Debug)]
+pub struct Measured {
+    /// The kernel.
+    pub image: Image,
+    /// What the guest sent back, and how long it took.
+    pub boot: Boot,
+}
+
+impl Session {
+    /// Adds what tasks on a Xenomai core need in the guest: the core's library, unless one is among
+    /// [`Session::with`], and for Cobalt a time stamp counter that the kernel trusts, without which its sleeps hang
+    /// in a virtual machine. Device nodes are the guest's to make.
+    pub fn bring_cores(&mut self, tasks: &[TaskSpec]) {
+        for core in tasks.iter().filter_map(|task| core_of(task.wake)) {
+            let library = core.library();
+            let brought = |name: &String| Path::new(name).file_name().is_some_and(|name| name == library);
+            if !self.with.iter().any(brought) {
+                self.with.push(library.into());
+            }
+            let parameters = &mut self.machine.parameters;
+            if core == Core::Cobalt && !parameters.iter().any(|word| word.starts_with("tsc=")) {
+                parameters.push("tsc=reliable".into());
+            }
+        }
+    }
+
+    /// Boots a kernel and does everything on it. `note` is told what takes time before the boot.
+    ///
+    /// # Errors
+    /// Whatever prevented the guest from answering. A step that failed is no error here.
+    pub fn on(
+        &self,
+        kernel: &KernelChoice,
+        note: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Measured, KernelError> {
+        let image = kernel.image(note)?;
+        let modules = if self.modules.is_empty() {
+            Vec::new()
+        } else {
+            modules::read(&self.modules, &module_tree(&image)?)?
+        };
+        let mut with = self.programs.clone();
+        for name in &self.with {
+            with.push(initramfs::find(name, &self.libraries)?);
+        }
+        let commands = self.steps.iter().map(|step| &step.command).chain(&self.background);
+        for program in commands.filter_map(|words| words.first()).filter(|program| *program != "jitterlab") {
+            let known = with.iter().any(|i| i.there == Path::new(program) || i.there.ends_with(program));
+            if !known {
+                with.push(initramfs::find(program, &self.libraries)?);
+            }
+        }
+        let numbered = modules.iter().enumerate();
+        let job = Job {
+            modules: numbered.map(|(number, module)| initramfs::module_file(number, module)).collect(),
+            background: self.background.clone(),
+            steps: self.steps.clone(),
+            ..Job::default()
+        };
+        let contents = Contents {
+            jitterlab: self.jitterlab.clone(),
+            with,
+            modules,
+            job,
+            libraries: self.libraries.clone(),
+        };
+        let boot = qemu::boot(&self.machine, &image, &contents.build()?, progress)?;
+        Ok(Measured { image, boot })
+    }
+}
+
+/// Where a kernel's modules are.
+fn module_tree(image: &Image) -> Result<PathBuf, DebianError> {
+    let root = match &image.package {
+        Some(package) => package.unpacked("./lib")?,
+        None => PathBuf::from("/"),
+    };
+    Ok(root.join("lib/modules").join(&image.release))
+}
+
+impl Measured {
+    /// The run file of a [`run_step`] of that name, in memory.
+    ///
+    /// # Errors
+    /// What the step said, if it left no file.
+    pub fn run_file(&self, step: &str) -> Result<RunFile, KernelError> {
+        let content = self.boot.answer.files.get(&run_file_name(step)).ok_or_else(|| {
+            let step = self.boot.answer.steps.get(step).cloned().unwrap_or_default();
+            KernelError::Step { name: "jitterlab run".into(), how: how(&step), said: said(&step) }
+        })?;
+        let mut file = qemu::memory_file(step)?;
+        file.write_all(content)?;
+        Ok(RunFile { path: PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())), _file: file })
+    }
+}
+
+/// How a step ended, as half a sentence.
+fn how(step: &StepResult) -> String {
+    match (&step.failure, step.status) {
+        (Some(failure), _) => format!("did not come to its end ({failure})"),
+        (None, Some(status)) => format!("ended with status {status}"),
+        (None, None) => "was not run".into(),
+    }
+}
+
+/// What a step said, as one line.
+fn said(step: &StepResult) -> String {
+    let lines: Vec<&str> = step.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() { "it said nothing".into() } else { lines.join("; ") }
+}
+
+/// A run file that lies in this process's memory only.
+#[derive(Debug)]
+pub struct RunFile {
+    path: PathBuf,
+    _file: File,
+}
+
+impl RunFile {
+    /// A path for this process to open it by, as long as this exists.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_brings_what_its_tasks_need_once() {
+        let mut session = Session {
+            machine: Machine::default(),
+            jitterlab: PathBuf::new(),
+            with: vec!["/opt/xenomai/lib/libcobalt.so.2".into()],
+            programs: Vec::new(),
+            modules: Vec::new(),
+            libraries: LibraryPath::of_this_machine(),
+            background: None,
+            steps: Vec::new(),
+        };
+        let tasks = ["wake=cobalt", "wake=cobalt", "wake=evl", "wake=nanosleep"];
+        let task = |wake: &&str| format!("period=1ms,{wake}").parse::<TaskSpec>().unwrap();
+        session.bring_cores(&tasks.iter().map(task).collect::<Vec<_>>());
+        assert_eq!(session.with, ["/opt/xenomai/lib/libcobalt.so.2", "libevl.so"]);
+        assert_eq!(session.machine.parameters, ["tsc=reliable"]);
+    }
+}

@@ -1,0 +1,70 @@
+//! The options all `jitterlab kernel` commands share: the emulated machine and what is put into it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use jitterlab_bench::kernel::elf::LibraryPath;
+use jitterlab_bench::kernel::job::Step;
+use jitterlab_bench::kernel::{GuestTime, Machine, Session};
+use jitterlab_model::TaskSpec;
+use jitterlab_model::units::parse_duration_ns;
+
+/// The emulated machine.
+#[derive(clap::Args)]
+pub struct MachineArgs {
+    /// Virtual processors
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64), value_name = "N")]
+    cpus: u16,
+    /// Memory of the guest in MiB
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(64..), value_name = "MIB")]
+    memory: u32,
+    /// How the guest's time passes: icount:SHIFT (2^SHIFT ns for each instruction), or real
+    #[arg(long, default_value_t = GuestTime::default(), value_name = "icount:SHIFT|real")]
+    time: GuestTime,
+    /// A word for the kernel's command line, such as isolcpus=1; may be given several times
+    #[arg(long = "parameter", value_name = "WORD", allow_hyphen_values = true)]
+    parameters: Vec<String>,
+    /// A program, library or file to put into the guest, by path or name; may be given several times
+    #[arg(long, value_name = "FILE")]
+    with: Vec<String>,
+    /// A kernel module to load first, by name or path; may be given several times
+    #[arg(long = "module", value_name = "NAME")]
+    modules: Vec<String>,
+    /// Stop a guest that is not finished after this time of this machine
+    #[arg(long, default_value = "10m", value_parser = parse_duration_ns, value_name = "TIME")]
+    timeout: i64,
+    /// The emulator
+    #[arg(long, default_value = "qemu-system-x86_64", value_name = "PROGRAM")]
+    qemu: PathBuf,
+}
+
+impl MachineArgs {
+    /// How the guest's time passes.
+    pub fn time(&self) -> GuestTime {
+        self.time
+    }
+
+    /// A session of these steps on such a machine, with what these tasks need in the guest.
+    pub fn session(&self, steps: Vec<Step>, tasks: &[TaskSpec]) -> Result<Session> {
+        let mut session = Session {
+            machine: Machine {
+                qemu: self.qemu.clone(),
+                cpus: self.cpus,
+                memory_mib: self.memory,
+                time: self.time,
+                parameters: self.parameters.clone(),
+                timeout: Duration::from_nanos(self.timeout.unsigned_abs()),
+            },
+            jitterlab: std::env::current_exe().context("cannot find jitterlab's own executable")?,
+            with: self.with.clone(),
+            programs: Vec::new(),
+            modules: self.modules.clone(),
+            libraries: LibraryPath::of_this_machine(),
+            background: None,
+            steps,
+        };
+        session.bring_cores(tasks);
+        Ok(session)
+    }
+}

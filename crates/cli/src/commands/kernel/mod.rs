@@ -1,0 +1,42 @@
+//! `jitterlab kernel`: measure on kernel images, in QEMU's virtual time.
+
+pub mod boots;
+mod diff;
+mod guest;
+mod machine;
+mod peers;
+mod progress;
+mod run;
+
+use clap::Subcommand;
+
+use crate::exit::Outcome;
+
+/// Measure on any kernel image in a virtual machine whose time counts instructions
+///
+/// The same kernel and the same options give the same figures to the nanosecond, on any machine. Virtual time counts
+/// code paths, not caches or hardware: it compares kernels, it does not predict a machine's latency.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(Box<run::Args>),
+    Diff(Box<diff::Args>),
+    Peers(Box<peers::Args>),
+    #[command(hide = true)]
+    Guest,
+}
+
+/// Does what was asked of a kernel.
+pub fn execute(args: &Args) -> Outcome {
+    match &args.command {
+        Command::Run(args) => run::execute(args),
+        Command::Diff(args) => diff::execute(args),
+        Command::Peers(args) => peers::execute(args),
+        Command::Guest => guest::execute(),
+    }
+}

@@ -1,0 +1,90 @@
+//! How far the guests are, while they run.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use jitterlab_bench::kernel::Progress;
+
+use crate::output;
+
+/// One line on standard error for all guests: rewritten on a terminal, now and then a new one elsewhere.
+pub struct Board {
+    names: Vec<String>,
+    state: Mutex<State>,
+    quiet: bool,
+    terminal: bool,
+}
+
+struct State {
+    guests: Vec<Option<Progress>>,
+    next: Instant,
+    drawn: usize,
+}
+
+/// One guest's part of it.
+pub struct Line<'a> {
+    board: &'a Board,
+    number: usize,
+}
+
+impl Board {
+    const TERMINAL_EVERY: Duration = Duration::from_millis(250);
+    const LINE_EVERY: Duration = Duration::from_secs(10);
+
+    /// For guests of these names.
+    pub fn new(names: Vec<String>, quiet: bool) -> Self {
+        let terminal = io::stderr().is_terminal();
+        let guests = vec![None; names.len()];
+        let next = Instant::now() + if terminal { Duration::ZERO } else { Self::LINE_EVERY };
+        Board { names, state: Mutex::new(State { guests, next, drawn: 0 }), quiet, terminal }
+    }
+
+    /// The part of the guest of that number.
+    pub fn line(&self, number: usize) -> Line<'_> {
+        Line { board: self, number }
+    }
+
+    /// Wipes the line.
+    pub fn finish(&self) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.drawn > 0 {
+            let _ = write!(io::stderr(), "\r{:width$}\r", "", width = state.drawn);
+        }
+    }
+
+    fn draw(&self, state: &mut State) {
+        let here = state.guests.iter().flatten().map(|p| p.here).max().unwrap_or_default();
+        let guests = self.names.iter().zip(&state.guests);
+        let guests = guests.filter_map(|(name, p)| Some(format!("{name} {} s", (*p)?.guest.as_secs())));
+        let text =
+            format!("guest time: {} ({} s here)", guests.collect::<Vec<_>>().join(", "), here.as_secs());
+        if self.terminal {
+            let _ = write!(io::stderr(), "\r{text:width$}", width = state.drawn);
+            state.drawn = text.chars().count();
+        } else {
+            output::note(&text);
+        }
+    }
+}
+
+impl Line<'_> {
+    /// Says something that takes time.
+    pub fn note(&self, text: &str) {
+        if !self.board.quiet {
+            output::note(&format!("{}: {text}", self.board.names[self.number]));
+        }
+    }
+
+    /// Shows how far this guest is.
+    pub fn show(&self, progress: Progress) {
+        let board = self.board;
+        let state = &mut *board.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.guests[self.number] = Some(progress);
+        let now = Instant::now();
+        if !board.quiet && now >= state.next {
+            board.draw(state);
+            state.next = now + if board.terminal { Board::TERMINAL_EVERY } else { Board::LINE_EVERY };
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! `jitterlab kernel` as a user meets it: with toy kernels of a few instructions that fail in every way a kernel can,
+//! and with Debian's real ones.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use jitterlab_model::Activation;
+use jitterlab_trace::{Columns, RunReader};
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_jitterlab");
+const RUN: [&str; 8] = ["--", "--period", "1ms", "--policy", "fifo:90", "--cpu", "0", "--count"];
+
+/// Says why a test is skipped; where everything is required it fails instead.
+fn skip(why: &str) {
+    assert!(std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "{why}");
+    println!("skipped: {why}");
+}
+
+/// Writes to the serial line what is at 0x300 of the image, as real-mode code.
+const SAY: [u8; 15] = [
+    0xba, 0xf8, 0x03, // mov dx, 0x3f8
+    0xbe, 0x00, 0x03, // mov si, 0x300
+    0xfc, 0xac, // cld; lodsb
+    0x84, 0xc0, 0x74, 0x03, // test al, al; jz past the jump
+    0xee, 0xeb, 0xf8, // out dx, al; jmp lodsb
+];
+const HALT: [u8; 4] = [0xfa, 0xf4, 0xeb, 0xfd]; // cli; hlt; jmp hlt
+const LOOP: [u8; 2] = [0xeb, 0xfe];
+const RESET: [u8; 6] = [0xb0, 0xfe, 0xe6, 0x64, 0xeb, 0xfe]; // by the keyboard controller
+
+/// A kernel image that says something and then does only this. `None` without QEMU.
+fn toy(says: &str, then: &[u8]) -> Option<(TempDir, PathBuf)> {
+    if Command::new("qemu-system-x86_64").arg("--version").stdout(Stdio::null()).status().is_err() {
+        skip("qemu-system-x86_64 is not installed");
+        return None;
+    }
+    // Documentation/arch/x86/boot.rst: one setup sector, the code begins with a jump over the header.
+    let mut image = vec![0; 0x1000];
+    let mut put = |at: usize, bytes: &[u8]| image[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0x1f1, &[1]);
+    put(0x1fe, &[0x55, 0xaa, 0xeb, 0x66]);
+    put(0x202, b"HdrS\x02\x02");
+    put(0x20e, &0x180u16.to_le_bytes());
+    put(0x211, &[1]);
+    put(0x268, &[&SAY[..], then].concat());
+    put(0x300, format!("{says}\r\n\0").as_bytes());
+    put(0x380, b"0.1-toy #1\0");
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("toy");
+    fs::write(&path, image).unwrap();
+    Some((folder, path))
+}
+
+/// Starts a measurement on a kernel, with a folder of its own for whatever it might leave behind.
+fn start(folder: &Path, kernel: &Path, options: &[&str]) -> Child {
+    fs::create_dir_all(folder.join("tmp")).unwrap();
+    let mut command = Command::new(PROGRAM);
+    command.args(["kernel", "run", "-q", "--kernel"]).arg(kernel).args(options);
+    command.current_dir(folder).env("TMPDIR", folder.join("tmp"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// QEMUs that boot this kernel.
+fn emulators(kernel: &Path) -> Vec<i32> {
+    let kernel = kernel.to_str().unwrap();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&words).into_owned();
+        text.starts_with("qemu") && text.split('\0').any(|word| word == kernel)
+    })
+    .collect()
+}
+
+/// Waits until something holds, a minute at most.
+fn within_a_minute(mut holds: impl FnMut() -> bool) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(60) {
+        if holds() {
+            return true;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+fn kill(pid: i32) {
+    assert!(Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap().success());
+}
+
+/// Asserts that a failed measurement left nothing behind, and gives what it said.
+fn failed(folder: &Path, kernel: &Path, output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert_eq!(emulators(kernel), [0; 0], "{said}");
+    let left = |folder: &Path| -> Vec<_> {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+    };
+    assert_eq!(left(&folder.join("tmp")).len(), 0, "{said}");
+    assert!(left(folder).iter().all(|name| name == "tmp" || name == "toy"), "{said}");
+    said
+}
+
+/// What a measurement on a toy kernel says.
+fn on_toy(says: &str, then: &[u8], options: &[&str]) -> Option<String> {
+    let (folder, kernel) = toy(says, then)?;
+    let output = start(folder.path(), &kernel, options).wait_with_output().unwrap();
+    Some(failed(folder.path(), &kernel, &output))
+}
+
+#[test]
+fn a_kernel_that_panics_is_quoted() {
+    let Some(said) = on_toy("Kernel panic - not syncing: no init", &RESET, &[]) else { return };
+    assert!(said.contains("the kernel panicked") && said.contains("not syncing: no init"), "{said}");
+}
+
+#[test]
+fn a_kernel_that_reboots_is_quoted() {
+    let Some(said) = on_toy("going down", &RESET, &[]) else { return };
+    assert!(said.contains("rebooted") && said.contains("going down"), "{said}");
+}
+
+#[test]
+fn a_kernel_that_halts_for_ever_is_noticed() {
+    let Some(said) = on_toy("good night", &HALT, &[]) else { return };
+    assert!(said.contains("hung") && said.contains("good night"), "{said}");
+}
+
+#[test]
+fn a_kernel_that_takes_too_long_is_stopped() {
+    let Some(said) = on_toy("for ever", &LOOP, &["--timeout", "3s"]) else { return };
+    assert!(said.contains("--timeout") && said.contains("for ever"), "{said}");
+}
+
+#[test]
+fn a_killed_emulator_is_reported() {
+    let Some((folder, kernel)) = toy("working", &LOOP) else { return };
+    let running = start(folder.path(), &kernel, &["--timeout", "50s"]);
+    assert!(within_a_minute(|| emulators(&kernel).into_iter().map(kill).count() == 1));
+    let said = failed(folder.path(), &kernel, &running.wait_with_output().unwrap());
+    assert!(said.contains("QEMU ended with signal: 9"), "{said}");
+}
+
+#[test]
+fn the_emulator_ends_with_a_killed_jitterlab() {
+    let Some((folder, kernel)) = toy("working", &LOOP) else { return };
+    let mut running = start(folder.path(), &kernel, &["--timeout", "50s"]);
+    assert!(within_a_minute(|| emulators(&kernel).len() == 1));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert!(within_a_minute(|| emulators(&kernel).is_empty()));
+    assert_eq!(fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0);
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_booted() {
+    let cases: [(&[&str], &str); 6] = [
+        (&["run", "--kernel", "debian:rtai"], "debian:rt"),
+        (&["run", "--kernel", "/etc/hostname"], "not an x86 Linux kernel"),
+        (&["run", "--kernel", "x", "--", "--output", "a"], "before the --"),
+        (&["run", "--kernel", "x", "--", "--period", "0"], "period"),
+        (&["diff", "/etc/hostname", "debian:rt", "--time", "real"], "virtual time"),
+        (&["peers", "--period", "1500ns"], "microseconds"),
+    ];
+    for (words, expected) in cases {
+        let output = Command::new(PROGRAM).arg("kernel").args(words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(expected), "{words:?}: {said}");
+    }
+}
+
+/// Runs `jitterlab kernel` on Debian's kernels; `None` where they cannot be had.
+fn on_debian(folder: &Path, words: &[&str]) -> Option<Output> {
+    let output = Command::new(PROGRAM).arg("kernel").args(words).current_dir(folder).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let missing = ["could not be started", "could not be fetched", "is not here", "package lists"];
+    if missing.iter().any(|what| said.contains(what)) {
+        skip(&said);
+        return None;
+    }
+    Some(output)
+}
+
+fn activations(file: &Path) -> Vec<Activation> {
+    let mut all = Vec::new();
+    let reader = RunReader::open(file).unwrap();
+    reader.for_each_batch(Columns::ALL, |_, rows| all.extend_from_slice(rows)).unwrap();
+    all
+}
+
+#[test]
+fn real_kernels_boot_and_repeat_to_the_nanosecond() {
+    let folder = TempDir::new().unwrap();
+    let run = |kernels: &[&str]| {
+        let kernels = kernels.iter().flat_map(|kernel| ["--kernel", kernel]);
+        let words: Vec<&str> = ["run", "-q"].into_iter().chain(kernels).chain(RUN).chain(["200"]).collect();
+        on_debian(folder.path(), &words)
+    };
+    let Some(both) = run(&["debian:rt", "debian:generic"]) else { return };
+    let said = String::from_utf8_lossy(&both.stdout);
+    assert!(both.status.success(), "{}", String::from_utf8_lossy(&both.stderr));
+    assert!(said.contains("counts code paths, not caches"), "{said}");
+    run(&["debian:rt"]).unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let first = activations(&file("debian-rt.parquet"));
+    assert_eq!(first.len(), 200);
+    assert_eq!(first, activations(&file("debian-rt-2.parquet")));
+    assert_ne!(first, activations(&file("debian-generic.parquet")));
+    let info = RunReader::open(file("debian-rt.parquet")).unwrap().info().clone();
+    assert_eq!(info.bench, "kernel");
+    assert!(info.facts_before.unwrap().kernel.release.unwrap().ends_with("-rt-amd64"));
+
+    // What repeats has no difference; another kernel has other code paths.
+    let diff = |new: &str| {
+        let words = ["kernel", "diff", "--tolerance", "0ns", "debian-rt.parquet", new];
+        Command::new(PROGRAM).args(words).current_dir(folder.path()).output().unwrap()
+    };
+    let same = diff("debian-rt-2.parquet");
+    assert_eq!(same.status.code(), Some(0), "{}", String::from_utf8_lossy(&same.stderr));
+    let other = diff("debian-generic.parquet");
+    assert_eq!(other.status.code(), Some(1), "{}", String::from_utf8_lossy(&other.stderr));
+}
+
+#[test]
+fn a_real_kernel_that_panics_is_quoted() {
+    let folder = TempDir::new().unwrap();
+    let words = ["run", "-q", "--kernel", "debian:rt", "--parameter", "rdinit=/nothing"];
+    let Some(output) = on_debian(folder.path(), &words) else { return };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("the kernel panicked") && said.contains("Unable to mount root fs"), "{said}");
+}

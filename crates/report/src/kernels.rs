@@ -1,0 +1,240 @@
+//! The same tasks on several kernels, side by side.
+
+use jitterlab_analysis::Summary;
+use jitterlab_analysis::code_paths::{Change, CodePath, RARE_SHARE};
+use jitterlab_analysis::verdict::grouped;
+use serde::Serialize;
+
+use crate::summary::{microseconds, wrap};
+use crate::table::columns;
+
+/// What one kernel did.
+pub struct OnKernel<'a> {
+    /// The kernel, as the user named it.
+    pub name: &'a str,
+    /// Its release, as `uname -r`.
+    pub release: &'a str,
+    /// Its tasks' figures.
+    pub tasks: Vec<&'a Summary>,
+}
+
+/// A table of release latencies with a row per kernel for each task, and in a sentence how far the kernels' largest
+/// latencies are apart. `caution` says what the figures do not tell.
+pub fn comparison(caution: &str, kernels: &[OnKernel<'_>]) -> String {
+    let mut text: String = kernels.iter().map(|k| format!("{}: Linux {}\n", k.name, k.release)).collect();
+    let names =
+        kernels.first().map(|k| k.tasks.iter().map(|t| t.task.as_str()).collect()).unwrap_or_default();
+    for (number, task) in Vec::<&str>::into_iter(names).enumerate() {
+        let of: Vec<(&OnKernel<'_>, &Summary)> =
+            kernels.iter().filter_map(|k| Some((k, *k.tasks.get(number)?))).collect();
+        text.push_str(&format!("\nlatency of {task} in us\n"));
+        let header = ["", "activations", "missed", "min", "mean", "p50", "p99", "p99.9", "max"];
+        text.push_str(&columns(&header, of.iter().map(|(kernel, summary)| row(kernel.name, summary))));
+        if let Some(sentence) = ratio(&of) {
+            text.push_str(&wrap(&sentence));
+        }
+    }
+    text.push('\n');
+    text + &wrap(caution)
+}
+
+/// What one tool measured in a boot.
+#[derive(Debug, Serialize)]
+pub struct ToolFigures {
+    /// The tool.
+    pub tool: String,
+    /// What its figures are of, where that is not the wake-up of a user's thread.
+    pub remark: Option<String>,
+    /// Its figures, or why there are none.
+    pub figures: Result<Summary, String>,
+}
+
+/// A table of wake-up latencies with a row per tool. `kernel` says what they were measured on.
+pub fn tools(kernel: &str, tools: &[ToolFigures]) -> String {
+    let mut text = wrap(kernel);
+    let header = ["latency in us", "activations", "min", "mean", "p50", "p99", "p99.9", "max"];
+    let measured = tools.iter().filter_map(|t| Some((t, t.figures.as_ref().ok()?)));
+    text.push_str(&columns(
+        &header,
+        measured.map(|(tool, summary)| {
+            let mut cells = row(&tool.tool, summary);
+            cells.remove(2); // Most tools do not count what they missed.
+            cells
+        }),
+    ));
+    for tool in tools {
+        if let Some(remark) = &tool.remark {
+            text.push_str(&wrap(&format!("{} measures {remark}.", tool.tool)));
+        }
+        if let Err(why) = &tool.figures {
+            text.push_str(&wrap(&format!("{} measured nothing: {why}", tool.tool)));
+        }
+    }
+    text
+}
+
+/// How one task's code paths differ between two kernels.
+#[derive(Debug)]
+pub struct PathsOfTask {
+    /// Its name.
+    pub task: String,
+    /// What became of each path, in order of latency.
+    pub changes: Vec<Change>,
+    /// Largest latency on the old kernel.
+    pub old_max_ns: Option<i64>,
+    /// Largest latency on the new kernel.
+    pub new_max_ns: Option<i64>,
+}
+
+/// A table with a row for each code path of either kernel, and in a sentence whether they differ by more than
+/// chance and `tolerance_ns`.
+pub fn difference(caution: &str, old: &str, new: &str, tolerance_ns: i64, tasks: &[PathsOfTask]) -> String {
+    let mut text = wrap(&format!("code paths of {old} (old) and {new} (new), median latency in ns"));
+    for task in tasks {
+        text.push_str(&format!("\n{}\n", task.task));
+        let header = ["", "old ns", "new ns", "moved", "share old", "share new"];
+        text.push_str(&columns(&header, task.changes.iter().map(|change| path_row(change, tolerance_ns))));
+        let whole = |ns: Option<i64>| ns.map_or("-".into(), |ns| format!("{ns} ns"));
+        let (old_max, new_max) = (whole(task.old_max_ns), whole(task.new_max_ns));
+        text.push_str(&wrap(&format!("The largest latency was {old_max} and is {new_max}.")));
+        let matters = task.changes.iter().filter(|change| change.matters(tolerance_ns)).count();
+        text.push_str(&wrap(&match matters {
+            0 => format!(
+                "No path that 1 % of the activations take appeared, vanished or moved by more than {tolerance_ns} ns."
+            ),
+            1 => "1 path that 1 % of the activations take differs.".into(),
+            n => format!("{n} paths that 1 % of the activations take differ."),
+        }));
+    }
+    text.push('\n');
+    text + &wrap(caution)
+}
+
+fn path_row(change: &Change, tolerance_ns: i64) -> Vec<String> {
+    let share = |path: &CodePath| format!("{:.2} %", path.share * 100.0);
+    let none = || "-".to_owned();
+    let (what, cells) = match change {
+        Change::Kept { old, new, moved_ns } => {
+            let what = if moved_ns.abs() > tolerance_ns { "moved" } else { "kept" };
+            let (was, is) = (old.median_ns.to_string(), new.median_ns.to_string());
+            (what, [was, is, format!("{moved_ns:+}"), share(old), share(new)])
+        }
+        Change::Appeared { new } => {
+            ("appeared", [none(), new.median_ns.to_string(), none(), none(), share(new)])
+        }
+        Change::Vanished { old } => {
+            ("vanished", [old.median_ns.to_string(), none(), none(), share(old), none()])
+        }
+    };
+    let rare = change.share() < RARE_SHARE;
+    let what = if rare { format!("{what} (rare)") } else { what.into() };
+    std::iter::once(what).chain(cells).collect()
+}
+
+fn row(kernel: &str, summary: &Summary) -> Vec<String> {
+    let latency = &summary.latency;
+    let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
+    let figures = [
+        whole(latency.min_ns),
+        latency.mean_ns,
+        whole(latency.p50_ns),
+        whole(latency.p99_ns),
+        whole(latency.p99_9_ns),
+        whole(latency.max_ns),
+    ];
+    let mut cells = vec![kernel.to_owned(), grouped(summary.executed), grouped(summary.missed)];
+    cells.extend(figures.map(|ns| ns.map_or("-".into(), microseconds)));
+    cells
+}
+
+/// Which kernel's largest latency is how many times the smallest one's.
+fn ratio(of: &[(&OnKernel<'_>, &Summary)]) -> Option<String> {
+    let largest = |s: &Summary| s.latency.max_ns;
+    let best = of.iter().filter(|(_, s)| largest(s).is_some()).min_by_key(|(_, s)| largest(s))?;
+    let worst = of.iter().max_by_key(|(_, s)| largest(s))?;
+    let (low, high) = (largest(best.1)?, largest(worst.1)?);
+    if low <= 0 || high == low {
+        return None;
+    }
+    Some(format!(
+        "The largest latency on {} is {:.1} times that on {}.",
+        worst.0.name,
+        high as f64 / low as f64,
+        best.0.name
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_model::{Activation, TaskRun, TaskSpec, TimingStats};
+
+    fn summary(latencies: &[i64]) -> Summary {
+        let mut stats = TimingStats::new(1_000_000);
+        for (k, latency) in (0..).zip(latencies) {
+            let due_ns = k * 1_000_000;
+            let start_ns = due_ns + latency;
+            stats.push(&Activation {
+                index: k as u64,
+                due_ns,
+                start_ns,
+                end_ns: start_ns,
+                ..Activation::default()
+            });
+        }
+        let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
+        Summary::of(&TaskRun { spec, granted: None, result: None }, &stats)
+    }
+
+    #[test]
+    fn kernels_stand_side_by_side_with_the_ratio_of_their_maxima() {
+        let (rt, generic) = (summary(&[4_000, 6_000]), summary(&[4_000, 600_000]));
+        let kernels = [
+            OnKernel { name: "debian:rt", release: "6.1-rt", tasks: vec![&rt] },
+            OnKernel { name: "debian:generic", release: "6.1", tasks: vec![&generic] },
+        ];
+        let text = comparison("It counts code paths.", &kernels);
+        assert!(text.contains("on debian:generic is 100.0 times that on debian:rt"), "{text}");
+        assert!(text.contains("latency of servo") && text.ends_with("It counts code paths.\n"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let same = comparison("", &[OnKernel { name: "a", release: "1", tasks: vec![&rt] }]);
+        assert!(!same.contains("times"), "{same}");
+    }
+
+    #[test]
+    fn tools_stand_side_by_side_and_one_without_figures_says_why() {
+        let rows = [
+            ToolFigures { tool: "jitterlab".into(), remark: None, figures: Ok(summary(&[3_700, 4_600])) },
+            ToolFigures {
+                tool: "rtla timerlat".into(),
+                remark: Some("a thread of the kernel".into()),
+                figures: Err("no tracer".into()),
+            },
+        ];
+        let text = tools("debian:rt", &rows);
+        assert!(text.contains("jitterlab") && text.contains("4.600"), "{text}");
+        assert!(text.contains("rtla timerlat measured nothing: no tracer"), "{text}");
+        assert!(text.contains("a thread of the kernel"), "{text}");
+    }
+
+    #[test]
+    fn every_path_has_its_line_and_rare_ones_do_not_decide() {
+        let path =
+            |median_ns, share| CodePath { count: 1, share, min_ns: median_ns, median_ns, max_ns: median_ns };
+        let (old, new) = (path(3_900, 0.9), path(3_950, 0.9));
+        let task = |changes| PathsOfTask {
+            task: "main".into(),
+            changes,
+            old_max_ns: Some(3_900),
+            new_max_ns: Some(9_000),
+        };
+        let kept = Change::Kept { old, new, moved_ns: 50 };
+        let rare = Change::Appeared { new: path(9_000, 0.001) };
+        let text = difference("Virtual.", "a", "b", 100, &[task(vec![kept, rare])]);
+        assert!(text.contains("kept") && text.contains("+50") && text.contains("appeared (rare)"), "{text}");
+        assert!(text.contains("No path that 1 %") && text.contains("9000 ns"), "{text}");
+        let text = difference("Virtual.", "a", "b", 20, &[task(vec![kept])]);
+        assert!(text.contains("moved") && text.contains("1 path"), "{text}");
+        assert!(text.ends_with("Virtual.\n"), "{text}");
+    }
+}

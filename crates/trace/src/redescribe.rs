@@ -1,0 +1,37 @@
+//! The same activations under another description.
+
+use std::path::Path;
+
+use jitterlab_model::RunInfo;
+
+use crate::{Columns, FinishedRun, RunFileWriter, RunReader, TraceError};
+
+/// Copies a run file, its description changed by `change`: for what only the bench around a measurement knows.
+///
+/// # Errors
+/// A file that cannot be read, or a place that cannot be written or is taken.
+pub fn redescribe(
+    from: impl AsRef<Path>,
+    to: impl AsRef<Path>,
+    change: impl FnOnce(&mut RunInfo),
+) -> Result<FinishedRun, TraceError> {
+    let reader = RunReader::open(from)?;
+    let mut info = reader.info().clone();
+    let mut writer = RunFileWriter::create(to, info.tasks.len())?;
+    let mut result = Ok(());
+    reader.for_each_batch(Columns::ALL, |task, rows| {
+        if result.is_ok() {
+            result = writer.append(task, rows);
+        }
+    })?;
+    result?;
+    let mut result = Ok(());
+    reader.for_each_slice(|slice| {
+        if result.is_ok() {
+            result = writer.slice(slice);
+        }
+    })?;
+    result?;
+    change(&mut info);
+    writer.finish(&info)
+}
