@@ -5,8 +5,7 @@ use crate::distribution::{BLOCK, Distribution, SMALL};
 use crate::histogram::slot_of_i32;
 
 /// What a task's activations were like. Streaming: memory does not grow; mergeable: any split of the trace into
-/// consecutive parts gives the same latency, corrected and execution figures, and loses only the differences
-/// across each cut.
+/// consecutive parts joined by [`TimingStats::follow`] gives the same figures as the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimingStats {
     period_ns: i64,
@@ -26,6 +25,10 @@ pub struct TimingStats {
     pub execution: Distribution,
     previous_start_ns: Option<i64>,
     previous_error_ns: Option<i64>,
+    /// Start of the first activation, unless it came after lost records.
+    first_start_ns: Option<i64>,
+    /// Period error of the second activation.
+    first_error_ns: Option<i64>,
 }
 
 impl TimingStats {
@@ -41,6 +44,8 @@ impl TimingStats {
             execution: Distribution::new(),
             previous_start_ns: None,
             previous_error_ns: None,
+            first_start_ns: None,
+            first_error_ns: None,
         }
     }
 
@@ -79,6 +84,11 @@ impl TimingStats {
         }
         self.previous_start_ns = Some(a.start_ns);
         self.previous_error_ns = error;
+        match self.latency.count() {
+            1 if !a.flags.contains(Flags::AFTER_GAP) => self.first_start_ns = Some(a.start_ns),
+            2 => self.first_error_ns = error,
+            _ => {}
+        }
     }
 
     /// Counts the next activations of the task: the same figures as [`TimingStats::push`] for each, several times
@@ -162,7 +172,36 @@ impl TimingStats {
         self.previous_error_ns = None;
     }
 
-    /// Adds the figures of another part of the same task's trace.
+    /// Adds the part of the same task's trace that comes right after this one, with the differences across the cut.
+    pub fn follow(&mut self, next: &TimingStats) {
+        if next.executed() == 0 {
+            self.missed += next.missed;
+            self.missed_ages.merge(&next.missed_ages);
+            return;
+        }
+        let (executed, before_ns) = (self.executed(), self.previous_error_ns);
+        let across_ns = self
+            .previous_start_ns
+            .zip(next.first_start_ns)
+            .map(|(last, first)| first.wrapping_sub(last).wrapping_sub(self.period_ns));
+        self.merge(next);
+        if let Some(across_ns) = across_ns {
+            self.period_error.record(across_ns);
+            for error_ns in [before_ns, next.first_error_ns].into_iter().flatten() {
+                let cycle_ns = i64::try_from(across_ns.abs_diff(error_ns)).unwrap_or(i64::MAX);
+                self.cycle_to_cycle.record(cycle_ns);
+            }
+        }
+        match executed {
+            0 => (self.first_start_ns, self.first_error_ns) = (next.first_start_ns, next.first_error_ns),
+            1 => self.first_error_ns = across_ns,
+            _ => {}
+        }
+        self.previous_start_ns = next.previous_start_ns;
+        self.previous_error_ns = if next.executed() == 1 { across_ns } else { next.previous_error_ns };
+    }
+
+    /// Adds the figures of another part of the same task's trace, whichever it is: without differences across the cut.
     pub fn merge(&mut self, other: &TimingStats) {
         self.missed += other.missed;
         self.latency.merge(&other.latency);
@@ -206,7 +245,14 @@ mod tests {
             let cut = cut.min(trace.len());
             at_once.push_all(&trace[..cut]);
             at_once.push_all(&trace[cut..]);
-            prop_assert_eq!(one_by_one, at_once);
+            prop_assert_eq!(&one_by_one, &at_once);
+            let mut joined = TimingStats::new(1_000);
+            for part in [&trace[..cut / 2], &trace[cut / 2..cut], &trace[cut..]] {
+                let mut stats = TimingStats::new(1_000);
+                stats.push_all(part);
+                joined.follow(&stats);
+            }
+            prop_assert_eq!(joined, one_by_one);
         }
     }
 
@@ -245,8 +291,8 @@ mod tests {
             running.push(a);
             merged.merge(&running.take());
         }
-        whole.break_sequence();
-        assert_eq!(merged, whole);
+        assert_eq!((merged.latency, merged.execution), (whole.latency, whole.execution));
+        assert_eq!((merged.period_error, merged.cycle_to_cycle), (whole.period_error, whole.cycle_to_cycle));
     }
 
     #[test]

@@ -77,6 +77,18 @@ words! {
     Evl = "evl",
 }
 
+impl WakeMethod {
+    /// Those of Linux itself, which every machine has; the others need a Xenomai kernel.
+    pub const OF_LINUX: &[WakeMethod] = &[
+        WakeMethod::Nanosleep,
+        WakeMethod::NanosleepRelative,
+        WakeMethod::TimerSignal,
+        WakeMethod::Timerfd,
+        WakeMethod::Deadline,
+        WakeMethod::Spin,
+    ];
+}
+
 words! {
     /// The clock that a task sleeps on.
     SleepClock, "clock to sleep on", "monotonic, realtime or tai":
@@ -224,6 +236,8 @@ mod tests {
             assert_eq!(m.to_string().parse(), Ok(*m));
             assert_eq!(serde_json::to_string(m).unwrap(), format!("\"{m}\""));
         }
+        let others = WakeMethod::ALL.iter().filter(|m| !WakeMethod::OF_LINUX.contains(m));
+        assert!(others.eq(&[WakeMethod::Cobalt, WakeMethod::Evl]));
         for c in SleepClock::ALL {
             assert_eq!(c.to_string().parse(), Ok(*c));
         }

@@ -115,7 +115,7 @@ impl TaskScan {
         let mut parts = next.parts.clone();
         parts.store(&next.timing);
         self.parts.store(&self.timing);
-        self.timing.merge(&next.timing);
+        self.timing.follow(&next.timing);
         self.parts.merge(&parts, &self.timing);
         self.misses.merge(&next.misses);
         self.peaks.merge(&next.peaks);

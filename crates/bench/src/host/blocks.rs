@@ -142,6 +142,7 @@ impl Stage {
     /// A description that contradicts itself, and polling that would leave the machine no processor.
     pub fn try_out(&self, spec: &TaskSpec) -> Result<(), String> {
         spec.validate().map_err(|error| error.to_string())?;
+        prepare::cores(std::slice::from_ref(spec)).map_err(|error| error.to_string())?;
         let allowed: Vec<u16> = self.facts.usable().iter().collect();
         polling::refusal(std::slice::from_ref(spec), &allowed).map_or(Ok(()), Err)
     }

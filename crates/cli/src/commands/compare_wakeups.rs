@@ -69,7 +69,10 @@ impl Args {
     /// The ways to compare, with their names: those asked for, or one for each method.
     fn ways(&self, base: &TaskSpec) -> Result<Vec<(String, TaskSpec)>, Failure> {
         if self.ways.is_empty() {
-            return Ok(WakeMethod::ALL.iter().map(|wake| (wake.to_string(), with(*wake, base))).collect());
+            return Ok(WakeMethod::OF_LINUX
+                .iter()
+                .map(|wake| (wake.to_string(), with(*wake, base)))
+                .collect());
         }
         let parse = |parts: &String| {
             // Read as parts of a whole description, so that everything is checked as in `run`.

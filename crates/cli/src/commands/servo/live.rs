@@ -107,7 +107,7 @@ impl LiveArgs {
         if !asked.is_empty() {
             conditions.push(asked);
         }
-        let methods = if self.wake.is_empty() { WakeMethod::ALL } else { self.wake.as_slice() };
+        let methods = if self.wake.is_empty() { WakeMethod::OF_LINUX } else { self.wake.as_slice() };
         let mut ways = Vec::new();
         for load in &conditions {
             for wake in methods {
