@@ -67,11 +67,11 @@ struct Mark {
     static void end() { PORTB &= uint8_t(~_BV(PB0)); }
 };
 
-/// The end of a program: the processor stops.
+/// The end of a program: the processor stops. (In a loop, since simavr wakes from an interrupt that is not let in.)
 inline void halt() {
     cli();
     sleep_enable();
-    sleep_cpu();
+    for (;;) sleep_cpu();
 }
 #else
 typedef mcu::OStream<mcu::POSIX_Console> OStream;
