@@ -71,7 +71,7 @@ impl TimingStats {
             }
         }
         if a.flags.contains(Flags::AFTER_GAP) {
-            self.break_sequence();
+            (self.previous_start_ns, self.previous_error_ns) = (None, None);
         }
         let error = self
             .previous_start_ns
@@ -166,10 +166,10 @@ impl TimingStats {
         std::mem::replace(self, rest)
     }
 
-    /// The next activation does not follow the last one: no differences across the cut.
+    /// What comes before or after these figures is not next to them in the trace: no differences across the cuts.
     pub fn break_sequence(&mut self) {
-        self.previous_start_ns = None;
-        self.previous_error_ns = None;
+        (self.previous_start_ns, self.previous_error_ns) = (None, None);
+        (self.first_start_ns, self.first_error_ns) = (None, None);
     }
 
     /// Adds the part of the same task's trace that comes right after this one, with the differences across the cut.
@@ -180,6 +180,7 @@ impl TimingStats {
             return;
         }
         let (executed, before_ns) = (self.executed(), self.previous_error_ns);
+        let (first_start_ns, first_error_ns) = (self.first_start_ns, self.first_error_ns);
         let across_ns = self
             .previous_start_ns
             .zip(next.first_start_ns)
@@ -192,11 +193,11 @@ impl TimingStats {
                 self.cycle_to_cycle.record(cycle_ns);
             }
         }
-        match executed {
-            0 => (self.first_start_ns, self.first_error_ns) = (next.first_start_ns, next.first_error_ns),
-            1 => self.first_error_ns = across_ns,
-            _ => {}
-        }
+        (self.first_start_ns, self.first_error_ns) = match executed {
+            0 => (next.first_start_ns, next.first_error_ns),
+            1 => (first_start_ns, across_ns),
+            _ => (first_start_ns, first_error_ns),
+        };
         self.previous_start_ns = next.previous_start_ns;
         self.previous_error_ns = if next.executed() == 1 { across_ns } else { next.previous_error_ns };
     }
