@@ -45,9 +45,10 @@ fn trace(count: usize, miss_every: u64) -> Vec<Activation> {
 fn one_pass(c: &mut Criterion) {
     let mut group = c.benchmark_group("one pass");
     let count = 4_000_000;
-    group.throughput(Throughput::Elements(count as u64)).sample_size(10);
+    group.throughput(Throughput::Elements(count as u64)).sample_size(20);
     for (name, miss_every) in [("no miss", 0), ("1 in 10 000 missed", 10_000), ("1 in 10 missed", 10)] {
-        let trace = trace(count, miss_every);
+        let trace = trace(2 * count, miss_every);
+        let (before, trace) = trace.split_at(count);
         group.bench_function(format!("push, {name}"), |b| {
             b.iter_batched_ref(
                 || TimingStats::new(PERIOD_NS),
@@ -58,17 +59,18 @@ fn one_pass(c: &mut Criterion) {
         group.bench_function(format!("push_all, {name}"), |b| {
             b.iter_batched_ref(
                 || TimingStats::new(PERIOD_NS),
-                |stats| stats.push_all(&trace),
+                |stats| stats.push_all(trace),
                 BatchSize::LargeInput,
             );
         });
+        // Some way into a run of 100 million, in batches as a run file gives them.
+        let scan = |scan: &mut TaskScan, rows: &[Activation]| {
+            rows.chunks(2_048).for_each(|rows| scan.push_all(rows));
+        };
+        let mut begun = TaskScan::new(PERIOD_NS, 100_000_000);
+        scan(&mut begun, before);
         group.bench_function(format!("scan, {name}"), |b| {
-            b.iter_batched_ref(
-                || TaskScan::new(PERIOD_NS, count as u64),
-                // In batches, as a run file gives them.
-                |scan| trace.chunks(2_048).for_each(|rows| scan.push_all(rows)),
-                BatchSize::LargeInput,
-            );
+            b.iter_batched_ref(|| begun.clone(), |begun| scan(begun, trace), BatchSize::LargeInput);
         });
     }
     group.finish();

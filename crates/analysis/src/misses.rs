@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use jitterlab_model::{Activation, Flags, LogHistogram};
 use serde::{Deserialize, Serialize};
 
+use crate::scan::Glance;
+
 /// The windows of the weakly-hard figures (m, K), in due times (Bernat, Burns & Llamosi, IEEE Trans. Comp. 2001).
 pub const WINDOWS: [u64; 3] = [10, 100, 1_000];
 const LONGEST: u64 = 1_000;
@@ -63,24 +65,15 @@ impl MissCounter {
         }
     }
 
-    /// Counts the next activations, as [`MissCounter::push`] for each.
-    pub fn push_all(&mut self, activations: &[Activation]) {
-        for block in activations.chunks(64) {
-            let (mut special, mut late, mut overruns) = (0u32, 0, 0);
-            for a in block {
-                special |= a.missed | u32::from(a.flags.0 & Flags::AFTER_GAP.0);
-                late += u64::from(a.latency_ns() >= self.period_ns);
-                overruns += u64::from(a.response_ns() > self.period_ns);
-            }
-            if special != 0 {
-                block.iter().for_each(|a| self.push(a));
-                continue;
-            }
-            self.executed += block.len() as u64;
-            self.length += block.len() as u64;
-            self.late += late;
-            self.overruns += overruns;
+    /// Counts the next few activations, as [`MissCounter::push`] for each.
+    pub fn push_few(&mut self, few: &[Activation], glance: &Glance) {
+        let on_time = glance.block.max_ns < self.period_ns && glance.longest_response_ns <= self.period_ns;
+        if glance.block.missed == 0 && !glance.has_gap && on_time && glance.block.count > 0 {
+            self.executed += glance.block.count;
+            self.length += glance.block.count;
             self.ends_in_miss = false;
+        } else {
+            few.iter().for_each(|a| self.push(a));
         }
     }
 
@@ -295,7 +288,7 @@ mod tests {
         ) {
             let whole = count(&trace(&missed));
             let mut at_once = MissCounter::new(1_000);
-            at_once.push_all(&trace(&missed));
+            trace(&missed).chunks(7).for_each(|few| at_once.push_few(few, &Glance::of(few, 0)));
             prop_assert_eq!(&at_once, &whole);
             for (k, window) in WINDOWS.iter().enumerate() {
                 prop_assert_eq!(whole.largest[k], by_definition(&missed, *window));

@@ -61,7 +61,7 @@ impl Distribution {
 
     /// Counts a block of values in all but the histogram, whose slots the caller counts in
     /// [`Distribution::slots_mut`]. Plain loops over few operations, which become short vector code.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record_moments(&mut self, values_ns: &[i32; BLOCK]) {
         const LIMIT: i64 = SMALL as i64;
         let low = if self.count == 0 { LIMIT } else { self.min_ns.clamp(-LIMIT, LIMIT) } as i32;

@@ -54,7 +54,7 @@ fn slot_of(value_ns: i64) -> usize {
 
 /// [`slot_of`] in 32-bit steps that a compiler turns into vector instructions: the bits of a float are a
 /// log-linear bin number already, once no rounding can carry into the bits that count.
-#[inline]
+#[inline(always)]
 pub(crate) fn slot_of_i32(value_ns: i32) -> i32 {
     let sign = value_ns >> 31;
     let magnitude = value_ns ^ sign;

@@ -1,8 +1,9 @@
 //! The standing figures of one task, counted activation by activation in constant memory.
 
+mod block;
+
 use crate::activation::{Activation, Flags};
-use crate::distribution::{BLOCK, Distribution, SMALL};
-use crate::histogram::slot_of_i32;
+use crate::distribution::{BLOCK, Distribution};
 
 /// What a task's activations were like. Streaming: memory does not grow; mergeable: any split of the trace into
 /// consecutive parts joined by [`TimingStats::follow`] gives the same figures as the whole.
@@ -64,12 +65,7 @@ impl TimingStats {
     pub fn push(&mut self, a: &Activation) {
         self.latency.record(a.latency_ns());
         self.execution.record(a.execution_ns());
-        if a.missed > 0 {
-            self.missed += u64::from(a.missed);
-            for age in a.missed_ages_ns(self.period_ns) {
-                self.missed_ages.record(age);
-            }
-        }
+        self.push_missed(a);
         if a.flags.contains(Flags::AFTER_GAP) {
             (self.previous_start_ns, self.previous_error_ns) = (None, None);
         }
@@ -91,69 +87,27 @@ impl TimingStats {
         }
     }
 
+    /// Counts the due times missed with an activation.
+    #[inline]
+    fn push_missed(&mut self, a: &Activation) {
+        if a.missed > 0 {
+            self.missed += u64::from(a.missed);
+            for age in a.missed_ages_ns(self.period_ns) {
+                self.missed_ages.record(age);
+            }
+        }
+    }
+
     /// Counts the next activations of the task: the same figures as [`TimingStats::push`] for each, several times
     /// faster where nothing special happens.
     pub fn push_all(&mut self, activations: &[Activation]) {
         let (blocks, rest) = activations.as_chunks::<BLOCK>();
         for block in blocks {
-            if !self.push_plain(block) {
+            if !block::push(self, block) {
                 block.iter().for_each(|a| self.push(a));
             }
         }
         rest.iter().for_each(|a| self.push(a));
-    }
-
-    /// Counts a block of activations if none of them is special (missed due times, a gap, a value of 67 ms or
-    /// more, no predecessors), else does nothing and says so.
-    fn push_plain(&mut self, block: &[Activation; BLOCK]) -> bool {
-        const LIMIT: i64 = SMALL as i64 / 2; // a difference of two errors stays below SMALL
-        let (Some(mut start), Some(error)) = (self.previous_start_ns, self.previous_error_ns) else {
-            return false;
-        };
-        let period = self.period_ns;
-        let [mut latencies, mut cycles, mut executions] = [[0i32; BLOCK]; 3];
-        let mut errors = [error as i32; BLOCK + 1];
-        let (mut special, mut size) = (0u32, error.wrapping_add(LIMIT) as u64);
-        for (i, a) in block.iter().enumerate() {
-            let (latency, execution) = (a.latency_ns(), a.execution_ns());
-            let error = a.start_ns.wrapping_sub(start).wrapping_sub(period);
-            special |= a.missed | u32::from(a.flags.0 & Flags::AFTER_GAP.0);
-            for value in [latency, execution, error] {
-                size |= value.wrapping_add(LIMIT) as u64;
-            }
-            (latencies[i], executions[i], errors[i + 1]) = (latency as i32, execution as i32, error as i32);
-            start = a.start_ns;
-        }
-        if special != 0 || size >= 2 * LIMIT as u64 {
-            return false;
-        }
-        let last_error = i64::from(errors[BLOCK]);
-        for (cycle, pair) in cycles.iter_mut().zip(errors.windows(2)) {
-            *cycle = (pair[1] - pair[0]).wrapping_abs();
-        }
-        let [_, errors @ ..] = &mut errors;
-        let quantities = [
-            (&mut self.latency, &mut latencies),
-            (&mut self.period_error, errors),
-            (&mut self.cycle_to_cycle, &mut cycles),
-            (&mut self.execution, &mut executions),
-        ];
-        for (distribution, values) in quantities {
-            distribution.record_moments(values);
-            values.iter_mut().for_each(|v| *v = slot_of_i32(*v));
-        }
-        // Four histograms in turn: a count is written back long before it is needed again.
-        let [latency, period_error, cycle_to_cycle, execution] =
-            [&mut self.latency, &mut self.period_error, &mut self.cycle_to_cycle, &mut self.execution]
-                .map(Distribution::slots_mut);
-        for i in 0..BLOCK {
-            latency[latencies[i] as usize] += 1;
-            period_error[errors[i] as usize] += 1;
-            cycle_to_cycle[cycles[i] as usize] += 1;
-            execution[executions[i] as usize] += 1;
-        }
-        (self.previous_start_ns, self.previous_error_ns) = (Some(start), Some(last_error));
-        true
     }
 
     /// The figures since the beginning or the last `take`; counting goes on from nothing, and the next

@@ -66,24 +66,27 @@ pub(crate) struct Decoder {
 /// A column and the field it goes into.
 struct Column<T: DataType> {
     reader: ColumnReaderImpl<T>,
-    set: fn(&mut Activation, T::T),
+    put: Put<T::T>,
     values: Vec<T::T>,
 }
 
+/// Puts values into the same field of as many activations.
+type Put<T> = fn(&mut [Activation], &[T]);
+
+/// The body of a [`Put`]: a loop of its own for each field.
+fn put<T: Copy>(rows: &mut [Activation], values: &[T], set: impl Fn(&mut Activation, T)) {
+    rows.iter_mut().zip(values).for_each(|(a, v)| set(a, *v));
+}
+
 impl<T: DataType<T: Copy>> Column<T> {
-    fn open(
-        file: &File,
-        group: &RowGroupMetaData,
-        number: usize,
-        set: fn(&mut Activation, T::T),
-    ) -> Result<Self> {
-        Ok(Column { reader: column::open(file, group, number)?, set, values: Vec::with_capacity(BATCH) })
+    fn open(file: &File, group: &RowGroupMetaData, number: usize, put: Put<T::T>) -> Result<Self> {
+        Ok(Column { reader: column::open(file, group, number)?, put, values: Vec::with_capacity(BATCH) })
     }
 
     fn fill(&mut self, rows: &mut [Activation]) -> Result<()> {
         self.values.clear();
         column::read_on(&mut self.reader, rows.len(), &mut self.values)?;
-        rows.iter_mut().zip(&self.values).for_each(|(a, v)| (self.set)(a, *v));
+        (self.put)(rows, &self.values);
         Ok(())
     }
 }
@@ -91,27 +94,28 @@ impl<T: DataType<T: Copy>> Column<T> {
 impl Decoder {
     pub(crate) fn open(file: &File, group: &RowGroupMetaData, columns: Columns) -> Result<Self> {
         let mut decoder = Decoder { long: Vec::new(), short: Vec::new(), common: Activation::default() };
-        let mut long = |number, name, set| -> Result<()> {
+        let mut long = |number, name, put| -> Result<()> {
             if columns.contains(name) {
-                decoder.long.push(Column::open(file, group, number, set)?);
+                decoder.long.push(Column::open(file, group, number, put)?);
             }
             Ok(())
         };
-        long(1, Columns::INDEX, |a, v| a.index = v as u64)?;
-        long(2, Columns::DUE, |a, v| a.due_ns = v)?;
-        long(3, Columns::START, |a, v| a.start_ns = v)?;
-        long(4, Columns::END, |a, v| a.end_ns = v)?;
-        let mut short = |number, name, set: fn(&mut Activation, i32)| -> Result<()> {
+        long(1, Columns::INDEX, |rows, values| put(rows, values, |a, v| a.index = v as u64))?;
+        long(2, Columns::DUE, |rows, values| put(rows, values, |a, v| a.due_ns = v))?;
+        long(3, Columns::START, |rows, values| put(rows, values, |a, v| a.start_ns = v))?;
+        long(4, Columns::END, |rows, values| put(rows, values, |a, v| a.end_ns = v))?;
+        let common = &mut decoder.common;
+        let mut short = |number, name, put: Put<i32>| -> Result<()> {
             match only_value(group, number).filter(|_| columns.contains(name)) {
-                Some(value) => set(&mut decoder.common, value),
-                None if columns.contains(name) => decoder.short.push(Column::open(file, group, number, set)?),
+                Some(value) => put(std::slice::from_mut(common), &[value]),
+                None if columns.contains(name) => decoder.short.push(Column::open(file, group, number, put)?),
                 None => {}
             }
             Ok(())
         };
-        short(5, Columns::CPU, |a, v| a.cpu = v as u16)?;
-        short(6, Columns::MISSED, |a, v| a.missed = v as u32)?;
-        short(7, Columns::FLAGS, |a, v| a.flags = Flags(v as u16))?;
+        short(5, Columns::CPU, |rows, values| put(rows, values, |a, v| a.cpu = v as u16))?;
+        short(6, Columns::MISSED, |rows, values| put(rows, values, |a, v| a.missed = v as u32))?;
+        short(7, Columns::FLAGS, |rows, values| put(rows, values, |a, v| a.flags = Flags(v as u16)))?;
         Ok(decoder)
     }
 

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use jitterlab_model::Activation;
 use serde::{Deserialize, Serialize};
 
+use super::Glance;
+
 /// What one block's latencies were like.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Block {
@@ -21,28 +23,12 @@ pub struct Block {
 }
 
 impl Block {
-    const EMPTY: Block = Block { count: 0, missed: 0, sum_ns: 0, min_ns: i64::MAX, max_ns: i64::MIN };
+    pub(super) const EMPTY: Block =
+        Block { count: 0, missed: 0, sum_ns: 0, min_ns: i64::MAX, max_ns: i64::MIN };
 
     /// Mean latency.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
-    }
-
-    fn of(activations: &[Activation]) -> Self {
-        let mut block = Block { count: activations.len() as u64, ..Block::EMPTY };
-        let mut sum = 0i64;
-        for a in activations {
-            let latency_ns = a.latency_ns();
-            block.missed += u64::from(a.missed);
-            block.min_ns = block.min_ns.min(latency_ns);
-            block.max_ns = block.max_ns.max(latency_ns);
-            sum = sum.wrapping_add(latency_ns);
-        }
-        // No sum of so many values of this size overflows: the usual case.
-        let fits = block.min_ns > -(1 << 40) && block.max_ns < 1 << 40 && activations.len() < 1 << 20;
-        block.sum_ns =
-            if fits { sum.into() } else { activations.iter().map(|a| i128::from(a.latency_ns())).sum() };
-        block
     }
 
     fn merge(&mut self, other: &Block) {
@@ -86,18 +72,12 @@ impl Blocks {
         block.max_ns = block.max_ns.max(latency_ns);
     }
 
-    /// Sees the next activations, as [`Blocks::push`] for each.
-    pub fn push_all(&mut self, activations: &[Activation]) {
-        let mut rest = activations;
-        while let Some(first) = rest.first() {
-            if first.index >> self.shift != self.current.0 {
-                self.begin(first.index);
-            }
-            let end = self.current.0.saturating_add(1) << self.shift;
-            let cut = rest.partition_point(|a| a.index < end).max(1);
-            let (now, later) = rest.split_at(cut);
-            self.current.1.merge(&Block::of(now));
-            rest = later;
+    /// Sees the next few activations, as [`Blocks::push`] for each.
+    pub fn push_few(&mut self, few: &[Activation], glance: &Glance) {
+        if [few.first(), few.last()].iter().flatten().all(|a| a.index >> self.shift == self.current.0) {
+            self.current.1.merge(&glance.block);
+        } else {
+            few.iter().for_each(|a| self.push(a.index, a.latency_ns(), a.missed));
         }
     }
 
@@ -209,7 +189,7 @@ mod tests {
             }
             early.merge(&late);
             prop_assert_eq!(early.blocks(), whole.blocks());
-            rows.chunks(7).for_each(|rows| at_once.push_all(rows));
+            rows.chunks(7).for_each(|few| at_once.push_few(few, &Glance::of(few, 0)));
             prop_assert_eq!(at_once.blocks(), whole.blocks());
             let (length, blocks) = whole.blocks();
             prop_assert!(blocks.len() <= limit && length.is_power_of_two());

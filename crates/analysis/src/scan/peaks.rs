@@ -3,6 +3,8 @@
 use jitterlab_model::Activation;
 use serde::{Deserialize, Serialize};
 
+use super::Glance;
+
 /// A latency and its place on the task's grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Peak {
@@ -37,13 +39,10 @@ impl Peaks {
         }
     }
 
-    /// Sees the next activations, as [`Peaks::push`] for each.
-    pub fn push_all(&mut self, activations: &[Activation]) {
-        for block in activations.chunks(64) {
-            let largest = block.iter().fold(i64::MIN, |largest, a| largest.max(a.latency_ns()));
-            if largest >= self.floor_ns {
-                block.iter().for_each(|a| self.push(a.index, a.latency_ns()));
-            }
+    /// Sees the next few activations, as [`Peaks::push`] for each.
+    pub fn push_few(&mut self, few: &[Activation], glance: &Glance) {
+        if glance.block.max_ns >= self.floor_ns {
+            few.iter().for_each(|a| self.push(a.index, a.latency_ns()));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use jitterlab_model::{Activation, TimingStats};
 
-use super::{Block, Blocks, Part, PartHistograms, Peaks, Windows};
+use super::{Block, Blocks, FEW, Glance, Part, PartHistograms, Peaks, Windows};
 use crate::misses::MissCounter;
 use crate::predict::{TAIL_SIZE, Tail};
 
@@ -62,13 +62,16 @@ impl TaskScan {
             self.timing.push_all(now);
             rest = later;
         }
-        self.misses.push_all(activations);
-        self.peaks.push_all(activations);
-        self.blocks.push_all(activations);
+        let mut cpu = self.cpus.map_or(first.cpu, |(_, last)| last);
+        for few in activations.chunks(FEW) {
+            let glance = Glance::of(few, cpu);
+            self.misses.push_few(few, &glance);
+            self.peaks.push_few(few, &glance);
+            self.blocks.push_few(few, &glance);
+            self.migrations += glance.migrations;
+            cpu = few.last().map_or(cpu, |a| a.cpu);
+        }
         self.windows.push_all(activations);
-        let before = self.cpus.map_or(first.cpu, |(_, last)| last);
-        let moves = activations.windows(2).filter(|w| w[0].cpu != w[1].cpu).count();
-        self.migrations += moves as u64 + u64::from(before != first.cpu);
         self.see_places(first.index, last.index.saturating_add(last.missed.into()));
         self.cpus = Some((self.cpus.map_or(first.cpu, |c| c.0), last.cpu));
     }

@@ -1,0 +1,41 @@
+//! A few activations seen at one glance: usually nothing about them needs a closer look.
+
+use jitterlab_model::{Activation, Flags};
+
+use super::Block;
+
+/// Activations that are glanced at together.
+pub const FEW: usize = 64;
+
+/// What a few activations are like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Glance {
+    /// Their latencies and missed due times.
+    pub block: Block,
+    /// Longest response time (end - due).
+    pub longest_response_ns: i64,
+    /// Whether records were lost before any of them.
+    pub has_gap: bool,
+    /// How often the task moved to another processor.
+    pub migrations: u64,
+}
+
+impl Glance {
+    /// Glances at activations whose predecessor ran on the processor `cpu`.
+    pub fn of(activations: &[Activation], mut cpu: u16) -> Self {
+        let mut block = Block { count: activations.len() as u64, ..Block::EMPTY };
+        let (mut longest_response_ns, mut migrations, mut flags) = (i64::MIN, 0, 0);
+        for a in activations {
+            let latency_ns = a.latency_ns();
+            block.missed += u64::from(a.missed);
+            block.min_ns = block.min_ns.min(latency_ns);
+            block.max_ns = block.max_ns.max(latency_ns);
+            block.sum_ns += i128::from(latency_ns);
+            longest_response_ns = longest_response_ns.max(a.response_ns());
+            flags |= a.flags.0;
+            migrations += u64::from(a.cpu != cpu);
+            cpu = a.cpu;
+        }
+        Glance { block, longest_response_ns, has_gap: Flags(flags).contains(Flags::AFTER_GAP), migrations }
+    }
+}
