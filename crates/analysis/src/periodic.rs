@@ -18,7 +18,7 @@ const NEAREST: f64 = 1.5;
 const SHARES: [f64; 3] = [0.0, 0.001, 0.01];
 /// How many of the largest latencies are tried as the spikes.
 const SIZES: [usize; 13] = [6, 9, 13, 20, 30, 45, 70, 100, 150, 230, 350, 500, 750];
-/// The most periods that are looked for.
+/// How often the surest period is looked for among what is left.
 const MOST: usize = 4;
 
 /// Spikes on a grid.
@@ -51,16 +51,20 @@ impl PeriodicSpikes {
     }
 }
 
-/// The periods among the `peaks` (the largest first), the surest first.
+/// The periods among the `peaks` (the largest first), the surest first. Each is listed once: late activations before and
+/// after a spike come at its period, too.
 pub fn periodic_spikes(peaks: &[Peak]) -> Vec<PeriodicSpikes> {
     let mut left = peaks.to_vec();
-    let mut found = Vec::new();
-    while found.len() < MOST {
+    let mut found: Vec<PeriodicSpikes> = Vec::new();
+    for _ in 0..MOST {
         let sizes = SIZES.iter().filter(|size| **size <= left.len());
         let best = sizes.filter_map(|size| search(&left[..*size])).min_by(|a, b| a.0.p.total_cmp(&b.0.p));
         let Some((spikes, near)) = best.filter(|(spikes, _)| spikes.p <= LEVEL) else { break };
-        left.retain(|peak| !on_grid(peak.index as f64, spikes.phase, spikes.period, near));
-        found.push(spikes);
+        let around = near.max(SHARES[2] * spikes.period);
+        left.retain(|peak| !on_grid(peak.index as f64, spikes.phase, spikes.period, around));
+        if !found.iter().any(|f| (f.period - spikes.period).abs() <= f.uncertainty + spikes.uncertainty) {
+            found.push(spikes);
+        }
     }
     found
 }
@@ -220,6 +224,20 @@ mod tests {
         let mut periods: Vec<i64> = found.iter().map(|f| f.period.round() as i64).collect();
         periods.sort_unstable();
         assert_eq!(periods, [25_000, 43_210], "{found:?}");
+    }
+
+    #[test]
+    fn a_spike_of_several_activations_has_one_period() {
+        for width in [4, 30, 300] {
+            let mut random = Random::new(4);
+            let spikes = (0..150).flat_map(|k| (0..width).map(move |late| 64_000 * k + late));
+            let mut spikes: Vec<_> = spikes.map(|at| (at, 50_000 + random.below(9_000) as i64)).collect();
+            spikes.extend(noise(&mut random, 30, 9_600_000));
+            let mut largest = peaks(spikes);
+            largest.truncate(1_000);
+            let found = periodic_spikes(&largest);
+            assert!(found.len() == 1 && (found[0].period - 64_000.0).abs() < 1.0, "{width}: {found:?}");
+        }
     }
 
     #[test]
