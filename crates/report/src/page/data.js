@@ -39,6 +39,20 @@ function unpack(bytes, { at, count, order }) {
   return values;
 }
 
+// Columns that are unpacked when first asked for.
+function lazily(places, bytes) {
+  const columns = {};
+  for (const [name, place] of Object.entries(places)) {
+    const get = () => {
+      const value = unpack(bytes, place);
+      Object.defineProperty(columns, name, { value });
+      return value;
+    };
+    Object.defineProperty(columns, name, { get, configurable: true });
+  }
+  return columns;
+}
+
 const QUANTITIES = ['latency', 'execution', 'period_error'];
 // Every coarser level joins so many steps of the finer one.
 const JOIN = 2;
@@ -87,9 +101,8 @@ function lowerBound(values, value) {
 class TaskSeries {
   constructor(task, bytes) {
     this.task = task;
-    const column = place => unpack(bytes, place);
-    this.exact = { due: column(task.exact.due), index: column(task.exact.index), missed: column(task.exact.missed) };
-    for (const quantity of QUANTITIES) this.exact[quantity] = column(task.exact.values[quantity]);
+    const column = place => unpack(bytes, place), { values, ...common } = task.exact;
+    this.exact = lazily({ ...common, ...values }, bytes);
     let level;
     if (task.complete) {
       const ones = new Float64Array(this.exact.due.length).fill(1);

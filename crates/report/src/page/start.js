@@ -71,14 +71,27 @@ function wire(view) {
   }));
 }
 
+// Resolves once what was drawn is on the screen.
+const painted = () => new Promise(resolve => { requestAnimationFrame(() => setTimeout(resolve)); });
+
+// Runs a script as a file of its own, which browsers read and compile beside the main thread.
+function run(bytes) {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement('script');
+    script.src = URL.createObjectURL(new Blob([bytes], { type: 'text/javascript' }));
+    script.onload = resolve;
+    script.onerror = () => reject(new Error('the plotting library does not run'));
+    document.head.append(script);
+  });
+}
+
 async function start() {
-  const [packed, library] = await Promise.all([unzip(bytesOf('packed')), unzip(bytesOf('plotly'))]);
-  const script = document.createElement('script');
-  script.textContent = new TextDecoder().decode(library);
-  document.head.append(script);
-  const view = plots.runs.length ? new SeriesView(new Uint8Array(packed)) : null;
+  const library = unzip(bytesOf('plotly')).then(run);
+  const packed = new Uint8Array(await unzip(bytesOf('packed')));
+  const view = plots.runs.length ? new SeriesView(packed) : null;
+  if (view) wire(view);
+  await library;
   if (view) {
-    wire(view);
     view.draw();
     drawn.set(view.element, { draw: () => view.draw(), seen: true });
     whenSeen(byId('histogram-plot'), drawHistogram);
@@ -89,6 +102,7 @@ async function start() {
   matchMedia('print').addEventListener('change', () => redrawAll(true));
   addEventListener('beforeprint', () => redrawAll(true));
   addEventListener('afterprint', () => redrawAll(false));
+  await painted();
   // For whoever examines the page by script.
   window.jitterlab = { view, plots, documents, readyAfterMs: performance.now() };
   document.documentElement.dataset.ready = 'yes';
