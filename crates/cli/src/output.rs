@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
 
+use jitterlab_report::chart::Terminal;
+
 use crate::exit::Failure;
 
 /// Writes text to standard output as a whole.
@@ -67,8 +69,13 @@ pub fn write_figure(path: &Path, svg: &str) -> Result<()> {
     }
 }
 
+/// The terminal, for figures; `ascii` is whether the user asked for plain characters.
+pub fn terminal(ascii: bool) -> Terminal {
+    Terminal { columns: columns(), ascii }
+}
+
 /// The terminal's width in columns, 80 where it is unknown.
-pub fn columns() -> usize {
+fn columns() -> usize {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let asked =
         || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| usize::from(columns));

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use jitterlab_analysis::scan::TaskScan;
+use jitterlab_bench::host::check::{check, cpus_to_check};
+use jitterlab_model::check::CheckReport;
+use jitterlab_model::{CpuSet, RunInfo};
 use jitterlab_report::page::series::{Extent, SeriesBuilder, Share, Step};
 use jitterlab_report::page::{PageRun, PageTask};
 use jitterlab_trace::{Columns, Quantity, RunReader, Slice};
@@ -69,7 +72,16 @@ fn page_run(reader: &RunReader, total: u64) -> Result<PageRun> {
         PageTask::new(figures, series.finish(), (!spikes).then_some(scan), &info)
     });
     let tasks = tasks.collect();
-    Ok(PageRun { label, info, document, tasks })
+    let checks = checks(&info);
+    Ok(PageRun { label, info, document, checks, tasks })
+}
+
+/// What `check` says of the run's machine, for the processors its tasks ran on.
+fn checks(info: &RunInfo) -> Option<CheckReport> {
+    let facts = info.facts_before.as_ref()?;
+    let granted = info.tasks.iter().filter_map(|task| task.granted.as_ref());
+    let used: CpuSet = granted.flat_map(|granted| granted.cpus.iter().copied()).collect();
+    Some(check(facts, &if used.is_empty() { cpus_to_check(facts) } else { used }))
 }
 
 /// A slice as a step of a series.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use jitterlab_analysis::{Summary, Verdict};
 use jitterlab_model::{RunInfo, TimingStats};
+use jitterlab_report::chart::Terminal;
 use jitterlab_report::summary::TaskFigures;
 use jitterlab_trace::{Columns, RunReader};
 use serde::Serialize;
@@ -85,9 +86,9 @@ impl RunResult {
         RunResult::new(self.info, stats, None)
     }
 
-    /// For people, at 80 columns.
-    pub fn to_text(&self, ascii: bool) -> String {
-        let mut text = jitterlab_report::summary::text(&self.info, &self.tasks, ascii);
+    /// For people: tables at 80 columns, figures at the terminal's width.
+    pub fn to_text(&self, terminal: Terminal) -> String {
+        let mut text = jitterlab_report::summary::text(&self.info, &self.tasks, terminal);
         if let Some(file) = &self.file {
             text.push_str(&format!("run file: {}\n", file.display()));
         }

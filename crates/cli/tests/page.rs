@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use jitterlab_model::{Activation, Policy, RunInfo, StopReason, TaskResult, TaskSpec};
+use jitterlab_model::{Activation, Policy, RunInfo, StopReason, SystemFacts, TaskResult, TaskSpec};
 use jitterlab_trace::RunFileWriter;
 use serde_json::{Value, json};
 
@@ -15,14 +15,14 @@ const PERIOD_NS: i64 = 100_000;
 /// What the bars are about; without optimisation a tenth of it, which takes long enough.
 const ACTIVATIONS: u64 = if cfg!(debug_assertions) { 1_000_000 } else { 10_000_000 };
 
-/// Writes a run of `count` activations with one spike, and gives the spike.
-fn write_run(path: &Path, count: u64) -> Value {
+/// Writes a run of `count` activations with one spike, and gives the spike. Every latency is `more_ns` later.
+fn write_run(path: &Path, count: u64, more_ns: i64) -> Value {
     let (spike, latency_ns) = (count * 6 / 10 + 7, 4_321_987);
     let mut writer = RunFileWriter::create(path, 1).unwrap();
     let mut rows = Vec::new();
     for k in 0..count {
         let noise = k.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let latency = 2_500 + (noise >> 54) as i64 + (noise >> 44 & 0x3ff) as i64;
+        let latency = more_ns + 2_500 + (noise >> 54) as i64 + (noise >> 44 & 0x3ff) as i64;
         let due_ns = 5_000_000_000 + k as i64 * PERIOD_NS;
         let start_ns = due_ns + if k == spike { latency_ns } else { latency };
         let missed = if k == spike { 43 } else { 0 };
@@ -50,12 +50,13 @@ fn write_run(path: &Path, count: u64) -> Value {
     info.command = ["jitterlab", "run", "--task", "name=it's,period=100us"].map(String::from).to_vec();
     info.load = "cpu:4 disk:1+36%".into();
     info.stop = Some(StopReason::Count);
+    info.facts_before = Some(SystemFacts::default());
     info.tasks[0].result = Some(TaskResult {
         executed: count,
         missed: 43,
         first_due_ns: 5_000_000_000,
         last_end_ns: 5_000_000_000 + count as i64 * PERIOD_NS,
-        min_latency_ns: 2_500,
+        min_latency_ns: more_ns + 2_500,
         max_latency_ns: latency_ns,
         ..TaskResult::default()
     });
@@ -81,36 +82,116 @@ fn browser() -> Result<(PathBuf, PathBuf), String> {
     found.map(|browser| (python, browser)).ok_or_else(|| "there is no chromium".into())
 }
 
-#[test]
-fn a_single_spike_in_a_long_run_is_found_in_the_browser() {
-    let directory = tempfile::tempdir().unwrap();
-    let file = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
-    let (run, page) = (file("run.parquet"), file("report.html"));
-    let spike = write_run(Path::new(&run), ACTIVATIONS);
-    let begun = Instant::now();
-    jitterlab(&["report", &run, "-o", &page]);
-    println!("report of {ACTIVATIONS} activations in {:.2} s", begun.elapsed().as_secs_f64());
-    let size = std::fs::metadata(&page).unwrap().len();
-    println!("the page has {:.2} MB", size as f64 / 1e6);
-    assert!(size < 6_000_000, "{size}");
-
+/// Examines the page of these runs in a browser, if there is one.
+fn examine(folder: &Path, page: &str, runs: &[&str], mut facts: Value) {
     let (python, browser) = match browser() {
         Ok(found) => found,
-        Err(why) if std::env::var_os("JITTERLAB_REQUIRE_ALL").is_some() => panic!("{why}"),
-        Err(why) => return println!("skipped the browser: {why}"),
+        Err(why) => {
+            assert!(std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "{why}");
+            return println!("skipped the browser: {why}");
+        }
     };
+    facts["browser"] = json!(browser);
+    let told = folder.join("facts.json");
     // Word for word: reading and writing numbers again may change their last digit.
-    let document = jitterlab(&["analyze", "--json", &run]);
-    let facts = format!(r#"{{"documents": [{document}], "spike": {spike}, "browser": {}}}"#, json!(browser));
-    std::fs::write(file("facts.json"), facts).unwrap();
+    let documents: Vec<String> = runs.iter().map(|run| jitterlab(&["analyze", "--json", run])).collect();
+    let text = facts.to_string().replacen('{', &format!("{{\"documents\": [{}],", documents.join(",")), 1);
+    std::fs::write(&told, text).unwrap();
     let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/check.py");
     let mut command = Command::new("timeout");
-    command.arg("480").arg(python).args([check.as_os_str(), page.as_ref(), file("facts.json").as_ref()]);
+    command.env("PYTHONDONTWRITEBYTECODE", "1").arg("600").arg(python).args([
+        check.as_os_str(),
+        page.as_ref(),
+        told.as_ref(),
+    ]);
     if let Some(shots) = std::env::var_os("JITTERLAB_SCREENSHOTS") {
+        let shots = Path::new(&shots).join(Path::new(page).file_stem().unwrap());
+        std::fs::create_dir_all(&shots).unwrap();
         command.arg(shots);
     }
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     println!("{said}");
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_single_spike_in_a_long_run_is_found_in_the_browser() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let (run, page) = (file("run.parquet"), file("long.html"));
+    let spike = write_run(Path::new(&run), ACTIVATIONS, 0);
+    let begun = Instant::now();
+    jitterlab(&["report", &run, "-o", &page]);
+    println!("report of {ACTIVATIONS} activations in {:.2} s", begun.elapsed().as_secs_f64());
+    let size = std::fs::metadata(&page).unwrap().len();
+    println!("the page has {:.2} MB", size as f64 / 1e6);
+    assert!(size < 6_000_000, "{size}");
+    examine(directory.path(), &page, &[&run], json!({ "spike": spike }));
+}
+
+/// What `compensate --json` prints, as far as its section needs it.
+fn compensation() -> Value {
+    let way = |p50: i64, max: i64, load: f64| {
+        json!({ "executed": 20_000, "load": load, "deviation": { "count": 20_000, "min_ns": 12, "mean_ns": p50, "sd_ns": p50,
+            "p50_ns": p50, "p90_ns": 2 * p50, "p99_ns": 5 * p50, "p99_9_ns": 9 * p50, "p99_99_ns": null, "max_ns": max } })
+    };
+    let load = |every_ns: f64| json!({ "every_ns": every_ns as i64, "measured": (2e3 / every_ns + every_ns / 6e5), "polled": 0.05, "equation_1": 0.2, "mean_poll": 0.15 });
+    let margin = |margin_ns: f64| {
+        json!({ "margin_ns": margin_ns as i64, "expected_polled": (margin_ns / 5e5), "measured_polled": (margin_ns / 4.8e5),
+            "expected_late": (900.0 / margin_ns), "measured_late": (1e3 / margin_ns) })
+    };
+    json!({ "period_ns": 500_000, "service": { "often_ns": 5_000.0 }, "load_curve": ([5e3, 2e4, 5e4, 1e5, 2.5e5].map(load)),
+        "margins": ([5e3, 2e4, 6e4].map(margin)), "warnings": ["a note on the side"],
+        "proof": { "before": way(8_000, 210_000, 0.02), "after": way(80, 9_000, 0.11) } })
+}
+
+#[test]
+fn every_section_is_legible_and_open_to_everybody() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let runs = [file("first.parquet"), file("second.parquet")];
+    write_run(Path::new(&runs[0]), 30_000, 0);
+    write_run(Path::new(&runs[1]), 30_000, 700);
+    let results = [file("compensate.json"), file("stepper.json"), file("servo.json"), file("check.json")];
+    let motor = ["--frame", "23", "--torque", "1.9Nm"];
+    let asked: [&[&str]; 3] = [
+        &[&["stepper", "--json", &runs[0]], &motor[..]].concat(),
+        &["servo", "--json", &runs[0]],
+        // Says by its status whether this machine is fit, which is not the question.
+        &["check", "--json"],
+    ];
+    std::fs::write(&results[0], compensation().to_string()).unwrap();
+    for (arguments, result) in asked.iter().zip(&results[1..]) {
+        let output = Command::new(env!("CARGO_BIN_EXE_jitterlab")).args(*arguments).output().unwrap();
+        assert!(!output.stdout.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        std::fs::write(result, output.stdout).unwrap();
+    }
+    let (matrix, page) = (file("matrix"), file("all.html"));
+    jitterlab(&["matrix", "--cpus", "0", "-r", "1", "-d", "100ms", "-o", &matrix]);
+    let all: Vec<&str> = runs.iter().chain(&results).chain([&matrix]).map(String::as_str).collect();
+    jitterlab(&[&["report", "-o", &page][..], &all].concat());
+    let sections = [
+        "answer",
+        "series",
+        "histogram",
+        "percentiles",
+        "pairs",
+        "autocorrelation",
+        "spectrum",
+        "time-error",
+        "prediction",
+        "comparison",
+        "compensation",
+        "stepper",
+        "servo",
+        "check",
+        "matrix",
+        "facts",
+        "reproduce",
+        "data",
+        "words",
+    ];
+    let shown: Vec<&str> = runs.iter().map(String::as_str).collect();
+    examine(directory.path(), &page, &shown, json!({ "sections": sections }));
 }

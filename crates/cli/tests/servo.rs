@@ -45,7 +45,7 @@ fn the_answer_comes_first_and_everything_fits_the_terminal() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
-    assert!(fs::read_to_string(svg).unwrap().contains("recorded timing"));
+    assert!(fs::read_to_string(svg).unwrap().contains("as recorded"));
 }
 
 #[test]

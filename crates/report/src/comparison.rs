@@ -8,6 +8,7 @@ use jitterlab_analysis::compare::{
 use jitterlab_analysis::verdict::{grouped, percent};
 use jitterlab_model::units::Human;
 
+use crate::chart::Terminal;
 use crate::check::paragraph;
 use crate::summary::{microseconds, wrap};
 use crate::table::columns;
@@ -28,7 +29,7 @@ pub fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> String {
 }
 
 /// The figures of all runs with their intervals, then each run against the first.
-pub fn text(comparison: &Comparison, ascii: bool) -> String {
+pub fn text(comparison: &Comparison, terminal: Terminal) -> String {
     let mut text = String::from("latency in us, with the interval that holds the figure of such runs\n");
     for run in &comparison.runs {
         let _ = writeln!(
@@ -43,7 +44,7 @@ pub fn text(comparison: &Comparison, ascii: bool) -> String {
     }
     for against in &comparison.against_first {
         text.push('\n');
-        text.push_str(&difference(&comparison.runs[0].name, against, ascii));
+        text.push_str(&difference(&comparison.runs[0].name, against, terminal.ascii));
     }
     text.push_str(&wrap(
         "Intervals are of 95 % (block bootstrap over parts of the runs); those of differences hold all at once. A maximum has \
@@ -182,7 +183,7 @@ mod tests {
     fn what_became_better_stands_to_the_left() {
         let (a, b) = (scan(9_000), scan(3_000));
         let runs = [("before".to_owned(), &a), ("after".to_owned(), &b)];
-        let text = text(&compare(&runs), true);
+        let text = text(&compare(&runs), Terminal { columns: 80, ascii: true });
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let p50 = text.lines().find(|l| l.trim_start().starts_with("p50") && l.contains("lower")).unwrap();
         assert!(p50.contains("-6.0"), "{p50}");

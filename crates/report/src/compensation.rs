@@ -11,6 +11,8 @@ use jitterlab_model::WakeMethod;
 use jitterlab_model::units::{Exact, Human};
 use serde::Serialize;
 
+use crate::chart::Terminal;
+use crate::page::documents;
 use crate::table;
 use crate::wakeups::{percent, time};
 
@@ -127,13 +129,13 @@ pub fn load_table(points: &[LoadPoint], service: &ServiceTime, period_ns: i64, a
 
 impl CompensationReport {
     /// For people, at 80 columns.
-    pub fn to_text(&self, ascii: bool) -> String {
+    pub fn to_text(&self, terminal: Terminal) -> String {
         let mut out = String::new();
         self.write_what_is(&mut out);
-        self.write_load_curve(&mut out, ascii);
+        self.write_load_curve(&mut out, terminal.ascii);
         self.write_margins(&mut out);
         self.write_recommendation(&mut out);
-        self.write_proof(&mut out);
+        self.write_proof(&mut out, terminal);
         for warning in &self.warnings {
             let _ = writeln!(out, "note: {warning}");
         }
@@ -236,7 +238,7 @@ impl CompensationReport {
         out.push('\n');
     }
 
-    fn write_proof(&self, out: &mut String) {
+    fn write_proof(&self, out: &mut String, terminal: Terminal) {
         let Some(proof) = &self.proof else { return };
         let _ = writeln!(out, "proof: {} pairs of blocks in turns, |start - due|", proof.pairs.len());
         let row = |name: &str, way: &WayFigures| {
@@ -261,6 +263,8 @@ impl CompensationReport {
         let _ = writeln!(out, "  max - min smaller by a factor of {}", interval(proof.jitter_factor, times));
         let _ = writeln!(out, "  extra processor load {}", interval(proof.extra_load, percent));
         self.write_floor(out, proof);
+        out.push('\n');
+        out.push_str(&terminal.figures(&documents::charts(self, &["compensation"])));
         out.push('\n');
     }
 
@@ -371,7 +375,7 @@ mod tests {
     fn every_part_is_told_within_the_width_of_a_terminal() {
         let report = report();
         for ascii in [true, false] {
-            let text = report.to_text(ascii);
+            let text = report.to_text(Terminal { columns: 80, ascii });
             for part in [
                 "period 500us",
                 "5 us  the same if it wakes every 50us",
@@ -397,7 +401,8 @@ mod tests {
 
     #[test]
     fn without_a_proof_nothing_is_claimed() {
-        let text = CompensationReport { proof: None, ..report() }.to_text(true);
+        let text =
+            CompensationReport { proof: None, ..report() }.to_text(Terminal { columns: 80, ascii: true });
         assert!(!text.contains("factor") && !text.contains("late although"), "{text}");
     }
 

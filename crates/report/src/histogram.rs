@@ -5,9 +5,12 @@ use std::fmt::Write as _;
 use jitterlab_model::Distribution;
 use jitterlab_model::units::Human;
 
+use crate::chart::Terminal;
+
 /// Lines a histogram takes at most, gaps not counted: a screen without scrolling.
 const MAX_LINES: usize = 24;
-const BAR_WIDTH: usize = 40;
+/// Columns beside the bars: for the values, and for the count.
+const LABELS: usize = 40;
 
 /// A line: values from `low_ns` to `high_ns`, both inclusive.
 struct Line {
@@ -47,29 +50,31 @@ fn lines(distribution: &Distribution) -> Vec<Line> {
 }
 
 /// Draws the distribution. Each line shows where its values lie, a bar whose length is logarithmic in the count,
-/// and the count itself; a gap of more than one empty line is marked with dots. `ascii` avoids block characters.
-pub fn terminal_histogram(distribution: &Distribution, ascii: bool) -> String {
+/// and the count itself; a gap of more than one empty line is marked with dots.
+pub fn terminal_histogram(distribution: &Distribution, terminal: Terminal) -> String {
+    let Terminal { columns, ascii } = terminal;
+    let width = columns.max(60) - LABELS;
     let lines = lines(distribution);
     let most = lines.iter().map(|l| l.count).max().unwrap_or(0);
     let mut out = String::new();
     let mut previous: Option<&Line> = None;
     for line in &lines {
-        let width = line.high_ns.saturating_sub(line.low_ns);
-        if previous.is_some_and(|p| line.low_ns.saturating_sub(p.high_ns) > width.saturating_mul(2).max(2)) {
+        let reach = line.high_ns.saturating_sub(line.low_ns);
+        if previous.is_some_and(|p| line.low_ns.saturating_sub(p.high_ns) > reach.saturating_mul(2).max(2)) {
             let _ = writeln!(out, "{:>24}", if ascii { ":" } else { "⋮" });
         }
         let range = format!("{} .. {}", Human(line.low_ns as f64), Human(line.high_ns as f64));
-        let _ = writeln!(out, "{range:>24} {} {}", bar(line.count, most, ascii), line.count);
+        let _ = writeln!(out, "{range:>24} {} {}", bar(line.count, most, width, ascii), line.count);
         previous = Some(line);
     }
     out
 }
 
-/// A bar for `count` of at most `most`: one count is visible, and each factor of ten adds the same length.
-fn bar(count: u64, most: u64, ascii: bool) -> String {
+/// A bar for `count` of at most `most`, which has all of `width`: one count is visible, and each factor of ten adds the same length.
+fn bar(count: u64, most: u64, width: usize, ascii: bool) -> String {
     let full = (most.max(1) as f64).ln() + 1.0;
     let share = ((count.max(1) as f64).ln() + 1.0) / full;
-    let eighths = (share * (BAR_WIDTH * 8) as f64).round().max(1.0) as usize;
+    let eighths = (share * (width * 8) as f64).round().max(1.0) as usize;
     if ascii {
         return "#".repeat(eighths.div_ceil(8));
     }
@@ -94,7 +99,7 @@ mod tests {
     #[test]
     fn a_single_far_value_has_its_own_line() {
         let d = of((0..100_000).map(|i| 2_000 + i % 300).chain([5_300_000]));
-        let text = terminal_histogram(&d, true);
+        let text = terminal_histogram(&d, Terminal { columns: 80, ascii: true });
         let last = text.lines().last().unwrap();
         assert!(last.contains("5.3") && last.ends_with(" 1"), "{text}");
         assert!(text.contains(':'));

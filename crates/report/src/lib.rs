@@ -23,5 +23,6 @@ pub mod servo_live;
 pub mod stepper;
 pub mod summary;
 pub mod table;
+mod typeset;
 pub mod waiting;
 pub mod wakeups;

@@ -9,8 +9,9 @@ use jitterlab_analysis::proof::MedianInterval;
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{ClockFit, ReadClock};
 
+use crate::chart::Terminal;
 use crate::compensation::{interval, load_table};
-use crate::figure::terminal::grid;
+use crate::figure::nist::{figure_1, figure_2};
 use crate::summary::wrap;
 use crate::table;
 use crate::waiting::clock;
@@ -53,12 +54,9 @@ pub struct NistJitter {
     pub extra_load: Option<MedianInterval>,
 }
 
-/// Columns of a series.
-const COLUMNS: usize = 66;
-
 impl NistJitter {
-    /// For people, at 80 columns; `ascii` uses plain characters only.
-    pub fn to_text(&self, ascii: bool) -> String {
+    /// For people, at 80 columns.
+    pub fn to_text(&self, terminal: Terminal) -> String {
         let mut out = format!(
             "NIST paper, sections 2 and 3: a task of {} that logs the {}\n(deviations from the least-squares \
              line through the starts; jitter: largest minus smallest)\n",
@@ -68,20 +66,22 @@ impl NistJitter {
         if let Some(fit) = &self.clock_fit {
             out.push_str(&wrap(&clock(ReadClock::Tsc, fit)));
         }
-        self.write_series(&mut out, ascii);
+        self.write_series(&mut out, terminal);
         let _ = write!(
             out,
             "\nFigure 5: extra load of waking every A. Paper: S = 5 us assumed, least 19 % at 50 us\n"
         );
-        out.push_str(&load_table(&self.load_curve, &self.service, self.period_ns, ascii));
-        self.write_compensation(&mut out, ascii);
+        out.push_str(&load_table(&self.load_curve, &self.service, self.period_ns, terminal.ascii));
+        self.write_compensation(&mut out, terminal);
         out
     }
 
-    fn write_series(&self, out: &mut String, ascii: bool) {
-        for (figure, series, clusters, told) in [
-            ("1", &self.short, &self.short_clusters, "3.60 us (figure 6; \"about 3.5\" in figure 2)"),
-            ("2", &self.long, &self.long_clusters, "about 3.5 us; the first sample stands out"),
+    fn write_series(&self, out: &mut String, terminal: Terminal) {
+        let [short, _] = figure_1(&self.short, &self.short_clusters);
+        let long = figure_2(&self.long);
+        for (figure, series, chart, clusters, told) in [
+            ("1", &self.short, short, &self.short_clusters, "3.60 us (figure 6; \"about 3.5\" in figure 2)"),
+            ("2", &self.long, long, &self.long_clusters, "about 3.5 us; the first sample stands out"),
         ] {
             let n = series.each_ns.len();
             let _ = write!(
@@ -97,7 +97,7 @@ impl NistJitter {
                     Human(*first)
                 );
             }
-            out.push_str(&grid(&ranges(series), ("sample 1", &format!("{n}")), ascii));
+            out.push_str(&terminal.figure(&chart));
             let rows = clusters.iter().map(|c| {
                 vec![
                     format!("{} .. {}", Human(c.low_ns as f64), Human(c.high_ns as f64)),
@@ -109,7 +109,7 @@ impl NistJitter {
         }
     }
 
-    fn write_compensation(&self, out: &mut String, ascii: bool) {
+    fn write_compensation(&self, out: &mut String, terminal: Terminal) {
         let time = |ns: f64| Human(ns).to_string();
         let _ = writeln!(
             out,
@@ -140,16 +140,7 @@ impl NistJitter {
         for (name, series) in [("uncompensated", &self.uncompensated), ("compensated", &self.compensated)] {
             let jitter = Human(series.residual.peak_to_peak());
             let _ = writeln!(out, "  {name}, the series with the median jitter: {jitter}");
-            out.push_str(&grid(&ranges(series), ("sample 1", &series.each_ns.len().to_string()), ascii));
+            out.push_str(&terminal.figure(&figure_2(series)));
         }
     }
-}
-
-/// Smallest and largest deviation of neighbouring samples, so that no more than [`COLUMNS`] are drawn.
-fn ranges(series: &Deviations) -> Vec<(f64, f64)> {
-    let together = series.each_ns.len().div_ceil(COLUMNS).max(1);
-    let extremes = |part: &[f64]| {
-        part.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), ns| (ns.min(low), ns.max(high)))
-    };
-    series.each_ns.chunks(together).map(extremes).collect()
 }

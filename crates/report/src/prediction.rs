@@ -2,9 +2,11 @@
 
 use jitterlab_analysis::predict::{CONFIDENCE, Prediction, Reliability};
 use jitterlab_analysis::require::{Judgement, Plan};
+use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::verdict::grouped;
 use jitterlab_model::units::Human;
 
+use crate::chart::{Axis, Chart, Layer, Shape, time_unit};
 use crate::check::paragraph;
 use crate::summary::{microseconds, wrap};
 use crate::table::columns;
@@ -61,6 +63,51 @@ pub fn text(prediction: &Prediction) -> String {
         text.push_str(&wrap(&format!("- {caveat}")));
     }
     text
+}
+
+/// The largest latencies that are drawn.
+const SHOWN: usize = 300;
+
+/// The largest latencies against how often they came, and the bound at the horizon. `number` tells the figures of
+/// several tasks apart.
+pub fn chart(number: usize, name: &str, scan: &TaskScan, prediction: &Prediction) -> Option<Chart> {
+    let facts = &prediction.facts;
+    let peaks = scan.peaks.largest();
+    let peaks = peaks.get(..peaks.len().min(SHOWN))?;
+    let top = prediction.bound.as_ref().map_or(0.0, |b| b.bound_ns).max(peaks.first()?.latency_ns as f64);
+    let (per, unit) = time_unit(top);
+    let (seconds, time) = time_unit(facts.horizon_ns);
+    let points = peaks
+        .iter()
+        .zip(1u32..)
+        .map(|(peak, rank)| [facts.run_ns / f64::from(rank) / seconds, peak.latency_ns as f64 / per]);
+    let mut layers = vec![
+        Layer::new("", 4, Shape::Level(facts.observed_max_ns as f64 / per)),
+        Layer::new("largest latencies of the run", 0, Shape::Points(points.collect())),
+    ];
+    let at = facts.horizon_ns / seconds;
+    let low = facts.observed_max_ns as f64 / per;
+    match &prediction.bound {
+        Some(bound) => layers.push(Layer::new(
+            "stays below, 95 %",
+            1,
+            Shape::Intervals(vec![[at, low, bound.bound_ns / per, bound.bound_ns / per]]),
+        )),
+        None => layers.push(Layer::new("", 1, Shape::Marks(vec![(at, "no bound: a gate failed".into())]))),
+    }
+    Some(Chart {
+        id: format!("prediction-{number}"),
+        caption: format!(
+            "{name}: the {} largest of {} latencies, each at the time in which one as large came once on average. Dashed: the largest. Looked ahead: {}.",
+            peaks.len(),
+            grouped(facts.count),
+            Human(facts.horizon_ns)
+        ),
+        x: Axis::log(format!("once in, {time}")),
+        y: Axis::linear(format!("{name}: latency, {unit}")),
+        layers,
+        height: 380,
+    })
 }
 
 fn bound(prediction: &Prediction) -> String {

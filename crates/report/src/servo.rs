@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use jitterlab_analysis::verdict::grouped;
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_motion::servo::{
-    Assessment, Evaluation, Margins, Plant, Point, Question, Remedy, Response, Stationary,
+    Assessment, Evaluation, Margins, Plant, Question, Remedy, Response, Stationary,
 };
 
 use crate::summary::wrap;
@@ -107,9 +107,9 @@ pub fn text(answer: &Answer) -> String {
         text.push('\n');
         text.push_str(&remedies(&answer.found.remedies));
     }
-    for response in &answer.found.responses {
+    if !answer.found.responses.is_empty() {
         text.push('\n');
-        text.push_str(&followed(&answer.plant.outputs, response));
+        text.extend(answer.found.responses.iter().map(followed));
     }
     if !answer.caveats.is_empty() {
         text.push_str("\nBear in mind:\n");
@@ -211,72 +211,16 @@ fn remedies(remedies: &[Remedy]) -> String {
     columns(&["what would change the cost", "by"], rows)
 }
 
-/// One reference: figures, and a chart for each output.
-fn followed(outputs: &[String], response: &Response) -> String {
-    const ROWS: usize = 10;
-    const COLUMNS: usize = 68;
-    let mut text = wrap(&format!(
+/// One reference in figures.
+fn followed(response: &Response) -> String {
+    wrap(&format!(
         "{}: error {:.4} rms, {:.4} at most; with ideal timing {:.4} rms, {:.4} at most",
         response.reference,
         response.recorded.rms_error,
         response.recorded.max_error,
         response.ideal.rms_error,
         response.ideal.max_error
-    ));
-    for (number, name) in outputs.iter().enumerate() {
-        let curve = |points: &[Point]| -> Vec<(f64, f64)> {
-            points.iter().filter_map(|p| Some((p.time_s, *p.outputs.get(number)?))).collect()
-        };
-        let _ = writeln!(text, "  {name}");
-        text.push_str(&chart(
-            &curve(&response.ideal_points),
-            &curve(&response.recorded_points),
-            ROWS,
-            COLUMNS,
-        ));
-    }
-    text
-}
-
-/// Two curves over one time, min/max of each column: `#` where recorded and ideal differ visibly, `*` where both are,
-/// `.` for the ideal one alone.
-pub fn chart(ideal: &[(f64, f64)], recorded: &[(f64, f64)], rows: usize, columns: usize) -> String {
-    let all = || ideal.iter().chain(recorded);
-    let end = all().map(|p| p.0).fold(0.0, f64::max);
-    let (low, high) = all()
-        .filter(|p| p.1.is_finite())
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), p| (l.min(p.1), h.max(p.1)));
-    if end <= 0.0 || low > high || rows < 2 || columns < 2 {
-        return String::new();
-    }
-    let span = if high > low { high - low } else { 1.0 };
-    let mut cells = vec![vec![0u8; columns]; rows];
-    for (bit, curve) in [(1u8, ideal), (2u8, recorded)] {
-        let mut extent: Vec<Option<(usize, usize)>> = vec![None; columns];
-        for (time, value) in curve.iter().filter(|p| p.1.is_finite()) {
-            let column = ((time / end * (columns - 1) as f64) as usize).min(columns - 1);
-            let row = ((high - value) / span * (rows - 1) as f64).round() as usize;
-            let (top, bottom) = extent[column].unwrap_or((row, row));
-            extent[column] = Some((top.min(row), bottom.max(row)));
-        }
-        for (column, extent) in extent.into_iter().enumerate() {
-            for cell in extent.map_or(0..0, |(top, bottom)| top..bottom + 1) {
-                cells[cell][column] |= bit;
-            }
-        }
-    }
-    let mut text = String::new();
-    for (i, row) in cells.iter().enumerate() {
-        let label = match i {
-            0 => format!("{high:>9.3}"),
-            i if i + 1 == rows => format!("{low:>9.3}"),
-            _ => " ".repeat(9),
-        };
-        let line: String = row.iter().map(|c| [' ', '.', '#', '*'][*c as usize]).collect();
-        let _ = writeln!(text, "{label} {}", line.trim_end());
-    }
-    let _ = writeln!(text, "{:>9} 0 s .. {end:.3} s   # recorded  . ideal  * both", "");
-    text
+    ))
 }
 
 /// The plants there are, one a line.
@@ -326,27 +270,5 @@ pub fn alone(question: &Question, margins: &Margins) -> String {
         (Some(delay), None) => {
             format!("{loop_of} stays stable with a constant delay of up to {}.", Human(delay as f64))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_chart_shows_both_curves_and_loses_no_spike() {
-        let ideal: Vec<_> = (0..1_000).map(|k| (f64::from(k) / 1_000.0, 0.0)).collect();
-        let mut recorded = ideal.clone();
-        recorded[500].1 = 1.0;
-        let chart = chart(&ideal, &recorded, 8, 60);
-        assert_eq!(chart.lines().count(), 9);
-        assert!(chart.lines().next().unwrap().contains('#'), "{chart}");
-        assert!(chart.lines().nth(7).unwrap().contains('*'));
-        assert!(chart.lines().all(|l| l.chars().count() <= 80));
-    }
-
-    #[test]
-    fn nothing_finite_draws_nothing() {
-        assert_eq!(chart(&[(0.0, f64::NAN)], &[], 8, 60), "");
     }
 }

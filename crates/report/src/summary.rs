@@ -7,6 +7,7 @@ use jitterlab_analysis::verdict::{Verdict, grouped};
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{Keep, RunInfo, StopReason, TaskRun, TimingStats};
 
+use crate::chart::Terminal;
 use crate::histogram::terminal_histogram;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
@@ -25,13 +26,13 @@ pub struct TaskFigures {
 }
 
 /// The whole summary, readable at 80 columns.
-pub fn text(info: &RunInfo, tasks: &[TaskFigures], ascii: bool) -> String {
+pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String {
     let mut text = head(info);
     let mut caveats: Vec<&str> = Vec::new();
     for (task, TaskFigures { summary, verdict, stats }) in info.tasks.iter().zip(tasks) {
         text.push('\n');
         text.push_str(&figures(info, task, summary));
-        text.push_str(&histogram(summary, stats, ascii));
+        text.push_str(&histogram(summary, stats, terminal));
         text.push_str(&wrap(&verdict.statement));
         for caveat in &verdict.caveats {
             if !caveats.contains(&caveat.text.as_str()) {
@@ -132,7 +133,7 @@ pub(crate) fn microseconds(ns: f64) -> String {
     format!("{us:.decimals$}")
 }
 
-fn histogram(summary: &Summary, stats: &TimingStats, ascii: bool) -> String {
+fn histogram(summary: &Summary, stats: &TimingStats, terminal: Terminal) -> String {
     if stats.latency.count() == 0 {
         return "  nothing was measured\n".into();
     }
@@ -140,7 +141,7 @@ fn histogram(summary: &Summary, stats: &TimingStats, ascii: bool) -> String {
         "  latency of {}, {} wake-ups, logarithmic count\n{}",
         summary.task,
         grouped(stats.latency.count()),
-        terminal_histogram(&stats.latency, ascii)
+        terminal_histogram(&stats.latency, terminal)
     )
 }
 

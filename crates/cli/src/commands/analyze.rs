@@ -136,7 +136,7 @@ fn analyses(source: &Source, scans: &[TaskScan], with_transitions: bool) -> Resu
 fn summary(source: &Source, scans: &[TaskScan], ascii: bool) -> Result<String> {
     let info = source.info();
     let stats = scans.iter().map(|scan| scan.timing.clone()).collect();
-    let mut text = RunResult::new(info.clone(), stats, None).to_text(ascii);
+    let mut text = RunResult::new(info.clone(), stats, None).to_text(output::terminal(ascii));
     for (task, analysis) in info.tasks.iter().zip(analyses(source, scans, false)?) {
         text.push('\n');
         text.push_str(&patterns::brief(&task.spec.name, task.spec.period_ns, &analysis));

@@ -181,7 +181,7 @@ fn text(compared: &Compared, ascii: bool) -> String {
         text.push_str(&comparison::mismatches(&d.first, &d.other, &d.conditions));
     }
     if let Some(found) = &compared.comparison {
-        text.push_str(&comparison::text(found, ascii));
+        text.push_str(&comparison::text(found, output::terminal(ascii)));
     }
     if let Some(found) = &compared.twente {
         text.push_str(&comparison::twente(found));

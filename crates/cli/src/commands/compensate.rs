@@ -12,7 +12,7 @@ use jitterlab_model::facts::CpuTimes;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{Compensation, Policy, SystemFacts, TaskSpec, WakeMethod};
 use jitterlab_report::compensation::{Candidate, CompensationReport, Disturbance};
-use jitterlab_report::figure::load::LoadCurve;
+use jitterlab_report::figure::{self, load};
 
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
@@ -277,9 +277,8 @@ pub fn execute(args: &Args) -> Outcome {
         }
     }
     if let Some(path) = &args.figure {
-        let (period_ns, service_ns, points) = (args.period, service.often_ns, load_curve.as_slice());
-        let svg = LoadCurve { period_ns, service_ns, points, beside: None }.svg()?;
-        output::write_figure(path, &svg)?;
+        let chart = load::curve(args.period, service.often_ns, &load_curve, None);
+        output::write_figure(path, &figure::svg(&[chart])?)?;
         files.push(path.display().to_string());
     }
     let report = CompensationReport {
@@ -302,7 +301,7 @@ pub fn execute(args: &Args) -> Outcome {
     if args.json {
         output::print(&(serde_json::to_string_pretty(&report)? + "\n"))?;
     } else {
-        output::print(&report.to_text(args.ascii))?;
+        output::print(&report.to_text(output::terminal(args.ascii)))?;
     }
     Ok(Status::Fine)
 }

@@ -196,7 +196,9 @@ fn run(args: &RunArgs) -> Outcome {
     if args.json {
         output::print(&result.to_json()?)?;
     } else {
-        output::print(&(result.to_text(args.ascii) + &jitterlab_report::mcu::sent(&measured.sent)))?;
+        output::print(
+            &(result.to_text(output::terminal(args.ascii)) + &jitterlab_report::mcu::sent(&measured.sent)),
+        )?;
     }
     Ok(Status::Fine)
 }

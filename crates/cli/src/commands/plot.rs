@@ -33,8 +33,8 @@ pub struct Args {
 pub fn execute(args: &Args) -> Outcome {
     let Some(path) = &args.output else {
         let Inputs { runs, sections } = inputs::read(&args.files)?;
-        let width = output::columns();
-        output::print(&figure::text(args.figure, args.quantity, &runs, &sections, width, args.ascii)?)?;
+        let terminal = output::terminal(args.ascii);
+        output::print(&figure::text(args.figure, args.quantity, &runs, &sections, terminal)?)?;
         return Ok(Status::Fine);
     };
     output::check_figure(path, "--output")?;

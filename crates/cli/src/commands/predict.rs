@@ -10,6 +10,7 @@ use jitterlab_analysis::require::{Evidence, EvidenceCounter, Judgement, Outcome 
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::TaskRun;
 use jitterlab_model::units::parse_duration_ns;
+use jitterlab_report::chart::{Chart, Terminal};
 use jitterlab_report::prediction;
 use jitterlab_trace::Columns;
 use serde::Serialize;
@@ -48,6 +49,9 @@ pub struct Args {
     /// Print the result as JSON, one document for each file
     #[arg(long)]
     json: bool,
+    /// Draw with plain ASCII characters
+    #[arg(long)]
+    ascii: bool,
     #[command(flatten)]
     import: ImportArgs,
 }
@@ -61,6 +65,8 @@ struct TaskPrediction {
     requirements: Vec<Judgement>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reliability: Option<Reliability>,
+    #[serde(skip)]
+    figure: Option<Chart>,
 }
 
 #[derive(Serialize)]
@@ -90,7 +96,7 @@ pub fn execute(args: &Args) -> Outcome {
         output::print(&if args.json {
             serde_json::to_string_pretty(&Document { schema: SCHEMA, file: path, tasks })? + "\n"
         } else {
-            text(&tasks)
+            text(&tasks, output::terminal(args.ascii))
         })?;
     }
     Ok(if outcomes.contains(&Met::Fail) {
@@ -133,7 +139,8 @@ fn of_task(args: &Args, source: &Source, task: usize, scan: &TaskScan) -> Result
         let (evidence, theta) = judge(requirement)?;
         requirements.push(requirement.judge(evidence, theta));
     }
-    Ok(TaskPrediction { task: name, prediction, claims, requirements, reliability: None })
+    let figure = prediction.as_ref().and_then(|found| prediction::chart(task, &name, scan, found));
+    Ok(TaskPrediction { task: name, prediction, claims, requirements, reliability: None, figure })
 }
 
 /// Predicts from every window of the run itself.
@@ -154,6 +161,7 @@ fn backtest(source: &Source, task: usize, window_ns: i64) -> Result<TaskPredicti
         claims: Vec::new(),
         requirements: Vec::new(),
         reliability: Some(backtest.finish()),
+        figure: None,
     })
 }
 
@@ -178,11 +186,14 @@ fn evidence(source: &Source, task: usize, scan: &TaskScan, requirement: &Require
     Ok(run.result.as_ref().map_or(evidence, |counters| evidence.with_counters(counters, requirement)))
 }
 
-fn text(tasks: &[TaskPrediction]) -> String {
+fn text(tasks: &[TaskPrediction], terminal: Terminal) -> String {
     let mut text = String::new();
     for task in tasks {
         match &task.prediction {
-            Some(found) => text.push_str(&prediction::text(found)),
+            Some(found) => {
+                text.push_str(&prediction::text(found));
+                text.push_str(&terminal.figures(&task.figure));
+            }
             None if task.requirements.is_empty() && task.reliability.is_none() => {
                 text.push_str(&format!("{}: nothing was measured\n", task.task));
             }

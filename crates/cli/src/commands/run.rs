@@ -268,7 +268,7 @@ pub fn execute(args: &Args) -> Outcome {
     if args.json {
         output::print(&result.to_json()?)?;
     } else {
-        let mut text = result.to_text(args.ascii);
+        let mut text = result.to_text(output::terminal(args.ascii));
         if let Some(without) = &without {
             text.push_str(&jitterlab_report::isolation::comparison(&result.info, without, result.stats()));
         }

@@ -8,9 +8,11 @@ mod text;
 
 pub use plotly::plotly;
 pub use range::Ticks;
-pub use text::text;
+pub use text::Terminal;
 
 use serde::Serialize;
+
+use crate::typeset::times;
 
 /// A figure. Serialised is only what the page's frame needs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,6 +34,29 @@ pub struct Chart {
     pub layers: Vec<Layer>,
     /// Height in CSS pixels.
     pub height: u32,
+}
+
+impl Chart {
+    /// The same with all words spelled as on the axes.
+    pub(crate) fn typeset(mut self) -> Self {
+        self.caption = times(&self.caption);
+        self.x.typeset();
+        self.y.typeset();
+        for layer in &mut self.layers {
+            layer.name = times(&layer.name);
+            match &mut layer.shape {
+                Shape::Boxes(boxes) => boxes.iter_mut().for_each(|(.., words)| *words = times(words)),
+                Shape::Marks(marks) => marks.iter_mut().for_each(|(_, words)| *words = times(words)),
+                _ => {}
+            }
+        }
+        self
+    }
+
+    /// Whether it is the figure of this name, or one of several that have it.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        self.id.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    }
 }
 
 /// An axis.
@@ -70,6 +95,13 @@ impl Axis {
     /// An axis of names.
     pub fn names<S: Into<String>>(title: impl Into<String>, names: impl IntoIterator<Item = S>) -> Self {
         Axis { title: title.into(), scale: Scale::Names(names.into_iter().map(Into::into).collect()) }
+    }
+
+    fn typeset(&mut self) {
+        self.title = times(&self.title);
+        if let Scale::Names(names) = &mut self.scale {
+            names.iter_mut().for_each(|name| *name = times(name));
+        }
     }
 
     fn is_log(&self) -> bool {
@@ -123,6 +155,8 @@ pub enum Shape {
     Cells(Cells),
     /// A frame around a region over the whole height, with words: `from`, `to`, words.
     Boxes(Vec<(f64, f64, String)>),
+    /// Outlines around regions: left, bottom, right, top.
+    Frames(Vec<[f64; 4]>),
     /// An upright line with words at its head: the most important first.
     Marks(Vec<(f64, String)>),
     /// A level line across the figure.
@@ -154,6 +188,9 @@ pub struct Cells {
     /// What the shades mean: title, and shades with their words.
     pub key: (String, Vec<(f64, String)>),
 }
+
+/// So many points of a layer are drawn as specks.
+pub(crate) const MANY: usize = 1_000;
 
 /// From little to much, to be told apart on light and dark ground and without colours.
 pub(crate) const SHADES: [(f64, [u8; 3]); 3] =

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::range::rows;
-use super::{Axis, Cells, Chart, Layer, SHADES, Scale, Shape, Stroke};
+use super::{Axis, Cells, Chart, Layer, MANY, SHADES, Scale, Shape, Stroke};
 
 /// Width of a letter and of a figure in CSS pixels: that of a telephone, where words have the least room.
 const LETTER: f64 = 6.5;
@@ -52,8 +52,13 @@ fn axis(axis: &Axis, (low, high): (f64, f64)) -> Value {
         }
     }
     if axis.is_log() {
-        told["exponentformat"] = "none".into();
-        told["dtick"] = if high - low > 1.5 { json!(((high - low) / 6.0).ceil()) } else { Value::Null };
+        // Otherwise ticks between powers of ten would show but their first digit.
+        told["tickformat"] = ",~r".into();
+        told["dtick"] = match high - low {
+            decades if decades > 1.5 => json!((decades / 6.0).ceil()),
+            decades if decades > 0.7 => "D2".into(),
+            _ => "D1".into(),
+        };
     }
     told
 }
@@ -92,7 +97,13 @@ impl Drawing<'_> {
                 }
                 vec![trace]
             }
-            Shape::Points(points) => vec![scatter(column(points, 0), column(points, 1), "markers")],
+            Shape::Points(points) => {
+                let mut trace = scatter(column(points, 0), column(points, 1), "markers");
+                if points.len() > MANY {
+                    trace["marker"]["size"] = 3.into();
+                }
+                vec![trace]
+            }
             Shape::Band(parts) => {
                 let side = |i: usize| parts.iter().map(|p| rounded(p[i])).collect::<Vec<_>>();
                 let mut lower = scatter(side(0), side(1), "lines");
@@ -123,6 +134,14 @@ impl Drawing<'_> {
                         "y0": 0, "y1": 1, "line": { "color": colour, "width": 1, "dash": "dash" } }));
                     self.words.push((f64::midpoint(*from, *to), words.clone(), colour.clone()));
                 }
+                Vec::new()
+            }
+            Shape::Frames(frames) => {
+                let frame = |[left, low, right, high]: &[f64; 4]| {
+                    json!({ "type": "rect", "xref": "x", "yref": "y", "x0": left, "x1": right, "y0": low,
+                    "y1": high, "line": { "color": colour, "width": 1 } })
+                };
+                self.shapes.extend(frames.iter().map(frame));
                 Vec::new()
             }
             Shape::Marks(marks) => {
@@ -203,7 +222,7 @@ fn heat(cells: &Cells) -> Value {
     let mut trace = json!({ "type": "heatmap", "x": x.iter().map(|v| rounded(*v)).collect::<Vec<_>>(),
         "y": y.iter().map(|v| rounded(*v)).collect::<Vec<_>>(), "z": shades, "text": words, "hoverinfo": "text",
         "zmin": 0, "zmax": 1, "colorscale": colours, "showscale": !cells.key.1.is_empty(),
-        "colorbar": { "title": { "text": plain(&cells.key.0) }, "thickness": 12,
+        "colorbar": { "title": { "text": plain(&cells.key.0) }, "thickness": 12, "len": 0.9, "y": 0, "yanchor": "bottom",
             "tickvals": cells.key.1.iter().map(|k| k.0).collect::<Vec<_>>(),
             "ticktext": cells.key.1.iter().map(|k| plain(&k.1)).collect::<Vec<_>>() } });
     if cells.labelled {

@@ -37,6 +37,10 @@ impl Chart {
                     x.extend(cells.cells.iter().flat_map(|(at, ..)| [at[0] - w, at[0] + w]));
                     y.extend(cells.cells.iter().flat_map(|(at, ..)| [at[1] - h, at[1] + h]));
                 }
+                Shape::Frames(frames) => {
+                    x.extend(frames.iter().flat_map(|f| [f[0], f[2]]));
+                    y.extend(frames.iter().flat_map(|f| [f[1], f[3]]));
+                }
                 Shape::Level(value) => y.push(*value),
                 Shape::Boxes(boxes) => x.extend(boxes.iter().flat_map(|b| [b.0, b.1])),
                 Shape::Marks(marks) => x.extend(marks.iter().map(|m| m.0)),

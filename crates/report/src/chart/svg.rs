@@ -1,5 +1,6 @@
 //! A chart as SVG: white, with axes, units and its caption, as a paper wants it.
 
+use std::error::Error;
 use std::ops::Range;
 
 use plotters::coord::Shift;
@@ -8,9 +9,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::range::rows;
-use super::{Cells, Chart, Layer, SHADES, Shape, Stroke, wrapped};
+use super::{Cells, Chart, Layer, MANY, SHADES, Shape, Stroke, wrapped};
 use crate::figure::FigureError;
-use crate::figure::frame::{COLOURS, Drawn, FONT};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Plot<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Placed, Placed>>;
@@ -48,6 +48,18 @@ impl ValueFormatter<f64> for Placed {
     }
 }
 
+type Drawn = Result<(), Box<dyn Error>>;
+
+const FONT: &str = "sans-serif";
+/// Colours that stay apart for colour-blind people and in print (Okabe and Ito, darkened).
+const COLOURS: [RGBColor; 6] = [
+    RGBColor(0, 114, 178),
+    RGBColor(179, 71, 0),
+    RGBColor(0, 121, 90),
+    RGBColor(163, 64, 127),
+    RGBColor(106, 82, 0),
+    RGBColor(75, 79, 176),
+];
 const WIDTH: u32 = 900;
 /// Width of a letter of the legend, about.
 const LETTER: i32 = 7;
@@ -64,6 +76,7 @@ const KEY: u32 = 84;
 /// # Errors
 /// The plotting library gives up.
 pub(crate) fn svg(charts: &[Chart]) -> Result<String, FigureError> {
+    let charts: Vec<Chart> = charts.iter().cloned().map(Chart::typeset).collect();
     let captions: Vec<Vec<String>> =
         charts.iter().map(|chart| wrapped(&chart.caption, CAPTION_COLUMNS)).collect();
     let heights: Vec<u32> = charts
@@ -252,8 +265,9 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
             }
         }
         Shape::Points(points) => {
+            let size = if points.len() > MANY { 1 } else { 4 };
             plot.draw_series(
-                points.iter().filter_map(|p| at(p[0], p[1])).map(|p| Circle::new(p, 4, colour.filled())),
+                points.iter().filter_map(|p| at(p[0], p[1])).map(|p| Circle::new(p, size, colour.filled())),
             )?;
         }
         Shape::Band(parts) => {
@@ -311,6 +325,11 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
                     plot.draw_series(DashedLineSeries::new(outline, 6, 4, colour.stroke_width(1)))?;
                 }
             }
+        }
+        Shape::Frames(frames) => {
+            let corners = |[left, low, right, high]: &[f64; 4]| at(*left, *low).zip(at(*right, *high));
+            let frames = frames.iter().filter_map(corners);
+            plot.draw_series(frames.map(|(from, to)| Rectangle::new([from, to], colour.stroke_width(1))))?;
         }
         Shape::Marks(marks) => {
             for place in marks.iter().filter_map(|(at, _)| chart.x.place(*at)) {

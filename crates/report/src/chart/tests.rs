@@ -3,6 +3,10 @@
 use super::*;
 use proptest::prelude::*;
 
+fn text(chart: &Chart, columns: usize, ascii: bool) -> String {
+    Terminal { columns, ascii }.figure(chart)
+}
+
 fn chart(layers: Vec<Layer>, x: Axis, y: Axis) -> Chart {
     Chart { id: "a".into(), caption: "A figure of <b> & c.".into(), x, y, layers, height: 300 }
 }
@@ -74,6 +78,7 @@ proptest! {
             Shape::Band(points.iter().map(|p| [p[0], p[1], p[1] + 1.0]).collect()),
             Shape::Bars(points.iter().map(|p| [p[0], p[0] + 1.0, p[1]]).collect()),
             Shape::Intervals(points.iter().map(|p| [p[0], p[1] - 1.0, p[1], p[1] + 1.0]).collect()),
+            Shape::Frames(points.windows(2).map(|w| [w[0][0], w[0][1], w[1][0], w[1][1]]).collect()),
             Shape::Marks(points.iter().map(|p| (p[0], "mark".into())).collect()),
         ];
         for shape in shapes {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::typeset::times;
+
 use super::{Axis, Chart, Layer, Shape, Stroke, Ticks, wrapped};
 
 /// Lines of a figure, axes not counted.
@@ -34,19 +36,46 @@ struct Canvas {
     words: Vec<(usize, usize, String)>,
 }
 
-/// The chart, at most `width` columns wide (and at least 40). `ascii` uses plain characters only.
-pub fn text(chart: &Chart, width: usize, ascii: bool) -> String {
-    let columns = width.max(40) - LABEL - 2;
+/// How figures are drawn on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terminal {
+    /// Its width; figures take at least 40 columns.
+    pub columns: usize,
+    /// Whether only plain ASCII characters are used.
+    pub ascii: bool,
+}
+
+impl Terminal {
+    /// Charts below each other, each with its caption.
+    pub fn figures<'a>(self, charts: impl IntoIterator<Item = &'a Chart>) -> String {
+        let figure = |chart: &Chart| self.figure(chart) + &self.caption(&chart.caption);
+        charts.into_iter().map(figure).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The chart without its caption.
+    pub fn figure(self, chart: &Chart) -> String {
+        text(&chart.clone().typeset(), self.columns.max(40), self.ascii)
+    }
+
+    /// What stands below a figure.
+    pub(crate) fn caption(self, caption: &str) -> String {
+        let lines = wrapped(&times(caption), self.columns.max(40)).join("\n") + "\n";
+        if self.ascii { spelled(&lines) } else { lines }
+    }
+}
+
+fn text(chart: &Chart, width: usize, ascii: bool) -> String {
+    let columns = width - LABEL - 2;
     let [x, y] = chart.ranges();
     let mut canvas = Canvas { columns, x, y, halves: vec![[None; 2 * LINES]; columns], words: Vec::new() };
     for (number, layer) in chart.layers.iter().enumerate() {
         canvas.draw(chart, number, layer);
     }
     let plain = |text: &str| if ascii { spelled(text) } else { text.to_owned() };
-    let mut out = wrapped(&chart.y.title, width.max(40)).join("\n") + "\n";
+    let mut out = wrapped(&chart.y.title, width).join("\n") + "\n";
     canvas.write(&mut out, &chart.y.ticks(y, 5), chart.layers.len() == 1, ascii);
     write_foot(&mut out, &chart.x, &chart.x.ticks(x, (columns / 12).max(2)), columns, x, ascii);
-    write_legend(&mut out, chart, width.max(40), ascii);
+    write_legend(&mut out, chart, width, ascii);
     plain(&out)
 }
 
@@ -174,6 +203,13 @@ impl Canvas {
                     self.guide(column);
                 }
             }
+            Shape::Frames(frames) => {
+                for [left, low, right, high] in frames {
+                    if let Some((from, to)) = at(*left, *low).zip(at(*right, *high)) {
+                        self.frame(from, to);
+                    }
+                }
+            }
             Shape::Level(value) => {
                 if let Some(half) = chart.y.place(*value).map(|place| self.half(place)) {
                     self.halves.iter_mut().step_by(2).for_each(|column| {
@@ -181,6 +217,16 @@ impl Canvas {
                     });
                 }
             }
+        }
+    }
+
+    /// The lower and the upper edge of a region.
+    fn frame(&mut self, from: (f64, f64), to: (f64, f64)) {
+        let (Some(first), Some(last)) = (self.column(from.0), self.column(to.0)) else { return };
+        for half in [self.half(from.1), self.half(to.1)] {
+            self.halves[first..=last].iter_mut().step_by(2).for_each(|column| {
+                column[half].get_or_insert(Ink::Guide);
+            });
         }
     }
 

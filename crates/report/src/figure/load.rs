@@ -3,97 +3,51 @@
 use jitterlab_analysis::compensation::nist;
 use jitterlab_analysis::expectation::LoadPoint;
 use jitterlab_model::units::{Exact, Human};
-use plotters::prelude::*;
 
-use super::FigureError;
-use super::frame::{COLOURS, Drawn, FONT, SIZE, legend_style, tick};
+use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
 
-/// What a load curve shows.
-pub struct LoadCurve<'a> {
-    /// T.
-    pub period_ns: i64,
-    /// S for equation 1.
-    pub service_ns: f64,
-    /// Measured points.
-    pub points: &'a [LoadPoint],
-    /// Another S whose curve is drawn beside, with its name.
-    pub beside: Option<(f64, &'a str)>,
-}
+/// Points of a curve.
+const STEPS: i32 = 200;
 
-impl LoadCurve<'_> {
-    /// The figure as SVG, both axes logarithmic.
-    ///
-    /// # Errors
-    /// There is nothing to draw.
-    pub fn svg(&self) -> Result<String, FigureError> {
-        let mut text = String::new();
-        self.draw(&mut text).map_err(|error| FigureError::Drawing(error.to_string()))?;
-        Ok(text)
-    }
-
-    /// The period from a hundredth of T to T, in microseconds, and the load of each.
-    fn curve(&self, load: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
-        const STEPS: i32 = 200;
-        let t = self.period_ns as f64;
+/// The load curve of a task of period T (`period_ns`) whose wake-ups cost S (`service_ns`), both axes logarithmic, with
+/// A from a hundredth of T to T. `beside` is another S with its name, whose curve is drawn as well.
+pub fn curve(period_ns: i64, service_ns: f64, measured: &[LoadPoint], beside: Option<(f64, &str)>) -> Chart {
+    let (t, s) = (period_ns as f64, service_ns);
+    let (per, unit) = time_unit(t);
+    let line = |load: &dyn Fn(f64) -> f64, stroke| {
         let at = |i: i32| t * 100f64.powf(f64::from(i) / f64::from(STEPS) - 1.0);
-        (0..=STEPS).map(at).map(|a| (a / 1e3, 100.0 * load(a))).collect()
+        let points = (0..=STEPS).map(at).map(|a| [a / per, 100.0 * load(a)]);
+        Shape::Line { points: points.collect(), stroke }
+    };
+    let (best_ns, least) = nist::optimum(s, t);
+    let mut layers = vec![
+        Layer::new(format!("equation 1, S = {}", Human(s)), 0, line(&|a| nist::load(a, s, t), Stroke::Solid)),
+        Layer::new("half of the last A polled", 2, line(&|a| nist::mean_poll_load(a, s, t), Stroke::Dashed)),
+    ];
+    if let Some((other, name)) = beside {
+        layers.push(Layer::new(name, 4, line(&|a| nist::load(a, other, t), Stroke::Dashed)));
     }
-
-    fn draw(&self, text: &mut String) -> Drawn {
-        let (t, s) = (self.period_ns as f64, self.service_ns);
-        let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
-        root.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&root)
-            .margin(14)
-            .x_label_area_size(46)
-            .y_label_area_size(74)
-            .build_cartesian_2d((t / 1e5..t / 1e3).log_scale(), (1.0..200.0).log_scale())?;
-        chart
-            .configure_mesh()
-            .x_desc(format!("A, µs (period {})", Exact(self.period_ns)))
-            .y_desc("extra processor load, %")
-            .axis_desc_style((FONT, 17))
-            .label_style((FONT, 14))
-            .x_label_formatter(&|value| tick(*value))
-            .y_label_formatter(&|value| tick(*value))
-            .light_line_style(RGBColor(240, 240, 240))
-            .bold_line_style(RGBColor(215, 215, 215))
-            .draw()?;
-        let mut curves = vec![
-            (format!("equation 1, S = {}", Human(s)), self.curve(|a| nist::load(a, s, t))),
-            ("with half of the last A polled".into(), self.curve(|a| nist::mean_poll_load(a, s, t))),
-        ];
-        if let Some((other, name)) = self.beside {
-            curves.push((name.into(), self.curve(|a| nist::load(a, other, t))));
-        }
-        for ((name, curve), colour) in curves.into_iter().zip(COLOURS) {
-            chart
-                .draw_series(LineSeries::new(curve, colour.stroke_width(2)))?
-                .label(name)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
-        }
-        let (best_ns, least) = nist::optimum(s, t);
-        let minimum = format!("least by equations 2 and 3: {:.1} % at {}", 100.0 * least, Human(best_ns));
-        chart
-            .draw_series([TriangleMarker::new((best_ns / 1e3, 100.0 * least), 9, COLOURS[0].filled())])?
-            .label(minimum)
-            .legend(|(x, y)| TriangleMarker::new((x + 9, y), 7, COLOURS[0].filled()));
-        let measured = self.points.iter().map(|p| (p.every_ns as f64 / 1e3, 100.0 * p.measured.max(0.01)));
-        chart
-            .draw_series(measured.map(|at| Circle::new(at, 5, BLACK.filled())))?
-            .label("measured")
-            .legend(|(x, y)| Circle::new((x + 9, y), 5, BLACK.filled()));
-        let (background, border) = legend_style();
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperMiddle)
-            .label_font((FONT, 14))
-            .background_style(background)
-            .border_style(border)
-            .draw()?;
-        drop(chart);
-        root.present()?;
-        Ok(())
+    let points = measured.iter().map(|p| [p.every_ns as f64 / per, 100.0 * p.measured]);
+    layers.push(Layer::new("measured", 1, Shape::Points(points.collect())));
+    let best = Shape::Points(vec![[best_ns / per, 100.0 * least]]);
+    layers.push(Layer::new("least by equations 2 and 3", 3, best));
+    let hidden = measured.iter().filter(|p| p.measured <= 0.0).count();
+    let hidden = match hidden {
+        0 => String::new(),
+        n => format!(" {n} measured loads are not above zero and have no place on this axis."),
+    };
+    Chart {
+        id: "load-curve".into(),
+        caption: format!(
+            "Waking every A and polling in the last A before the due time, the NIST paper's way, period {}: processor load beyond that of the uncompensated task. Equation 1 polls the last A in full. Least by equations 2 and 3: {:.1} % at A = {}.{hidden}",
+            Exact(period_ns),
+            100.0 * least,
+            Human(best_ns)
+        ),
+        x: Axis::log(format!("A, {unit}")),
+        y: Axis::log("extra processor load, %"),
+        layers,
+        height: 420,
     }
 }
 
@@ -110,21 +64,13 @@ mod tests {
             equation_1: 0.19,
             mean_poll: 0.14,
         };
-        let points = [point(50_000, 0.171), point(100_000, 0.2), point(250_000, 0.4)];
-        let svg = LoadCurve {
-            period_ns: 500_000,
-            service_ns: 5_000.0,
-            points: &points,
-            beside: Some((9_000.0, "the paper")),
-        }
-        .svg()
-        .unwrap();
-        assert!(
-            svg.contains("least by equations 2 and 3: 19.0 % at 50 us") && svg.contains("the paper"),
-            "{svg}"
-        );
-        // The points and the legend's.
-        assert_eq!(svg.matches("<circle").count(), points.len() + 1);
-        assert!(svg.matches("<polyline").count() >= 3, "{svg}");
+        let measured = [point(50_000, 0.171), point(100_000, 0.2), point(250_000, -0.004)];
+        let chart = curve(500_000, 5_000.0, &measured, Some((9_000.0, "the paper")));
+        assert!(chart.caption.contains("19.0 % at A = 50 us"), "{}", chart.caption);
+        assert!(chart.caption.contains("1 measured loads are not above zero"), "{}", chart.caption);
+        let names: Vec<&str> = chart.layers.iter().map(|layer| layer.name.as_str()).collect();
+        assert!(names[0].contains("S = 5 us") && names.contains(&"the paper"), "{names:?}");
+        let drawn = chart.layers.iter().find(|layer| layer.name == "measured").unwrap();
+        assert_eq!(drawn.shape, Shape::Points(vec![[50.0, 17.1], [100.0, 20.0], [250.0, -0.4]]));
     }
 }

@@ -1,28 +1,24 @@
 //! Figures of runs and results: as SVG for papers, as PNG for everything else, as text for the terminal.
 
 mod caption;
-pub(crate) mod frame;
 mod histogram;
 pub mod load;
 pub mod nist;
 mod percentiles;
 mod png;
-mod response;
 mod series;
-pub(crate) mod terminal;
 
 use std::fmt;
 use std::str::FromStr;
 
 use jitterlab_model::Distribution;
 
-use crate::chart::{self, Chart};
+use crate::chart::{self, Chart, Terminal};
 use crate::histogram::terminal_histogram;
-use crate::page::section::{Block, Section};
+use crate::page::section::Section;
 use crate::page::{PageRun, PageTask, sections};
 pub(crate) use histogram::cluster_words;
 pub use png::png;
-pub use response::responses;
 
 /// Why there is no figure.
 #[derive(Debug, thiserror::Error)]
@@ -160,14 +156,9 @@ pub fn charts(
         "series" => series::charts(quantity, runs),
         "percentiles" => percentiles::chart(quantity, runs).into_iter().collect(),
         name => {
-            let all = sections::of(runs).into_iter().chain(sections.iter().cloned());
-            let charts = all.flat_map(|section| section.blocks).filter_map(|block| match block {
-                Block::Figure(chart) => Some(chart),
-                _ => None,
-            });
-            let own =
-                |id: &str| id == name || id.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
-            charts.filter(|chart| own(&chart.id)).collect()
+            let own = sections::of(runs);
+            let all = own.iter().chain(sections).flat_map(Section::charts);
+            all.filter(|chart| chart.is_named(name)).cloned().collect()
         }
     };
     let needs = NAMES.iter().find(|(n, _)| *n == name.0).map_or("data", |(_, needs)| needs);
@@ -182,7 +173,7 @@ pub fn svg(charts: &[Chart]) -> Result<String, FigureError> {
     chart::svg::svg(charts)
 }
 
-/// The figure for the terminal, as wide as `width` columns. `ascii` uses plain characters only.
+/// The figure for the terminal.
 ///
 /// # Errors
 /// There is nothing to draw.
@@ -191,18 +182,15 @@ pub fn text(
     quantity: Quantity,
     runs: &[PageRun],
     sections: &[Section],
-    width: usize,
-    ascii: bool,
+    terminal: Terminal,
 ) -> Result<String, FigureError> {
     let charts = charts(name, quantity, runs, sections)?;
-    let below = |caption: &str| chart::wrapped(caption, width.max(40)).join("\n") + "\n";
     if name.0 == "histogram" {
         // On the terminal a line for each occupied bin tells more than bars do.
-        let tasks = caption::drawables(quantity, runs)
-            .into_iter()
-            .map(|d| terminal_histogram(quantity.of(d.task), ascii) + &below(&caption::of(quantity, &d)));
+        let tasks = caption::drawables(quantity, runs).into_iter().map(|d| {
+            terminal_histogram(quantity.of(d.task), terminal) + &terminal.caption(&caption::of(quantity, &d))
+        });
         return Ok(tasks.collect::<Vec<_>>().join("\n"));
     }
-    let figures = charts.iter().map(|c| chart::text(c, width, ascii) + &below(&c.caption));
-    Ok(figures.collect::<Vec<_>>().join("\n"))
+    Ok(terminal.figures(&charts))
 }

@@ -67,25 +67,34 @@ function timeAxis(scale, low, high, title) {
 }
 
 function baseLayout() {
-  const axis = { gridcolor: css('--line'), zerolinecolor: css('--line'), linecolor: css('--soft'), automargin: true };
+  const axis = { gridcolor: css('--line'), zerolinecolor: css('--line'), linecolor: css('--soft'), automargin: true,
+    ticks: 'outside', tickcolor: css('--line'), exponentformat: 'none', separatethousands: true };
   return {
     paper_bgcolor: css('--paper'), plot_bgcolor: css('--paper'), colorway: palette(),
     font: { color: css('--ink'), family: 'system-ui, sans-serif', size: isNarrow() ? 11 : 13 },
     margin: isNarrow() ? { l: 56, r: 8, t: 12, b: 44 } : { l: 72, r: 16, t: 16, b: 52 },
     hoverlabel: { bgcolor: css('--tint'), bordercolor: css('--soft'), font: { color: css('--ink') } },
+    // A finger scrolls the page; a mouse zooms.
+    dragmode: matchMedia('(pointer: coarse)').matches ? false : 'zoom', hovermode: 'closest', separators: '.\u202f',
+    ...(onPaper() ? { width: PAPER_WIDTH } : { autosize: true }),
     legend: { orientation: 'h', y: 1.02, yanchor: 'bottom', x: 0 },
     xaxis: { ...axis }, yaxis: { ...axis }, axis,
   };
 }
 
-const CONFIG = { displayModeBar: false, responsive: true, doubleClick: false };
+const CONFIG = { displayModeBar: false, responsive: true, doubleClick: 'reset' };
+const onPaper = () => matchMedia('print').matches;
+// A4 and Letter leave so many CSS pixels between their margins.
+const PAPER_WIDTH = 690;
 
 // Layout for one figure: the page's colours under the figure's own settings, axis by axis.
 function themed(layout) {
   const { axis, ...base } = baseLayout();
   const merged = { ...base, ...layout };
   for (const key of new Set(['xaxis', 'yaxis', ...Object.keys(layout)])) {
-    if (/^[xy]axis\d*$/.test(key)) merged[key] = { ...axis, ...layout[key] };
+    if (!/^[xy]axis\d*$/.test(key)) continue;
+    merged[key] = { ...axis, ...layout[key] };
+    if (key[0] === 'y' && merged[key].title) merged[key].title = { standoff: 8, ...merged[key].title };
   }
   return merged;
 }

@@ -3,6 +3,7 @@
 //! Words, tables and facts stand in the HTML itself; the figures are drawn by a script from data the page carries.
 //! Everything foreign (names of tasks, machines, commands) is escaped by the template engine.
 
+mod checks;
 pub mod documents;
 mod facts;
 mod pack;
@@ -21,12 +22,14 @@ use base64::engine::general_purpose::STANDARD;
 use jitterlab_analysis::patterns::Patterns;
 use jitterlab_analysis::predict::{DEFAULT_HORIZON, Prediction, predict};
 use jitterlab_analysis::scan::TaskScan;
+use jitterlab_model::check::CheckReport;
 use jitterlab_model::facts::changes;
 use jitterlab_model::{CpuSet, RunInfo};
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
 
 use crate::summary::TaskFigures;
+use crate::typeset::microseconds;
 pub(crate) use plots::phases;
 use section::Section;
 use series::Series;
@@ -69,6 +72,8 @@ pub struct PageRun {
     /// What `analyze --json` prints for it: the page carries it word for word, since reading and writing numbers
     /// again may change their last digit.
     pub document: String,
+    /// What `check` says of its machine as it was before the run; `None` where the run does not describe it.
+    pub checks: Option<CheckReport>,
     /// Its tasks, in the order of the description.
     pub tasks: Vec<PageTask>,
 }
@@ -122,16 +127,20 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         ([only], _) => format!("{}: timing report", only.label),
         ([first, more @ ..], _) => format!("{} and {} more: timing report", first.label, more.len()),
     };
-    let sections = [sections::of(runs), sections.to_vec()].concat();
+    let mut sections = [sections::of(runs), sections.to_vec()].concat();
+    sections.iter_mut().for_each(Section::typeset);
     let (plots, packed) = plots::data(runs, &sections)?;
     let documents: Vec<_> = runs.iter().map(|run| run.document.trim()).collect();
     let mut environment = Environment::new();
+    environment.add_filter("typeset", |text: &str| microseconds(text));
+    environment.add_filter("prose", prose);
     environment.add_template("page.html", TEMPLATE)?;
     let page = environment.get_template("page.html")?.render(context! {
         title,
         style => STYLE,
         scripts => SCRIPTS,
         runs => Serde(runs.iter().map(words::RunWords::of).collect::<Vec<_>>()),
+        checks => Serde(runs.iter().filter_map(checks::of).collect::<Vec<_>>()),
         facts => Serde(runs.iter().flat_map(facts::of).collect::<Vec<_>>()),
         sections => Serde(&sections),
         documents => in_script(&format!("[{}]", documents.join(","))),
@@ -141,6 +150,18 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         version => env!("CARGO_PKG_VERSION"),
     })?;
     Ok(page)
+}
+
+/// Which columns of a table hold text to be read rather than figures or names.
+fn prose(rows: Vec<Vec<String>>) -> Vec<bool> {
+    let mut prose = Vec::new();
+    for row in rows {
+        prose.resize(prose.len().max(row.len()), false);
+        for (prose, cell) in prose.iter_mut().zip(row) {
+            *prose |= cell.chars().count() > 32;
+        }
+    }
+    prose
 }
 
 /// JSON that cannot end the script element it stands in.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::pack::{Column, Packer};
-use super::section::{Block, Section};
+use super::section::Section;
 use super::series::{Exact, QUANTITIES, Series, Step};
 use super::{PageError, PageRun, PageTask};
 use crate::chart::plotly;
@@ -98,12 +98,9 @@ pub fn data<'a>(runs: &'a [PageRun], sections: &'a [Section]) -> Result<(Plots<'
         }
     });
     let runs = drawn.collect();
-    let figures = sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
-        Block::Figure(chart) => {
-            let (data, layout) = plotly(chart);
-            Some(Drawing { id: &chart.id, data, layout })
-        }
-        _ => None,
+    let figures = sections.iter().flat_map(Section::charts).map(|chart| {
+        let (data, layout) = plotly(chart);
+        Drawing { id: &chart.id, data, layout }
     });
     Ok((Plots { runs, figures: figures.collect() }, packer.finish()?))
 }

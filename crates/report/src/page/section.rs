@@ -7,6 +7,7 @@
 use serde::Serialize;
 
 use crate::chart::Chart;
+use crate::typeset::microseconds;
 
 /// A part of the page with a heading.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +20,31 @@ pub struct Section {
     pub lead: String,
     /// Its content, in order.
     pub blocks: Vec<Block>,
+}
+
+impl Section {
+    /// Spells all times as on the axes of its figures.
+    pub(crate) fn typeset(&mut self) {
+        for block in &mut self.blocks {
+            match block {
+                Block::Text { text } => *text = microseconds(text),
+                Block::Table { caption, rows, .. } => {
+                    *caption = microseconds(caption);
+                    rows.iter_mut().flatten().for_each(|cell| *cell = microseconds(cell));
+                }
+                Block::Figure(chart) => *chart = chart.clone().typeset(),
+                Block::Details { .. } => {}
+            }
+        }
+    }
+
+    /// Its figures, in order.
+    pub fn charts(&self) -> impl Iterator<Item = &Chart> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Figure(chart) => Some(chart),
+            _ => None,
+        })
+    }
 }
 
 /// A piece of a section.

@@ -75,20 +75,19 @@ class SeriesView {
 
   draw() {
     const view = this.series.view(this.from, this.to, isNarrow() ? 300 : 700);
-    const layout = { showlegend: false, dragmode: matchMedia('(pointer: coarse)').matches ? false : 'zoom', hovermode: 'closest',
-      shapes: [], annotations: [], bargap: 0 };
+    const layout = { showlegend: false, shapes: [], annotations: [] };
     layout.xaxis = { title: { text: 'time since the first due time, s' }, range: [this.from / 1e9, this.to / 1e9], anchor: 'y3' };
     const data = QUANTITIES.flatMap((quantity, row) => this.row(quantity, row, view, layout));
     this.phases(layout);
     if (!this.element.on) {
-      Plotly.newPlot(this.element, data, themed(layout), CONFIG);
+      Plotly.newPlot(this.element, data, themed(layout), { ...CONFIG, doubleClick: false });
       this.element.on('plotly_relayout', change => {
         const from = change['xaxis.range[0]'], to = change['xaxis.range[1]'];
         if (from !== undefined && to !== undefined) this.show(from * 1e9, to * 1e9);
       });
       this.element.on('plotly_doubleclick', () => this.act('all'));
     } else {
-      Plotly.react(this.element, data, themed(layout), CONFIG);
+      Plotly.react(this.element, data, themed(layout), { ...CONFIG, doubleClick: false });
     }
     this.shown = view;
     this.describe(view);
@@ -96,7 +95,7 @@ class SeriesView {
 
   // One quantity: the band of each step, its mean, the exact activations, and the whole run's mean and deviation.
   row(quantity, row, view, layout) {
-    const colour = palette()[row], level = this.series.levels[view.level], { exact } = this.series;
+    const colour = palette()[row], level = this.series.levels[view.level];
     const shift = quantity === 'period_error' ? this.task.period_ns : 0;
     const figures = summaryOf(this.run, this.task)[quantity];
     const { min, mean, max } = level[quantity];
@@ -170,7 +169,7 @@ class SeriesView {
   }
 
   describe(view) {
-    const { levels, exact } = this.series, level = levels[view.level], { task } = this;
+    const { task, series } = this, level = series.levels[view.level];
     let executed = 0, largest = -Infinity;
     for (let i = view.first; i < view.last; i++) {
       executed = Math.max(executed, level.executed[i]);
@@ -190,7 +189,7 @@ class SeriesView {
     byId('series-status').textContent = `${shown}${words} Largest latency here: ${exactTime(largest)}.`;
     const resolution = task.complete ? 'The page holds every activation of this task.'
       : `The page holds ${task.spikes_only ? 'every second' : 'every ' + grouped(task.per_step) + ' activations'} as smallest, mean and largest value, ` +
-        `and ${grouped(exact.due.length)} activations around the largest values exactly.`;
+        `and ${grouped(task.exact.due.count)} activations around the largest values exactly.`;
     byId('series-caption').textContent = captionOf('latency') + ' ' + resolution +
       ' Thin line: mean of the step; dashed line and grey band: mean and standard deviation of the whole run; red cross: missed due times.';
   }

@@ -33,7 +33,7 @@ fn run(label: &str) -> PageRun {
     let mut scan = TaskScan::new(1_000_000, 2_000);
     scan.push_all(&rows);
     let task = PageTask::new(figures, series.finish(), Some(scan), &info);
-    PageRun { label: label.into(), info, document, tasks: vec![task] }
+    PageRun { label: label.into(), info, document, checks: None, tasks: vec![task] }
 }
 
 #[test]
@@ -83,4 +83,40 @@ fn the_document_is_carried_word_for_word() {
 #[test]
 fn a_report_of_nothing_says_so() {
     assert!(render(&[], &[]).unwrap_err().to_string().contains("at least one run"));
+}
+
+#[path = "../../build/partial.rs"]
+mod partial;
+
+#[test]
+fn the_library_is_cut_to_what_the_figures_are_made_of() {
+    let module = |name: &str, body: &str| format!("var {name}=ye((e,t)=>{{{body}}});");
+    let bundle = [
+        "var ye=(e,t)=>()=>(t||e((t={exports:{}}).exports,t),t.exports),z=1;".to_owned(),
+        "var Ll=(e,t)=>()=>(e&&(t=e(e=0)),t);".to_owned(),
+        module("core", "t.exports={register(){}}"),
+        module("help", ""),
+        module("map", ""),
+        module("bars", "help();t.exports={name:\"bar\"}"),
+        module("maps", "map();t.exports={name:\"map\"}"),
+        module("b", "t.exports=bars()"),
+        module("m", "t.exports=maps()"),
+        module("all", "var c=core();c.register([m(),b()]);t.exports=c"),
+        "return all()".to_owned(),
+    ]
+    .concat();
+    let cut = partial::of(&bundle, &["bar"]).unwrap();
+    assert!(cut.contains(".register([b()]") && cut.ends_with("return all()"), "{cut}");
+    assert!(["core=", "help=", "bars=", " b="].iter().all(|kept| cut.contains(kept)), "{cut}");
+    assert!(["map=", "maps=", " m="].iter().all(|gone| !cut.contains(gone)), "{cut}");
+    assert!(partial::of(&bundle, &["pie"]).unwrap_err().contains("pie"));
+    assert!(partial::of("var Plotly={}", &["bar"]).is_err());
+}
+
+#[test]
+fn a_page_carries_the_library_cut() {
+    let mut library = String::new();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(super::PLOTLY), &mut library).unwrap();
+    assert!(library.contains("plotly.js v") && library.contains("name:\"heatmap\""));
+    assert!(!library.contains("name:\"scatter3d\"") && library.len() < 1_500_000, "{}", library.len());
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::PageRun;
 use crate::machine::machine_line;
 use crate::run::task_line;
+use crate::typeset::times;
 
 /// A run in words.
 #[derive(Debug, Serialize)]
@@ -65,7 +66,7 @@ fn facts(run: &PageRun) -> Vec<(String, String)> {
     fact("For", info.measured_ns().map_or("an unknown time".into(), |ns| Human(ns as f64).to_string()));
     fact("Load beside it", info.load.clone());
     for task in &info.tasks {
-        fact("Task", task_line(info, task));
+        fact("Task", times(&task_line(info, task)));
     }
     if let Some(stop) = &info.stop {
         fact("Ended by", stopped(stop, run));

@@ -119,7 +119,7 @@ fn print(args: &Args, results: &[(Measured, RunResult)]) -> anyhow::Result<()> {
     }
     let mut text = String::new();
     if let [(_, result)] = results {
-        text.push_str(&result.to_text(args.ascii));
+        text.push_str(&result.to_text(output::terminal(args.ascii)));
     } else {
         let kernels: Vec<OnKernel<'_>> = results
             .iter()

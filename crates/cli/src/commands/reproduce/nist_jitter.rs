@@ -11,7 +11,7 @@ use jitterlab_analysis::proof::{MedianInterval, Proof};
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
 use jitterlab_bench::host::{self, DmaLatency};
 use jitterlab_model::{Activation, Compensation, ReadClock, TaskSpec};
-use jitterlab_report::figure::{load::LoadCurve, nist as figure};
+use jitterlab_report::figure::{self, load, nist};
 use jitterlab_report::nist_jitter::NistJitter;
 
 use crate::exit::{Failure, Outcome, Status};
@@ -104,7 +104,7 @@ pub fn reproduce(directory: &Path, duration_ns: i64) -> Outcome {
         [(&plain, &blocks[0][..], "uncompensated"), (&compensated, &blocks[1][..], "compensated")],
     )?);
     files.extend(draw(directory, &result)?);
-    let mut text = result.to_text(false);
+    let mut text = result.to_text(output::terminal(false));
     for note in &session.notes {
         text.push_str(&format!("note: {note}\n"));
     }
@@ -131,20 +131,16 @@ fn save<'a>(
 
 /// Writes the four figures as SVG and PNG.
 fn draw(directory: &Path, result: &NistJitter) -> Result<Vec<PathBuf>> {
-    let load = LoadCurve {
-        period_ns: PERIOD_NS,
-        service_ns: result.service.often_ns,
-        points: &result.load_curve,
-        beside: Some((SERVICE_NS, "the paper: equation 1, S = 5 us")),
-    };
+    let beside = Some((SERVICE_NS, "the paper: equation 1, S = 5 us"));
     let figures = [
-        (1, figure::figure_1(&result.short, &result.short_clusters)?),
-        (2, figure::figure_2(&result.long)?),
-        (5, load.svg()?),
-        (6, figure::figure_6(&result.uncompensated, &result.compensated)?),
+        (1, nist::figure_1(&result.short, &result.short_clusters).to_vec()),
+        (2, vec![nist::figure_2(&result.long)]),
+        (5, vec![load::curve(PERIOD_NS, result.service.often_ns, &result.load_curve, beside)]),
+        (6, vec![nist::figure_6(&result.uncompensated, &result.compensated)]),
     ];
     let mut files = Vec::new();
-    for (number, svg) in figures {
+    for (number, charts) in figures {
+        let svg = figure::svg(&charts)?;
         for extension in ["svg", "png"] {
             let path = directory.join(format!("figure-{number}.{extension}"));
             output::write_figure(&path, &svg)?;

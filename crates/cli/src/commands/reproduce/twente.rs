@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use jitterlab_model::units::Human;
+use jitterlab_report::chart::Chart;
 use jitterlab_report::figure::{self, Name, Quantity};
 use jitterlab_report::page::section::{Block, Section};
 use jitterlab_report::page::{PageRun, render};
@@ -88,17 +89,15 @@ pub fn reproduce(directory: &Path, duration_ns: i64) -> Outcome {
         files.push(measure(directory, case, duration_ns)?);
     }
     let runs = page_runs::read(&files)?;
-    for (case, run) in CASES.iter().zip(&runs) {
-        for (name, number) in [(Name::SERIES, case.figure), (Name::HISTOGRAM, case.figure + 1)] {
-            let run = std::slice::from_ref(run);
-            let svg = figure::svg(&figure::charts(name, Quantity::PeriodError, run, &[])?)?;
-            let path = |extension: &str| directory.join(format!("figure-{number:02}.{extension}"));
-            output::write_file(&path("svg"), svg.as_bytes())?;
-            output::write_file(&path("png"), &figure::png(&svg)?)?;
-        }
+    let figures = figures(&runs)?;
+    for (number, charts) in &figures {
+        let svg = figure::svg(charts)?;
+        let path = |extension: &str| directory.join(format!("figure-{number:02}.{extension}"));
+        output::write_file(&path("svg"), svg.as_bytes())?;
+        output::write_file(&path("png"), &figure::png(&svg)?)?;
     }
     let page = directory.join("report.html");
-    output::write_file(&page, render(&runs, &[section(&runs)])?.as_bytes())?;
+    output::write_file(&page, render(&runs, &[section(&runs, figures)])?.as_bytes())?;
     let mut text = String::new();
     for row in rows(&runs) {
         text.push_str(&format!(
@@ -117,6 +116,25 @@ fn measure(directory: &Path, case: &Case, duration_ns: i64) -> Result<PathBuf> {
     let arguments =
         ["--period", "1ms", "--work", "twente:10000", "--policy", case.policy, "--load", case.load];
     super::measure(directory, case.name, duration_ns, &arguments)
+}
+
+/// Every figure by its number in the report, with what was measured here and what the report says in its caption.
+fn figures(runs: &[PageRun]) -> Result<Vec<(u32, Vec<Chart>)>> {
+    let mut figures = Vec::new();
+    for ((case, run), row) in CASES.iter().zip(runs).zip(rows(runs)) {
+        for (name, number) in [(Name::SERIES, case.figure), (Name::HISTOGRAM, case.figure + 1)] {
+            let mut charts = figure::charts(name, Quantity::PeriodError, std::slice::from_ref(run), &[])?;
+            for chart in &mut charts {
+                chart.id = format!("twente-{number:02}");
+                chart.caption = format!(
+                    "Figure {number}. {} Time between starts here: {}; in the report: {} ms.",
+                    chart.caption, row[3], case.told
+                );
+            }
+            figures.push((number, charts));
+        }
+    }
+    Ok(figures)
 }
 
 /// Figures, task, load, what was measured here, what the report says.
@@ -152,15 +170,20 @@ fn rows(runs: &[PageRun]) -> Vec<Vec<String>> {
     CASES.iter().zip(runs).filter_map(row).collect()
 }
 
-fn section(runs: &[PageRun]) -> Section {
+fn section(runs: &[PageRun], figures: Vec<(u32, Vec<Chart>)>) -> Section {
     let header = ["figures", "policy in force", "load", "period here", "the report, ms"].map(String::from);
+    let table = Block::Table {
+        caption: "Time between successive starts of a loop of 1 ms".into(),
+        header: header.to_vec(),
+        rows: rows(runs),
+    };
+    let drawn = figures.into_iter().flat_map(|(_, charts)| charts).map(Block::Figure);
+    let blocks = [table, Block::Text { text: WHY_NOT_ONE.into() }].into_iter().chain(drawn);
     Section {
         id: "twente".into(),
         title: "Twente, figures 1 to 12".into(),
-        lead: "The report's six measurements, repeated on this machine. Odd figures are its line plots, even ones its histograms: the files figure-01 to figure-12 beside this page.".into(),
-        blocks: vec![
-            Block::Table { caption: "Time between successive starts of a loop of 1 ms".into(), header: header.to_vec(), rows: rows(runs) },
-            Block::Text { text: WHY_NOT_ONE.into() },
-        ],
+        lead: "The report's six measurements, repeated on this machine. Odd figures are its line plots, even ones its histograms."
+            .into(),
+        blocks: blocks.collect(),
     }
 }

@@ -11,6 +11,8 @@ use jitterlab_motion::catalog;
 use jitterlab_motion::servo::{
     Actuation, Assessment, Design, Margins, Plant, Question, Reference, Sampling, Stationary, TaskTiming,
 };
+use jitterlab_report::figure;
+use jitterlab_report::page::documents;
 use jitterlab_report::servo::Answer;
 use serde::Serialize;
 
@@ -68,6 +70,9 @@ pub struct Args {
     /// Print the result as JSON (docs/formats/motion.md)
     #[arg(long)]
     json: bool,
+    /// Draw with plain ASCII characters
+    #[arg(long)]
+    ascii: bool,
 }
 
 /// Version of the JSON layout.
@@ -81,6 +86,7 @@ struct Document<'a> {
     schema: u32,
     answer: String,
     plant: &'a str,
+    outputs: &'a [String],
     controller: &'a str,
     period_ns: i64,
     run: Option<&'a PathBuf>,
@@ -153,29 +159,29 @@ impl Args {
             Exact(question.period_ns),
             run.name()
         );
+        let document = Document {
+            schema: SCHEMA,
+            answer: jitterlab_report::servo::sentence(&found.evaluation),
+            plant: &question.plant.name,
+            outputs: &question.plant.outputs,
+            controller: question.plant.design.name(),
+            period_ns: question.period_ns,
+            run: Some(path),
+            margins: &found.margins,
+            assessment: Some(&found),
+            constant_delays: Vec::new(),
+            caveats: &caveats,
+        };
         if let Some(file) = &self.svg {
-            let caption = format!("{} under {controller}, timing of {}", question.plant.name, path.display());
-            let svg =
-                jitterlab_report::figure::responses(&question.plant.outputs, &found.responses, &caption)?;
+            let svg = figure::svg(&documents::charts(&document, &["step-response"]))?;
             output::write_file(file, svg.as_bytes())?;
         }
         let text = if self.json {
-            let document = Document {
-                schema: SCHEMA,
-                answer: jitterlab_report::servo::sentence(&found.evaluation),
-                plant: &question.plant.name,
-                controller: question.plant.design.name(),
-                period_ns: question.period_ns,
-                run: Some(path),
-                margins: &found.margins,
-                assessment: Some(&found),
-                constant_delays: Vec::new(),
-                caveats: &caveats,
-            };
             serde_json::to_string_pretty(&document)? + "\n"
         } else {
             let answer = Answer { plant: &question.plant, controller, found: &found, caveats: &caveats };
-            jitterlab_report::servo::text(&answer)
+            let figures = documents::charts(&document, &["step-response"]);
+            jitterlab_report::servo::text(&answer) + "\n" + &output::terminal(self.ascii).figures(&figures)
         };
         output::print(&text)?;
         Ok(if found.evaluation.clustered.is_stable() { Status::Fine } else { Status::RequirementFailed })
@@ -203,6 +209,7 @@ impl Args {
                 schema: SCHEMA,
                 answer,
                 plant: &question.plant.name,
+                outputs: &question.plant.outputs,
                 controller: question.plant.design.name(),
                 period_ns,
                 run: None,

@@ -11,6 +11,7 @@ use jitterlab_motion::stepper::{
     Assessment, Axis, Drive, IntervalErrors, Motor, POLICIES, Response, StepTiming, fastest_punctual,
     latencies_ns, play,
 };
+use jitterlab_report::page::documents;
 use jitterlab_report::stepper::{Simulated, Simulations};
 use serde::Serialize;
 
@@ -59,6 +60,9 @@ pub struct Args {
     /// Print the result as JSON (docs/formats/motion.md)
     #[arg(long)]
     json: bool,
+    /// Draw with plain ASCII characters
+    #[arg(long)]
+    ascii: bool,
 }
 
 /// Version of the JSON layout.
@@ -131,20 +135,23 @@ pub fn execute(args: &Args) -> Outcome {
         },
         None => None,
     };
+    let document = Document {
+        schema: SCHEMA,
+        answer: jitterlab_report::stepper::answer(&axis, &found),
+        axis: &axis,
+        run: args.run.as_ref(),
+        assessment: &found,
+        simulated_steps_per_s: simulations.as_ref().map(|s| s.steps_per_s),
+        simulations: simulations.iter().flat_map(|s| &s.of).map(SimulationDocument::from).collect(),
+        caveats: &caveats,
+    };
     output::print(&if args.json {
-        let document = Document {
-            schema: SCHEMA,
-            answer: jitterlab_report::stepper::answer(&axis, &found),
-            axis: &axis,
-            run: args.run.as_ref(),
-            assessment: &found,
-            simulated_steps_per_s: simulations.as_ref().map(|s| s.steps_per_s),
-            simulations: simulations.iter().flat_map(|s| &s.of).map(SimulationDocument::from).collect(),
-            caveats: &caveats,
-        };
         serde_json::to_string_pretty(&document)? + "\n"
     } else {
+        let figures = documents::charts(&document, &["torque"]);
         jitterlab_report::stepper::text(&axis, &found, &whose, simulations.as_ref(), &caveats)
+            + "\n"
+            + &output::terminal(args.ascii).figures(&figures)
     })?;
     Ok(Status::Fine)
 }

@@ -1,15 +1,18 @@
 //! What compensating the jitter of a task costs and brings: `jitterlab compensate --json`.
 
 use jitterlab_analysis::Figures;
+use jitterlab_analysis::expectation::LoadPoint;
 use jitterlab_model::units::{Exact, Human};
 use serde::Deserialize;
 
 use super::super::section::{Block, Section};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
+use crate::figure::load;
 
 #[derive(Deserialize)]
 pub struct Document {
     period_ns: i64,
+    service: Service,
     load_curve: Vec<LoadPoint>,
     #[serde(default)]
     margins: Vec<MarginPoint>,
@@ -18,12 +21,10 @@ pub struct Document {
     warnings: Vec<String>,
 }
 
+/// What a wake-up costs a task that only wakes.
 #[derive(Deserialize)]
-struct LoadPoint {
-    every_ns: i64,
-    measured: f64,
-    equation_1: f64,
-    mean_poll: f64,
+struct Service {
+    often_ns: f64,
 }
 
 #[derive(Deserialize)]
@@ -53,7 +54,10 @@ pub fn section(document: Document) -> Section {
     if let Some(proof) = &document.proof {
         blocks.push(Block::Figure(before_and_after(document.period_ns, proof)));
     }
-    blocks.extend(load_curve(&document).map(Block::Figure));
+    if !document.load_curve.is_empty() {
+        let (period_ns, service_ns) = (document.period_ns, document.service.often_ns);
+        blocks.push(Block::Figure(load::curve(period_ns, service_ns, &document.load_curve, None)));
+    }
     blocks.extend(margins(&document).map(Block::Figure));
     blocks.extend(document.warnings.into_iter().map(|text| Block::Text { text }));
     Section {
@@ -94,33 +98,6 @@ fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
         layers: vec![layer("uncompensated", 1, &proof.before), layer("compensated", 0, &proof.after)],
         height: 400,
     }
-}
-
-fn load_curve(document: &Document) -> Option<Chart> {
-    let longest = document.load_curve.iter().map(|p| p.every_ns).max()?;
-    let (per, unit) = time_unit(longest as f64);
-    let curve = |of: fn(&LoadPoint) -> f64| {
-        let mut points: Vec<[f64; 2]> =
-            document.load_curve.iter().map(|p| [p.every_ns as f64 / per, 100.0 * of(p)]).collect();
-        points.sort_by(|a, b| a[0].total_cmp(&b[0]));
-        points
-    };
-    let line = |points, stroke| Shape::Line { points, stroke };
-    Some(Chart {
-        id: "load-curve".into(),
-        caption: format!(
-            "Waking every A and polling in the last A before the due time, the NIST paper's way, period {}: processor load beyond that of the uncompensated task. Equation 1 polls the last A in full; dashed: half of it.",
-            Exact(document.period_ns)
-        ),
-        x: Axis::log(format!("A, {unit}")),
-        y: Axis::linear("extra processor load, %"),
-        layers: vec![
-            Layer::new("equation 1", 0, line(curve(|p| p.equation_1), Stroke::Solid)),
-            Layer::new("half of the last A polled", 2, line(curve(|p| p.mean_poll), Stroke::Dashed)),
-            Layer::new("measured", 1, Shape::Points(curve(|p| p.measured))),
-        ],
-        height: 380,
-    })
 }
 
 fn margins(document: &Document) -> Option<Chart> {

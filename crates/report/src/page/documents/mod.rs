@@ -1,5 +1,5 @@
-//! Sections from what other commands print with `--json`: the figures of compensation and of what timing does to motors
-//! and loops. Each reads only what it shows, so that fields may be added to the documents.
+//! Sections from what other commands print with `--json`: checks, the figures of compensation and of what timing does to
+//! motors and loops. Each reads only what it shows, so that fields may be added to the documents.
 
 mod compensation;
 mod servo;
@@ -7,9 +7,11 @@ mod stepper;
 #[cfg(test)]
 mod tests;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::section::{Block, Section};
+use crate::chart::Chart;
 
 /// Why a document gives no section.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +21,7 @@ pub enum DocumentError {
     Json(#[from] serde_json::Error),
     /// It is the result of another command.
     #[error(
-        "it is no result that a report shows: name what `compensate`, `stepper` or `servo` print with --json"
+        "it is no result that a report shows: name what `check`, `compensate`, `stepper` or `servo` print with --json"
     )]
     Unknown,
 }
@@ -32,11 +34,21 @@ pub fn section(text: &str) -> Result<Section, DocumentError> {
     let document: Value = serde_json::from_str(text)?;
     let has = |field: &str| document.get(field).is_some();
     Ok(match () {
+        () if has("checks") => super::checks::section(&serde_json::from_value(document)?),
         () if has("load_curve") => compensation::section(serde_json::from_value(document)?),
         () if has("axis") && has("assessment") => stepper::section(&serde_json::from_value(document)?),
         () if has("plant") && has("margins") => servo::section(&serde_json::from_value(document)?),
         () => return Err(DocumentError::Unknown),
     })
+}
+
+/// The charts of these names of a result that is still at hand. None where it has none, and none in the (impossible)
+/// case that it cannot be read back: figures come on top of what a command says in words.
+pub fn charts(document: &impl Serialize, names: &[&str]) -> Vec<Chart> {
+    let text = serde_json::to_string(document).unwrap_or_default();
+    let section = section(&text).ok();
+    let all = section.iter().flat_map(Section::charts);
+    all.filter(|chart| names.iter().any(|name| chart.is_named(name))).cloned().collect()
 }
 
 /// The caveats of a result, one paragraph each.

@@ -11,6 +11,9 @@ pub struct Document {
     answer: String,
     plant: String,
     controller: String,
+    /// Names of the outputs.
+    #[serde(default)]
+    outputs: Vec<String>,
     assessment: Option<Assessment>,
     #[serde(default)]
     caveats: Vec<String>,
@@ -59,8 +62,12 @@ pub fn section(document: &Document) -> Section {
     ];
     if let Some(found) = &document.assessment {
         blocks.push(Block::Figure(cost(document, &found.evaluation)));
-        let responses = found.responses.iter().enumerate();
-        blocks.extend(responses.map(|(number, r)| Block::Figure(response(document, number, r))));
+        let outputs = document.outputs.len().max(1);
+        for (number, found) in found.responses.iter().enumerate() {
+            let charts =
+                (0..outputs).map(|output| response(document, number * outputs + output, output, found));
+            blocks.extend(charts.map(Block::Figure));
+        }
     }
     blocks.extend(caveats(&document.caveats));
     Section {
@@ -104,28 +111,29 @@ fn cost(document: &Document, found: &Evaluation) -> Chart {
     }
 }
 
-fn response(document: &Document, number: usize, response: &Response) -> Chart {
+fn response(document: &Document, number: usize, output: usize, response: &Response) -> Chart {
+    let name = document.outputs.get(output).map_or("output", String::as_str);
     let last =
         response.ideal_points.iter().chain(&response.recorded_points).map(|p| p.time_s).fold(0.0, f64::max);
     let (per, unit) = time_unit(last * 1e9);
     let at = |p: &Point| p.time_s * 1e9 / per;
-    let curve = |points: &[Point], of: fn(&Point) -> Option<f64>| {
+    let curve = |points: &[Point], of: &dyn Fn(&Point) -> Option<f64>| {
         points.iter().filter_map(|p| Some([at(p), of(p)?])).collect::<Vec<[f64; 2]>>()
     };
-    let output = |p: &Point| *p.outputs.first()?;
+    let value = |p: &Point| *p.outputs.get(output)?;
     let line = |points, stroke| Shape::Line { points, stroke };
     Chart {
         id: format!("step-response-{number}"),
         caption: format!(
-            "{} under {}, reference {}: the first output with punctual activations and with those of the run.",
+            "{} under {}, reference {}: {name} with punctual activations and with those of the run.",
             document.plant, document.controller, response.reference
         ),
         x: Axis::linear(format!("time, {unit}")),
-        y: Axis::linear("output"),
+        y: Axis::linear(name),
         layers: vec![
-            Layer::new("reference", 4, line(curve(&response.ideal_points, |p| p.reference), Stroke::Dashed)),
-            Layer::new("punctual", 0, line(curve(&response.ideal_points, output), Stroke::Solid)),
-            Layer::new("as recorded", 1, line(curve(&response.recorded_points, output), Stroke::Solid)),
+            Layer::new("reference", 4, line(curve(&response.ideal_points, &|p| p.reference), Stroke::Dashed)),
+            Layer::new("punctual", 0, line(curve(&response.ideal_points, &value), Stroke::Solid)),
+            Layer::new("as recorded", 1, line(curve(&response.recorded_points, &value), Stroke::Solid)),
         ],
         height: 380,
     }

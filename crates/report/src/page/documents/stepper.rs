@@ -1,7 +1,7 @@
 //! What a run's timing means for a stepper axis: `jitterlab stepper --json`.
 
 use jitterlab_analysis::verdict::grouped;
-use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::units::Human;
 use serde::Deserialize;
 
 use super::super::section::{Block, Section};
@@ -104,7 +104,7 @@ fn torque(document: &Document) -> Chart {
     Chart {
         id: "torque-0".into(),
         caption: format!(
-            "{}: torque at constant speed (ideal upper bound), and what is left of it at the moment of the worst step pulse.",
+            "{}: torque at constant speed (ideal upper bound), and what is left of it at the moment of the worst step pulse; below zero the motor falls back and loses steps.",
             document.told()
         ),
         x: ChartAxis::linear("speed, revolutions per second"),
@@ -150,14 +150,14 @@ fn shares(document: &Document) -> Chart {
 fn step_rate(document: &Document) -> Chart {
     let conf = &document.assessment.stepconf;
     let periods_per_step = if conf.mode == "single-step" { 2.0 } else { 1.0 };
-    let mut names = vec![format!("StepConf, base {}", Exact(conf.min_period_ns))];
+    let mut names = vec![format!("StepConf, base {}", Human(conf.min_period_ns as f64))];
     let mut rates = vec![conf.max_rate_hz];
     let mut caption = format!(
         "Highest rate of software step pulses for this jitter ({}): what LinuxCNC's StepConf computes",
         Human(document.assessment.timing.jitter_ns as f64)
     );
     if let Some(risk) = &document.assessment.unviolated {
-        names.push(format!("this run, base {}", Exact(risk.base_period_ns)));
+        names.push(format!("this run, base {}", Human(risk.base_period_ns as f64)));
         rates.push(1e9 / risk.base_period_ns as f64 / periods_per_step);
         caption += &format!(
             ", and the shortest base period that none of the run's {} intervals would have violated",

@@ -1,13 +1,11 @@
 //! Documents as the commands print them become sections with their figures.
 
 use super::*;
+use crate::chart::Terminal;
 
 fn figures(text: &str) -> Vec<(String, String)> {
-    let figures = section(text).unwrap().blocks.into_iter().filter_map(|block| match block {
-        Block::Figure(chart) => Some((chart.id.clone(), crate::chart::text(&chart, 80, true))),
-        _ => None,
-    });
-    figures.collect()
+    let terminal = Terminal { columns: 80, ascii: true };
+    section(text).unwrap().charts().map(|chart| (chart.id.clone(), terminal.figure(chart))).collect()
 }
 
 #[test]
@@ -30,14 +28,7 @@ fn an_unstable_loop_has_no_cost_from_there_on() {
         "responses": [{"reference": "step", "ideal_points": [{"time_s": 0.0, "reference": 1.0, "outputs": [0.0]}, {"time_s": 0.1, "reference": 1.0, "outputs": [0.9]}],
         "recorded_points": [{"time_s": 0.0, "reference": 1.0, "outputs": [null]}]}]}}"#;
     let section = section(text).unwrap();
-    let captions: Vec<&str> = section
-        .blocks
-        .iter()
-        .filter_map(|b| match b {
-            Block::Figure(chart) => Some(chart.caption.as_str()),
-            _ => None,
-        })
-        .collect();
+    let captions: Vec<&str> = section.charts().map(|chart| chart.caption.as_str()).collect();
     assert!(captions[0].contains("With missed, at random the loop is no longer stable"), "{captions:?}");
     assert_eq!(figures(text).len(), 2);
 }
@@ -50,7 +41,7 @@ fn compensation_shows_before_and_after() {
         )
     };
     let text = format!(
-        r#"{{"period_ns": 500000, "load_curve": [{{"every_ns": 50000, "measured": 0.17, "equation_1": 0.19, "mean_poll": 0.14}}],
+        r#"{{"period_ns": 500000, "service": {{"often_ns": 5000.0}}, "load_curve": [{{"every_ns": 50000, "measured": 0.17, "polled": 0.1, "equation_1": 0.19, "mean_poll": 0.14}}],
         "margins": [{{"margin_ns": 20000, "expected_polled": 0.01, "measured_polled": 0.012, "expected_late": 0.1, "measured_late": 0.12}}],
         "proof": {{"before": {}, "after": {}}}, "warnings": []}}"#,
         way(40_000),

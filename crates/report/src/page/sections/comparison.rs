@@ -52,14 +52,16 @@ fn share(difference: &Difference) -> Option<[f64; 3]> {
 }
 
 fn chart(number: usize, task: &str, comparison: &Comparison) -> Option<Chart> {
-    let names: Vec<&str> = Statistic::ALL.iter().map(|s| s.name()).collect();
+    // The share of missed due times is no latency: the table has it.
+    let shown = || Statistic::ALL.iter().filter(|s| **s != Statistic::MissedShare);
+    let names: Vec<&str> = shown().map(|s| s.name()).collect();
     let others = comparison.against_first.len() as f64;
     let layer = |(k, other): (usize, &AgainstFirst)| {
         // Runs stand side by side at each name.
         let shift = (k as f64 - (others - 1.0) / 2.0) * 0.6 / others;
         let values = other.differences.iter().filter_map(|d| {
             let [low, middle, high] = share(d)?;
-            let at = Statistic::ALL.iter().position(|s| *s == d.statistic)?;
+            let at = shown().position(|s| *s == d.statistic)?;
             Some([at as f64 + shift, low, middle, high])
         });
         Layer::new(&other.name, k, Shape::Intervals(values.collect()))

@@ -1,16 +1,12 @@
 //! How much worse can it get: the largest latencies seen, the conditions of an extrapolation, and the bound they allow.
 
 use jitterlab_analysis::predict::Prediction;
-use jitterlab_analysis::verdict::grouped;
 use jitterlab_model::units::Human;
 
+use super::super::PageRun;
 use super::super::section::{Block, Section};
-use super::super::{PageRun, PageTask};
 use super::{Named, tasks};
-use crate::chart::{Axis, Chart, Layer, Shape, time_unit};
-
-/// The largest latencies that are shown.
-const SHOWN: usize = 300;
+use crate::prediction::chart;
 
 /// One figure and its gates for each task.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
@@ -18,7 +14,8 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
     for (number, Named { name, task, .. }) in tasks(runs).enumerate() {
         let Some(prediction) = &task.prediction else { continue };
         blocks.push(Block::Text { text: sentence(&name, prediction) });
-        blocks.extend(chart(number, &name, task, prediction).map(Block::Figure));
+        let drawn = task.scan.as_ref().and_then(|scan| chart(number, &name, scan, prediction));
+        blocks.extend(drawn.map(Block::Figure));
         blocks.push(gates(&name, prediction));
         blocks.extend(prediction.caveats.iter().map(|caveat| Block::Text { text: caveat.clone() }));
     }
@@ -47,47 +44,6 @@ fn sentence(name: &str, prediction: &Prediction) -> String {
             100.0 * facts.p_max_holds
         ),
     }
-}
-
-/// The n largest latencies against how often they came, and the bound at the horizon.
-fn chart(number: usize, name: &str, task: &PageTask, prediction: &Prediction) -> Option<Chart> {
-    let facts = &prediction.facts;
-    let peaks = task.scan.as_ref()?.peaks.largest();
-    let peaks = peaks.get(..peaks.len().min(SHOWN))?;
-    let top = prediction.bound.as_ref().map_or(0.0, |b| b.bound_ns).max(peaks.first()?.latency_ns as f64);
-    let (per, unit) = time_unit(top);
-    let (seconds, time) = time_unit(facts.horizon_ns);
-    let points = peaks
-        .iter()
-        .zip(1u32..)
-        .map(|(peak, rank)| [facts.run_ns / f64::from(rank) / seconds, peak.latency_ns as f64 / per]);
-    let mut layers = vec![
-        Layer::new("", 4, Shape::Level(facts.observed_max_ns as f64 / per)),
-        Layer::new("largest latencies of the run", 0, Shape::Points(points.collect())),
-    ];
-    let at = facts.horizon_ns / seconds;
-    let low = facts.observed_max_ns as f64 / per;
-    match &prediction.bound {
-        Some(bound) => layers.push(Layer::new(
-            "stays below, 95 %",
-            1,
-            Shape::Intervals(vec![[at, low, bound.bound_ns / per, bound.bound_ns / per]]),
-        )),
-        None => layers.push(Layer::new("", 1, Shape::Marks(vec![(at, "no bound: a gate failed".into())]))),
-    }
-    Some(Chart {
-        id: format!("prediction-{number}"),
-        caption: format!(
-            "{name}: the {} largest of {} latencies, each at the time in which one as large came once on average. Dashed: the largest. Looked ahead: {}.",
-            peaks.len(),
-            grouped(facts.count),
-            Human(facts.horizon_ns)
-        ),
-        x: Axis::log(format!("once in, {time}")),
-        y: Axis::linear(format!("{name}: latency, {unit}")),
-        layers,
-        height: 380,
-    })
 }
 
 fn gates(name: &str, prediction: &Prediction) -> Block {

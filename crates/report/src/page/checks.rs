@@ -1,0 +1,101 @@
+//! What `jitterlab check` says of the machine, as a table.
+
+use jitterlab_model::check::{Check, CheckReport, Status};
+use serde::Serialize;
+
+use super::PageRun;
+use super::section::{Block, Section};
+use crate::typeset::microseconds;
+
+/// The checks of one machine.
+#[derive(Debug, Serialize)]
+pub struct Checked {
+    heading: String,
+    rows: Vec<[String; 4]>,
+}
+
+/// The checks of a run's machine, as it was before the run.
+pub fn of(run: &PageRun) -> Option<Checked> {
+    let report = run.checks.as_ref()?;
+    Some(Checked { heading: format!("{}: checks, {}", run.label, totals(report)), rows: rows(report) })
+}
+
+/// The section of a report that `jitterlab check --json` printed.
+pub fn section(report: &CheckReport) -> Section {
+    let parameters = (!report.kernel_parameters.is_empty()).then(|| Block::Text {
+        text: format!(
+            "All kernel parameters in one line: {}. To set them: {}",
+            report.kernel_parameters, report.kernel_parameters_how
+        ),
+    });
+    let table = Block::Table {
+        caption: format!("Checks, {}", totals(report)),
+        header: ["result", "check", "found", "remedy"].map(String::from).to_vec(),
+        rows: rows(report).into_iter().map(|row| row.to_vec()).collect(),
+    };
+    Section {
+        id: "check".into(),
+        title: "Check".into(),
+        lead: "Whether the machine is set up for real time: what stands in the way, and what puts it right."
+            .into(),
+        blocks: [table].into_iter().chain(parameters).collect(),
+    }
+}
+
+fn totals(report: &CheckReport) -> String {
+    let cpus = if report.cpus.len() == 1 { "CPU" } else { "CPUs" };
+    format!(
+        "for real-time tasks on {cpus} {}: {} failed, {} warned, {} passed, {} not applicable",
+        report.cpus,
+        report.count(Status::Fail),
+        report.count(Status::Warn),
+        report.count(Status::Pass),
+        report.count(Status::NotApplicable)
+    )
+}
+
+/// Faults first, each with why it matters and its remedies; otherwise by topic.
+fn rows(report: &CheckReport) -> Vec<[String; 4]> {
+    let mut checks: Vec<&Check> = report.checks.iter().collect();
+    checks.sort_by_key(|check| check.status);
+    let row = |check: &Check| {
+        let wrong = matches!(check.status, Status::Fail | Status::Warn);
+        let found = if wrong { format!("{}. {}", check.found, check.why) } else { check.found.clone() };
+        let remedies: Vec<String> =
+            check.remedies.iter().filter(|_| wrong).map(|r| format!("{}: {}", r.kind, r.text)).collect();
+        [check.status.to_string(), check.title.clone(), microseconds(&found), remedies.join("; ")]
+    };
+    checks.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_model::check::{Remedy, RemedyKind};
+
+    #[test]
+    fn faults_stand_first_with_their_remedies() {
+        let check = |title: &str, status| Check {
+            id: title.into(),
+            group: "kernel".into(),
+            title: title.into(),
+            status,
+            found: "as it is".into(),
+            why: "It matters.".into(),
+            remedies: vec![Remedy { kind: RemedyKind::Command, text: "do this".into() }],
+        };
+        let report = CheckReport {
+            format: 1,
+            cpus: [1u16].into_iter().collect(),
+            checks: vec![check("fine", Status::Pass), check("broken", Status::Fail)],
+            kernel_parameters: "isolcpus=1".into(),
+            kernel_parameters_how: "edit the boot loader".into(),
+        };
+        let section = section(&report);
+        let Block::Table { rows, caption, .. } = &section.blocks[0] else { panic!("no table") };
+        assert_eq!(rows[0], ["fail", "broken", "as it is. It matters.", "now: do this"]);
+        assert_eq!(rows[1], ["pass", "fine", "as it is", ""]);
+        assert!(caption.contains("CPU 1: 1 failed, 0 warned, 1 passed"), "{caption}");
+        assert!(matches!(&section.blocks[1], Block::Text { text } if text.contains("isolcpus=1")));
+    }
+}
