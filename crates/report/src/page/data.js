@@ -54,35 +54,32 @@ function lazily(places, bytes) {
 }
 
 const QUANTITIES = ['latency', 'execution', 'period_error'];
-// Every coarser level joins so many steps of the finer one.
-const JOIN = 2;
-
-function joined(level) {
-  const count = Math.ceil(level.due.length / JOIN);
-  const next = { due: new Float64Array(count), executed: new Float64Array(count), missed: new Float64Array(count) };
-  for (const quantity of QUANTITIES) {
-    next[quantity] = { min: new Float64Array(count), mean: new Float64Array(count), max: new Float64Array(count) };
+// A coarser level: each of its steps joins `by` of the finer one.
+function joined(level, by) {
+  const length = level.due.length, count = Math.ceil(length / by);
+  const column = () => new Float64Array(count);
+  const next = { due: column(), executed: column(), missed: column() };
+  for (let j = 0; j < length; j++) {
+    const i = Math.floor(j / by);
+    if (j % by === 0) next.due[i] = level.due[j];
+    next.executed[i] += level.executed[j];
+    next.missed[i] += level.missed[j];
   }
-  for (let i = 0; i < count; i++) {
-    const from = i * JOIN, to = Math.min(from + JOIN, level.due.length);
-    next.due[i] = level.due[from];
-    for (let j = from; j < to; j++) {
-      next.executed[i] += level.executed[j];
-      next.missed[i] += level.missed[j];
-    }
-    for (const quantity of QUANTITIES) {
-      const { min, mean, max } = level[quantity];
+  for (const quantity of QUANTITIES) {
+    const { min, mean, max } = level[quantity], { executed } = level;
+    const coarse = next[quantity] = { min: column(), mean: column(), max: column() };
+    for (let i = 0, j = 0; i < count; i++) {
       let low = NaN, high = NaN, sum = 0, weight = 0;
-      for (let j = from; j < to; j++) {
-        if (Number.isNaN(min[j])) continue;
+      for (const end = Math.min(j + by, length); j < end; j++) {
+        if (min[j] !== min[j]) continue;
         if (!(low <= min[j])) low = min[j];
         if (!(high >= max[j])) high = max[j];
-        sum += mean[j] * level.executed[j];
-        weight += level.executed[j];
+        sum += mean[j] * executed[j];
+        weight += executed[j];
       }
-      next[quantity].min[i] = low;
-      next[quantity].max[i] = high;
-      next[quantity].mean[i] = weight ? sum / weight : NaN;
+      coarse.min[i] = low;
+      coarse.max[i] = high;
+      coarse.mean[i] = weight ? sum / weight : NaN;
     }
   }
   return next;
@@ -120,19 +117,20 @@ class TaskSeries {
       }
     }
     this.levels = [level];
-    while (level.due.length > 256) this.levels.push(level = joined(level));
+  }
+
+  // The level whose steps join 2 ** power of the finest, made when first asked for.
+  level(power) {
+    return this.levels[power] ??= joined(this.levels[0], 2 ** power);
   }
 
   // What to draw between two times (ns): the finest level with at most `most` steps, and the exact activations
   // where they are few enough to be told apart.
   view(from, to, most) {
-    let level = 0, first, last;
-    for (; ; level++) {
-      const { due } = this.levels[level];
-      first = Math.max(lowerBound(due, from) - 1, 0);
-      last = Math.min(lowerBound(due, to) + 1, due.length);
-      if (last - first <= most || level + 1 === this.levels.length) break;
-    }
+    const finest = this.levels[0].due;
+    const steps = lowerBound(finest, to) - lowerBound(finest, from) + 2;
+    const level = Math.max(0, Math.ceil(Math.log2(steps / most))), { due } = this.level(level);
+    const first = Math.max(lowerBound(due, from) - 1, 0), last = Math.min(lowerBound(due, to) + 1, due.length);
     const start = lowerBound(this.exact.due, from), end = lowerBound(this.exact.due, to);
     const single = end - start <= 3 * most;
     return { level, first, last, start, end: single ? end : start, hidden: single ? 0 : end - start };

@@ -76,8 +76,9 @@ class SeriesView {
   draw() {
     const view = this.series.view(this.from, this.to, isNarrow() ? 300 : 700);
     const layout = { showlegend: false, shapes: [], annotations: [] };
-    layout.xaxis = { title: { text: 'time since the first due time, s' }, range: [this.from / 1e9, this.to / 1e9], anchor: 'y3' };
-    const data = QUANTITIES.flatMap((quantity, row) => this.row(quantity, row, view, layout));
+    // The margins hold these axes; looking for better ones would double the time to draw them.
+    layout.xaxis = { automargin: false, title: { text: 'time since the first due time, s' }, range: [this.from / 1e9, this.to / 1e9], anchor: 'y3' };
+    const data = QUANTITIES.flatMap((quantity, row) => this.row(quantity, row, view, layout)).filter(({ x }) => x.length);
     this.phases(layout);
     if (!this.element.on) {
       Plotly.newPlot(this.element, data, themed(layout), { ...CONFIG, doubleClick: false });
@@ -108,7 +109,7 @@ class SeriesView {
     if (!(low <= high)) [low, high] = [0, 1];
     const { place, axis } = timeAxis(byId('series-scale').value, low + shift, high + shift, LABELS[quantity]);
     const suffix = row ? row + 1 : '', yaxis = 'y' + suffix;
-    layout['yaxis' + suffix] = { ...axis, domain: [1 - (row + 1) / 3 + 0.035, 1 - row / 3 - 0.015], fixedrange: true, nticks: 6 };
+    layout['yaxis' + suffix] = { ...axis, automargin: false, domain: [1 - (row + 1) / 3 + 0.035, 1 - row / 3 - 0.015], fixedrange: true, nticks: 6 };
     const data = [];
     if (!single) {
       const x = [], lower = [], upper = [], middle = [], text = [];
