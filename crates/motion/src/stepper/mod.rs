@@ -6,6 +6,7 @@
 
 mod assessment;
 mod axis;
+mod chopper;
 mod drive;
 mod motor;
 pub mod nist;
@@ -28,7 +29,7 @@ pub use motor::{Assumed, Motor};
 pub use playback::{fastest_punctual, play};
 pub use pull_out::{Supply, current_knee_rad_per_s, limited_torque_nm, voltage_fed_torque_nm};
 pub use pulses::{Pulse, PulseTrain, latencies_ns};
-pub use quantisation::{Beat, Quantisation, beat, quantise, step_tick};
+pub use quantisation::{Beat, Quantisation, StepTicks, beat, quantise};
 pub use resonance::ring_frequency_hz;
 pub use simulate::{Interval, Response, Watch, simulate};
 pub use step_loss::{CriticalJump, critical_jump, load_angle_rad, lost_time_limit_s};

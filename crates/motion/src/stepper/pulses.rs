@@ -2,11 +2,11 @@
 
 use jitterlab_model::{Activation, Overrun};
 
-use super::quantisation::step_tick;
+use super::quantisation::StepTicks;
 
 /// A step pulse train: a rate of pulses on a base period, sent at activations.
 ///
-/// Each tick of the base thread adds to an accumulator (see [`step_tick`]); a pulse leaves with the activation
+/// Each tick of the base thread adds to an accumulator (see [`StepTicks`]); a pulse leaves with the activation
 /// that serves its tick. What a stall does depends on the policy: with `skip` the missed ticks never run and the
 /// train is late for good; with `catch-up` they run back to back when the stall is over; with `re-phase` the grid
 /// starts anew one period after the late tick.
@@ -14,14 +14,14 @@ use super::quantisation::step_tick;
 pub struct PulseTrain<I> {
     latencies: I,
     base_period_ns: i64,
-    pulses_per_s: f64,
     policy: Overrun,
     /// Ticks that have run: the accumulator's age.
     ticks_run: u64,
     /// The next tick of the grid.
     next_tick: u64,
-    next_pulse: u64,
+    /// The tick that sends the next pulse, and those of the pulses after it.
     pulse_tick: u64,
+    pulse_ticks: StepTicks,
     busy_until_ns: i64,
     /// How far the grid was moved (policy re-phase).
     shift_ns: i64,
@@ -51,15 +51,17 @@ impl<I: Iterator<Item = i64>> PulseTrain<I> {
         policy: Overrun,
     ) -> Self {
         let base_period_ns = base_period_ns.max(1);
+        let mut pulse_ticks = StepTicks::new(base_period_ns, pulses_per_s);
+        // Step 0 is where the train begins: the first pulse is that of step 1.
+        let pulse_tick = pulse_ticks.by_ref().nth(1).unwrap_or(u64::MAX);
         PulseTrain {
             latencies: latencies_ns.into_iter(),
             base_period_ns,
-            pulses_per_s,
             policy,
             ticks_run: 0,
             next_tick: 0,
-            next_pulse: 1,
-            pulse_tick: step_tick(1, base_period_ns, pulses_per_s),
+            pulse_tick,
+            pulse_ticks,
             busy_until_ns: i64::MIN,
             shift_ns: 0,
         }
@@ -78,16 +80,16 @@ impl<I: Iterator<Item = i64>> Iterator for PulseTrain<I> {
             self.busy_until_ns = start + BURST_NS.min(self.base_period_ns / 4);
             self.next_tick += 1;
             self.ticks_run += 1;
-            let missed = (start - due).div_euclid(self.base_period_ns).max(0);
+            let late_ns = start - due;
+            let missed = if late_ns >= self.base_period_ns { late_ns / self.base_period_ns } else { 0 };
             match self.policy {
                 Overrun::Skip => self.next_tick += missed as u64,
-                Overrun::RePhase if missed > 0 => self.shift_ns += start - due,
+                Overrun::RePhase if missed > 0 => self.shift_ns += late_ns,
                 Overrun::RePhase | Overrun::CatchUp => {}
             }
             if self.ticks_run >= self.pulse_tick {
-                self.next_pulse += 1;
-                self.pulse_tick = step_tick(self.next_pulse, self.base_period_ns, self.pulses_per_s);
-                return Some(Pulse { time_ns: start, latency_ns: start - due });
+                self.pulse_tick = self.pulse_ticks.next().unwrap_or(u64::MAX);
+                return Some(Pulse { time_ns: start, latency_ns: late_ns });
             }
         }
     }

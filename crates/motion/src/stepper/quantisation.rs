@@ -8,11 +8,40 @@ use serde::Serialize;
 
 const MICRO: f64 = 1e6;
 
-/// The tick at which step `n` (from 0) leaves: ceil(n f_b / f), for a base period and a rate of steps
+/// The ticks at which the steps 0, 1, 2, ... leave, ceil(n f_b / f), for a base period and a rate of steps
 /// (microsteps) per second.
-pub fn step_tick(n: u64, base_period_ns: i64, steps_per_s: f64) -> u64 {
-    let (numerator, denominator) = ticks_per_step(base_period_ns, steps_per_s);
-    ((u128::from(n) * numerator).div_ceil(denominator)) as u64
+#[derive(Debug, Clone)]
+pub struct StepTicks {
+    /// Ticks of a step: whole ones, and a remainder in parts of which `parts` make a tick.
+    whole: u128,
+    remainder: u128,
+    parts: u128,
+    /// The next step's time: ticks that have passed by then, and parts of the one that runs.
+    passed: u128,
+    running: u128,
+}
+
+impl StepTicks {
+    /// The ticks from step 0 on.
+    pub fn new(base_period_ns: i64, steps_per_s: f64) -> Self {
+        let (p, q) = ticks_per_step(base_period_ns, steps_per_s);
+        StepTicks { whole: p / q, remainder: p % q, parts: q, passed: 0, running: 0 }
+    }
+}
+
+impl Iterator for StepTicks {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        let tick = self.passed + u128::from(self.running > 0);
+        self.passed += self.whole;
+        self.running += self.remainder;
+        if self.running >= self.parts {
+            self.running -= self.parts;
+            self.passed += 1;
+        }
+        u64::try_from(tick).ok()
+    }
 }
 
 /// f_b/f as a fraction in lowest terms. A rate of zero or less gives one step in the longest representable time.
@@ -119,9 +148,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn steps_leave_within_a_tick_after_their_time(base in 1_000i64..100_000, rate in 1.0f64..10_000.0, n in 0u64..100_000) {
+        fn steps_leave_within_a_tick_after_their_time(base in 1_000i64..100_000, rate in 1.0f64..10_000.0, n in 0usize..100_000) {
             let rate = (rate * 1e6).round() / 1e6;
-            let error = step_tick(n, base, rate) as f64 * base as f64 * 1e-9 - n as f64 / rate;
+            let tick = StepTicks::new(base, rate).nth(n).unwrap();
+            let error = tick as f64 * base as f64 * 1e-9 - n as f64 / rate;
             let q = quantise(base, rate);
             prop_assert!(error > -1e-9 && error < q.max_error_s + 1e-9, "{error}");
         }

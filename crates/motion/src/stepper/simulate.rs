@@ -92,6 +92,8 @@ pub fn simulate(
     for pulse_ns in pulses {
         motor.advance((pulse_ns - last_ns) as f64 * 1e-9, |motor, step_s| seen.look(motor, step_s));
         motor.command(1);
+        // The load angle is largest just now.
+        seen.look(&motor, 0.0);
         last_ns = pulse_ns;
         if seen.stalled {
             break;
