@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use jitterlab_motion::catalog::{self, Device};
-use jitterlab_motion::servo::{Event, JumpLinear, Loop, Pattern, PeriodClass, Plant, Stationary};
+use jitterlab_motion::servo::{
+    Event, Interval, JumpLinear, Loop, Moment, Pattern, PeriodClass, Plant, Stationary, Walk,
+};
 use nalgebra::DMatrix;
 
 const MS: i64 = 1_000_000;
@@ -108,6 +110,26 @@ fn an_integrator_under_minimum_variance_control() {
     {
         let found = independent(&plant, h, 0, &uniform([delayed((delay * 1e9) as i64)]));
         close(found.cost, expected, 1e-9);
+    }
+}
+
+/// JitterTime, example 1: an integrator from rest, its controller running from the third second on.
+#[test]
+fn a_loop_that_starts_late_costs_what_jittertime_computes() {
+    let plant: Plant = catalog::find("integrator", None).unwrap();
+    let h = 1000 * MS;
+    let closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
+    for (seconds, accumulated) in
+        [(1, 0.5), (3, 4.5), (4, 5.803847577293369), (5, 6.629510429125013), (6, 7.420841162336913)]
+    {
+        let mut walk = Walk::new(&closed, Interval::Nominal, None, 0);
+        walk.pass(Moment::Cut(0));
+        for second in 3..=seconds.max(3) {
+            walk.pass(Moment::At(second.min(seconds) * h, Event::Sample));
+            walk.pass(Moment::At(second.min(seconds) * h, Event::Actuate));
+        }
+        let found = walk.finish();
+        close(found.cost * found.time_s, accumulated, 1e-12);
     }
 }
 

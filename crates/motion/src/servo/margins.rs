@@ -198,6 +198,9 @@ mod tests {
             let margin = phase_margin(&plant, &controller, h * MS, 0, 0).unwrap();
             assert!((margin.degrees - degrees).abs() < 1e-6, "{h} ms: {margin:?}");
             assert!((margin.degrees - published).abs() < 1e-3 * published);
+            if h == 6 {
+                assert!((margin.crossover_rad_per_s - 61.251).abs() < 1e-3 * 61.251, "{margin:?}");
+            }
         }
     }
 

@@ -103,6 +103,16 @@ mod tests {
     }
 
     #[test]
+    fn torques_in_si_and_the_share_of_a_base_period_of_50_us() {
+        for (h, f, nm) in
+            [(23.0, 6000.0, 5.510635e-3), (80.0, 2680.0, 8.561450e-3), (500.0, 6000.0, 119.796404e-3)]
+        {
+            assert!((linear_torque_nm(h * OZ_IN, f, 3.6e-6) - nm).abs() < 1e-9);
+        }
+        assert!((linear_share(6000.0, 50e-6) - 0.9425).abs() < 5e-5);
+    }
+
+    #[test]
     fn at_half_load_the_exact_torque_is_smaller() {
         let row = jitter_torque(23.0, 11.5, 6000.0, 3.6e-6).unwrap();
         assert!((row.early_nm - 0.669073).abs() < 1e-6);

@@ -46,7 +46,7 @@ enum Document {
     /// "Timing of periodic non-realtime and realtime threads", University of Twente: figures 1 to 12
     Twente,
     /// "Real-time Operating System Timing Jitter and its Impact on Motor Control", NIST 2001: table 1 (computed),
-    /// figures 1, 2, 5 and 6; figure 3 with --virtual
+    /// figures 1, 2, 3, 5 and 6; with --virtual figure 3 for an ordinary and a real-time kernel
     Nist,
 }
 
@@ -71,7 +71,8 @@ pub fn execute(args: &Args) -> Outcome {
         (Document::Epos, false) => epos::reproduce(&directory("epos")),
         (Document::Nist, false) => {
             nist_motors::reproduce()?;
-            nist_jitter::reproduce(&directory("nist"), duration_ns)
+            nist_jitter::reproduce(&directory("nist"), duration_ns)?;
+            nist_loads::reproduce(&directory("nist"), "figure-3", duration_ns)
         }
         (Document::Nist, true) => {
             nist_virtual::reproduce(&directory("nist-virtual"), duration_ns, &args.kernels)

@@ -2,43 +2,41 @@
 
 use std::path::Path;
 
-use anyhow::Result;
 use jitterlab_model::units::Human;
 use jitterlab_report::figure::{self, Name, Quantity};
 use jitterlab_report::summary::wrap;
 
 use super::measure;
+use crate::exit::{Outcome, Status};
 use crate::{output, page_runs};
 
 /// The paper's conditions, and the loads that stand for them.
 const LOADS: [(&str, &str); 3] = [("normal", "none"), ("network", "net:2"), ("disk", "disk:2")];
 
-/// Measures the three, draws them into one figure, and says whether the range grows with the load as in the paper.
-///
-/// # Errors
-/// A measurement or a file that could not be made.
-pub fn figure_3(directory: &Path, duration_ns: i64) -> Result<String> {
+/// Measures the three, draws them into one figure, and says whether the range grows with the load as in the paper. The
+/// figure and the run files are named after `name`.
+pub fn reproduce(directory: &Path, name: &str, duration_ns: i64) -> Outcome {
     let mut files = Vec::new();
-    for (name, load) in LOADS {
-        output::note(&format!("NIST figure 3: {name} load ({load})"));
+    for (condition, load) in LOADS {
+        output::note(&format!("NIST figure 3: {condition} load ({load})"));
         let arguments = ["--period", "500us", "--load", load];
-        files.push(measure(directory, &format!("nist-figure-3-{name}"), duration_ns, &arguments)?);
+        files.push(measure(directory, &format!("{name}-{condition}"), duration_ns, &arguments)?);
     }
     let runs = page_runs::read(&files)?;
     let svg = figure::svg(&figure::charts(Name::HISTOGRAM, Quantity::Latency, &runs, &[])?)?;
-    let path = directory.join("nist-figure-3.svg");
+    let path = directory.join(format!("{name}.svg"));
     output::write_file(&path, svg.as_bytes())?;
     output::write_file(&path.with_extension("png"), &figure::png(&svg)?)?;
     let mut text =
         String::from("\nNIST figure 3: jitter of a task of 500 us under load (range is max - min)\n");
     let mut ranges = Vec::new();
-    for ((name, _), run) in LOADS.iter().zip(&runs) {
+    for ((condition, _), run) in LOADS.iter().zip(&runs) {
         let Some(task) = run.tasks.first() else { continue };
         let latency = &task.figures.summary.latency;
         let (Some(min), Some(max)) = (latency.min_ns, latency.max_ns) else { continue };
         ranges.push(max - min);
         text.push_str(&wrap(&format!(
-            "{name}: range {}, standard deviation {}, {} activations, {} missed, load: {}",
+            "{condition}: range {}, standard deviation {}, {} activations, {} missed, load: {}",
             Human((max - min) as f64),
             latency.sd_ns.map_or("not known".into(), |ns| Human(ns).to_string()),
             task.figures.summary.executed,
@@ -55,5 +53,6 @@ pub fn figure_3(directory: &Path, duration_ns: i64) -> Result<String> {
         )));
     }
     text.push_str(&format!("figure: {}\n", path.display()));
-    Ok(text)
+    output::print(&text)?;
+    Ok(Status::Fine)
 }
