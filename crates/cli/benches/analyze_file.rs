@@ -1,97 +1,174 @@
-//! How fast `jitterlab analyze` reads a run file, beside DuckDB and polars computing the same figures from the same file.
+//! How fast `jitterlab analyze` reads a run file and how much memory that takes, beside DuckDB and polars computing the
+//! same figures from the same file.
 //!
-//!     cargo bench -p jitterlab --bench analyze_file -- [ROWS]
+//!     cargo bench -p jitterlab --bench analyze_file -- [ROWS | RUN.parquet]
 //!
-//! makes a file of ROWS activations (20 million unless told; 1000000000 is some 4 GB) in the directory for temporary files,
-//! and removes it. The Python with the other two is the one in JITTERLAB_PYTHON, as `./test` sets it.
+//! makes a file of ROWS activations (20 million unless told; 1000000000 are some 4 GB) in the directory for temporary files
+//! and removes it, or takes a run file of one task and lets it be. The Python with the other two is the one in
+//! JITTERLAB_PYTHON, as `./test` sets it; each may take 12 GB of memory and 40 times as long as jitterlab.
 
 use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail, ensure};
 use jitterlab_model::{Activation, RunInfo, TaskSpec};
-use jitterlab_trace::RunFileWriter;
+use jitterlab_trace::{Columns, RunFileWriter, RunReader};
+use serde_json::Value;
 
 const PERIOD_NS: i64 = 250_000;
 
-/// Count, extremes, mean, standard deviation and five quantiles of four quantities: what `analyze` prints first.
+/// Count, extremes, mean, standard deviation and five quantiles of four quantities: what `analyze` prints first. Prints
+/// a row for each. Rows are taken in the file's order, which spares both tools a sort; DuckDB's approximate quantiles take
+/// longer than its exact ones.
 const PYTHON: &str = r#"
-import sys, time
+import json, resource, sys
 tool, path, period = sys.argv[1], sys.argv[2], int(sys.argv[3])
+resource.setrlimit(resource.RLIMIT_DATA, (12 << 30, 12 << 30))
 ps = [0.5, 0.9, 0.99, 0.999, 0.9999]
-begin = time.perf_counter()
+quantities = ["latency", "execution", "period_error", "cycle_to_cycle"]
 if tool == "duckdb":
     import duckdb
+    duckdb.sql("set memory_limit = '10GB'; set temp_directory = ''; set enable_progress_bar = false")
     def figures(x):
         return f"count({x}), min({x}), avg({x}), stddev_pop({x}), max({x}), quantile_disc({x}, {ps})"
-    quantities = ["latency", "execution", "error", "cycle"]
-    print(duckdb.sql(f"""
+    row = duckdb.sql(f"""
         with a as (select start_ns - due_ns as latency, end_ns - start_ns as execution,
-                          start_ns - lag(start_ns) over (order by index) - {period} as error, index
-                   from '{path}'),
-             b as (select *, abs(error - lag(error) over (order by index)) as cycle from a)
-        select {", ".join(figures(q) for q in quantities)} from b""").fetchall()[0][0], file=sys.stderr)
+                          start_ns - lag(start_ns) over () - {period} as period_error from '{path}'),
+             b as (select *, abs(period_error - lag(period_error) over ()) as cycle_to_cycle from a)
+        select {", ".join(figures(q) for q in quantities)} from b""").fetchall()[0]
+    rows = [list(row[i:i + 5]) + list(row[i + 5]) for i in range(0, 24, 6)]
 else:
     import polars as pl
-    rows = pl.scan_parquet(path).select(
+    table = pl.scan_parquet(path).select(
         latency=pl.col("start_ns") - pl.col("due_ns"), execution=pl.col("end_ns") - pl.col("start_ns"),
-        error=pl.col("start_ns").diff() - period).with_columns(cycle=pl.col("error").diff().abs())
-    figures = [f.alias(f"{q}{i}") for q in ["latency", "execution", "error", "cycle"] for c in [pl.col(q)]
-               for i, f in enumerate([c.count(), c.min(), c.mean(), c.std(), c.max()] + [c.quantile(p) for p in ps])]
-    print(rows.select(figures).collect(engine="streaming")[0, 0], file=sys.stderr)
-print(time.perf_counter() - begin)
+        period_error=pl.col("start_ns").diff() - period).with_columns(
+        cycle_to_cycle=pl.col("period_error").diff().abs())
+    def figures(x):
+        return [x.count(), x.min(), x.mean(), x.std(ddof=0), x.max()] + [x.quantile(p) for p in ps]
+    row = table.select([f.alias(f"{q}{i}") for q in quantities for i, f in enumerate(figures(pl.col(q)))])
+    row = row.collect(engine="streaming").row(0)
+    rows = [row[i:i + 10] for i in range(0, 40, 10)]
+print(json.dumps(dict(zip(quantities, rows))))
 "#;
 
+/// The same figures in the JSON of `analyze`.
+const FIGURES: [&str; 10] =
+    ["count", "min_ns", "mean_ns", "sd_ns", "max_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns"];
+
 fn main() -> Result<()> {
-    let rows = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(20_000_000u64);
-    let folder = tempfile::tempdir()?;
-    let file = folder.path().join("run.parquet");
-    make(&file, rows)?;
-    let megabytes = std::fs::metadata(&file)?.len() / 1_000_000;
+    let argument = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
+    match argument.unwrap_or_else(|| "20000000".into()) {
+        rows if rows.parse::<u64>().is_ok() => {
+            let folder = tempfile::tempdir()?;
+            let file = folder.path().join("run.parquet");
+            make(&file, rows.parse()?)?;
+            compare(&file)
+        }
+        file => compare(Path::new(&file)),
+    }
+}
+
+fn compare(file: &Path) -> Result<()> {
+    let reader = RunReader::open(file)?;
+    let period_ns = reader.info().tasks.first().context("a run without tasks")?.spec.period_ns;
+    let (rows, megabytes) = (reader.rows(), std::fs::metadata(file)?.len() / 1_000_000);
     println!("{rows} activations, {megabytes} MB");
-    let all = jitterlab(&file, None, rows)?;
-    jitterlab(&file, Some("0"), rows)?;
+    let show = |name: &str, ran: &Ran| {
+        let rate = rate(rows, ran.seconds);
+        println!("{name:<40} {:>7.2} s {rate:>7.1} million/s {:>6} MB at most", ran.seconds, ran.peak_mb);
+    };
+
+    let begin = Instant::now();
+    reader.for_each_batch(Columns::ALL, |_, _| ())?;
+    let decoding = begin.elapsed().as_secs_f64();
+    println!(
+        "{:<40} {decoding:>7.2} s {:>7.1} million/s",
+        "decoding alone, 1 processor",
+        rate(rows, decoding)
+    );
+    let program = env!("CARGO_BIN_EXE_jitterlab");
+    let hour = Duration::from_secs(3_600);
+    let mut pinned = Command::new("taskset");
+    let one = measure(pinned.args(["-c", "0", program, "analyze"]).arg(file), hour)?;
+    show("jitterlab analyze, 1 processor", &one);
+    let scan = one.seconds - decoding;
+    println!("{:<40} {scan:>7.2} s {:>7.1} million/s", "    of these, once decoded", rate(rows, scan));
+    let all = measure(Command::new(program).arg("analyze").arg(file), hour)?;
+    show(&format!("jitterlab analyze, {} processors", thread::available_parallelism()?), &all);
+
+    let json = Command::new(program).args(["analyze", "--json"]).arg(file).output()?;
+    let ours: Value = serde_json::from_slice(&json.stdout)?;
     let python = std::env::var("JITTERLAB_PYTHON").unwrap_or_else(|_| "python3".into());
     for tool in ["duckdb", "polars"] {
-        let output = Command::new(&python)
-            .args(["-c", PYTHON, tool])
-            .arg(&file)
-            .arg(PERIOD_NS.to_string())
-            .output()
-            .with_context(|| format!("cannot start {python}; set JITTERLAB_PYTHON"))?;
-        match String::from_utf8_lossy(&output.stdout).trim().parse::<f64>() {
-            Ok(seconds) => {
-                println!("{tool}: {}, jitterlab is {:.1} times as fast", rate(seconds, rows), seconds / all);
+        let mut script = Command::new(&python);
+        script.args(["-c", PYTHON, tool]).arg(file).arg(period_ns.to_string());
+        match measure(&mut script, Duration::from_secs_f64(40.0 * all.seconds)) {
+            Ok(theirs) => {
+                show(tool, &theirs);
+                agree(&ours["tasks"][0]["summary"], &serde_json::from_str(&theirs.output)?)?;
+                println!(
+                    "    jitterlab is {:.1} times as fast, with the same figures",
+                    theirs.seconds / all.seconds
+                );
             }
-            Err(_) => println!("{tool}: not measured: {}", String::from_utf8_lossy(&output.stderr).trim()),
+            Err(why) => println!("{tool}: not measured: {why}"),
         }
     }
     Ok(())
 }
 
-fn rate(seconds: f64, rows: u64) -> String {
-    format!("{seconds:.2} s, {:.1} million activations a second", rows as f64 / seconds / 1e6)
+fn rate(rows: u64, seconds: f64) -> f64 {
+    rows as f64 / seconds / 1e6
 }
 
-/// Seconds that the whole program takes, with everything it says of the file; on some processors only.
-fn jitterlab(file: &Path, cpus: Option<&str>, rows: u64) -> Result<f64> {
-    let program = env!("CARGO_BIN_EXE_jitterlab");
-    let mut command = match cpus {
-        Some(cpus) => {
-            let mut taskset = Command::new("taskset");
-            taskset.args(["-c", cpus, program]);
-            taskset
+/// Refuses figures that differ by more than the width of a histogram's bin.
+fn agree(ours: &Value, theirs: &Value) -> Result<()> {
+    for quantity in ["latency", "execution", "period_error", "cycle_to_cycle"] {
+        for (i, figure) in FIGURES.iter().enumerate() {
+            let (a, b) = (ours[quantity][figure].as_f64(), theirs[quantity][i].as_f64());
+            let alike = a.zip(b).is_some_and(|(a, b)| (a - b).abs() <= 0.01 * a.abs().max(b.abs()) + 1.0);
+            ensure!(alike, "{quantity} {figure} is {a:?} here and {b:?} there");
         }
-        None => Command::new(program),
-    };
+    }
+    Ok(())
+}
+
+/// What a program needed, from start to end.
+struct Ran {
+    seconds: f64,
+    /// Most memory resident at any time.
+    peak_mb: u64,
+    output: String,
+}
+
+fn measure(command: &mut Command, limit: Duration) -> Result<Ran> {
+    let name = command.get_program().to_owned();
     let begin = Instant::now();
-    let output = command.arg("analyze").arg(file).output()?;
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {}", name.display()))?;
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak_kb = 0;
+    while child.try_wait()?.is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next());
+        peak_kb = peak.and_then(|kb| kb.parse().ok()).unwrap_or(peak_kb);
+        if begin.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            bail!("stopped after {:.0} s", limit.as_secs_f64());
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
     let seconds = begin.elapsed().as_secs_f64();
-    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let where_to = cpus.map_or("all processors".into(), |c| format!("processor {c}"));
-    println!("jitterlab analyze on {where_to}: {}", rate(seconds, rows));
-    Ok(seconds)
+    let output = child.wait_with_output()?;
+    let last_line = |text: &[u8]| String::from_utf8_lossy(text).lines().last().unwrap_or("").to_owned();
+    ensure!(output.status.success(), "{}: {}", output.status, last_line(&output.stderr));
+    Ok(Ran { seconds, peak_mb: peak_kb / 1_024, output: String::from_utf8_lossy(&output.stdout).into() })
 }
 
 /// A trace as measured ones are: a sharp mode, a wide one, rare spikes.
