@@ -197,16 +197,29 @@ fn activations(file: &Path) -> Vec<Activation> {
 
 #[test]
 fn real_kernels_boot_and_repeat_to_the_nanosecond() {
+    // Below /tmp on most machines, where the guest must not cover it.
     let folder = TempDir::new().unwrap();
+    let brought = folder.path().join("brought");
+    fs::write(&brought, "it came along\n").unwrap();
+    let brought = brought.to_str().unwrap();
+    let show = format!("cat {brought} /sys/fs/cgroup/cgroup.controllers");
     let run = |kernels: &[&str]| {
         let kernels = kernels.iter().flat_map(|kernel| ["--kernel", kernel]);
-        let words: Vec<&str> = ["run", "-q"].into_iter().chain(kernels).chain(RUN).chain(["200"]).collect();
+        let inside = ["--with", brought, "--also", &show];
+        let words = ["run", "-q"].into_iter().chain(kernels).chain(inside).chain(RUN);
+        // The guest has one processor only, so the load shares it.
+        let words: Vec<&str> = words.chain(["200", "--load", "stress -c 1"]).collect();
         on_debian(folder.path(), &words)
     };
     let Some(both) = run(&["debian:rt", "debian:generic"]) else { return };
     let said = String::from_utf8_lossy(&both.stdout);
     assert!(both.status.success(), "{}", String::from_utf8_lossy(&both.stderr));
     assert!(said.contains("counts code paths, not caches"), "{said}");
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("cpu:1 run on the measured CPU 0"), "{said}");
+    let controllers =
+        said.split("it came along\n").skip(1).map(|rest| rest.lines().next().unwrap_or_default());
+    assert_eq!(controllers.filter(|line| line.split(' ').any(|word| word == "cpuset")).count(), 2, "{said}");
     run(&["debian:rt"]).unwrap();
     let file = |name: &str| folder.path().join(name);
     let first = activations(&file("debian-rt.parquet"));

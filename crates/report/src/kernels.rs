@@ -16,10 +16,12 @@ pub struct OnKernel<'a> {
     pub release: &'a str,
     /// Its tasks' figures.
     pub tasks: Vec<&'a Summary>,
+    /// What its run warns of.
+    pub warnings: Vec<&'a str>,
 }
 
 /// A table of release latencies with a row per kernel for each task, and in a sentence how far the kernels' largest
-/// latencies are apart. `caution` says what the figures do not tell.
+/// latencies are apart; then what the runs warn of. `caution` says what the figures do not tell.
 pub fn comparison(caution: &str, kernels: &[OnKernel<'_>]) -> String {
     let mut text: String = kernels.iter().map(|k| format!("{}: Linux {}\n", k.name, k.release)).collect();
     let names =
@@ -35,6 +37,17 @@ pub fn comparison(caution: &str, kernels: &[OnKernel<'_>]) -> String {
         }
     }
     text.push('\n');
+    let mut warnings: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (kernel, warning) in kernels.iter().flat_map(|k| k.warnings.iter().map(move |w| (k.name, *w))) {
+        match warnings.iter_mut().find(|(known, _)| *known == warning) {
+            Some((_, of)) => of.push(kernel),
+            None => warnings.push((warning, vec![kernel])),
+        }
+    }
+    for (warning, of) in warnings {
+        let of = if of.len() == kernels.len() { String::new() } else { format!("{}: ", of.join(", ")) };
+        text.push_str(&wrap(&format!("warning: {of}{warning}")));
+    }
     text + &wrap(caution)
 }
 
@@ -43,6 +56,8 @@ pub fn comparison(caution: &str, kernels: &[OnKernel<'_>]) -> String {
 pub struct ToolFigures {
     /// The tool.
     pub tool: String,
+    /// The command it was run with.
+    pub command: String,
     /// What its figures are of, where that is not the wake-up of a user's thread.
     pub remark: Option<String>,
     /// Its figures, or why there are none.
@@ -62,7 +77,9 @@ pub fn tools(kernel: &str, tools: &[ToolFigures]) -> String {
             cells
         }),
     ));
+    text.push_str("\nhow each was measured\n");
     for tool in tools {
+        text.push_str(&wrap(&format!("{}: {}", tool.tool, tool.command)));
         if let Some(remark) = &tool.remark {
             text.push_str(&wrap(&format!("{} measures {remark}.", tool.tool)));
         }
@@ -190,23 +207,41 @@ mod tests {
     fn kernels_stand_side_by_side_with_the_ratio_of_their_maxima() {
         let (rt, generic) = (summary(&[4_000, 6_000]), summary(&[4_000, 600_000]));
         let kernels = [
-            OnKernel { name: "debian:rt", release: "6.1-rt", tasks: vec![&rt] },
-            OnKernel { name: "debian:generic", release: "6.1", tasks: vec![&generic] },
+            OnKernel {
+                name: "debian:rt",
+                release: "6.1-rt",
+                tasks: vec![&rt],
+                warnings: vec!["shared", "alone"],
+            },
+            OnKernel {
+                name: "debian:generic",
+                release: "6.1",
+                tasks: vec![&generic],
+                warnings: vec!["shared"],
+            },
         ];
         let text = comparison("It counts code paths.", &kernels);
         assert!(text.contains("on debian:generic is 100.0 times that on debian:rt"), "{text}");
         assert!(text.contains("latency of servo") && text.ends_with("It counts code paths.\n"), "{text}");
+        assert!(text.contains("\nwarning: shared\nwarning: debian:rt: alone\n"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let same = comparison("", &[OnKernel { name: "a", release: "1", tasks: vec![&rt] }]);
+        let only = OnKernel { name: "a", release: "1", tasks: vec![&rt], warnings: Vec::new() };
+        let same = comparison("", &[only]);
         assert!(!same.contains("times"), "{same}");
     }
 
     #[test]
     fn tools_stand_side_by_side_and_one_without_figures_says_why() {
         let rows = [
-            ToolFigures { tool: "jitterlab".into(), remark: None, figures: Ok(summary(&[3_700, 4_600])) },
+            ToolFigures {
+                tool: "jitterlab".into(),
+                command: "jitterlab run --period 1ms".into(),
+                remark: None,
+                figures: Ok(summary(&[3_700, 4_600])),
+            },
             ToolFigures {
                 tool: "rtla timerlat".into(),
+                command: "rtla timerlat hist".into(),
                 remark: Some("a thread of the kernel".into()),
                 figures: Err("no tracer".into()),
             },
@@ -215,6 +250,7 @@ mod tests {
         assert!(text.contains("jitterlab") && text.contains("4.600"), "{text}");
         assert!(text.contains("rtla timerlat measured nothing: no tracer"), "{text}");
         assert!(text.contains("a thread of the kernel"), "{text}");
+        assert!(text.contains("\njitterlab: jitterlab run --period 1ms\n"), "{text}");
     }
 
     #[test]

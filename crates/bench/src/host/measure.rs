@@ -158,6 +158,7 @@ impl Measurement {
             threads.push(thread);
         }
         let mut warnings = prepared.warnings;
+        warnings.extend(loads.caution(&prepared.measured));
         warnings.extend(isolation.iter().flat_map(|isolation| isolation.report().sentences()));
         let tasks = prepared.tasks.into_iter().zip(&threads).map(|(spec, thread)| TaskRun {
             spec,

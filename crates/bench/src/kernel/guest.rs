@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -77,15 +77,15 @@ fn mount_all() -> io::Result<()> {
     };
     here("proc", "/proc", None)?;
     here("sysfs", "/sys", None)?;
-    // Kernels for small machines lack some of these; what needs them will say so.
+    // Kernels for small machines lack some of these; what needs them will say so. /tmp and /run are in memory
+    // already and hold what was put there.
     let _ = here("devtmpfs", "/dev", None);
     let _ = fs::create_dir_all("/dev/shm");
-    for target in ["/dev/shm", "/tmp", "/run"] {
-        let _ = here("tmpfs", target, Some("mode=1777"));
-    }
+    let _ = here("tmpfs", "/dev/shm", Some("mode=1777"));
+    let _ = here("cgroup2", "/sys/fs/cgroup", None);
     let _ = here("debugfs", "/sys/kernel/debug", None);
     let _ = here("tracefs", "/sys/kernel/tracing", None);
-    Ok(())
+    fs::set_permissions("/tmp", fs::Permissions::from_mode(0o1777))
 }
 
 /// Makes the device files that are missing, for kernels without devtmpfs. `directory` is one of /sys/dev's.

@@ -69,14 +69,18 @@ pub struct Initramfs {
     pub library_path: Vec<String>,
 }
 
+/// Where the guest's kernel shows itself: what the archive holds there is covered.
+const COVERED: [&str; 3] = ["/dev", "/proc", "/sys"];
+
 /// Finds what a user asked to include: a path, a program in PATH, or a library by its name. Programs and
-/// libraries keep their path; a relative path ends up in `/bin`.
+/// libraries keep their path; a relative one, or one that the guest's kernel would cover, ends up in `/bin`.
 ///
 /// # Errors
 /// Nothing of that name is here.
 pub fn find(name: &str, libraries: &LibraryPath) -> Result<Included, InitramfsError> {
     let path = PathBuf::from(name);
-    if path.is_absolute() && path.exists() {
+    let covered = COVERED.iter().any(|directory| path.starts_with(directory));
+    if path.is_absolute() && path.exists() && !covered {
         return Ok(Included { here: path.clone(), there: path });
     }
     if name.contains('/') && path.exists() {
@@ -190,6 +194,11 @@ mod tests {
         assert!(find("libc.so.6", &libraries).unwrap().here.is_absolute());
         let relative = find("./Cargo.toml", &libraries).unwrap();
         assert_eq!(relative.there, Path::new("/bin/Cargo.toml"));
+        let covered = find("/proc/self/status", &libraries).unwrap();
+        assert_eq!(
+            (covered.here, covered.there),
+            (PathBuf::from("/proc/self/status"), PathBuf::from("/bin/status"))
+        );
         let message = find("libnone.so.9", &libraries).unwrap_err().to_string();
         assert!(message.contains("libnone.so.9"), "{message}");
     }

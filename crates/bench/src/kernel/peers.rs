@@ -55,7 +55,7 @@ pub const PEERS: [Peer; 3] = [
         // It holds /dev/cpu_dma_latency and changes the system's limits unless told to leave the system alone.
         command: |task| {
             words(&format!(
-                "cyclictest -q -m -N -t1 -a {} -p {} -i {} -l {} -h {CYCLICTEST_BINS} --default-system --json=cyclictest.json",
+                "cyclictest -q -m -N -t1 -a {} -p {} -i {} -l {} -h {CYCLICTEST_BINS} --default-system --histfile=/dev/null --json=cyclictest.json",
                 task.cpu,
                 task.priority,
                 task.period_ns / 1_000,
@@ -69,10 +69,14 @@ pub const PEERS: [Peer; 3] = [
         name: "jitterdebugger",
         remark: None,
         package: "jitterdebugger",
+        // Its figures are in ns with -N, its interval in us all the same, whatever its help says.
         command: |task| {
             words(&format!(
                 "jitterdebugger -N -s -o jitterdebugger -a {} -p {} -i {} -l {}",
-                task.cpu, task.priority, task.period_ns, task.count
+                task.cpu,
+                task.priority,
+                task.period_ns / 1_000,
+                task.count
             ))
         },
         file: Some("jitterdebugger/samples.raw"),
@@ -187,7 +191,7 @@ mod tests {
         let commands: Vec<String> = PEERS.iter().map(|peer| peer.step(&TASK).command.join(" ")).collect();
         assert!(commands.iter().all(|c| c.contains("90") && c.contains(" 0 ")), "{commands:?}");
         assert!(commands[0].contains("-i 1000 -l 5500"), "{}", commands[0]);
-        assert!(commands[1].contains("-i 1000000 -l 5500"), "{}", commands[1]);
+        assert!(commands[1].contains("-i 1000 -l 5500"), "{}", commands[1]);
         assert!(commands[2].contains("-p 1000 -d 6"), "{}", commands[2]);
     }
 

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::TaskSpec;
+use jitterlab_model::load::LoadSpec;
 use jitterlab_rt::task_thread::core_of;
 use jitterlab_rt::xenomai::Core;
 
@@ -17,6 +18,7 @@ use super::job::{Job, Step, StepResult};
 use super::machine::Machine;
 use super::modules::{self, ModuleError};
 use super::qemu::{self, Boot, BootError, Progress};
+use crate::host::load;
 
 /// Why nothing was measured on a kernel.
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +110,15 @@ impl Session {
             if core == Core::Cobalt && !parameters.iter().any(|word| word.starts_with("tsc=")) {
                 parameters.push("tsc=reliable".into());
             }
+        }
+    }
+
+    /// Adds what loads that are programs of others need in the guest: the program, if it is one, and a shell.
+    pub fn bring_programs(&mut self, loads: &[LoadSpec]) {
+        for program in loads.iter().filter_map(load::program) {
+            let names = ["/bin/sh", program];
+            let here = names.into_iter().filter(|name| initramfs::find(name, &self.libraries).is_ok());
+            self.with.extend(here.map(String::from).collect::<Vec<_>>());
         }
     }
 
@@ -215,18 +226,30 @@ impl RunFile {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_core_brings_what_its_tasks_need_once() {
-        let mut session = Session {
+    fn session(with: &[&str]) -> Session {
+        Session {
             machine: Machine::default(),
             jitterlab: PathBuf::new(),
-            with: vec!["/opt/xenomai/lib/libcobalt.so.2".into()],
+            with: with.iter().map(ToString::to_string).collect(),
             programs: Vec::new(),
             modules: Vec::new(),
             libraries: LibraryPath::of_this_machine(),
             background: None,
             steps: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_load_brings_the_program_it_runs() {
+        let mut session = session(&[]);
+        let loads = ["cpu:4", "exec:cat /dev/zero", "exec:while true; do :; done"];
+        session.bring_programs(&loads.map(|load| load.parse().unwrap()));
+        assert_eq!(session.with, ["/bin/sh", "cat", "/bin/sh"]);
+    }
+
+    #[test]
+    fn a_core_brings_what_its_tasks_need_once() {
+        let mut session = session(&["/opt/xenomai/lib/libcobalt.so.2"]);
         let tasks = ["wake=cobalt", "wake=cobalt", "wake=evl", "wake=nanosleep"];
         let task = |wake: &&str| format!("period=1ms,{wake}").parse::<TaskSpec>().unwrap();
         session.bring_cores(&tasks.iter().map(task).collect::<Vec<_>>());

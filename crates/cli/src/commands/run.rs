@@ -126,6 +126,11 @@ impl Args {
         self.output.is_some() || self.no_file || self.json || self.ascii || self.quiet
     }
 
+    /// The loads that were asked for.
+    pub fn loads(&self) -> Result<Vec<LoadSpec>, Failure> {
+        loads(&self.load)
+    }
+
     /// The tasks that were asked for, the short form included.
     pub fn specs(&self) -> Vec<TaskSpec> {
         if !self.tasks.is_empty() {
@@ -174,7 +179,7 @@ impl Args {
             stop_above_ns: self.stop_above,
             keep,
             dma_latency: self.cpu_dma_latency,
-            loads: loads(&self.load)?,
+            loads: self.loads()?,
             isolate: self.isolate.clone(),
             command: std::env::args().collect(),
         })

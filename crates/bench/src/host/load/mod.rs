@@ -137,7 +137,7 @@ pub enum LoadError {
         /// What is wrong with the CPU.
         error: CpuError,
     },
-    /// The measured CPU is the only one.
+    /// Every CPU is measured.
     #[error(
         "load {spec}: no CPU is left beside the measured {measured}; write {spec}@{measured} to let it run there all the same"
     )]
@@ -180,6 +180,16 @@ fn kind(spec: &LoadSpec) -> Result<&'static Kind, LoadError> {
         .iter()
         .find(|kind| kind.name == spec.kind)
         .ok_or_else(|| LoadError::UnknownKind { kind: spec.kind.clone(), known: known() })
+}
+
+/// The program of others that a load runs by way of the shell; whether an `exec:` means a program by its first
+/// word, only the shell knows.
+pub fn program(spec: &LoadSpec) -> Option<&str> {
+    match spec.kind.as_str() {
+        kind if kind == command::STRESS_NG.name => Some(kind),
+        kind if kind == command::EXEC.name => spec.arguments.split_whitespace().next(),
+        _ => None,
+    }
 }
 
 /// Loads whose workers are ready and wait for the beginning, or work.
@@ -263,6 +273,19 @@ impl Loads {
         }
     }
 
+    /// What to say of loads that run on a measured CPU though nobody asked for that, if any do.
+    pub fn caution(&self, measured: &CpuSet) -> Option<String> {
+        let unasked = |load: &&Running| {
+            load.spec.placement == Placement::Housekeeping && !load.cpus.and(measured).is_empty()
+        };
+        let specs: Vec<String> =
+            self.loads.iter().filter(unasked).map(|load| load.spec.to_string()).collect();
+        let only = !specs.is_empty();
+        only.then(|| {
+            format!("{} run on the measured CPU {measured}, because there is no other", specs.join(" and "))
+        })
+    }
+
     /// The loads that have failed since the last call, each with what happened.
     pub fn failed(&mut self) -> Vec<String> {
         let mut news = Vec::new();
@@ -321,10 +344,14 @@ fn cpus_of(
 ) -> Result<CpuSet, LoadError> {
     match &spec.placement {
         Placement::All => Ok(facts.usable()),
-        Placement::Housekeeping if housekeeping.without(measured).is_empty() => {
+        Placement::Housekeeping if !housekeeping.without(measured).is_empty() => {
+            Ok(housekeeping.without(measured))
+        }
+        // Whoever asks for a load where there is but one CPU can mean no other.
+        Placement::Housekeeping if facts.usable().len() == 1 => Ok(facts.usable()),
+        Placement::Housekeeping => {
             Err(LoadError::NoCpuLeft { spec: spec.to_string(), measured: measured.clone() })
         }
-        Placement::Housekeeping => Ok(housekeeping.without(measured)),
         Placement::Cpus(cpus) => {
             for cpu in cpus.iter() {
                 topology::check_cpu(facts, cpu)
@@ -352,6 +379,29 @@ mod tests {
         );
         assert_eq!((workers("", 3), workers(" 2", 3)), (Ok(2 + 1), Ok(2)));
         assert!(workers("0", 1).is_err() && workers("x", 1).is_err() && workers("99999", 1).is_err());
+    }
+
+    #[test]
+    fn loads_share_the_only_cpu_and_say_so() {
+        let place = |load: &str, measured: &str| {
+            let mut facts = read(&Machine::named("container").root());
+            facts.process.allowed_cpus = Some("5".parse().unwrap());
+            let spec: LoadSpec = load.parse().unwrap();
+            let measured: CpuSet = measured.parse().unwrap();
+            let cpus = cpus_of(&spec, &facts, &measured, &facts.usable()).unwrap();
+            let running = Running {
+                spec,
+                cpus,
+                unit: None,
+                start_after: Duration::ZERO,
+                workers: Vec::new(),
+                failure: None,
+            };
+            (running.cpus.to_string(), Loads { loads: vec![running], begun: None }.caution(&measured))
+        };
+        let said = "mem:2 run on the measured CPU 5, because there is no other".to_owned();
+        assert_eq!(place("mem:2", "5"), ("5".into(), Some(said)));
+        assert_eq!(place("mem:2@5", "5"), ("5".into(), None), "asked for");
     }
 
     fn error(load: &str, measured: &str, housekeeping: &str) -> String {

@@ -108,6 +108,11 @@ fn describe(info: &mut RunInfo, time: GuestTime, measured: &Measured) {
     info.warnings.insert(1, booted);
 }
 
+/// What the guest's run itself warns of, without what [`describe`] put before it.
+pub fn warnings_of_guest(info: &RunInfo) -> impl Iterator<Item = &str> {
+    info.warnings.iter().skip(2).map(String::as_str)
+}
+
 /// `debian-rt.parquet`, or the first such name with a number that is free.
 fn free_name(directory: &Path, kernel: &str) -> PathBuf {
     let stem = Path::new(kernel).file_name().map_or(kernel.into(), |name| name.to_string_lossy());

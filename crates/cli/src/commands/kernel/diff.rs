@@ -81,7 +81,7 @@ pub fn execute(args: &Args) -> Outcome {
             kernels.push(name.parse::<KernelChoice>().map_err(Failure::bad_use)?);
         }
     }
-    let session = args.machine.session(vec![run_step(RUN_STEP, &args.run_options)], &run.specs())?;
+    let session = args.machine.session(vec![run_step(RUN_STEP, &args.run_options)], Some(&run))?;
     let booted = boot_all(&session, &kernels, None, args.quiet);
     for ((side, kernel), measured) in sides.iter_mut().filter(|side| side.is_none()).zip(&kernels).zip(booted)
     {

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Context as _;
 use jitterlab_bench::kernel::elf::LibraryPath;
 use jitterlab_bench::kernel::job::Step;
 use jitterlab_bench::kernel::{GuestTime, Machine, Session};
-use jitterlab_model::TaskSpec;
 use jitterlab_model::units::parse_duration_ns;
+
+use crate::commands::run;
+use crate::exit::Failure;
 
 /// The emulated machine.
 #[derive(clap::Args)]
@@ -45,8 +47,9 @@ impl MachineArgs {
         self.time
     }
 
-    /// A session of these steps on such a machine, with what these tasks need in the guest.
-    pub fn session(&self, steps: Vec<Step>, tasks: &[TaskSpec]) -> Result<Session> {
+    /// A session of these steps on such a machine, with what the tasks and loads of a run among them need in the
+    /// guest.
+    pub fn session(&self, steps: Vec<Step>, run: Option<&run::Args>) -> Result<Session, Failure> {
         let mut session = Session {
             machine: Machine {
                 qemu: self.qemu.clone(),
@@ -64,7 +67,10 @@ impl MachineArgs {
             background: None,
             steps,
         };
-        session.bring_cores(tasks);
+        if let Some(run) = run {
+            session.bring_cores(&run.specs());
+            session.bring_programs(&run.loads()?);
+        }
         Ok(session)
     }
 }

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use jitterlab_analysis::Summary;
+use jitterlab_bench::kernel::job::Step;
 use jitterlab_bench::kernel::peers::{PEERS, PeerTask};
 use jitterlab_bench::kernel::session::run_step;
 use jitterlab_bench::kernel::{KernelChoice, Measured};
@@ -69,12 +70,9 @@ pub fn execute(args: &Args) -> Outcome {
         )));
     }
     let task = PeerTask { period_ns: args.period, priority: args.priority, cpu: 0, count: args.count };
-    let options =
-        format!("--period {}ns --policy fifo:{} --cpu 0 --count {}", args.period, args.priority, args.count);
-    let options: Vec<String> = options.split(' ').map(String::from).collect();
-    let mut steps = vec![run_step(RUN_STEP, &options)];
+    let mut steps = vec![own_step(&task)];
     steps.extend(PEERS.iter().map(|peer| peer.step(&task)));
-    let mut session = args.machine.session(steps, &[])?;
+    let mut session = args.machine.session(steps, None)?;
     for peer in &PEERS {
         let program = peer.program(&mut session.libraries, &mut |text| output::note(text));
         session.programs.push(program.map_err(|error| anyhow!("{}: {error}", peer.name))?);
@@ -101,15 +99,30 @@ pub fn execute(args: &Args) -> Outcome {
     }
 }
 
+/// The same task with jitterlab.
+fn own_step(task: &PeerTask) -> Step {
+    let PeerTask { period_ns, priority, cpu, count } = *task;
+    let options =
+        format!("--period {} --policy fifo:{priority} --cpu {cpu} --count {count}", Exact(period_ns));
+    let options: Vec<String> = options.split(' ').map(String::from).collect();
+    run_step(RUN_STEP, &options)
+}
+
 /// A row for each tool, jitterlab first.
 fn rows(args: &Args, task: &PeerTask, measured: &Measured) -> Result<Vec<ToolFigures>> {
     let own = figures(measured, RUN_STEP, args.machine.time())?;
     let mut tools: Vec<ToolFigures> = own
         .summaries()
-        .map(|summary| ToolFigures { tool: "jitterlab".into(), remark: None, figures: Ok(summary.clone()) })
+        .map(|summary| ToolFigures {
+            tool: "jitterlab".into(),
+            command: own_step(task).command.join(" "),
+            remark: None,
+            figures: Ok(summary.clone()),
+        })
         .collect();
     tools.extend(PEERS.iter().map(|peer| ToolFigures {
         tool: peer.name.into(),
+        command: peer.step(task).command.join(" "),
         remark: peer.remark.map(String::from),
         figures: peer.figures(task, &measured.boot.answer).map(|stats| summary(peer.name, &stats)),
     }));

@@ -10,7 +10,7 @@ use jitterlab_bench::kernel::{KernelChoice, Measured};
 use jitterlab_report::kernels::{OnKernel, comparison};
 use serde::Serialize;
 
-use super::boots::{RUN_STEP, boot_all, check_run_options, figures, figures_and_file};
+use super::boots::{RUN_STEP, boot_all, check_run_options, figures, figures_and_file, warnings_of_guest};
 use super::machine::MachineArgs;
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
@@ -60,7 +60,7 @@ pub fn execute(args: &Args) -> Outcome {
             words.ok_or_else(|| Failure::bad_use(anyhow!("--also {command:?} is no command line")))?;
         steps.push(Step { name: format!("also-{}", number + 1), command });
     }
-    let session = args.machine.session(steps, &run.specs())?;
+    let session = args.machine.session(steps, Some(&run))?;
     let mut results = Vec::new();
     let mut failures = Vec::new();
     for (kernel, answer) in args.kernels.iter().zip(boot_all(&session, &args.kernels, args.jobs, args.quiet))
@@ -127,6 +127,7 @@ fn print(args: &Args, results: &[(Measured, RunResult)]) -> anyhow::Result<()> {
                 name: &measured.image.name,
                 release: &measured.image.release,
                 tasks: result.summaries().collect(),
+                warnings: warnings_of_guest(&result.info).collect(),
             })
             .collect();
         text.push_str(&comparison(&args.machine.time().caution(), &kernels));
