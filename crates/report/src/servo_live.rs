@@ -43,11 +43,16 @@ pub struct Live<'a> {
     pub ways: &'a [Way],
 }
 
+/// A tracking error this many times that of punctual activations is no longer tracking.
+const RAN_AWAY: f64 = 10.0;
+
 impl Live<'_> {
-    /// How much larger the worst output's error (root mean square) is than with punctual activations.
+    /// How much larger the worst output's error (root mean square) is than with punctual activations; infinite for a
+    /// loop that left all numbers behind.
     fn excess(&self, way: &Way) -> f64 {
         let of = |(e, ideal): (&TrackingError, &TrackingError)| e.rms / ideal.rms - 1.0;
-        way.errors.iter().zip(self.punctual).map(of).fold(f64::NEG_INFINITY, f64::max)
+        let finite = |excess: f64| if excess.is_nan() { f64::INFINITY } else { excess };
+        way.errors.iter().zip(self.punctual).map(of).map(finite).fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// The answer in a sentence.
@@ -55,12 +60,13 @@ impl Live<'_> {
         let mut ways: Vec<&Way> = self.ways.iter().filter(|w| w.trouble.is_none()).collect();
         ways.sort_by(|a, b| self.excess(a).total_cmp(&self.excess(b)));
         let named = |way: &Way| {
-            format!(
-                "{} under load {} ({:+.2} % tracking error against punctual activations)",
-                way.wake,
-                way.load,
-                self.excess(way) * 100.0
-            )
+            let excess = self.excess(way);
+            let what = if excess < RAN_AWAY {
+                format!("{:+.2} % tracking error against punctual activations", excess * 100.0)
+            } else {
+                "the loop ran away".into()
+            };
+            format!("{} under load {} ({what})", way.wake, way.load)
         };
         match (ways.first(), ways.last()) {
             (Some(best), Some(worst)) if ways.len() > 1 => {
@@ -92,7 +98,8 @@ impl Live<'_> {
         for name in &plant.outputs {
             header.extend([format!("{name} rms"), "max".into()]);
         }
-        let error = |e: &TrackingError| [format!("{:.4}", e.rms), format!("{:.4}", e.max)];
+        let figure = |v: f64| if v.abs() < 1e4 { format!("{v:.4}") } else { format!("{v:.0e}") };
+        let error = |e: &TrackingError| [e.rms, e.max].map(figure);
         let punctual = ["-", "punctual", "0", "0", "0"].map(str::to_owned).to_vec();
         let punctual = punctual.into_iter().chain(self.punctual.iter().flat_map(error)).collect();
         let rows = self.ways.iter().map(|w| {
@@ -163,5 +170,10 @@ mod tests {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("(!) deadline: no rights") && words.contains("cannot feel it"), "{text}");
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+        let lost = [way("nanosleep", 1.0, None), way("timerfd", 1e20, None), way("spin", f64::NAN, None)];
+        let live = Live { question: &question, references: &references, punctual: &punctual, ways: &lost };
+        let text = live.text();
+        assert!(text.starts_with("Best was nanosleep") && text.contains("the loop ran away"), "{text}");
+        assert!(text.contains("1e19") && text.lines().all(|l| l.chars().count() <= 80), "{text}");
     }
 }

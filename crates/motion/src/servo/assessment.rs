@@ -138,8 +138,9 @@ fn crossover_rad_per_s(question: &Question, margins: &Margins) -> f64 {
 /// A step and a tracking task for a loop: 1, and a sine of 1 at a tenth of the slowest crossover.
 pub fn usual_references(question: &Question, margins: &Margins) -> [Reference; 2] {
     let hz = crossover_rad_per_s(question, margins) / 10.0 / std::f64::consts::TAU;
-    let digits = 10f64.powf(hz.log10().floor());
-    [Reference::Step(1.0), Reference::Sine { amplitude: 1.0, frequency_hz: (hz / digits).round() * digits }]
+    // One digit, exactly as it is written: 0.3 and not 0.30000000000000004.
+    let frequency_hz = format!("{hz:.0e}").parse().unwrap_or(hz);
+    [Reference::Step(1.0), Reference::Sine { amplitude: 1.0, frequency_hz }]
 }
 
 impl Assessment {

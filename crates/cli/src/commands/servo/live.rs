@@ -6,7 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use anyhow::{Context as _, anyhow};
 use jitterlab_bench::host::{Activity, DmaLatency, Request};
 use jitterlab_model::units::{Human, parse_duration_ns};
-use jitterlab_model::{Keep, LoadSpec, Policy, StopReason, TaskSpec, TimingStats, WakeMethod};
+use jitterlab_model::{Compensation, Keep, LoadSpec, Policy, StopReason, TaskSpec, TimingStats, WakeMethod};
 use jitterlab_motion::servo::{LiveLoop, Margins, Question, Reference, TrackingError, usual_references};
 use jitterlab_report::servo_live::{Live, Way};
 use serde::Serialize;
@@ -26,6 +26,9 @@ pub struct LiveArgs {
     /// A wake-up method to try; may be given several times [default: each there is]
     #[arg(long, requires = "live", value_name = "METHOD")]
     wake: Vec<WakeMethod>,
+    /// Try each method also with waking early and polling, as in `jitterlab run`: margin:TIME, late:P, ...
+    #[arg(long, requires = "live")]
+    compensate: Option<Compensation>,
     /// A load to try besides none, as in `jitterlab run`; may be given several times
     #[arg(long, requires = "live", value_name = "LOAD")]
     load: Vec<String>,
@@ -108,15 +111,22 @@ impl LiveArgs {
             conditions.push(asked);
         }
         let methods = if self.wake.is_empty() { WakeMethod::OF_LINUX } else { self.wake.as_slice() };
+        // Polling all the time leaves nothing to wake early from.
+        let compensated = |wake| self.compensate.filter(|_| wake != WakeMethod::Spin);
+        let waits: Vec<(WakeMethod, Compensation)> = methods
+            .iter()
+            .flat_map(|wake| [Some(Compensation::None), compensated(*wake)].map(|c| Some((*wake, c?))))
+            .flatten()
+            .collect();
         let mut ways = Vec::new();
         for load in &conditions {
-            for wake in methods {
+            for wait in &waits {
                 if interrupted.load(Ordering::Relaxed) {
                     break;
                 }
                 let under = if load.is_empty() { "without load".to_owned() } else { self.load.join(", ") };
-                output::note(&format!("{wake}, {under}: {}", Human(self.duration as f64)));
-                ways.push(self.one(question, &closed, *wake, load, &interrupted)?);
+                output::note(&format!("{}, {under}: {}", named(*wait), Human(self.duration as f64)));
+                ways.push(self.one(question, &closed, *wait, load, &interrupted)?);
             }
         }
         let live = Live { question, references: &usual, punctual: &punctual, ways: &ways };
@@ -145,14 +155,16 @@ impl LiveArgs {
         &self,
         question: &Question,
         closed: &LiveLoop,
-        wake: WakeMethod,
+        (wake, compensate): (WakeMethod, Compensation),
         load: &[LoadSpec],
         interrupted: &AtomicBool,
     ) -> Result<Way, Failure> {
         let (policy, cpu) = match wake {
-            // A tenth of the period is plenty for the loop; such a thread is bound to no processor.
+            // A tenth of the period is plenty for the loop, and half of it for polling besides; such a thread is bound to
+            // no processor.
             WakeMethod::Deadline => {
-                (Some(Policy::Deadline { runtime_ns: (question.period_ns / 10).max(20_000) }), None)
+                let parts = if compensate == Compensation::None { 10 } else { 2 };
+                (Some(Policy::Deadline { runtime_ns: (question.period_ns / parts).max(20_000) }), None)
             }
             _ => (self.policy, self.cpu),
         };
@@ -160,6 +172,7 @@ impl LiveArgs {
             name: "servo".into(),
             period_ns: question.period_ns,
             wake,
+            compensate,
             policy,
             cpu,
             ..TaskSpec::default()
@@ -190,19 +203,24 @@ impl LiveArgs {
         };
         let stats = recording.close(finished.info)?.stats;
         let closed = loops.recv().map_err(|_| anyhow!("the task's thread left no loop behind"))?;
-        Ok(way(wake, load, stats.first(), &closed, refused.or(stopped)))
+        Ok(way(named((wake, compensate)), load, stats.first(), &closed, refused.or(stopped)))
     }
 }
 
+/// What a way to wait is called.
+fn named((wake, compensate): (WakeMethod, Compensation)) -> String {
+    if compensate == Compensation::None { wake.to_string() } else { format!("{wake} {compensate}") }
+}
+
 fn way(
-    wake: WakeMethod,
+    wake: String,
     load: String,
     stats: Option<&TimingStats>,
     closed: &LiveLoop,
     trouble: Option<String>,
 ) -> Way {
     Way {
-        wake: wake.to_string(),
+        wake,
         load,
         mean_latency_ns: stats.and_then(|s| s.latency.mean_ns()),
         max_latency_ns: stats.and_then(|s| s.latency.max_ns()),
