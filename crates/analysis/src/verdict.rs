@@ -5,7 +5,7 @@ use std::fmt;
 use jitterlab_model::cpus::CpuSet;
 use jitterlab_model::facts::{self, Preemption};
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{RunInfo, StopReason, TaskRun};
+use jitterlab_model::{RunInfo, StopReason, TaskRun, WakeMethod};
 use serde::{Deserialize, Serialize};
 
 use crate::summary::Summary;
@@ -210,11 +210,13 @@ fn real_time(case: &Case<'_>, add: &mut Add<'_>) {
 
 fn machine(case: &Case<'_>, add: &mut Add<'_>) {
     let Some(facts) = &case.run.facts_before else { return };
+    // A task of Xenomai's does not run on Linux's side, however that is preempted.
+    let on_linux = WakeMethod::OF_LINUX.contains(&case.task.spec.wake);
     match facts.kernel.preemption {
-        Some(Preemption::RealTime) | None => {}
-        Some(model) => {
+        Some(model) if on_linux && model != Preemption::RealTime => {
             add("kernel", format!("the kernel is not a real-time kernel (preemption model: {model})"));
         }
+        _ => {}
     }
     // In virtual time the host's load is in no figure; QEMU in real time has its own warning.
     if facts.virtualisation.virtual_machine == Some(true) && case.run.bench != "kernel" {

@@ -51,11 +51,20 @@ pub fn report(outcome: Outcome) -> ExitCode {
         Err(Failure { error, .. }) if is_broken_pipe(&error) => Status::Fine,
         Err(Failure { status, error }) => {
             // Nobody is left to tell when standard error is closed too.
-            let _ = writeln!(io::stderr(), "jitterlab: {error:#}");
+            let _ = writeln!(io::stderr(), "jitterlab: {}", sentence(&error));
             status
         }
     };
     ExitCode::from(status as u8)
+}
+
+/// The error and its causes, each said once: many say their cause themselves, with the remedy behind it.
+fn sentence(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |said, cause| match cause.to_string() {
+        cause if said.contains(&cause) => said,
+        cause if said.is_empty() => cause,
+        cause => format!("{said}: {cause}"),
+    })
 }
 
 /// The reader of our output went away (`jitterlab analyze ... | head`): that is not a failure.

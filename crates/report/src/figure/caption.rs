@@ -35,7 +35,7 @@ pub fn of(quantity: Quantity, d: &Drawable<'_>) -> String {
         d.name,
         grouped(quantity.of(d.task).count()),
         Exact(summary.period_ns),
-        d.run.info.load,
+        if d.run.info.load.is_empty() { "not told" } else { &d.run.info.load },
         summary.overrun,
         grouped(summary.missed)
     )
