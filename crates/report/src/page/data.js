@@ -1,20 +1,5 @@
 // The page's data: unpacked once, and the coarser levels of each series built from its steps.
 
-const byId = id => document.getElementById(id);
-
-function bytesOf(id) {
-  const text = byId(id).textContent;
-  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  const binary = atob(text), bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
-  return bytes;
-}
-
-async function unzip(bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return new Response(stream).arrayBuffer();
-}
-
 const NONE = -(2 ** 52);
 
 // A column of integers: sign in the lowest bit, seven bits a byte, differences of first or second order.

@@ -37,6 +37,7 @@ use series::Series;
 /// plotly.min.js, compressed.
 const PLOTLY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.min.js.gz"));
 const TEMPLATE: &str = include_str!("page.html");
+const LIBRARY: &str = include_str!("library.js");
 const STYLE: &str = include_str!("page.css");
 const SCRIPTS: [&str; 4] = [
     include_str!("data.js"),
@@ -147,6 +148,7 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         plots => in_script(&serde_json::to_string(&plots)?),
         packed,
         plotly => STANDARD.encode(PLOTLY),
+        library => LIBRARY,
         version => env!("CARGO_PKG_VERSION"),
     })?;
     Ok(page)

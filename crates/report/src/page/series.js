@@ -73,12 +73,13 @@ class SeriesView {
     this.act(keys[event.key]);
   }
 
-  draw() {
+  draw(quantities = QUANTITIES) {
     const view = this.series.view(this.from, this.to, isNarrow() ? 300 : 700);
     const layout = { showlegend: false, shapes: [], annotations: [] };
     // The margins hold these axes; looking for better ones would double the time to draw them.
-    layout.xaxis = { automargin: false, title: { text: 'time since the first due time, s' }, range: [this.from / 1e9, this.to / 1e9], anchor: 'y3' };
-    const data = QUANTITIES.flatMap((quantity, row) => this.row(quantity, row, view, layout)).filter(({ x }) => x.length);
+    layout.xaxis = { automargin: false, title: { text: 'time since the first due time, s' }, range: [this.from / 1e9, this.to / 1e9],
+      ...(quantities.length === 3 ? { anchor: 'y3' } : { anchor: 'free', position: 0 }) };
+    const data = quantities.flatMap((quantity, row) => this.row(quantity, row, view, layout)).filter(({ x }) => x.length);
     this.phases(layout);
     if (!this.element.on) {
       Plotly.newPlot(this.element, data, themed(layout), { ...CONFIG, doubleClick: false });

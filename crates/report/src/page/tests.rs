@@ -42,7 +42,7 @@ fn foreign_text_stays_text() {
     assert!(!html.contains("<script>alert"), "a name became code");
     let scripts = html.matches("<script").count();
     assert_eq!(scripts, html.matches("</script>").count());
-    assert_eq!(scripts, 5);
+    assert_eq!(scripts, 6);
 }
 
 #[test]
