@@ -122,12 +122,24 @@ fn mistakes_are_sentences_with_a_remedy() {
 #[test]
 fn a_loop_is_closed_in_real_time_and_its_error_is_near_the_punctual_one() {
     let folder = TempDir::new().unwrap();
-    let args = ["--live", "--wake", "nanosleep", "--wake", "spin", "-d", "300ms", "--period", "5ms"];
+    let args = [
+        "--live",
+        "--wake",
+        "nanosleep",
+        "--wake",
+        "nanosleep-relative",
+        "--wake",
+        "spin",
+        "-d",
+        "300ms",
+        "--period",
+        "5ms",
+    ];
     let more = ["--reference", "sine:0.5:2Hz", "--compensate", "margin:100us"];
     let found = json(folder.path(), &[&args[..], &more].concat());
     let ways = found["ways"].as_array().unwrap();
     let wakes: Vec<&str> = ways.iter().map(|way| way["wake"].as_str().unwrap()).collect();
-    assert_eq!(wakes, ["nanosleep", "nanosleep margin:100us", "spin"]);
+    assert_eq!(wakes, ["nanosleep", "nanosleep margin:100us", "nanosleep-relative", "spin"]);
     assert_eq!(found["outputs"].as_array().unwrap().len(), 2);
     for way in ways {
         let due = way["executed"].as_u64().unwrap() + way["missed"].as_u64().unwrap();

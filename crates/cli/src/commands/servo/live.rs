@@ -111,8 +111,9 @@ impl LiveArgs {
             conditions.push(asked);
         }
         let methods = if self.wake.is_empty() { WakeMethod::OF_LINUX } else { self.wake.as_slice() };
-        // Polling all the time leaves nothing to wake early from.
-        let compensated = |wake| self.compensate.filter(|_| wake != WakeMethod::Spin);
+        // Polling all the time leaves nothing to wake early from, and a wake-up that drifts no time to poll up to.
+        let early = |wake| !matches!(wake, WakeMethod::Spin | WakeMethod::NanosleepRelative);
+        let compensated = |wake| self.compensate.filter(|_| early(wake));
         let waits: Vec<(WakeMethod, Compensation)> = methods
             .iter()
             .flat_map(|wake| [Some(Compensation::None), compensated(*wake)].map(|c| Some((*wake, c?))))
