@@ -2,15 +2,14 @@
 
 use std::fs;
 
-use jitterlab_model::SleepClock;
-
-use super::{Wake, WakeUp};
-use crate::system::{Slept, System};
+use super::{Nanosleep, Wake, WakeUp};
+use crate::system::System;
 
 /// Sleeps by Cobalt's `clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME)`, on a system that is
 /// [`crate::xenomai::OnCore`].
 #[derive(Debug, Clone, Copy)]
 pub struct Cobalt {
+    sleep: Nanosleep,
     gravity_ns: i64,
 }
 
@@ -18,7 +17,7 @@ impl Cobalt {
     /// Reads the gravity that the core has been given.
     pub fn new() -> Self {
         let clock = fs::read_to_string("/proc/xenomai/clock/coreclk").unwrap_or_default();
-        Cobalt { gravity_ns: user_gravity_ns(&clock).unwrap_or(0) }
+        Cobalt { sleep: Nanosleep::default(), gravity_ns: user_gravity_ns(&clock).unwrap_or(0) }
     }
 }
 
@@ -49,10 +48,7 @@ impl<S: System> WakeUp<S> for Cobalt {
 
     #[inline]
     fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
-        match system.sleep_until(SleepClock::Monotonic, due_ns) {
-            Slept::ToTheEnd => Wake::Due,
-            Slept::Interrupted => Wake::Interrupted,
-        }
+        self.sleep.wait(system, due_ns)
     }
 }
 

@@ -2,14 +2,13 @@
 
 use std::fs;
 
-use jitterlab_model::SleepClock;
-
-use super::{Wake, WakeUp};
-use crate::system::{Slept, System};
+use super::{Nanosleep, Wake, WakeUp};
+use crate::system::System;
 
 /// Sleeps by `evl_sleep_until` on EVL's monotonic clock, on a system that is [`crate::xenomai::OnCore`].
 #[derive(Debug, Clone, Copy)]
 pub struct Evl {
+    sleep: Nanosleep,
     gravity_ns: i64,
 }
 
@@ -17,7 +16,7 @@ impl Evl {
     /// Reads the gravity that the core has been given.
     pub fn new() -> Self {
         let gravity = fs::read_to_string("/sys/devices/virtual/clock/monotonic/gravity").unwrap_or_default();
-        Evl { gravity_ns: user_gravity_ns(&gravity).unwrap_or(0) }
+        Evl { sleep: Nanosleep::default(), gravity_ns: user_gravity_ns(&gravity).unwrap_or(0) }
     }
 }
 
@@ -47,10 +46,7 @@ impl<S: System> WakeUp<S> for Evl {
 
     #[inline]
     fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
-        match system.sleep_until(SleepClock::Monotonic, due_ns) {
-            Slept::ToTheEnd => Wake::Due,
-            Slept::Interrupted => Wake::Interrupted,
-        }
+        self.sleep.wait(system, due_ns)
     }
 }
 

@@ -280,8 +280,7 @@ impl Loads {
         };
         let specs: Vec<String> =
             self.loads.iter().filter(unasked).map(|load| load.spec.to_string()).collect();
-        let only = !specs.is_empty();
-        only.then(|| {
+        (!specs.is_empty()).then(|| {
             format!("{} run on the measured CPU {measured}, because there is no other", specs.join(" and "))
         })
     }
