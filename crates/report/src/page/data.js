@@ -2,6 +2,13 @@
 
 const NONE = -(2 ** 52);
 
+async function unzipped(id) {
+  const text = byId(id).textContent;
+  const bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), character => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
 // A column of integers: sign in the lowest bit, seven bits a byte, differences of first or second order.
 function unpack(bytes, { at, count, order }) {
   const values = new Float64Array(count);

@@ -17,8 +17,6 @@ mod words;
 
 use std::io;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use jitterlab_analysis::patterns::Patterns;
 use jitterlab_analysis::predict::{DEFAULT_HORIZON, Prediction, predict};
 use jitterlab_analysis::scan::TaskScan;
@@ -34,8 +32,8 @@ pub(crate) use plots::phases;
 use section::Section;
 use series::Series;
 
-/// plotly.min.js, compressed.
-const PLOTLY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.min.js.gz"));
+/// plotly.js, with what the figures need.
+const PLOTLY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.min.js"));
 const TEMPLATE: &str = include_str!("page.html");
 const LIBRARY: &str = include_str!("library.js");
 const STYLE: &str = include_str!("page.css");
@@ -147,7 +145,7 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         documents => in_script(&format!("[{}]", documents.join(","))),
         plots => in_script(&serde_json::to_string(&plots)?),
         packed,
-        plotly => STANDARD.encode(PLOTLY),
+        plotly => PLOTLY,
         library => LIBRARY,
         version => env!("CARGO_PKG_VERSION"),
     })?;

@@ -73,13 +73,12 @@ class SeriesView {
     this.act(keys[event.key]);
   }
 
-  draw(quantities = QUANTITIES) {
+  draw() {
     const view = this.series.view(this.from, this.to, isNarrow() ? 300 : 700);
     const layout = { showlegend: false, shapes: [], annotations: [] };
-    // The margins hold these axes; looking for better ones would double the time to draw them.
-    layout.xaxis = { automargin: false, title: { text: 'time since the first due time, s' }, range: [this.from / 1e9, this.to / 1e9],
-      ...(quantities.length === 3 ? { anchor: 'y3' } : { anchor: 'free', position: 0 }) };
-    const data = quantities.flatMap((quantity, row) => this.row(quantity, row, view, layout)).filter(({ x }) => x.length);
+    // The margins hold these axes and their labels; looking for better places would double the time to draw them.
+    layout.xaxis = { automargin: false, ticklabeloverflow: 'allow', title: { text: 'time since the first due time, s' }, range: [this.from / 1e9, this.to / 1e9], anchor: 'y3' };
+    const data = QUANTITIES.flatMap((quantity, row) => this.row(quantity, row, view, layout)).filter(({ x }) => x.length);
     this.phases(layout);
     if (!this.element.on) {
       Plotly.newPlot(this.element, data, themed(layout), { ...CONFIG, doubleClick: false });
@@ -110,7 +109,7 @@ class SeriesView {
     if (!(low <= high)) [low, high] = [0, 1];
     const { place, axis } = timeAxis(byId('series-scale').value, low + shift, high + shift, LABELS[quantity]);
     const suffix = row ? row + 1 : '', yaxis = 'y' + suffix;
-    layout['yaxis' + suffix] = { ...axis, automargin: false, domain: [1 - (row + 1) / 3 + 0.035, 1 - row / 3 - 0.015], fixedrange: true, nticks: 6 };
+    layout['yaxis' + suffix] = { ...axis, automargin: false, domain: [1 - (row + 1) / 3 + 0.035, 1 - row / 3 - 0.015], ticklabeloverflow: 'allow', fixedrange: true, nticks: 6 };
     const data = [];
     if (!single) {
       const x = [], lower = [], upper = [], middle = [], text = [];
@@ -166,7 +165,7 @@ class SeriesView {
   phases(layout) {
     for (const { text, from_ns } of this.run.phases) {
       layout.shapes.push({ type: 'line', xref: 'x', yref: 'paper', x0: from_ns / 1e9, x1: from_ns / 1e9, y0: 0, y1: 1, line: { color: css('--alarm'), dash: 'dot' } });
-      layout.annotations.push({ xref: 'x', yref: 'paper', x: from_ns / 1e9, y: 1, text: plain(text), showarrow: false, xanchor: 'left', yanchor: 'top' });
+      layout.annotations.push({ xref: 'x', yref: 'paper', x: from_ns / 1e9, y: 1, text: plain(text), showarrow: false, xanchor: 'left', xshift: 3, yanchor: 'top' });
     }
   }
 

@@ -1,4 +1,4 @@
-// Unpacks the data and the plotting library, wires the controls, draws.
+// Unpacks the data, wires the controls, draws.
 
 const plots = JSON.parse(byId('plots').textContent);
 const documents = JSON.parse(byId('documents').textContent);
@@ -75,16 +75,10 @@ function wire(view) {
 const painted = () => new Promise(resolve => { requestAnimationFrame(() => setTimeout(resolve)); });
 
 async function start() {
-  const packed = new Uint8Array(await unzip(bytesOf('packed')));
+  const packed = await unzipped('packed');
   const view = plots.runs.length ? new SeriesView(packed) : null;
   if (view) wire(view);
   await library;
-  if (view) {
-    // The latency can be examined before the rows below it are drawn.
-    view.draw(['latency']);
-    await painted();
-  }
-  const readyAfterMs = performance.now();
   if (view) {
     view.draw();
     drawn.set(view.element, { draw: () => view.draw(), seen: true });
@@ -98,7 +92,7 @@ async function start() {
   addEventListener('afterprint', () => redrawAll(false));
   await painted();
   // For whoever examines the page by script.
-  window.jitterlab = { view, plots, documents, readyAfterMs };
+  window.jitterlab = { view, plots, documents, readyAfterMs: performance.now() };
   document.documentElement.dataset.ready = 'yes';
 }
 

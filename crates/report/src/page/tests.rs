@@ -91,32 +91,43 @@ mod partial;
 #[test]
 fn the_library_is_cut_to_what_the_figures_are_made_of() {
     let module = |name: &str, body: &str| format!("var {name}=ye((e,t)=>{{{body}}});");
+    let of_kind = |name: &str, needs: &str, kind: &str, called: &str| {
+        module(name, &format!("{needs}();t.exports={{moduleType:\"{kind}\",name:\"{called}\"}}"))
+    };
     let bundle = [
         "var ye=(e,t)=>()=>(t||e((t={exports:{}}).exports,t),t.exports),z=1;".to_owned(),
         "var Ll=(e,t)=>()=>(e&&(t=e(e=0)),t);".to_owned(),
-        module("core", "t.exports={register(){}}"),
+        of_kind("keys", "help", "component", "legend"),
+        of_kind("slides", "knob", "component", "sliders"),
+        module("knob", ""),
+        module("core", "u([keys(),slides()]);t.exports={register(){}}"),
         module("help", ""),
         module("map", ""),
-        module("bars", "help();t.exports={name:\"bar\"}"),
-        module("maps", "map();t.exports={name:\"map\"}"),
+        of_kind("bars", "help", "trace", "bar"),
+        of_kind("maps", "map", "trace", "map"),
         module("b", "t.exports=bars()"),
         module("m", "t.exports=maps()"),
         module("all", "var c=core();c.register([m(),b()]);t.exports=c"),
         "return all()".to_owned(),
     ]
     .concat();
-    let cut = partial::of(&bundle, &["bar"]).unwrap();
-    assert!(cut.contains(".register([b()]") && cut.ends_with("return all()"), "{cut}");
-    assert!(["core=", "help=", "bars=", " b="].iter().all(|kept| cut.contains(kept)), "{cut}");
-    assert!(["map=", "maps=", " m="].iter().all(|gone| !cut.contains(gone)), "{cut}");
-    assert!(partial::of(&bundle, &["pie"]).unwrap_err().contains("pie"));
-    assert!(partial::of("var Plotly={}", &["bar"]).is_err());
+    let cut = partial::of(&bundle, &["bar"], &["legend"]).unwrap();
+    assert!(cut.contains("c.register([b()]") && cut.ends_with("return all()"), "{cut}");
+    assert!(["core=", "help=", "bars=", " b=", "u([keys()]"].iter().all(|kept| cut.contains(kept)), "{cut}");
+    assert!(["map=", "maps=", " m=", "slides=", "knob="].iter().all(|gone| !cut.contains(gone)), "{cut}");
+    assert!(partial::of(&bundle, &["pie"], &["legend"]).unwrap_err().contains("pie"));
+    assert!(partial::of(&bundle, &["bar"], &["menu"]).unwrap_err().contains("menu"));
+    assert!(partial::of("var Plotly={}", &["bar"], &[]).is_err());
 }
 
 #[test]
 fn a_page_carries_the_library_cut() {
-    let mut library = String::new();
-    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(super::PLOTLY), &mut library).unwrap();
-    assert!(library.contains("plotly.js v") && library.contains("name:\"heatmap\""));
-    assert!(!library.contains("name:\"scatter3d\"") && library.len() < 1_500_000, "{}", library.len());
+    let library = super::PLOTLY;
+    assert!(
+        library.contains("plotly.js v")
+            && library.contains("name:\"heatmap\"")
+            && library.contains("name:\"legend\"")
+    );
+    assert!(!library.contains("name:\"scatter3d\"") && !library.contains("name:\"rangeslider\""));
+    assert!(library.len() < 1_100_000, "{}", library.len());
 }
