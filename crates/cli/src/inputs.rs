@@ -1,4 +1,4 @@
-//! What `report` and `plot` take: runs, and the results of other commands.
+//! What `report` and `plot` take: runs, what other tools measured, and the results of other commands.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use jitterlab_report::page::{PageRun, documents};
 use crate::exit::Failure;
 use crate::matrix::Index;
 use crate::page_runs;
+use crate::source::{ImportArgs, Source};
 
 /// Everything that was named on the command line.
 pub struct Inputs {
@@ -20,24 +21,37 @@ pub struct Inputs {
     pub sections: Vec<Section>,
 }
 
-/// Reads run files, directories that `matrix` left, and what other commands printed with `--json`.
-pub fn read(paths: &[PathBuf]) -> Result<Inputs, Failure> {
-    let mut files = Vec::new();
+/// Reads run files, outputs of other tools, directories that `matrix` left, and what other commands printed with
+/// `--json`.
+pub fn read(paths: &[PathBuf], import: &ImportArgs) -> Result<Inputs, Failure> {
+    let mut traces = Vec::new();
     let mut sections = Vec::new();
     for path in paths {
-        if path.is_dir() {
-            sections.push(matrix(path)?);
+        let section = if path.is_dir() {
+            Some(matrix(path))
         } else if path.extension().is_some_and(|extension| extension == "json") {
-            sections.push(document(path)?);
+            Some(result(path))
         } else {
-            files.push(path.clone());
+            None
+        };
+        match (section, Source::open(path, import)) {
+            (Some(Ok(section)), _) => sections.push(section),
+            // Other tools leave directories and JSON too.
+            (_, Ok(source)) => traces.push((path.as_path(), source)),
+            (Some(Err(failure)), Err(_)) => return Err(failure),
+            (None, Err(error)) => return Err(error.into()),
         }
     }
-    Ok(Inputs { runs: page_runs::read(&files)?, sections })
+    let folder = tempfile::tempdir().context("cannot make a directory for what is imported")?;
+    let opened = traces.into_iter().enumerate().map(|(i, (path, source))| {
+        Ok((path, source.into_run_file(&folder.path().join(format!("{i}.parquet")))?))
+    });
+    let readers: Vec<_> = opened.collect::<anyhow::Result<_>>()?;
+    Ok(Inputs { runs: page_runs::of(&readers)?, sections })
 }
 
 /// What another command printed with `--json`.
-fn document(path: &Path) -> Result<Section, Failure> {
+fn result(path: &Path) -> Result<Section, Failure> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     documents::section(&text).map_err(|error| Failure::bad_use(anyhow!("{}: {error}", path.display())))
 }

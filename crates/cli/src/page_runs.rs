@@ -1,6 +1,6 @@
 //! Runs as a page or a figure shows them: every figure and the whole series, read in one pass.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use jitterlab_analysis::scan::TaskScan;
@@ -13,12 +13,18 @@ use jitterlab_trace::{Columns, Quantity, RunReader, Slice};
 
 use crate::result::RunResult;
 
-/// Reads the runs; their series share the room of one page.
+/// Reads run files.
 pub fn read(files: &[PathBuf]) -> Result<Vec<PageRun>> {
-    let readers: Vec<RunReader> = files.iter().map(RunReader::open).collect::<Result<_, _>>()?;
-    let total = readers.iter().map(|reader| sizes(reader).map(|sizes| sizes.iter().sum::<u64>()));
+    let opened = files.iter().map(|file| Ok((file.as_path(), RunReader::open(file)?)));
+    of(&opened.collect::<Result<Vec<_>>>()?)
+}
+
+/// What is in opened run files, each under the name of the file that was asked for; their series share the room of one
+/// page.
+pub fn of(readers: &[(&Path, RunReader)]) -> Result<Vec<PageRun>> {
+    let total = readers.iter().map(|(_, reader)| sizes(reader).map(|sizes| sizes.iter().sum::<u64>()));
     let total = total.sum::<Result<u64>>()?;
-    readers.iter().map(|reader| page_run(reader, total)).collect()
+    readers.iter().map(|(path, reader)| page_run(path, reader, total)).collect()
 }
 
 /// What each task's series is made of: its activations, or its slices where only spikes were kept.
@@ -32,7 +38,7 @@ fn sizes(reader: &RunReader) -> Result<Vec<u64>> {
     Ok(sizes)
 }
 
-fn page_run(reader: &RunReader, total: u64) -> Result<PageRun> {
+fn page_run(path: &Path, reader: &RunReader, total: u64) -> Result<PageRun> {
     let info = reader.info().clone();
     let sizes = sizes(reader)?;
     let mut scans: Vec<TaskScan> = info
@@ -63,10 +69,9 @@ fn page_run(reader: &RunReader, total: u64) -> Result<PageRun> {
         })?;
     }
     let stats = scans.iter().map(|scan| scan.timing.clone()).collect();
-    let result = RunResult::new(info, stats, Some(reader.path().to_path_buf()));
+    let result = RunResult::new(info, stats, Some(path.to_path_buf()));
     let document = result.to_json()?;
-    let label =
-        reader.path().file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
+    let label = path.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
     let RunResult { info, tasks, .. } = result;
     let tasks = tasks.into_iter().zip(series).zip(scans).map(|((figures, series), scan)| {
         PageTask::new(figures, series.finish(), (!spikes).then_some(scan), &info)

@@ -69,6 +69,14 @@ impl Source {
         Ok(Source { path: path.into(), kind })
     }
 
+    /// Its run file; what is imported is written as the one named first.
+    pub fn into_run_file(self, imported: &Path) -> Result<RunReader, TraceError> {
+        match self.kind {
+            Kind::RunFile(reader) => Ok(*reader),
+            Kind::Imported(import) => RunReader::open(import.write(imported)?.path),
+        }
+    }
+
     /// The run's description.
     pub fn info(&self) -> &RunInfo {
         match &self.kind {

@@ -176,6 +176,19 @@ fn what_other_tools_print_is_read_as_well() {
         }
     }
     fine(&["analyze", "--section", "all"], &[&histogram]);
+    // Also JSON, which `report` and `plot` take from jitterlab's own commands too.
+    let json = peers.join("cyclictest.json");
+    for file in [&histogram, &each, &json] {
+        let text = fine(&["plot", "--figure", "percentiles", "--ascii"], &[file]);
+        assert!(text.contains("policy not told"), "{text}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    fine(&["report"], &[&histogram, &each, &json, Path::new("-o"), &page]);
+    let html = std::fs::read_to_string(page).unwrap();
+    assert!(
+        ["cyclictest-h.txt", "cyclictest-v.txt", "cyclictest.json"].iter().all(|name| html.contains(name))
+    );
     fine(&["compare", "--anyway"], &[&histogram, &each]);
     let (code, out, _) = jitterlab(&["predict", "--require", "max < 1ns"], &[&histogram]);
     assert!(code == 1 && out.contains("FAIL"), "{out}");

@@ -186,7 +186,7 @@ pub struct RunInfo {
     pub tool: String,
     /// The command that made it, word by word.
     pub command: Vec<String>,
-    /// Where activations came from: `host`, `kernel` or `mcu`.
+    /// Where activations came from: `host`, `kernel`, `mcu` or `import`.
     pub bench: String,
     /// Beginning, UTC, RFC 3339.
     pub started: String,
@@ -223,6 +223,12 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
+    /// Whether another tool measured it, whose output does not tell how its tasks were scheduled, waited, worked and
+    /// overran: what `tasks` say of that are defaults.
+    pub fn is_imported(&self) -> bool {
+        self.bench == "import"
+    }
+
     /// A description that says only which tasks there are, where they come from and by which clock; everything else
     /// is unknown or empty.
     pub fn new(bench: &str, clock: &str, tasks: impl IntoIterator<Item = TaskSpec>) -> Self {

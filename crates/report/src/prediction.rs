@@ -104,7 +104,7 @@ pub fn chart(number: usize, name: &str, scan: &TaskScan, prediction: &Prediction
             Human(facts.horizon_ns)
         ),
         x: Axis::log(format!("once in, {time}")),
-        y: Axis::linear(format!("{name}: latency, {unit}")),
+        y: Axis::linear(format!("latency, {unit}")),
         layers,
         height: 380,
     })

@@ -33,9 +33,17 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     if info.bench == "mcu" {
         return format!("{}: every {}, timed in {}", spec.name, Exact(spec.period_ns), info.clock);
     }
+    if info.is_imported() {
+        let cpu = spec.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
+        return format!(
+            "{}: every {}{cpu}, policy, wake-up, work and overrun policy not told",
+            spec.name,
+            Exact(spec.period_ns)
+        );
+    }
     let (policy, cpus) = match &task.granted {
         Some(granted) => (Some(granted.policy), granted.cpus.iter().copied().collect::<CpuSet>().to_string()),
-        None => (spec.policy, spec.cpu.map(|c| c.to_string()).unwrap_or_default()),
+        None => (spec.policy, spec.cpu.map_or("?".into(), |c| c.to_string())),
     };
     let policy = policy.map_or("other".into(), |p| p.to_string());
     let offset =

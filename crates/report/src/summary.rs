@@ -50,14 +50,18 @@ pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String
     text + &refusals(info)
 }
 
+/// The load that ran beside a run, as far as it is known.
+pub(crate) fn load_told(info: &RunInfo) -> &str {
+    if info.load.is_empty() { "not told" } else { &info.load }
+}
+
 /// What was measured where, how long, and why it ended.
 fn head(info: &RunInfo) -> String {
     let mut text = String::new();
     let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
     // A program that records itself need not tell all of it.
     let told = [info.tool.as_str(), &info.started, &length].into_iter().filter(|part| !part.is_empty());
-    let load = if info.load.is_empty() { "not told" } else { &info.load };
-    let _ = writeln!(text, "{}, load: {load}", told.collect::<Vec<_>>().join(", "));
+    let _ = writeln!(text, "{}, load: {}", told.collect::<Vec<_>>().join(", "), load_told(info));
     if let Some(facts) = &info.facts_before {
         text.push_str(&wrap(&machine_line(facts)));
     }

@@ -7,11 +7,12 @@ use jitterlab_report::figure::{self, Name, Quantity};
 use crate::exit::{Outcome, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
+use crate::source::ImportArgs;
 
 /// Draw a figure of saved runs: as SVG or PNG, or on the terminal
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run files, drawn into one figure; or, for their figures, the directory that `matrix` left, or a .json file of what
+    /// Run files and outputs of other tools, drawn into one figure; or, for their figures, the directory that `matrix` left, or a .json file of what
     /// `compensate`, `stepper` or `servo` print with --json
     #[arg(required = true, value_name = "RUN|RESULT")]
     files: Vec<PathBuf>,
@@ -27,18 +28,20 @@ pub struct Args {
     /// Draw on the terminal with plain ASCII characters
     #[arg(long, conflicts_with = "output")]
     ascii: bool,
+    #[command(flatten)]
+    import: ImportArgs,
 }
 
 /// Reads the runs and draws.
 pub fn execute(args: &Args) -> Outcome {
     let Some(path) = &args.output else {
-        let Inputs { runs, sections } = inputs::read(&args.files)?;
+        let Inputs { runs, sections } = inputs::read(&args.files, &args.import)?;
         let terminal = output::terminal(args.ascii);
         output::print(&figure::text(args.figure, args.quantity, &runs, &sections, terminal)?)?;
         return Ok(Status::Fine);
     };
     output::check_figure(path, "--output")?;
-    let Inputs { runs, sections } = inputs::read(&args.files)?;
+    let Inputs { runs, sections } = inputs::read(&args.files, &args.import)?;
     let svg = figure::svg(&figure::charts(args.figure, args.quantity, &runs, &sections)?)?;
     output::write_figure(path, &svg)?;
     output::print(&format!("{}: {}\n", path.display(), args.figure))?;

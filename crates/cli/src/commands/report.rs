@@ -8,17 +8,20 @@ use jitterlab_report::page::render;
 use crate::exit::{Failure, Outcome, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
+use crate::source::ImportArgs;
 
 /// Make one HTML page of saved runs, with figures to explore, that opens without a network
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run files, shown side by side; the directory that `matrix` left; .json files of what `check`, `compensate`,
+    /// Run files and outputs of other tools, shown side by side; the directory that `matrix` left; .json files of what `check`, `compensate`,
     /// `stepper` or `servo` print with --json
     #[arg(required = true, value_name = "RUN|RESULT")]
     files: Vec<PathBuf>,
     /// The page to write; replaced if it exists
     #[arg(short, long, default_value = "report.html", value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    import: ImportArgs,
 }
 
 /// Reads the runs and writes the page.
@@ -29,7 +32,7 @@ pub fn execute(args: &Args) -> Outcome {
             "--output {file} is one of the run files: name another file for the page"
         )));
     }
-    let Inputs { runs, sections } = inputs::read(&args.files)?;
+    let Inputs { runs, sections } = inputs::read(&args.files, &args.import)?;
     let html = render(&runs, &sections)?;
     output::write_file(&args.output, html.as_bytes())?;
     output::print(&format!("{}: {:.1} MB\n", args.output.display(), html.len() as f64 / 1e6))?;

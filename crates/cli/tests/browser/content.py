@@ -14,6 +14,9 @@ def everything_wrong(page, facts):
 
     for section in facts.get("sections", []):
         expect(page.query_selector(f"section#{section}"), f"there is no section {section}")
+    if "comparison" in facts.get("sections", []):
+        page.locator("#figure-comparison-0").scroll_into_view_if_needed()
+        page.wait_for_selector("#figure-comparison-0 .errorbar", state="attached")
     figures(page, facts, expect)
     if facts.get("spike"):
         spike(page, facts["spike"], expect)

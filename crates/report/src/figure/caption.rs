@@ -1,10 +1,12 @@
 //! What a figure shows, in words: n, duration, load, wake-up, overrun policy, missed.
 
 use jitterlab_analysis::verdict::grouped;
+use jitterlab_model::RunInfo;
 use jitterlab_model::units::{Exact, Human};
 
 use super::Quantity;
 use crate::page::{PageRun, PageTask};
+use crate::summary::load_told;
 
 /// A task of a run with its name in the figure.
 pub struct Drawable<'a> {
@@ -26,19 +28,23 @@ pub fn drawables(quantity: Quantity, runs: &[PageRun]) -> Vec<Drawable<'_>> {
 
 /// The caption for one task.
 pub fn of(quantity: Quantity, d: &Drawable<'_>) -> String {
-    let summary = &d.task.figures.summary;
-    let spec = d.run.info.tasks.iter().map(|t| &t.spec).find(|spec| spec.name == summary.task);
-    let length = d.run.info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
-    let wake = spec.map_or(String::new(), |spec| format!(", wake-up by {}", spec.wake));
-    format!(
-        "{}: n = {}, {quantity} of {length}, period {}, load {}{wake}, overrun policy {}, {} missed.",
-        d.name,
-        grouped(quantity.of(d.task).count()),
-        Exact(summary.period_ns),
-        if d.run.info.load.is_empty() { "not told" } else { &d.run.info.load },
-        summary.overrun,
-        grouped(summary.missed)
-    )
+    let n = grouped(quantity.of(d.task).count());
+    format!("{}: n = {n}, {quantity} of {}.", d.name, conditions(&d.run.info, d.task))
+}
+
+/// How long and how the task was measured.
+pub fn conditions(info: &RunInfo, task: &PageTask) -> String {
+    let summary = &task.figures.summary;
+    let spec = info.tasks.iter().map(|t| &t.spec).find(|spec| spec.name == summary.task);
+    let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
+    let how = match spec {
+        Some(spec) if !info.is_imported() => {
+            format!("wake-up by {}, overrun policy {}", spec.wake, summary.overrun)
+        }
+        _ => "wake-up and overrun policy not told".into(),
+    };
+    let (period, load, missed) = (Exact(summary.period_ns), load_told(info), grouped(summary.missed));
+    format!("{length}, period {period}, load {load}, {how}, {missed} missed")
 }
 
 /// The caption for all.

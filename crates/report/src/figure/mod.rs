@@ -1,6 +1,6 @@
 //! Figures of runs and results: as SVG for papers, as PNG for everything else, as text for the terminal.
 
-mod caption;
+pub(crate) mod caption;
 mod histogram;
 pub mod load;
 pub mod nist;

@@ -140,11 +140,7 @@ const allTasks = () => plots.runs.flatMap(run => run.tasks.map(task => ({ run, t
 const countOf = bins => bins.reduce((sum, bin) => sum + bin[2], 0);
 
 function captionOf(quantity) {
-  const parts = allTasks().map(({ run, task, name }) => {
-    const missed = summaryOf(run, task).missed;
-    return `${name}: n = ${grouped(countOf(task.bins[quantity]))} in ${time(task.length_ns)}, ` +
-      `period ${time(task.period_ns)}, load ${run.load}, overrun policy ${task.overrun}, ${grouped(missed)} missed`;
-  });
+  const parts = allTasks().map(({ task, name }) => `${name}: n = ${grouped(countOf(task.bins[quantity]))}, ${NAMES[quantity]} of ${task.conditions}`);
   return parts.join('; ') + '.';
 }
 

@@ -12,7 +12,8 @@ use super::section::Section;
 use super::series::{Exact, QUANTITIES, Series, Step};
 use super::{PageError, PageRun, PageTask};
 use crate::chart::plotly;
-use crate::figure::cluster_words;
+use crate::figure::{caption, cluster_words};
+use crate::typeset::times;
 
 /// Everything the script needs, the packed columns beside it.
 #[derive(Debug, Serialize)]
@@ -32,8 +33,6 @@ struct Drawing<'a> {
 #[derive(Debug, Serialize)]
 struct Run<'a> {
     label: &'a str,
-    /// The first due time of all tasks: the origin of the page's time axis.
-    load: &'a str,
     phases: Vec<Phase>,
     tasks: Vec<Task<'a>>,
 }
@@ -49,7 +48,8 @@ struct Phase {
 struct Task<'a> {
     name: &'a str,
     period_ns: i64,
-    overrun: String,
+    /// How long and how it was measured.
+    conditions: String,
     length_ns: i64,
     per_step: u64,
     complete: bool,
@@ -87,7 +87,6 @@ pub fn data<'a>(runs: &'a [PageRun], sections: &'a [Section]) -> Result<(Plots<'
         let origin_ns = origin(run);
         Run {
             label: &run.label,
-            load: &run.info.load,
             phases: phases(&run.info).into_iter().map(|(text, from_ns)| Phase { text, from_ns }).collect(),
             tasks: run
                 .tasks
@@ -149,7 +148,7 @@ fn task<'a>(
     Task {
         name: &figures.summary.task,
         period_ns: figures.summary.period_ns,
-        overrun: figures.summary.overrun.to_string(),
+        conditions: times(&caption::conditions(&run.info, task)),
         length_ns: end_ns.saturating_sub(origin_ns),
         per_step: series.per_step,
         complete: series.complete,

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::PageRun;
 use crate::machine::machine_line;
 use crate::run::task_line;
+use crate::summary::load_told;
 use crate::typeset::times;
 
 /// A run in words.
@@ -44,7 +45,7 @@ impl RunWords {
         }
         RunWords {
             label: run.label.clone(),
-            statements: run.tasks.iter().map(|task| task.figures.verdict.statement.clone()).collect(),
+            statements: run.tasks.iter().map(|task| times(&task.figures.verdict.statement)).collect(),
             caveats,
             facts: facts(run),
             warnings: info.warnings.clone(),
@@ -62,9 +63,12 @@ fn facts(run: &PageRun) -> Vec<(String, String)> {
     if let Some(machine) = &info.facts_before {
         fact("Machine", machine_line(machine));
     }
-    fact("Measured", format!("{}, by {}, times by the clock {}", info.started, info.tool, info.clock));
+    let told = [("", &info.started), ("by ", &info.tool), ("times by the clock ", &info.clock)];
+    let told =
+        told.into_iter().filter(|(_, what)| !what.is_empty()).map(|(how, what)| format!("{how}{what}"));
+    fact("Measured", told.collect::<Vec<_>>().join(", "));
     fact("For", info.measured_ns().map_or("an unknown time".into(), |ns| Human(ns as f64).to_string()));
-    fact("Load beside it", info.load.clone());
+    fact("Load beside it", load_told(info).to_owned());
     for task in &info.tasks {
         fact("Task", times(&task_line(info, task)));
     }

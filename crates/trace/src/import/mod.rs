@@ -136,6 +136,9 @@ impl Import {
 
     /// Adds a task with what is known of it.
     fn task(&mut self, name: impl Into<String>, period_ns: i64, cpu: Option<u16>, measured: Measured) {
+        if matches!(measured, Measured::Rows(_)) {
+            self.warn("the output tells no execution times: they stand as 0");
+        }
         let spec = TaskSpec { name: name.into(), period_ns, cpu, ..TaskSpec::default() };
         let mut run = RunInfo::new("", "", [spec]).tasks;
         run.iter_mut().for_each(|t| t.result = Some(measured.result()));

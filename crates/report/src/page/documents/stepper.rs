@@ -98,13 +98,16 @@ impl Document {
 
 fn torque(document: &Document) -> Chart {
     let line = |points, stroke| Shape::Line { points, stroke };
-    let exact =
-        |row: &Row| Some(row.torque_nm - row.jitter.as_ref().map(|j| j.early_nm.abs().max(j.late_nm.abs()))?);
+    // Where no torque is left the rotor falls out of step: what the field does to it then is no reserve.
+    let exact = |row: &Row| {
+        let (jitter, _) = row.jitter.as_ref().zip(row.exact_share)?;
+        Some(row.torque_nm - jitter.early_nm.abs().max(jitter.late_nm.abs()))
+    };
     let linear = |row: &Row| Some(row.torque_nm - row.jitter.as_ref()?.linear_nm);
     Chart {
         id: "torque-0".into(),
         caption: format!(
-            "{}: torque at constant speed (ideal upper bound), and what is left of it at the moment of the worst step pulse; below zero the motor falls back and loses steps.",
+            "{}: torque at constant speed (ideal upper bound), and what is left of it at the moment of the worst step pulse; below zero the motor falls back and loses steps; the exact curve ends there.",
             document.told()
         ),
         x: ChartAxis::linear("speed, revolutions per second"),

@@ -60,7 +60,7 @@ fn chart(number: usize, name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
             grouped(pairs.len() as u64)
         ),
         x: Axis::linear(format!("period error, {unit}")),
-        y: Axis::linear(format!("{name}: the next one, {unit}")),
+        y: Axis::linear(format!("the next one, {unit}")),
         layers: vec![Layer::new("", 0, Shape::Cells(cells))],
         height: 460,
     })
