@@ -14,3 +14,10 @@ pub fn devices<D: Device>() -> (Vec<Line<D>>, String) {
     let place = own.as_ref().map_or("nowhere, as HOME is not set".into(), |d| d.display().to_string());
     (entries.collect(), place)
 }
+
+/// A shipped file, indented, as something to begin one's own with.
+pub fn like<D: Device>(name: &str) -> String {
+    let shipped = D::SHIPPED.iter().find(|(shipped, _)| *shipped == name).map_or("", |(_, text)| text);
+    let lines: String = shipped.lines().map(|line| format!("    {line}\n")).collect();
+    format!(", such as a copy of {name}'s:\n\n{lines}")
+}

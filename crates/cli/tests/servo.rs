@@ -81,7 +81,12 @@ fn own_plants_and_other_controllers_are_taken() {
     let plant = "name = 'Gimbal'\n[zpk]\npoles = [0, -5]\ngain = 40\n[noise]\nmeasurement = 1e-6\n\
                  [cost]\noutput = 1.0\ninput = 0.001\n[controller]\nkind = 'pd'\ngain = 4.0\nderivative_time = '50 ms'\n";
     fs::write(own.join("gimbal.toml"), plant).unwrap();
-    assert!(answered(folder.path(), &["servo", "--list"]).contains("gimbal (yours)"));
+    let list = answered(folder.path(), &["servo", "--list"]);
+    assert!(list.contains("gimbal (yours)"), "{list}");
+    fs::write(own.join("copied.toml"), known::example(&list, "dc-servo")).unwrap();
+    assert!(
+        answered(folder.path(), &["servo", "--plant", "copied", "--period", "5ms"]).starts_with("DC servo")
+    );
     for controller in ["pd:2:40ms", "pid:2:500ms:40ms", "state-feedback", "lqg"] {
         let args = ["servo", "--plant", "gimbal", "--period", "5ms", "--controller", controller];
         assert!(answered(folder.path(), &args).contains("Gimbal"), "{controller}");
@@ -104,6 +109,9 @@ fn mistakes_are_sentences_with_a_remedy() {
     bad(&["--period", "1ms", "--reference", "circle:1"], &["step:1"]);
     bad(&["--live", "--duration", "1ms"], &["twenty periods"]);
     bad(&["--live", "--wake", "telepathy"], &["nanosleep"]);
+    bad(&["--live", "--actuation", "next-due"], &["cannot be used"]);
+    bad(&["--period", "1ms", "--task", "main"], &["cannot be used"]);
+    bad(&["--period", "1ms", "--svg", "step.svg"], &["cannot be used"]);
     refused(folder.path(), &["servo", "nosuch.parquet"], 3, &["nosuch.parquet"]);
     let improper = folder.path().join("improper.toml");
     fs::write(
@@ -117,6 +125,18 @@ fn mistakes_are_sentences_with_a_remedy() {
     bad(&[path.to_str().unwrap()], &["unstable with this controller", "shorter period"]);
     let short = known::run(folder.path(), "short.parquet", H, 5, |_| 0);
     bad(&[short.to_str().unwrap()], &["longer run"]);
+}
+
+#[test]
+fn what_cannot_be_run_live_is_refused_before_anything_is_measured() {
+    let folder = TempDir::new().unwrap();
+    for (option, value, says) in [("--load", "cpu:99999", "1 to 1024"), ("--cpu", "4095", "this machine has")]
+    {
+        let output = jitterlab(folder.path(), &["servo", "--live", "--wake", "nanosleep", option, value]);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(says) && !text.contains("under load none"), "{text}");
+    }
 }
 
 #[test]
@@ -144,6 +164,7 @@ fn a_loop_is_closed_in_real_time_and_its_error_is_near_the_punctual_one() {
     for way in ways {
         let due = way["executed"].as_u64().unwrap() + way["missed"].as_u64().unwrap();
         assert!((59..=61).contains(&due), "{way}");
+        assert_eq!(way["asked_load"], "none");
         // A sine of 0.5 that the joints follow late: an error, and not a runaway. How large it is depends on the
         // machine's load at this moment.
         assert!(way["errors"].as_array().unwrap().iter().all(|e| e["rms"].as_f64() > Some(0.0)), "{way}");

@@ -69,6 +69,10 @@ fn a_stall_loses_steps_and_the_quiet_run_beside_it_does_not() {
         assert_eq!(of("quiet", Some(policy))["lost_steps"], 0);
         assert!(of("quiet", Some(policy))["lost_at_s"].is_null());
     }
+    // 8 ms at the only speed of the table.
+    let lost_from =
+        simulations.iter().find(|s| s["policy"] == "skip").and_then(|s| s["loses_from_steps_per_s"].as_f64());
+    assert_eq!(lost_from, Some(1000.0));
     let limit = json["assessment"]["step_loss_steps_per_s"].as_f64().unwrap();
     assert!(limit < 200.0, "8 ms late at half load loses steps from 95 full steps/s on: {limit}");
     assert_eq!(json["schema"], 1);
@@ -97,6 +101,13 @@ fn own_devices_are_listed_found_by_name_and_hide_shipped_ones() {
     assert!(list.contains("broken: ") && list.contains(own.to_str().unwrap()), "{list}");
     let text = answered(folder.path(), &["stepper", "--motor", "plotter", "--jitter", "10us"]);
     assert!(text.contains("Old plotter"), "{text}");
+    // What the list shows to begin with is a file that works.
+    fs::write(own.join("copied.toml"), known::example(&list, "as1050")).unwrap();
+    let drives = folder.path().join("jitterlab/drives");
+    fs::create_dir_all(&drives).unwrap();
+    fs::write(drives.join("copied.toml"), known::example(&list, "gecko203v")).unwrap();
+    let both = ["stepper", "--motor", "copied", "--drive", "copied", "--jitter", "10us"];
+    assert!(answered(folder.path(), &both).contains("Beckhoff AS1050"));
 }
 
 #[test]
@@ -107,6 +118,7 @@ fn mistakes_are_sentences_with_a_remedy() {
     };
     bad(&["--jitter", "10us"], &["which motor?", "--list"]);
     bad(&["--motor", "as1050"], &["no timing to judge", "--jitter"]);
+    bad(&["--motor", "as1050", "--jitter", "10us", "--beside", "x.parquet"], &["cannot be used"]);
     bad(&["--motor", "nosuch", "--jitter", "10us"], &["nosuch", "as1050", "TOML"]);
     bad(&["--torque", "1.9", "--jitter", "10us"], &["without a unit", "N m"]);
     bad(&["--motor", "as1050", "--rotor-inertia=-3gcm2", "--jitter", "10us"], &["inertia", "above zero"]);

@@ -108,7 +108,7 @@ pub fn text(answer: &Answer) -> String {
         text.push_str(&remedies(&answer.found.remedies));
     }
     if !answer.found.responses.is_empty() {
-        text.push('\n');
+        text.push_str("\nWhat the loop is asked to follow, through the worst event of the run:\n");
         text.extend(answer.found.responses.iter().map(followed));
     }
     if !answer.caveats.is_empty() {
@@ -126,7 +126,7 @@ fn costs(found: &Evaluation) -> String {
         v => format!("{v:.6}"),
     };
     let against = |value: f64| {
-        if value.is_finite() { format!("{:+.4} %", (value / ideal - 1.0) * 100.0) } else { "-".into() }
+        if value.is_finite() { change(value / ideal - 1.0) } else { "-".into() }
     };
     let row = |name: &str, s: &Stationary| {
         vec![name.to_owned(), cost(s.cost), against(s.cost), format!("{:.5}", s.spectral_radius)]
@@ -151,29 +151,37 @@ fn costs(found: &Evaluation) -> String {
     text
 }
 
+/// The delay margin of a loop that no delay makes unstable.
+const ANY: i64 = i64::MAX;
+
 /// Margins alone.
 pub fn margin_table(margins: &Margins) -> String {
     let degrees = |d: Option<f64>| d.map_or("none".into(), |d| format!("{d:.2}"));
     let crossover = |w: Option<f64>| w.map_or("none".into(), |w| format!("{w:.1}"));
+    let is_delayed = margins.with_delay_ns > 0;
     let rows = margins.channels.iter().map(|c| {
-        vec![
-            c.name.clone(),
-            degrees(c.punctual_degrees),
-            degrees(c.delayed_degrees),
-            crossover(c.crossover_rad_per_s),
-        ]
+        let delayed = is_delayed.then(|| degrees(c.delayed_degrees));
+        let first = [c.name.clone(), degrees(c.punctual_degrees)];
+        first.into_iter().chain(delayed).chain([crossover(c.crossover_rad_per_s)]).collect()
     });
     let with = format!("with {}", Human(margins.with_delay_ns as f64));
-    let header = ["phase margin in degrees", "punctual", with.as_str(), "crossover rad/s"];
+    let mut header = vec!["phase margin in degrees", "punctual", with.as_str(), "crossover rad/s"];
+    if !is_delayed {
+        header.remove(2);
+    }
     let mut text = columns(&header, rows);
-    let delay =
-        margins.delay_ns.map_or("none: unstable without delay".into(), |ns| Human(ns as f64).to_string());
-    text.push_str(&wrap(&format!("delay margin {delay}: the longest constant delay it stays stable with")));
+    text.push_str(&wrap(&match margins.delay_ns {
+        Some(ANY) => "delay margin: none needed, stable with any constant delay".into(),
+        Some(ns) => {
+            format!("delay margin {}: the longest constant delay it stays stable with", Human(ns as f64))
+        }
+        None => "delay margin none: unstable without any delay".into(),
+    }));
     match (margins.jitter_ns, margins.jitter_with_delay_ns) {
         (Some(ns), with) => text.push_str(&wrap(&format!(
             "jitter margin {}: stable for every sequence of delays up to that{}",
             Human(ns),
-            with.filter(|_| margins.with_delay_ns > 0).map_or(String::new(), |with| format!(
+            with.filter(|_| is_delayed).map_or(String::new(), |with| format!(
                 "; {} on top of {}",
                 Human(with),
                 Human(margins.with_delay_ns as f64)
@@ -200,7 +208,7 @@ fn margins(found: &Assessment) -> String {
 fn remedies(remedies: &[Remedy]) -> String {
     let rows = remedies.iter().map(|r| {
         let change = if r.cost.is_finite() && r.instead_of.is_finite() {
-            format!("{:+.4} %", (r.cost / r.instead_of - 1.0) * 100.0)
+            change(r.cost / r.instead_of - 1.0)
         } else if r.cost.is_finite() {
             "stable".into()
         } else {
@@ -209,6 +217,12 @@ fn remedies(remedies: &[Remedy]) -> String {
         vec![r.what.to_owned(), change]
     });
     columns(&["what would change the cost", "by"], rows)
+}
+
+/// A relative change in percent; what rounds to nothing has no sign.
+fn change(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 5e-5 { "0.0000 %".into() } else { format!("{percent:+.4} %") }
 }
 
 /// One reference in figures.
@@ -261,14 +275,58 @@ pub fn alone(question: &Question, margins: &Margins) -> String {
     let Question { plant, period_ns, .. } = question;
     let loop_of = format!("{} under {} every {}", plant.name, plant.design.name(), Exact(*period_ns));
     match (margins.delay_ns, margins.jitter_ns) {
-        (None, _) => format!("{loop_of} is NOT stable even without any delay."),
-        (Some(delay), Some(jitter)) => format!(
-            "{loop_of} stays stable with a constant delay of up to {}, and with any jitter of up to {}.",
-            Human(delay as f64),
-            Human(jitter)
+        (None, _) => format!(
+            "{loop_of} is NOT stable even without any delay: give it a shorter period, or another controller, such \
+             as --controller lqg."
         ),
-        (Some(delay), None) => {
-            format!("{loop_of} stays stable with a constant delay of up to {}.", Human(delay as f64))
+        (Some(delay), jitter) => {
+            let delay = match delay {
+                ANY => "any constant delay".into(),
+                delay => format!("a constant delay of up to {}", Human(delay as f64)),
+            };
+            let jitter =
+                jitter.map_or(String::new(), |ns| format!(", and with any jitter of up to {}", Human(ns)));
+            format!("{loop_of} stays stable with {delay}{jitter}.")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_motion::catalog;
+    use jitterlab_motion::servo::TaskTiming;
+
+    #[test]
+    fn margins_are_said_for_loops_that_stand_none_some_and_any_delay() {
+        let question = Question {
+            plant: catalog::find("dc-servo", None).unwrap(),
+            period_ns: 6_000_000,
+            timing: TaskTiming::default(),
+            design_delay_ns: 0,
+        };
+        let found = Margins::of(&question, 0).unwrap();
+        let told = |delay_ns| {
+            let margins = Margins { delay_ns, ..found.clone() };
+            format!("{}\n{}", alone(&question, &margins), margin_table(&margins))
+        };
+        let some = told(Some(13_351_560));
+        assert!(
+            some.contains("a constant delay of up to 13.4 ms, and with any jitter of up to 12 ms"),
+            "{some}"
+        );
+        assert!(some.contains("delay margin 13.4 ms") && !some.contains("with 0 ns"), "{some}");
+        assert!(told(Some(ANY)).contains("stable with any constant delay"), "{}", told(Some(ANY)));
+        assert!(told(None).contains("NOT stable") && told(None).contains("unstable without any delay"));
+        let delayed = margin_table(&Margins { with_delay_ns: 200_000, ..found.clone() });
+        assert!(delayed.contains("with 200 us"), "{delayed}");
+    }
+
+    #[test]
+    fn a_change_that_rounds_to_nothing_has_no_sign() {
+        assert_eq!(
+            [-1e-9, 0.0, 1.5e-6, -0.25].map(change),
+            ["0.0000 %", "0.0000 %", "+0.0002 %", "-25.0000 %"]
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_analysis::verdict::grouped;
+use jitterlab_analysis::verdict::{grouped, percent};
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_motion::stepper::{
     Assessment, Axis, Drive, Motor, Response, Reversal, SpeedRow, StepMode, TimingRisk,
@@ -15,10 +15,14 @@ use crate::table::columns;
 pub struct Simulated {
     /// Which run, by its file's name.
     pub run: String,
+    /// Whether it is the second run, for comparison.
+    pub beside: bool,
     /// The overrun policy; `None` for punctual ticks, which it does not concern.
     pub policy: Option<String>,
     /// What the motor did.
     pub response: Response,
+    /// The slowest of the table's speeds at which it lost steps, in full steps per second.
+    pub loses_from: Option<f64>,
 }
 
 /// What was simulated.
@@ -45,8 +49,9 @@ pub fn text(
     text.push_str(&speeds(axis, found));
     text.push_str(&wrap(
         "torque: ideal upper bound at that speed; NIST: torque of the jitter, linear, out of half the holding torque; \
-         exact: at the load, out of what the motor has left; lose: a pulse train that loses this long for good \
-         loses steps; grid: largest error of a step by the base period alone",
+         exact: at the load, out of what the motor has left; lose: a pulse train that loses this long for good, at \
+         once, loses steps; grid: largest error of a step by the base period alone; beat: of the uneven intervals \
+         that the base period makes",
     ));
     text.push('\n');
     text.push_str(&generation(axis, found));
@@ -87,10 +92,28 @@ pub fn answer(axis: &Axis, found: &Assessment) -> String {
         let _ = write!(text, "; {whose} ({worst} late) would lose no step at any speed the motor reaches");
     } else {
         let from = speed(axis, found.step_loss_steps_per_s);
-        let _ = write!(text, "; above {from} {whose} ({worst} late) would lose steps");
+        // The criterion is that of a sudden jump of the field; while a longer stall lasts the rotor slows down with it.
+        let swing_ns = 1e9 / found.ring_hz;
+        let (verb, long) = if found.timing.worst_late_ns < 0.2 * swing_ns {
+            ("would", String::new())
+        } else {
+            ("may", format!(", long against the rotor's swing of {}", Human(swing_ns)))
+        };
+        let _ = write!(text, "; above {from} {whose} ({worst} late{long}) {verb} lose steps");
     }
     if found.timing.missed > 0 {
         let _ = write!(text, ". {} activations were missed", grouped(found.timing.missed));
+    }
+    // One tick of the base period for each step, or two.
+    let ticks = if found.stepconf.mode == StepMode::DoubleStep { 1.0 } else { 2.0 };
+    let software = 1e9 / (ticks * found.base_period_ns as f64) / f64::from(axis.microsteps);
+    if software < limit {
+        let _ = write!(
+            text,
+            ". Software step pulses on a base period of {} end at {}",
+            Exact(found.base_period_ns),
+            speed(axis, software)
+        );
     }
     text + "."
 }
@@ -98,22 +121,33 @@ pub fn answer(axis: &Axis, found: &Assessment) -> String {
 /// `14.2 kHz (4.4 rev/s, 2 660 mm/min, at 1/16 step)`
 fn speed(axis: &Axis, steps_per_s: f64) -> String {
     let pulses = axis.pulses_per_s(steps_per_s);
-    let pulses = if pulses >= 1e4 { format!("{:.1} kHz", pulses / 1e3) } else { format!("{pulses:.0} Hz") };
-    let travel = axis
-        .mm_per_s(steps_per_s)
-        .map_or(String::new(), |mm| format!(", {} mm/min", grouped((mm * 60.0) as u64)));
-    let rev = axis.revolutions_per_s(steps_per_s);
+    let pulses = match pulses {
+        p if p >= 1e4 => format!("{:.1} kHz", p / 1e3),
+        p if p >= 10.0 => format!("{p:.0} Hz"),
+        p => format!("{} Hz", digits(p, 1)),
+    };
+    let travel = axis.mm_per_s(steps_per_s).map(|mm| mm * 60.0).map_or(String::new(), |mm| {
+        let mm = if mm >= 10.0 { grouped(mm as u64) } else { digits(mm, 1) };
+        format!(", {mm} mm/min")
+    });
+    let rev = digits(axis.revolutions_per_s(steps_per_s), 1);
     match axis.microsteps {
-        1 => format!("{pulses} ({rev:.1} rev/s{travel}, full steps)"),
-        n => format!("{pulses} ({rev:.1} rev/s{travel}, at 1/{n} step)"),
+        1 => format!("{pulses} ({rev} rev/s{travel}, full steps)"),
+        n => format!("{pulses} ({rev} rev/s{travel}, at 1/{n} step)"),
     }
+}
+
+/// A number with so many decimals, or with more where two digits that count need them.
+fn digits(value: f64, least: usize) -> String {
+    let needed = if value > 0.0 { (1.0 - value.log10().floor()).clamp(0.0, 9.0) as usize } else { 0 };
+    format!("{value:.0$}", least.max(needed))
 }
 
 fn basis(axis: &Axis, found: &Assessment, run: &str) -> String {
     let timing = &found.timing;
     format!(
-        "{} at {} V and {} A, {:.3} N m load; rings at {:.0} Hz. Timing: {run}, release jitter {}, intervals up to \
-         {} off.",
+        "{} at {} V and {} A, {:.3} N m load; the rotor with its load swings at {:.0} Hz. Timing: {run}, release \
+         jitter {}, intervals up to {} off.",
         axis.motor.name,
         axis.supply.voltage_v,
         axis.supply.current_a,
@@ -128,7 +162,7 @@ fn thresholds(axis: &Axis, found: &Assessment) -> String {
     let rows = found.thresholds.iter().map(|t| {
         let revolutions = |f: f64| {
             let rev = axis.revolutions_per_s(f);
-            if rev > 1e5 { "any".into() } else { format!("{rev:.2}") }
+            if rev > 1e5 { "any".into() } else { digits(rev, 2) }
         };
         vec![
             format!("jitter costs {:.0} % of torque at", t.share * 100.0),
@@ -147,7 +181,11 @@ fn speeds(axis: &Axis, found: &Assessment) -> String {
 }
 
 fn speed_row(axis: &Axis, row: &SpeedRow) -> Vec<String> {
-    let share = |s: f64| if s.is_finite() { format!("{:.2}", s * 100.0) } else { "-".into() };
+    let share = |s: f64| match s * 100.0 {
+        p if !p.is_finite() => "all".into(),
+        p if p >= 100.0 => format!("{p:.0}"),
+        p => format!("{p:.2}"),
+    };
     let second = axis.mm_per_s(row.steps_per_s).map_or(axis.pulses_per_s(row.steps_per_s), |mm| mm * 60.0);
     let resonant = if row.beat.excites_resonance() { "!" } else { "" };
     vec![
@@ -174,22 +212,22 @@ fn generation(axis: &Axis, found: &Assessment) -> String {
         StepMode::SingleStep => "two base periods for each step",
     };
     let mut text = wrap(&format!(
-        "Software step pulses: LinuxCNC's StepConf gives a base period of {} and {} steps/s at most ({edges}), {}.",
+        "Software step pulses: LinuxCNC's StepConf gives a base period of {} and {} steps/s at most, {} ({edges}).",
         Human(conf.min_period_ns as f64),
         grouped(conf.max_rate_hz as u64),
         speed(axis, conf.max_rate_hz / f64::from(axis.microsteps))
     ));
     if let Some(risk) = &found.risk_at_stepconf {
-        text.push_str(&wrap(&format!("At that period this run {}.", violations(risk))));
+        text.push_str(&wrap(&format!("At that period {}.", violations(risk))));
     }
     if let Some(risk) = found.risk_at_base.as_ref().filter(|r| r.base_period_ns != conf.min_period_ns) {
         let base = Exact(risk.base_period_ns);
-        text.push_str(&wrap(&format!("At a base period of {base} it {}.", violations(risk))));
+        text.push_str(&wrap(&format!("At a base period of {base} {}.", violations(risk))));
     }
     if let Some(risk) = &found.unviolated {
         text.push_str(&wrap(&format!(
             "The shortest base period that this run would not once have violated is {} ({} steps/s); its {} \
-             intervals can promise no better than {} an hour (95 %).",
+             intervals can promise no better than {} violations an hour (95 % confidence).",
             Human(risk.base_period_ns as f64),
             grouped(risk.max_rate_hz(conf.mode) as u64),
             grouped(risk.of),
@@ -232,23 +270,21 @@ fn reversal(found: &Assessment) -> String {
 }
 
 fn violations(risk: &TimingRisk) -> String {
+    let of = grouped(risk.of);
+    let at_most = rate(risk.at_most_per_hour);
     if risk.seen == 0.0 {
-        format!(
-            "breaks the drive's timing not once in {} intervals (at most {} an hour, 95 %)",
-            grouped(risk.of),
-            rate(risk.at_most_per_hour)
-        )
-    } else {
-        format!(
-            "breaks the drive's timing in {} of {} intervals: {} times an hour (at most {}, 95 %), a probability of \
-             {:.3} for at least one",
-            risk.seen,
-            grouped(risk.of),
-            rate(risk.expected_per_hour),
-            rate(risk.at_most_per_hour),
-            risk.probability_per_hour()
-        )
+        return format!(
+            "none of this run's {of} intervals would have been too short for the drive (at most {at_most} an hour, \
+             95 % confidence)"
+        );
     }
+    format!(
+        "{} of this run's {of} intervals would have been too short for the drive: {} an hour (at most {at_most}, \
+         95 % confidence), and the probability of at least one an hour is {}",
+        grouped(risk.seen.ceil() as u64),
+        rate(risk.expected_per_hour),
+        percent(risk.probability_per_hour())
+    )
 }
 
 fn rate(per_hour: f64) -> String {
@@ -257,24 +293,32 @@ fn rate(per_hour: f64) -> String {
 
 fn simulated(axis: &Axis, simulations: &Simulations) -> String {
     let length = simulations.of.iter().map(|s| s.response.time_s).fold(0.0, f64::max);
+    let beside = simulations.of.iter().find(|s| s.beside);
     let mut text = wrap(&format!(
-        "The motor driven by the recorded timing, around its worst event, at {} ({:.1} s simulated):",
+        "The motor driven by the recorded timing, around its worst event, at {} ({:.1} s simulated){}:",
         speed(axis, simulations.steps_per_s),
-        length
+        length,
+        beside.map_or(String::new(), |s| format!(", beside it {}", s.run))
     ));
     let rows = simulations.of.iter().map(|s| {
         let r = &s.response;
+        let whose = if s.beside { "beside it" } else { "this run" };
         vec![
-            s.policy.as_ref().map_or_else(|| s.run.clone(), |policy| format!("{}, {policy}", s.run)),
+            s.policy.as_ref().map_or_else(|| s.run.clone(), |policy| format!("{whose}, {policy}")),
             format!("{:.3}", r.ripple_steps),
             format!("{:.3}", r.peak_steps),
             format!("{:.3}", r.reserve_nm),
             r.lost_at_s
                 .map_or_else(|| r.lost_steps.to_string(), |at| format!("{} at {at:.2} s", r.lost_steps)),
+            s.loses_from.map_or("-".into(), |f| format!("{} rev/s", digits(axis.revolutions_per_s(f), 2))),
         ]
     });
-    text.push_str(&columns(&["", "ripple", "largest load angle", "reserve N m", "lost steps"], rows));
-    text.push_str("  (angles in full steps; beyond 2 the rotor slips)\n");
+    let header = ["", "ripple", "largest", "reserve N m", "lost steps", "loses from"];
+    text.push_str(&columns(&header, rows));
+    text.push_str(&wrap(
+        "(load angles in full steps; beyond 2 the rotor slips. loses from: the slowest speed of the table at which \
+         steps are lost within half a second of the worst event)",
+    ));
     text
 }
 
@@ -339,6 +383,50 @@ mod tests {
         let text = shown(100_000);
         assert!(text.starts_with("Up to "), "{text}");
         assert!(text.contains("rotor inertia: ") && text.contains("drive timing: "), "{text}");
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn small_speeds_keep_two_digits_that_count() {
+        let texts = [0.01234, 0.5, 4.4321, 120.0].map(|v| digits(v, 1));
+        assert_eq!(texts, ["0.012", "0.50", "4.4", "120.0"]);
+        assert_eq!((digits(0.0, 2), digits(0.0123, 2)), ("0.00".into(), "0.012".into()));
+    }
+
+    #[test]
+    fn an_event_longer_than_the_swing_may_do_less_harm_than_a_jump() {
+        assert!(shown(300_000).contains("would lose steps"), "{}", shown(300_000));
+        let long = shown(13_700_000).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            long.contains("long against the rotor's swing of") && long.contains("may lose steps"),
+            "{long}"
+        );
+        assert!(!long.contains("0.0 rev/s"), "{long}");
+    }
+
+    #[test]
+    fn a_long_file_name_leaves_the_table_its_width() {
+        let (axis, name) = (axis(), "jitterlab-20261122T065500Z-second-floor".to_owned());
+        let simulated = |beside, lost_at_s: Option<f64>| Simulated {
+            run: name.clone(),
+            beside,
+            policy: Some("catch-up".into()),
+            response: Response {
+                time_s: 20.5,
+                ripple_steps: 4.789,
+                mean_steps: 0.3,
+                peak_steps: 200.922,
+                reserve_nm: 0.0,
+                lost_steps: -148,
+                lost_at_s,
+                curve: Vec::new(),
+            },
+            loses_from: Some(450.0),
+        };
+        let of = vec![simulated(false, Some(10.53)), simulated(true, None)];
+        let text = super::simulated(&axis, &Simulations { steps_per_s: 900.0, of });
+        assert!(text.contains("this run, catch-up") && text.contains("beside it, catch-up"), "{text}");
+        assert!(text.contains("2.25 rev/s"), "{text}");
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
     }
 

@@ -64,3 +64,12 @@ pub fn run(
     writer.append(0, &rows).unwrap();
     writer.finish(info).unwrap().path
 }
+
+/// The file that `--list` shows as an example to begin with.
+pub fn example(list: &str, name: &str) -> String {
+    let shown = list.split(&format!("such as a copy of {name}'s:\n\n")).nth(1).unwrap();
+    shown
+        .lines()
+        .map_while(|line| line.strip_prefix("    "))
+        .fold(String::new(), |all, line| all + line + "\n")
+}

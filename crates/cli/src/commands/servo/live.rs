@@ -4,16 +4,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
 use anyhow::{Context as _, anyhow};
+use jitterlab_analysis::{Summary, Verdict};
 use jitterlab_bench::host::{Activity, DmaLatency, Request};
 use jitterlab_model::units::{Human, parse_duration_ns};
-use jitterlab_model::{Compensation, Keep, LoadSpec, Policy, StopReason, TaskSpec, TimingStats, WakeMethod};
+use jitterlab_model::{Compensation, Keep, LoadSpec, Policy, StopReason, TaskSpec, WakeMethod};
 use jitterlab_motion::servo::{LiveLoop, Margins, Question, Reference, TrackingError, usual_references};
 use jitterlab_report::servo_live::{Live, Way};
 use serde::Serialize;
 
-use crate::commands::run::{loads, prepare_with};
+use crate::commands::run::{loads, prepare, prepare_with};
 use crate::exit::{Failure, Outcome, Status};
-use crate::recording::Recording;
+use crate::recording::{Closed, Recording};
 use crate::{interrupt, output};
 
 /// How the loop is run in real time.
@@ -105,32 +106,39 @@ impl LiveArgs {
         let closed = LiveLoop::new(&question.plant, &controller, question.period_ns, &usual);
         let punctual = closed.clone().punctual(question.period_ns, self.duration);
         let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
-        let asked = loads(&self.load)?;
-        let mut conditions: Vec<Vec<LoadSpec>> = vec![Vec::new()];
-        if !asked.is_empty() {
-            conditions.push(asked);
-        }
         let methods = if self.wake.is_empty() { WakeMethod::OF_LINUX } else { self.wake.as_slice() };
         // Polling all the time leaves nothing to wake early from, and a wake-up that drifts no time to poll up to.
         let early = |wake| !matches!(wake, WakeMethod::Spin | WakeMethod::NanosleepRelative);
         let compensated = |wake| self.compensate.filter(|_| early(wake));
-        let waits: Vec<(WakeMethod, Compensation)> = methods
+        let waits: Vec<Wait> = methods
             .iter()
             .flat_map(|wake| [Some(Compensation::None), compensated(*wake)].map(|c| Some((*wake, c?))))
             .flatten()
             .collect();
+        let asked = loads(&self.load)?;
+        let waits = self.possible(question, waits, &asked)?;
+        let conditions = [Vec::new(), asked];
+        let conditions = &conditions[..if self.load.is_empty() { 1 } else { 2 }];
+        let mut left = conditions.len() * waits.len();
         let mut ways = Vec::new();
-        for load in &conditions {
-            for wait in &waits {
+        for load in conditions {
+            for (wait, impossible) in &waits {
                 if interrupted.load(Ordering::Relaxed) {
                     break;
                 }
-                let under = if load.is_empty() { "without load".to_owned() } else { self.load.join(", ") };
-                output::note(&format!("{}, {under}: {}", named(*wait), Human(self.duration as f64)));
-                ways.push(self.one(question, &closed, *wait, load, &interrupted)?);
+                let under = if load.is_empty() { "none".to_owned() } else { self.load.join(", ") };
+                if let Some(why) = impossible {
+                    ways.push(Way { trouble: Some(why.clone()), ..never(*wait, under) });
+                } else {
+                    let still = Human(left as f64 * self.duration as f64);
+                    output::note(&format!("{} under load {under}, {still} left", named(*wait)));
+                    ways.push(self.one(question, &closed, *wait, (load, under), &interrupted)?);
+                }
+                left -= 1;
             }
         }
-        let live = Live { question, references: &usual, punctual: &punctual, ways: &ways };
+        let live =
+            Live { question, references: &usual, each_ns: self.duration, punctual: &punctual, ways: &ways };
         let text = if json {
             let document = Document {
                 schema: SCHEMA,
@@ -151,15 +159,34 @@ impl LiveArgs {
         Ok(Status::Fine)
     }
 
-    /// One way to wait under one load.
-    fn one(
+    /// The ways to wait, each with why it cannot be had on this machine, if so. What was asked for by name and cannot
+    /// be had, and loads that cannot be, are refused, before anything is measured.
+    fn possible(
         &self,
         question: &Question,
-        closed: &LiveLoop,
-        (wake, compensate): (WakeMethod, Compensation),
-        load: &[LoadSpec],
-        interrupted: &AtomicBool,
-    ) -> Result<Way, Failure> {
+        waits: Vec<Wait>,
+        asked: &[LoadSpec],
+    ) -> Result<Vec<(Wait, Option<String>)>, Failure> {
+        let mut checked = Vec::new();
+        for wait in waits {
+            match prepare(self.request(question, wait, &[])?) {
+                Err(why) if !self.wake.is_empty() => return Err(why),
+                prepared => checked.push((wait, prepared.err().map(|why| why.into_error().to_string()))),
+            }
+        }
+        let first = checked.iter().find(|(_, impossible)| impossible.is_none());
+        if let Some((wait, _)) = first.filter(|_| !asked.is_empty()) {
+            prepare(self.request(question, *wait, asked)?)?;
+        }
+        Ok(checked)
+    }
+
+    fn request(
+        &self,
+        question: &Question,
+        (wake, compensate): Wait,
+        loads: &[LoadSpec],
+    ) -> Result<Request, Failure> {
         let (policy, cpu) = match wake {
             // A tenth of the period is plenty for the loop, and half of it for polling besides; such a thread is bound to
             // no processor.
@@ -179,56 +206,80 @@ impl LiveArgs {
             ..TaskSpec::default()
         };
         spec.validate().map_err(Failure::bad_use)?;
-        let (back, loops) = channel();
-        let controlling = Controlling { closed: Some(closed.clone()), begin_ns: None, back };
-        let request = Request {
+        Ok(Request {
             tasks: vec![spec],
             duration_ns: Some(self.duration),
             count: None,
             stop_above_ns: None,
             keep: Keep::All,
             dma_latency: DmaLatency::default(),
-            loads: load.to_vec(),
+            loads: loads.to_vec(),
             isolate: None,
             command: std::env::args().collect(),
-        };
-        let measurement = prepare_with(request, Box::new(controlling))?;
+        })
+    }
+
+    /// One way to wait under one load.
+    fn one(
+        &self,
+        question: &Question,
+        closed: &LiveLoop,
+        wait: Wait,
+        (load, asked_load): (&[LoadSpec], String),
+        interrupted: &AtomicBool,
+    ) -> Result<Way, Failure> {
+        let (back, loops) = channel();
+        let controlling = Controlling { closed: Some(closed.clone()), begin_ns: None, back };
+        let measurement = prepare_with(self.request(question, wait, load)?, Box::new(controlling))?;
         let mut recording = Recording::new(measurement.info(), None);
         let finished = measurement.run(&mut recording, &mut |_| {}, interrupted)?;
-        let refused = finished.info.refused.iter().find(|r| r.what.starts_with("wake="));
+        let Closed { info, stats, .. } = recording.close(finished.info)?;
+        let refused = info.refused.iter().find(|r| r.what.starts_with("wake="));
         let refused = refused.map(|r| format!("{}; {}", r.why, r.remedy));
-        let load = finished.info.load.clone();
-        let stopped = match &finished.info.stop {
+        let stopped = match &info.stop {
             Some(StopReason::Overloaded { explanation, .. }) => Some(explanation.clone()),
             _ => None,
         };
-        let stats = recording.close(finished.info)?.stats;
         let closed = loops.recv().map_err(|_| anyhow!("the task's thread left no loop behind"))?;
-        Ok(way(named((wake, compensate)), load, stats.first(), &closed, refused.or(stopped)))
+        let mut way = Way {
+            errors: closed.errors(),
+            trouble: refused.or(stopped),
+            asked_load,
+            ..never(wait, info.load.clone())
+        };
+        if let (Some(task), Some(stats)) = (info.tasks.first(), stats.first()) {
+            way.mean_latency_ns = stats.latency.mean_ns();
+            way.max_latency_ns = stats.latency.max_ns();
+            (way.executed, way.missed) = (stats.executed(), stats.missed);
+            let verdict = Verdict::on(&Summary::of(task, stats), task, &info);
+            let told = verdict.caveats.into_iter().filter(|c| c.id != "no-load");
+            way.caveats = told.map(|c| c.text).collect();
+        }
+        Ok(way)
     }
 }
 
+/// A way to wait.
+type Wait = (WakeMethod, Compensation);
+
 /// What a way to wait is called.
-fn named((wake, compensate): (WakeMethod, Compensation)) -> String {
+fn named((wake, compensate): Wait) -> String {
     if compensate == Compensation::None { wake.to_string() } else { format!("{wake} {compensate}") }
 }
 
-fn way(
-    wake: String,
-    load: String,
-    stats: Option<&TimingStats>,
-    closed: &LiveLoop,
-    trouble: Option<String>,
-) -> Way {
+/// A way of which nothing was seen.
+fn never(wait: Wait, load: String) -> Way {
     Way {
-        wake,
+        wake: named(wait),
+        asked_load: load.clone(),
         load,
-        mean_latency_ns: stats.and_then(|s| s.latency.mean_ns()),
-        max_latency_ns: stats.and_then(|s| s.latency.max_ns()),
-        executed: stats.map_or(0, TimingStats::executed),
-        missed: stats.map_or(0, |s| s.missed),
-        errors: closed.errors(),
-        trouble,
+        mean_latency_ns: None,
+        max_latency_ns: None,
+        executed: 0,
+        missed: 0,
+        errors: Vec::new(),
+        trouble: None,
+        caveats: Vec::new(),
     }
 }
 

@@ -17,7 +17,7 @@ use jitterlab_report::servo::Answer;
 use serde::Serialize;
 
 use self::live::LiveArgs;
-use crate::devices::devices;
+use crate::devices::{devices, like};
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
 use crate::task_of_run::TaskOfRun;
@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
     /// The task that closes the loop [default: the one with the longest period]
-    #[arg(long, requires = "run")]
+    #[arg(long, requires = "run", conflicts_with_all = ["period", "live"])]
     task: Option<String>,
     /// Without a run: the period of the task [default with --live: 1ms]
     #[arg(long, value_parser = parse_period_ns, value_name = "TIME", conflicts_with = "run")]
@@ -47,11 +47,16 @@ pub struct Args {
     #[arg(long, value_parser = parse_duration_ns, default_value = "0ns", value_name = "TIME")]
     design_delay: i64,
     /// When the sensors are read: at the start of the task, or by hardware when it is due
-    #[arg(long, default_value = "start", value_name = "start|due")]
+    #[arg(long, default_value = "start", value_name = "start|due", conflicts_with = "live")]
     sampling: Sampling,
     /// When the output is written: at the end of the task, at its start, at the next start, or by hardware when
     /// the next is due
-    #[arg(long, default_value = "end", value_name = "end|start|next-start|next-due")]
+    #[arg(
+        long,
+        default_value = "end",
+        value_name = "end|start|next-start|next-due",
+        conflicts_with = "live"
+    )]
     actuation: Actuation,
     /// What to follow in the time-domain simulation: step:1, sine:1:0.5Hz or ramp:2, in the output's unit; may be
     /// given several times [default: a step of 1 and a slow sine]
@@ -62,7 +67,7 @@ pub struct Args {
     live: LiveArgs,
 
     /// Draw the responses into an SVG file
-    #[arg(long, value_name = "FILE", requires = "run")]
+    #[arg(long, value_name = "FILE", requires = "run", conflicts_with_all = ["period", "live"])]
     svg: Option<PathBuf>,
     /// List plants, the shipped and your own, and the directory for your own
     #[arg(long)]
@@ -234,5 +239,6 @@ impl Args {
 
 fn list() -> String {
     let (entries, place) = devices::<Plant>();
-    format!("{}your own: TOML files in {place}\n", jitterlab_report::servo::plants(entries))
+    let plants = jitterlab_report::servo::plants(entries);
+    format!("{plants}your own: TOML files in {place}{}", like::<Plant>("dc-servo"))
 }

@@ -16,7 +16,7 @@ use jitterlab_report::stepper::{Simulated, Simulations};
 use serde::Serialize;
 
 use self::axis::AxisArgs;
-use crate::devices::devices;
+use crate::devices::{devices, like};
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
 use crate::task_of_run::TaskOfRun;
@@ -31,13 +31,13 @@ pub struct Args {
     #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
     /// The task that makes the step pulses [default: the one with the shortest period]
-    #[arg(long, requires = "run")]
+    #[arg(long, requires = "run", conflicts_with = "jitter")]
     task: Option<String>,
     /// Without a run: latencies assumed to spread over this much
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME", conflicts_with = "run")]
     jitter: Option<i64>,
     /// A second run, such as one with compensation, to simulate beside the first
-    #[arg(long, value_name = "RUN", requires = "run")]
+    #[arg(long, value_name = "RUN", requires = "run", conflicts_with = "jitter")]
     beside: Option<PathBuf>,
 
     #[command(flatten)]
@@ -85,6 +85,7 @@ struct SimulationDocument<'a> {
     run: &'a str,
     policy: Option<&'a str>,
     response: &'a Response,
+    loses_from_steps_per_s: Option<f64>,
 }
 
 /// Judges and prints.
@@ -158,7 +159,12 @@ pub fn execute(args: &Args) -> Outcome {
 
 impl<'a> From<&'a Simulated> for SimulationDocument<'a> {
     fn from(s: &'a Simulated) -> Self {
-        SimulationDocument { run: &s.run, policy: s.policy.as_deref(), response: &s.response }
+        SimulationDocument {
+            run: &s.run,
+            policy: s.policy.as_deref(),
+            response: &s.response,
+            loses_from_steps_per_s: s.loses_from,
+        }
     }
 }
 
@@ -186,8 +192,16 @@ impl Args {
         let base_period_ns = found.base_period_ns;
         let ticks = (self.simulate / base_period_ns).max(1) as u64;
         let second = vec![0; (1_000_000_000 / base_period_ns) as usize];
-        let punctual = play(axis, steps_per_s, base_period_ns, &second, Overrun::Skip)?;
-        let punctual = Simulated { run: "punctual ticks".into(), policy: None, response: punctual };
+        let (made, too_fast): (Vec<f64>, Vec<f64>) =
+            speeds.iter().partition(|f| fastest_punctual(axis, base_period_ns, &[**f]).is_some());
+        let slowest = |of: &[f64]| of.iter().copied().min_by(f64::total_cmp);
+        let punctual = Simulated {
+            run: "punctual ticks".into(),
+            beside: false,
+            policy: None,
+            response: play(axis, steps_per_s, base_period_ns, &second, Overrun::Skip)?,
+            loses_from: slowest(&too_fast),
+        };
         let mut simulations = Simulations { steps_per_s, of: vec![punctual] };
         let beside =
             self.beside.as_ref().map(|path| self.open(path)).transpose().map_err(Failure::into_error)?;
@@ -195,16 +209,22 @@ impl Args {
             path.as_ref().and_then(|p| p.file_stem()).unwrap_or_default().to_string_lossy().into_owned()
         };
         let runs = [(named(&self.run), Some(run)), (named(&self.beside), beside.as_ref())];
-        for (name, run) in runs.into_iter().filter_map(|(name, run)| Some((name, run?))) {
+        for (number, (name, run)) in runs.into_iter().enumerate() {
+            let Some(run) = run else { continue };
             let rows = run.rows_around_worst(ticks / 2, ticks / 2)?;
             let activations = run.activations(rows)?;
             let latencies: Vec<i64> = latencies_ns(&activations).collect();
+            let around = around_worst(&latencies, (AROUND_NS / base_period_ns).max(1) as usize);
             for policy in POLICIES {
-                let response = play(axis, steps_per_s, base_period_ns, &latencies, policy)?;
+                let played = |f: f64, latencies: &[i64]| play(axis, f, base_period_ns, latencies, policy);
+                let lost = |f: &f64| played(*f, around).is_ok_and(|response| !response.kept_steps());
+                let lost: Vec<f64> = made.iter().copied().filter(lost).collect();
                 simulations.of.push(Simulated {
                     run: name.clone(),
+                    beside: number > 0,
                     policy: Some(policy.to_string()),
-                    response,
+                    response: played(steps_per_s, &latencies)?,
+                    loses_from: slowest(&lost),
                 });
             }
         }
@@ -212,12 +232,23 @@ impl Args {
     }
 }
 
+/// Time before and after the worst event that is played at every speed.
+const AROUND_NS: i64 = 500_000_000;
+
+/// The largest latency with so many before and after it.
+fn around_worst(latencies: &[i64], each: usize) -> &[i64] {
+    let worst = (0..latencies.len()).max_by_key(|i| latencies[*i]).unwrap_or(0);
+    &latencies[worst.saturating_sub(each)..worst.saturating_add(each).min(latencies.len())]
+}
+
 fn list() -> String {
     let (motors, of_motors) = devices::<Motor>();
     let (drives, of_drives) = devices::<Drive>();
     format!(
-        "{}your own: TOML files in {of_motors}\n\n{}your own: TOML files in {of_drives}\n",
+        "{}your own: TOML files in {of_motors}{}\n{}your own: TOML files in {of_drives}{}",
         jitterlab_report::stepper::motors(motors),
-        jitterlab_report::stepper::drives(drives)
+        like::<Motor>("as1050"),
+        jitterlab_report::stepper::drives(drives),
+        like::<Drive>("gecko203v")
     )
 }
