@@ -91,6 +91,7 @@ impl RunResult {
         let mut text = jitterlab_report::summary::text(&self.info, &self.tasks, terminal);
         if let Some(file) = &self.file {
             text.push_str(&format!("run file: {}\n", file.display()));
+            text.push_str("see more of it with jitterlab analyze, plot and report\n");
         }
         text
     }

@@ -79,6 +79,9 @@ fn patterns_are_told_in_layers() {
     });
     let text = fine(&["analyze"], &[&file]);
     assert!(text.contains("every 400 ms") && text.contains("--section: clusters,"), "{text}");
+    for figure in ["over time: every extreme of its 60 000 latencies is drawn", "The curve of n latencies"] {
+        assert!(text.contains(figure), "{text}");
+    }
     let text = fine(&["analyze", "--section", "spikes,misses"], &[&file]);
     assert!(
         text.contains("at s") && text.contains("longest run of misses") && !text.contains("MTIE"),

@@ -8,6 +8,7 @@ use jitterlab_analysis::TaskAnalysis;
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::transitions::TransitionCounter;
 use jitterlab_model::{Activation, RunInfo};
+use jitterlab_report::figure::glance;
 use jitterlab_report::patterns;
 use jitterlab_report::summary::wrap;
 use jitterlab_trace::Columns;
@@ -137,6 +138,8 @@ fn summary(source: &Source, scans: &[TaskScan], ascii: bool) -> Result<String> {
     let info = source.info();
     let stats = scans.iter().map(|scan| scan.timing.clone()).collect();
     let mut text = RunResult::new(info.clone(), stats, None).to_text(output::terminal(ascii));
+    text.push('\n');
+    text.push_str(&glance::figures(info, scans, output::terminal(ascii)));
     for (task, analysis) in info.tasks.iter().zip(analyses(source, scans, false)?) {
         text.push('\n');
         text.push_str(&patterns::brief(&task.spec.name, task.spec.period_ns, &analysis));

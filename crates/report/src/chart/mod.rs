@@ -37,6 +37,9 @@ pub struct Chart {
 }
 
 impl Chart {
+    /// A height up to which a chart is only glanced at: half the lines on a terminal.
+    pub const GLANCE: u32 = 200;
+
     /// The same with all words spelled as on the axes.
     pub(crate) fn typeset(mut self) -> Self {
         self.caption = times(&self.caption);

@@ -6,8 +6,9 @@ use crate::typeset::times;
 
 use super::{Axis, Chart, Layer, Shape, Stroke, Ticks, wrapped};
 
-/// Lines of a figure, axes not counted.
+/// Lines of a figure, axes not counted, and of one that is only glanced at.
 const LINES: usize = 16;
+const FEW_LINES: usize = 8;
 /// Columns left of the figure, for the values.
 const LABEL: usize = 10;
 const MARKS: [&[char]; 2] = [&['●', '○', '▲', '■', '◆', '△'], &['*', 'o', '+', 'x', '@', '%']];
@@ -28,10 +29,11 @@ enum Ink {
 
 struct Canvas {
     columns: usize,
+    lines: usize,
     x: (f64, f64),
     y: (f64, f64),
     /// Two for each line, the lowest first, column by column.
-    halves: Vec<[Option<Ink>; 2 * LINES]>,
+    halves: Vec<Vec<Option<Ink>>>,
     /// Words over the figure: line from above, column, words.
     words: Vec<(usize, usize, String)>,
 }
@@ -67,13 +69,20 @@ impl Terminal {
 fn text(chart: &Chart, width: usize, ascii: bool) -> String {
     let columns = width - LABEL - 2;
     let [x, y] = chart.ranges();
-    let mut canvas = Canvas { columns, x, y, halves: vec![[None; 2 * LINES]; columns], words: Vec::new() };
+    let lines = if chart.height <= Chart::GLANCE { FEW_LINES } else { LINES };
+    let halves = vec![vec![None; 2 * lines]; columns];
+    let mut canvas = Canvas { columns, lines, x, y, halves, words: Vec::new() };
     for (number, layer) in chart.layers.iter().enumerate() {
         canvas.draw(chart, number, layer);
     }
     let plain = |text: &str| if ascii { spelled(text) } else { text.to_owned() };
     let mut out = wrapped(&chart.y.title, width).join("\n") + "\n";
-    canvas.write(&mut out, &chart.y.ticks(y, 5), chart.layers.len() == 1, ascii);
+    canvas.write(
+        &mut out,
+        &chart.y.ticks(y, if lines == LINES { 5 } else { 3 }),
+        chart.layers.len() == 1,
+        ascii,
+    );
     write_foot(&mut out, &chart.x, &chart.x.ticks(x, (columns / 12).max(2)), columns, x, ascii);
     write_legend(&mut out, chart, width, ascii);
     plain(&out)
@@ -96,7 +105,7 @@ impl Canvas {
 
     fn half(&self, place: f64) -> usize {
         let share = ((place - self.y.0) / (self.y.1 - self.y.0)).clamp(0.0, 1.0);
-        ((share * (2 * LINES) as f64) as usize).min(2 * LINES - 1)
+        ((share * (2 * self.lines) as f64) as usize).min(2 * self.lines - 1)
     }
 
     fn fill(&mut self, column: usize, from: f64, to: f64, ink: Ink) {
@@ -186,7 +195,7 @@ impl Canvas {
                     if cells.labelled {
                         let words = format!(" {words} ");
                         let column = ((first + last) / 2).saturating_sub(words.chars().count() / 2);
-                        self.words.push((LINES - 1 - self.half(*y) / 2, column, words));
+                        self.words.push((self.lines - 1 - self.half(*y) / 2, column, words));
                     }
                 }
             }
@@ -237,13 +246,13 @@ impl Canvas {
     }
 
     fn write(&self, out: &mut String, ticks: &Ticks, single: bool, ascii: bool) {
-        for line in (0..LINES).rev() {
+        for line in (0..self.lines).rev() {
             let here = ticks.iter().find(|t| self.half(t.0) / 2 == line).map_or("", |t| &t.1);
             let cut: String = here.chars().take(LABEL).collect();
             let _ = write!(out, "{cut:>LABEL$} {}", if ascii { '|' } else { '│' });
             let mut row: Vec<char> =
                 self.halves.iter().map(|c| shown(c[2 * line + 1], c[2 * line], single, ascii)).collect();
-            for (_, column, words) in self.words.iter().filter(|w| w.0 == LINES - 1 - line) {
+            for (_, column, words) in self.words.iter().filter(|w| w.0 == self.lines - 1 - line) {
                 row.iter_mut().skip(*column).zip(words.chars()).for_each(|(place, letter)| *place = letter);
             }
             let row: String = row.into_iter().collect();

@@ -1,6 +1,7 @@
 //! Figures of runs and results: as SVG for papers, as PNG for everything else, as text for the terminal.
 
 pub(crate) mod caption;
+pub mod glance;
 mod histogram;
 pub mod load;
 pub mod nist;

@@ -23,34 +23,36 @@ fn curve(values: &Distribution) -> Vec<(f64, i64)> {
 /// The curves of all tasks.
 pub fn chart(quantity: Quantity, runs: &[PageRun]) -> Option<Chart> {
     let drawables = drawables(quantity, runs);
-    let all = || drawables.iter().map(|d| quantity.of(d.task));
-    let low_ns = all().filter_map(Distribution::min_ns).min()?;
-    let high_ns = all().filter_map(Distribution::max_ns).max()?;
+    let named: Vec<_> = drawables.iter().map(|d| (d.name.as_str(), quantity.of(d.task))).collect();
+    let caption = format!("{} The curve of n values ends at 1 − 1/n.", of_all(quantity, &drawables));
+    curves(quantity, &named, caption)
+}
+
+/// The curves of these values, each with its name.
+pub fn curves(quantity: Quantity, named: &[(&str, &Distribution)], caption: String) -> Option<Chart> {
+    let low_ns = named.iter().filter_map(|(_, values)| values.min_ns()).min()?;
+    let high_ns = named.iter().filter_map(|(_, values)| values.max_ns()).max()?;
     let log = low_ns > 0 && high_ns > 30 * low_ns;
     let (per, unit) = time_unit(if log {
         low_ns as f64 * 10.0
     } else {
         high_ns.unsigned_abs().max(low_ns.unsigned_abs()) as f64
     });
-    let layers = drawables.iter().enumerate().map(|(number, d)| {
+    let layers = named.iter().enumerate().map(|(number, (name, values))| {
         // A step stands where its value begins to hold: at the rarity of the one before.
-        let curve = curve(quantity.of(d.task));
+        let curve = curve(values);
         let points = curve
             .iter()
             .enumerate()
             .map(|(i, (_, value))| [curve[i.saturating_sub(1)].0, *value as f64 / per]);
         let end = curve.last().map(|(one_in, value)| [*one_in, *value as f64 / per]);
-        Layer::new(
-            &d.name,
-            number,
-            Shape::Line { points: points.chain(end).collect(), stroke: Stroke::Steps },
-        )
+        Layer::new(*name, number, Shape::Line { points: points.chain(end).collect(), stroke: Stroke::Steps })
     });
     let title = format!("{quantity}, {unit}");
     let shares = (0..16).map(|nines| (10f64.powi(nines), share(nines)));
     Some(Chart {
         id: "percentiles".into(),
-        caption: format!("{} The curve of n values ends at 1 − 1/n.", of_all(quantity, &drawables)),
+        caption,
         x: Axis {
             title: "share of values that are not above".into(),
             scale: Scale::NamedLog(shares.collect()),
