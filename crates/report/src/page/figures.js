@@ -139,8 +139,8 @@ const taskName = (run, task) => plots.runs.length > 1 ? `${run.label}: ${task.na
 const allTasks = () => plots.runs.flatMap(run => run.tasks.map(task => ({ run, task, name: taskName(run, task) })));
 const countOf = bins => bins.reduce((sum, bin) => sum + bin[2], 0);
 
-function captionOf(quantity) {
-  const parts = allTasks().map(({ task, name }) => `${name}: n = ${grouped(countOf(task.bins[quantity]))}, ${NAMES[quantity]} of ${task.conditions}`);
+function captionOf(quantity, tasks = allTasks()) {
+  const parts = tasks.map(({ task, name }) => `${name}: n = ${grouped(countOf(task.bins[quantity]))}, ${NAMES[quantity]} of ${task.conditions}`);
   return parts.join('; ') + '.';
 }
 

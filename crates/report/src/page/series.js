@@ -13,7 +13,7 @@ class SeriesView {
   }
 
   choose(number) {
-    const { run, task } = this.choices[number];
+    const { run, task } = this.choice = this.choices[number];
     Object.assign(this, { run, task, series: this.of(task), spike: -1 });
     this.whole();
   }
@@ -191,7 +191,7 @@ class SeriesView {
     const resolution = task.complete ? 'The page holds every activation of this task.'
       : `The page holds ${task.spikes_only ? 'every second' : 'every ' + grouped(task.per_step) + ' activations'} as smallest, mean and largest value, ` +
         `and ${grouped(task.exact.due.count)} activations around the largest values exactly.`;
-    byId('series-caption').textContent = captionOf('latency') + ' ' + resolution +
+    byId('series-caption').textContent = captionOf('latency', [this.choice]) + ' ' + resolution +
       ' Thin line: mean of the step; dashed line and grey band: mean and standard deviation of the whole run; red cross: missed due times.';
   }
 }
