@@ -54,6 +54,13 @@ def spike(page, spike, expect):
         const data = document.getElementById('series-plot').data.filter(trace => trace.yaxis === 'y');
         return Math.max(...data.flatMap(trace => Array.from(trace.y)).filter(Number.isFinite));
     }""")
+    # Where the line really ends on the screen, and where its largest value belongs.
+    ends, belongs = page.evaluate("""highest => {
+        const plot = document.getElementById('series-plot'), axis = plot._fullLayout.yaxis, top = plot.getBoundingClientRect().top;
+        const lines = [...plot.querySelectorAll('.subplot.xy .js-line')].map(line => line.getBoundingClientRect().top - top);
+        return [Math.min(...lines), axis._offset + axis.d2p(highest)];
+    }""", highest)
+    expect(abs(ends - belongs) < 2, f"at full zoom-out the line of the latency ends at {ends:.0f} pixels, its spike belongs to {belongs:.0f}")
     unit = spike["latency_ns"] / highest
     expect(any(abs(unit / scale - 1) < 1e-9 for scale in (1, 1e3, 1e6, 1e9)), "the spike is not drawn at full zoom-out")
     page.click("[data-act=next]")
