@@ -189,8 +189,8 @@ fn speed_row(axis: &Axis, row: &SpeedRow) -> Vec<String> {
     let second = axis.mm_per_s(row.steps_per_s).map_or(axis.pulses_per_s(row.steps_per_s), |mm| mm * 60.0);
     let resonant = if row.beat.excites_resonance() { "!" } else { "" };
     vec![
-        format!("{:.2}", axis.revolutions_per_s(row.steps_per_s)),
-        format!("{second:.0}"),
+        digits(axis.revolutions_per_s(row.steps_per_s), 2),
+        if second < 10.0 { digits(second, 0) } else { format!("{second:.0}") },
         format!("{:.3}", row.torque_nm),
         row.jitter.map_or("-".into(), |j| format!("{:.4}", j.linear_nm)),
         share(row.linear_share),
@@ -317,7 +317,7 @@ fn simulated(axis: &Axis, simulations: &Simulations) -> String {
     text.push_str(&columns(&header, rows));
     text.push_str(&wrap(
         "(load angles in full steps; beyond 2 the rotor slips. loses from: the slowest speed of the table at which \
-         steps are lost within half a second of the worst event)",
+         steps are lost; - at none that punctual ticks can make)",
     ));
     text
 }

@@ -94,6 +94,20 @@ pub fn execute(args: &Args) -> Outcome {
         output::print(&list())?;
         return Ok(Status::Fine);
     }
+    if let Some(base) = args.base_period.filter(|base| *base < SHORTEST_BASE_NS) {
+        return Err(Failure::bad_use(anyhow!(
+            "no computer makes step pulses on a base period of {}: give --base-period at least {}",
+            Exact(base),
+            Exact(SHORTEST_BASE_NS)
+        )));
+    }
+    if args.simulate < SHORTEST_SIMULATION_NS {
+        return Err(Failure::bad_use(anyhow!(
+            "{} of simulation show nothing: give --simulate at least {}",
+            Exact(args.simulate),
+            Exact(SHORTEST_SIMULATION_NS)
+        )));
+    }
     let axis = args.axis.axis()?;
     let speeds = match &args.speed {
         Some(text) => axis.read_speeds(text).map_err(Failure::bad_use)?,
@@ -117,17 +131,12 @@ pub fn execute(args: &Args) -> Outcome {
     };
     let errors = run.as_ref().map(|run| IntervalErrors::Measured(&run.stats.period_error));
     let found = Assessment::new(&axis, timing, errors, args.base_period, &speeds)?;
-    if let Some(period_ns) = timing.period_ns.filter(|p| *p != found.base_period_ns) {
-        caveats.push(format!(
-            "the run's period is {} and the step generator's {}: its latencies are taken as if they did not depend on \
-             the period; measure one with --period {} to be sure",
-            Exact(period_ns),
-            Exact(found.base_period_ns),
-            Exact(found.base_period_ns)
-        ));
+    if let Some(period_ns) = timing.period_ns {
+        caveats.extend(other_period("the run has", period_ns, found.base_period_ns));
     }
+    let beside = args.beside.as_ref().map(|path| args.open(path)).transpose()?;
     let simulations = match &run {
-        Some(run) => match args.simulations(&axis, &found, run, &speeds) {
+        Some(run) => match args.simulations(&axis, &found, [Some(run), beside.as_ref()], &speeds) {
             Ok(simulations) => Some(simulations),
             Err(why) => {
                 caveats.push(format!("nothing was simulated: {why:#}"));
@@ -136,6 +145,9 @@ pub fn execute(args: &Args) -> Outcome {
         },
         None => None,
     };
+    if let Some(beside) = &beside {
+        caveats.extend(other_period("the run beside it has", beside.stats.period_ns(), found.base_period_ns));
+    }
     let document = Document {
         schema: SCHEMA,
         answer: jitterlab_report::stepper::answer(&axis, &found),
@@ -178,7 +190,7 @@ impl Args {
         &self,
         axis: &Axis,
         found: &Assessment,
-        run: &TaskOfRun,
+        runs: [Option<&TaskOfRun>; 2],
         speeds: &[f64],
     ) -> Result<Simulations, anyhow::Error> {
         let Some(steps_per_s) = fastest_punctual(axis, found.base_period_ns, speeds) else {
@@ -194,37 +206,40 @@ impl Args {
         let second = vec![0; (1_000_000_000 / base_period_ns) as usize];
         let (made, too_fast): (Vec<f64>, Vec<f64>) =
             speeds.iter().partition(|f| fastest_punctual(axis, base_period_ns, &[**f]).is_some());
-        let slowest = |of: &[f64]| of.iter().copied().min_by(f64::total_cmp);
+        let rising = |mut speeds: Vec<f64>| {
+            speeds.sort_by(f64::total_cmp);
+            speeds
+        };
+        let (made, too_fast) = (rising(made), rising(too_fast));
         let punctual = Simulated {
             run: "punctual ticks".into(),
             beside: false,
             policy: None,
             response: play(axis, steps_per_s, base_period_ns, &second, Overrun::Skip)?,
-            loses_from: slowest(&too_fast),
+            loses_from: too_fast.first().copied(),
         };
         let mut simulations = Simulations { steps_per_s, of: vec![punctual] };
-        let beside =
-            self.beside.as_ref().map(|path| self.open(path)).transpose().map_err(Failure::into_error)?;
         let named = |path: &Option<PathBuf>| {
             path.as_ref().and_then(|p| p.file_stem()).unwrap_or_default().to_string_lossy().into_owned()
         };
-        let runs = [(named(&self.run), Some(run)), (named(&self.beside), beside.as_ref())];
-        for (number, (name, run)) in runs.into_iter().enumerate() {
+        let names = [named(&self.run), named(&self.beside)];
+        for (number, (name, run)) in names.into_iter().zip(runs).enumerate() {
             let Some(run) = run else { continue };
             let rows = run.rows_around_worst(ticks / 2, ticks / 2)?;
             let activations = run.activations(rows)?;
             let latencies: Vec<i64> = latencies_ns(&activations).collect();
-            let around = around_worst(&latencies, (AROUND_NS / base_period_ns).max(1) as usize);
+            if latencies.len() as i64 * base_period_ns > TOLD_FROM_NS {
+                output::note(&format!("simulating the motor under {name} at {} speeds", made.len()));
+            }
             for policy in POLICIES {
-                let played = |f: f64, latencies: &[i64]| play(axis, f, base_period_ns, latencies, policy);
-                let lost = |f: &f64| played(*f, around).is_ok_and(|response| !response.kept_steps());
-                let lost: Vec<f64> = made.iter().copied().filter(lost).collect();
+                let played = |f: f64| play(axis, f, base_period_ns, &latencies, policy);
+                let lost = |f: &f64| played(*f).is_ok_and(|response| !response.kept_steps());
                 simulations.of.push(Simulated {
                     run: name.clone(),
                     beside: number > 0,
                     policy: Some(policy.to_string()),
-                    response: played(steps_per_s, &latencies)?,
-                    loses_from: slowest(&lost),
+                    response: played(steps_per_s)?,
+                    loses_from: made.iter().copied().find(lost),
                 });
             }
         }
@@ -232,14 +247,24 @@ impl Args {
     }
 }
 
-/// Time before and after the worst event that is played at every speed.
-const AROUND_NS: i64 = 500_000_000;
-
-/// The largest latency with so many before and after it.
-fn around_worst(latencies: &[i64], each: usize) -> &[i64] {
-    let worst = (0..latencies.len()).max_by_key(|i| latencies[*i]).unwrap_or(0);
-    &latencies[worst.saturating_sub(each)..worst.saturating_add(each).min(latencies.len())]
+/// What speaks against taking latencies of one period for those of another.
+fn other_period(whose: &str, period_ns: i64, base_period_ns: i64) -> Option<String> {
+    let base = Exact(base_period_ns);
+    (period_ns != base_period_ns).then(|| {
+        format!(
+            "{whose} a period of {} and the step generator one of {base}: its latencies are taken as if they did not \
+             depend on the period; measure one with --period {base} to be sure",
+            Exact(period_ns)
+        )
+    })
 }
+
+/// A base period below this is a slip of the pen.
+const SHORTEST_BASE_NS: i64 = 1_000;
+/// About a swing of a rotor.
+const SHORTEST_SIMULATION_NS: i64 = 10_000_000;
+/// Longer stretches take seconds to play at every speed, which is said.
+const TOLD_FROM_NS: i64 = 5_000_000_000;
 
 fn list() -> String {
     let (motors, of_motors) = devices::<Motor>();
