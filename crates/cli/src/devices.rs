@@ -19,5 +19,5 @@ pub fn devices<D: Device>() -> (Vec<Line<D>>, String) {
 pub fn like<D: Device>(name: &str) -> String {
     let shipped = D::SHIPPED.iter().find(|(shipped, _)| *shipped == name).map_or("", |(_, text)| text);
     let lines: String = shipped.lines().map(|line| format!("    {line}\n")).collect();
-    format!(", such as a copy of {name}'s:\n\n{lines}")
+    format!(",\nsuch as a copy of {name}'s:\n\n{lines}")
 }

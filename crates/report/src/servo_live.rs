@@ -78,7 +78,7 @@ impl Live<'_> {
         let named = |way: &Way| {
             let excess = self.excess(way);
             let what = if excess < RAN_AWAY {
-                format!("{:+.2} % tracking error against punctual activations", excess * 100.0)
+                format!("{} tracking error against punctual activations", percent(excess))
             } else {
                 "the loop ran away".into()
             };
@@ -210,7 +210,7 @@ impl Live<'_> {
                 let excess = self.excess(way);
                 row.push(match &way.trouble {
                     Some(_) => "(!)".into(),
-                    None if excess < RAN_AWAY => format!("{:+.2} %", excess * 100.0),
+                    None if excess < RAN_AWAY => percent(excess),
                     None => "ran away".into(),
                 });
             }
@@ -219,6 +219,11 @@ impl Live<'_> {
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
         columns(&header, std::iter::once(punctual).chain(rows))
     }
+}
+
+/// A relative change; what rounds to nothing has no sign.
+fn percent(share: f64) -> String {
+    if share.abs() < 5e-5 { "0.00 %".into() } else { format!("{:+.2} %", share * 100.0) }
 }
 
 /// Microseconds, without a decimal where they are many.
@@ -285,7 +290,7 @@ mod tests {
         assert!(text.contains("(!) deadline: no rights"), "{text}");
         assert!(text.contains("Each way 5 s, 5 000 activations due; overrun skip."), "{text}");
         assert!(
-            text.contains("+ margin:100us 566.8 221068 1 234 0.1000 0.2000 0.1000 0.2000 +0.00 %"),
+            text.contains("+ margin:100us 566.8 221068 1 234 0.1000 0.2000 0.1000 0.2000 0.00 %"),
             "{text}"
         );
         let minded = text.split("Bear in mind:").nth(1).unwrap();

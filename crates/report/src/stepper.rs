@@ -104,9 +104,7 @@ pub fn answer(axis: &Axis, found: &Assessment) -> String {
     if found.timing.missed > 0 {
         let _ = write!(text, ". {} activations were missed", grouped(found.timing.missed));
     }
-    // One tick of the base period for each step, or two.
-    let ticks = if found.stepconf.mode == StepMode::DoubleStep { 1.0 } else { 2.0 };
-    let software = 1e9 / (ticks * found.base_period_ns as f64) / f64::from(axis.microsteps);
+    let software = most_pulses_per_s(found) / f64::from(axis.microsteps);
     if software < limit {
         let _ = write!(
             text,
@@ -116,6 +114,12 @@ pub fn answer(axis: &Axis, found: &Assessment) -> String {
         );
     }
     text + "."
+}
+
+/// Most step pulses per second that software makes on the base period: a tick for each, or two.
+pub fn most_pulses_per_s(found: &Assessment) -> f64 {
+    let ticks = if found.stepconf.mode == StepMode::DoubleStep { 1.0 } else { 2.0 };
+    1e9 / (ticks * found.base_period_ns as f64)
 }
 
 /// `14.2 kHz (4.4 rev/s, 2 660 mm/min, at 1/16 step)`
@@ -177,10 +181,11 @@ fn speeds(axis: &Axis, found: &Assessment) -> String {
     let has_travel = axis.lead_mm.is_some();
     let second = if has_travel { "mm/min" } else { "pulses/s" };
     let header = ["rev/s", second, "torque", "NIST", "%", "exact %", "lose us", "grid us", "beat Hz"];
-    columns(&header, found.rows.iter().map(|row| speed_row(axis, row)))
+    let most = most_pulses_per_s(found);
+    columns(&header, found.rows.iter().map(|row| speed_row(axis, row, most)))
 }
 
-fn speed_row(axis: &Axis, row: &SpeedRow) -> Vec<String> {
+fn speed_row(axis: &Axis, row: &SpeedRow, most_pulses_per_s: f64) -> Vec<String> {
     let share = |s: f64| match s * 100.0 {
         p if !p.is_finite() => "all".into(),
         p if p >= 100.0 => format!("{p:.0}"),
@@ -196,7 +201,7 @@ fn speed_row(axis: &Axis, row: &SpeedRow) -> Vec<String> {
         share(row.linear_share),
         share(row.exact_share),
         row.step_loss_s.map_or("-".into(), |s| format!("{:.0}", s * 1e6)),
-        if row.quantisation.too_fast {
+        if row.quantisation.too_fast || axis.pulses_per_s(row.steps_per_s) > most_pulses_per_s {
             "too fast".into()
         } else {
             format!("{:.1}", row.quantisation.max_error_s * 1e6)
@@ -428,6 +433,20 @@ mod tests {
         assert!(text.contains("this run, catch-up") && text.contains("beside it, catch-up"), "{text}");
         assert!(text.contains("2.25 rev/s"), "{text}");
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn two_ticks_for_each_step_halve_what_software_can_make() {
+        let axis = axis();
+        let of = |step_time_ns| {
+            let drive = Drive { step_time_ns, ..axis.drive.clone() };
+            let axis = Axis { drive, ..axis.clone() };
+            // 5 rev/s at 8 microsteps are 8000 pulses/s, too many for two ticks of 100 us each.
+            let found =
+                Assessment::new(&axis, StepTiming::assumed(15_000), None, Some(100_000), &[1_000.0]).unwrap();
+            (most_pulses_per_s(&found), text(&axis, &found, "assumed", None, &[]).contains("too fast"))
+        };
+        assert_eq!((of(5_000), of(10_000)), ((1e4, false), (5e3, true)));
     }
 
     #[test]

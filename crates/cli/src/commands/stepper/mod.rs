@@ -109,10 +109,12 @@ pub fn execute(args: &Args) -> Outcome {
         )));
     }
     let axis = args.axis.axis()?;
-    let speeds = match &args.speed {
+    let mut speeds = match &args.speed {
         Some(text) => axis.read_speeds(text).map_err(Failure::bad_use)?,
         None => Assessment::usual_speeds(&axis)?,
     };
+    speeds.sort_by(f64::total_cmp);
+    speeds.dedup();
     let run = args.run.as_ref().map(|path| args.open(path)).transpose()?;
     let (timing, whose, mut caveats) = match &run {
         Some(run) => {
@@ -161,10 +163,14 @@ pub fn execute(args: &Args) -> Outcome {
     output::print(&if args.json {
         serde_json::to_string_pretty(&document)? + "\n"
     } else {
-        let figures = documents::charts(&document, &["torque"]);
-        jitterlab_report::stepper::text(&axis, &found, &whose, simulations.as_ref(), &caveats)
-            + "\n"
-            + &output::terminal(args.ascii).figures(&figures)
+        let text = jitterlab_report::stepper::text(&axis, &found, &whose, simulations.as_ref(), &caveats);
+        // One speed makes no curve.
+        if found.rows.len() < 2 {
+            text
+        } else {
+            let figures = documents::charts(&document, &["torque"]);
+            text + "\n" + &output::terminal(args.ascii).figures(&figures)
+        }
     })?;
     Ok(Status::Fine)
 }
@@ -193,7 +199,10 @@ impl Args {
         runs: [Option<&TaskOfRun>; 2],
         speeds: &[f64],
     ) -> Result<Simulations, anyhow::Error> {
-        let Some(steps_per_s) = fastest_punctual(axis, found.base_period_ns, speeds) else {
+        let most = jitterlab_report::stepper::most_pulses_per_s(found);
+        let (within, beyond): (Vec<f64>, Vec<f64>) =
+            speeds.iter().partition(|f| axis.pulses_per_s(**f) <= most);
+        let Some(steps_per_s) = fastest_punctual(axis, found.base_period_ns, &within) else {
             return Err(anyhow!(
                 "none of the speeds can be made on a base period of {} at {} microsteps, even by punctual steps; name \
                  a slower one with --speed or a shorter --base-period",
@@ -204,19 +213,14 @@ impl Args {
         let base_period_ns = found.base_period_ns;
         let ticks = (self.simulate / base_period_ns).max(1) as u64;
         let second = vec![0; (1_000_000_000 / base_period_ns) as usize];
-        let (made, too_fast): (Vec<f64>, Vec<f64>) =
-            speeds.iter().partition(|f| fastest_punctual(axis, base_period_ns, &[**f]).is_some());
-        let rising = |mut speeds: Vec<f64>| {
-            speeds.sort_by(f64::total_cmp);
-            speeds
-        };
-        let (made, too_fast) = (rising(made), rising(too_fast));
+        let (made, lost): (Vec<f64>, Vec<f64>) =
+            within.into_iter().partition(|f| fastest_punctual(axis, base_period_ns, &[*f]).is_some());
         let punctual = Simulated {
             run: "punctual ticks".into(),
             beside: false,
             policy: None,
             response: play(axis, steps_per_s, base_period_ns, &second, Overrun::Skip)?,
-            loses_from: too_fast.first().copied(),
+            loses_from: lost.into_iter().chain(beyond).next(),
         };
         let mut simulations = Simulations { steps_per_s, of: vec![punctual] };
         let named = |path: &Option<PathBuf>| {
