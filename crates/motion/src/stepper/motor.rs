@@ -273,6 +273,32 @@ mod tests {
     }
 
     #[test]
+    fn shipped_data_sheets_say_what_their_sources_say() {
+        // Holding torque in N m, current in A, resistance in ohm, inductance in mH, inertia in kg cm2.
+        for (name, torque, current, resistance, inductance_mh, inertia_kg_cm2) in [
+            ("as1010", 0.38, 1.0, 4.10, 9.5, None),
+            ("as1030", 0.6, 1.5, 0.80, 3.80, Some(0.21)),
+            ("as1050", 1.2, 5.0, 0.28, 0.86, Some(0.36)),
+            ("as1060", 5.0, 5.0, 0.36, 2.80, Some(3.0)),
+            ("23hs30-2804s", 1.89, 2.8, 1.13, 5.4, None),
+            ("mt-2305hs280aw", 1.87, 2.8, 1.13, 3.6, None),
+            ("ml23hs8l4550", 1.5, 5.5, 0.28, 1.03, None),
+        ] {
+            let motor: Motor = catalog::find(name, None).unwrap();
+            let same = |found: f64, sheet: f64| (found - sheet).abs() < 1e-12 * sheet;
+            assert!(
+                same(motor.holding_torque_nm, torque) && same(motor.current_a.unwrap(), current),
+                "{name}"
+            );
+            assert!(same(motor.resistance_ohm.unwrap(), resistance), "{name}");
+            assert!(same(motor.inductance_h.unwrap(), inductance_mh * 1e-3), "{name}");
+            if let Some(inertia) = inertia_kg_cm2 {
+                assert!(same(motor.rotor_inertia_kg_m2.unwrap(), inertia * 1e-4), "{name}");
+            }
+        }
+    }
+
+    #[test]
     fn a_frame_and_a_torque_are_enough() {
         let (motor, assumed) = Motor::of_frame(23, 1.9).unwrap().completed();
         assert_eq!(motor.resistance_ohm, Some(1.13));

@@ -44,7 +44,7 @@ pub struct Response {
     pub reserve_nm: f64,
     /// Full steps the rotor ended behind (positive) or ahead of (negative) the command, in whole cycles of four.
     pub lost_steps: i64,
-    /// When the first cycle was lost, in s.
+    /// When the first cycle was lost for good, in s.
     pub lost_at_s: Option<f64>,
     /// The load angle over time.
     pub curve: Vec<Interval>,
@@ -109,19 +109,27 @@ struct Seen {
     /// Load angle of the running motor; lost cycles are counted from it.
     rest: f64,
     time: f64,
-    min: f64,
-    max: f64,
+    kept: Kept,
     peak: f64,
-    sum: f64,
-    weight: f64,
     recent: f64,
+    /// Since when the rotor has been away from its place for more than a cycle, and the figures up to then.
+    away: Option<(f64, Kept)>,
     lost_at: Option<f64>,
     stalled: bool,
     curve: Vec<Interval>,
     next_interval: f64,
 }
 
-/// Weight of the newest value in the running mean that tells where the rotor ended, per second.
+/// The load angle as long as no step is lost.
+#[derive(Clone, Copy)]
+struct Kept {
+    min: f64,
+    max: f64,
+    sum: f64,
+    weight: f64,
+}
+
+/// Weight of the newest value in the running mean that tells where the rotor is for good, per second.
 const RECENT_PER_S: f64 = 100.0;
 
 impl Seen {
@@ -132,12 +140,10 @@ impl Seen {
             holding: axis.motor.holding_torque_nm,
             rest,
             time: 0.0,
-            min: f64::INFINITY,
-            max: f64::NEG_INFINITY,
+            kept: Kept { min: f64::INFINITY, max: f64::NEG_INFINITY, sum: 0.0, weight: 0.0 },
             peak: 0.0,
-            sum: 0.0,
-            weight: 0.0,
             recent: rest,
+            away: None,
             lost_at: None,
             stalled: false,
             curve: Vec::new(),
@@ -163,27 +169,37 @@ impl Seen {
             return;
         }
         self.peak = self.peak.max(angle.abs());
-        // One cycle and a half from rest: it will not come back to the same equilibrium.
-        if self.lost_at.is_none() && (angle - self.rest).abs() > 4.0 {
-            self.lost_at = Some(self.time);
+        // More than a cycle away. That alone loses nothing: in a stall the rotor coasts on, and a burst of the missed
+        // pulses brings the command after it. It is lost when it stays nearer to another equilibrium.
+        let away = (angle - self.rest).abs();
+        if away > 4.0 && self.away.is_none() {
+            self.away = Some((self.time, self.kept));
+        } else if away < 2.0 {
+            self.away = None;
         }
-        self.stalled = (angle - self.rest).abs() > 4.0 * STALLED_CYCLES;
+        if self.lost_at.is_none() && (self.recent - self.rest).abs() > 2.0 {
+            let (since, kept) = self.away.unwrap_or((self.time, self.kept));
+            (self.lost_at, self.kept) = (Some(since), kept);
+        }
+        self.stalled = away > 4.0 * STALLED_CYCLES;
         if self.lost_at.is_none() {
-            self.min = self.min.min(angle);
-            self.max = self.max.max(angle);
-            self.sum += angle * step_s;
-            self.weight += step_s;
+            let kept = &mut self.kept;
+            kept.min = kept.min.min(angle);
+            kept.max = kept.max.max(angle);
+            kept.sum += angle * step_s;
+            kept.weight += step_s;
         }
     }
 
     fn finish(self) -> Response {
-        let watched = self.weight > 0.0;
-        let largest = self.max.abs().max(self.min.abs()) * FRAC_PI_2;
+        let Kept { min, max, sum, weight } = self.kept;
+        let watched = weight > 0.0;
+        let largest = max.abs().max(min.abs()) * FRAC_PI_2;
         let reserve = if largest < FRAC_PI_2 { self.holding * (1.0 - largest.sin()) } else { 0.0 };
         Response {
             time_s: self.time,
-            ripple_steps: if watched { self.max - self.min } else { 0.0 },
-            mean_steps: if watched { self.sum / self.weight } else { self.rest },
+            ripple_steps: if watched { max - min } else { 0.0 },
+            mean_steps: if watched { sum / weight } else { self.rest },
             peak_steps: self.peak,
             reserve_nm: if watched && self.lost_at.is_none() { reserve } else { 0.0 },
             lost_steps: 4 * ((self.recent - self.rest) / 4.0).round() as i64,

@@ -63,16 +63,21 @@ mod tests {
 
     #[test]
     fn critical_jumps_of_the_independent_computation() {
-        for (ratio, degrees, ahead, late) in [
-            (0.25, 14.478, 1.678278, 1.086019),
-            (0.50, 30.000, 1.333333, 0.763185),
-            (0.75, 48.590, 0.920214, 0.487147),
-            (0.90, 64.158, 0.574265, 0.293233),
+        // Load, load angle in degrees, critical jump ahead in radians and full steps, and late in both.
+        for (ratio, degrees, ahead_rad, ahead, late_rad, late) in [
+            (0.25, 14.478, 2.636232, 1.678278, 1.705915, 1.086019),
+            (0.50, 30.000, 2.094395, 1.333333, 1.198808, 0.763185),
+            (0.75, 48.590, 1.445468, 0.920214, 0.765208, 0.487147),
+            (0.90, 64.158, 0.902054, 0.574265, 0.460610, 0.293233),
         ] {
             let jump = critical_jump(ratio).unwrap();
             assert!((load_angle_rad(ratio).unwrap().to_degrees() - degrees).abs() < 6e-4);
             assert!((jump.ahead_steps - ahead).abs() < 1e-6, "{ratio}: {jump:?}");
             assert!((jump.late_steps - late).abs() < 1e-6, "{ratio}: {jump:?}");
+            // A full step is a quarter of an electrical cycle.
+            let rad = |steps: f64| steps * FRAC_PI_2;
+            assert!((rad(jump.ahead_steps) - ahead_rad).abs() < 1e-6, "{ratio}: {jump:?}");
+            assert!((rad(jump.late_steps) - late_rad).abs() < 1e-6, "{ratio}: {jump:?}");
         }
     }
 

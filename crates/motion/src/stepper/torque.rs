@@ -92,6 +92,18 @@ mod tests {
     }
 
     #[test]
+    fn table_1_at_the_jitters_that_may_stand_behind_it() {
+        // 0.0988 us is the text's figure; 4.08 us gives the table's uncompensated columns, cut: 0.88, 1.3, 19.
+        let compensated = [(0.021417, 0.18623), (0.033274, 0.08318), (0.465584, 0.18623)];
+        let uncompensated = [0.8844, 1.3741, 19.227];
+        for (((h, f, _), (torque, percent)), other) in ROWS.iter().zip(compensated).zip(uncompensated) {
+            assert!((linear_torque_nm(*h, *f, 0.0988e-6) - torque).abs() < 6e-7);
+            assert!((100.0 * linear_share(*f, 0.0988e-6) - percent).abs() < 6e-6);
+            assert!((linear_torque_nm(*h, *f, 4.08e-6) - other).abs() < 6e-5 * other.max(1.0));
+        }
+    }
+
+    #[test]
     fn spring_constants_in_oz_in_per_degree_and_in_si() {
         let per_degree = |h| spring_constant(h, 0.9);
         for (h, k, si) in
