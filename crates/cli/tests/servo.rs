@@ -93,6 +93,37 @@ fn own_plants_and_other_controllers_are_taken() {
     }
 }
 
+/// The plant and gain of Zhang, Branicky and Phillips (2001): stable up to 1.7294 s, a published bound.
+#[test]
+fn a_published_loop_with_a_given_gain_is_answered() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("networked.toml");
+    fs::write(
+        &file,
+        "name = 'networked'\n[state_space]\na = [[0, 1], [0, -0.1]]\nb = [[0], [0.1]]\nc = [[1, 0]]\n\
+         [cost]\nstate = [1, 0.5]\n[controller]\nkind = 'state-feedback'\ngain = [[3.75, 11.5]]\n",
+    )
+    .unwrap();
+    let file = file.to_str().unwrap();
+    assert!(json(folder.path(), &["--plant", file, "--period", "1729ms"])["margins"]["delay_ns"].is_i64());
+    refused(
+        folder.path(),
+        &["servo", "--plant", file, "--period", "1730ms"],
+        2,
+        &["unstable", "shorter period"],
+    );
+}
+
+/// At 100 us the delay margin is some 193 periods.
+#[test]
+fn a_fast_loop_s_delay_margin_is_that_of_the_slow_one() {
+    let folder = TempDir::new().unwrap();
+    let found = json(folder.path(), &["--period", "100us"]);
+    let (delay_ns, jitter_ns) = (&found["margins"]["delay_ns"], &found["margins"]["jitter_ns"]);
+    assert!((19_200_000..19_400_000).contains(&delay_ns.as_i64().unwrap()), "{delay_ns}");
+    assert!(jitter_ns.as_f64() < delay_ns.as_f64(), "{jitter_ns}");
+}
+
 #[test]
 fn mistakes_are_sentences_with_a_remedy() {
     let folder = TempDir::new().unwrap();
@@ -123,6 +154,41 @@ fn mistakes_are_sentences_with_a_remedy() {
     // Unstable by its design: the controller is far too slow for this period.
     let path = known::run(folder.path(), "slow.parquet", 10 * H, 100, |_| 0);
     bad(&[path.to_str().unwrap()], &["unstable with this controller", "shorter period"]);
+    bad(&["--period", "60ms"], &["unstable with this controller", "shorter period"]);
+    bad(&["--period", "100000h"], &["at most a day"]);
+    bad(&["--period", "1ms", "--controller", "pd:nan:1ms"], &["finite number", "1.5"]);
+    bad(&["--period", "1ms", "--controller", "pd:inf:1ms"], &["finite number"]);
+    // Numbers no plant has, and a mode that no controller reaches: each ends in a sentence, none in an endless iteration.
+    let own = |name: &str, plant: &str, says: &[&str]| {
+        let file = folder.path().join(name);
+        fs::write(&file, format!("name = 'x'\n{plant}")).unwrap();
+        bad(&["--period", "1ms", "--plant", file.to_str().unwrap()], says);
+    };
+    let pd = "[controller]\nkind = 'pd'\ngain = 1\nderivative_time = '10 ms'\n";
+    own("fast.toml", &format!("{pd}[zpk]\npoles = [0, -1e300]\ngain = 1e300"), &["coefficients", "units"]);
+    own("strong.toml", &format!("{pd}[zpk]\npoles = [0, -1]\ngain = 1e200"), &["coefficients", "units"]);
+    own(
+        "slow-lead.toml",
+        &format!("{}[zpk]\npoles = [0, -1]\ngain = 1", pd.replace("10 ms", "1e300 s")),
+        &["check the number"],
+    );
+    own("nan.toml", &format!("{pd}[zpk]\npoles = [nan, -1]\ngain = 1"), &["zeros and poles are numbers"]);
+    own(
+        "key.toml",
+        &format!("mass = 3\n{pd}[zpk]\npoles = [-1]\ngain = 1"),
+        &["unknown field `mass`", "cost"],
+    );
+    own(
+        "unreached.toml",
+        "[noise]\nmeasurement = 1\n[state_space]\na = [[1, 0], [0, -1]]\nb = [[0], [1]]\nc = [[1, 1]]\n\
+         [controller]\nkind = 'lqg'",
+        &["no controller of this kind stabilises the plant"],
+    );
+    own(
+        "two-outputs.toml",
+        "[state_space]\na = [[0, 1], [0, 0]]\nb = [[0], [1]]\nc = [[1, 0], [0, 1]]\n[controller]\nkind = 'lqg'",
+        &["as many outputs as inputs", "cost.state"],
+    );
     let short = known::run(folder.path(), "short.parquet", H, 5, |_| 0);
     bad(&[short.to_str().unwrap()], &["longer run"]);
 }

@@ -126,6 +126,17 @@ fn mistakes_are_sentences_with_a_remedy() {
         &["--motor", "as1050", "--load-torque", "9Nm", "--jitter", "10us"],
         &["holding torque", "larger motor"],
     );
+    bad(
+        &["--motor", "as1050", "--rotor-inertia", "1e300 kg m2", "--jitter", "10us"],
+        &["no motor or machine has"],
+    );
+    bad(&["--torque", "1e300 N m", "--jitter", "10us"], &["check the number and its unit"]);
+    bad(&["--motor", "as1050", "--voltage", "nan", "--jitter", "10us"], &["does not start with a number"]);
+    bad(&["--motor", "as1050", "--jitter", "10us", "--base-period", "0us"], &["at least 1 ns"]);
+    let empty = folder.path().join("empty.toml");
+    fs::write(&empty, "").unwrap();
+    bad(&["--motor", empty.to_str().unwrap(), "--jitter", "10us"], &["missing field `name`"]);
+    bad(&["--motor", "./", "--jitter", "10us"], &["directory"]);
     bad(&["--motor", "as1050", "--microsteps", "many", "--jitter", "10us"], &["1/8"]);
     bad(&["--motor", "as1050", "--speed", "5mm/s", "--jitter", "10us"], &["--travel"]);
     bad(&["--motor", "as1050", "--simulate", "0s", "--jitter", "10us"], &["at least 10ms"]);

@@ -64,6 +64,9 @@ impl Dimension {
 /// 1 ozf in in N m.
 pub const OZ_IN: f64 = 0.028349523125 * 9.80665 * 0.0254;
 
+/// From below the inertia of a watch's hand (1e-15 kg m2) to beyond the torque of a ship's screw, in SI units.
+const PLAUSIBLE: std::ops::Range<f64> = 1e-18..1e12;
+
 /// Why a quantity could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
@@ -88,6 +91,14 @@ pub enum QuantityError {
         unit: &'static str,
         /// All units it could have.
         known: String,
+    },
+    /// A number that nothing built has.
+    #[error("{field} is {text:?}, which no motor or machine has: check the number and its unit")]
+    Implausible {
+        /// The key or option.
+        field: String,
+        /// What was written.
+        text: String,
     },
     /// A unit of something else.
     #[error("{field} is {text:?}, and {unit:?} is not a unit for it: use {known}")]
@@ -158,12 +169,17 @@ pub fn parse(dimension: Dimension, field: &str, text: &str) -> Result<f64, Quant
     }
     let exact = units.iter().find(|(u, _)| plain(u) == wanted);
     let found = exact.or_else(|| units.iter().find(|(u, _)| plain(u).eq_ignore_ascii_case(&wanted)));
-    found.map(|(_, factor)| value * factor).ok_or_else(|| QuantityError::WrongUnit {
+    let (_, factor) = found.ok_or_else(|| QuantityError::WrongUnit {
         field: field.into(),
         text: text.into(),
         unit: unit.trim().into(),
         known: dimension.known(),
-    })
+    })?;
+    let value = value * factor;
+    if value == 0.0 || PLAUSIBLE.contains(&value.abs()) {
+        return Ok(value);
+    }
+    Err(QuantityError::Implausible { field: field.into(), text: text.into() })
 }
 
 #[cfg(test)]
@@ -195,6 +211,8 @@ mod tests {
         assert!(message("1.9").contains("\"1.9 N m\""));
         assert!(message("1.9 mH").contains("oz-in"));
         assert!(message("strong").contains("does not start with a number"));
+        assert!(message("1e300 N m").contains("no motor or machine has"));
+        assert!(message("1e-300 N m").contains("check the number"));
     }
 
     proptest! {
@@ -205,6 +223,7 @@ mod tests {
 
         #[test]
         fn any_number_is_read_back(value in -1e9f64..1e9) {
+            prop_assume!(value == 0.0 || value.abs() > 1e-18);
             prop_assert_eq!(parse(Dimension::Voltage, "x", &format!("{value:e} V")), Ok(value));
             prop_assert_eq!(parse(Dimension::Voltage, "x", &format!("{value}V")), Ok(value));
         }

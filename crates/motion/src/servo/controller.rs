@@ -3,7 +3,8 @@
 use nalgebra::DMatrix;
 
 use super::design::Design;
-use super::flow::FlowTable;
+use super::flow::{Flow, FlowTable};
+use super::numeric::is_finite;
 use super::plant::Plant;
 use super::riccati::dare;
 use crate::error::MotionError;
@@ -23,8 +24,15 @@ impl Design {
         let (_, m, p) = plant.sizes();
         if m != p {
             return Err(MotionError::Impossible(format!(
-                "{} has {m} inputs and {p} outputs: a controller needs as many of each",
+                "{}: a controller needs as many outputs as inputs, and the plant has {p} and {m}: keep the rows of c that \
+                 are to follow the reference, and weigh other states by cost.state",
                 plant.name
+            )));
+        }
+        if period_ns > LONGEST_PERIOD_NS {
+            return Err(MotionError::Impossible(format!(
+                "a period of {} days is none of a control loop: take one of at most a day",
+                period_ns / LONGEST_PERIOD_NS
             )));
         }
         if period_ns <= 0 || !(0..=period_ns).contains(&delay_ns) {
@@ -34,6 +42,16 @@ impl Design {
             )));
         }
         let lead = delay_ns as f64 * 1e-9;
+        let mut table = FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost());
+        let whole = table.flow(period_ns);
+        if ![&whole.phi, &whole.noise, &whole.cost].into_iter().all(is_finite) {
+            return Err(MotionError::Impossible(format!(
+                "{}: within a period of {} s its numbers grow beyond what can be computed with: check the plant's \
+                 coefficients and their units, or take a shorter period",
+                plant.name,
+                period_ns as f64 * 1e-9
+            )));
+        }
         match self {
             Design::Pd { gain, derivative_s } => {
                 let parts = gain.iter().zip(derivative_s).map(|(k, td)| (*k, 0.0, td + lead)).collect();
@@ -44,11 +62,36 @@ impl Design {
                 let parts = parts.map(|((k, ti), td)| (*k, 1.0 / ti, td + lead)).collect();
                 Ok(Controller::difference(parts, period_ns))
             }
-            Design::StateFeedback => linear_quadratic(plant, period_ns, delay_ns, false),
-            Design::Lqg => linear_quadratic(plant, period_ns, delay_ns, true),
+            Design::StateFeedback => {
+                let sampled = Sampled::new(plant, &mut table, period_ns, delay_ns);
+                Ok(sampled.feedback(plant, &sampled.optimal_gain()?))
+            }
+            Design::GivenFeedback(gain) => {
+                let (n, m, _) = plant.sizes();
+                let sampled = Sampled::new(plant, &mut table, period_ns, delay_ns);
+                Ok(sampled.feedback(plant, &gain.clone().resize_horizontally(n + m, 0.0)))
+            }
+            Design::Lqg => {
+                let sampled = Sampled::new(plant, &mut table, period_ns, delay_ns);
+                sampled.filtered(plant, &whole, &sampled.optimal_gain()?)
+            }
+            Design::Discrete { a, b, c, d } => Ok(Controller {
+                a: a.clone(),
+                b: b.clone(),
+                b_reference: b.clone(),
+                c: c.clone(),
+                d: d.clone(),
+                d_reference: d.clone(),
+                reads_states: false,
+                difference: None,
+            }
+            .reading_errors()),
         }
     }
 }
+
+/// A day: longer periods than any loop's, and short enough for times of many periods.
+const LONGEST_PERIOD_NS: i64 = 86_400_000_000_000;
 
 /// xc+ = A xc + B y + B_r r, v = C xc + D y + D_r r, run once at each sample; r is the reference.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,51 +162,75 @@ impl Controller {
         self.d_reference = -&self.d;
     }
 
+    /// The same where b and d were written for the error, reference - output.
+    fn reading_errors(mut self) -> Controller {
+        self.b.neg_mut();
+        self.d.neg_mut();
+        self
+    }
+
     /// Number of its states.
     pub fn states(&self) -> usize {
         self.a.nrows()
     }
 }
 
-/// State feedback or LQG for a constant delay from sampling to actuation: the state is extended by the input
-/// still held, [x; u_prev] (Astrom and Wittenmark, 3.2; Jitterbug's lqgdesign).
-fn linear_quadratic(
-    plant: &Plant,
-    period_ns: i64,
-    delay_ns: i64,
-    filter: bool,
-) -> Result<Controller, MotionError> {
-    let (n, m, p) = plant.sizes();
-    let mut table = FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost());
-    let (before, after) = (table.flow(delay_ns), table.flow(period_ns - delay_ns));
+/// The plant from sample to sample with a constant delay from sampling to actuation: the state is extended by the
+/// input still held, [x; u_prev] (Astrom and Wittenmark, 3.2; Jitterbug's lqgdesign).
+struct Sampled {
+    a: DMatrix<f64>,
+    b: DMatrix<f64>,
+    /// Cost of a period on the state, on the input, and across.
+    q: DMatrix<f64>,
+    r: DMatrix<f64>,
+    cross: DMatrix<f64>,
+}
 
-    // zeta = [x; u_prev; u]: what each stretch sees of it.
-    let mut first = DMatrix::zeros(n + m, n + 2 * m);
-    first.view_mut((0, 0), (n + m, n + m)).fill_with_identity();
-    let mut second = DMatrix::zeros(n + m, n + 2 * m);
-    second.view_mut((0, 0), (n, n + m)).copy_from(&before.phi.rows(0, n));
-    second.view_mut((n, n + m), (m, m)).fill_with_identity();
-    let cost = first.transpose() * &before.cost * &first + second.transpose() * &after.cost * &second;
-    let mut next = DMatrix::zeros(n + m, n + 2 * m);
-    next.rows_mut(0, n).copy_from(&(after.phi.rows(0, n) * &second));
-    next.view_mut((n, n + m), (m, m)).fill_with_identity();
+impl Sampled {
+    fn new(plant: &Plant, table: &mut FlowTable, period_ns: i64, delay_ns: i64) -> Sampled {
+        let (n, m, _) = plant.sizes();
+        let (before, after) = (table.flow(delay_ns), table.flow(period_ns - delay_ns));
 
-    let k = n + m;
-    let (a, b) = (next.columns(0, k).into_owned(), next.columns(k, m).into_owned());
-    let q = cost.view((0, 0), (k, k)).into_owned();
-    let cross = cost.view((0, k), (k, m)).into_owned();
-    let r = cost.view((k, k), (m, m)).into_owned();
-    let (_, gain) = dare(&a, &b, &q, &r, &cross)?;
+        // zeta = [x; u_prev; u]: what each stretch sees of it.
+        let mut first = DMatrix::zeros(n + m, n + 2 * m);
+        first.view_mut((0, 0), (n + m, n + m)).fill_with_identity();
+        let mut second = DMatrix::zeros(n + m, n + 2 * m);
+        second.view_mut((0, 0), (n, n + m)).copy_from(&before.phi.rows(0, n));
+        second.view_mut((n, n + m), (m, m)).fill_with_identity();
+        let cost = first.transpose() * &before.cost * &first + second.transpose() * &after.cost * &second;
+        let mut next = DMatrix::zeros(n + m, n + 2 * m);
+        next.rows_mut(0, n).copy_from(&(after.phi.rows(0, n) * &second));
+        next.view_mut((n, n + m), (m, m)).fill_with_identity();
 
-    // The reference's gain that makes the output equal to it at rest.
-    let closed = DMatrix::identity(k, k) - &a + &b * &gain;
-    let at_rest = closed.lu().solve(&b).map(|x| &plant.c * x.rows(0, n)).and_then(DMatrix::try_inverse);
-    let d_reference = at_rest.unwrap_or_else(|| DMatrix::zeros(m, p));
-    let (lx, lu) = (gain.columns(0, n).into_owned(), gain.columns(n, m).into_owned());
+        let k = n + m;
+        Sampled {
+            a: next.columns(0, k).into_owned(),
+            b: next.columns(k, m).into_owned(),
+            q: cost.view((0, 0), (k, k)).into_owned(),
+            r: cost.view((k, k), (m, m)).into_owned(),
+            cross: cost.view((0, k), (k, m)).into_owned(),
+        }
+    }
 
-    if !filter {
-        // xc = u_prev
-        return Ok(Controller {
+    fn optimal_gain(&self) -> Result<DMatrix<f64>, MotionError> {
+        Ok(dare(&self.a, &self.b, &self.q, &self.r, &self.cross)?.1)
+    }
+
+    /// The reference's gain that makes the output equal to it at rest; zero where there is none.
+    fn reference_gain(&self, plant: &Plant, gain: &DMatrix<f64>) -> DMatrix<f64> {
+        let (n, m, p) = plant.sizes();
+        let closed = DMatrix::identity(n + m, n + m) - &self.a + &self.b * gain;
+        let at_rest =
+            closed.lu().solve(&self.b).map(|x| &plant.c * x.rows(0, n)).and_then(DMatrix::try_inverse);
+        at_rest.unwrap_or_else(|| DMatrix::zeros(m, p))
+    }
+
+    /// u = -L [x; u_prev] from measured states; xc = u_prev.
+    fn feedback(&self, plant: &Plant, gain: &DMatrix<f64>) -> Controller {
+        let (n, m, _) = plant.sizes();
+        let (lx, lu) = (gain.columns(0, n).into_owned(), gain.columns(n, m).into_owned());
+        let d_reference = self.reference_gain(plant, gain);
+        Controller {
             a: -&lu,
             b: -&lx,
             b_reference: d_reference.clone(),
@@ -172,56 +239,64 @@ fn linear_quadratic(
             d_reference,
             reads_states: true,
             difference: None,
-        });
-    }
-    if plant.measurement_noise.diagonal().iter().any(|v| *v <= 0.0) {
-        return Err(MotionError::Impossible(format!(
-            "{}: a Kalman filter needs measurement noise above zero on every output: set noise.measurement",
-            plant.name
-        )));
-    }
-    let whole = table.flow(period_ns);
-    let phi = whole.phi.view((0, 0), (n, n)).into_owned();
-    let noise = whole.noise.view((0, 0), (n, n)).into_owned();
-    let c = &plant.c;
-    let none = DMatrix::zeros(n, p);
-    let (covariance, _) = dare(&phi.transpose(), &c.transpose(), &noise, &plant.measurement_noise, &none)?;
-    let innovation = c * &covariance * c.transpose() + &plant.measurement_noise;
-    let kalman = innovation
-        .cholesky()
-        .map(|s| s.solve(&(c * &covariance)).transpose())
-        .ok_or_else(|| MotionError::Impossible(format!("{}: the Kalman filter has no gain", plant.name)))?;
-
-    // xc = [prediction of x; u_prev]. v = -Lx (xp + K (y - C xp)) - Lu u_prev.
-    let keep = DMatrix::identity(n, n) - &kalman * c;
-    let mut from_states = DMatrix::zeros(m, k);
-    from_states.columns_mut(0, n).copy_from(&-(&lx * &keep));
-    from_states.columns_mut(n, m).copy_from(&-lu);
-    let from_output = -(&lx * &kalman);
-    let (ax, bu) = (a.rows(0, n).into_owned(), b.rows(0, n).into_owned());
-    let next_of = |state: DMatrix<f64>, input: &DMatrix<f64>, previous: bool| {
-        // x+ = a [x; u_prev] + b v for x = `state` and v = `input`.
-        let columns = input.ncols();
-        let mut out = DMatrix::zeros(k, columns);
-        let mut seen = DMatrix::zeros(k, columns);
-        seen.rows_mut(0, n).copy_from(&state);
-        if previous {
-            seen.view_mut((n, n), (m, m)).fill_with_identity();
         }
-        out.rows_mut(0, n).copy_from(&(&ax * seen + &bu * input));
-        out.rows_mut(n, m).copy_from(input);
-        out
-    };
-    let mut estimate = DMatrix::zeros(n, k);
-    estimate.columns_mut(0, n).copy_from(&keep);
-    Ok(Controller {
-        a: next_of(estimate, &from_states, true),
-        b: next_of(kalman.clone(), &from_output, false),
-        b_reference: next_of(DMatrix::zeros(n, p), &d_reference, false),
-        c: from_states,
-        d: from_output,
-        d_reference,
-        reads_states: false,
-        difference: None,
-    })
+    }
+
+    /// The same from a Kalman filter's estimate; `whole` is the flow of a period.
+    fn filtered(&self, plant: &Plant, whole: &Flow, gain: &DMatrix<f64>) -> Result<Controller, MotionError> {
+        let (n, m, p) = plant.sizes();
+        let k = n + m;
+        let (lx, lu) = (gain.columns(0, n).into_owned(), gain.columns(n, m).into_owned());
+        let d_reference = self.reference_gain(plant, gain);
+        if plant.measurement_noise.diagonal().iter().any(|v| *v <= 0.0) {
+            return Err(MotionError::Impossible(format!(
+                "{}: a Kalman filter needs measurement noise above zero on every output: set noise.measurement",
+                plant.name
+            )));
+        }
+        let phi = whole.phi.view((0, 0), (n, n)).into_owned();
+        let noise = whole.noise.view((0, 0), (n, n)).into_owned();
+        let c = &plant.c;
+        let none = DMatrix::zeros(n, p);
+        let (covariance, _) =
+            dare(&phi.transpose(), &c.transpose(), &noise, &plant.measurement_noise, &none)?;
+        let innovation = c * &covariance * c.transpose() + &plant.measurement_noise;
+        let kalman =
+            innovation.cholesky().map(|s| s.solve(&(c * &covariance)).transpose()).ok_or_else(|| {
+                MotionError::Impossible(format!("{}: the Kalman filter has no gain", plant.name))
+            })?;
+
+        // xc = [prediction of x; u_prev]. v = -Lx (xp + K (y - C xp)) - Lu u_prev.
+        let keep = DMatrix::identity(n, n) - &kalman * c;
+        let mut from_states = DMatrix::zeros(m, k);
+        from_states.columns_mut(0, n).copy_from(&-(&lx * &keep));
+        from_states.columns_mut(n, m).copy_from(&-lu);
+        let from_output = -(&lx * &kalman);
+        let (ax, bu) = (self.a.rows(0, n).into_owned(), self.b.rows(0, n).into_owned());
+        let next_of = |state: DMatrix<f64>, input: &DMatrix<f64>, previous: bool| {
+            // x+ = a [x; u_prev] + b v for x = `state` and v = `input`.
+            let columns = input.ncols();
+            let mut out = DMatrix::zeros(k, columns);
+            let mut seen = DMatrix::zeros(k, columns);
+            seen.rows_mut(0, n).copy_from(&state);
+            if previous {
+                seen.view_mut((n, n), (m, m)).fill_with_identity();
+            }
+            out.rows_mut(0, n).copy_from(&(&ax * seen + &bu * input));
+            out.rows_mut(n, m).copy_from(input);
+            out
+        };
+        let mut estimate = DMatrix::zeros(n, k);
+        estimate.columns_mut(0, n).copy_from(&keep);
+        Ok(Controller {
+            a: next_of(estimate, &from_states, true),
+            b: next_of(kalman.clone(), &from_output, false),
+            b_reference: next_of(DMatrix::zeros(n, p), &d_reference, false),
+            c: from_states,
+            d: from_output,
+            d_reference,
+            reads_states: false,
+            difference: None,
+        })
+    }
 }

@@ -1,12 +1,13 @@
 //! What controller a user asks for, in a plant's file or in one word.
 
+use nalgebra::DMatrix;
 use serde::Deserialize;
 
-use super::plant::PerChannel;
+use super::plant::{PerChannel, matrix};
 use crate::error::MotionError;
 use crate::quantity::{Dimension, parse};
 
-/// What controller to use. Gains of PD and PID apply to the error reference - output, one for each output.
+/// What controller to use. All but state feedback act on the error reference - output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Design {
     /// u = K (e + Td (e - e_prev)/h): the derivative by backward difference, as the Jitterbug manual's example.
@@ -28,70 +29,102 @@ pub enum Design {
     /// Linear-quadratic feedback of all states, optimal for the plant's cost (Astrom and Wittenmark,
     /// Computer-Controlled Systems, chapter 11, with the delay as in 3.2).
     StateFeedback,
-    /// The same from a Kalman filter's estimate (current form).
+    /// u = -L x with a given L: inputs x states, or inputs x (states + inputs) with a feedback of the input held
+    /// before.
+    GivenFeedback(DMatrix<f64>),
+    /// The optimal feedback from a Kalman filter's estimate (current form).
     Lqg,
+    /// xc+ = A xc + B e, u = C xc + D e: any linear controller, of one or several loops.
+    Discrete {
+        /// Controller states x controller states.
+        a: DMatrix<f64>,
+        /// Controller states x outputs.
+        b: DMatrix<f64>,
+        /// Inputs x controller states.
+        c: DMatrix<f64>,
+        /// Inputs x outputs.
+        d: DMatrix<f64>,
+    },
 }
 
 /// A design as a plant's file writes it.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct DesignSheet {
-    kind: Kind,
-    gain: Option<PerChannel<f64>>,
-    integral_time: Option<PerChannel<String>>,
-    derivative_time: Option<PerChannel<String>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Kind {
-    Pd,
-    Pid,
-    StateFeedback,
-    Lqg,
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum DesignSheet {
+    Pd { gain: PerChannel<f64>, derivative_time: PerChannel<String> },
+    Pid { gain: PerChannel<f64>, integral_time: PerChannel<String>, derivative_time: PerChannel<String> },
+    StateFeedback { gain: Option<Vec<Vec<f64>>> },
+    Lqg {},
+    TransferFunction { numerator: Vec<f64>, denominator: Vec<f64> },
+    StateSpace { a: Vec<Vec<f64>>, b: Vec<Vec<f64>>, c: Vec<Vec<f64>>, d: Vec<Vec<f64>> },
 }
 
 impl Design {
-    /// `pd`, `pid`, `state-feedback` or `lqg`, as files and options write it.
+    /// `pd`, `pid`, `state-feedback`, `lqg` or `discrete`, for titles and programs.
     pub fn name(&self) -> &'static str {
         match self {
             Design::Pd { .. } => "pd",
             Design::Pid { .. } => "pid",
-            Design::StateFeedback => "state-feedback",
+            Design::StateFeedback | Design::GivenFeedback(_) => "state-feedback",
             Design::Lqg => "lqg",
+            Design::Discrete { .. } => "discrete",
         }
     }
 
-    pub(super) fn read(name: &str, sheet: DesignSheet, outputs: usize) -> Result<Design, MotionError> {
-        let absent = |key: &str| {
-            MotionError::Impossible(format!(
-                "{name}: controller.{key} is missing: a controller of this kind needs it"
-            ))
-        };
-        let times = |key: &'static str, value: Option<PerChannel<String>>| {
-            let texts = value.ok_or_else(|| absent(key))?.spread(name, key, outputs)?;
-            let read = |text: &String| match parse(Dimension::Time, key, text) {
-                Ok(time) if time > 0.0 || key == "derivative_time" && time == 0.0 => Ok(time),
-                Ok(_) => Err(MotionError::range(key, text, "it has to be a time above zero")),
-                Err(error) => Err(MotionError::Quantity { name: name.into(), error }),
-            };
-            texts.iter().map(read).collect::<Result<Vec<_>, _>>()
-        };
-        let gains = |value: Option<PerChannel<f64>>| {
-            value.ok_or_else(|| absent("gain"))?.spread(name, "controller.gain", outputs)
-        };
-        match sheet.kind {
-            Kind::Pd => Ok(Design::Pd {
-                gain: gains(sheet.gain)?,
-                derivative_s: times("derivative_time", sheet.derivative_time)?,
+    /// For a plant with so many states, inputs and outputs.
+    pub(super) fn read(
+        name: &str,
+        sheet: DesignSheet,
+        (n, m, p): (usize, usize, usize),
+    ) -> Result<Design, MotionError> {
+        let gains = |values: PerChannel<f64>| finite(name, values.spread(name, "controller.gain", p)?);
+        let times = |key: &'static str, values: PerChannel<String>| times(name, key, &values, p);
+        match sheet {
+            DesignSheet::Pd { gain, derivative_time } => Ok(Design::Pd {
+                gain: gains(gain)?,
+                derivative_s: times("derivative_time", derivative_time)?,
             }),
-            Kind::Pid => Ok(Design::Pid {
-                gain: gains(sheet.gain)?,
-                integral_s: times("integral_time", sheet.integral_time)?,
-                derivative_s: times("derivative_time", sheet.derivative_time)?,
+            DesignSheet::Pid { gain, integral_time, derivative_time } => Ok(Design::Pid {
+                gain: gains(gain)?,
+                integral_s: times("integral_time", integral_time)?,
+                derivative_s: times("derivative_time", derivative_time)?,
             }),
-            Kind::StateFeedback => Ok(Design::StateFeedback),
-            Kind::Lqg => Ok(Design::Lqg),
+            DesignSheet::StateFeedback { gain: None } => Ok(Design::StateFeedback),
+            DesignSheet::StateFeedback { gain: Some(rows) } => {
+                let gain = numbers(name, "controller.gain", &rows)?;
+                if gain.nrows() == m && (gain.ncols() == n || gain.ncols() == n + m) {
+                    return Ok(Design::GivenFeedback(gain));
+                }
+                Err(MotionError::Impossible(format!(
+                    "{name}: controller.gain is {}x{}: for this plant it has a row for each of its inputs ({m}) and a \
+                     column for each of its states ({n}), or also for the inputs held before ({})",
+                    gain.nrows(),
+                    gain.ncols(),
+                    n + m
+                )))
+            }
+            DesignSheet::Lqg {} => Ok(Design::Lqg),
+            DesignSheet::TransferFunction { numerator, denominator } => {
+                if (m, p) != (1, 1) {
+                    return Err(MotionError::Impossible(format!(
+                        "{name}: a controller given as a transfer function is for one input and one output: write one \
+                         for more by kind = \"state-space\" with a, b, c and d"
+                    )));
+                }
+                transfer_function(name, &numerator, &denominator)
+            }
+            DesignSheet::StateSpace { a, b, c, d } => {
+                let read = |key: &str, rows: &[Vec<f64>]| numbers(name, &format!("controller.{key}"), rows);
+                let (a, b, c, d) = (read("a", &a)?, read("b", &b)?, read("c", &c)?, read("d", &d)?);
+                let k = a.nrows();
+                if a.ncols() == k && b.shape() == (k, p) && c.shape() == (m, k) && d.shape() == (m, p) {
+                    return Ok(Design::Discrete { a, b, c, d });
+                }
+                Err(MotionError::Impossible(format!(
+                    "{name}: the controller's matrices do not fit: with {k} states a has to be {k}x{k}, b {k}x{p}, c \
+                     {m}x{k} and d {m}x{p}"
+                )))
+            }
         }
     }
 
@@ -101,50 +134,115 @@ impl Design {
     /// # Errors
     /// A kind there is not, values that are missing or too many, and as for a plant's file.
     pub fn parse(text: &str, outputs: usize) -> Result<Design, MotionError> {
-        let mut parts = text.split(':');
-        let kind = match parts.next().unwrap_or_default() {
-            "pd" => Kind::Pd,
-            "pid" => Kind::Pid,
-            "state-feedback" => Kind::StateFeedback,
-            "lqg" => Kind::Lqg,
+        const NAME: &str = "--controller";
+        let (kind, values) =
+            text.split_once(':').map_or((text, Vec::new()), |(k, v)| (k, v.split(':').collect()));
+        let example = match kind {
+            "pd" => "pd:1.5:35ms",
+            "pid" => "pid:1.5:80ms:35ms",
+            "state-feedback" => "state-feedback",
+            "lqg" => "lqg",
             other => {
                 return Err(MotionError::Impossible(format!(
                     "{other:?} is not a controller: write pd:GAIN:TD, pid:GAIN:TI:TD, state-feedback or lqg"
                 )));
             }
         };
-        let values: Vec<&str> = parts.collect();
-        let (wanted, example) = match kind {
-            Kind::Pd => (2, "pd:1.5:35ms"),
-            Kind::Pid => (3, "pid:1.5:80ms:35ms"),
-            Kind::StateFeedback => (0, "state-feedback"),
-            Kind::Lqg => (0, "lqg"),
+        let each = |text: &str| PerChannel::Each(text.split(',').map(|v| v.trim().to_owned()).collect());
+        let list = |text: &str| match each(text) {
+            PerChannel::Each(values) if values.len() == 1 => PerChannel::One(values[0].clone()),
+            values => values,
         };
-        if values.len() != wanted {
-            return Err(MotionError::Impossible(format!(
-                "{text:?} has {} values after the kind and this controller takes {wanted}: write it like {example}",
-                values.len()
-            )));
+        let gains = |text: &str| {
+            let texts = list(text).spread(NAME, "gain", outputs)?;
+            let read = texts.iter().map(|t| t.parse().ok()).collect::<Option<Vec<f64>>>();
+            finite(
+                NAME,
+                read.ok_or_else(|| {
+                    MotionError::Impossible(format!(
+                        "{text:?} is a gain that is not a number: write the controller like {example}"
+                    ))
+                })?,
+            )
+        };
+        let times = |key, text: &str| times(NAME, key, &list(text), outputs);
+        match (kind, &values[..]) {
+            ("pd", [gain, derivative]) => {
+                Ok(Design::Pd { gain: gains(gain)?, derivative_s: times("derivative_time", derivative)? })
+            }
+            ("pid", [gain, integral, derivative]) => Ok(Design::Pid {
+                gain: gains(gain)?,
+                integral_s: times("integral_time", integral)?,
+                derivative_s: times("derivative_time", derivative)?,
+            }),
+            ("state-feedback", []) => Ok(Design::StateFeedback),
+            ("lqg", []) => Ok(Design::Lqg),
+            _ => Err(MotionError::Impossible(format!(
+                "{text:?} has {} values after the kind and this controller takes {}: write it like {example}",
+                values.len(),
+                example.matches(':').count()
+            ))),
         }
-        let list = |place: usize| {
-            let each: Vec<String> = values.get(place)?.split(',').map(|v| v.trim().to_owned()).collect();
-            Some(if each.len() == 1 { PerChannel::One(each[0].clone()) } else { PerChannel::Each(each) })
-        };
-        let gain = list(0).map(|texts| texts.spread("--controller", "gain", outputs)).transpose()?;
-        let gain = gain.map(|texts| texts.iter().map(|t| t.parse::<f64>()).collect::<Result<Vec<_>, _>>());
-        let gain = gain.transpose().map_err(|_| {
-            MotionError::Impossible(format!(
-                "{text:?} has a gain that is not a number: write it like {example}"
-            ))
-        })?;
-        let sheet = DesignSheet {
-            kind,
-            gain: gain.map(PerChannel::Each),
-            integral_time: if wanted == 3 { list(1) } else { None },
-            derivative_time: if wanted == 3 { list(2) } else { list(1) },
-        };
-        Design::read("--controller", sheet, outputs)
     }
+}
+
+/// Times above zero, or from zero for the derivative's.
+fn times(
+    name: &str,
+    key: &'static str,
+    values: &PerChannel<String>,
+    outputs: usize,
+) -> Result<Vec<f64>, MotionError> {
+    let read = |text: &String| match parse(Dimension::Time, key, text) {
+        Ok(time) if time > 0.0 || key == "derivative_time" && time == 0.0 => Ok(time),
+        Ok(_) => Err(MotionError::range(key, text, "it has to be a time above zero")),
+        Err(error) => Err(MotionError::Quantity { name: name.into(), error }),
+    };
+    values.spread(name, key, outputs)?.iter().map(read).collect()
+}
+
+fn finite(name: &str, values: Vec<f64>) -> Result<Vec<f64>, MotionError> {
+    if values.iter().all(|v| v.is_finite()) {
+        return Ok(values);
+    }
+    Err(MotionError::Impossible(format!("{name}: a gain is not a finite number: write one such as 1.5")))
+}
+
+fn numbers(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, MotionError> {
+    finite(name, rows.concat())?;
+    matrix(name, what, rows)
+}
+
+/// num/den in descending powers of z as a controller in controllable form; a direct term is allowed.
+fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Design, MotionError> {
+    finite(name, [num, den].concat())?;
+    let strip = |p: &[f64]| p.iter().skip_while(|c| **c == 0.0).copied().collect::<Vec<_>>();
+    let (num, den) = (strip(num), strip(den));
+    if num.is_empty() || den.is_empty() || num.len() > den.len() {
+        return Err(MotionError::Impossible(format!(
+            "{name}: the controller's transfer function cannot be computed in time: in powers of z, the numerator must \
+             not be zero nor of higher degree than the denominator, such as numerator = [10, -9], denominator = [1, 0] \
+             for (10 z - 9)/z"
+        )));
+    }
+    let k = den.len() - 1;
+    let lead = den[0];
+    // Both from z^k on: b0 is the direct term, and the states carry b_i - b0 a_i.
+    let full: Vec<f64> = std::iter::repeat_n(0.0, k + 1 - num.len()).chain(num).map(|v| v / lead).collect();
+    let mut a = DMatrix::zeros(k, k);
+    let mut c = DMatrix::zeros(1, k);
+    for i in 0..k {
+        a[(0, i)] = -den[i + 1] / lead;
+        c[(0, i)] = full[i + 1] + full[0] * a[(0, i)];
+        if i > 0 {
+            a[(i, i - 1)] = 1.0;
+        }
+    }
+    let mut b = DMatrix::zeros(k, 1);
+    if k > 0 {
+        b[(0, 0)] = 1.0;
+    }
+    Ok(Design::Discrete { a, b, c, d: DMatrix::from_element(1, 1, full[0]) })
 }
 
 #[cfg(test)]

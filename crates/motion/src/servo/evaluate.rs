@@ -130,6 +130,22 @@ impl Question {
         Ok(self.independent(&mut closed, [(pattern.as_slice(), 1.0)]))
     }
 
+    /// The stationary loop with every activation punctual and no work to do.
+    ///
+    /// # Errors
+    /// As [`Design::controller`], and a loop that is not even stable then.
+    pub fn ideal(&self) -> Result<Stationary, MotionError> {
+        let ideal = self.constant(0, 0)?;
+        if ideal.is_stable() {
+            return Ok(ideal);
+        }
+        Err(MotionError::Impossible(format!(
+            "{} is unstable with this controller at a period of {} ns even with ideal timing (spectral radius {:.4}): \
+             take a shorter period, other gains, or another controller such as --controller lqg",
+            self.plant.name, self.period_ns, ideal.spectral_radius
+        )))
+    }
+
     fn independent<'a>(
         &self,
         closed: &mut Loop,
@@ -152,14 +168,7 @@ impl Question {
             )));
         }
         let closed = Loop::new(&self.plant, &self.controller()?);
-        let ideal = self.constant(0, 0)?;
-        if !ideal.is_stable() {
-            return Err(MotionError::Impossible(format!(
-                "{} is unstable with this controller at a period of {} ns even with ideal timing (spectral radius \
-                 {:.4}): take a shorter period or other gains",
-                self.plant.name, self.period_ns, ideal.spectral_radius
-            )));
-        }
+        let ideal = self.ideal()?;
         let patterns = PeriodPatterns::of(self.timing, trace.iter().copied(), self.period_ns);
         let timing = mean_timing(trace, &patterns);
         let mean_delay =

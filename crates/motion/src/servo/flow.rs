@@ -2,6 +2,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::numeric::exponential;
+
 /// The exact effect of a stretch of time on z = [x; u] (Van Loan 1978, "Computing integrals involving the matrix
 /// exponential").
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +17,9 @@ pub struct Flow {
     /// The cost that the stretch's own noise adds.
     pub offset: f64,
 }
+
+/// A stretch that would have to be halved more often (e^(2^60)) overflows, or only its slowest parts are left.
+const MOST_HALVINGS: f64 = 60.0;
 
 impl Flow {
     /// No time at all.
@@ -31,7 +36,7 @@ impl Flow {
     pub fn new(a: &DMatrix<f64>, r: &DMatrix<f64>, q: &DMatrix<f64>, time_s: f64) -> Flow {
         // Halve until the exponentials of -A are harmless, then double.
         let size = a.amax() * a.nrows() as f64 * time_s;
-        let halvings = if size > 0.5 { (size / 0.5).log2().ceil() as i32 } else { 0 };
+        let halvings = if size > 0.5 { (size / 0.5).log2().ceil().min(MOST_HALVINGS) as i32 } else { 0 };
         let mut flow = Self::short(a, r, q, time_s / 2f64.powi(halvings));
         for _ in 0..halvings {
             flow = flow.then(&flow);
@@ -45,7 +50,7 @@ impl Flow {
         first.view_mut((0, 0), (n, n)).copy_from(&-a.transpose());
         first.view_mut((0, n), (n, n)).copy_from(q);
         first.view_mut((n, n), (n, n)).copy_from(a);
-        let first = (first * time_s).exp();
+        let first = exponential(&(first * time_s));
         let phi: DMatrix<f64> = first.view((n, n), (n, n)).into();
         let cost = phi.transpose() * first.view((0, n), (n, n));
 
@@ -55,7 +60,7 @@ impl Flow {
         second.view_mut((n, n), (n, n)).copy_from(&-a);
         second.view_mut((n, 2 * n), (n, n)).copy_from(r);
         second.view_mut((2 * n, 2 * n), (n, n)).copy_from(&a.transpose());
-        let second = (second * time_s).exp();
+        let second = exponential(&(second * time_s));
         let turned = second.view((2 * n, 2 * n), (n, n)).transpose();
         let noise = &turned * second.view((n, 2 * n), (n, n));
         let offset = (q * &turned * second.view((0, 2 * n), (n, n))).trace();

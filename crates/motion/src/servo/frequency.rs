@@ -3,13 +3,10 @@
 use nalgebra::{Complex, DMatrix};
 
 use super::controller::Controller;
+use super::numeric::{balance, complex, eigenvalues, exponential};
 use super::plant::Plant;
 
 type Matrix = DMatrix<Complex<f64>>;
-
-fn complex(m: &DMatrix<f64>) -> Matrix {
-    m.map(|v| Complex::new(v, 0.0))
-}
 
 /// C (zI - A)^-1 B; `None` on a pole.
 fn transfer(a: &DMatrix<f64>, b: &Matrix, c: &DMatrix<f64>, z: Complex<f64>) -> Option<Matrix> {
@@ -39,7 +36,7 @@ impl SampledLoop {
         whole.view_mut((0, 0), (n, n)).copy_from(&plant.a);
         whole.view_mut((0, n), (n, m)).copy_from(&plant.b);
         let part_ns = delay_ns.rem_euclid(period_ns);
-        let held = |time_ns: i64| (&whole * (time_ns as f64 * 1e-9)).exp();
+        let held = |time_ns: i64| exponential(&(&whole * (time_ns as f64 * 1e-9)));
         let (first, second) = (held(part_ns), held(period_ns - part_ns));
         let phi_second = second.view((0, 0), (n, n)).into_owned();
         SampledLoop {
@@ -78,6 +75,15 @@ impl SampledLoop {
         let others = difference.clone().remove_row(channel).remove_column(channel);
         let below = if m == 1 { Complex::new(1.0, 0.0) } else { others.determinant() };
         Some(difference.determinant() / below - 1.0)
+    }
+
+    /// Eigenvalues of the loop broken at the inputs: its characteristic loci (MacFarlane and Postlethwaite 1977).
+    pub fn loci(&self, theta: f64) -> Option<Vec<Complex<f64>>> {
+        let broken = self.controller_at(theta)? * self.plant_at(theta)?;
+        if broken.nrows() == 1 {
+            return Some(vec![broken[(0, 0)]]);
+        }
+        eigenvalues(broken)
     }
 
     /// Whether the loop is stable: whether the map of its state from sample to sample shrinks in the end.
@@ -120,7 +126,7 @@ impl SampledLoop {
 /// make defective eigenvalues at zero beside an integrator's at one.)
 fn is_contraction(mut power: DMatrix<f64>) -> bool {
     const SQUARINGS: u32 = 64;
-    nalgebra::linalg::balancing::balance_parlett_reinsch(&mut power);
+    balance(&mut power);
     for _ in 0..SQUARINGS {
         let norm = power.norm();
         if norm < 1.0 {

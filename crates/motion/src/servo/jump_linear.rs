@@ -10,6 +10,7 @@ use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
 use super::looped::{Event, Loop};
+use super::numeric::{balance, smallest_eigenvalue};
 
 /// A class of periods: its patterns with their shares (which sum to one).
 #[derive(Debug, Clone, PartialEq)]
@@ -179,7 +180,7 @@ impl JumpLinear {
             size += DMatrix::from_fn(n, n, |i, j| class.kron[(i * n + i, j * n + j)].max(0.0));
         }
         let mut size = size.map(f64::sqrt);
-        nalgebra::linalg::balancing::balance_parlett_reinsch(&mut size)
+        balance(&mut size)
     }
 
     fn solve(&self) -> Stationary {
@@ -265,5 +266,5 @@ fn is_positive(x: &DMatrix<f64>) -> bool {
         return false;
     }
     let unit = DMatrix::from_fn(n, n, |i, j| 0.5 * (x[(i, j)] + x[(j, i)]) / (x[(i, i)] * x[(j, j)]).sqrt());
-    unit.symmetric_eigenvalues().min() > -1e-9
+    smallest_eigenvalue(unit).is_some_and(|smallest| smallest > -1e-9)
 }

@@ -21,6 +21,7 @@ mod jump_linear;
 mod live;
 mod looped;
 mod margins;
+mod numeric;
 mod plant;
 mod realisation;
 mod response;

@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 use serde::Deserialize;
 
 use super::design::{Design, DesignSheet};
+use super::numeric::{is_finite, smallest_eigenvalue};
 use super::realisation::{parse_complex, polynomial, transfer_function};
 use crate::catalog::{self, Device};
 use crate::error::MotionError;
@@ -25,8 +26,8 @@ pub struct Plant {
     pub process_noise: DMatrix<f64>,
     /// Variance of the measurement noise e, outputs x outputs.
     pub measurement_noise: DMatrix<f64>,
-    /// Q: outputs x outputs.
-    pub output_weight: DMatrix<f64>,
+    /// Q: states x states; weights of outputs and of states, measured or not.
+    pub state_weight: DMatrix<f64>,
     /// R: inputs x inputs.
     pub input_weight: DMatrix<f64>,
     /// Names of the outputs, such as the joints.
@@ -37,7 +38,11 @@ pub struct Plant {
 
 /// A number for all channels or one for each.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "wrong type of value: write a number such as 1.5, or a time as a text with its unit such as \"10 ms\"; a \
+                 list has one for each input or output"
+)]
 pub(super) enum PerChannel<T> {
     One(T),
     Each(Vec<T>),
@@ -71,7 +76,7 @@ struct Sheet {
     noise: Noise,
     #[serde(default)]
     cost: Cost,
-    controller: DesignSheet,
+    controller: Option<DesignSheet>,
 }
 
 #[derive(Deserialize)]
@@ -105,29 +110,55 @@ struct StateSpace {
     c: Vec<Vec<f64>>,
 }
 
-#[derive(Deserialize)]
+/// Intensities of noise at the inputs (one where no noise is named) and on the states, variances of measurements.
+#[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct Noise {
-    input: PerChannel<f64>,
-    measurement: PerChannel<f64>,
+    input: Option<PerChannel<f64>>,
+    state: Option<OfStates>,
+    measurement: Option<PerChannel<f64>>,
 }
 
-impl Default for Noise {
-    fn default() -> Self {
-        Noise { input: PerChannel::One(1.0), measurement: PerChannel::One(0.0) }
-    }
-}
-
-#[derive(Deserialize)]
+/// Weights of outputs (one where neither outputs nor states are named), of states and of inputs.
+#[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct Cost {
-    output: PerChannel<f64>,
-    input: PerChannel<f64>,
+    output: Option<PerChannel<f64>>,
+    state: Option<OfStates>,
+    input: Option<PerChannel<f64>>,
 }
 
-impl Default for Cost {
-    fn default() -> Self {
-        Cost { output: PerChannel::One(1.0), input: PerChannel::One(0.0) }
+/// A symmetric matrix on the states, or its diagonal.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "wrong type of value: write one number for each state such as [1.0, 0.1], or the rows of a symmetric \
+                 matrix such as [[1.0, 0.0], [0.0, 0.1]]"
+)]
+enum OfStates {
+    Diagonal(Vec<f64>),
+    Full(Vec<Vec<f64>>),
+}
+
+impl OfStates {
+    fn matrix(&self, name: &str, what: &str, n: usize) -> Result<DMatrix<f64>, MotionError> {
+        let matrix = match self {
+            OfStates::Diagonal(values) => DMatrix::from_diagonal(&values.clone().into()),
+            OfStates::Full(rows) => matrix(name, what, rows)?,
+        };
+        let fail = |why: String| Err(MotionError::Impossible(format!("{name}: {what} {why}")));
+        if matrix.shape() != (n, n) {
+            return fail(format!("is for {} states and the plant has {n}", matrix.nrows()));
+        }
+        if matrix != matrix.transpose()
+            || smallest_eigenvalue(matrix.clone()).is_none_or(|least| least < -1e-9 * matrix.amax())
+        {
+            return fail(
+                "has to be symmetric, of numbers, without a negative direction (positive semidefinite)"
+                    .into(),
+            );
+        }
+        Ok(matrix)
     }
 }
 
@@ -143,6 +174,7 @@ impl Device for Plant {
 
     fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
         let sheet: Sheet = catalog::layout(Self::KIND, name, text)?;
+        let described_states = sheet.state_space.is_some();
         let (a, b, c) = match (sheet.transfer_function, sheet.zpk, sheet.state_space) {
             (Some(tf), None, None) => transfer_function(name, &tf.numerator, &tf.denominator)?,
             (None, Some(zpk), None) => {
@@ -151,28 +183,59 @@ impl Device for Plant {
                 let numerator: Vec<f64> = zeros.iter().map(|c| c * zpk.gain).collect();
                 transfer_function(name, &numerator, &poles)?
             }
-            (None, None, Some(ss)) => {
-                (matrix(name, "a", &ss.a)?, matrix(name, "b", &ss.b)?, matrix(name, "c", &ss.c)?)
-            }
+            (None, None, Some(ss)) => (
+                matrix(name, "state_space.a", &ss.a)?,
+                matrix(name, "state_space.b", &ss.b)?,
+                matrix(name, "state_space.c", &ss.c)?,
+            ),
             _ => {
                 return Err(MotionError::Impossible(format!(
                     "{name}: a plant is described once: by a table [transfer_function], [zpk] or [state_space]"
                 )));
             }
         };
-        let (m, p) = (b.ncols(), c.nrows());
-        let diagonal = |values: Vec<f64>| DMatrix::from_diagonal(&values.into());
-        let input_noise = diagonal(sheet.noise.input.spread(name, "noise.input", m)?);
+        fitting(name, &a, &b, &c)?;
+        if !described_states && (sheet.noise.state.is_some() || sheet.cost.state.is_some()) {
+            return Err(MotionError::Impossible(format!(
+                "{name}: noise.state and cost.state need states with a meaning: describe the plant by [state_space]"
+            )));
+        }
+        let (n, m, p) = (a.nrows(), b.ncols(), c.nrows());
+        let each = |what: &str, values: Option<PerChannel<f64>>, unnamed: f64, channels: usize| {
+            let values = values.unwrap_or(PerChannel::One(unnamed)).spread(name, what, channels)?;
+            if values.iter().any(|v| !(*v >= 0.0 && v.is_finite())) {
+                return Err(MotionError::Impossible(format!(
+                    "{name}: {what} has a value that is negative or not a number: intensities and weights are at \
+                     least zero"
+                )));
+            }
+            Ok(DMatrix::from_diagonal(&values.into()))
+        };
+        let of_states = |what: &str, values: &Option<OfStates>| match values {
+            Some(values) => values.matrix(name, what, n),
+            None => Ok(DMatrix::zeros(n, n)),
+        };
+        let (noise, cost) = (sheet.noise, sheet.cost);
+        let unnamed_noise = if noise.state.is_some() { 0.0 } else { 1.0 };
+        let unnamed_weight = if cost.state.is_some() { 0.0 } else { 1.0 };
+        let input_noise = each("noise.input", noise.input, unnamed_noise, m)?;
+        let output_weight = each("cost.output", cost.output, unnamed_weight, p)?;
+        let controller = sheet.controller.ok_or_else(|| {
+            MotionError::Impossible(format!(
+                "{name}: no controller is named: add a table [controller] with its kind, such as kind = \"lqg\", or \
+                 kind = \"pd\" with gain = 1.5 and derivative_time = \"35 ms\""
+            ))
+        })?;
         let outputs = sheet.outputs.unwrap_or_else(|| match p {
             1 => vec!["output".into()],
             p => (1..=p).map(|n| format!("output {n}")).collect(),
         });
         Plant {
-            process_noise: &b * input_noise * b.transpose(),
-            measurement_noise: diagonal(sheet.noise.measurement.spread(name, "noise.measurement", p)?),
-            output_weight: diagonal(sheet.cost.output.spread(name, "cost.output", p)?),
-            input_weight: diagonal(sheet.cost.input.spread(name, "cost.input", m)?),
-            design: Design::read(name, sheet.controller, p)?,
+            process_noise: &b * input_noise * b.transpose() + of_states("noise.state", &noise.state)?,
+            measurement_noise: each("noise.measurement", noise.measurement, 0.0, p)?,
+            state_weight: c.transpose() * output_weight * &c + of_states("cost.state", &cost.state)?,
+            input_weight: each("cost.input", cost.input, 0.0, m)?,
+            design: Design::read(name, controller, (n, m, p))?,
             name: sheet.name,
             source: sheet.source,
             outputs,
@@ -196,14 +259,35 @@ fn roots(name: &str, roots: &[Root]) -> Result<Vec<nalgebra::Complex<f64>>, Moti
     })
 }
 
-fn matrix(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, MotionError> {
+pub(super) fn matrix(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, MotionError> {
     let columns = rows.first().map_or(0, Vec::len);
     if columns == 0 || rows.iter().any(|r| r.len() != columns) {
         return Err(MotionError::Impossible(format!(
-            "{name}: state_space.{what} has to be a list of rows of the same length, such as [[0, 1], [0, -1]]"
+            "{name}: {what} has to be a list of rows of the same length, such as [[0, 1], [0, -1]]"
         )));
     }
     Ok(DMatrix::from_row_iterator(rows.len(), columns, rows.iter().flatten().copied()))
+}
+
+/// Whether the matrices make a plant.
+fn fitting(name: &str, a: &DMatrix<f64>, b: &DMatrix<f64>, c: &DMatrix<f64>) -> Result<(), MotionError> {
+    let fail = |what: String| Err(MotionError::Impossible(format!("{name}: {what}")));
+    if ![a, b, c].into_iter().all(is_finite) {
+        return fail("a coefficient is not a number".into());
+    }
+    let n = a.nrows();
+    if (a.ncols(), b.nrows(), c.ncols()) != (n, n, n) {
+        return fail(format!(
+            "the matrices do not fit: A is {n}x{}, B {}x{}, C {}x{}; A has to be square, with as many rows as B and as \
+             many columns as C",
+            a.ncols(),
+            b.nrows(),
+            b.ncols(),
+            c.nrows(),
+            c.ncols()
+        ));
+    }
+    Ok(())
 }
 
 /// Most states of plant and controller together; the stationary cost solves a system of the square of it.
@@ -215,44 +299,19 @@ impl Plant {
     /// # Errors
     /// The first thing that cannot be.
     pub fn checked(self) -> Result<Self, MotionError> {
-        let (n, m, p) = (self.a.nrows(), self.b.ncols(), self.c.nrows());
+        let (n, _, p) = self.sizes();
         let fail = |what: String| Err(MotionError::Impossible(format!("{}: {what}", self.name)));
-        let finite = |m: &DMatrix<f64>| m.iter().all(|v| v.is_finite());
-        if !(finite(&self.a) && finite(&self.b) && finite(&self.c)) {
-            return fail("a coefficient is not a number".into());
-        }
-        if self.a.ncols() != n || self.b.nrows() != n || self.c.ncols() != n || n == 0 || m == 0 || p == 0 {
-            return fail(format!(
-                "the matrices do not fit: A is {}x{}, B {}x{}, C {}x{}; A has to be square, with as many rows as B \
-                 and as many columns as C",
-                n,
-                self.a.ncols(),
-                self.b.nrows(),
-                m,
-                p,
-                self.c.ncols()
-            ));
-        }
         if n > MOST_STATES {
             return fail(format!("{n} states are too many: at most {MOST_STATES} can be handled"));
         }
         if self.outputs.len() != p {
             return fail(format!("{} names are given for {p} outputs", self.outputs.len()));
         }
-        for (what, matrix) in [
-            ("noise.input", &self.process_noise),
-            ("noise.measurement", &self.measurement_noise),
-            ("cost.output", &self.output_weight),
-            ("cost.input", &self.input_weight),
-        ] {
-            if matrix.diagonal().iter().any(|v| !(*v >= 0.0 && v.is_finite())) {
-                return fail(format!(
-                    "{what} has a negative value: intensities and weights are at least zero"
-                ));
-            }
-        }
-        if self.output_weight.amax() == 0.0 && self.input_weight.amax() == 0.0 {
-            return fail("the cost weighs nothing: give cost.output or cost.input a value above zero".into());
+        if self.state_weight.amax() == 0.0 && self.input_weight.amax() == 0.0 {
+            return fail(
+                "the cost weighs nothing: give cost.output, cost.state or cost.input a value above zero"
+                    .into(),
+            );
         }
         Ok(self)
     }
@@ -266,7 +325,7 @@ impl Plant {
     pub fn cost(&self) -> DMatrix<f64> {
         let (n, m, _) = self.sizes();
         let mut q = DMatrix::zeros(n + m, n + m);
-        q.view_mut((0, 0), (n, n)).copy_from(&(self.c.transpose() * &self.output_weight * &self.c));
+        q.view_mut((0, 0), (n, n)).copy_from(&self.state_weight);
         q.view_mut((n, n), (m, m)).copy_from(&self.input_weight);
         q
     }
@@ -307,12 +366,59 @@ mod tests {
         assert!(message("[zpk]\npoles = ['-1+1i']\ngain = 1").contains("conjugate"));
         let tf = "[transfer_function]\nnumerator = [1]\ndenominator = [1, 1]\n";
         assert!(message(&format!("{tf}[noise]\ninput = -1.0")).contains("negative"));
+        assert!(message(&format!("{tf}[noise]\ninput = nan")).contains("not a number"));
+        assert!(message(&format!("{tf}[noise]\ninput = '1'")).contains("a number such as 1.5"));
+        assert!(message(&format!("{tf}[cost]\nstate = [1.0]")).contains("[state_space]"));
+        let ss = "[state_space]\na = [[0, 1], [0, 0]]\nb = [[0], [1]]\nc = [[1, 0]]\n";
+        assert!(message(&format!("{ss}[cost]\nstate = [1.0]")).contains("for 1 states"));
+        assert!(message(&format!("{ss}[cost]\nstate = 1.0")).contains("[1.0, 0.1]"));
+        assert!(message(&format!("{ss}[noise]\nstate = [[0, 1], [0, 1]]")).contains("symmetric"));
+        assert!(message(&format!("{ss}[cost]\nstate = [1.0, -1.0]")).contains("semidefinite"));
+        assert!(message(&format!("{ss}[cost]\noutput = 0.0")).contains("weighs nothing"));
         assert!(message(&format!("{tf}[cost]\noutput = [1.0, 2.0]")).contains("2 values for 1"));
         assert!(
             message("[transfer_function]\nnumerator = [1, 0]\ndenominator = [1, 1]").contains("improper")
         );
+        let alone = Plant::from_toml("my.toml", &format!("name = 'x'\n{tf}")).unwrap_err().to_string();
+        assert!(alone.contains("add a table [controller]"), "{alone}");
         let no_unit = "name = 'x'\n[controller]\nkind = 'pd'\ngain = 1.0\nderivative_time = '10'\n";
         let error = Plant::from_toml("my.toml", &format!("{no_unit}{tf}")).unwrap_err();
         assert!(error.to_string().contains("without a unit"), "{error}");
+    }
+
+    #[test]
+    fn mistakes_in_a_controller_are_named() {
+        let message = |keys: &str| {
+            let ss = "[state_space]\na = [[0, 1], [0, 0]]\nb = [[0], [1]]\nc = [[1, 0]]\n";
+            let text = format!("name = 'x'\n{ss}[controller]\n{keys}");
+            Plant::from_toml("my.toml", &text).unwrap_err().to_string()
+        };
+        assert!(message("kind = 'pd'\ngain = 1.0\nderivative_time = 0.01").contains("\"10 ms\""));
+        assert!(message("kind = 'pd'\ngain = nan\nderivative_time = '1ms'").contains("finite"));
+        assert!(message("kind = 'lqg'\ngain = 1.0").contains("gain"));
+        assert!(message("kind = 'fuzzy'").contains("transfer-function"));
+        assert!(message("kind = 'state-feedback'\ngain = [[1.0]]").contains("(2)"));
+        let improper = "kind = 'transfer-function'\nnumerator = [1, 0]\ndenominator = [1]";
+        assert!(message(improper).contains("higher degree"));
+        let unfitting = "kind = 'state-space'\na = [[0]]\nb = [[1, 1]]\nc = [[1]]\nd = [[1]]";
+        assert!(message(unfitting).contains("b 1x1"));
+    }
+
+    #[test]
+    fn weights_and_noises_of_states_take_the_place_of_what_is_not_named() {
+        let read = |tables: &str| {
+            let ss = "[state_space]\na = [[0, 1], [0, -1]]\nb = [[0], [1]]\nc = [[1, 0]]\n";
+            Plant::from_toml("x", &format!("name = 'x'\n{ss}{tables}{CONTROLLER}")).unwrap()
+        };
+        let plant = read("[cost]\nstate = [0.0, 0.3]\n[noise]\nstate = [[2.0, 1.0], [1.0, 2.0]]\n");
+        assert_eq!(plant.state_weight, DMatrix::from_row_slice(2, 2, &[0.0, 0.0, 0.0, 0.3]));
+        assert_eq!(plant.process_noise, DMatrix::from_row_slice(2, 2, &[2.0, 1.0, 1.0, 2.0]));
+        let both =
+            read("[cost]\nstate = [0.0, 0.3]\noutput = 4.0\n[noise]\nstate = [1.0, 0.0]\ninput = 5.0\n");
+        assert_eq!(both.state_weight.diagonal().as_slice(), [4.0, 0.3]);
+        assert_eq!(both.process_noise.diagonal().as_slice(), [1.0, 5.0]);
+        let neither = read("");
+        assert_eq!(neither.state_weight.diagonal().as_slice(), [1.0, 0.0]);
+        assert_eq!(neither.process_noise.diagonal().as_slice(), [0.0, 1.0]);
     }
 }

@@ -2,6 +2,7 @@
 
 use nalgebra::{Complex, DMatrix};
 
+use super::numeric::balance;
 use crate::error::MotionError;
 
 /// State-space matrices A, B, C of a strictly proper system.
@@ -47,7 +48,7 @@ pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<
         c[(0, n - 1 - j)] = v / den[0];
     }
     // The companion form's numbers differ by powers of the fastest pole: balance them (scales are powers of two).
-    let scale = nalgebra::linalg::balancing::balance_parlett_reinsch(&mut a);
+    let scale = balance(&mut a);
     for i in 0..n {
         b[(i, 0)] /= scale[i];
         c[(0, i)] *= scale[i];

@@ -2,6 +2,7 @@
 
 use nalgebra::DMatrix;
 
+use super::numeric::{complex, eigenvalues};
 use crate::error::MotionError;
 
 /// The stabilising solution X of X = A'XA + Q - (A'XB + N)(R + B'XB)^-1 (B'XA + N'), and the gain
@@ -32,7 +33,8 @@ pub(super) fn dare(
     let weight = r + b.transpose() * &x * b;
     let gain = weight.lu().solve(&(b.transpose() * &x * a + cross.transpose())).ok_or_else(unsolvable)?;
     let closed = a - b * &gain;
-    if closed.complex_eigenvalues().iter().any(|z| z.norm().is_nan() || z.norm() >= 1.0 + 1e-9) {
+    let stable = eigenvalues(complex(&closed)).is_some_and(|all| all.iter().all(|z| z.norm() < 1.0 + 1e-9));
+    if !stable {
         return Err(unsolvable());
     }
     Ok((x, gain))

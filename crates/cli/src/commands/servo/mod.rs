@@ -200,6 +200,7 @@ impl Args {
             )));
         };
         let question = self.question(period_ns)?;
+        question.ideal().map_err(Failure::bad_use)?;
         let margins = Margins::of(&question, 0).map_err(Failure::bad_use)?;
         let tenths = (0..=10).map(|tenth| period_ns * tenth / 10);
         let costs = tenths

@@ -1,0 +1,86 @@
+//! Linear algebra that ends on any numbers: the library's iterations need not when some are not finite.
+
+use nalgebra::{Complex, DMatrix, DVector, Schur, SymmetricEigen, linalg::balancing};
+
+/// Most iterations of an eigenvalue method; matrices of this room need some dozens.
+const MOST_ITERATIONS: usize = 10_000;
+
+/// Largest norm of an exponent (weights and noises are in it beside rates): beyond it e^A overflows, or its
+/// squarings leave no digit.
+const LARGEST_EXPONENT: f64 = 1e30;
+
+/// Largest element of a matrix that is balanced.
+const LARGEST_BALANCED: f64 = 1e100;
+
+/// Whether every element is a number.
+pub(super) fn is_finite(m: &DMatrix<f64>) -> bool {
+    m.iter().all(|v| v.is_finite())
+}
+
+/// e^A; not finite where it would overflow.
+pub(super) fn exponential(a: &DMatrix<f64>) -> DMatrix<f64> {
+    if a.amax().is_finite() && a.norm() < LARGEST_EXPONENT {
+        a.exp()
+    } else {
+        DMatrix::from_element(a.nrows(), a.ncols(), f64::NAN)
+    }
+}
+
+/// Balances a matrix in place and gives the scales of its coordinates (Parlett and Reinsch 1969); leaves one alone
+/// whose squares are not finite.
+pub(super) fn balance(m: &mut DMatrix<f64>) -> DVector<f64> {
+    if is_finite(m) && m.amax() < LARGEST_BALANCED {
+        balancing::balance_parlett_reinsch(m)
+    } else {
+        DVector::from_element(m.nrows(), 1.0)
+    }
+}
+
+/// Eigenvalues; `None` of a matrix that is not finite.
+pub(super) fn eigenvalues(m: DMatrix<Complex<f64>>) -> Option<Vec<Complex<f64>>> {
+    let finite = m.iter().all(|v| v.re.is_finite() && v.im.is_finite());
+    let schur = finite.then(|| Schur::try_new(m, f64::EPSILON, MOST_ITERATIONS))??;
+    Some(schur.unpack().1.diagonal().iter().copied().collect())
+}
+
+/// Smallest eigenvalue of a symmetric matrix; `None` of one that is not finite.
+pub(super) fn smallest_eigenvalue(m: DMatrix<f64>) -> Option<f64> {
+    let finite = is_finite(&m);
+    finite
+        .then(|| SymmetricEigen::try_new(m, f64::EPSILON, MOST_ITERATIONS))?
+        .map(|found| found.eigenvalues.min())
+}
+
+/// The same matrix of complex numbers.
+pub(super) fn complex(m: &DMatrix<f64>) -> DMatrix<Complex<f64>> {
+    m.map(|v| Complex::new(v, 0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_none_end_in_none() {
+        for bad in [f64::NAN, f64::INFINITY, -f64::INFINITY] {
+            assert_eq!(
+                balance(&mut DMatrix::from_row_slice(2, 2, &[0.0, 1.0, 1e300, -1e300])).as_slice(),
+                [1.0, 1.0]
+            );
+            let mut m = DMatrix::from_row_slice(2, 2, &[0.0, 1.0, bad, -1.0]);
+            assert!(!is_finite(&exponential(&m)));
+            assert_eq!(eigenvalues(complex(&m)), None);
+            assert_eq!(smallest_eigenvalue(m.clone()), None);
+            assert_eq!(balance(&mut m), DVector::from_element(2, 1.0));
+        }
+        assert!(!is_finite(&exponential(&DMatrix::from_element(1, 1, 1e300))));
+    }
+
+    #[test]
+    fn ordinary_matrices_have_their_eigenvalues() {
+        let m = DMatrix::from_row_slice(2, 2, &[0.0, 1.0, 1.0, 0.0]);
+        assert!((smallest_eigenvalue(m.clone()).unwrap() + 1.0).abs() < 1e-12);
+        let radius = eigenvalues(complex(&m)).unwrap().iter().map(|z| z.norm()).fold(0.0, f64::max);
+        assert!((radius - 1.0).abs() < 1e-12);
+    }
+}
