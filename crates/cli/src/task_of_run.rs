@@ -1,18 +1,23 @@
-//! One task of a saved run: its figures, and its activations when they are wanted.
+//! One task of a saved run, or of what another tool measured: its figures, and its activations when they are wanted.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result, anyhow};
 use jitterlab_analysis::{Summary, Verdict};
 use jitterlab_model::{Activation, RunInfo, TimingStats};
-use jitterlab_trace::{Columns, RunReader};
+use jitterlab_trace::{Columns, Hints, RunReader, TraceError, import};
+use tempfile::TempDir;
 
 use crate::exit::Failure;
 
 /// A task of a run file.
 pub struct TaskOfRun {
+    /// The file that was named.
+    path: PathBuf,
     reader: RunReader,
+    /// Where an imported run is until the end.
+    folder: Option<TempDir>,
     number: usize,
     /// Its figures.
     pub stats: TimingStats,
@@ -21,13 +26,13 @@ pub struct TaskOfRun {
 }
 
 impl TaskOfRun {
-    /// Opens a run file and counts the task called `name`, or the one `prefer` likes best (the smallest key).
+    /// Opens a run file, or the output of another tool, and counts the task called `name`, or the one `prefer` likes best (the smallest key).
     pub fn open<K: Ord>(
         path: &Path,
         name: Option<&str>,
         prefer: impl Fn(&jitterlab_model::TaskSpec) -> K,
     ) -> Result<TaskOfRun, Failure> {
-        let reader = RunReader::open(path)?;
+        let (reader, folder) = opened(path)?;
         let tasks = &reader.info().tasks;
         let number = match name {
             Some(name) => tasks.iter().position(|t| t.spec.name == name).ok_or_else(|| {
@@ -62,7 +67,14 @@ impl TaskOfRun {
                 anyhow!("{}: its task ran not once, so there is nothing to judge", path.display()).into()
             );
         }
-        Ok(TaskOfRun { reader, number, stats, worst_row: worst.map(|w| w.1) })
+        Ok(TaskOfRun {
+            path: path.into(),
+            reader,
+            folder,
+            number,
+            stats,
+            worst_row: worst.map(|w| w.1),
+        })
     }
 
     /// The run's description.
@@ -108,8 +120,24 @@ impl TaskOfRun {
 
     fn only_spikes(&self) -> anyhow::Error {
         anyhow!(
-            "{} keeps only spikes, and this needs every activation: measure with --keep all",
-            self.reader.path().display()
+            "{} keeps only {}, and this needs every activation: measure with `jitterlab run --keep all`",
+            self.path.display(),
+            if self.folder.is_some() { "a histogram" } else { "spikes" }
         )
+    }
+}
+
+/// A run file; what another tool left is written as one.
+fn opened(path: &Path) -> Result<(RunReader, Option<TempDir>), Failure> {
+    match RunReader::open(path) {
+        Err(TraceError::NotARunFile { path: file, why }) => {
+            let Ok(imported) = import(path, &Hints::default()) else {
+                return Err(TraceError::NotARunFile { path: file, why }.into());
+            };
+            let folder = tempfile::tempdir().context("cannot make a directory for what is imported")?;
+            let written = imported.write(folder.path().join("imported.parquet"))?;
+            Ok((RunReader::open(written.path)?, Some(folder)))
+        }
+        opened => Ok((opened?, None)),
     }
 }

@@ -89,6 +89,40 @@ fn an_assumed_jitter_needs_no_run_and_stepconf_s_row_comes_out() {
 }
 
 #[test]
+fn a_histogram_of_another_tool_is_judged_and_what_it_cannot_say_is_named() {
+    let folder = TempDir::new().unwrap();
+    let histogram = folder.path().join("histogram.txt");
+    fs::write(
+        &histogram,
+        "# Histogram\n000001 000010\n000002 000100\n000003 000050\n000025 000001\n# Total: 000000161\n\
+         # Min Latencies: 00001\n# Avg Latencies: 00002\n# Max Latencies: 00025\n# Histogram Overflows: 00000\n",
+    )
+    .unwrap();
+    let histogram = histogram.to_str().unwrap();
+    let args = ["stepper", "--motor", "as1050", "--json", histogram];
+    let json: Value = serde_json::from_str(&answered(folder.path(), &args)).unwrap();
+    let timing = &json["assessment"]["timing"];
+    assert_eq!(
+        (timing["jitter_ns"].as_i64(), timing["period_error_ns"].as_i64()),
+        (Some(24_999), Some(24_999))
+    );
+    let caveats = json["caveats"].to_string();
+    assert!(
+        caveats.contains("independent") && caveats.contains("histogram.txt keeps only a histogram"),
+        "{caveats}"
+    );
+    refused(
+        folder.path(),
+        &["servo", histogram],
+        3,
+        &["histogram.txt keeps only a histogram", "jitterlab run --keep all"],
+    );
+    let notes = folder.path().join("notes.txt");
+    fs::write(&notes, "shopping").unwrap();
+    refused(folder.path(), &["servo", notes.to_str().unwrap()], 3, &["notes.txt", "not a run file"]);
+}
+
+#[test]
 fn own_devices_are_listed_found_by_name_and_hide_shipped_ones() {
     let folder = TempDir::new().unwrap();
     let own = folder.path().join("jitterlab/motors");

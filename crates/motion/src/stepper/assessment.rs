@@ -41,7 +41,12 @@ impl StepTiming {
         Some(StepTiming {
             jitter_ns: latency.peak_to_peak_ns()?,
             worst_late_ns: latency.max_ns()? as f64 - latency.mean_ns()?,
-            period_error_ns: magnitude(errors),
+            // Of a histogram of latencies alone, the difference of the largest and the smallest can be an interval's error.
+            period_error_ns: if errors.count() > 0 {
+                magnitude(errors)
+            } else {
+                latency.peak_to_peak_ns()?
+            },
             period_ns: Some(stats.period_ns()),
             executed: stats.executed(),
             missed: stats.missed,

@@ -27,7 +27,7 @@ use crate::task_of_run::TaskOfRun;
 /// assumed, and listed with the answer.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The run to judge [default: the jitter given by --jitter]
+    /// The run to judge, or the output of another tool such as cyclictest's histogram [default: the jitter given by --jitter]
     #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
     /// The task that makes the step pulses [default: the one with the shortest period]
@@ -131,7 +131,16 @@ pub fn execute(args: &Args) -> Outcome {
             (StepTiming::assumed(jitter), "assumed".into(), Vec::new())
         }
     };
-    let errors = run.as_ref().map(|run| IntervalErrors::Measured(&run.stats.period_error));
+    let errors = run.as_ref().map(|run| match &run.stats.period_error {
+        measured if measured.count() > 0 => IntervalErrors::Measured(measured),
+        _ => IntervalErrors::FromLatency(&run.stats.latency),
+    });
+    if let Some(IntervalErrors::FromLatency(_)) = errors {
+        caveats.push(
+            "only a histogram of latencies is known: intervals are taken as if each latency were independent of the last"
+                .into(),
+        );
+    }
     let found = Assessment::new(&axis, timing, errors, args.base_period, &speeds)?;
     if let Some(period_ns) = timing.period_ns {
         caveats.extend(other_period("the run has", period_ns, found.base_period_ns));
