@@ -47,7 +47,7 @@ pub struct Args {
     base_period: Option<i64>,
 
     /// Speeds for the table: 5rev/s, 300rpm, 600mm/min, 8kHz (pulses), 1000steps/s; a list with commas, or a range
-    /// 1rev/s..10rev/s
+    /// 1rev/s..10rev/s [default: ten, up to the fastest at which the motor carries its load]
     #[arg(long, value_name = "SPEEDS")]
     speed: Option<String>,
     /// Longest time to simulate, around the worst event
