@@ -67,14 +67,7 @@ impl TaskOfRun {
                 anyhow!("{}: its task ran not once, so there is nothing to judge", path.display()).into()
             );
         }
-        Ok(TaskOfRun {
-            path: path.into(),
-            reader,
-            folder,
-            number,
-            stats,
-            worst_row: worst.map(|w| w.1),
-        })
+        Ok(TaskOfRun { path: path.into(), reader, folder, number, stats, worst_row: worst.map(|w| w.1) })
     }
 
     /// The run's description.

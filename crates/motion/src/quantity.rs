@@ -36,6 +36,8 @@ impl Dimension {
                 ("N cm", 1e-2),
                 ("oz-in", OZ_IN),
                 ("lb-in", 16.0 * OZ_IN),
+                ("ozf-in", OZ_IN),
+                ("lbf-in", 16.0 * OZ_IN),
                 ("kg cm", 0.0980665),
                 ("kgf cm", 0.0980665),
             ],
@@ -153,11 +155,10 @@ pub fn parse(dimension: Dimension, field: &str, text: &str) -> Result<f64, Quant
     };
     let end = trimmed.char_indices().find(|x| !in_number(x)).map_or(trimmed.len(), |(i, _)| i);
     let (number, unit) = trimmed.split_at(end);
-    let value = number
-        .parse::<f64>()
-        .ok()
-        .filter(|v| v.is_finite())
-        .ok_or_else(|| QuantityError::NotANumber { field: field.into(), text: text.into(), unit: example })?;
+    let value =
+        number.parse::<f64>().ok().filter(|v| v.is_finite() && !unit.starts_with(',')).ok_or_else(|| {
+            QuantityError::NotANumber { field: field.into(), text: text.into(), unit: example }
+        })?;
     let wanted = plain(unit);
     if wanted.is_empty() {
         return Err(QuantityError::NoUnit {
@@ -193,6 +194,7 @@ mod tests {
             (Dimension::Torque, "80 oz-in", 80.0 * 0.00706155182),
             (Dimension::Torque, "19 kg.cm", 1.8632635),
             (Dimension::Torque, "-1.5e-1 N·m", -0.15),
+            (Dimension::Torque, "10 lbf-in", 160.0 * 0.00706155182),
             (Dimension::Inductance, "0.86 mH", 0.00086),
             (Dimension::Resistance, "0.28Ω", 0.28),
             (Dimension::Angle, "1.8°", 1.8),
@@ -211,6 +213,7 @@ mod tests {
         assert!(message("1.9").contains("\"1.9 N m\""));
         assert!(message("1.9 mH").contains("oz-in"));
         assert!(message("strong").contains("does not start with a number"));
+        assert!(message("1,26 N m").contains("does not start with a number: write it like \"1.2 N m\""));
         assert!(message("1e300 N m").contains("no motor or machine has"));
         assert!(message("1e-300 N m").contains("check the number"));
     }

@@ -109,7 +109,7 @@ impl Motor {
     pub fn of_frame(frame: u32, holding_torque_nm: f64) -> Result<Self, MotionError> {
         let size = if frame > 0 { format!("NEMA {frame}, ") } else { String::new() };
         Motor {
-            name: format!("{size}{holding_torque_nm} N m"),
+            name: format!("{size}{} N m", four_digits(holding_torque_nm)),
             source: "options".into(),
             frame,
             step_angle_deg: 1.8,
@@ -253,6 +253,12 @@ impl Motor {
     }
 }
 
+/// A number as a name shows it: 1841 oz-in are 13 N m, not 13.000316889990144.
+fn four_digits(value: f64) -> f64 {
+    let scale = 10f64.powf(3.0 - value.abs().log10().floor());
+    if scale.is_finite() { (value * scale).round() / scale } else { value }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,6 +302,15 @@ mod tests {
                 assert!(same(motor.rotor_inertia_kg_m2.unwrap(), inertia * 1e-4), "{name}");
             }
         }
+    }
+
+    #[test]
+    fn a_torque_from_other_units_has_a_short_name() {
+        let name = |nm| Motor::of_frame(34, nm).unwrap().name;
+        assert_eq!(
+            [name(13.000316889990144), name(1.8632635), name(0.59)],
+            ["NEMA 34, 13 N m", "NEMA 34, 1.863 N m", "NEMA 34, 0.59 N m"]
+        );
     }
 
     #[test]

@@ -58,6 +58,19 @@ mod tests {
         }
     }
 
+    /// Jones, *Control of Stepping Motors*: f = sqrt(h / (8 pi mu S)) with the moment of inertia mu and the step S in rad.
+    #[test]
+    fn jones_s_formula_is_the_same() {
+        for name in ["as1030", "as1050", "as1060"] {
+            let motor = Motor { detent_torque_nm: None, ..catalog::find(name, None).unwrap() };
+            let step_rad = motor.step_angle_deg.to_radians();
+            let inertia = motor.rotor_inertia_kg_m2.unwrap() * 3.0;
+            let jones = (motor.holding_torque_nm / (8.0 * std::f64::consts::PI * inertia * step_rad)).sqrt();
+            let found = ring_frequency_hz(&motor, 0.0, inertia * 2.0 / 3.0).unwrap();
+            assert!((found / jones - 1.0).abs() < 1e-12, "{name}: {found} {jones}");
+        }
+    }
+
     #[test]
     fn a_motor_without_inertia_says_what_to_add() {
         let motor: Motor = catalog::find("nist-23", None).unwrap();

@@ -284,6 +284,14 @@ mod tests {
     }
 
     #[test]
+    fn the_example_of_linuxcnc_s_manual() {
+        // Tweaking software step generation: 11 us of latency and a drive that wants 20 us make 31 us, a step in 62 us.
+        let found = stepconf(11_000, &drive(20_000, 20_000));
+        assert_eq!((found.min_period_ns, found.max_rate_hz), (31_000, (1e9f64 / 31_000.0).floor() / 2.0));
+        assert!((1e9 / found.max_rate_hz - 62_000.0).abs() < 2.0);
+    }
+
+    #[test]
     fn stepconf_writes_the_period_an_axis_needs_within_its_bounds() {
         let found = stepconf(15_000, &drive(5_000, 5_000));
         assert_eq!(found.base_period_ns(20_000.0), 50_000);
