@@ -112,6 +112,19 @@ fn a_published_loop_with_a_given_gain_is_answered() {
         2,
         &["unstable", "shorter period"],
     );
+    refused(
+        folder.path(),
+        &["servo", "--plant", file, "--period", "1730ms", "--live", "-d", "60s"],
+        2,
+        &["unstable"],
+    );
+    let delayed = ["servo", "--plant", file, "--period", "1s", "--design-delay", "100ms"];
+    refused(folder.path(), &delayed, 2, &["given by its numbers", "lqg"]);
+    // What it cannot be designed for is not proposed either.
+    let run =
+        known::run(folder.path(), "late.parquet", 1_000_000_000, 50, |k| 100_000_000 + k * 7_919 % 1_000);
+    let text = answered(folder.path(), &["servo", "--plant", file, run.to_str().unwrap()]);
+    assert!(text.contains("poll to the due time") && !text.contains("design the controller for"), "{text}");
 }
 
 /// At 100 us the delay margin is some 193 periods.

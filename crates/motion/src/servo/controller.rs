@@ -41,6 +41,13 @@ impl Design {
                  delay has to be from zero to one period; shorten the work or lengthen the period"
             )));
         }
+        if delay_ns > 0 && !self.knows_delay() {
+            return Err(MotionError::Impossible(format!(
+                "{}: its controller is given by its numbers, which no design for a delay of {delay_ns} ns changes: leave the \
+                 delay out, or take a controller that is designed, such as lqg",
+                plant.name
+            )));
+        }
         let lead = delay_ns as f64 * 1e-9;
         let mut table = FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost());
         let whole = table.flow(period_ns);

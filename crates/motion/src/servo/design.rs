@@ -71,6 +71,11 @@ impl Design {
         }
     }
 
+    /// Whether it can be designed for a constant delay; given numbers are what they are.
+    pub fn knows_delay(&self) -> bool {
+        !matches!(self, Design::GivenFeedback(_) | Design::Discrete { .. })
+    }
+
     /// For a plant with so many states, inputs and outputs.
     pub(super) fn read(
         name: &str,

@@ -214,7 +214,8 @@ impl Question {
             self.period_ns,
         );
         let delay_ns = input_output_delay_ns(&pattern, self.period_ns);
-        if delay_ns > self.design_delay_ns && delay_ns <= self.period_ns {
+        let knows_delay = self.plant.design.knows_delay();
+        if knows_delay && delay_ns > self.design_delay_ns && delay_ns <= self.period_ns {
             let aware = Question { design_delay_ns: delay_ns, ..self.clone() };
             let mut closed = Loop::new(&self.plant, &aware.controller()?);
             let patterns = PeriodPatterns::of(self.timing, trace.iter().copied(), self.period_ns);

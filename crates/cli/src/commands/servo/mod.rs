@@ -138,7 +138,7 @@ impl Args {
             timing: TaskTiming { sampling: self.sampling, actuation: self.actuation },
             design_delay_ns: self.design_delay,
         };
-        question.controller().map_err(Failure::bad_use)?;
+        question.ideal().map_err(Failure::bad_use)?;
         Ok(question)
     }
 
@@ -200,7 +200,6 @@ impl Args {
             )));
         };
         let question = self.question(period_ns)?;
-        question.ideal().map_err(Failure::bad_use)?;
         let margins = Margins::of(&question, 0).map_err(Failure::bad_use)?;
         let tenths = (0..=10).map(|tenth| period_ns * tenth / 10);
         let costs = tenths
