@@ -106,10 +106,26 @@ pub(crate) fn layout<T: serde::de::DeserializeOwned>(
     toml::from_str(text).map_err(|error| {
         let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
         let place = line.map_or(String::new(), |line| format!("line {line}: "));
-        MotionError::Layout {
-            kind,
-            name: name.into(),
-            reason: format!("{place}{}", error.message().replace('\n', " ")),
-        }
+        let message = error.message().replace('\n', " ");
+        // The commonest slip of all: a quantity as a bare number.
+        let bare = message.starts_with("invalid type: ") && message.ends_with("expected a string");
+        let remedy =
+            if bare { ": write it in quotes with its unit, such as \"1.2 N m\" or \"5 us\"" } else { "" };
+        MotionError::Layout { kind, name: name.into(), reason: format!("{place}{message}{remedy}") }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stepper::{Drive, Motor};
+
+    #[test]
+    fn a_quantity_as_a_bare_number_is_told_how_to_be_written() {
+        let sheet = "name = 'x'\nstep_angle = '1.8 deg'\nholding_torque = 1.2\n";
+        let motor = Motor::from_toml("my.toml", sheet).unwrap_err().to_string();
+        assert!(motor.contains("line 3") && motor.contains("in quotes with its unit"), "{motor}");
+        let drive = Drive::from_toml("my.toml", "name = 'x'\nstep_time = 5\n").unwrap_err().to_string();
+        assert!(drive.contains("\"5 us\""), "{drive}");
+    }
 }

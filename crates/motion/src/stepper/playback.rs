@@ -72,6 +72,18 @@ mod tests {
     }
 
     #[test]
+    fn the_reserve_is_about_the_torque_less_the_load_at_every_speed() {
+        // Above the knee the currents lag behind the pulses by most of a step, which takes no reserve by itself.
+        let axis = axis();
+        for f in [400.0, 2_000.0, 4_000.0, 4_800.0] {
+            let left =
+                axis.torque_at(f).unwrap() - axis.load_torque_nm - axis.friction * axis.shaft_rad_per_s(f);
+            let reserve = play(&axis, f, 10_000, &[0; 50_000], Overrun::Skip).unwrap().reserve_nm;
+            assert!(reserve > 0.3 * left && reserve < 1.05 * left, "{f}: {reserve} of {left}");
+        }
+    }
+
+    #[test]
     fn a_late_first_tick_counts_although_the_start_s_transient_does_not() {
         let mut late = vec![0; 10_000];
         late[0] = 400_000;

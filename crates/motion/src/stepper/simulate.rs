@@ -39,8 +39,9 @@ pub struct Response {
     pub mean_steps: f64,
     /// Largest magnitude of the load angle in full steps; beyond 2 (half a cycle) the rotor slipped.
     pub peak_steps: f64,
-    /// Smallest torque reserve in N m: what the motor could still add at its largest load angle, h (1 - sin d),
-    /// zero from a quarter cycle on.
+    /// Smallest torque reserve in N m: what the motor could still add at its largest load angle, T (1 - sin(d - l)),
+    /// zero from a quarter cycle on. T is its torque at this speed and l how far its currents lag behind the pulses: the
+    /// load angle of the settled rotor above that of its load, asin((T_L + B w) / T).
     pub reserve_nm: f64,
     /// Full steps the rotor ended behind (positive) or ahead of (negative) the command, in whole cycles of four.
     pub lost_steps: i64,
@@ -80,7 +81,8 @@ pub fn simulate(
         )));
     }
     let mut motor = TwoPhase::running(axis, full_steps_per_s)?;
-    let mut seen = Seen::new(axis, watch, &motor);
+    let wanted = axis.load_torque_nm + axis.friction * axis.shaft_rad_per_s(full_steps_per_s);
+    let mut seen = Seen::new(torque, wanted, watch, &motor);
     let mut pulses = pulses_ns.into_iter();
     let Some(mut last_ns) = pulses.next() else {
         return Err(MotionError::Impossible(
@@ -105,9 +107,14 @@ pub fn simulate(
 /// Gathers the figures while time passes.
 struct Seen {
     watch: Watch,
-    holding: f64,
+    /// Torque of the motor at its speed, and what load and friction take of it, in N m.
+    torque: f64,
+    wanted: f64,
     /// Load angle of the running motor; lost cycles are counted from it.
     rest: f64,
+    /// Its mean over the second half of the settling, and the time that half has lasted.
+    settled: f64,
+    settled_for: f64,
     time: f64,
     kept: Kept,
     peak: f64,
@@ -133,12 +140,15 @@ struct Kept {
 const RECENT_PER_S: f64 = 100.0;
 
 impl Seen {
-    fn new(axis: &Axis, watch: Watch, motor: &TwoPhase) -> Self {
+    fn new(torque: f64, wanted: f64, watch: Watch, motor: &TwoPhase) -> Self {
         let rest = motor.load_angle_steps();
         Seen {
             watch,
-            holding: axis.motor.holding_torque_nm,
+            torque,
+            wanted,
             rest,
+            settled: rest,
+            settled_for: 0.0,
             time: 0.0,
             kept: Kept { min: f64::INFINITY, max: f64::NEG_INFINITY, sum: 0.0, weight: 0.0 },
             peak: 0.0,
@@ -166,6 +176,10 @@ impl Seen {
             }
         }
         if self.time < self.watch.settle_s {
+            if self.time > 0.5 * self.watch.settle_s && step_s > 0.0 {
+                self.settled_for += step_s;
+                self.settled += (angle - self.settled) * step_s / self.settled_for;
+            }
             return;
         }
         self.peak = self.peak.max(angle.abs());
@@ -194,8 +208,10 @@ impl Seen {
     fn finish(self) -> Response {
         let Kept { min, max, sum, weight } = self.kept;
         let watched = weight > 0.0;
-        let largest = max.abs().max(min.abs()) * FRAC_PI_2;
-        let reserve = if largest < FRAC_PI_2 { self.holding * (1.0 - largest.sin()) } else { 0.0 };
+        let own = (self.wanted / self.torque).clamp(-1.0, 1.0).asin();
+        let lag = (self.settled * FRAC_PI_2 - own).max(0.0);
+        let largest = (max * FRAC_PI_2 - lag).abs().max((min * FRAC_PI_2 - lag).abs());
+        let reserve = if largest < FRAC_PI_2 { self.torque * (1.0 - largest.sin()) } else { 0.0 };
         Response {
             time_s: self.time,
             ripple_steps: if watched { max - min } else { 0.0 },
