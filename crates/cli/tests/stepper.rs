@@ -85,6 +85,8 @@ fn an_assumed_jitter_needs_no_run_and_stepconf_s_row_comes_out() {
     let json: Value = serde_json::from_str(&answered(folder.path(), &args)).unwrap();
     assert_eq!(json["assessment"]["stepconf"]["min_period_ns"], 30_000);
     assert_eq!(json["assessment"]["stepconf"]["max_rate_hz"], 33_333.0);
+    assert_eq!(json["assessment"]["stepconf_other"]["mode"], "single-step");
+    assert_eq!(json["assessment"]["stepconf_other"]["min_period_ns"], 20_000);
     assert!(json["simulations"].as_array().unwrap().is_empty());
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use jitterlab_analysis::verdict::{grouped, percent};
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_motion::stepper::{
-    Assessment, Axis, Drive, Motor, Response, Reversal, SpeedRow, StepMode, TimingRisk,
+    Assessment, Axis, Drive, Motor, Response, Reversal, SpeedRow, StepConf, StepMode, TimingRisk,
 };
 
 use crate::summary::wrap;
@@ -102,7 +102,7 @@ pub fn answer(axis: &Axis, found: &Assessment) -> String {
         let _ = write!(text, "; above {from} {whose} ({worst} late{long}) {verb} lose steps");
     }
     if found.timing.missed > 0 {
-        let _ = write!(text, ". {} activations were missed", grouped(found.timing.missed));
+        let _ = write!(text, ". Due times missed: {}", grouped(found.timing.missed));
     }
     let software = most_pulses_per_s(found) / f64::from(axis.microsteps);
     if software < limit {
@@ -212,18 +212,25 @@ fn speed_row(axis: &Axis, row: &SpeedRow, most_pulses_per_s: f64) -> Vec<String>
 
 fn generation(axis: &Axis, found: &Assessment) -> String {
     let conf = &found.stepconf;
-    let edges = match conf.mode {
-        StepMode::DoubleStep => "one base period for each step",
-        StepMode::SingleStep => "two base periods for each step",
+    let gives = |conf: &StepConf| {
+        let edges = match conf.mode {
+            StepMode::DoubleStep => "one base period for each step",
+            StepMode::SingleStep => "two base periods for each step",
+        };
+        format!(
+            "a base period of {} and {} steps/s at most, {} ({edges})",
+            Human(conf.min_period_ns as f64),
+            grouped(conf.max_rate_hz as u64),
+            speed(axis, conf.max_rate_hz / f64::from(axis.microsteps))
+        )
     };
     let mut text = wrap(&format!(
-        "Software step pulses: LinuxCNC's StepConf gives a base period of {} and {} steps/s at most, {} ({edges}).",
-        Human(conf.min_period_ns as f64),
-        grouped(conf.max_rate_hz as u64),
-        speed(axis, conf.max_rate_hz / f64::from(axis.microsteps))
+        "Software step pulses: LinuxCNC's StepConf gives {}; in the other step mode its formulas give {}.",
+        gives(conf),
+        gives(&found.stepconf_other)
     ));
     if let Some(risk) = &found.risk_at_stepconf {
-        text.push_str(&wrap(&format!("At that period {}.", violations(risk))));
+        text.push_str(&wrap(&format!("At the first of these periods {}.", violations(risk))));
     }
     if let Some(risk) = found.risk_at_base.as_ref().filter(|r| r.base_period_ns != conf.min_period_ns) {
         let base = Exact(risk.base_period_ns);

@@ -121,6 +121,8 @@ pub struct Assessment {
     pub step_loss_steps_per_s: f64,
     /// LinuxCNC StepConf's answer for this jitter.
     pub stepconf: StepConf,
+    /// Its formulas in the step mode that it does not choose for this drive.
+    pub stepconf_other: StepConf,
     /// jitterlab's own: the shortest base period the run would not once have violated; `None` without a run.
     pub unviolated: Option<TimingRisk>,
     /// The risk at StepConf's period; `None` without a run.
@@ -151,6 +153,10 @@ impl Assessment {
         speeds: &[f64],
     ) -> Result<Assessment, MotionError> {
         let stepconf = stepconf(timing.period_error_ns, &axis.drive);
+        let other = match stepconf.mode {
+            StepMode::DoubleStep => StepMode::SingleStep,
+            StepMode::SingleStep => StepMode::DoubleStep,
+        };
         let own = timing.period_ns.filter(|p| *p <= LONGEST_BASE_NS);
         let base_period_ns =
             base_period_ns.or(own).unwrap_or(stepconf.min_period_ns.min(STEPCONF_LONGEST_NS));
@@ -176,6 +182,7 @@ impl Assessment {
             risk_at_base: of(base_period_ns),
             reversal: Reversal::of(&axis.drive, base_period_ns, timing.jitter_ns),
             stepconf,
+            stepconf_other: StepConf::in_mode(other, timing.period_error_ns, &axis.drive),
             rows: speeds
                 .iter()
                 .map(|f| row(axis, *f, jitter_s, base_period_ns, ring_hz))

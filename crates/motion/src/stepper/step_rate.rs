@@ -20,7 +20,7 @@ pub enum StepMode {
 /// What StepConf computes from one jitter figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StepConf {
-    /// The mode it chooses: double step when the step time is at most 5 us.
+    /// How steps are made. It chooses double step when the step time is at most 5 us.
     pub mode: StepMode,
     /// Shortest base period.
     pub min_period_ns: i64,
@@ -33,25 +33,24 @@ const STEPCONF_OVERHEAD_NS: i64 = 5_000;
 /// Longest base period StepConf writes.
 pub const STEPCONF_LONGEST_NS: i64 = 100_000;
 
-/// LinuxCNC StepConf's shortest base period and largest step rate (stepconf.py: `minperiod`, `maxsteprate`).
-/// `jitter_ns` is what it calls Base Period Maximum Jitter.
+/// LinuxCNC StepConf's shortest base period and largest step rate (stepconf.py: `minperiod`, `maxsteprate`), in the
+/// mode it chooses. `jitter_ns` is what it calls Base Period Maximum Jitter.
 pub fn stepconf(jitter_ns: i64, drive: &Drive) -> StepConf {
-    let (time, space) = (drive.step_time_ns, drive.step_space_ns);
-    if time <= 5_000 {
-        let min_period_ns = (jitter_ns + time + space + STEPCONF_OVERHEAD_NS).max(4 * time);
-        StepConf {
-            mode: StepMode::DoubleStep,
-            min_period_ns,
-            max_rate_hz: (1e9 / min_period_ns as f64).floor(),
-        }
-    } else {
-        let min_period_ns = jitter_ns + time.max(space);
-        let max_rate_hz = (1e9 / min_period_ns as f64).floor() / 2.0;
-        StepConf { mode: StepMode::SingleStep, min_period_ns, max_rate_hz }
-    }
+    let mode = if drive.step_time_ns <= 5_000 { StepMode::DoubleStep } else { StepMode::SingleStep };
+    StepConf::in_mode(mode, jitter_ns, drive)
 }
 
 impl StepConf {
+    /// The same in a mode of one's own choice: LinuxCNC can make single steps for fast drives too.
+    pub fn in_mode(mode: StepMode, jitter_ns: i64, drive: &Drive) -> Self {
+        let (time, space) = (drive.step_time_ns, drive.step_space_ns);
+        let (min_period_ns, edges) = match mode {
+            StepMode::DoubleStep => ((jitter_ns + time + space + STEPCONF_OVERHEAD_NS).max(4 * time), 1.0),
+            StepMode::SingleStep => (jitter_ns + time.max(space), 2.0),
+        };
+        StepConf { mode, min_period_ns, max_rate_hz: (1e9 / min_period_ns as f64).floor() / edges }
+    }
+
     /// The base period StepConf writes for an axis that needs this rate of steps per second
     /// (`ideal_period`, [EMCMOT]BASE_PERIOD).
     pub fn base_period_ns(&self, steps_per_s: f64) -> i64 {
@@ -281,6 +280,12 @@ mod tests {
             let found = stepconf(jitter, &drive(time, time));
             assert_eq!((found.min_period_ns, found.max_rate_hz), (period, rate));
         }
+    }
+
+    #[test]
+    fn a_fast_drive_can_be_stepped_singly_too() {
+        let single = StepConf::in_mode(StepMode::SingleStep, 15_000, &drive(2_500, 2_500));
+        assert_eq!((single.min_period_ns, single.max_rate_hz), (17_500, 57_142.0 / 2.0));
     }
 
     #[test]

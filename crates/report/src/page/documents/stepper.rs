@@ -107,7 +107,7 @@ fn torque(document: &Document) -> Chart {
     Chart {
         id: "torque-0".into(),
         caption: format!(
-            "{}: torque at constant speed (ideal upper bound), and what is left of it at the moment of the worst step pulse; below zero the motor falls back and loses steps; the exact curve ends there.",
+            "{}: torque at constant speed (ideal upper bound), and what is left of it at the moment of the worst step pulse; below the load the motor falls back, and may lose steps; the exact curve ends where jitter leaves nothing.",
             document.told()
         ),
         x: ChartAxis::linear("speed, revolutions per second"),
