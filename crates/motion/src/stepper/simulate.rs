@@ -183,17 +183,9 @@ impl Seen {
             return;
         }
         self.peak = self.peak.max(angle.abs());
-        // More than a cycle away. That alone loses nothing: in a stall the rotor coasts on, and a burst of the missed
-        // pulses brings the command after it. It is lost when it stays nearer to another equilibrium.
         let away = (angle - self.rest).abs();
-        if away > 4.0 && self.away.is_none() {
-            self.away = Some((self.time, self.kept));
-        } else if away < 2.0 {
-            self.away = None;
-        }
-        if self.lost_at.is_none() && (self.recent - self.rest).abs() > 2.0 {
-            let (since, kept) = self.away.unwrap_or((self.time, self.kept));
-            (self.lost_at, self.kept) = (Some(since), kept);
+        if away > 2.0 || self.away.is_some() {
+            self.wander(away);
         }
         self.stalled = away > 4.0 * STALLED_CYCLES;
         if self.lost_at.is_none() {
@@ -202,6 +194,21 @@ impl Seen {
             kept.max = kept.max.max(angle);
             kept.sum += angle * step_s;
             kept.weight += step_s;
+        }
+    }
+
+    /// More than half a cycle away. That alone loses nothing: in a stall the rotor coasts on, and a burst of the missed
+    /// pulses brings the command after it. It is lost when it stays nearer to another equilibrium.
+    #[cold]
+    fn wander(&mut self, away: f64) {
+        if away > 4.0 && self.away.is_none() {
+            self.away = Some((self.time, self.kept));
+        } else if away < 2.0 {
+            self.away = None;
+        }
+        if self.lost_at.is_none() && (self.recent - self.rest).abs() > 2.0 {
+            let (since, kept) = self.away.unwrap_or((self.time, self.kept));
+            (self.lost_at, self.kept) = (Some(since), kept);
         }
     }
 
