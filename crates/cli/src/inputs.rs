@@ -24,8 +24,8 @@ pub struct Inputs {
 /// Reads run files, outputs of other tools, directories that `matrix` left, and what other commands printed with
 /// `--json`.
 pub fn read(paths: &[PathBuf], import: &ImportArgs) -> Result<Inputs, Failure> {
-    let mut traces = Vec::new();
     let mut sections = Vec::new();
+    let mut traces = Vec::new();
     for path in paths {
         let section = if path.is_dir() {
             Some(matrix(path))
@@ -34,19 +34,19 @@ pub fn read(paths: &[PathBuf], import: &ImportArgs) -> Result<Inputs, Failure> {
         } else {
             None
         };
-        match (section, Source::open(path, import)) {
-            (Some(Ok(section)), _) => sections.push(section),
+        let source = match section {
+            Some(Ok(section)) => {
+                sections.push(section);
+                continue;
+            }
             // Other tools leave directories and JSON too.
-            (_, Ok(source)) => traces.push((path.as_path(), source)),
-            (Some(Err(failure)), Err(_)) => return Err(failure),
-            (None, Err(error)) => return Err(error.into()),
-        }
+            Some(Err(failure)) => Source::open(path, import).map_err(|_| failure)?,
+            None => Source::open(path, import)?,
+        };
+        traces.push((path.as_path(), source.into_run_file()?));
     }
-    let folder = tempfile::tempdir().context("cannot make a directory for what is imported")?;
-    let opened = traces.into_iter().enumerate().map(|(i, (path, source))| {
-        Ok((path, source.into_run_file(&folder.path().join(format!("{i}.parquet")))?))
-    });
-    let readers: Vec<_> = opened.collect::<anyhow::Result<_>>()?;
+    let (readers, _folders): (Vec<_>, Vec<_>) =
+        traces.into_iter().map(|(path, (reader, folder))| ((path, reader), folder)).unzip();
     Ok(Inputs { runs: page_runs::of(&readers)?, sections })
 }
 

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::units::parse_period_ns;
 use jitterlab_model::{Activation, Keep, RunInfo, TimingStats};
 use jitterlab_trace::{Columns, Hints, Import, Measured, RunReader, TraceError, import};
+use tempfile::TempDir;
 
 use crate::exit::Failure;
 use crate::read_progress::ReadProgress;
@@ -43,6 +44,13 @@ impl ImportArgs {
     }
 }
 
+/// An import as a run file, in a directory that has to be kept as long as the file is read.
+pub fn as_run_file(import: &Import) -> Result<(RunReader, TempDir), Failure> {
+    let folder = tempfile::tempdir().context("cannot make a directory for what is imported")?;
+    let written = import.write(folder.path().join("imported.parquet"))?;
+    Ok((RunReader::open(written.path)?, folder))
+}
+
 /// A trace that can be gone through any number of times.
 pub struct Source {
     path: PathBuf,
@@ -69,11 +77,11 @@ impl Source {
         Ok(Source { path: path.into(), kind })
     }
 
-    /// Its run file; what is imported is written as the one named first.
-    pub fn into_run_file(self, imported: &Path) -> Result<RunReader, TraceError> {
+    /// Its run file; what is imported is one as long as the directory beside it is kept.
+    pub fn into_run_file(self) -> Result<(RunReader, Option<TempDir>), Failure> {
         match self.kind {
-            Kind::RunFile(reader) => Ok(*reader),
-            Kind::Imported(import) => RunReader::open(import.write(imported)?.path),
+            Kind::RunFile(reader) => Ok((*reader, None)),
+            Kind::Imported(import) => as_run_file(&import).map(|(reader, folder)| (reader, Some(folder))),
         }
     }
 

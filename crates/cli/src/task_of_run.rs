@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use jitterlab_analysis::{Summary, Verdict};
 use jitterlab_model::{Activation, RunInfo, TimingStats};
 use jitterlab_trace::{Columns, Hints, RunReader, TraceError, import};
 use tempfile::TempDir;
 
 use crate::exit::Failure;
+use crate::source::as_run_file;
 
 /// A task of a run file.
 pub struct TaskOfRun {
@@ -26,7 +27,8 @@ pub struct TaskOfRun {
 }
 
 impl TaskOfRun {
-    /// Opens a run file, or the output of another tool, and counts the task called `name`, or the one `prefer` likes best (the smallest key).
+    /// Opens a run file, or the output of another tool, and counts the task called `name`, or the one `prefer` likes best
+    /// (the smallest key).
     pub fn open<K: Ord>(
         path: &Path,
         name: Option<&str>,
@@ -127,9 +129,7 @@ fn opened(path: &Path) -> Result<(RunReader, Option<TempDir>), Failure> {
             let Ok(imported) = import(path, &Hints::default()) else {
                 return Err(TraceError::NotARunFile { path: file, why }.into());
             };
-            let folder = tempfile::tempdir().context("cannot make a directory for what is imported")?;
-            let written = imported.write(folder.path().join("imported.parquet"))?;
-            Ok((RunReader::open(written.path)?, Some(folder)))
+            as_run_file(&imported).map(|(reader, folder)| (reader, Some(folder)))
         }
         opened => Ok((opened?, None)),
     }

@@ -126,7 +126,7 @@ fn costs(found: &Evaluation) -> String {
         v => format!("{v:.6}"),
     };
     let against = |value: f64| {
-        if value.is_finite() { change(value / ideal - 1.0) } else { "-".into() }
+        if value.is_finite() { change(value / ideal - 1.0, 4) } else { "-".into() }
     };
     let row = |name: &str, s: &Stationary| {
         vec![name.to_owned(), cost(s.cost), against(s.cost), format!("{:.5}", s.spectral_radius)]
@@ -208,7 +208,7 @@ fn margins(found: &Assessment) -> String {
 fn remedies(remedies: &[Remedy]) -> String {
     let rows = remedies.iter().map(|r| {
         let change = if r.cost.is_finite() && r.instead_of.is_finite() {
-            change(r.cost / r.instead_of - 1.0)
+            change(r.cost / r.instead_of - 1.0, 4)
         } else if r.cost.is_finite() {
             "stable".into()
         } else {
@@ -219,10 +219,14 @@ fn remedies(remedies: &[Remedy]) -> String {
     columns(&["what would change the cost", "by"], rows)
 }
 
-/// A relative change in percent; what rounds to nothing has no sign.
-fn change(share: f64) -> String {
+/// A relative change in percent with so many decimals; what rounds to nothing has no sign.
+pub(crate) fn change(share: f64, decimals: usize) -> String {
     let percent = share * 100.0;
-    if percent.abs() < 5e-5 { "0.0000 %".into() } else { format!("{percent:+.4} %") }
+    if percent.abs() < 0.5 * 0.1f64.powi(decimals as i32) {
+        format!("{:.decimals$} %", 0.0)
+    } else {
+        format!("{percent:+.decimals$} %")
+    }
 }
 
 /// One reference in figures.
@@ -325,7 +329,7 @@ mod tests {
     #[test]
     fn a_change_that_rounds_to_nothing_has_no_sign() {
         assert_eq!(
-            [-1e-9, 0.0, 1.5e-6, -0.25].map(change),
+            [-1e-9, 0.0, 1.5e-6, -0.25].map(|share| change(share, 4)),
             ["0.0000 %", "0.0000 %", "+0.0002 %", "-25.0000 %"]
         );
     }

@@ -7,6 +7,7 @@ use jitterlab_model::units::{Exact, Human};
 use jitterlab_motion::servo::{Question, Reference, TrackingError};
 use serde::Serialize;
 
+use crate::servo::change;
 use crate::summary::wrap;
 use crate::table::columns;
 
@@ -78,7 +79,7 @@ impl Live<'_> {
         let named = |way: &Way| {
             let excess = self.excess(way);
             let what = if excess < RAN_AWAY {
-                format!("{} tracking error against punctual activations", percent(excess))
+                format!("{} tracking error against punctual activations", change(excess, 2))
             } else {
                 "the loop ran away".into()
             };
@@ -162,15 +163,16 @@ impl Live<'_> {
     /// latencies and one of each output.
     fn tables(&self, ways: &[Way]) -> String {
         let outputs: Vec<usize> = (0..self.question.plant.outputs.len()).collect();
-        let whole = self.table(ways, true, &outputs, true);
+        let whole = self.table(ways, true, &outputs);
         if whole.lines().all(|line| line.chars().count() <= WIDTH) {
             return whole;
         }
-        let each = outputs.iter().map(|output| self.table(ways, false, &[*output], false));
-        self.table(ways, true, &[], true) + &each.collect::<String>()
+        let each = outputs.iter().map(|output| self.table(ways, false, &[*output]));
+        self.table(ways, true, &[]) + &each.collect::<String>()
     }
 
-    fn table(&self, ways: &[Way], latencies: bool, outputs: &[usize], worse: bool) -> String {
+    /// The errors of these outputs; with the latencies also how much worse the worst output is.
+    fn table(&self, ways: &[Way], latencies: bool, outputs: &[usize]) -> String {
         let mut header = vec![String::new()];
         if latencies {
             header.extend(["mean", "max", "missed"].map(str::to_owned));
@@ -178,7 +180,7 @@ impl Live<'_> {
         for name in outputs.iter().filter_map(|o| self.question.plant.outputs.get(*o)) {
             header.extend([format!("{name} rms"), "max".into()]);
         }
-        if worse {
+        if latencies {
             header.push("worse".into());
         }
         let cells = |errors: &[TrackingError]| -> Vec<String> {
@@ -191,7 +193,7 @@ impl Live<'_> {
             punctual.extend(["0", "0", "0"].map(str::to_owned));
         }
         punctual.extend(cells(self.punctual));
-        if worse {
+        if latencies {
             punctual.push("-".into());
         }
         let rows = ways.iter().map(|way| {
@@ -206,11 +208,11 @@ impl Live<'_> {
                 ]);
             }
             row.extend(cells(&way.errors));
-            if worse {
+            if latencies {
                 let excess = self.excess(way);
                 row.push(match &way.trouble {
                     Some(_) => "(!)".into(),
-                    None if excess < RAN_AWAY => percent(excess),
+                    None if excess < RAN_AWAY => change(excess, 2),
                     None => "ran away".into(),
                 });
             }
@@ -219,11 +221,6 @@ impl Live<'_> {
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
         columns(&header, std::iter::once(punctual).chain(rows))
     }
-}
-
-/// A relative change; what rounds to nothing has no sign.
-fn percent(share: f64) -> String {
-    if share.abs() < 5e-5 { "0.00 %".into() } else { format!("{:+.2} %", share * 100.0) }
 }
 
 /// Microseconds, without a decimal where they are many.

@@ -104,7 +104,7 @@ pub fn answer(axis: &Axis, found: &Assessment) -> String {
     if found.timing.missed > 0 {
         let _ = write!(text, ". Due times missed: {}", grouped(found.timing.missed));
     }
-    let software = most_pulses_per_s(found) / f64::from(axis.microsteps);
+    let software = found.most_pulses_per_s() / f64::from(axis.microsteps);
     if software < limit {
         let _ = write!(
             text,
@@ -114,12 +114,6 @@ pub fn answer(axis: &Axis, found: &Assessment) -> String {
         );
     }
     text + "."
-}
-
-/// Most step pulses per second that software makes on the base period: a tick for each, or two.
-pub fn most_pulses_per_s(found: &Assessment) -> f64 {
-    let ticks = if found.stepconf.mode == StepMode::DoubleStep { 1.0 } else { 2.0 };
-    1e9 / (ticks * found.base_period_ns as f64)
 }
 
 /// `14.2 kHz (4.4 rev/s, 2 660 mm/min, at 1/16 step)`
@@ -181,7 +175,7 @@ fn speeds(axis: &Axis, found: &Assessment) -> String {
     let has_travel = axis.lead_mm.is_some();
     let second = if has_travel { "mm/min" } else { "pulses/s" };
     let header = ["rev/s", second, "torque", "NIST", "%", "exact %", "lose us", "grid us", "beat Hz"];
-    let most = most_pulses_per_s(found);
+    let most = found.most_pulses_per_s();
     columns(&header, found.rows.iter().map(|row| speed_row(axis, row, most)))
 }
 
@@ -451,7 +445,7 @@ mod tests {
             // 5 rev/s at 8 microsteps are 8000 pulses/s, too many for two ticks of 100 us each.
             let found =
                 Assessment::new(&axis, StepTiming::assumed(15_000), None, Some(100_000), &[1_000.0]).unwrap();
-            (most_pulses_per_s(&found), text(&axis, &found, "assumed", None, &[]).contains("too fast"))
+            (found.most_pulses_per_s(), text(&axis, &found, "assumed", None, &[]).contains("too fast"))
         };
         assert_eq!((of(5_000), of(10_000)), ((1e4, false), (5e3, true)));
     }

@@ -12,8 +12,8 @@ use crate::source::ImportArgs;
 /// Draw a figure of saved runs: as SVG or PNG, or on the terminal
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run files and outputs of other tools, drawn into one figure; or, for their figures, the directory that `matrix` left, or a .json file of what
-    /// `compensate`, `stepper` or `servo` print with --json
+    /// Run files and outputs of other tools, drawn into one figure; or, for their figures, the directory that `matrix`
+    /// left, or a .json file of what `compensate`, `stepper` or `servo` print with --json
     #[arg(required = true, value_name = "RUN|RESULT")]
     files: Vec<PathBuf>,
     /// What to draw

@@ -13,8 +13,8 @@ use crate::source::ImportArgs;
 /// Make one HTML page of saved runs, with figures to explore, that opens without a network
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run files and outputs of other tools, shown side by side; the directory that `matrix` left; .json files of what `check`, `compensate`,
-    /// `stepper` or `servo` print with --json
+    /// Run files and outputs of other tools, shown side by side; the directory that `matrix` left; .json files of what
+    /// `check`, `compensate`, `stepper` or `servo` print with --json
     #[arg(required = true, value_name = "RUN|RESULT")]
     files: Vec<PathBuf>,
     /// The page to write; replaced if it exists

@@ -153,10 +153,6 @@ impl Assessment {
         speeds: &[f64],
     ) -> Result<Assessment, MotionError> {
         let stepconf = stepconf(timing.period_error_ns, &axis.drive);
-        let other = match stepconf.mode {
-            StepMode::DoubleStep => StepMode::SingleStep,
-            StepMode::SingleStep => StepMode::DoubleStep,
-        };
         let own = timing.period_ns.filter(|p| *p <= LONGEST_BASE_NS);
         let base_period_ns =
             base_period_ns.or(own).unwrap_or(stepconf.min_period_ns.min(STEPCONF_LONGEST_NS));
@@ -182,7 +178,7 @@ impl Assessment {
             risk_at_base: of(base_period_ns),
             reversal: Reversal::of(&axis.drive, base_period_ns, timing.jitter_ns),
             stepconf,
-            stepconf_other: StepConf::in_mode(other, timing.period_error_ns, &axis.drive),
+            stepconf_other: StepConf::in_mode(stepconf.mode.other(), timing.period_error_ns, &axis.drive),
             rows: speeds
                 .iter()
                 .map(|f| row(axis, *f, jitter_s, base_period_ns, ring_hz))
@@ -193,6 +189,11 @@ impl Assessment {
     /// How step pulses are made.
     pub fn mode(&self) -> StepMode {
         self.stepconf.mode
+    }
+
+    /// Most step pulses per second that software makes on [`Assessment::base_period_ns`].
+    pub fn most_pulses_per_s(&self) -> f64 {
+        self.mode().max_rate_hz(self.base_period_ns)
     }
 
     /// Ten speeds for a table, up to the fastest the motor carries its load at: even fractions of it.

@@ -17,6 +17,28 @@ pub enum StepMode {
     SingleStep,
 }
 
+impl StepMode {
+    /// Base periods that each step takes.
+    pub fn periods_per_step(self) -> f64 {
+        match self {
+            StepMode::DoubleStep => 1.0,
+            StepMode::SingleStep => 2.0,
+        }
+    }
+
+    /// Largest step rate of a base period in steps per second.
+    pub fn max_rate_hz(self, base_period_ns: i64) -> f64 {
+        1e9 / (self.periods_per_step() * base_period_ns as f64)
+    }
+
+    pub(super) fn other(self) -> StepMode {
+        match self {
+            StepMode::DoubleStep => StepMode::SingleStep,
+            StepMode::SingleStep => StepMode::DoubleStep,
+        }
+    }
+}
+
 /// What StepConf computes from one jitter figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StepConf {
@@ -44,30 +66,24 @@ impl StepConf {
     /// The same in a mode of one's own choice: LinuxCNC can make single steps for fast drives too.
     pub fn in_mode(mode: StepMode, jitter_ns: i64, drive: &Drive) -> Self {
         let (time, space) = (drive.step_time_ns, drive.step_space_ns);
-        let (min_period_ns, edges) = match mode {
-            StepMode::DoubleStep => ((jitter_ns + time + space + STEPCONF_OVERHEAD_NS).max(4 * time), 1.0),
-            StepMode::SingleStep => (jitter_ns + time.max(space), 2.0),
+        let min_period_ns = match mode {
+            StepMode::DoubleStep => (jitter_ns + time + space + STEPCONF_OVERHEAD_NS).max(4 * time),
+            StepMode::SingleStep => jitter_ns + time.max(space),
         };
-        StepConf { mode, min_period_ns, max_rate_hz: (1e9 / min_period_ns as f64).floor() / edges }
+        let max_rate_hz = (1e9 / min_period_ns as f64).floor() / mode.periods_per_step();
+        StepConf { mode, min_period_ns, max_rate_hz }
     }
 
     /// The base period StepConf writes for an axis that needs this rate of steps per second
     /// (`ideal_period`, [EMCMOT]BASE_PERIOD).
     pub fn base_period_ns(&self, steps_per_s: f64) -> i64 {
-        let wanted = match self.mode {
-            StepMode::DoubleStep => 1e9 / steps_per_s,
-            StepMode::SingleStep => 0.5e9 / steps_per_s,
-        };
+        let wanted = 1e9 / (self.mode.periods_per_step() * steps_per_s);
         wanted.min(STEPCONF_LONGEST_NS as f64).max(self.min_period_ns as f64) as i64
     }
 
     /// The largest joint speed StepConf writes for a base period, in steps per second: 95 % of the rate.
     pub fn joint_limit_hz(&self, base_period_ns: i64) -> f64 {
-        let edges = match self.mode {
-            StepMode::DoubleStep => 1e9,
-            StepMode::SingleStep => 0.5e9,
-        };
-        0.95 * edges / base_period_ns as f64
+        0.95 * self.mode.max_rate_hz(base_period_ns)
     }
 }
 
@@ -161,8 +177,7 @@ impl TimingRisk {
 
     /// Largest step rate of the base period in steps per second.
     pub fn max_rate_hz(&self, mode: StepMode) -> f64 {
-        let ticks = if mode == StepMode::DoubleStep { 1.0 } else { 2.0 };
-        1e9 / (ticks * self.base_period_ns as f64)
+        mode.max_rate_hz(self.base_period_ns)
     }
 
     /// Probability of at least one violation in an hour, from what was seen: 1 - exp(-expected).

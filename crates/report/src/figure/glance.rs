@@ -18,8 +18,8 @@ pub fn figures(info: &RunInfo, scans: &[TaskScan], terminal: Terminal) -> String
         .collect();
     let caption = "The curve of n latencies ends at 1 − 1/n.".to_owned();
     let percentiles = percentiles::curves(Quantity::Latency, &named, caption);
-    let small = |chart| Chart { height: Chart::GLANCE, ..chart };
-    terminal.figures(&over_time.chain(percentiles).map(small).collect::<Vec<_>>())
+    let percentiles = percentiles.map(|chart| Chart { height: Chart::GLANCE, ..chart });
+    terminal.figures(&over_time.chain(percentiles).collect::<Vec<_>>())
 }
 
 /// The smallest and the largest latency over time, in at most so many parts of the run.

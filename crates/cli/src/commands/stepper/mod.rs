@@ -27,7 +27,8 @@ use crate::task_of_run::TaskOfRun;
 /// assumed, and listed with the answer.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The run to judge, or the output of another tool such as cyclictest's histogram [default: the jitter given by --jitter]
+    /// The run to judge, or the output of another tool such as cyclictest's histogram [default: the jitter given by
+    /// --jitter]
     #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
     /// The task that makes the step pulses [default: the one with the shortest period]
@@ -208,7 +209,7 @@ impl Args {
         runs: [Option<&TaskOfRun>; 2],
         speeds: &[f64],
     ) -> Result<Simulations, anyhow::Error> {
-        let most = jitterlab_report::stepper::most_pulses_per_s(found);
+        let most = found.most_pulses_per_s();
         let (within, beyond): (Vec<f64>, Vec<f64>) =
             speeds.iter().partition(|f| axis.pulses_per_s(**f) <= most);
         let Some(steps_per_s) = fastest_punctual(axis, found.base_period_ns, &within) else {
