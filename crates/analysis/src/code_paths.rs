@@ -18,6 +18,7 @@ const REACH_NS: i64 = 1_000;
 
 /// A cluster of latencies, to the nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodePath {
     /// Activations that took it.
     pub count: u64,
@@ -54,6 +55,7 @@ pub fn code_paths(latencies_ns: &mut [i64]) -> Vec<CodePath> {
 
 /// What became of a path from the old kernel to the new one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "change")]
 pub enum Change {
     /// Both have it. By how much it moved is the difference of the medians.

@@ -15,6 +15,7 @@ const SHORTEST: usize = 3;
 
 /// A trend of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trend {
     /// Median slope from one value to the next (Theil & Sen).
     pub slope: f64,
@@ -64,6 +65,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
 
 /// A stretch of a series with one level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Segment {
     /// Its first value.
     pub from: usize,

@@ -10,6 +10,7 @@ use crate::wakeup::Block;
 /// The paper's own way, an oscilloscope between the timer chip and the task's output, is the inside one; it says of it
 /// that it leaves out the last switch.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceTime {
     /// Median time from the due time to the task's return into the wait, by the clock: interrupt, leaving idle,
     /// wake-up, switch to the task and its own code, but not the switch back.
@@ -45,6 +46,7 @@ impl ServiceTime {
 
 /// One period A of repeated early wake-ups: what it cost, and what equation 1 says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadPoint {
     /// A.
     pub every_ns: i64,
@@ -75,6 +77,7 @@ impl LoadPoint {
 
 /// One margin: what the latencies measured without it foretell, and what it was like.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarginPoint {
     /// m.
     pub margin_ns: i64,

@@ -173,6 +173,7 @@ impl MissCounter {
 
 /// Bursts of one length (of a narrow range of lengths from 256 on).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Burst {
     /// Shortest length counted here, in due times.
     pub from: u64,
@@ -184,6 +185,7 @@ pub struct Burst {
 
 /// In every window of `window` due times at most `missed` were missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeaklyHard {
     /// m: the most due times missed in any window.
     pub missed: u64,
@@ -193,6 +195,7 @@ pub struct WeaklyHard {
 
 /// What is to be said of a task's missed due times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Misses {
     /// Due times in all.
     pub due: u64,

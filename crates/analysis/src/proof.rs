@@ -7,6 +7,7 @@ use crate::wakeup::{Block, LateStarts, WayFigures};
 
 /// A median with an interval that holds the true one with a probability of at least 95 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MedianInterval {
     /// The median.
     pub median: f64,
@@ -47,6 +48,7 @@ fn sign_test_rank(n: usize) -> Option<usize> {
 
 /// One block in figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockFigures {
     /// |start - due|.
     pub deviation: Figures,
@@ -68,6 +70,7 @@ impl BlockFigures {
 
 /// What interleaved blocks show of a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proof {
     /// Each pair of neighbouring blocks: before, after.
     pub pairs: Vec<(BlockFigures, BlockFigures)>,

@@ -6,6 +6,7 @@ use crate::compensation::{LatencyLaw, Measured, nist};
 
 /// What the user wants of a compensation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wish {
     /// At most this share of starts late.
     pub late: Option<f64>,
@@ -18,6 +19,7 @@ pub const DEFAULT_WISH: Wish = Wish { late: Some(1e-3), budget: Some(0.20) };
 
 /// One margin, with what it can be expected to cost and to bring.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recommendation {
     /// m.
     pub margin_ns: i64,
@@ -38,6 +40,7 @@ pub struct Recommendation {
 
 /// The best period of repeated early wake-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NistChoice {
     /// S, the service time it was computed with.
     pub service_ns: f64,

@@ -58,6 +58,7 @@ const EXAMPLES: &str = "\"p99.99 < 80us\", \"max < 200us\", \"missed = 0\", \"mi
 
 /// What is measured of each due time or activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
     /// Release latency of each due time; a missed one counts with its age.
@@ -84,6 +85,7 @@ impl Figure {
 
 /// At most a share of the values may lie above a limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Requirement {
     /// What it is about.
     pub figure: Figure,
@@ -210,6 +212,7 @@ fn parse_share(text: &str, share: &str) -> Result<f64, RequirementError> {
 
 /// What a run says of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// It is met, with 95 % confidence.
@@ -232,6 +235,7 @@ impl fmt::Display for Outcome {
 
 /// The outcome of a requirement with the numbers it rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The requirement as it was written.
     pub requirement: String,
@@ -364,6 +368,7 @@ impl Requirement {
 
 /// A run that would support a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedRun {
     /// Values it needs.
     pub values: u64,
@@ -373,6 +378,7 @@ pub struct PlannedRun {
 
 /// How long to run to support a claim with 95 % confidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The claim as it was written.
     pub requirement: String,

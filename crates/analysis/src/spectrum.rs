@@ -21,6 +21,7 @@ pub const LEVEL: f64 = 1e-3;
 
 /// The power spectrum of a series, averaged over segments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spectrum {
     /// Values in a segment.
     pub segment: usize,
@@ -34,6 +35,7 @@ pub struct Spectrum {
 
 /// A line of a spectrum: a periodic part of the series.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Line {
     /// Its period in steps of the series.
     pub period: f64,

@@ -12,6 +12,7 @@ pub const SUMMARY_SCHEMA: u32 = 1;
 /// A quantile is `None` where there are too few values to have one: the share 1 - 1/k needs at least k values,
 /// or it would be the maximum under another name.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figures {
     /// Number of values.
     pub count: u64,
@@ -71,6 +72,7 @@ impl Figures {
 
 /// What one task's timing was like.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// [`SUMMARY_SCHEMA`] of the writer.
     pub schema: u32,

@@ -16,6 +16,7 @@ const SHORTEST: usize = 16;
 
 /// What one task's trace says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskAnalysis {
     /// The few figures.
     pub summary: Summary,
@@ -51,6 +52,7 @@ impl TaskAnalysis {
 
 /// Time error (TIE): the latency as a series, over observation times of 1, 2, 4, ... periods.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeErrors {
     /// Activations, without a missed one among them, that the figures are of: the longest such stretch of those that were
     /// kept whole.
@@ -64,6 +66,7 @@ pub struct TimeErrors {
 
 /// Start times against the number of the activation, as lines: the rate between two clocks and what is left.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FittedLines {
     /// By least squares.
     pub least_squares: LeastSquares,

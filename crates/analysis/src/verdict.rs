@@ -12,6 +12,7 @@ use crate::summary::Summary;
 
 /// A reason to trust the figures less, or to apply them to less.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Caveat {
     /// What it is about, such as `no-load`; the same for the same kind of reason.
     pub id: String,
@@ -21,6 +22,7 @@ pub struct Caveat {
 
 /// What a run showed of one task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// What was seen, in one or two sentences.
     pub statement: String,

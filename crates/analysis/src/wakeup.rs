@@ -44,6 +44,7 @@ impl Block<'_> {
 
 /// All blocks of one way together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WayFigures {
     /// Activations that ran.
     pub executed: u64,
@@ -106,6 +107,7 @@ impl WayFigures {
 
 /// Starts of a compensated task that were late all the same, by what made them late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LateStarts {
     /// All starts.
     pub starts: u64,

@@ -7,8 +7,29 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow};
 
 use jitterlab_report::chart::Terminal;
+use jitterlab_report::document::{Content, Document};
 
 use crate::exit::Failure;
+
+/// How a result is shown: the same options for every command that has one.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub struct OutputArgs {
+    /// Print the result as JSON (docs/formats/json.md)
+    #[arg(long)]
+    json: bool,
+    /// Draw with plain ASCII characters
+    #[arg(long)]
+    ascii: bool,
+}
+
+impl OutputArgs {
+    /// Prints a result: one value, as text or as JSON.
+    pub fn show(self, content: Content) -> Result<(), Failure> {
+        let document = Document::new(content);
+        print(&if self.json { document.json()? } else { document.text(terminal(self.ascii)) })?;
+        Ok(())
+    }
+}
 
 /// Writes text to standard output as a whole.
 pub fn print(text: &str) -> io::Result<()> {
@@ -71,7 +92,7 @@ pub fn write_figure(path: &Path, svg: &str) -> Result<()> {
 
 /// The terminal, for figures; `ascii` is whether the user asked for plain characters.
 pub fn terminal(ascii: bool) -> Terminal {
-    Terminal { columns: columns(), ascii }
+    Terminal { columns: columns(), ascii, colour: is_terminal() }
 }
 
 /// The terminal's width in columns, 80 where it is unknown.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What else is known of an activation, as bits of [`Activation::flags`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Flags(pub u16);
 

@@ -5,12 +5,14 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuSet;
+use crate::facts::SystemFacts;
 
 /// Version of the report's layout (`docs/formats/check.md`).
 pub const CHECK_FORMAT_VERSION: u32 = 1;
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// It stands in the way of real time.
@@ -36,6 +38,7 @@ impl fmt::Display for Status {
 
 /// What kind of thing a remedy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RemedyKind {
     /// A command, as root; it lasts until the next start.
@@ -67,6 +70,7 @@ impl fmt::Display for RemedyKind {
 
 /// One way to put something right.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
     /// What kind of thing it is.
     pub kind: RemedyKind,
@@ -76,6 +80,7 @@ pub struct Remedy {
 
 /// One check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// Its name for programs, such as `rt-throttling`; it never changes.
     pub id: String,
@@ -94,10 +99,13 @@ pub struct Check {
 }
 
 /// Everything that was checked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckReport {
     /// [`CHECK_FORMAT_VERSION`] of the writer.
     pub format: u32,
+    /// The machine that was checked.
+    pub machine: SystemFacts,
     /// The CPUs that the checks are about: those a real-time task would run on.
     pub cpus: CpuSet,
     /// The checks, by topic.

@@ -26,6 +26,7 @@ pub enum CpuSetError {
 /// # Ok::<(), jitterlab_model::cpus::CpuSetError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct CpuSet(Vec<u16>);
 

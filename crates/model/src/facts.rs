@@ -24,6 +24,7 @@ pub use processor::{
 /// `None`, and an empty list, mean that the machine did not say: the file is missing (other kernel, other
 /// processor) or the permission was. Nothing is filled in from experience.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SystemFacts {
     /// Seconds since the machine started.

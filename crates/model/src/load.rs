@@ -22,6 +22,7 @@ pub enum LoadSpecError {
 
 /// Where a load runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Placement {
     /// On the CPUs that are not measured.
     #[default]
@@ -36,6 +37,7 @@ pub enum Placement {
 ///
 /// What a kind makes of its arguments is the bench's to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct LoadSpec {
     /// What it does, such as `cpu`.
@@ -115,6 +117,7 @@ impl From<LoadSpec> for String {
 
 /// What a load counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadUnit {
     /// Bytes touched, transferred, written or read.
@@ -125,6 +128,7 @@ pub enum LoadUnit {
 
 /// One load as it ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadRun {
     /// What was asked for.
     pub spec: LoadSpec,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// How the time services of `mcu/` use the timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// The timer interrupts at a constant rate; alarms count its ticks.
@@ -47,6 +48,7 @@ impl std::str::FromStr for Strategy {
 
 /// Memory that a firmware takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Size {
     /// Bytes of flash: code, constants, and the initial values of variables.
     pub flash: u32,
@@ -56,6 +58,7 @@ pub struct Size {
 
 /// What it costs to be told of one periodic event, in memory and in time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostFigures {
     /// Whose time service.
     pub name: String,
@@ -77,6 +80,7 @@ pub struct CostFigures {
 
 /// One alarm under one strategy, clock and period.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlarmFigures {
     /// The strategy.
     pub strategy: Strategy,
@@ -121,6 +125,7 @@ impl AlarmFigures {
 
 /// What interrupted a thread, by how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interruption {
     /// Cycles that a round took longer than an undisturbed one.
     pub cycles: u64,
@@ -130,6 +135,7 @@ pub struct Interruption {
 
 /// A thread that wants to be left alone, under one strategy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadFigures {
     /// The strategy.
     pub strategy: Strategy,
@@ -151,6 +157,7 @@ pub struct ThreadFigures {
 
 /// A way to use the timer for some periods, measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
     /// The strategy.
     pub strategy: Strategy,

@@ -11,6 +11,7 @@ pub const FORMAT_VERSION: u32 = 1;
 
 /// What the run file keeps of the activations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "mode")]
 pub enum Keep {
     /// Every activation.
@@ -25,6 +26,7 @@ pub enum Keep {
 
 /// Why the measurement ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "reason")]
 pub enum StopReason {
     /// The wanted duration was over.
@@ -55,6 +57,7 @@ pub enum StopReason {
 
 /// Something that was asked for and not given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
     /// What was asked for, such as `policy fifo:90 for task servo`.
     pub what: String,
@@ -66,6 +69,7 @@ pub struct Refusal {
 
 /// How the thread of a task really ran, read back from the system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Granted {
     /// The scheduling policy in force.
     pub policy: Policy,
@@ -79,6 +83,7 @@ pub struct Granted {
 
 /// Counters that the task's thread kept itself: they hold even when records were dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TaskResult {
     /// Activations that ran.
@@ -127,6 +132,7 @@ pub struct TaskResult {
 
 /// How a task fared on a Xenomai core.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CoreUse {
     /// `cobalt` or `evl`.
@@ -143,6 +149,7 @@ pub struct CoreUse {
 
 /// How early a compensated task woke.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MarginUsed {
     /// Latencies of early sleeps that were measured to choose it; 0 if it was given.
@@ -154,6 +161,7 @@ pub struct MarginUsed {
 
 /// A least-squares fit of another clock against CLOCK_MONOTONIC, from pairs of readings taken through the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClockFit {
     /// Pairs of readings.
@@ -168,6 +176,7 @@ pub struct ClockFit {
 
 /// One task of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskRun {
     /// What was asked for (with the choices jitterlab made filled in).
     pub spec: TaskSpec,
@@ -179,6 +188,7 @@ pub struct TaskRun {
 
 /// The whole description of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunInfo {
     /// [`FORMAT_VERSION`] of the writer.
     pub format: u32,

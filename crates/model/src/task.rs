@@ -65,6 +65,7 @@ pub enum TaskError {
 
 /// How the kernel schedules the thread. Text: `other`, `batch`, `idle`, `fifo:N`, `rr:N`, `deadline:RUNTIME`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub enum Policy {
     /// SCHED_OTHER, the ordinary time sharing.
@@ -136,6 +137,7 @@ impl fmt::Display for Policy {
 
 /// What happens to due times that passed before the task ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Overrun {
     /// Go to the next due time on the grid; those that passed are missed. (cyclictest, timerlat)
@@ -176,6 +178,7 @@ impl fmt::Display for Overrun {
 
 /// What the task does at each activation. Text: `none`, `spin:TIME`, `twente:DIVISIONS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub enum Work {
     /// Nothing: start and end are two successive clock readings.
@@ -224,6 +227,7 @@ impl fmt::Display for Work {
 
 /// One periodic task as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskSpec {
     /// Its name, unique in a run.
     pub name: String,

@@ -17,6 +17,7 @@ macro_rules! words {
     ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "kebab-case")]
         pub enum $name {
             $($(#[$variant_meta])* $variant),+
@@ -142,6 +143,7 @@ impl fmt::Display for Probability {
 /// How the jitter of the wake-up is compensated: the task wakes early and polls the clock up to the due time.
 /// Text: `none`, `repeat:TIME`, `margin:TIME`, `late:P`, `cost:RATIO`, `adaptive:P`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub enum Compensation {
     /// Not at all.

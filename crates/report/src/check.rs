@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use jitterlab_model::check::{Check, CheckReport, RemedyKind, Status};
 
+use crate::chart::Terminal;
+use crate::machine::machine_line;
 use crate::summary::wrap;
 
 /// The width to fill.
@@ -13,10 +15,11 @@ const INDENT: usize = 6;
 /// Room for the kind of a remedy.
 const KIND: usize = 17;
 
-/// The whole report. `machine` is the machine in one line; colours are for terminals only.
-pub fn text(report: &CheckReport, machine: &str, colours: bool) -> String {
+/// The whole report.
+pub fn text(report: &CheckReport, terminal: Terminal) -> String {
+    let colours = terminal.colour;
     let cpus = if report.cpus.len() == 1 { "CPU" } else { "CPUs" };
-    let mut text = wrap(machine);
+    let mut text = wrap(&machine_line(&report.machine));
     let _ = writeln!(text, "checked for real-time tasks on {cpus} {}", report.cpus);
     for wanted in [Status::Fail, Status::Warn] {
         for check in report.checks.iter().filter(|check| check.status == wanted) {
@@ -118,7 +121,10 @@ fn command(text: &str, first: usize, rest: usize, continuation: &str) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jitterlab_model::SystemFacts;
     use jitterlab_model::check::Remedy;
+
+    const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 
     fn check(title: &str, status: Status, remedies: &[(RemedyKind, &str)]) -> Check {
         Check {
@@ -140,6 +146,7 @@ mod tests {
     fn report(checks: Vec<Check>) -> CheckReport {
         CheckReport {
             format: 1,
+            machine: SystemFacts::default(),
             cpus: "2-3".parse().unwrap(),
             checks,
             kernel_parameters: "nohz_full=2-3".into(),
@@ -156,8 +163,7 @@ mod tests {
                 check("Small fault", Status::Warn, &[(RemedyKind::Command, long)]),
                 check("Great fault", Status::Fail, &[(RemedyKind::KernelParameter, "preempt=full")]),
             ]),
-            "a machine",
-            false,
+            TERMINAL,
         );
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
         assert!(at("Great fault") < at("Small fault") && at("Small fault") < at("Fine thing"));
@@ -174,7 +180,10 @@ mod tests {
 
     #[test]
     fn colours_are_for_terminals() {
-        let text = text(&report(vec![check("Great fault", Status::Fail, &[])]), "a machine", true);
+        let text = text(
+            &report(vec![check("Great fault", Status::Fail, &[])]),
+            Terminal { colour: true, ..TERMINAL },
+        );
         assert!(text.contains("\x1b[31;1mfail\x1b[0m"));
     }
 }

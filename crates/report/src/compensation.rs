@@ -375,7 +375,7 @@ mod tests {
     fn every_part_is_told_within_the_width_of_a_terminal() {
         let report = report();
         for ascii in [true, false] {
-            let text = report.to_text(Terminal { columns: 80, ascii });
+            let text = report.to_text(Terminal { columns: 80, ascii, colour: false });
             for part in [
                 "period 500us",
                 "5 us  the same if it wakes every 50us",
@@ -401,8 +401,11 @@ mod tests {
 
     #[test]
     fn without_a_proof_nothing_is_claimed() {
-        let text =
-            CompensationReport { proof: None, ..report() }.to_text(Terminal { columns: 80, ascii: true });
+        let text = CompensationReport { proof: None, ..report() }.to_text(Terminal {
+            columns: 80,
+            ascii: true,
+            colour: false,
+        });
         assert!(!text.contains("factor") && !text.contains("late although"), "{text}");
     }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// How much a difference between two runs' conditions weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
     /// The figures mean something else: no comparison.
@@ -15,6 +16,7 @@ pub enum Weight {
 
 /// A condition that differs between two runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mismatch {
     /// What differs, such as `period`.
     pub what: String,

@@ -25,6 +25,7 @@ const FEWEST_PARTS: usize = 16;
 
 /// A figure that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Statistic {
     /// Mean latency.
@@ -89,6 +90,7 @@ impl Statistic {
 
 /// A figure of one run with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Which figure.
     pub statistic: Statistic,
@@ -100,6 +102,7 @@ pub struct Estimate {
 
 /// How a figure of one run differs from that of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// Which figure.
     pub statistic: Statistic,
@@ -115,6 +118,7 @@ pub struct Difference {
 
 /// How far one quantile is shifted against the first run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shift {
     /// The quantile, 0 to 1.
     pub p: f64,
@@ -128,6 +132,7 @@ pub struct Shift {
 
 /// One run in a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedRun {
     /// What to call it.
     pub name: String,
@@ -143,6 +148,7 @@ pub struct ComparedRun {
 
 /// A run against the first one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgainstFirst {
     /// What the run is called.
     pub name: String,
@@ -158,6 +164,7 @@ pub struct AgainstFirst {
 
 /// Runs side by side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// [`COMPARISON_SCHEMA`] of the writer.
     pub schema: u32,

@@ -8,6 +8,7 @@ use crate::extremes::likelihood::{golden_maximum, standard_errors};
 
 /// A generalised extreme value distribution: F(x) = exp(-(1 + xi (x - mu) / sigma)^(-1/xi)).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gev {
     /// mu.
     pub location: f64,

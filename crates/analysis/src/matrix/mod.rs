@@ -15,6 +15,7 @@ pub use recommend::{Recommendation, recommend};
 
 /// The figures of one task in one measurement, in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TaskFigures {
     /// Largest latency, or whatever maximum a table of others has.
@@ -31,6 +32,7 @@ pub struct TaskFigures {
 
 /// One measurement of all tasks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Measurement {
     /// The CPU of each task.
@@ -45,6 +47,7 @@ pub struct Measurement {
 
 /// Which figure of a task is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
     /// Largest latency.
@@ -68,6 +71,7 @@ impl Quantity {
 
 /// All measurements of a matrix.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matrix {
     /// The names of the tasks; the first one's CPU is the column of the table, the second one's the row.
     pub tasks: Vec<String>,

@@ -12,6 +12,7 @@ const LITTLE: f64 = 1.25;
 
 /// How a question is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// Clearly.
@@ -28,6 +29,7 @@ pub enum Answer {
 
 /// A question, its answer, and what the answer rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Observation {
     /// The question.
     pub question: String,

@@ -8,6 +8,7 @@ use super::Random;
 
 /// One measurement to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// The CPU of each task.
     pub cpus: Vec<u16>,
@@ -19,6 +20,7 @@ pub struct Cell {
 
 /// All measurements to make, in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The measurements.
     pub cells: Vec<Cell>,

@@ -13,6 +13,7 @@ const TOGETHER: f64 = 0.95;
 
 /// Which placement the measurements speak for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recommendation {
     /// The CPU of each task.
     pub cpus: Vec<u16>,

@@ -13,6 +13,7 @@ const RESAMPLES: usize = 1_000;
 
 /// The tail fitted to the largest latencies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TailFit {
     /// How many of the largest latencies.
     pub exceedances: usize,
@@ -29,6 +30,7 @@ pub struct TailFit {
 /// An upper bound of the largest latency within the horizon: with 95 % confidence, the maximum stays below it with 95 %
 /// probability, if the observed mechanism and load persist.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bound {
     /// The bound.
     pub bound_ns: f64,

@@ -7,6 +7,7 @@ use crate::exact::{poisson_upper, values_above_quantile_limit};
 
 /// Distribution-free facts of a run. They need only that the time after the run is like the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     /// Activations that ran.
     pub count: u64,
@@ -28,6 +29,7 @@ pub struct Facts {
 
 /// An upper limit of a quantile with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuantileLimit {
     /// The share of activations that exceed the quantile: 0.001 for the 99.9 % quantile.
     pub share_above: f64,

@@ -24,6 +24,7 @@ pub(crate) const INDEPENDENT_INDEX: f64 = 0.8;
 
 /// One condition and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gate {
     /// Its name, such as `dispersion`.
     pub id: String,

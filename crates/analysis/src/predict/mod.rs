@@ -35,6 +35,7 @@ pub const CONFIDENCE: f64 = 0.95;
 
 /// What a run says about the time after it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prediction {
     /// [`PREDICTION_SCHEMA`] of the writer.
     pub schema: u32,

@@ -9,6 +9,7 @@ use crate::scan::TaskScan;
 /// How many values there were and how many broke a requirement. The latter is a range where only a histogram is known
 /// and the limit lies inside a bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Values in all.
     pub values: u64,

@@ -9,6 +9,7 @@ use super::Glance;
 
 /// What one block's latencies were like.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Block {
     /// Activations that ran.
     pub count: u64,

@@ -4,10 +4,10 @@ use jitterlab_bench::host::check::{check, cpus_to_check};
 use jitterlab_bench::host::facts::{self, Root};
 use jitterlab_bench::host::topology::check_cpu;
 use jitterlab_model::CpuSet;
-use jitterlab_report::machine::machine_line;
+use jitterlab_report::document::Content;
 
 use crate::exit::{Failure, Outcome, Status};
-use crate::output;
+use crate::output::OutputArgs;
 
 /// Check whether this machine is set up for real time, with the remedy for each fault
 ///
@@ -18,9 +18,8 @@ pub struct Args {
     /// topology favours]
     #[arg(long)]
     cpus: Option<CpuSet>,
-    /// Print the checks as JSON (docs/formats/check.md)
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Reads the machine's facts and judges them. Changes nothing.
@@ -34,10 +33,7 @@ pub fn execute(args: &Args) -> Outcome {
         check_cpu(&facts, cpu).map_err(Failure::bad_use)?;
     }
     let report = check(&facts, &cpus);
-    output::print(&if args.json {
-        serde_json::to_string_pretty(&report)? + "\n"
-    } else {
-        jitterlab_report::check::text(&report, &machine_line(&facts), output::is_terminal())
-    })?;
-    Ok(if report.is_fit() { Status::Fine } else { Status::RequirementFailed })
+    let is_fit = report.is_fit();
+    args.output.show(Content::Check(report))?;
+    Ok(if is_fit { Status::Fine } else { Status::RequirementFailed })
 }

@@ -8,6 +8,7 @@ use crate::cpus::CpuSet;
 
 /// Interrupts of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Interrupts {
     /// Every interrupt that has a handler.
@@ -27,6 +28,7 @@ impl Interrupts {
 
 /// One interrupt.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Interrupt {
     /// Its number, or the kernel's abbreviation for one of its own, such as `LOC`.
@@ -57,6 +59,7 @@ impl Interrupt {
 
 /// A thread with a real-time policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RealTimeThread {
     /// Its process number.
@@ -75,6 +78,7 @@ pub struct RealTimeThread {
 
 /// Counters of the machine as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Activity {
     /// Runnable and uninterruptible tasks, averaged over a minute.

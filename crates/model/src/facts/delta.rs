@@ -8,6 +8,7 @@ use crate::units::Human;
 
 /// Something that happened to the machine while it was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// What it is about, such as `steal`; the same for the same kind of event.
     pub id: String,

@@ -9,6 +9,7 @@ use crate::cpus::CpuSet;
 
 /// When the kernel lets a more urgent task interrupt its own work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Preemption {
     /// Never inside the kernel (`PREEMPT_NONE`, servers).
@@ -37,6 +38,7 @@ impl fmt::Display for Preemption {
 
 /// The kernel itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Kernel {
     /// Release, such as `6.1.0-40-rt-amd64`.
@@ -78,6 +80,7 @@ impl Kernel {
 
 /// What the kernel keeps time with.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Clock {
     /// The clocksource in use, such as `tsc`.
@@ -92,6 +95,7 @@ pub struct Clock {
 
 /// The scheduler's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Scheduler {
     /// Time that real-time threads together may use in each period; -1 for all of it.
@@ -112,6 +116,7 @@ pub struct Scheduler {
 
 /// Which CPUs are kept free of what.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Isolation {
     /// CPUs without load balancing (`isolcpus=`, isolated cpuset partitions).
@@ -126,6 +131,7 @@ pub struct Isolation {
 
 /// Whether Linux runs on the bare machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Virtualisation {
     /// Whether a hypervisor is under this kernel; `None` where it could not be told.
@@ -138,6 +144,7 @@ pub struct Virtualisation {
 
 /// Real-time cores beside Linux.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RealTimeCores {
     /// Version of Xenomai's Cobalt core, if it runs.

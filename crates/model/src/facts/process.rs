@@ -11,6 +11,7 @@ const CAP_IPC_LOCK: u32 = 14;
 
 /// What this process may do.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Process {
     /// The CPUs it may run on.
@@ -48,6 +49,7 @@ impl Process {
 
 /// A resource limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
     /// No limit.
@@ -68,6 +70,7 @@ impl Limit {
 
 /// The (soft) resource limits that matter for timing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
     /// The highest real-time priority without the capability.
@@ -82,6 +85,7 @@ pub struct Limits {
 
 /// Memory, swap and huge pages.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Memory {
     /// All there is.

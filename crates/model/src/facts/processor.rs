@@ -6,6 +6,7 @@ use crate::cpus::CpuSet;
 
 /// The processor as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Processor {
     /// The model it names itself.
@@ -23,6 +24,7 @@ pub struct Processor {
 
 /// One processor vulnerability and what the kernel does about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Vulnerability {
     /// Its name, such as `spectre_v2`.
@@ -33,6 +35,7 @@ pub struct Vulnerability {
 
 /// One online CPU.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Cpu {
     /// Its number.
@@ -72,6 +75,7 @@ impl Cpu {
 
 /// How the frequency of a CPU is chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Frequency {
     /// The governor, such as `performance`.
@@ -94,6 +98,7 @@ pub struct Frequency {
 
 /// One idle state (C-state) of a CPU.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct IdleState {
     /// Its name, such as `C6`.
@@ -110,6 +115,7 @@ pub struct IdleState {
 
 /// Where the time of a CPU went, in nanoseconds since the machine started (counted in steps of 10 ms).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CpuTimes {
     /// Ordinary programs, niced ones and guests included.
@@ -135,6 +141,7 @@ impl CpuTimes {
 
 /// A data or unified cache.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Cache {
     /// 1 is nearest to the core.
@@ -147,6 +154,7 @@ pub struct Cache {
 
 /// The most that two CPUs have in common, closest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
     /// They are the same CPU.
@@ -175,6 +183,7 @@ impl std::fmt::Display for Sharing {
 
 /// Power management of the whole machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Power {
     /// The longest wake-up time that anyone allows, as `/dev/cpu_dma_latency` gives it; `None` where it could
@@ -195,6 +204,7 @@ pub struct Power {
 
 /// A process that limits the idle states through `/dev/cpu_dma_latency`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LatencyHolder {
     /// Its process number.

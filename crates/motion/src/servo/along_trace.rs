@@ -12,6 +12,7 @@ use super::timing::Moment;
 
 /// What the trace cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlongTrace {
     /// Mean cost over the trace.
     pub cost: f64,

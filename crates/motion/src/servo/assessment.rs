@@ -12,6 +12,7 @@ use crate::error::MotionError;
 
 /// Phase margins of one input's loop, in degrees; `None` where the gain never crosses one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChannelMargins {
     /// The output's name.
     pub name: String,
@@ -25,6 +26,7 @@ pub struct ChannelMargins {
 
 /// How much more delay and jitter a loop stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Margins {
     /// Each input's loop.
     pub channels: Vec<ChannelMargins>,
@@ -69,6 +71,7 @@ impl Margins {
 
 /// Error of a velocity that is computed from positions with the nominal period, as shares of the speed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VelocityError {
     /// Standard deviation: that of the period error over the period.
     pub standard_deviation: f64,
@@ -98,6 +101,7 @@ impl VelocityError {
 
 /// One reference followed with ideal and with recorded timing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Response {
     /// The reference, such as `step:1`.
     pub reference: String,
@@ -113,6 +117,7 @@ pub struct Response {
 
 /// The answer.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Assessment {
     /// What the timing costs.
     pub evaluation: Evaluation,

@@ -29,6 +29,7 @@ pub struct Question {
 
 /// The timing of a run in the figures a loop knows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeanTiming {
     /// Periods of the grid.
     pub periods: u64,
@@ -47,6 +48,7 @@ pub struct MeanTiming {
 /// What the timing costs. All costs are means of the plant's cost rate; infinite where the loop is not mean-square
 /// stable.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
     /// Every activation punctual, with no work to do.
     pub ideal: Stationary,
@@ -68,6 +70,7 @@ pub struct Evaluation {
 
 /// How the loss against ideal timing divides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// (cost - ideal) / ideal of the run's stationary cost with its memory.
     pub total: f64,
@@ -102,6 +105,7 @@ impl Evaluation {
 
 /// What something would bring.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
     /// What to do.
     pub what: &'static str,

@@ -99,6 +99,7 @@ pub struct JumpLinear {
 
 /// The loop after a long time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stationary {
     /// Mean cost; infinite when the loop is not mean-square stable.
     pub cost: f64,

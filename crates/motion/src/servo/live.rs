@@ -10,6 +10,7 @@ use super::response::Reference;
 
 /// How far the outputs were from their references.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrackingError {
     /// Root mean square over the time, in the output's unit.
     pub rms: f64,

@@ -77,6 +77,7 @@ impl Reference {
 
 /// One point of a response.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// Time since the reference began, in s.
     pub time_s: f64,
@@ -209,6 +210,7 @@ impl Drive {
 
 /// How two responses to one reference differ.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tracking {
     /// Root mean square of reference - output, over all outputs.
     pub rms_error: f64,

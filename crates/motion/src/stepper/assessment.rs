@@ -15,6 +15,7 @@ use crate::error::MotionError;
 
 /// The timing of the thread that makes the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepTiming {
     /// Release jitter, largest minus smallest latency, in ns: the time a step may be displaced by.
     pub jitter_ns: i64,
@@ -72,6 +73,7 @@ impl StepTiming {
 
 /// The speed at which jitter costs a share of the available torque. Full steps per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Threshold {
     /// The share; 1 is all of it.
     pub share: f64,
@@ -83,6 +85,7 @@ pub struct Threshold {
 
 /// One line of the table over speeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpeedRow {
     /// Full steps per second.
     pub steps_per_s: f64,
@@ -106,6 +109,7 @@ pub struct SpeedRow {
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Assessment {
     /// The timing it rests on.
     pub timing: StepTiming,

@@ -8,6 +8,7 @@ use crate::error::MotionError;
 
 /// The shortest times a drive needs on its inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drive {
     /// Maker and type.
     pub name: String,

@@ -11,6 +11,7 @@ use crate::quantity::{Dimension, parse};
 /// A two-phase hybrid or permanent-magnet stepper motor. Figures a data sheet may lack are options; see
 /// [`Motor::completed`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Motor {
     /// Maker and type.
     pub name: String,
@@ -36,6 +37,7 @@ pub struct Motor {
 
 /// A figure that was not given and what was taken instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Assumed {
     /// The quantity.
     pub what: &'static str,

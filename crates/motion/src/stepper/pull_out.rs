@@ -11,6 +11,7 @@ use crate::error::MotionError;
 
 /// What the drive gives a motor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Supply {
     /// Supply voltage in V.
     pub voltage_v: f64,

@@ -19,6 +19,7 @@ pub struct Watch {
 
 /// What the load angle did in one interval: no spike is lost however long the interval is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Begin, in s.
     pub from_s: f64,
@@ -30,6 +31,7 @@ pub struct Interval {
 
 /// What the motor did.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Response {
     /// Simulated time in s, the settling included.
     pub time_s: f64,

@@ -9,6 +9,7 @@ use super::drive::Drive;
 
 /// How step pulses are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StepMode {
     /// Rising and falling edge in one base period (parallel port reset): one period for each step.
@@ -41,6 +42,7 @@ impl StepMode {
 
 /// What StepConf computes from one jitter figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepConf {
     /// How steps are made. It chooses double step when the step time is at most 5 us.
     pub mode: StepMode,
@@ -138,6 +140,7 @@ fn counted_below(distribution: &Distribution, limit_ns: i64) -> u64 {
 /// broken when that is too short. The run's errors are taken as they were: the figures hold for its load, and
 /// assume that latency does not depend on the period.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimingRisk {
     /// The base period T.
     pub base_period_ns: i64,
@@ -210,6 +213,7 @@ impl TimingRisk {
 /// What a change of direction takes on a base period: whole ticks between the last step and the new direction, and
 /// between that and the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reversal {
     /// Ticks the direction is held after a step, as stepgen rounds them up.
     pub hold_ticks: i64,

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn text(chart: &Chart, columns: usize, ascii: bool) -> String {
-    Terminal { columns, ascii }.figure(chart)
+    Terminal { columns, ascii, colour: false }.figure(chart)
 }
 
 fn chart(layers: Vec<Layer>, x: Axis, y: Axis) -> Chart {

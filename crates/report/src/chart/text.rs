@@ -45,6 +45,8 @@ pub struct Terminal {
     pub columns: usize,
     /// Whether only plain ASCII characters are used.
     pub ascii: bool,
+    /// Whether colours may be used.
+    pub colour: bool,
 }
 
 impl Terminal {

@@ -78,7 +78,7 @@ mod tests {
             .collect();
         scan.push_all(&rows);
         let info = RunInfo::new("host", "monotonic", [spec]);
-        let text = figures(&info, &[scan], Terminal { columns: 80, ascii: true });
+        let text = figures(&info, &[scan], Terminal { columns: 80, ascii: true, colour: false });
         let (over_time, percentiles) = text.split_once("is drawn.").unwrap();
         let top = over_time.lines().nth(1).unwrap();
         assert_eq!(top.matches('#').count(), 1, "{text}");

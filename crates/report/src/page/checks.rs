@@ -71,6 +71,7 @@ fn rows(report: &CheckReport) -> Vec<[String; 4]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jitterlab_model::SystemFacts;
     use jitterlab_model::check::{Remedy, RemedyKind};
 
     #[test]
@@ -86,6 +87,7 @@ mod tests {
         };
         let report = CheckReport {
             format: 1,
+            machine: SystemFacts::default(),
             cpus: [1u16].into_iter().collect(),
             checks: vec![check("fine", Status::Pass), check("broken", Status::Fail)],
             kernel_parameters: "isolcpus=1".into(),

@@ -3,7 +3,7 @@
 //! Words, tables and facts stand in the HTML itself; the figures are drawn by a script from data the page carries.
 //! Everything foreign (names of tasks, machines, commands) is escaped by the template engine.
 
-mod checks;
+pub(crate) mod checks;
 pub mod documents;
 mod facts;
 mod pack;

@@ -167,6 +167,7 @@ pub fn check(facts: &SystemFacts, cpus: &CpuSet) -> CheckReport {
         .collect();
     CheckReport {
         format: CHECK_FORMAT_VERSION,
+        machine: facts.clone(),
         cpus: cpus.clone(),
         kernel_parameters: kernel_parameters(&checks),
         kernel_parameters_how: how_to_set_parameters(facts),

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::section::{Block, Section};
 use crate::chart::Chart;
+use crate::document::Document;
 
 /// Why a document gives no section.
 #[derive(Debug, thiserror::Error)]
@@ -31,10 +32,12 @@ pub enum DocumentError {
 /// # Errors
 /// It is no document that a page shows.
 pub fn section(text: &str) -> Result<Section, DocumentError> {
+    if let Ok(document) = Document::read(text) {
+        return document.sections().into_iter().next().ok_or(DocumentError::Unknown);
+    }
     let document: Value = serde_json::from_str(text)?;
     let has = |field: &str| document.get(field).is_some();
     Ok(match () {
-        () if has("checks") => super::checks::section(&serde_json::from_value(document)?),
         () if has("load_curve") => compensation::section(serde_json::from_value(document)?),
         () if has("axis") && has("assessment") => stepper::section(&serde_json::from_value(document)?),
         () if has("plant") && has("margins") => servo::section(&serde_json::from_value(document)?),

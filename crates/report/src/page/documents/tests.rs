@@ -4,7 +4,7 @@ use super::*;
 use crate::chart::Terminal;
 
 fn figures(text: &str) -> Vec<(String, String)> {
-    let terminal = Terminal { columns: 80, ascii: true };
+    let terminal = Terminal { columns: 80, ascii: true, colour: false };
     section(text).unwrap().charts().map(|chart| (chart.id.clone(), terminal.figure(chart))).collect()
 }
 

@@ -1,0 +1,102 @@
+//! The result of any command as one value, of which the terminal's text, the JSON and the page's sections are three
+//! functions.
+//!
+//! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
+//! here, and one file of words beside this one with its `text` and `sections`.
+
+use jitterlab_model::check::CheckReport;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::chart::Terminal;
+use crate::page::section::Section;
+
+/// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
+pub const SCHEMA: u32 = 2;
+
+/// The result of a command with what a program needs to read it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Document {
+    /// [`SCHEMA`] of the writer.
+    pub schema: u32,
+    /// Name and version of the writer.
+    pub tool: String,
+    /// The result: `kind` names it, `result` holds it.
+    #[serde(flatten)]
+    pub content: Content,
+}
+
+/// Every kind of result.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "result", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Content {
+    /// What `check` found.
+    Check(CheckReport),
+}
+
+/// Why a text is no document.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// It is no JSON, or not that of a result.
+    #[error("it cannot be read as a result of jitterlab: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It is of another version.
+    #[error(
+        "it was written with layout {0} of results, and this jitterlab reads layout {SCHEMA}: repeat the command that wrote it"
+    )]
+    Version(u64),
+}
+
+impl Document {
+    /// A document of this jitterlab.
+    #[must_use]
+    pub fn new(content: Content) -> Self {
+        Document { schema: SCHEMA, tool: concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into(), content }
+    }
+
+    /// Reads what [`Document::json`] wrote.
+    ///
+    /// # Errors
+    /// It is no JSON, of another version, or lacks a field: nothing is guessed.
+    pub fn read(text: &str) -> Result<Self, DocumentError> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: u64,
+        }
+        match serde_json::from_str::<Head>(text)?.schema {
+            version if version == u64::from(SCHEMA) => Ok(serde_json::from_str(text)?),
+            version => Err(DocumentError::Version(version)),
+        }
+    }
+
+    /// The JSON that `--json` prints, ending with a line feed.
+    ///
+    /// # Errors
+    /// A value that JSON cannot hold: never in practice.
+    pub fn json(&self) -> Result<String, serde_json::Error> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// The text for the terminal, figures included.
+    #[must_use]
+    pub fn text(&self, terminal: Terminal) -> String {
+        match &self.content {
+            Content::Check(report) => crate::check::text(report, terminal),
+        }
+    }
+
+    /// What the page shows of it, and `plot` draws.
+    #[must_use]
+    pub fn sections(&self) -> Vec<Section> {
+        match &self.content {
+            Content::Check(report) => vec![crate::page::checks::section(report)],
+        }
+    }
+}
+
+/// The JSON Schema of [`Document`]: of what every command prints with `--json`.
+#[must_use]
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Document)
+}

@@ -1,0 +1,85 @@
+//! How quantities are written for people: one way each for shares, counts and times, wherever they are shown.
+//!
+//! Values that options take (`500us`) are written by [`Exact`](jitterlab_model::units::Exact); everything read rather than
+//! typed goes through here.
+
+use jitterlab_model::units::Human;
+
+/// A count in groups of three digits: `1 234 567`.
+///
+/// ```
+/// # use jitterlab_report::words::count;
+/// assert_eq!((count(999), count(1_234_567)), ("999".into(), "1 234 567".into()));
+/// ```
+#[must_use]
+pub fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share (0 to 1, or more where parts overlap) in percent, never rounded to 0 % or 100 %.
+///
+/// ```
+/// # use jitterlab_report::words::share;
+/// assert_eq!((share(0.5), share(0.0123), share(0.0)), ("50 %".into(), "1.2 %".into(), "0 %".into()));
+/// assert_eq!((share(0.99999), share(1e-9)), ("more than 99.9 %".into(), "less than 0.001 %".into()));
+/// ```
+#[must_use]
+pub fn share(share: f64) -> String {
+    match share * 100.0 {
+        p if !p.is_finite() => "-".into(),
+        p if p >= 99.95 && share < 1.0 => "more than 99.9 %".into(),
+        p if p >= 10.0 => format!("{p:.0} %"),
+        p if p >= 1.0 => format!("{p:.1} %"),
+        0.0 => "0 %".into(),
+        p if p >= 0.001 => {
+            let decimals = (1.0 - p.log10().floor()) as usize;
+            format!("{p:.decimals$} %")
+        }
+        _ => "less than 0.001 %".into(),
+    }
+}
+
+/// A time in nanoseconds with three significant digits and the unit that suits its size.
+///
+/// ```
+/// # use jitterlab_report::words::time;
+/// assert_eq!((time(98.0), time(10_000_000.0)), ("98 ns".into(), "10 ms".into()));
+/// ```
+#[must_use]
+pub fn time(ns: f64) -> String {
+    Human(ns).to_string()
+}
+
+/// Names as a sentence lists them: `a`, `a and b`, `a, b and c`.
+///
+/// ```
+/// # use jitterlab_report::words::list;
+/// assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+/// ```
+#[must_use]
+pub fn list(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The plural of a counted thing: `1 run`, `2 runs`.
+///
+/// ```
+/// # use jitterlab_report::words::plural;
+/// assert_eq!((plural(1, "run"), plural(12_000, "run")), ("1 run".into(), "12 000 runs".into()));
+/// ```
+#[must_use]
+pub fn plural(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
+}
