@@ -1,8 +1,8 @@
 //! Figures 1, 2 and 6 of the NIST paper: deviations of starts from the line through them.
 
+use crate::words::count;
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::deviations::Deviations;
-use jitterlab_analysis::verdict::grouped;
 use jitterlab_model::units::Human;
 
 use super::cluster_words;
@@ -54,7 +54,7 @@ fn series(all: &[(&str, &Deviations)]) -> Chart {
         let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
         format!(
             "{name}{} samples, jitter {}",
-            grouped(d.each_ns.len() as u64),
+            count(d.each_ns.len() as u64),
             Human(d.residual.peak_to_peak())
         )
     });
@@ -89,7 +89,7 @@ fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Chart {
         name: "nist-figure-1-histogram",
         caption: format!(
             "How many of the {} samples deviate by how much; clusters are boxed, each with its share and its centre.",
-            grouped(deviations.each_ns.len() as u64)
+            count(deviations.each_ns.len() as u64)
         ),
         x: Axis::linear(format!("deviation, {unit}")),
         y: Axis::linear("samples"),

@@ -1,6 +1,6 @@
 //! What a run's timing means for a stepper axis: `jitterlab stepper --json`.
 
-use jitterlab_analysis::verdict::grouped;
+use crate::words::count;
 use jitterlab_model::units::Human;
 use serde::Deserialize;
 
@@ -164,7 +164,7 @@ fn step_rate(document: &Document) -> Chart {
         rates.push(1e9 / risk.base_period_ns as f64 / periods_per_step);
         caption += &format!(
             ", and the shortest base period that none of the run's {} intervals would have violated",
-            grouped(risk.of)
+            count(risk.of)
         );
     }
     let bars = rates.iter().zip(0u32..).map(|(rate, i)| [f64::from(i) - 0.3, f64::from(i) + 0.3, *rate]);

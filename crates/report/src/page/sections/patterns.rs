@@ -1,7 +1,7 @@
 //! What patterns were found, in sentences, and the clusters that the histogram has boxes around.
 
+use crate::words::count;
 use jitterlab_analysis::patterns::Patterns;
-use jitterlab_analysis::verdict::grouped;
 use jitterlab_model::units::Human;
 
 use super::super::PageRun;
@@ -30,7 +30,7 @@ fn clusters(name: &str, patterns: &Patterns) -> Option<Block> {
     let row = |(number, c): (usize, &jitterlab_analysis::clusters::LatencyCluster)| {
         vec![
             (number + 1).to_string(),
-            grouped(c.count),
+            count(c.count),
             format!("{:.3} %", 100.0 * c.weight),
             Human(c.centre_ns).to_string(),
             Human(c.sd_ns).to_string(),

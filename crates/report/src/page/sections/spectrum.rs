@@ -1,9 +1,9 @@
 //! What comes back at even distances: the spectrum of the latencies with its lines named, and the spikes that have a
 //! period.
 
+use crate::words::count;
 use jitterlab_analysis::patterns::Patterns;
 use jitterlab_analysis::spectrum::{Line, Spectrum};
-use jitterlab_analysis::verdict::grouped;
 use jitterlab_model::RunInfo;
 use jitterlab_model::units::Human;
 
@@ -57,7 +57,7 @@ fn chart(name: &str, run: &PageRun, task: &PageTask, patterns: &Patterns, spectr
             } else {
                 format!("{} stretches", spectrum.segments)
             },
-            grouped(spectrum.segment as u64)
+            count(spectrum.segment as u64)
         ),
         x: Axis::log("frequency, Hz"),
         y: Axis::log("power, 1 = evenly spread"),
@@ -123,7 +123,7 @@ fn table(name: &str, info: &RunInfo, period_ns: i64, patterns: &Patterns) -> Opt
             format!("spikes every {}", Human(p.period * period_ns as f64)),
             format!("{:.4} Hz", 1e9 / (p.period * period_ns as f64)),
             format!("up to {}", Human(p.max_ns as f64)),
-            format!("{} of {} expected", grouped(p.spikes), grouped(p.ticks)),
+            format!("{} of {} expected", count(p.spikes), count(p.ticks)),
         ]
     });
     let rows: Vec<Vec<String>> = rows.into_iter().chain(spikes).collect();

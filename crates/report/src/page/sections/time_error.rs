@@ -1,7 +1,7 @@
 //! The figures of clocks: MTIE and TDEV over the observation time, as ITU-T G.810 defines them.
 
+use crate::words::count;
 use jitterlab_analysis::time_error::{TimeErrorPoint, time_error};
-use jitterlab_analysis::verdict::grouped;
 
 use super::super::PageRun;
 use super::{Named, tasks};
@@ -18,7 +18,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
         if points.len() < 3 {
             continue;
         }
-        told.push(format!("{name}: the first {} activations", grouped(first.len() as u64)));
+        told.push(format!("{name}: the first {} activations", count(first.len() as u64)));
         let curve =
             |of: fn(&TimeErrorPoint) -> f64| points.iter().map(|p| [p.tau_ns / 1e9, of(p) / 1e3]).collect();
         let mtie = Shape::Line { points: curve(|p| p.mtie_ns), stroke: Stroke::Dotted };
