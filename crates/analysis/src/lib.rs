@@ -18,6 +18,7 @@ mod fourier;
 pub mod line;
 pub mod matrix;
 pub mod misses;
+pub mod papers;
 pub mod patterns;
 pub mod periodic;
 pub mod predict;
