@@ -9,7 +9,8 @@ use jitterlab_model::{RunInfo, StopReason};
 
 use crate::codec;
 use crate::frame::{Frame, FrameReader, Kind, MAGIC, PREAMBLE, VERSION};
-use crate::paths::{check_target, sync_directory, target_of};
+use crate::paths::{sync_directory, target_of};
+use crate::place::check_free;
 use crate::slices::Slice;
 use crate::table::RunFileWriter;
 use crate::tally::Tally;
@@ -58,7 +59,7 @@ pub fn recover_to(
         return Err(TraceError::StillRecording(journal.into()));
     }
     check_preamble(&mut file, journal)?;
-    check_target(target)?;
+    check_free(target)?;
     convert(&file, journal, target, None, progress)
 }
 
