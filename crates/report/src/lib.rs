@@ -27,4 +27,5 @@ pub mod table;
 mod typeset;
 pub mod waiting;
 pub mod wakeups;
+pub mod warnings;
 pub mod words;
