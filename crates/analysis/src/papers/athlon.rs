@@ -1,7 +1,7 @@
 //! The tables of "xenomai-user threads (Athlon)" (LinuxCNC wiki, Kent, 12 November 2012): largest jitter of a servo thread of 1 ms
 //! and a base thread of 25 us on an Athlon II X4 640 under Xenomai, CPUs 2 and 3 isolated, two minutes for each pair of CPUs.
 
-use jitterlab_model::{CpuSet, SystemFacts};
+use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
 use serde::{Deserialize, Serialize};
 
 use super::nist::NistLoads;
@@ -91,6 +91,10 @@ pub fn matrix() -> Matrix {
 pub struct AthlonReproduction {
     /// This machine.
     pub machine: SystemFacts,
+    /// Its tasks.
+    pub tasks: Vec<TaskSpec>,
+    /// Length of each cell.
+    pub duration_ns: i64,
     /// How often each cell is measured.
     pub repetitions: u32,
     /// Cells that an interrupted measurement left; another call measures them.
@@ -146,8 +150,16 @@ pub struct Exceptions {
 }
 
 impl AthlonReproduction {
-    /// Tests the observations on what was measured on `machine`.
-    pub fn of(machine: SystemFacts, repetitions: u32, left: usize, today: Matrix) -> Self {
+    /// Tests the observations on what was measured on `machine`: each cell `repetitions` times for `duration_ns`, of which
+    /// `left` cells are missing.
+    pub fn of(
+        machine: SystemFacts,
+        tasks: Vec<TaskSpec>,
+        duration_ns: i64,
+        repetitions: u32,
+        left: usize,
+        today: Matrix,
+    ) -> Self {
         let printed = matrix();
         let asked = [Asked::SameCpu, Asked::SameCpuWithHogs, Asked::Hogs, Asked::ReadingProc];
         let observations = asked.map(|asked| Compared {
@@ -158,6 +170,8 @@ impl AthlonReproduction {
         let exceptions = Exceptions { printed: standing_out(&printed), today: standing_out(&today) };
         AthlonReproduction {
             machine,
+            tasks,
+            duration_ns,
             repetitions,
             left,
             observations: observations.into(),
@@ -181,8 +195,17 @@ impl Asked {
         match self {
             Asked::SameCpu => same_cpu(matrix, NO_LOAD, jitter),
             Asked::SameCpuWithHogs => same_cpu(matrix, HOGS, jitter),
-            Asked::Hogs => condition_effect(matrix, "hogs", (NO_LOAD, HOGS), &[0, 1], jitter, true),
-            Asked::ReadingProc => condition_effect(matrix, "proc", (NO_LOAD, READING), &[1], jitter, false),
+            Asked::Hogs => {
+                condition_effect(matrix, "Do CPU hogs help?", (NO_LOAD, HOGS), &[0, 1], jitter, true)
+            }
+            Asked::ReadingProc => condition_effect(
+                matrix,
+                "Does reading /proc during the run harm the base thread?",
+                (NO_LOAD, READING),
+                &[1],
+                jitter,
+                false,
+            ),
         }
     }
 }
@@ -198,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_report_s_observations_hold_on_its_own_numbers() {
-        let of = |today| AthlonReproduction::of(SystemFacts::default(), 3, 0, today);
+        let of = |today| AthlonReproduction::of(SystemFacts::default(), Vec::new(), 1, 3, 0, today);
         let same = of(matrix());
         let answers: Vec<_> =
             same.observations.iter().map(|o| o.printed.as_ref().map(|found| found.answer)).collect();

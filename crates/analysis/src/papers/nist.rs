@@ -152,6 +152,8 @@ impl NistLoads {
 pub struct NistVirtual {
     /// The systems of figures 3a and 3b under normal, network and disk load.
     pub systems: Vec<SystemUnderLoads<LatencyRange>>,
+    /// Nanoseconds of virtual time for each instruction; `None` where time passed as on the host.
+    pub ns_per_instruction: Option<u32>,
     /// What the paper says of the figure, tested.
     pub statements: Vec<Tested<Statement>>,
 }
@@ -182,7 +184,7 @@ pub enum Statement {
 
 impl NistVirtual {
     /// Tests what the paper says on what was measured.
-    pub fn of(systems: Vec<SystemUnderLoads<LatencyRange>>) -> Self {
+    pub fn of(systems: Vec<SystemUnderLoads<LatencyRange>>, ns_per_instruction: Option<u32>) -> Self {
         let mut statements: Vec<Tested<Statement>> = systems
             .iter()
             .map(|system| {
@@ -207,7 +209,7 @@ impl NistVirtual {
         let worst_ns = all.filter_map(|load| Some(load.found?.max_ns)).max();
         let of_ten = worst_ns.map(|worst| (3_162..31_623).contains(&worst));
         statements.push(Tested::new(Statement::WorstOfTenMicroseconds { worst_ns }, of_ten));
-        NistVirtual { systems, statements }
+        NistVirtual { systems, ns_per_instruction, statements }
     }
 }
 
@@ -235,7 +237,7 @@ mod tests {
         let standings = |systems: [[Option<i64>; 3]; 2]| {
             let systems = systems
                 .map(|ranges| SystemUnderLoads { system: "a".into(), loads: ranges.map(under).into() });
-            let found = NistVirtual::of(systems.into());
+            let found = NistVirtual::of(systems.into(), Some(1));
             found.statements.iter().map(|tested| tested.standing).collect::<Vec<_>>()
         };
         let known = |ranges: [[i64; 3]; 2]| ranges.map(|ranges| ranges.map(Some));

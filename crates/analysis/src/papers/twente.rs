@@ -137,6 +137,8 @@ pub struct TwenteVirtual {
     pub ordinary: SystemUnderLoads<LoopTimes>,
     /// The real-time ones.
     pub real_time: Vec<SystemUnderLoads<LoopTimes>>,
+    /// Nanoseconds of virtual time for each instruction; `None` where time passed as on the host.
+    pub ns_per_instruction: Option<u32>,
     /// What the report concludes, tested.
     pub conclusions: Vec<Tested<Conclusion>>,
 }
@@ -185,10 +187,14 @@ pub enum Conclusion {
 
 impl TwenteVirtual {
     /// Tests the conclusions on what was measured.
-    pub fn of(ordinary: SystemUnderLoads<LoopTimes>, real_time: Vec<SystemUnderLoads<LoopTimes>>) -> Self {
+    pub fn of(
+        ordinary: SystemUnderLoads<LoopTimes>,
+        real_time: Vec<SystemUnderLoads<LoopTimes>>,
+        ns_per_instruction: Option<u32>,
+    ) -> Self {
         let mut conclusions = of_ordinary(&ordinary);
         conclusions.extend(real_time.iter().flat_map(|system| of_real_time(system, &ordinary)));
-        TwenteVirtual { ordinary, real_time, conclusions }
+        TwenteVirtual { ordinary, real_time, ns_per_instruction, conclusions }
     }
 }
 
@@ -276,7 +282,8 @@ mod tests {
     }
 
     fn standings(ordinary: [Option<f64>; 3], real_time: [Option<f64>; 3]) -> Vec<Standing> {
-        let found = TwenteVirtual::of(system("ordinary", ordinary), vec![system("cobalt", real_time)]);
+        let found =
+            TwenteVirtual::of(system("ordinary", ordinary), vec![system("cobalt", real_time)], Some(1));
         found.conclusions.iter().map(|tested| tested.standing).collect()
     }
 
