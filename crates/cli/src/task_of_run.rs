@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
-use jitterlab_analysis::{Summary, Verdict};
+use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_model::{Activation, RunInfo, TimingStats};
+use jitterlab_report::caveats::clause;
 use jitterlab_trace::{Columns, Hints, RunReader, TraceError, import};
 use tempfile::TempDir;
 
@@ -85,8 +86,8 @@ impl TaskOfRun {
     /// What speaks against its figures.
     pub fn caveats(&self) -> Vec<String> {
         let task = &self.info().tasks[self.number];
-        let verdict = Verdict::on(&Summary::of(task, &self.stats), task, self.info());
-        verdict.caveats.into_iter().map(|c| c.text).collect()
+        let caveats = Caveat::on(&Summary::of(task, &self.stats), task, self.info());
+        caveats.iter().map(clause).collect()
     }
 
     /// The rows from `before` activations before the worst latency to `after` behind it.
