@@ -68,9 +68,8 @@ pub fn text(prediction: &Prediction) -> String {
 /// The largest latencies that are drawn.
 const SHOWN: usize = 300;
 
-/// The largest latencies against how often they came, and the bound at the horizon. `number` tells the figures of
-/// several tasks apart.
-pub fn chart(number: usize, name: &str, scan: &TaskScan, prediction: &Prediction) -> Option<Chart> {
+/// The largest latencies against how often they came, and the bound at the horizon.
+pub fn chart(name: &str, scan: &TaskScan, prediction: &Prediction) -> Option<Chart> {
     let facts = &prediction.facts;
     let peaks = scan.peaks.largest();
     let peaks = peaks.get(..peaks.len().min(SHOWN))?;
@@ -96,7 +95,7 @@ pub fn chart(number: usize, name: &str, scan: &TaskScan, prediction: &Prediction
         None => layers.push(Layer::new("", 1, Shape::Marks(vec![(at, "no bound: a gate failed".into())]))),
     }
     Some(Chart {
-        id: format!("prediction-{number}"),
+        name: "prediction",
         caption: format!(
             "{name}: the {} largest of {} latencies, each at the time in which one as large came once on average. Dashed: the largest. Looked ahead: {}.",
             peaks.len(),

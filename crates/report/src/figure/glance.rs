@@ -47,7 +47,7 @@ fn over_time(name: &str, period_ns: i64, scan: &TaskScan, parts: usize) -> Optio
         layers.push(Layer::new("due times missed", 3, Shape::Points(missed)));
     }
     Some(Chart {
-        id: "over-time".into(),
+        name: "over-time",
         caption: format!(
             "{name} over time: every extreme of its {} latencies is drawn.",
             count(latency.count())

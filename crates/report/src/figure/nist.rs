@@ -15,7 +15,7 @@ const CONNECTED: usize = 1_000;
 
 /// Figure 1: a short series and its histogram, clusters boxed in both.
 pub fn figure_1(deviations: &Deviations, clusters: &[LatencyCluster]) -> [Chart; 2] {
-    let mut series = series("1", &[("", deviations)]);
+    let mut series = series(&[("", deviations)]);
     let (per, _) = unit(&[deviations]);
     let samples = deviations.each_ns.len() as f64;
     let frame = |c: &LatencyCluster| [1.0, c.low_ns as f64 / per, samples, c.high_ns as f64 / per];
@@ -25,12 +25,12 @@ pub fn figure_1(deviations: &Deviations, clusters: &[LatencyCluster]) -> [Chart;
 
 /// Figure 2: a long series.
 pub fn figure_2(deviations: &Deviations) -> Chart {
-    series("2", &[("", deviations)])
+    series(&[("", deviations)])
 }
 
 /// Figure 6: uncompensated and compensated starts.
 pub fn figure_6(uncompensated: &Deviations, compensated: &Deviations) -> Chart {
-    series("6", &[("uncompensated", uncompensated), ("compensated", compensated)])
+    series(&[("uncompensated", uncompensated), ("compensated", compensated)])
 }
 
 fn unit(all: &[&Deviations]) -> (f64, &'static str) {
@@ -38,7 +38,7 @@ fn unit(all: &[&Deviations]) -> (f64, &'static str) {
 }
 
 /// The deviations over the samples.
-fn series(figure: &str, all: &[(&str, &Deviations)]) -> Chart {
+fn series(all: &[(&str, &Deviations)]) -> Chart {
     let (per, unit) = unit(&all.iter().map(|(_, d)| *d).collect::<Vec<_>>());
     let layer = |(number, (name, deviations)): (usize, &(&str, &Deviations))| {
         let points: Vec<[f64; 2]> =
@@ -59,7 +59,7 @@ fn series(figure: &str, all: &[(&str, &Deviations)]) -> Chart {
         )
     });
     Chart {
-        id: format!("nist-figure-{figure}"),
+        name: "nist-figure",
         caption: format!(
             "Deviation of each start from the least-squares line through all; jitter: largest minus smallest. {}.",
             jitters.collect::<Vec<_>>().join("; ")
@@ -86,7 +86,7 @@ fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Chart {
     });
     let boxes = clusters.iter().map(|c| (c.low_ns as f64 / per, c.high_ns as f64 / per, cluster_words(c)));
     Chart {
-        id: "nist-figure-1-histogram".into(),
+        name: "nist-figure-1-histogram",
         caption: format!(
             "How many of the {} samples deviate by how much; clusters are boxed, each with its share and its centre.",
             count(deviations.each_ns.len() as u64)

@@ -3,9 +3,9 @@
 use crate::words::count;
 
 use super::super::PageRun;
-use super::super::section::{Block, Section};
 use super::{Named, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
+use crate::section::{Block, Section};
 
 /// The section, where a task has enough activations in a row.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
@@ -32,7 +32,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
     }
     layers.insert(0, Layer::new("", 4, Shape::Level(0.0)));
     let chart = Chart {
-        id: "autocorrelation".into(),
+        name: "autocorrelation",
         caption: format!("{}.", told.join("; ")),
         x: Axis::linear("activations apart"),
         y: Axis::linear("correlation of latencies"),

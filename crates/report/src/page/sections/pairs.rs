@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use crate::words::count;
 
-use super::super::section::{Block, Section};
 use super::super::{PageRun, PageTask};
 use super::tasks;
 use crate::chart::{Axis, Cells, Chart, Layer, Shape, time_unit};
+use crate::section::{Block, Section};
 
 /// Cells along each side.
 const CELLS: usize = 120;
 
 /// One figure for each task, where it has enough activations.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
-    let charts = tasks(runs).enumerate().filter_map(|(number, t)| chart(number, &t.name, &pairs(t.task)));
+    let charts = tasks(runs).filter_map(|t| chart(&t.name, &pairs(t.task)));
     let blocks: Vec<Block> = charts.map(Block::Figure).collect();
     if blocks.is_empty() {
         return None;
@@ -27,7 +27,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
     })
 }
 
-fn chart(number: usize, name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
+fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
     if pairs.len() < 100 {
         return None;
     }
@@ -54,7 +54,7 @@ fn chart(number: usize, name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
         key: ("pairs".into(), ticks.collect()),
     };
     Some(Chart {
-        id: format!("pairs-{number}"),
+        name: "pairs",
         caption: format!(
             "{name}: {} pairs of successive period errors: those of the first activations, and those around the largest values.",
             count(pairs.len() as u64)

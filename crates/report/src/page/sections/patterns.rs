@@ -6,8 +6,8 @@ use jitterlab_analysis::patterns::Patterns;
 use jitterlab_model::units::Human;
 
 use super::super::PageRun;
-use super::super::section::{Block, Section};
 use super::tasks;
+use crate::section::{Block, Section};
 
 /// For each task what was found, or that nothing was.
 pub fn section(runs: &[PageRun]) -> Option<Section> {

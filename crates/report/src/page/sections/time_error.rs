@@ -4,9 +4,9 @@ use crate::words::count;
 use jitterlab_analysis::time_error::{TimeErrorPoint, time_error};
 
 use super::super::PageRun;
-use super::super::section::{Block, Section};
 use super::{Named, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
+use crate::section::{Block, Section};
 
 /// The section, where a task has enough activations in a row.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
@@ -30,7 +30,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
         return None;
     }
     let chart = Chart {
-        id: "time-error".into(),
+        name: "time-error",
         caption: format!(
             "{}. Solid: MTIE, the maximum time interval error; dashed: TDEV, the time deviation.",
             told.join("; ")
