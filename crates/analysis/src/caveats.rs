@@ -199,7 +199,11 @@ mod tests {
 
     fn caveats(run: &RunInfo) -> Vec<Caveat> {
         let mut stats = TimingStats::new(1_000_000);
-        stats.push(&Activation { start_ns: 1_000, end_ns: 1_000, ..Activation::default() });
+        for index in 0..run.tasks[0].result.as_ref().map_or(0, |result| result.executed) {
+            let due_ns = index as i64 * 1_000_000;
+            let (start_ns, end_ns) = (due_ns + 1_000, due_ns + 1_000);
+            stats.push(&Activation { index, due_ns, start_ns, end_ns, ..Activation::default() });
+        }
         Caveat::on(&Summary::of(&run.tasks[0], &stats), &run.tasks[0], run)
     }
 

@@ -19,6 +19,7 @@ mod fourier;
 pub mod line;
 pub mod matrix;
 pub mod misses;
+pub mod outlook;
 pub mod patterns;
 pub mod periodic;
 pub mod predict;

@@ -73,9 +73,10 @@ fn page_run(path: &Path, reader: &RunReader, total: u64) -> Result<PageRun> {
     let document = result.to_json()?;
     let label = path.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
     let RunResult { info, tasks, .. } = result;
-    let tasks = tasks.into_iter().zip(series).zip(scans).map(|((figures, series), scan)| {
-        PageTask::new(figures, series.finish(), (!spikes).then_some(scan), &info)
-    });
+    let tasks =
+        tasks.into_iter().zip(&info.tasks).zip(series).zip(scans).map(|(((figures, task), series), scan)| {
+            PageTask::new(figures, series.finish(), (!spikes).then_some(scan), task, &info)
+        });
     let tasks = tasks.collect();
     let checks = checks(&info);
     Ok(PageRun { label, info, document, checks, tasks })

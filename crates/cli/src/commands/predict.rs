@@ -3,21 +3,17 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
-use jitterlab_analysis::predict::{
-    Backtest, DEFAULT_HORIZON, Prediction, Reliability, machine_events, predict,
-};
-use jitterlab_analysis::require::{Evidence, EvidenceCounter, Judgement, Outcome as Met, Plan, Requirement};
+use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
+use jitterlab_analysis::predict::{Backtest, DEFAULT_HORIZON, Prediction};
+use jitterlab_analysis::require::{Evidence, EvidenceCounter, Outcome as Met, Requirement};
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::TaskRun;
 use jitterlab_model::units::parse_duration_ns;
-use jitterlab_report::chart::{Chart, Terminal};
-use jitterlab_report::prediction;
+use jitterlab_report::document::Content;
 use jitterlab_trace::Columns;
-use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Status};
-use crate::output;
-use crate::result::SCHEMA;
+use crate::output::OutputArgs;
 use crate::source::{ImportArgs, Source};
 
 /// Say how much worse it can get, or whether a requirement is met
@@ -46,34 +42,10 @@ pub struct Args {
     /// Only this task
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
-    /// Print the result as JSON, one document for each file
-    #[arg(long)]
-    json: bool,
-    /// Draw with plain ASCII characters
-    #[arg(long)]
-    ascii: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     import: ImportArgs,
-}
-
-/// What is said of one task.
-#[derive(Serialize)]
-struct TaskPrediction {
-    task: String,
-    prediction: Option<Prediction>,
-    claims: Vec<Plan>,
-    requirements: Vec<Judgement>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reliability: Option<Reliability>,
-    #[serde(skip)]
-    figure: Option<Chart>,
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    file: &'a PathBuf,
-    tasks: Vec<TaskPrediction>,
 }
 
 /// Predicts, or decides the requirements, for each file.
@@ -85,7 +57,7 @@ pub fn execute(args: &Args) -> Outcome {
     for path in &args.files {
         let source = Source::open(path, &args.import)?;
         let wanted = source.tasks_named(args.task.as_deref())?;
-        let tasks: Vec<TaskPrediction> = if let Some(window_ns) = args.backtest {
+        let tasks: Vec<TaskOutlook> = if let Some(window_ns) = args.backtest {
             wanted.into_iter().map(|task| backtest(&source, task, window_ns)).collect::<Result<_>>()?
         } else {
             let scans = source.scans()?;
@@ -93,11 +65,7 @@ pub fn execute(args: &Args) -> Outcome {
             wanted.into_iter().map(of_task).collect::<Result<_>>()?
         };
         outcomes.extend(tasks.iter().flat_map(|t| &t.requirements).map(|judgement| judgement.outcome));
-        output::print(&if args.json {
-            serde_json::to_string_pretty(&Document { schema: SCHEMA, file: path, tasks })? + "\n"
-        } else {
-            text(&tasks, output::terminal(args.ascii))
-        })?;
+        args.output.show(Content::Prediction(Outlook { file: path.display().to_string(), tasks }))?;
     }
     Ok(if outcomes.contains(&Met::Fail) {
         Status::RequirementFailed
@@ -108,16 +76,11 @@ pub fn execute(args: &Args) -> Outcome {
     })
 }
 
-fn of_task(args: &Args, source: &Source, task: usize, scan: &TaskScan) -> Result<TaskPrediction> {
+fn of_task(args: &Args, source: &Source, task: usize, scan: &TaskScan) -> Result<TaskOutlook> {
     let run = &source.info().tasks[task];
-    let name = run.spec.name.clone();
-    let prediction = match scan.tail() {
-        Some(tail) if args.requirements.is_empty() => {
-            let horizon_ns = args.horizon.map_or(DEFAULT_HORIZON * tail.run_ns(), |ns| ns as f64);
-            Some(predict(&name, &tail, horizon_ns, &machine_events(source.info(), run)))
-        }
-        _ => None,
-    };
+    let wanted = args.requirements.is_empty();
+    let horizon_ns = args.horizon.map(|ns| ns as f64);
+    let prediction = if wanted { Prediction::of(scan, run, source.info(), horizon_ns) } else { None };
     let judge = |requirement: &Requirement| -> Result<(Evidence, f64)> {
         let evidence = evidence(source, task, scan, requirement)?;
         Ok((evidence, requirement.extremal_index(scan)))
@@ -139,12 +102,11 @@ fn of_task(args: &Args, source: &Source, task: usize, scan: &TaskScan) -> Result
         let (evidence, theta) = judge(requirement)?;
         requirements.push(requirement.judge(evidence, theta));
     }
-    let figure = prediction.as_ref().and_then(|found| prediction::chart(&name, scan, found));
-    Ok(TaskPrediction { task: name, prediction, claims, requirements, reliability: None, figure })
+    Ok(TaskOutlook { task: run.spec.name.clone(), prediction, claims, requirements, reliability: None })
 }
 
 /// Predicts from every window of the run itself.
-fn backtest(source: &Source, task: usize, window_ns: i64) -> Result<TaskPrediction> {
+fn backtest(source: &Source, task: usize, window_ns: i64) -> Result<TaskOutlook> {
     let run = &source.info().tasks[task];
     let period_ns = run.spec.period_ns.max(1);
     anyhow::ensure!(
@@ -155,13 +117,10 @@ fn backtest(source: &Source, task: usize, window_ns: i64) -> Result<TaskPredicti
     let window = u64::try_from(window_ns / period_ns).unwrap_or(0);
     let mut backtest = Backtest::new(period_ns, window, DEFAULT_HORIZON as usize);
     source.visit(task, Columns::ALL, |rows| backtest.push_all(rows))?;
-    Ok(TaskPrediction {
+    Ok(TaskOutlook {
         task: run.spec.name.clone(),
-        prediction: None,
-        claims: Vec::new(),
-        requirements: Vec::new(),
         reliability: Some(backtest.finish()),
-        figure: None,
+        ..TaskOutlook::default()
     })
 }
 
@@ -184,24 +143,4 @@ fn evidence(source: &Source, task: usize, scan: &TaskScan, requirement: &Require
         ),
     };
     Ok(run.result.as_ref().map_or(evidence, |counters| evidence.with_counters(counters, requirement)))
-}
-
-fn text(tasks: &[TaskPrediction], terminal: Terminal) -> String {
-    let mut text = String::new();
-    for task in tasks {
-        match &task.prediction {
-            Some(found) => {
-                text.push_str(&prediction::text(found));
-                text.push_str(&terminal.figures(&task.figure));
-            }
-            None if task.requirements.is_empty() && task.reliability.is_none() => {
-                text.push_str(&format!("{}: nothing was measured\n", task.task));
-            }
-            None => {}
-        }
-        text.extend(task.reliability.iter().map(|found| prediction::reliability(&task.task, found)));
-        text.extend(task.claims.iter().map(|plan| prediction::plan(&task.task, plan)));
-        text.extend(task.requirements.iter().map(|j| prediction::judgement(&task.task, j)));
-    }
-    text
 }

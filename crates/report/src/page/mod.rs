@@ -18,11 +18,10 @@ mod words;
 use std::io;
 
 use jitterlab_analysis::patterns::Patterns;
-use jitterlab_analysis::predict::{DEFAULT_HORIZON, Prediction, predict};
+use jitterlab_analysis::predict::Prediction;
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::check::CheckReport;
-use jitterlab_model::facts::changes;
-use jitterlab_model::{CpuSet, RunInfo};
+use jitterlab_model::{RunInfo, TaskRun};
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
 
@@ -94,25 +93,17 @@ pub struct PageTask {
 
 impl PageTask {
     /// A task of the run that `info` describes, with what its scan says.
-    pub fn new(figures: TaskFigures, series: Series, scan: Option<TaskScan>, info: &RunInfo) -> Self {
+    pub fn new(
+        figures: TaskFigures,
+        series: Series,
+        scan: Option<TaskScan>,
+        task: &TaskRun,
+        info: &RunInfo,
+    ) -> Self {
         let patterns = scan.as_ref().map(Patterns::of);
-        let prediction = scan.as_ref().and_then(|scan| {
-            let tail = scan.tail()?;
-            let events = events(info);
-            let horizon_ns = DEFAULT_HORIZON * tail.run_ns();
-            Some(predict(&figures.summary.task, &tail, horizon_ns, &events))
-        });
+        let prediction = scan.as_ref().and_then(|scan| Prediction::of(scan, task, info, None));
         PageTask { figures, series, scan, patterns, prediction }
     }
-}
-
-/// What happened to the machine meanwhile and forbids to conclude from this run on another.
-fn events(info: &RunInfo) -> Vec<String> {
-    let (Some(before), Some(after)) = (&info.facts_before, &info.facts_after) else { return Vec::new() };
-    let granted = info.tasks.iter().filter_map(|task| task.granted.as_ref());
-    let measured: CpuSet = granted.flat_map(|granted| granted.cpus.iter().copied()).collect();
-    let changes = changes(before, after, &measured).into_iter();
-    changes.filter(|change| change.concern).map(|change| change.text).collect()
 }
 
 /// The page as HTML: what the runs themselves show, then the further sections.
