@@ -15,7 +15,7 @@ use crate::histogram::terminal_histogram;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
-use crate::waiting;
+use crate::{waiting, warnings};
 
 /// One task's figures in all their forms.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String
         text.push_str("\nBear in mind:\n");
         text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
     }
-    for warning in &info.warnings {
+    for warning in warnings::sentences(info) {
         text.push_str(&wrap(&format!("warning: {warning}")));
     }
     text + &refusals(info)

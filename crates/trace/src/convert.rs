@@ -9,7 +9,8 @@ use jitterlab_model::{RunInfo, StopReason};
 
 use crate::codec;
 use crate::frame::{Frame, FrameReader, Kind, MAGIC, PREAMBLE, VERSION};
-use crate::paths::{check_target, sync_directory, target_of};
+use crate::paths::{sync_directory, target_of};
+use crate::place::check_free;
 use crate::slices::Slice;
 use crate::table::RunFileWriter;
 use crate::tally::Tally;
@@ -58,7 +59,7 @@ pub fn recover_to(
         return Err(TraceError::StillRecording(journal.into()));
     }
     check_preamble(&mut file, journal)?;
-    check_target(target)?;
+    check_free(target)?;
     convert(&file, journal, target, None, progress)
 }
 
@@ -189,8 +190,9 @@ fn crashed(mut info: RunInfo, tallies: &[Tally], cut_bytes: u64) -> RunInfo {
         info.warnings.push("the run was not closed; it was recovered from its journal".into());
     }
     if cut_bytes > 0 {
-        info.warnings
-            .push(format!("the last {cut_bytes} bytes of the journal were incomplete and are left out"));
+        info.warnings.push(
+            format!("the last {cut_bytes} bytes of the journal were incomplete and are left out").into(),
+        );
     }
     for (task, tally) in info.tasks.iter_mut().zip(tallies) {
         if task.result.is_none() {

@@ -12,6 +12,7 @@ use crate::machine::machine_line;
 use crate::run::task_line;
 use crate::summary::load_told;
 use crate::typeset::times;
+use crate::warnings;
 
 /// A run in words.
 #[derive(Debug, Serialize)]
@@ -49,7 +50,7 @@ impl RunWords {
             statements: statements.collect(),
             caveats: caveats.iter().map(|text| sentence(text)).collect(),
             facts: facts(run),
-            warnings: info.warnings.clone(),
+            warnings: warnings::sentences(info),
             refused: info.refused.clone(),
             tables: run.tasks.iter().map(table).collect(),
             commands: commands(run),
@@ -76,8 +77,8 @@ fn facts(run: &PageRun) -> Vec<(String, String)> {
     if let Some(stop) = &info.stop {
         fact("Ended by", stopped(stop, run));
     }
-    if !info.placement.is_empty() {
-        fact("Processors", info.placement.clone());
+    if let Some(placed) = warnings::placement(info.placement.as_ref()) {
+        fact("Processors", placed);
     }
     facts
 }
