@@ -97,13 +97,8 @@ pub struct WakeTraits {
 impl WakeMethod {
     /// What sets it apart.
     pub const fn traits(self) -> WakeTraits {
-        const ORDINARY: WakeTraits = WakeTraits {
-            clocks: SleepClock::ALL,
-            polls: false,
-            drifts: false,
-            deadline: false,
-            core: false,
-        };
+        const ORDINARY: WakeTraits =
+            WakeTraits { clocks: SleepClock::ALL, polls: false, drifts: false, deadline: false, core: false };
         const MONOTONIC: &[SleepClock] = &[SleepClock::Monotonic];
         match self {
             WakeMethod::Nanosleep | WakeMethod::TimerSignal => ORDINARY,

@@ -26,7 +26,7 @@ pub enum BuildError {
     #[error("the system does not let the task sleep: {0}")]
     Sleep(io::Error),
     /// The system gave no thread.
-    #[error("the system gives no thread: {0}")]
+    #[error("no thread: {0}; is a limit on processes or memory in the way (ulimit -u, -l)?")]
     Thread(#[from] io::Error),
     /// The thread broke down before or after its work.
     #[error("the task's thread broke down")]
@@ -65,7 +65,9 @@ pub enum Unreachable {
     )]
     NoneLeft(String),
     /// Another task is to run on its processor.
-    #[error("task {task} polls all the time on cpu={cpu}, where task {other} could never run: give them different processors")]
+    #[error(
+        "task {task} polls all the time on cpu={cpu}, where task {other} could never run: give them different processors"
+    )]
     Shared {
         /// The task that polls.
         task: String,

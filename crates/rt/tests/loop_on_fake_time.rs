@@ -106,8 +106,7 @@ fn early_wake_ups_stay_negative() {
 fn a_latency_of_exactly_the_limit_is_above_it() {
     let system = FakeSystem::new(0);
     system.script_latencies([199, 200, 10]);
-    let mut task =
-        every(&system).start_at_ns(1_000).stop_above(Duration::from_nanos(200)).build().unwrap();
+    let mut task = every(&system).start_at_ns(1_000).stop_above(Duration::from_nanos(200)).build().unwrap();
     while task.wait().is_some() {}
     assert!(matches!(task.end(), Some(End::Above(a)) if a.latency_ns() == 200));
     assert_eq!(task.result().executed, 2);
@@ -178,13 +177,11 @@ fn the_guard_watches_real_time_policies_only_and_only_when_asked() {
         assert_eq!(guarded_overload_of(policy, Overrun::Skip, 1_500_000, 0), (None, 0), "{policy}");
     }
     assert!(guarded_overload_of(Policy::RoundRobin(1), Overrun::Skip, 1_500_000, 0).0.is_some());
-    let mut task = PeriodicLoop::every_on(
-        FakeSystem::new(0).with_policy(Policy::Fifo(50)),
-        Duration::from_millis(1),
-    )
-    .until_ns(10_000_000_000)
-    .build()
-    .unwrap();
+    let mut task =
+        PeriodicLoop::every_on(FakeSystem::new(0).with_policy(Policy::Fifo(50)), Duration::from_millis(1))
+            .until_ns(10_000_000_000)
+            .build()
+            .unwrap();
     while let Some(running) = task.wait() {
         running.system().work(1_500_000);
     }

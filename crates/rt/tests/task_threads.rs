@@ -72,7 +72,8 @@ fn a_task_never_started_never_runs() {
 fn counters_can_be_read_while_it_runs() {
     let stop = Arc::new(AtomicBool::new(false));
     let mut task =
-        TaskThread::spawn(&ordinary("period=200us"), &ThreadOptions { count: Some(300), ..options() }, &stop).unwrap();
+        TaskThread::spawn(&ordinary("period=200us"), &ThreadOptions { count: Some(300), ..options() }, &stop)
+            .unwrap();
     task.start(Linux.now_ns(), None);
     let mut last = 0;
     while !task.is_finished() {

@@ -10,9 +10,9 @@ use std::ptr;
 
 use jitterlab_model::Policy;
 
-use super::library::{self, Loaded};
 use super::core::Core;
 use super::error::{self, XenomaiError};
+use super::library::{self, Loaded};
 use super::probe;
 use crate::sys::signal;
 
@@ -150,8 +150,7 @@ impl Calls {
         }
         // SAFETY: the former mode is not asked for.
         let answer = unsafe { (self.set_mode)(0, PTHREAD_WARNSW, ptr::null_mut()) };
-        errno(answer)
-            .map_err(refused("pthread_setmode_np", error::REPORT))?;
+        errno(answer).map_err(refused("pthread_setmode_np", error::REPORT))?;
         Ok(self.mode_switches().unwrap_or(0))
     }
 

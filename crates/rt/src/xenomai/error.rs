@@ -13,7 +13,9 @@ use super::core::Core;
 #[non_exhaustive]
 pub enum XenomaiError {
     /// The program knows nothing of Xenomai.
-    #[error("this program was built without Xenomai, which {core} needs: build it with the cargo feature xenomai of jitterlab-rt")]
+    #[error(
+        "this program was built without Xenomai, which {core} needs: build it with the cargo feature xenomai of jitterlab-rt"
+    )]
     NotBuilt {
         /// The core.
         core: Core,

@@ -8,9 +8,9 @@ use std::ptr;
 
 use jitterlab_model::Policy;
 
-use super::library::{self, Loaded};
 use super::core::Core;
 use super::error::{self, XenomaiError};
+use super::library::{self, Loaded};
 use super::probe;
 use crate::sys::signal;
 
@@ -19,7 +19,6 @@ const LIBRARY: &str = Core::Evl.library();
 const CLOCK_MONOTONIC: libc::c_int = -1;
 /// A switch to Linux's side raises SIGDEBUG.
 const T_WOSS: libc::c_int = 0x8000;
-
 
 /// The functions in use; signatures as in libevl's headers.
 #[derive(Debug)]
@@ -47,7 +46,11 @@ impl Calls {
             });
         }
         let calls = Self::load()?;
-        let failed = |said: String| XenomaiError::NotInitialised { library: LIBRARY.into(), said, remedy: error::EVL_PERMISSION.into() };
+        let failed = |said: String| XenomaiError::NotInitialised {
+            library: LIBRARY.into(),
+            said,
+            remedy: error::EVL_PERMISSION.into(),
+        };
         // libevl answers an error number; a child goes first all the same, since initialising locks all memory.
         probe::in_child(|| {
             calls.initialise().map_or_else(
@@ -101,7 +104,12 @@ impl Calls {
             remedy: error::SIGACTION,
         })?;
         let refused = |call| {
-            move |error| XenomaiError::NotAttached { core: Core::Evl, call, error, remedy: error::EVL_PERMISSION }
+            move |error| XenomaiError::NotAttached {
+                core: Core::Evl,
+                call,
+                error,
+                remedy: error::EVL_PERMISSION,
+            }
         };
         // SAFETY: takes nothing.
         let thread = unsafe { libc::gettid() };

@@ -12,7 +12,7 @@ use jitterlab_model::{Activation, Flags, Policy, TaskSpec, WakeMethod};
 
 use super::Core;
 use super::calls::prepare_below;
-use crate::{BuildError, System, TaskThread, ThreadOptions, Linux};
+use crate::{BuildError, Linux, System, TaskThread, ThreadOptions};
 
 /// Fake /proc, /dev and libraries.
 struct Machine(tempfile::TempDir);
@@ -97,7 +97,8 @@ fn run_task(wake: WakeMethod) -> Result<String, BuildError> {
         wake,
         ..TaskSpec::default()
     };
-    let options = ThreadOptions { lock_memory: false, ring: 64, count: Some(COUNT), ..ThreadOptions::default() };
+    let options =
+        ThreadOptions { lock_memory: false, ring: 64, count: Some(COUNT), ..ThreadOptions::default() };
     let mut thread = TaskThread::spawn(&spec, &options, &Arc::new(AtomicBool::new(false)))?;
     let mut drain = thread.take_drain().unwrap();
     // Far ahead of the core's clock, so that it never stands behind a due time by itself.
