@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
-use crate::page::section::Section;
+use crate::section::Section;
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
 pub const SCHEMA: u32 = 2;

@@ -1,8 +1,8 @@
 //! The same tasks on several kernels, side by side.
 
+use crate::words::count;
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::code_paths::{Change, CodePath, RARE_SHARE};
-use jitterlab_analysis::verdict::grouped;
 use serde::Serialize;
 
 use crate::summary::{microseconds, wrap};
@@ -159,7 +159,7 @@ fn row(kernel: &str, summary: &Summary) -> Vec<String> {
         whole(latency.p99_9_ns),
         whole(latency.max_ns),
     ];
-    let mut cells = vec![kernel.to_owned(), grouped(summary.executed), grouped(summary.missed)];
+    let mut cells = vec![kernel.to_owned(), count(summary.executed), count(summary.missed)];
     cells.extend(figures.map(|ns| ns.map_or("-".into(), microseconds)));
     cells
 }

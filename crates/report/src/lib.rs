@@ -19,6 +19,7 @@ pub mod page;
 pub mod patterns;
 pub mod prediction;
 pub mod run;
+pub mod section;
 pub mod servo;
 pub mod servo_live;
 pub mod stepper;

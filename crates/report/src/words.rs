@@ -24,7 +24,7 @@ pub fn count(count: u64) -> String {
     text
 }
 
-/// A share (0 to 1, or more where parts overlap) in percent, never rounded to 0 % or 100 %.
+/// A share (0 to 1, more where parts overlap, negative for a saving) in percent, never rounded to 0 % or 100 %.
 ///
 /// ```
 /// # use jitterlab_report::words::share;
@@ -35,6 +35,7 @@ pub fn count(count: u64) -> String {
 pub fn share(share: f64) -> String {
     match share * 100.0 {
         p if !p.is_finite() => "-".into(),
+        p if p < 0.0 => format!("-{}", self::share(-share)),
         p if p >= 99.95 && share < 1.0 => "more than 99.9 %".into(),
         p if p >= 10.0 => format!("{p:.0} %"),
         p if p >= 1.0 => format!("{p:.1} %"),

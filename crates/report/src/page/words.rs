@@ -1,6 +1,6 @@
 //! What the page says of a run in words and tables.
 
-use jitterlab_analysis::verdict::grouped;
+use crate::words::count;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Refusal, StopReason};
 use serde::Serialize;
@@ -100,15 +100,15 @@ fn stopped(stop: &StopReason, run: &PageRun) -> String {
 fn table(task: &super::PageTask) -> TaskTable {
     let summary = &task.figures.summary;
     let lost = if summary.dropped > 0 {
-        format!(", {} records lost", grouped(summary.dropped))
+        format!(", {} records lost", count(summary.dropped))
     } else {
         String::new()
     };
     let caption = format!(
         "Task {}: {} activations, {} missed{lost}. Microseconds.",
         summary.task,
-        grouped(summary.executed),
-        grouped(summary.missed)
+        count(summary.executed),
+        count(summary.missed)
     );
     let rows = summary.quantities().map(|(name, figures)| {
         let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
