@@ -45,10 +45,12 @@ pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String
         text.push_str("\nBear in mind:\n");
         text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
     }
-    for warning in &info.warnings {
-        text.push_str(&wrap(&format!("warning: {warning}")));
-    }
-    text + &refusals(info)
+    text + &warnings(&info.warnings) + &refusals(info)
+}
+
+/// What a reader of the figures has to know, each on lines of its own.
+pub fn warnings(warnings: &[String]) -> String {
+    warnings.iter().map(|warning| wrap(&format!("warning: {warning}"))).collect()
 }
 
 /// The load that ran beside a run, as far as it is known.

@@ -28,7 +28,9 @@ pub enum RunsError {
     #[error("{0}: its task ran not once, so there is nothing to judge")]
     NeverRan(PathBuf),
     /// Only distributions are known, and the question is about single activations.
-    #[error("{path} keeps only {kept}, and this needs every activation: measure with `jitterlab run --keep all`")]
+    #[error(
+        "{path} keeps only {kept}, and this needs every activation: measure with `jitterlab run --keep all`"
+    )]
     NeedsActivations {
         /// The run.
         path: PathBuf,

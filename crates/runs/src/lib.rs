@@ -8,7 +8,7 @@ mod run;
 mod warned;
 
 pub use error::RunsError;
-pub use jitterlab_trace::{Columns, Hints};
+pub use jitterlab_trace::{Columns, Hints, Quantity, Slice};
 pub use one_task::OneTask;
 pub use read::Progress;
 pub use run::Run;

@@ -1,7 +1,7 @@
 //! Going through a journal part by part: to turn it into the run file, or to read it as it lies there.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::{Activation, RunInfo, StopReason};
