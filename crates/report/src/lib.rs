@@ -28,4 +28,5 @@ pub mod table;
 mod typeset;
 pub mod waiting;
 pub mod wakeups;
+pub mod warnings;
 pub mod words;

@@ -6,14 +6,14 @@ use crate::words::count;
 use jitterlab_analysis::Verdict;
 use jitterlab_analysis::summary::{Figures, Summary};
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Keep, RunInfo, StopReason, TaskRun, TimingStats};
+use jitterlab_model::{Keep, RunInfo, StopReason, TaskRun, TimingStats, Warning};
 
 use crate::chart::Terminal;
 use crate::histogram::terminal_histogram;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
-use crate::waiting;
+use crate::{waiting, warnings};
 
 /// One task's figures in all their forms.
 #[derive(Debug)]
@@ -49,8 +49,8 @@ pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String
 }
 
 /// What a reader of the figures has to know, each on lines of its own.
-pub fn warnings(warnings: &[String]) -> String {
-    warnings.iter().map(|warning| wrap(&format!("warning: {warning}"))).collect()
+pub fn warnings(warnings: &[Warning]) -> String {
+    warnings.iter().map(|warning| wrap(&format!("warning: {}", warnings::sentence(warning)))).collect()
 }
 
 /// The load that ran beside a run, as far as it is known.

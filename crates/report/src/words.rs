@@ -3,6 +3,7 @@
 //! Values that options take (`500us`) are written by [`Exact`](jitterlab_model::units::Exact); everything read rather than
 //! typed goes through here.
 
+use jitterlab_model::CpuSet;
 use jitterlab_model::units::Human;
 
 /// A count in groups of three digits: `1 234 567`.
@@ -72,6 +73,12 @@ pub fn list(names: &[String]) -> String {
         [only] => only.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// CPUs as a sentence names them: `CPU 3`, `CPUs 2-3`.
+#[must_use]
+pub fn cpus_named(cpus: &CpuSet) -> String {
+    if cpus.len() == 1 { format!("CPU {cpus}") } else { format!("CPUs {cpus}") }
 }
 
 /// The plural of a counted thing: `1 run`, `2 runs`.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use jitterlab_analysis::{Summary, Verdict};
-use jitterlab_model::{Activation, TaskSpec, TimingStats};
+use jitterlab_model::{Activation, TaskSpec, TimingStats, Warning};
 use jitterlab_trace::Columns;
 
 use crate::{Run, RunsError};
@@ -15,8 +15,10 @@ pub struct OneTask {
     number: usize,
     /// Its standing figures.
     pub stats: TimingStats,
-    /// What speaks against them, the gravest first: what the run itself warns of, then the caveats of the verdict.
-    pub caveats: Vec<String>,
+    /// What the run itself warns of.
+    pub warnings: Vec<Warning>,
+    /// What they mean, and what speaks against them.
+    pub verdict: Verdict,
     /// Place of its largest latency among its rows; `None` where not every activation is kept.
     worst_row: Option<u64>,
 }
@@ -74,9 +76,8 @@ impl OneTask {
         }
         let task = &run.info().tasks[number];
         let verdict = Verdict::on(&Summary::of(task, &stats), task, run.info());
-        let ((), mut caveats) = run.warned(()).into_parts();
-        caveats.extend(verdict.caveats.into_iter().map(|c| c.text));
-        Ok(OneTask { run, number, stats, caveats, worst_row: worst.map(|w| w.1) })
+        let ((), warnings) = run.warned(()).into_parts();
+        Ok(OneTask { run, number, stats, warnings, verdict, worst_row: worst.map(|w| w.1) })
     }
 
     /// The run it is of.

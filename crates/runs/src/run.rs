@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use jitterlab_model::{RunInfo, TaskSpec};
+use jitterlab_model::{RunInfo, TaskSpec, Warning};
 use jitterlab_trace::{Hints, Import, JournalReader, Measured, RunReader, TraceError, import};
 
 use crate::{Progress, RunsError, Warned};
@@ -127,11 +127,7 @@ impl Run {
     pub(crate) fn warned<T>(&self, value: T) -> Warned<T> {
         let mut warnings = self.info().warnings.clone();
         if let Holder::Journal(journal) = &self.holder {
-            warnings.push(if journal.is_recording() {
-                "the run still goes on: this is what it has recorded until now".into()
-            } else {
-                "the run was not closed: this is what its journal holds".into()
-            });
+            warnings.push(if journal.is_recording() { Warning::StillRecording } else { Warning::NotClosed });
         }
         Warned::new(value, warnings)
     }

@@ -8,7 +8,8 @@ use jitterlab_model::run::FORMAT_VERSION;
 use jitterlab_model::{RunInfo, StopReason};
 
 use crate::frame::{MAGIC, PREAMBLE, VERSION};
-use crate::paths::{check_target, sync_directory, target_of};
+use crate::paths::{sync_directory, target_of};
+use crate::place::check_free;
 use crate::table::RunFileWriter;
 use crate::tally::Tally;
 use crate::walk::{Part, Walk};
@@ -57,7 +58,7 @@ pub fn recover_to(
         return Err(TraceError::StillRecording(journal.into()));
     }
     check_preamble(&mut file, journal)?;
-    check_target(target)?;
+    check_free(target)?;
     convert(&file, journal, target, None, progress)
 }
 
@@ -166,8 +167,9 @@ fn crashed(mut info: RunInfo, tallies: &[Tally], cut_bytes: u64) -> RunInfo {
 /// Adds what the journal itself tells to the description of a run that was not closed.
 pub(crate) fn complete(info: &mut RunInfo, tallies: &[Tally], cut_bytes: u64) {
     if cut_bytes > 0 {
-        info.warnings
-            .push(format!("the last {cut_bytes} bytes of the journal were incomplete and are left out"));
+        info.warnings.push(
+            format!("the last {cut_bytes} bytes of the journal were incomplete and are left out").into(),
+        );
     }
     for (task, tally) in info.tasks.iter_mut().zip(tallies) {
         if task.result.is_none() {

@@ -17,6 +17,7 @@ mod frame;
 mod import;
 mod journal;
 mod paths;
+pub mod place;
 mod reader;
 mod recorder;
 mod redescribe;

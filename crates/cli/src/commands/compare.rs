@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use clap::ValueEnum;
 use jitterlab_analysis::compare::{Comparison, Mismatch, TwenteRun, Weight, comparable, compare, twente};
 use jitterlab_analysis::scan::TaskScan;
+use jitterlab_model::Warning;
 use jitterlab_report::comparison;
 use jitterlab_runs::Run;
 use serde::Serialize;
@@ -70,7 +71,7 @@ struct Document<'a> {
     schema: u32,
     files: &'a [PathBuf],
     tasks: Vec<Compared>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 /// Compares the runs, task by task.
@@ -91,7 +92,9 @@ pub fn execute(args: &Args) -> Outcome {
     for (run, label) in opened.iter().zip(&labels) {
         let (found, of_run) = run.scan()?.into_parts();
         scans.push(found);
-        warnings.extend(of_run.into_iter().map(|warning| format!("{label}: {warning}")));
+        warnings.extend(of_run.iter().map(|w| {
+            Warning::Other(format!("{label}: {}", jitterlab_report::warnings::sentence(w)))
+        }));
     }
     for (compared, numbers) in compared.iter_mut().zip(&tasks) {
         let runs: Vec<(String, &TaskScan)> =

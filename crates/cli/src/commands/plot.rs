@@ -22,9 +22,12 @@ pub struct Args {
     /// Of what, for histogram, series and percentiles: latency, execution, period
     #[arg(short, long, default_value = "latency", value_name = "QUANTITY")]
     quantity: Quantity,
-    /// The file to write, .svg or .png; replaced if it exists [default: draw on the terminal]
+    /// The file to write, .svg or .png, or - for SVG on standard output; replaced if it exists, unless it holds a
+    /// measurement [default: draw on the terminal]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: output::ForceArgs,
     /// Draw on the terminal with plain ASCII characters
     #[arg(long, conflicts_with = "output")]
     ascii: bool,
@@ -43,7 +46,7 @@ pub fn execute(args: &Args) -> Outcome {
     output::check_figure(path, "--output")?;
     let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
     let svg = figure::svg(&figure::charts(args.figure, args.quantity, &runs, &sections)?)?;
-    output::write_figure(path, &svg)?;
-    output::print(&format!("{}: {}\n", path.display(), args.figure))?;
+    let file = output::figure(path, svg)?;
+    output::deliver(path, &file, args.force.force, &args.figure.to_string())?;
     Ok(Status::Fine)
 }

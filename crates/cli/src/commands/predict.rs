@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow};
 use jitterlab_analysis::predict::{Prediction, Reliability};
 use jitterlab_analysis::require::{Evidence, Judgement, Outcome as Met, Plan, Requirement};
 use jitterlab_analysis::scan::TaskScan;
+use jitterlab_model::Warning;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_report::chart::{Chart, Terminal};
 use jitterlab_report::prediction;
@@ -68,7 +69,7 @@ struct Document<'a> {
     schema: u32,
     file: &'a PathBuf,
     tasks: Vec<TaskPrediction>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 /// Predicts, or decides the requirements, for each file.

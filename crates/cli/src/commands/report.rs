@@ -17,9 +17,11 @@ pub struct Args {
     /// `check`, `compensate`, `stepper` or `servo` print with --json
     #[arg(required = true, value_name = "RUN|RESULT")]
     files: Vec<PathBuf>,
-    /// The page to write; replaced if it exists
+    /// The page to write; replaced if it exists, unless it holds a measurement; - is standard output
     #[arg(short, long, default_value = "report.html", value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    force: output::ForceArgs,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -34,7 +36,7 @@ pub fn execute(args: &Args) -> Outcome {
     }
     let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
     let html = render(&runs, &sections)?;
-    output::write_file(&args.output, html.as_bytes())?;
-    output::print(&format!("{}: {:.1} MB\n", args.output.display(), html.len() as f64 / 1e6))?;
+    let said = format!("{:.1} MB", html.len() as f64 / 1e6);
+    output::deliver(&args.output, html.as_bytes(), args.force.force, &said)?;
     Ok(Status::Fine)
 }

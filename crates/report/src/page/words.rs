@@ -10,6 +10,7 @@ use crate::machine::machine_line;
 use crate::run::task_line;
 use crate::summary::load_told;
 use crate::typeset::times;
+use crate::warnings;
 
 /// A run in words.
 #[derive(Debug, Serialize)]
@@ -48,7 +49,7 @@ impl RunWords {
             statements: run.tasks.iter().map(|task| times(&task.figures.verdict.statement)).collect(),
             caveats,
             facts: facts(run),
-            warnings: info.warnings.clone(),
+            warnings: warnings::sentences(info),
             refused: info.refused.clone(),
             tables: run.tasks.iter().map(table).collect(),
             commands: commands(run),
@@ -75,8 +76,8 @@ fn facts(run: &PageRun) -> Vec<(String, String)> {
     if let Some(stop) = &info.stop {
         fact("Ended by", stopped(stop, run));
     }
-    if !info.placement.is_empty() {
-        fact("Processors", info.placement.clone());
+    if let Some(placed) = warnings::placement(info.placement.as_ref()) {
+        fact("Processors", placed);
     }
     facts
 }

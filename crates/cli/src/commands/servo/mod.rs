@@ -20,7 +20,7 @@ use self::live::LiveArgs;
 use crate::devices::{devices, like};
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
-use crate::run_args::RunArgs;
+use crate::run_args::{RunArgs, caveats};
 
 /// Say what a run's timing means for a servo loop: its cost, its stability, what would help
 ///
@@ -144,7 +144,7 @@ impl Args {
         let question = self.question(run.stats.period_ns())?;
         let rows = run.rows_around_worst(MOST_ACTIVATIONS / 2, MOST_ACTIVATIONS / 2)?;
         let trace = run.activations(rows)?;
-        let mut caveats = run.caveats.clone();
+        let mut caveats = caveats(&run);
         if (trace.len() as u64) < run.stats.executed() {
             caveats.push(format!(
                 "judged by {} of its {} activations, those around the worst latency",

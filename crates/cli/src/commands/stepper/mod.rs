@@ -20,7 +20,7 @@ use self::axis::AxisArgs;
 use crate::devices::{devices, like};
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
-use crate::run_args::RunArgs;
+use crate::run_args::{RunArgs, caveats};
 
 /// Say what a run's timing means for a stepper motor: torque, lost steps, step rate
 ///
@@ -121,7 +121,7 @@ pub fn execute(args: &Args) -> Outcome {
         Some(run) => {
             let timing = StepTiming::of(&run.stats).ok_or_else(|| anyhow!("the run has no activations"))?;
             let whose = format!("task {} every {}", run.name(), Human(run.stats.period_ns() as f64));
-            (timing, whose, run.caveats.clone())
+            (timing, whose, caveats(run))
         }
         None => {
             let jitter = args.jitter.ok_or_else(|| {
