@@ -92,9 +92,11 @@ pub fn execute(args: &Args) -> Outcome {
     for (run, label) in opened.iter().zip(&labels) {
         let (found, of_run) = run.scan()?.into_parts();
         scans.push(found);
-        warnings.extend(of_run.iter().map(|w| {
-            Warning::Other(format!("{label}: {}", jitterlab_report::warnings::sentence(w)))
-        }));
+        warnings.extend(
+            of_run
+                .iter()
+                .map(|w| Warning::Other(format!("{label}: {}", jitterlab_report::warnings::sentence(w)))),
+        );
     }
     for (compared, numbers) in compared.iter_mut().zip(&tasks) {
         let runs: Vec<(String, &TaskScan)> =
