@@ -1,7 +1,7 @@
 //! What speaks against the figures of a task, or limits what they may be applied to.
 
 use jitterlab_model::facts::{self, Change, Preemption};
-use jitterlab_model::{CpuSet, Policy, RunInfo, StopReason, TaskRun, WakeMethod};
+use jitterlab_model::{CpuSet, Overload, Policy, RunInfo, StopReason, TaskRun};
 use serde::{Deserialize, Serialize};
 
 use crate::summary::Summary;
@@ -22,8 +22,15 @@ pub enum Caveat {
     Overloaded {
         /// The task that could not keep up.
         task: String,
-        /// Why.
-        explanation: String,
+        /// What was seen.
+        overload: Overload,
+    },
+    /// The run ended because a task could not wait any more.
+    WaitFailed {
+        /// The task.
+        task: String,
+        /// What the system answered, in its words.
+        why: String,
     },
     /// The run ended at the first latency above the wanted limit.
     StoppedAbove {
@@ -109,14 +116,17 @@ fn recording(summary: &Summary, task: &TaskRun, all: &mut Vec<Caveat>) {
 }
 
 fn stopped(run: &RunInfo, all: &mut Vec<Caveat>) {
+    let name = |task: &usize| run.tasks.get(*task).map_or_else(String::new, |task| task.spec.name.clone());
     all.extend(match &run.stop {
-        Some(StopReason::Overloaded { task, explanation }) => Some(Caveat::Overloaded {
-            task: run.tasks.get(*task).map_or_else(String::new, |task| task.spec.name.clone()),
-            explanation: explanation.clone(),
-        }),
+        Some(StopReason::Overloaded { task, overload }) => {
+            Some(Caveat::Overloaded { task: name(task), overload: overload.clone() })
+        }
         Some(StopReason::Above { latency_ns, .. }) => Some(Caveat::StoppedAbove { latency_ns: *latency_ns }),
+        Some(StopReason::WaitFailed { task, why }) => {
+            Some(Caveat::WaitFailed { task: name(task), why: why.clone() })
+        }
         Some(StopReason::Crashed) => Some(Caveat::Crashed),
-        Some(StopReason::Interrupted | StopReason::Duration | StopReason::Count) | None => None,
+        _ => None,
     });
 }
 
@@ -139,7 +149,7 @@ fn real_time(task: &TaskRun, all: &mut Vec<Caveat>) {
 fn machine(task: &TaskRun, run: &RunInfo, all: &mut Vec<Caveat>) {
     let Some(facts) = &run.facts_before else { return };
     // A task of Xenomai's does not run on Linux's side, however that is preempted.
-    let on_linux = WakeMethod::OF_LINUX.contains(&task.spec.wake);
+    let on_linux = !task.spec.wake.traits().core;
     match facts.kernel.preemption {
         Some(preemption) if on_linux && preemption != Preemption::RealTime => {
             all.push(Caveat::Kernel { preemption });
@@ -223,7 +233,7 @@ mod tests {
     fn what_was_not_tested_or_not_granted_is_named() {
         let mut run = run(1);
         run.load = "none".into();
-        run.stop = Some(StopReason::Overloaded { task: 0, explanation: "it polls on the only CPU".into() });
+        run.stop = Some(StopReason::Overloaded { task: 0, overload: Overload::HeldCpu });
         if let Some(granted) = &mut run.tasks[0].granted {
             (granted.policy, granted.memory_locked) = (Policy::Other, false);
         }

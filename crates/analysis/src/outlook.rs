@@ -1,6 +1,7 @@
 //! What `jitterlab predict` says of a file: for each task its prediction, claims, requirements, or how predictions from its
 //! windows turned out.
 
+use jitterlab_model::Warning;
 use serde::{Deserialize, Serialize};
 
 use crate::predict::{Prediction, Reliability};
@@ -14,6 +15,8 @@ pub struct Outlook {
     pub file: String,
     /// Its tasks.
     pub tasks: Vec<TaskOutlook>,
+    /// What a reader has to know of the file.
+    pub warnings: Vec<Warning>,
 }
 
 /// What is said of one task.

@@ -73,8 +73,11 @@ pub fn clause(caveat: &Caveat) -> String {
             format!("{} records were lost: the extremes hold them, the other figures do not", count(*records))
         }
         Caveat::NotClosed => "the run was not closed: what came after its last record is not known".into(),
-        Caveat::Overloaded { task, explanation } => {
-            format!("the run was ended to save the machine: {task}: {explanation}")
+        Caveat::Overloaded { task, overload } => {
+            format!("the run was ended to save the machine: {task}: {overload}")
+        }
+        Caveat::WaitFailed { task, why } => {
+            format!("the run ended because {task} could not wait any more: {why}")
         }
         Caveat::StoppedAbove { latency_ns } => {
             format!("the run ended at the first latency above the limit: {}", time(*latency_ns as f64))

@@ -10,7 +10,7 @@ use crate::caveats::clause;
 use crate::chart::{Axis, Chart, Layer, Shape, Terminal, time_unit};
 use crate::check::paragraph;
 use crate::section::{Block, Section};
-use crate::summary::{microseconds, wrap};
+use crate::summary::{microseconds, warnings, wrap};
 use crate::table::columns;
 use crate::words::{count, plural, share, time};
 
@@ -33,7 +33,7 @@ pub fn text(outlook: &Outlook, terminal: Terminal) -> String {
         text.extend(task.claims.iter().map(|plan| claim(&task.task, plan)));
         text.extend(task.requirements.iter().map(|found| judgement(&task.task, found)));
     }
-    text
+    text + &warnings(&outlook.warnings)
 }
 
 /// What the page shows of it.
