@@ -71,7 +71,7 @@ pub struct Args {
     #[arg(long, value_parser = parse_keep)]
     keep: Option<Keep>,
     /// The run file to write [default: jitterlab-DATE-TIME.parquet]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
     output: Option<PathBuf>,
     /// Write no run file
     #[arg(long, conflicts_with_all = ["output", "keep"])]
