@@ -281,7 +281,8 @@ fn more_machines() -> Vec<SystemFacts> {
     });
     let laptop = facts("laptop");
     let distributions = ["debian", "ubuntu debian", "rhel fedora", "arch", "sles suse", "gentoo"];
-    let installed = distributions.into_iter().zip(["x86_64", "", "", "", "", ""]).chain([("debian", "s390x")]);
+    let installed =
+        distributions.into_iter().zip(["x86_64", "", "", "", "", ""]).chain([("debian", "s390x")]);
     let installed = installed.map(|(family, architecture)| {
         let mut facts = laptop.clone();
         facts.kernel.distribution_family = Some(family.into());
