@@ -4,6 +4,7 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::outlook::Outlook;
 use jitterlab_model::check::CheckReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,8 @@ pub enum Content {
     Check(CheckReport),
     /// What repeating a source document gave.
     Reproduction(Box<Reproduction>),
+    /// What `predict` says of a file.
+    Prediction(Outlook),
 }
 
 /// Why a text is no document.
@@ -91,6 +94,7 @@ impl Document {
         match &self.content {
             Content::Check(report) => crate::check::text(report, terminal),
             Content::Reproduction(found) => crate::papers::text(found, terminal),
+            Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
         }
     }
 
@@ -100,6 +104,7 @@ impl Document {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
             Content::Reproduction(found) => crate::papers::sections(&found.found),
+            Content::Prediction(outlook) => crate::prediction::sections(outlook),
         }
     }
 }

@@ -27,6 +27,7 @@ mod spikes;
 mod table;
 mod tally;
 mod varint;
+mod walk;
 mod writer;
 
 pub use convert::{FinishedRun, recover, recover_to};
@@ -38,6 +39,7 @@ pub use reader::{RowGroup, RunReader};
 pub use redescribe::redescribe;
 pub use slices::{Quantity, Slice, Stored};
 pub use table::RunFileWriter;
+pub use walk::JournalReader;
 pub use writer::RunWriter;
 
 /// What one activation takes in a run file, roughly: for telling in advance how large a run will be.

@@ -9,7 +9,8 @@ use jitterlab_report::figure::{self, Name, Quantity};
 use super::measure;
 use super::systems::Case;
 use crate::exit::Failure;
-use crate::{output, page_runs};
+use crate::output;
+use crate::run_args::page_runs_of;
 
 /// The paper's conditions, and the loads that stand for them.
 pub const LOADS: [Case; 3] = [
@@ -26,7 +27,7 @@ pub fn reproduce(directory: &Path, name: &str, duration_ns: i64) -> Result<NistL
         let arguments = ["--period", "500us", "--load", load];
         files.push(measure(directory, &format!("{name}-{condition}"), duration_ns, &arguments)?);
     }
-    let runs = page_runs::read(&files)?;
+    let runs = page_runs_of(&files)?;
     let charts = figure::charts(Name::HISTOGRAM, Quantity::Latency, &runs, &[])?;
     super::draw(directory, &[(name.into(), charts)])?;
     let conditions = LOADS.iter().zip(&runs).map(|(case, run)| UnderLoad {

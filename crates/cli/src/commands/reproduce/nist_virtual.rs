@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use jitterlab_analysis::papers::nist::{LatencyRange, NistVirtual};
+use jitterlab_bench::kernel::GuestTime;
 use jitterlab_report::figure::{self, Name, Quantity};
 use jitterlab_report::page::PageRun;
 use jitterlab_report::papers::Found;
@@ -32,7 +33,7 @@ pub fn reproduce(directory: &Path, duration_ns: i64, kernels: &systems::Kernels)
         disk.extend(runs.pop());
     }
     draw(directory, "c", &disk)?;
-    Ok(Found::NistVirtual(NistVirtual::of(measured, systems::ns_per_instruction())))
+    Ok(Found::NistVirtual(NistVirtual::of(measured, GuestTime::default().ns_per_instruction())))
 }
 
 fn draw(directory: &Path, letter: &str, runs: &[PageRun]) -> Result<(), Failure> {

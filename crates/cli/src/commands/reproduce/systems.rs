@@ -13,7 +13,8 @@ use jitterlab_report::page::PageRun;
 
 use crate::commands::kernel::boots::{boot_all, check_run_options, figures_and_file};
 use crate::exit::Failure;
-use crate::{output, page_runs};
+use crate::output;
+use crate::run_args::page_runs_of;
 
 /// Memory for six of the Twente report's memory hogs, 256 MB each, and the rest of the guest.
 const MEMORY_MIB: u32 = 3_072;
@@ -86,14 +87,6 @@ pub fn file(directory: &Path, system: &System, case: &Case) -> PathBuf {
     directory.join(format!("{}-{}.parquet", system.name, case.name))
 }
 
-/// Nanoseconds of virtual time for each instruction.
-pub fn ns_per_instruction() -> Option<u32> {
-    match GuestTime::default() {
-        GuestTime::PerInstruction { shift } => Some(1 << shift),
-        GuestTime::Real => None,
-    }
-}
-
 /// What was measured of each case, and its runs.
 pub fn read<T>(
     directory: &Path,
@@ -102,7 +95,7 @@ pub fn read<T>(
     of: impl Fn(&Summary) -> Option<T>,
 ) -> Result<(SystemUnderLoads<T>, Vec<PageRun>)> {
     let files: Vec<PathBuf> = cases.iter().map(|case| file(directory, system, case)).collect();
-    let runs = page_runs::read(&files)?;
+    let runs = page_runs_of(&files)?;
     let loads = cases.iter().zip(&runs).map(|(case, run)| UnderLoad {
         condition: case.name.into(),
         load: case.load.into(),

@@ -12,7 +12,8 @@ use jitterlab_report::papers::{self, Found};
 use jitterlab_report::section::Block;
 
 use crate::exit::Failure;
-use crate::{output, page_runs};
+use crate::output;
+use crate::run_args::page_runs_of;
 
 /// A measurement of the report: what its file is called, the scheduling policy, and the load.
 struct Case {
@@ -40,7 +41,7 @@ pub fn reproduce(directory: &Path, duration_ns: i64) -> Result<Found, Failure> {
         output::note(&format!("{} of {}: {}, load {}", number + 1, CASES.len(), case.name, case.load));
         files.push(measure(directory, case, duration_ns)?);
     }
-    let runs = page_runs::read(&files)?;
+    let runs = page_runs_of(&files)?;
     let cases: Vec<TwenteCase> = (0..).step_by(2).zip(&CASES).zip(&runs).zip(PRINTED).map(found).collect();
     let figures = papers::twente_run_figures(&cases, &runs)?;
     super::draw(directory, &figures)?;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use jitterlab_analysis::papers::SystemUnderLoads;
 use jitterlab_analysis::papers::twente::{LoopTimes, TwenteVirtual};
+use jitterlab_bench::kernel::GuestTime;
 use jitterlab_report::figure::{self, Name, Quantity};
 use jitterlab_report::papers::Found;
 
@@ -37,5 +38,9 @@ pub fn reproduce(directory: &Path, duration_ns: i64, kernels: &systems::Kernels)
         Ok(found)
     };
     let real_time = real_time.iter().map(of).collect::<Result<_, _>>()?;
-    Ok(Found::TwenteVirtual(TwenteVirtual::of(of(&ordinary)?, real_time, systems::ns_per_instruction())))
+    Ok(Found::TwenteVirtual(TwenteVirtual::of(
+        of(&ordinary)?,
+        real_time,
+        GuestTime::default().ns_per_instruction(),
+    )))
 }
