@@ -27,7 +27,8 @@ pub fn run(task: &PeerTask, file: &Path) -> io::Result<()> {
         cpu: Some(task.cpu),
         ..ThreadSetup::new("the bare loop", Policy::Fifo(task.priority), task.period_ns)
     };
-    if let (_, [refusal, ..]) = setup.apply() {
+    let (_, refused) = setup.apply();
+    if let Some(refusal) = refused.first() {
         return Err(io::Error::other(format!("{}: {}", refusal.what, refusal.why)));
     }
     restartable::leave();
