@@ -1,16 +1,19 @@
 //! Turning a journal into the run file: when a run is closed, and when a crash left the journal behind.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, BufReader, Read, Seek};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::run::FORMAT_VERSION;
-use jitterlab_model::{RunInfo, StopReason};
+use jitterlab_model::warning::Warning;
+use jitterlab_model::{Activation, Flags, RunInfo, StopReason};
 
 use crate::codec;
-use crate::frame::{Frame, FrameReader, Kind, MAGIC, PREAMBLE, VERSION};
-use crate::paths::{sync_directory, target_of};
+use crate::frame::{self, HEADER, Kind, MAGIC, PREAMBLE, VERSION};
+use crate::paths::{is_journal_name, sync_directory, target_of};
 use crate::place::check_free;
+use crate::salvage::{Salvage, Skipped};
 use crate::slices::Slice;
 use crate::table::RunFileWriter;
 use crate::tally::Tally;
@@ -25,13 +28,19 @@ pub struct FinishedRun {
     pub rows: u64,
     /// Its size.
     pub bytes: u64,
+    /// Parts of the journal that could not be read, and are missing here.
+    pub skipped: Vec<Skipped>,
+    /// The journal, where it was kept: because parts of it could not be read, or because it is a copy under another
+    /// name than that of a journal.
+    pub journal: Option<PathBuf>,
 }
 
 /// Turns the journal of a run that was not closed into its run file, which gets the journal's name without
 /// `.part`. The name of the run file itself will do too.
 ///
-/// An incomplete end is left out. The run is described as crashed, and each task's counters are rebuilt from what
-/// was recorded. The journal is removed when the run file is safe on the disk.
+/// Parts that are damaged, such as a cut-off end, are left out and named in the result. The run is described as
+/// crashed, and each task's counters are rebuilt from what was recorded. The journal is removed when the run file is
+/// safe on the disk, but only if all of it was read.
 ///
 /// # Errors
 /// There is no such journal, it is still being recorded, it is not a journal, its run file exists already, or
@@ -54,25 +63,23 @@ pub fn recover_to(
     progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
     let (journal, target) = (journal.as_ref(), target.as_ref());
-    let mut file = File::open(journal).map_err(TraceError::io("open", journal))?;
+    let file = File::open(journal).map_err(TraceError::io("open", journal))?;
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         return Err(TraceError::StillRecording(journal.into()));
     }
-    check_preamble(&mut file, journal)?;
     check_free(target)?;
     convert(&file, journal, target, None, progress)
 }
 
 /// Turns a journal that was closed properly into the run file.
 pub(crate) fn close_journal(
-    mut file: File,
+    file: &File,
     journal: &Path,
     target: &Path,
     info: RunInfo,
     progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
-    check_preamble(&mut file, journal)?;
-    convert(&file, journal, target, Some(info), progress)
+    convert(file, journal, target, Some(info), progress)
 }
 
 /// Whether these are the first bytes of a journal.
@@ -80,24 +87,15 @@ pub(crate) fn is_journal(beginning: &[u8]) -> bool {
     beginning.starts_with(MAGIC)
 }
 
-fn check_preamble(file: &mut File, path: &Path) -> Result<(), TraceError> {
-    let mut preamble = Vec::new();
-    file.rewind().map_err(TraceError::io("read", path))?;
-    file.take(PREAMBLE as u64).read_to_end(&mut preamble).map_err(TraceError::io("read", path))?;
-    let not = |why: &str| TraceError::NotARunFile { path: path.into(), why: why.into() };
+/// Why a file without a description is no journal that can be read.
+fn no_journal(preamble: &[u8]) -> &'static str {
     match preamble.strip_prefix(&MAGIC[..]) {
-        Some(&[low, high]) => {
-            let found = u16::from_le_bytes([low, high]);
-            if found > VERSION {
-                return Err(newer(path, u32::from(found), u32::from(VERSION)));
-            }
-            Ok(())
-        }
-        Some(_) => Err(not("it ends before its first line; nothing was recorded in it")),
+        Some([_, _]) => "its description was never written, or is damaged; nothing can be recovered from it",
+        Some(_) => "it ends before its first line; nothing was recorded in it",
         None if preamble.starts_with(b"PAR1") => {
-            Err(not("only journals (NAME.part) are recovered, and this is a Parquet file already"))
+            "only journals (NAME.part) are recovered, and this is a Parquet file already"
         }
-        None => Err(not("it does not begin as a journal does")),
+        None => "it does not begin as a journal does",
     }
 }
 
@@ -123,6 +121,14 @@ pub(crate) fn parse_info(path: &Path, json: &[u8]) -> Result<RunInfo, TraceError
     serde_json::from_slice(json).map_err(damaged)
 }
 
+/// The first bytes of a file.
+fn beginning(file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; PREAMBLE];
+    let length = file.read_at(&mut bytes, 0)?;
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
 fn convert(
     file: &File,
     path: &Path,
@@ -131,72 +137,134 @@ fn convert(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
     let read_error = |e: io::Error| TraceError::io("read", path)(e);
-    let length = file.metadata().map_err(read_error)?.len();
-    let mut frames = FrameReader::new(BufReader::with_capacity(1 << 18, file));
-    let first = match frames.next().map_err(read_error)? {
-        Some(Frame { kind: Kind::Info, payload, .. }) => parse_info(path, payload)?,
-        _ => {
-            let why = "its description was never written; nothing was recorded in it".into();
-            return Err(TraceError::NotARunFile { path: path.into(), why });
+    let preamble = beginning(file).map_err(read_error)?;
+    if let Some(&[low, high]) = preamble.strip_prefix(&MAGIC[..]) {
+        let found = u16::from_le_bytes([low, high]);
+        if found > VERSION {
+            return Err(newer(path, u32::from(found), u32::from(VERSION)));
         }
-    };
-    let periods: Vec<i64> = first.tasks.iter().map(|t| t.spec.period_ns).collect();
-    let mut last_info = first;
-    let mut tallies: Vec<Tally> = periods.iter().map(|p| Tally::new(*p)).collect();
+    }
+    let mut last_info = description(file, path, &preamble)?;
+    let periods: Vec<i64> = last_info.tasks.iter().map(|t| t.spec.period_ns).collect();
+    let mut lanes: Vec<Lane> = periods.iter().map(|p| Lane::new(*p)).collect();
     let mut output = RunFileWriter::create(target, periods.len())?;
     let mut rows = Vec::new();
-    let mut good = frames.good_bytes();
-    while let Some(frame) = frames.next().map_err(read_error)? {
-        let Some(&period_ns) = periods.get(frame.task) else { break };
-        let understood = match frame.kind {
-            Kind::Info => {
+    let mut frames = Salvage::new(file).map_err(read_error)?;
+    if preamble != frame::preamble() {
+        frames.skip(Skipped { at: 0, bytes: PREAMBLE as u64, rows: None });
+    }
+    let mut gaps = frames.skipped().len();
+    while let Some((at, frame)) = frames.next().map_err(read_error)? {
+        let (kind, task, count) = (frame.kind, frame.task, frame.rows);
+        let bytes = HEADER as u64 + frame.payload.len() as u64;
+        rows.clear();
+        let understood = match (kind, lanes.get_mut(task)) {
+            (Kind::Info, _) => {
                 last_info = parse_info(path, frame.payload)?;
-                Some(())
+                true
             }
-            Kind::Rows => {
-                rows.clear();
-                let limit = frame.rows.min(frame.payload.len());
-                let understood = codec::decode(frame.payload, period_ns, limit, &mut rows);
-                rows.iter().for_each(|a| tallies[frame.task].row(a));
-                output.append(frame.task, &rows)?;
-                understood
+            (_, None) => false,
+            (Kind::Rows, Some(lane)) => {
+                let limit = count.min(frame.payload.len());
+                codec::decode(frame.payload, lane.period_ns, limit, &mut rows).is_some()
             }
-            Kind::Slice => match Slice::decode(frame.task, frame.payload) {
+            (Kind::Slice, Some(lane)) => match Slice::decode(task, frame.payload) {
                 Some(slice) => {
-                    tallies[frame.task].slice(&slice);
+                    lane.tally.slice(&slice);
                     output.slice(&slice)?;
-                    Some(())
+                    true
                 }
-                None => None,
+                None => false,
             },
         };
-        if understood.is_none() {
-            break;
+        if !understood {
+            let lost = (kind == Kind::Rows).then(|| (count - rows.len().min(count)) as u64);
+            frames.skip(Skipped { at, bytes, rows: lost });
         }
-        good = frames.good_bytes();
-        progress(good, length);
+        if frames.skipped().len() > gaps {
+            gaps = frames.skipped().len();
+            lanes.iter_mut().for_each(|lane| lane.after_skip = true);
+        }
+        if let (Some(first), Some(lane)) = (rows.first_mut(), lanes.get_mut(task)) {
+            lane.mark(first);
+            rows.iter().for_each(|a| lane.tally.row(a));
+            lane.last = rows.last().copied();
+            output.append(task, &rows)?;
+        }
+        let (done, of) = frames.progress();
+        progress(done, of);
     }
-    let info = final_info.unwrap_or_else(|| crashed(last_info, &tallies, length - good));
+    let skipped = frames.skipped().to_vec();
+    let mut info = final_info.unwrap_or_else(|| crashed(last_info, &lanes));
+    info.warnings.extend(skipped.iter().map(|s| Warning::JournalDamaged {
+        at: s.at,
+        bytes: s.bytes,
+        rows: s.rows,
+    }));
     let finished = output.finish(&info)?;
-    std::fs::remove_file(path).map_err(TraceError::io("remove", path))?;
-    sync_directory(path)?;
-    Ok(finished)
+    if skipped.is_empty() && is_journal_name(path) {
+        std::fs::remove_file(path).map_err(TraceError::io("remove", path))?;
+        sync_directory(path)?;
+        return Ok(finished);
+    }
+    Ok(FinishedRun { skipped, journal: Some(path.into()), ..finished })
+}
+
+/// The description that a journal begins with: the first that is whole.
+fn description(file: &File, path: &Path, preamble: &[u8]) -> Result<RunInfo, TraceError> {
+    let read_error = |e: io::Error| TraceError::io("read", path)(e);
+    let why = no_journal(preamble);
+    let not = || TraceError::NotARunFile { path: path.into(), why: why.into() };
+    let mut frames = Salvage::new(file).map_err(read_error)?;
+    // What does not begin as a journal is one only if it goes on as one.
+    if !is_journal(preamble) && !frames.begins_whole().map_err(read_error)? {
+        return Err(not());
+    }
+    while let Some((_, frame)) = frames.next().map_err(read_error)? {
+        if frame.kind == Kind::Info {
+            return parse_info(path, frame.payload);
+        }
+    }
+    Err(not())
+}
+
+/// What is known of one task while its journal is read.
+struct Lane {
+    period_ns: i64,
+    tally: Tally,
+    last: Option<Activation>,
+    /// Something could not be read since its last row.
+    after_skip: bool,
+}
+
+impl Lane {
+    fn new(period_ns: i64) -> Self {
+        Lane { period_ns, tally: Tally::new(period_ns), last: None, after_skip: false }
+    }
+
+    /// Says of the first row after a damaged part that rows are missing before it, if they are.
+    fn mark(&mut self, row: &mut Activation) {
+        if !std::mem::take(&mut self.after_skip) {
+            return;
+        }
+        let follows = self.last.is_some_and(|last| {
+            row.index == last.index.wrapping_add(1).wrapping_add(u64::from(last.missed))
+        });
+        if !follows {
+            row.flags = row.flags.with(Flags::AFTER_GAP);
+        }
+    }
 }
 
 /// The description of a run that was not closed.
-fn crashed(mut info: RunInfo, tallies: &[Tally], cut_bytes: u64) -> RunInfo {
+fn crashed(mut info: RunInfo, lanes: &[Lane]) -> RunInfo {
     if info.stop.is_none() {
         info.stop = Some(StopReason::Crashed);
-        info.warnings.push("the run was not closed; it was recovered from its journal".into());
+        info.warnings.push(Warning::Recovered);
     }
-    if cut_bytes > 0 {
-        info.warnings.push(
-            format!("the last {cut_bytes} bytes of the journal were incomplete and are left out").into(),
-        );
-    }
-    for (task, tally) in info.tasks.iter_mut().zip(tallies) {
+    for (task, lane) in info.tasks.iter_mut().zip(lanes) {
         if task.result.is_none() {
-            task.result = tally.result();
+            task.result = lane.tally.result();
         }
     }
     info

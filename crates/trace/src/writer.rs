@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::warning::Warning;
 use jitterlab_model::{Activation, RunInfo};
 
 use crate::TraceError;
@@ -119,16 +120,13 @@ impl RunWriter {
         let mut journal = recorded.journal;
         info.warnings.extend(recorded.ended.map(Into::into));
         for (task, lost) in info.tasks.iter().zip(&recorded.lost).filter(|(_, lost)| **lost > 0) {
-            let missing = format!(
-                "task {}: {lost} records are missing in the file because the disk was too slow",
-                task.spec.name
-            );
-            info.warnings.push(missing.into());
+            info.warnings
+                .push(Warning::RecordsLost { task: task.spec.name.clone(), records: *lost });
         }
         // The file gets the description from here. The journal gets it too, for `recover` if the file cannot be
         // written; where the disk is too full even for that, recovery describes the run as crashed.
         let _ = journal.end(&info);
-        close_journal(journal.file, &journal.path, &path, info, progress)
+        close_journal(&journal.file, &journal.path, &path, info, progress)
             .map_err(|source| TraceError::NotClosed { path, journal: journal_name, source: Box::new(source) })
     }
 }
