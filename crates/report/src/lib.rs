@@ -18,6 +18,7 @@ pub mod nist_jitter;
 pub mod page;
 pub mod patterns;
 pub mod prediction;
+pub mod printable;
 pub mod recovery;
 pub mod run;
 pub mod section;

@@ -49,12 +49,20 @@ pub fn sentence(warning: &Warning) -> String {
         ),
         Warning::RecordingEnded { reason } => format!("recording ended early: {reason}"),
         Warning::RecordsLost { task, records } => {
-            format!("task {task}: {} are missing in the file because the disk was too slow", plural(*records, "record"))
+            format!(
+                "task {task}: {} are missing in the file because the disk was too slow",
+                plural(*records, "record")
+            )
         }
         Warning::Recovered => "the run was not closed; its file was recovered from its journal".into(),
         Warning::JournalDamaged { at, bytes, rows } => {
-            let rows = rows.map_or("how many activations it held is unknown".into(), |n| plural(n, "activation"));
-            format!("{} of the journal from byte {} on are damaged and left out ({rows})", plural(*bytes, "byte"), count(*at))
+            let rows =
+                rows.map_or("how many activations it held is unknown".into(), |n| plural(n, "activation"));
+            format!(
+                "{} of the journal from byte {} on are damaged and left out ({rows})",
+                plural(*bytes, "byte"),
+                count(*at)
+            )
         }
         Warning::Other(text) => text.clone(),
         other => format!("{other:?}"),

@@ -247,9 +247,9 @@ impl Lane {
         if !std::mem::take(&mut self.after_skip) {
             return;
         }
-        let follows = self.last.is_some_and(|last| {
-            row.index == last.index.wrapping_add(1).wrapping_add(u64::from(last.missed))
-        });
+        let follows = self
+            .last
+            .is_some_and(|last| row.index == last.index.wrapping_add(1).wrapping_add(u64::from(last.missed)));
         if !follows {
             row.flags = row.flags.with(Flags::AFTER_GAP);
         }

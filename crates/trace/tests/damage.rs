@@ -85,7 +85,10 @@ fn a_journal_with_any_changed_bit_gives_all_other_frames() {
         assert!(rows.iter().all(|a| wanted[a.index as usize].start_ns == a.start_ns), "byte {at}");
         let [part] = finished.skipped[..] else { panic!("byte {at}: {:?}", finished.skipped) };
         assert!(part.at <= at as u64 && (at as u64) < part.at + part.bytes, "byte {at}: {part:?}");
-        assert!(part.rows.is_none_or(|rows| rows == lost as u64 || at < part.at as usize + 20), "byte {at}: {part:?}");
+        assert!(
+            part.rows.is_none_or(|rows| rows == lost as u64 || at < part.at as usize + 20),
+            "byte {at}: {part:?}"
+        );
         assert!(reader.info().warnings.iter().any(|w| matches!(w, Warning::JournalDamaged { .. })));
         let counted = reader.info().tasks[0].result.as_ref().unwrap();
         let at_end = rows.last().unwrap().index + 1 < wanted.len() as u64;
