@@ -3,6 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
+use jitterlab_runs::RunsError;
+
 use crate::{interrupt, output};
 
 /// The exit statuses of a command that was not ended by a signal.
@@ -42,7 +44,12 @@ impl Failure {
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Failure { status: Status::CouldNotMeasure, error: error.into() }
+        let error = error.into();
+        let status = match error.downcast_ref::<RunsError>() {
+            Some(RunsError::NoSuchTask { .. }) => Status::BadUse,
+            _ => Status::CouldNotMeasure,
+        };
+        Failure { status, error }
     }
 }
 

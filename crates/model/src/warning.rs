@@ -91,8 +91,6 @@ pub enum Warning {
         /// How many.
         records: u64,
     },
-    /// The run was not closed: its file was made of the journal that was left.
-    Recovered,
     /// A part of the run's journal could not be read and is missing in its file.
     JournalDamaged {
         /// Where the part begins in the journal, in bytes.
@@ -102,6 +100,10 @@ pub enum Warning {
         /// Activations in it; `None` where that is unknown.
         rows: Option<u64>,
     },
+    /// The run was not closed: what was read is what its journal holds.
+    NotClosed,
+    /// The run still goes on: what was read is what it has recorded until now.
+    StillRecording,
     /// Anything else, as a sentence: from other tools, and from run files of earlier versions.
     #[serde(untagged)]
     Other(String),

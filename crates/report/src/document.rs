@@ -4,6 +4,7 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::outlook::Outlook;
 use jitterlab_model::check::CheckReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,8 @@ pub struct Document {
 pub enum Content {
     /// What `check` found.
     Check(CheckReport),
+    /// What `predict` says of a file.
+    Prediction(Outlook),
 }
 
 /// Why a text is no document.
@@ -87,6 +90,7 @@ impl Document {
     pub fn text(&self, terminal: Terminal) -> String {
         match &self.content {
             Content::Check(report) => crate::check::text(report, terminal),
+            Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
         }
     }
 
@@ -95,6 +99,7 @@ impl Document {
     pub fn sections(&self) -> Vec<Section> {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
+            Content::Prediction(outlook) => crate::prediction::sections(outlook),
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
+use crate::caveats::{distinct, statement};
 use crate::words::count;
-use jitterlab_analysis::Verdict;
+use jitterlab_analysis::Caveat;
+use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_analysis::summary::{Figures, Summary};
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Keep, RunInfo, StopReason, TaskRun, TimingStats};
+use jitterlab_model::{Keep, RunInfo, StopReason, TaskRun, TimingStats, Warning};
 
 use crate::chart::Terminal;
 use crate::histogram::terminal_histogram;
@@ -20,8 +22,8 @@ use crate::{waiting, warnings};
 pub struct TaskFigures {
     /// The few numbers.
     pub summary: Summary,
-    /// What they mean.
-    pub verdict: Verdict,
+    /// What speaks against them.
+    pub caveats: Vec<Caveat>,
     /// The distributions behind them.
     pub stats: TimingStats,
 }
@@ -29,26 +31,23 @@ pub struct TaskFigures {
 /// The whole summary, readable at 80 columns.
 pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String {
     let mut text = head(info);
-    let mut caveats: Vec<&str> = Vec::new();
-    for (task, TaskFigures { summary, verdict, stats }) in info.tasks.iter().zip(tasks) {
+    for (task, TaskFigures { summary, stats, .. }) in info.tasks.iter().zip(tasks) {
         text.push('\n');
         text.push_str(&figures(info, task, summary));
         text.push_str(&histogram(summary, stats, terminal));
-        text.push_str(&wrap(&verdict.statement));
-        for caveat in &verdict.caveats {
-            if !caveats.contains(&caveat.text.as_str()) {
-                caveats.push(&caveat.text);
-            }
-        }
+        text.push_str(&wrap(&statement(summary, measured_ns(task))));
     }
+    let caveats = distinct(tasks.iter().flat_map(|task| &task.caveats));
     if !caveats.is_empty() {
         text.push_str("\nBear in mind:\n");
         text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
     }
-    for warning in warnings::sentences(info) {
-        text.push_str(&wrap(&format!("warning: {warning}")));
-    }
-    text + &refusals(info)
+    text + &warnings(&info.warnings) + &refusals(info)
+}
+
+/// What a reader of the figures has to know, each on lines of its own.
+pub fn warnings(warnings: &[Warning]) -> String {
+    warnings.iter().map(|warning| wrap(&format!("warning: {}", warnings::sentence(warning)))).collect()
 }
 
 /// The load that ran beside a run, as far as it is known.
@@ -73,13 +72,17 @@ fn head(info: &RunInfo) -> String {
             let latency = Human(*latency_ns as f64);
             let _ = writeln!(text, "ended by a latency of {latency} of {name} (activation {index})");
         }
-        Some(StopReason::Overloaded { explanation, .. }) => {
-            text.push_str(&wrap(&format!("stopped for the machine's safety: {explanation}")));
+        Some(StopReason::Overloaded { overload, .. }) => {
+            text.push_str(&wrap(&format!("stopped for the machine's safety: {overload}")));
+        }
+        Some(StopReason::WaitFailed { task, why }) => {
+            let name = info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
+            text.push_str(&wrap(&format!("ended because {name} could not wait any more: {why}")));
         }
         Some(StopReason::Crashed) => {
             text.push_str("recovered: the measuring process did not end by itself\n");
         }
-        Some(StopReason::Duration | StopReason::Count) | None => {}
+        _ => {}
     }
     if let Keep::Spikes { above_ns } = info.keep {
         let above = Exact(above_ns);

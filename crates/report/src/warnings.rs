@@ -54,7 +54,6 @@ pub fn sentence(warning: &Warning) -> String {
                 plural(*records, "record")
             )
         }
-        Warning::Recovered => "the run was not closed; its file was recovered from its journal".into(),
         Warning::JournalDamaged { at, bytes, rows } => {
             let rows =
                 rows.map_or("how many activations it held is unknown".into(), |n| plural(n, "activation"));
@@ -64,6 +63,8 @@ pub fn sentence(warning: &Warning) -> String {
                 count(*at)
             )
         }
+        Warning::NotClosed => "the run was not closed: this is what its journal holds".into(),
+        Warning::StillRecording => "the run still goes on: this is what it has recorded until now".into(),
         Warning::Other(text) => text.clone(),
         other => format!("{other:?}"),
     }

@@ -1,22 +1,18 @@
 //! Turning a journal into the run file: when a run is closed, and when a crash left the journal behind.
 
 use std::fs::{File, TryLockError};
-use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::run::FORMAT_VERSION;
 use jitterlab_model::warning::Warning;
-use jitterlab_model::{Activation, Flags, RunInfo, StopReason};
+use jitterlab_model::{RunInfo, StopReason};
 
-use crate::codec;
-use crate::frame::{self, HEADER, Kind, MAGIC, PREAMBLE, VERSION};
+use crate::frame::MAGIC;
 use crate::paths::{is_journal_name, sync_directory, target_of};
 use crate::place::check_free;
-use crate::salvage::{Salvage, Skipped};
-use crate::slices::Slice;
+use crate::salvage::Skipped;
 use crate::table::RunFileWriter;
-use crate::tally::Tally;
+use crate::walk::{Part, Walk};
 use crate::{TraceError, journal_path};
 
 /// A run file that is complete on the disk.
@@ -87,18 +83,6 @@ pub(crate) fn is_journal(beginning: &[u8]) -> bool {
     beginning.starts_with(MAGIC)
 }
 
-/// Why a file without a description is no journal that can be read.
-fn no_journal(preamble: &[u8]) -> &'static str {
-    match preamble.strip_prefix(&MAGIC[..]) {
-        Some([_, _]) => "its description was never written, or is damaged; nothing can be recovered from it",
-        Some(_) => "it ends before its first line; nothing was recorded in it",
-        None if preamble.starts_with(b"PAR1") => {
-            "only journals (NAME.part) are recovered, and this is a Parquet file already"
-        }
-        None => "it does not begin as a journal does",
-    }
-}
-
 pub(crate) fn newer(path: &Path, found: u32, known: u32) -> TraceError {
     TraceError::NewerFormat { path: path.into(), found, known }
 }
@@ -121,14 +105,6 @@ pub(crate) fn parse_info(path: &Path, json: &[u8]) -> Result<RunInfo, TraceError
     serde_json::from_slice(json).map_err(damaged)
 }
 
-/// The first bytes of a file.
-fn beginning(file: &File) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; PREAMBLE];
-    let length = file.read_at(&mut bytes, 0)?;
-    bytes.truncate(length);
-    Ok(bytes)
-}
-
 fn convert(
     file: &File,
     path: &Path,
@@ -136,71 +112,27 @@ fn convert(
     final_info: Option<RunInfo>,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
-    let read_error = |e: io::Error| TraceError::io("read", path)(e);
-    let preamble = beginning(file).map_err(read_error)?;
-    if let Some(&[low, high]) = preamble.strip_prefix(&MAGIC[..]) {
-        let found = u16::from_le_bytes([low, high]);
-        if found > VERSION {
-            return Err(newer(path, u32::from(found), u32::from(VERSION)));
+    let mut walk = Walk::begin(file, path)?;
+    let mut output = RunFileWriter::create(target, walk.tasks())?;
+    while let Some(part) = walk.next()? {
+        match part {
+            Part::Info => {}
+            Part::Rows(task, rows) => output.append(task, rows)?,
+            Part::Slice(slice) => output.slice(&slice)?,
         }
-    }
-    let mut last_info = description(file, path, &preamble)?;
-    let periods: Vec<i64> = last_info.tasks.iter().map(|t| t.spec.period_ns).collect();
-    let mut lanes: Vec<Lane> = periods.iter().map(|p| Lane::new(*p)).collect();
-    let mut output = RunFileWriter::create(target, periods.len())?;
-    let mut rows = Vec::new();
-    let mut frames = Salvage::new(file).map_err(read_error)?;
-    if preamble != frame::preamble() {
-        frames.skip(Skipped { at: 0, bytes: PREAMBLE as u64, rows: None });
-    }
-    let mut gaps = frames.skipped().len();
-    while let Some((at, frame)) = frames.next().map_err(read_error)? {
-        let (kind, task, count) = (frame.kind, frame.task, frame.rows);
-        let bytes = HEADER as u64 + frame.payload.len() as u64;
-        rows.clear();
-        let understood = match (kind, lanes.get_mut(task)) {
-            (Kind::Info, _) => {
-                last_info = parse_info(path, frame.payload)?;
-                true
-            }
-            (_, None) => false,
-            (Kind::Rows, Some(lane)) => {
-                let limit = count.min(frame.payload.len());
-                codec::decode(frame.payload, lane.period_ns, limit, &mut rows).is_some()
-            }
-            (Kind::Slice, Some(lane)) => match Slice::decode(task, frame.payload) {
-                Some(slice) => {
-                    lane.tally.slice(&slice);
-                    output.slice(&slice)?;
-                    true
-                }
-                None => false,
-            },
-        };
-        if !understood {
-            let lost = (kind == Kind::Rows).then(|| (count - rows.len().min(count)) as u64);
-            frames.skip(Skipped { at, bytes, rows: lost });
-        }
-        if frames.skipped().len() > gaps {
-            gaps = frames.skipped().len();
-            lanes.iter_mut().for_each(|lane| lane.after_skip = true);
-        }
-        if let (Some(first), Some(lane)) = (rows.first_mut(), lanes.get_mut(task)) {
-            lane.mark(first);
-            rows.iter().for_each(|a| lane.tally.row(a));
-            lane.last = rows.last().copied();
-            output.append(task, &rows)?;
-        }
-        let (done, of) = frames.progress();
+        let (done, of) = walk.progress();
         progress(done, of);
     }
-    let skipped = frames.skipped().to_vec();
-    let mut info = final_info.unwrap_or_else(|| crashed(last_info, &lanes));
-    info.warnings.extend(skipped.iter().map(|s| Warning::JournalDamaged {
-        at: s.at,
-        bytes: s.bytes,
-        rows: s.rows,
-    }));
+    let skipped = walk.skipped().to_vec();
+    let mut info = final_info.unwrap_or_else(|| {
+        let mut info = walk.completed();
+        if info.stop.is_none() {
+            info.stop = Some(StopReason::Crashed);
+            info.warnings.push(Warning::NotClosed);
+        }
+        info
+    });
+    info.warnings.extend(skipped.iter().map(|s| s.warning()));
     let finished = output.finish(&info)?;
     if skipped.is_empty() && is_journal_name(path) {
         std::fs::remove_file(path).map_err(TraceError::io("remove", path))?;
@@ -208,64 +140,4 @@ fn convert(
         return Ok(finished);
     }
     Ok(FinishedRun { skipped, journal: Some(path.into()), ..finished })
-}
-
-/// The description that a journal begins with: the first that is whole.
-fn description(file: &File, path: &Path, preamble: &[u8]) -> Result<RunInfo, TraceError> {
-    let read_error = |e: io::Error| TraceError::io("read", path)(e);
-    let why = no_journal(preamble);
-    let not = || TraceError::NotARunFile { path: path.into(), why: why.into() };
-    let mut frames = Salvage::new(file).map_err(read_error)?;
-    // What does not begin as a journal is one only if it goes on as one.
-    if !is_journal(preamble) && !frames.begins_whole().map_err(read_error)? {
-        return Err(not());
-    }
-    while let Some((_, frame)) = frames.next().map_err(read_error)? {
-        if frame.kind == Kind::Info {
-            return parse_info(path, frame.payload);
-        }
-    }
-    Err(not())
-}
-
-/// What is known of one task while its journal is read.
-struct Lane {
-    period_ns: i64,
-    tally: Tally,
-    last: Option<Activation>,
-    /// Something could not be read since its last row.
-    after_skip: bool,
-}
-
-impl Lane {
-    fn new(period_ns: i64) -> Self {
-        Lane { period_ns, tally: Tally::new(period_ns), last: None, after_skip: false }
-    }
-
-    /// Says of the first row after a damaged part that rows are missing before it, if they are.
-    fn mark(&mut self, row: &mut Activation) {
-        if !std::mem::take(&mut self.after_skip) {
-            return;
-        }
-        let follows = self
-            .last
-            .is_some_and(|last| row.index == last.index.wrapping_add(1).wrapping_add(u64::from(last.missed)));
-        if !follows {
-            row.flags = row.flags.with(Flags::AFTER_GAP);
-        }
-    }
-}
-
-/// The description of a run that was not closed.
-fn crashed(mut info: RunInfo, lanes: &[Lane]) -> RunInfo {
-    if info.stop.is_none() {
-        info.stop = Some(StopReason::Crashed);
-        info.warnings.push(Warning::Recovered);
-    }
-    for (task, lane) in info.tasks.iter_mut().zip(lanes) {
-        if task.result.is_none() {
-            task.result = lane.tally.result();
-        }
-    }
-    info
 }

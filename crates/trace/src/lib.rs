@@ -28,6 +28,7 @@ mod spikes;
 mod table;
 mod tally;
 mod varint;
+mod walk;
 mod writer;
 
 pub use convert::{FinishedRun, recover, recover_to};
@@ -40,6 +41,7 @@ pub use redescribe::redescribe;
 pub use salvage::Skipped;
 pub use slices::{Quantity, Slice, Stored};
 pub use table::RunFileWriter;
+pub use walk::JournalReader;
 pub use writer::RunWriter;
 
 /// What one activation takes in a run file, roughly: for telling in advance how large a run will be.

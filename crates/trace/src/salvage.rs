@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use jitterlab_model::warning::Warning;
+
 use crate::frame::{Frame, HEADER, Header, Kind, PREAMBLE};
 
 /// A part of a journal that could not be read.
@@ -15,6 +17,14 @@ pub struct Skipped {
     pub bytes: u64,
     /// Activations in it as its frame says; unknown where that is damaged as well.
     pub rows: Option<u64>,
+}
+
+impl Skipped {
+    /// What a reader of the run has to know.
+    #[must_use]
+    pub fn warning(self) -> Warning {
+        Warning::JournalDamaged { at: self.at, bytes: self.bytes, rows: self.rows }
+    }
 }
 
 /// Read from the file at once.

@@ -7,7 +7,7 @@ use jitterlab_report::figure::{self, Name, Quantity};
 use crate::exit::{Outcome, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
-use crate::source::ImportArgs;
+use crate::run_args::RunArgs;
 
 /// Draw a figure of saved runs: as SVG or PNG, or on the terminal
 #[derive(clap::Args)]
@@ -32,19 +32,19 @@ pub struct Args {
     #[arg(long, conflicts_with = "output")]
     ascii: bool,
     #[command(flatten)]
-    import: ImportArgs,
+    run: RunArgs,
 }
 
 /// Reads the runs and draws.
 pub fn execute(args: &Args) -> Outcome {
     let Some(path) = &args.output else {
-        let Inputs { runs, sections } = inputs::read(&args.files, &args.import)?;
+        let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
         let terminal = output::terminal(args.ascii);
         output::print(&figure::text(args.figure, args.quantity, &runs, &sections, terminal)?)?;
         return Ok(Status::Fine);
     };
     output::check_figure(path, "--output")?;
-    let Inputs { runs, sections } = inputs::read(&args.files, &args.import)?;
+    let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
     let svg = figure::svg(&figure::charts(args.figure, args.quantity, &runs, &sections)?)?;
     let file = output::figure(path, svg)?;
     output::deliver(path, &file, args.force.force, &args.figure.to_string())?;

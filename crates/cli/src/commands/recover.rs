@@ -54,8 +54,6 @@ pub fn execute(args: &Args) -> Outcome {
 }
 
 fn said(run: &FinishedRun) -> String {
-    let damaged =
-        run.skipped.iter().map(|s| Warning::JournalDamaged { at: s.at, bytes: s.bytes, rows: s.rows });
-    let damaged: Vec<Warning> = damaged.collect();
+    let damaged: Vec<Warning> = run.skipped.iter().map(|part| part.warning()).collect();
     recovery::text(&run.path, run.rows, run.bytes, &damaged, run.journal.as_deref())
 }

@@ -8,7 +8,7 @@ use jitterlab_report::page::render;
 use crate::exit::{Failure, Outcome, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
-use crate::source::ImportArgs;
+use crate::run_args::RunArgs;
 
 /// Make one HTML page of saved runs, with figures to explore, that opens without a network
 #[derive(clap::Args)]
@@ -23,7 +23,7 @@ pub struct Args {
     #[command(flatten)]
     force: output::ForceArgs,
     #[command(flatten)]
-    import: ImportArgs,
+    run: RunArgs,
 }
 
 /// Reads the runs and writes the page.
@@ -34,7 +34,7 @@ pub fn execute(args: &Args) -> Outcome {
             "--output {file} is one of the run files: name another file for the page"
         )));
     }
-    let Inputs { runs, sections } = inputs::read(&args.files, &args.import)?;
+    let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
     let html = render(&runs, &sections)?;
     let said = format!("{:.1} MB", html.len() as f64 / 1e6);
     output::deliver(&args.output, html.as_bytes(), args.force.force, &said)?;

@@ -1,6 +1,8 @@
 //! What the page says of a run in words and tables.
 
+use crate::caveats::{distinct, statement};
 use crate::words::count;
+use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Refusal, StopReason};
 use serde::Serialize;
@@ -37,17 +39,16 @@ impl RunWords {
     /// The words for a run.
     pub fn of(run: &PageRun) -> Self {
         let info = &run.info;
-        let mut caveats: Vec<String> = Vec::new();
-        for caveat in run.tasks.iter().flat_map(|task| &task.figures.verdict.caveats) {
-            let text = sentence(&caveat.text);
-            if !caveats.contains(&text) {
-                caveats.push(text);
-            }
-        }
+        let caveats = distinct(run.tasks.iter().flat_map(|task| &task.figures.caveats));
+        let statements = run
+            .tasks
+            .iter()
+            .zip(&info.tasks)
+            .map(|(of, task)| times(&statement(&of.figures.summary, measured_ns(task))));
         RunWords {
             label: run.label.clone(),
-            statements: run.tasks.iter().map(|task| times(&task.figures.verdict.statement)).collect(),
-            caveats,
+            statements: statements.collect(),
+            caveats: caveats.iter().map(|text| sentence(text)).collect(),
             facts: facts(run),
             warnings: warnings::sentences(info),
             refused: info.refused.clone(),
@@ -91,10 +92,15 @@ fn stopped(stop: &StopReason, run: &PageRun) -> String {
             let name = run.info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
             format!("a latency of {} of {name}, activation {index}", Human(*latency_ns as f64))
         }
-        StopReason::Overloaded { explanation, .. } => {
-            format!("jitterlab, for the machine's safety: {explanation}")
+        StopReason::Overloaded { overload, .. } => {
+            format!("jitterlab, for the machine's safety: {overload}")
+        }
+        StopReason::WaitFailed { task, why } => {
+            let name = run.info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
+            format!("{name}, which could not wait any more: {why}")
         }
         StopReason::Crashed => "a crash of the measuring process; the file was recovered".into(),
+        _ => "a reason that this release does not know".into(),
     }
 }
 
