@@ -18,6 +18,8 @@ pub mod page;
 pub mod papers;
 pub mod patterns;
 pub mod prediction;
+pub mod printable;
+pub mod recovery;
 pub mod run;
 pub mod section;
 pub mod servo;
