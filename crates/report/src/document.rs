@@ -4,7 +4,9 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::kernels::{KernelDiff, KernelPeers};
 use jitterlab_model::check::CheckReport;
+use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +35,14 @@ pub struct Document {
 pub enum Content {
     /// What `check` found.
     Check(CheckReport),
+    /// What `kernel diff` found.
+    KernelDiff(KernelDiff),
+    /// What `kernel peers` measured.
+    KernelPeers(KernelPeers),
+    /// What `mcu sweep` measured.
+    McuSweep(McuSweep),
+    /// What `mcu recommend` found.
+    McuRecommendation(McuRecommendation),
 }
 
 /// Why a text is no document.
@@ -87,6 +97,10 @@ impl Document {
     pub fn text(&self, terminal: Terminal) -> String {
         match &self.content {
             Content::Check(report) => crate::check::text(report, terminal),
+            Content::KernelDiff(diff) => crate::kernels::difference(diff),
+            Content::KernelPeers(peers) => crate::kernels::peers(peers),
+            Content::McuSweep(sweep) => crate::mcu::sweep(&sweep.alarms),
+            Content::McuRecommendation(choices) => crate::mcu::recommendation(choices),
         }
     }
 
@@ -95,6 +109,7 @@ impl Document {
     pub fn sections(&self) -> Vec<Section> {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
+            _ => Vec::new(),
         }
     }
 }

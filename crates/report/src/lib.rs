@@ -10,6 +10,7 @@ pub mod histogram;
 pub mod isolation;
 pub mod kernels;
 pub mod live;
+pub mod loads;
 pub mod machine;
 pub mod matrix;
 pub mod mcu;

@@ -90,24 +90,6 @@ pub fn cells() -> Vec<Cell> {
         .collect()
 }
 
-/// What does not agree with itself or with the table; the numbers are checked by this file's tests.
-pub const NOTES: [&str; 7] = [
-    "Figure 7: a standard deviation of 19.1 ns is 0.0625 % of 30.56 us, not 0.62 %; 0.62 % would be 189.5 ns. Neither fits an \
-     event every 20 ms: the one would mean that an event takes 4 cycles, the other 39. So hardly any event fell into what \
-     was measured. The periodic timer's two figures agree, with about 200 cycles for each tick.",
-    "Table 1, 100 us at 7200 Hz: one count is 138.9 us, so equation 1 rules the period out, and both columns have it.",
-    "Table 1, periodic: from 10 ms on each error is one count for each hardware period: the compare register held the \
-     period, and the counter counts the 0 as well. Measured so here, 10 ms to 1 s come out to 1.4 us; for 10 s the paper \
-     took 10 or 20 hardware periods, where 2 to 18 are enough.",
-    "Table 1, single shot: 10 s at 7200 Hz is 997 counts too long, as 1000 ticks of 10 ms that lose a count each are here. At \
-     28800 and 115200 Hz, and 1 s at 115200 Hz, the paper loses 8 to 176 counts in 10 ms: more than a timer that is programmed \
-     late explains, which takes 24 cycles here, less than one count.",
-    "\"In every case, the error rates decrease as the requested period increases\": not from 1 s to 10 s at 115200 Hz, \
-     where the periodic timer's error rises from 0.0016 % to 0.0017 %.",
-    "\"The single-shot timing strategy usually presents better results\": in 9 of the 18 cells of table 1.",
-    "\"T = I / F\": an interval I has I * F ticks of a timer with the frequency F.",
-];
-
 /// Figure 7: what the paper measured of the led thread's period.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LedThread {

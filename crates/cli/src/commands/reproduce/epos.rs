@@ -160,7 +160,8 @@ fn tables(table: &[AlarmFigures], rows: &[Row], threads: &[LedThread], costs: &[
 }
 
 fn notes(directory: &Path) -> String {
-    let notes: String = paper::NOTES.iter().map(|note| wrap(&format!("- {note}"))).collect();
+    let notes: String =
+        jitterlab_report::mcu::EPOS_NOTES.iter().map(|note| wrap(&format!("- {note}"))).collect();
     format!(
         "\nWhere the paper is inconsistent\n{notes}\nfigures, run files and figures.json: {}\n",
         directory.display()
