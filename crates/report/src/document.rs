@@ -4,6 +4,7 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::outlook::Outlook;
 use jitterlab_analysis::kernels::{KernelDiff, KernelPeers};
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
@@ -35,6 +36,8 @@ pub struct Document {
 pub enum Content {
     /// What `check` found.
     Check(CheckReport),
+    /// What `predict` says of a file.
+    Prediction(Outlook),
     /// What `kernel diff` found.
     KernelDiff(KernelDiff),
     /// What `kernel peers` measured.
@@ -97,6 +100,7 @@ impl Document {
     pub fn text(&self, terminal: Terminal) -> String {
         match &self.content {
             Content::Check(report) => crate::check::text(report, terminal),
+            Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
             Content::KernelDiff(diff) => crate::kernels::difference(diff),
             Content::KernelPeers(peers) => crate::kernels::peers(peers),
             Content::McuSweep(sweep) => crate::mcu::sweep(&sweep.alarms),
@@ -109,6 +113,7 @@ impl Document {
     pub fn sections(&self) -> Vec<Section> {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
+            Content::Prediction(outlook) => crate::prediction::sections(outlook),
             _ => Vec::new(),
         }
     }
