@@ -4,8 +4,8 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
-use jitterlab_analysis::outlook::Outlook;
 use jitterlab_analysis::kernels::{KernelDiff, KernelPeers};
+use jitterlab_analysis::outlook::Outlook;
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use schemars::JsonSchema;

@@ -1,6 +1,7 @@
 //! What people see of a run. Terminal first: readable at 80 columns, colour only where it is wanted.
 
 pub mod caveats;
+pub mod changes;
 pub mod chart;
 pub mod check;
 pub mod comparison;
