@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
+use crate::papers::Reproduction;
 use crate::section::Section;
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
@@ -36,6 +37,8 @@ pub struct Document {
 pub enum Content {
     /// What `check` found.
     Check(CheckReport),
+    /// What repeating a source document gave.
+    Reproduction(Box<Reproduction>),
     /// What `predict` says of a file.
     Prediction(Outlook),
     /// What `kernel diff` found.
@@ -100,6 +103,7 @@ impl Document {
     pub fn text(&self, terminal: Terminal) -> String {
         match &self.content {
             Content::Check(report) => crate::check::text(report, terminal),
+            Content::Reproduction(found) => crate::papers::text(found, terminal),
             Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
             Content::KernelDiff(diff) => crate::kernels::difference(diff),
             Content::KernelPeers(peers) => crate::kernels::peers(peers),
@@ -113,6 +117,7 @@ impl Document {
     pub fn sections(&self) -> Vec<Section> {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
+            Content::Reproduction(found) => crate::papers::sections(&found.found),
             Content::Prediction(outlook) => crate::prediction::sections(outlook),
             _ => Vec::new(),
         }
