@@ -41,8 +41,10 @@ pub fn plan(facts: &SystemFacts) -> Result<AthlonPlan, PapersError> {
         .filter(|open| !open.is_empty())
         .unwrap_or(usable);
     let hogs: CpuSet = open.iter().take(2).collect();
-    let condition = |name: &str, loads: &str| -> Result<_, PapersError> { Ok((name.into(), parse_loads(loads)?)) };
-    let conditions = vec![
+    let condition = |name: &str, loads: &str| -> Result<(String, _), PapersError> {
+        Ok((name.into(), parse_loads(loads)?))
+    };
+    let conditions: Vec<(String, Vec<LoadSpec>)> = vec![
         condition(NO_LOAD, "none")?,
         condition(HOGS, &format!("hog@{hogs}"))?,
         condition(READING, &format!("proc@{open}"))?,

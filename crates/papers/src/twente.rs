@@ -2,7 +2,9 @@
 //! `stress -c 4 -m 6`.
 
 use jitterlab_analysis::papers::SystemUnderLoads;
-use jitterlab_analysis::papers::twente::{LoopTimes, PERIOD_NS, PRINTED, PrintedLoop, TwenteCase, TwenteVirtual};
+use jitterlab_analysis::papers::twente::{
+    LoopTimes, PERIOD_NS, PRINTED, PrintedLoop, TwenteCase, TwenteVirtual,
+};
 use jitterlab_bench::kernel::GuestTime;
 use jitterlab_model::{Policy, TaskSpec, Work};
 use jitterlab_report::figure::{self, Name, Quantity};
@@ -57,7 +59,9 @@ pub fn host(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
     Ok(found)
 }
 
-fn case((((figure, (policy, load)), run), printed): (((u32, (Policy, &str)), &PageRun), PrintedLoop)) -> TwenteCase {
+fn case(
+    (((figure, (policy, load)), run), printed): (((u32, (Policy, &str)), &PageRun), PrintedLoop),
+) -> TwenteCase {
     let granted = run.info.tasks.first().and_then(|task| task.granted.as_ref());
     TwenteCase {
         figure,
