@@ -6,7 +6,6 @@ pub mod comparison;
 pub mod compensation;
 pub mod document;
 pub mod figure;
-pub mod histogram;
 pub mod isolation;
 pub mod kernels;
 pub mod live;

@@ -6,7 +6,7 @@ use jitterlab_analysis::require::{Judgement, Plan};
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::units::Human;
 
-use crate::chart::{Axis, Chart, Layer, Shape, time_unit};
+use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::check::paragraph;
 use crate::summary::{microseconds, wrap};
 use crate::table::columns;
@@ -73,24 +73,19 @@ pub fn chart(name: &str, scan: &TaskScan, prediction: &Prediction) -> Option<Cha
     let facts = &prediction.facts;
     let peaks = scan.peaks.largest();
     let peaks = peaks.get(..peaks.len().min(SHOWN))?;
-    let top = prediction.bound.as_ref().map_or(0.0, |b| b.bound_ns).max(peaks.first()?.latency_ns as f64);
-    let (per, unit) = time_unit(top);
-    let (seconds, time) = time_unit(facts.horizon_ns);
-    let points = peaks
-        .iter()
-        .zip(1u32..)
-        .map(|(peak, rank)| [facts.run_ns / f64::from(rank) / seconds, peak.latency_ns as f64 / per]);
+    peaks.first()?;
+    let points =
+        peaks.iter().zip(1u32..).map(|(peak, rank)| [facts.run_ns / f64::from(rank), peak.latency_ns as f64]);
     let mut layers = vec![
-        Layer::new("", 4, Shape::Level(facts.observed_max_ns as f64 / per)),
+        Layer::new("", 4, Shape::Level(facts.observed_max_ns as f64)),
         Layer::new("largest latencies of the run", 0, Shape::Points(points.collect())),
     ];
-    let at = facts.horizon_ns / seconds;
-    let low = facts.observed_max_ns as f64 / per;
+    let (at, low) = (facts.horizon_ns, facts.observed_max_ns as f64);
     match &prediction.bound {
         Some(bound) => layers.push(Layer::new(
             "stays below, 95 %",
             1,
-            Shape::Intervals(vec![[at, low, bound.bound_ns / per, bound.bound_ns / per]]),
+            Shape::Intervals(vec![[at, low, bound.bound_ns, bound.bound_ns]]),
         )),
         None => layers.push(Layer::new("", 1, Shape::Marks(vec![(at, "no bound: a gate failed".into())]))),
     }
@@ -102,8 +97,8 @@ pub fn chart(name: &str, scan: &TaskScan, prediction: &Prediction) -> Option<Cha
             count(facts.count),
             Human(facts.horizon_ns)
         ),
-        x: Axis::log(format!("once in, {time}")),
-        y: Axis::linear(format!("latency, {unit}")),
+        x: Axis::log("once in").time(),
+        y: Axis::linear("latency").time(),
         layers,
         height: 380,
     })

@@ -61,6 +61,8 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(75, 79, 176),
 ];
 const WIDTH: u32 = 900;
+/// Bars of counts across a figure, at most.
+const BARS: f64 = 180.0;
 /// Width of a letter of the legend, about.
 const LETTER: i32 = 7;
 const LINE: i32 = 18;
@@ -76,7 +78,7 @@ const KEY: u32 = 84;
 /// # Errors
 /// The plotting library gives up.
 pub(crate) fn svg(charts: &[Chart]) -> Result<String, FigureError> {
-    let charts: Vec<Chart> = charts.iter().cloned().map(Chart::typeset).collect();
+    let charts: Vec<Chart> = charts.iter().cloned().map(|chart| chart.typeset().with_bars(BARS)).collect();
     let captions: Vec<Vec<String>> =
         charts.iter().map(|chart| wrapped(&chart.caption, CAPTION_COLUMNS)).collect();
     let heights: Vec<u32> = charts
@@ -128,8 +130,8 @@ fn panel(chart: &Chart, area: &Area<'_>) -> Drawn {
         .y_label_area_size(LEFT - 10)
         .build_cartesian_2d(across, upwards)?;
     let mut mesh = plot.configure_mesh();
-    mesh.x_desc(chart.x.title.clone())
-        .y_desc(chart.y.title.clone())
+    mesh.x_desc(chart.x.titled(x))
+        .y_desc(chart.y.titled(y))
         .axis_desc_style((FONT, 16))
         .label_style((FONT, 14))
         .light_line_style(TRANSPARENT)
@@ -291,6 +293,8 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
             });
             plot.draw_series(bars)?;
         }
+        // They are bars by now.
+        Shape::Counts(_) => {}
         Shape::Intervals(values) => {
             for [x, low, value, high] in values {
                 if let (Some(from), Some(to), Some(middle)) = (at(*x, *low), at(*x, *high), at(*x, *value)) {

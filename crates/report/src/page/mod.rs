@@ -6,10 +6,11 @@
 pub(crate) mod checks;
 pub mod documents;
 mod facts;
+mod frame;
 mod pack;
+mod patterns;
 mod plots;
 pub use crate::section;
-pub(crate) mod sections;
 pub mod series;
 #[cfg(test)]
 mod tests;
@@ -29,17 +30,15 @@ use minijinja::{Environment, context};
 use crate::section::Section;
 use crate::summary::TaskFigures;
 use crate::typeset::microseconds;
-pub(crate) use plots::phases;
 use series::Series;
 
-/// plotly.js, with what the figures need.
-const PLOTLY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.min.js"));
 const TEMPLATE: &str = include_str!("page.html");
-const LIBRARY: &str = include_str!("library.js");
 const STYLE: &str = include_str!("page.css");
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("data.js"),
-    include_str!("figures.js"),
+    include_str!("axis.js"),
+    include_str!("chart.js"),
+    include_str!("plot.js"),
     include_str!("series.js"),
     include_str!("start.js"),
 ];
@@ -92,6 +91,17 @@ pub struct PageTask {
     pub prediction: Option<Prediction>,
 }
 
+impl PageRun {
+    /// Due time of the first activation of all, from which the page and its figures count the time.
+    pub(crate) fn origin_ns(&self) -> i64 {
+        let first = |series: &Series| {
+            let step = series.steps.first().map(|s| s.due_ns);
+            step.into_iter().chain(series.exact.first().map(|e| e.due_ns)).min()
+        };
+        self.tasks.iter().filter_map(|task| first(&task.series)).min().unwrap_or(0)
+    }
+}
+
 impl PageTask {
     /// A task of the run that `info` describes, with what its scan says.
     pub fn new(figures: TaskFigures, series: Series, scan: Option<TaskScan>, info: &RunInfo) -> Self {
@@ -126,9 +136,10 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         ([only], _) => format!("{}: timing report", only.label),
         ([first, more @ ..], _) => format!("{} and {} more: timing report", first.label, more.len()),
     };
-    let mut sections = [sections::of(runs), sections.to_vec()].concat();
+    let own = patterns::section(runs).into_iter().chain(crate::figure::sections(runs));
+    let mut sections: Vec<Section> = own.chain(sections.iter().cloned()).collect();
     sections.iter_mut().for_each(Section::typeset);
-    let (plots, packed) = plots::data(runs, &sections)?;
+    let plots = plots::data(runs, &sections)?;
     let documents: Vec<_> = runs.iter().map(|run| run.document.trim()).collect();
     let mut environment = Environment::new();
     environment.add_filter("typeset", |text: &str| microseconds(text));
@@ -141,12 +152,9 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         runs => Serde(runs.iter().map(words::RunWords::of).collect::<Vec<_>>()),
         checks => Serde(runs.iter().filter_map(checks::of).collect::<Vec<_>>()),
         facts => Serde(runs.iter().flat_map(facts::of).collect::<Vec<_>>()),
-        sections => Serde(&sections),
+        sections => Serde(sections.iter().map(frame::of).collect::<Vec<_>>()),
         documents => in_script(&format!("[{}]", documents.join(","))),
-        plots => in_script(&serde_json::to_string(&plots)?),
-        packed,
-        plotly => PLOTLY,
-        library => LIBRARY,
+        plots => Serde(&plots),
         version => env!("CARGO_PKG_VERSION"),
     })?;
     Ok(page)

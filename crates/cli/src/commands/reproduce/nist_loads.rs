@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jitterlab_model::units::Human;
-use jitterlab_report::figure::{self, Name, Quantity};
+use jitterlab_report::figure::{self, Figure, Quantity};
 use jitterlab_report::summary::wrap;
 
 use super::measure;
@@ -23,7 +23,7 @@ pub fn reproduce(directory: &Path, name: &str, duration_ns: i64) -> Outcome {
         files.push(measure(directory, &format!("{name}-{condition}"), duration_ns, &arguments)?);
     }
     let runs = page_runs::read(&files)?;
-    let svg = figure::svg(&figure::charts(Name::HISTOGRAM, Quantity::Latency, &runs, &[])?)?;
+    let svg = figure::svg(&Figure::HISTOGRAM.charts(Quantity::Latency, &runs, &[])?)?;
     let path = directory.join(format!("{name}.svg"));
     output::write_file(&path, svg.as_bytes())?;
     output::write_file(&path.with_extension("png"), &figure::png(&svg)?)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::units::Human;
-use jitterlab_report::figure::{self, Name, Quantity};
+use jitterlab_report::figure::{self, Figure, Quantity};
 use jitterlab_report::page::PageRun;
 use jitterlab_report::summary::wrap;
 use jitterlab_report::table::columns;
@@ -64,7 +64,7 @@ pub fn reproduce(directory: &Path, duration_ns: i64, kernels: &systems::Kernels)
 }
 
 fn draw(directory: &Path, letter: &str, runs: &[PageRun]) -> anyhow::Result<()> {
-    let svg = figure::svg(&figure::charts(Name::HISTOGRAM, Quantity::Latency, runs, &[])?)?;
+    let svg = figure::svg(&Figure::HISTOGRAM.charts(Quantity::Latency, runs, &[])?)?;
     output::write_file(&directory.join(format!("figure-3{letter}.svg")), svg.as_bytes())
 }
 

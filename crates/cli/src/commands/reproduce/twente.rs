@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use jitterlab_model::units::Human;
 use jitterlab_report::chart::Chart;
-use jitterlab_report::figure::{self, Name, Quantity};
+use jitterlab_report::figure::{self, Figure, Quantity};
 use jitterlab_report::page::{PageRun, render};
 use jitterlab_report::section::{Block, Section};
 
@@ -122,8 +122,8 @@ fn measure(directory: &Path, case: &Case, duration_ns: i64) -> Result<PathBuf> {
 fn figures(runs: &[PageRun]) -> Result<Vec<(u32, Vec<Chart>)>> {
     let mut figures = Vec::new();
     for ((case, run), row) in CASES.iter().zip(runs).zip(rows(runs)) {
-        for (name, number) in [(Name::SERIES, case.figure), (Name::HISTOGRAM, case.figure + 1)] {
-            let mut charts = figure::charts(name, Quantity::PeriodError, std::slice::from_ref(run), &[])?;
+        for (name, number) in [(Figure::SERIES, case.figure), (Figure::HISTOGRAM, case.figure + 1)] {
+            let mut charts = name.charts(Quantity::PeriodError, std::slice::from_ref(run), &[])?;
             for chart in &mut charts {
                 chart.caption = format!(
                     "Figure {number}. {} Time between starts here: {}; in the report: {} ms.",

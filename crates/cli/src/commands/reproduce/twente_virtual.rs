@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::units::Human;
-use jitterlab_report::figure::{self, Name, Quantity};
+use jitterlab_report::figure::{self, Figure, Quantity};
 use jitterlab_report::page::PageRun;
 use jitterlab_report::summary::wrap;
 use jitterlab_report::table::columns;
@@ -69,9 +69,8 @@ pub fn reproduce(directory: &Path, duration_ns: i64, kernels: &systems::Kernels)
 /// The report's two kinds of figure for each case: the series, and the histogram.
 fn draw(directory: &Path, system: &System, runs: &[PageRun]) -> anyhow::Result<()> {
     for (case, run) in CASES.iter().zip(runs) {
-        for (name, what) in [(Name::SERIES, "series"), (Name::HISTOGRAM, "histogram")] {
-            let svg =
-                figure::svg(&figure::charts(name, Quantity::PeriodError, std::slice::from_ref(run), &[])?)?;
+        for (name, what) in [(Figure::SERIES, "series"), (Figure::HISTOGRAM, "histogram")] {
+            let svg = figure::svg(&name.charts(Quantity::PeriodError, std::slice::from_ref(run), &[])?)?;
             let path = directory.join(format!("{}-{}-{what}.svg", system.name, case.name));
             output::write_file(&path, svg.as_bytes())?;
         }

@@ -3,15 +3,15 @@
 use jitterlab_analysis::predict::Prediction;
 use jitterlab_model::units::Human;
 
-use super::super::PageRun;
-use super::{Named, tasks};
+use super::task::{Task, tasks};
+use crate::page::PageRun;
 use crate::prediction::chart;
 use crate::section::{Block, Section};
 
 /// One figure and its gates for each task.
-pub fn section(runs: &[PageRun]) -> Option<Section> {
+pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let mut blocks = Vec::new();
-    for Named { name, task, .. } in tasks(runs) {
+    for Task { name, task, .. } in tasks(runs) {
         let Some(prediction) = &task.prediction else { continue };
         blocks.push(Block::Text { text: sentence(&name, prediction) });
         let drawn = task.scan.as_ref().and_then(|scan| chart(&name, scan, prediction));
