@@ -21,6 +21,7 @@ pub mod run;
 pub mod section;
 pub mod servo;
 pub mod servo_live;
+pub mod shown;
 pub mod stepper;
 pub mod summary;
 pub mod table;

@@ -60,6 +60,9 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(106, 82, 0),
     RGBColor(75, 79, 176),
 ];
+/// Length and gap of the dashes of each colour's lines, where they could be taken for each other.
+const PATTERNS: [Option<(u32, u32)>; 6] =
+    [None, Some((9, 3)), Some((2, 3)), Some((5, 5)), Some((14, 4)), Some((4, 4))];
 const WIDTH: u32 = 900;
 /// Bars of counts across a figure, at most.
 const BARS: f64 = 180.0;
@@ -242,7 +245,12 @@ fn head(chart: &Chart, (low, high): (f64, f64), room: f64) -> Head {
 fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [(f64, f64); 2]) -> Drawn {
     let colour = COLOURS[layer.colour % 6];
     let at = |x: f64, y: f64| chart.x.place(x).zip(chart.y.place(y));
-    let stroke = |style: Stroke| colour.stroke_width(if style == Stroke::Dashed { 1 } else { 2 });
+    // Lines that cross are told apart without colours, too.
+    let crossing = chart
+        .layers
+        .iter()
+        .filter(|l| matches!(l.shape, Shape::Line { stroke: Stroke::Solid | Stroke::Steps, .. }));
+    let pattern = if crossing.count() > 1 { PATTERNS[layer.colour % 6] } else { None };
     match &layer.shape {
         Shape::Line { points, stroke: style } => {
             let mut places: Vec<(f64, f64)> = points.iter().filter_map(|p| at(p[0], p[1])).collect();
@@ -258,12 +266,17 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
                     plot.draw_series(DashedLineSeries::new(places, 7, 5, colour.stroke_width(2)))?;
                 }
                 Stroke::Dotted => {
-                    plot.draw_series(LineSeries::new(places.iter().copied(), stroke(*style)))?;
+                    plot.draw_series(LineSeries::new(places.iter().copied(), colour.stroke_width(2)))?;
                     plot.draw_series(places.into_iter().map(|p| Circle::new(p, 3, colour.filled())))?;
                 }
-                Stroke::Solid | Stroke::Steps => {
-                    plot.draw_series(LineSeries::new(places, stroke(*style)))?;
-                }
+                Stroke::Solid | Stroke::Steps => match pattern {
+                    Some((dash, gap)) => {
+                        plot.draw_series(DashedLineSeries::new(places, dash, gap, colour.stroke_width(2)))?;
+                    }
+                    None => {
+                        plot.draw_series(LineSeries::new(places, colour.stroke_width(2)))?;
+                    }
+                },
             }
         }
         Shape::Points(points) => {

@@ -4,17 +4,16 @@ use crate::words::count;
 
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
-use crate::page::PageRun;
 use crate::section::{Block, Section};
+use crate::shown::PageRun;
 
 /// The section, where a task has enough activations in a row.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let mut layers = Vec::new();
     let mut told = Vec::new();
     for (number, Task { name, task, .. }) in tasks(runs).enumerate() {
-        let (Some(patterns), Some(scan)) = (&task.patterns, &task.scan) else { continue };
-        let values = &patterns.dependence.autocorrelation;
-        let longest = scan.windows.pieces().iter().map(Vec::len).max().unwrap_or(0);
+        let values = &task.patterns.dependence.autocorrelation;
+        let longest = task.scan.windows.pieces().iter().map(Vec::len).max().unwrap_or(0);
         if values.len() < 3 {
             continue;
         }

@@ -4,8 +4,8 @@ use jitterlab_analysis::compare::{AgainstFirst, Comparison, Difference, Statisti
 use jitterlab_model::units::Human;
 
 use crate::chart::{Axis, Chart, Layer, Shape};
-use crate::page::{PageRun, PageTask};
 use crate::section::{Block, Section};
+use crate::shown::PageRun;
 
 /// For each task that several runs have, its runs against the first one.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
@@ -18,9 +18,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         };
         let named: Vec<(String, &jitterlab_analysis::scan::TaskScan)> = runs
             .iter()
-            .filter_map(|run| {
-                Some((run.label.clone(), run.tasks.get(same(run)?).and_then(|t: &PageTask| t.scan.as_ref())?))
-            })
+            .filter_map(|run| run.tasks.get(same(run)?).map(|task| (run.label.clone(), &task.scan)))
             .collect();
         if named.len() < 2 {
             continue;

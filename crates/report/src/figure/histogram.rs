@@ -7,8 +7,8 @@ use jitterlab_model::units::Human;
 use super::Quantity;
 use super::task::{Task, captions, choice, with_values};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape};
-use crate::page::PageRun;
 use crate::section::Section;
+use crate::shown::PageRun;
 
 /// A histogram of every quantity.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
@@ -54,7 +54,7 @@ pub(super) fn cluster_words(cluster: &LatencyCluster) -> String {
 /// Boxes around the clusters of latencies, as NIST's figure 1 has them. Of several tasks they would hide each other.
 fn clusters(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> Option<Layer> {
     let [(only, _)] = tasks else { return None };
-    let clusters = &only.task.patterns.as_ref().filter(|_| quantity == Quantity::Latency)?.clusters;
+    let clusters = Some(&only.task.patterns.clusters).filter(|_| quantity == Quantity::Latency)?;
     let boxes = clusters.iter().map(|c| (c.low_ns as f64, c.high_ns as f64 + 1.0, cluster_words(c)));
     (clusters.len() > 1).then(|| Layer::new("", 1, Shape::Boxes(boxes.collect())))
 }

@@ -24,8 +24,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::chart::{self, Chart};
-use crate::page::PageRun;
 use crate::section::Section;
+use crate::shown::PageRun;
 pub use png::png;
 pub use quantity::{NoQuantity, Quantity};
 pub(crate) use series::STATUS;

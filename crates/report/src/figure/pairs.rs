@@ -8,8 +8,8 @@ use jitterlab_model::units::Human;
 
 use super::task::tasks;
 use crate::chart::{Axis, Cells, Chart, Layer, Shape};
-use crate::page::{PageRun, PageTask};
 use crate::section::{Block, Section};
+use crate::shown::{PageRun, PageTask};
 
 /// Cells along each side.
 const CELLS: usize = 120;

@@ -4,9 +4,9 @@ use jitterlab_analysis::predict::Prediction;
 use jitterlab_model::units::Human;
 
 use super::task::{Task, tasks};
-use crate::page::PageRun;
 use crate::prediction::chart;
 use crate::section::{Block, Section};
+use crate::shown::PageRun;
 
 /// One figure and its gates for each task.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
@@ -14,7 +14,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     for Task { name, task, .. } in tasks(runs) {
         let Some(prediction) = &task.prediction else { continue };
         blocks.push(Block::Text { text: sentence(&name, prediction) });
-        let drawn = task.scan.as_ref().and_then(|scan| chart(&name, scan, prediction));
+        let drawn = chart(&name, &task.scan, prediction);
         blocks.extend(drawn.map(Block::Figure));
         blocks.push(gates(&name, prediction));
         blocks.extend(prediction.caveats.iter().map(|caveat| Block::Text { text: caveat.clone() }));

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use jitterlab_model::Distribution;
 
-use crate::page::PageTask;
+use crate::shown::PageTask;
 
 /// What is measured of each activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::Quantity;
 use super::task::{Task, phases, tasks, with_values};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
-use crate::page::PageRun;
-use crate::page::series::{Extent, Series};
 use crate::section::{Block, Detail, Section, Shown};
+use crate::shown::PageRun;
+use crate::shown::series::{Extent, Series};
 use crate::words::count;
 
 /// Columns of a file's figure.
@@ -92,7 +92,7 @@ fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
         value.map_or(Extent::default(), |v| Extent { count: 1, min_ns: v, max_ns: v, sum_ns: v.into() })
     };
     let all: Vec<Column> = if series.complete {
-        let column = |e: &crate::page::series::Exact| Column {
+        let column = |e: &crate::shown::series::Exact| Column {
             due_ns: e.due_ns,
             extent: single(e.values_ns[quantity]),
             missed: e.missed.into(),

@@ -9,8 +9,8 @@ use jitterlab_model::units::Human;
 
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape};
-use crate::page::{PageRun, PageTask};
 use crate::section::{Block, Section};
+use crate::shown::{PageRun, PageTask};
 
 /// Lines that are named in the figure.
 const NAMED: usize = 6;
@@ -21,7 +21,7 @@ const POINTS: usize = 1_000;
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let mut blocks = Vec::new();
     for Task { name, run, task, .. } in tasks(runs) {
-        let Some(patterns) = &task.patterns else { continue };
+        let patterns = &task.patterns;
         let Some(spectrum) = &patterns.spectrum.spectrum else { continue };
         blocks.push(Block::Figure(chart(&name, run, task, patterns, spectrum)));
         blocks.extend(table(&name, &run.info, task.figures.summary.period_ns, patterns));

@@ -5,8 +5,8 @@ use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{Distribution, RunInfo};
 
 use super::Quantity;
-use crate::page::{PageRun, PageTask};
 use crate::section::{Block, Section, Shown};
+use crate::shown::{PageRun, PageTask};
 use crate::summary::load_told;
 use crate::words::count;
 

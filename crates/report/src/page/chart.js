@@ -4,7 +4,7 @@ const css = name => getComputedStyle(document.documentElement).getPropertyValue(
 const ROW = 16, MANY = 300;
 const DASHES = { dashed: [7, 5], level: [7, 5], mark: [2, 4], box: [6, 4] };
 // Lines that cross are told apart without colours, too: how often each is interrupted.
-const PATTERNS = [[], [9, 3], [2, 3], [9, 3, 2, 3], [14, 4], [4, 4]];
+const PATTERNS = [[], [9, 3], [2, 3], [5, 5], [14, 4], [4, 4]];
 // Places in a layer's columns: across, and upwards.
 const ACROSS = { line: [0], points: [0], band: [0], bars: [0, 1], counts: [0, 1], intervals: [0], frames: [0, 2], boxes: [0, 1], marks: [0], cells: [0], level: [] };
 const UPWARDS = { line: [1], points: [1], band: [1, 2], bars: [2], counts: [2], intervals: [1, 2, 3], frames: [1, 3], boxes: [], marks: [], cells: [1], level: [0] };
@@ -89,7 +89,7 @@ class Drawing {
   layout(chart) {
     this.font();
     const { g } = this, width = text => g.measureText(text).width, narrow = this.width < 500;
-    this.upTicks = this.y.ticks(this.range[1], Math.max(2, Math.round(this.height / 60)));
+    this.upTicks = this.y.ticks(this.range[1], Math.max(2, Math.round(this.height / 45)));
     this.left = Math.min(Math.max(30, ...this.upTicks.map(([, words]) => width(words))) + 12, this.width / 2.5);
     const key = this.layers.find(({ shape }) => shape.kind === 'cells' && shape.key[1].length)?.shape.key;
     this.key = key;

@@ -11,26 +11,18 @@ mod pack;
 mod patterns;
 mod plots;
 pub use crate::section;
-pub mod series;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use std::io;
 
-use jitterlab_analysis::patterns::Patterns;
-use jitterlab_analysis::predict::{DEFAULT_HORIZON, Prediction, predict};
-use jitterlab_analysis::scan::TaskScan;
-use jitterlab_model::check::CheckReport;
-use jitterlab_model::facts::changes;
-use jitterlab_model::{CpuSet, RunInfo};
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
 
 use crate::section::Section;
-use crate::summary::TaskFigures;
+pub use crate::shown::{PageRun, PageTask, read};
 use crate::typeset::microseconds;
-use series::Series;
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -58,71 +50,6 @@ pub enum PageError {
     /// The data could not be compressed.
     #[error("the page's data could not be compressed ({0}); please report this")]
     Compression(#[from] io::Error),
-}
-
-/// One run of the page.
-#[derive(Debug)]
-pub struct PageRun {
-    /// What the run is called on the page: its file's name.
-    pub label: String,
-    /// Its description.
-    pub info: RunInfo,
-    /// What `analyze --json` prints for it: the page carries it word for word, since reading and writing numbers
-    /// again may change their last digit.
-    pub document: String,
-    /// What `check` says of its machine as it was before the run; `None` where the run does not describe it.
-    pub checks: Option<CheckReport>,
-    /// Its tasks, in the order of the description.
-    pub tasks: Vec<PageTask>,
-}
-
-/// One task of a run of the page.
-#[derive(Debug)]
-pub struct PageTask {
-    /// Its figures.
-    pub figures: TaskFigures,
-    /// Its series.
-    pub series: Series,
-    /// Everything gathered for the questions below; `None` where only spikes were kept.
-    pub scan: Option<TaskScan>,
-    /// What pattern its latency has.
-    pub patterns: Option<Patterns>,
-    /// How much worse it can get.
-    pub prediction: Option<Prediction>,
-}
-
-impl PageRun {
-    /// Due time of the first activation of all, from which the page and its figures count the time.
-    pub(crate) fn origin_ns(&self) -> i64 {
-        let first = |series: &Series| {
-            let step = series.steps.first().map(|s| s.due_ns);
-            step.into_iter().chain(series.exact.first().map(|e| e.due_ns)).min()
-        };
-        self.tasks.iter().filter_map(|task| first(&task.series)).min().unwrap_or(0)
-    }
-}
-
-impl PageTask {
-    /// A task of the run that `info` describes, with what its scan says.
-    pub fn new(figures: TaskFigures, series: Series, scan: Option<TaskScan>, info: &RunInfo) -> Self {
-        let patterns = scan.as_ref().map(Patterns::of);
-        let prediction = scan.as_ref().and_then(|scan| {
-            let tail = scan.tail()?;
-            let events = events(info);
-            let horizon_ns = DEFAULT_HORIZON * tail.run_ns();
-            Some(predict(&figures.summary.task, &tail, horizon_ns, &events))
-        });
-        PageTask { figures, series, scan, patterns, prediction }
-    }
-}
-
-/// What happened to the machine meanwhile and forbids to conclude from this run on another.
-fn events(info: &RunInfo) -> Vec<String> {
-    let (Some(before), Some(after)) = (&info.facts_before, &info.facts_after) else { return Vec::new() };
-    let granted = info.tasks.iter().filter_map(|task| task.granted.as_ref());
-    let measured: CpuSet = granted.flat_map(|granted| granted.cpus.iter().copied()).collect();
-    let changes = changes(before, after, &measured).into_iter();
-    changes.filter(|change| change.concern).map(|change| change.text).collect()
 }
 
 /// The page as HTML: what the runs themselves show, then the further sections.

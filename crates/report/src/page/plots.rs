@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::pack::{Column, Packer, compressed};
-use super::series::{Exact, Extent, QUANTITIES, Step};
 use super::{PageError, PageRun, PageTask};
 use crate::chart::{Chart, SHADES};
 use crate::figure::STATUS;
 use crate::section::{Block, Detail, Section};
+use crate::shown::series::{Exact, Extent, QUANTITIES, Step};
 
 /// Everything the script needs, the packed columns beside it.
 #[derive(Debug, Serialize)]
@@ -76,9 +76,8 @@ pub fn id(section: &Section, block: usize) -> String {
 pub fn data(runs: &[PageRun], sections: &[Section]) -> Result<Plots, PageError> {
     let mut packer = Packer::default();
     let packed = runs.iter().map(|run| {
-        let tasks = run.tasks.iter().enumerate();
-        let tasks = tasks.map(|(number, task)| self::task(run, number, task, &mut packer)).collect();
-        Run { label: &run.label, tasks }
+        let tasks = run.tasks.iter().map(|task| self::task(run, task, &mut packer));
+        Run { label: &run.label, tasks: tasks.collect() }
     });
     let runs: Vec<Run<'_>> = packed.collect();
     let figures: Vec<Figure<'_>> = sections
@@ -105,10 +104,10 @@ fn options(block: &Block) -> Option<Vec<Choice<'_>>> {
     }
 }
 
-fn task<'a>(run: &'a PageRun, number: usize, task: &'a PageTask, packer: &mut Packer) -> Task<'a> {
+fn task<'a>(run: &'a PageRun, task: &'a PageTask, packer: &mut Packer) -> Task<'a> {
     let PageTask { figures, series, .. } = task;
     let origin_ns = run.origin_ns();
-    let result = run.info.tasks.get(number).and_then(|t| t.result.as_ref());
+    let result = run.info.tasks.get(task.number).and_then(|t| t.result.as_ref());
     let last =
         series.exact.last().map(|e| e.due_ns).into_iter().chain(series.steps.last().map(|s| s.due_ns)).max();
     let end_ns = result.map(|r| r.last_end_ns).or(last).unwrap_or(origin_ns);

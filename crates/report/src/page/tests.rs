@@ -4,9 +4,9 @@ use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::{Summary, Verdict};
 use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
 
-use super::series::{SeriesBuilder, Share};
 use super::{PageRun, PageTask, render};
 use crate::section::{Block, Section};
+use crate::shown::series::{SeriesBuilder, Share};
 use crate::summary::TaskFigures;
 
 const HOSTILE: &str = "</script><script>alert(1)</script>";
@@ -32,7 +32,7 @@ fn run(label: &str) -> PageRun {
     let figures = TaskFigures { summary, verdict, stats };
     let mut scan = TaskScan::new(1_000_000, 2_000);
     scan.push_all(&rows);
-    let task = PageTask::new(figures, series.finish(), Some(scan), &info);
+    let task = PageTask::new(0, figures, series.finish(), scan, &info);
     PageRun { label: label.into(), info, document, checks: None, tasks: vec![task] }
 }
 

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use jitterlab_model::units::{Exact, parse_duration_ns, parse_period_ns};
+use jitterlab_model::units::{Exact, parse_duration_ns};
 use jitterlab_motion::catalog;
 use jitterlab_motion::servo::{
     Actuation, Assessment, Design, Margins, Plant, Question, Reference, Sampling, Stationary, TaskTiming,
@@ -20,7 +20,7 @@ use self::live::LiveArgs;
 use crate::devices::{devices, like};
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
-use crate::task_of_run::TaskOfRun;
+use crate::run_args::{RunArgs, caveats};
 
 /// Say what a run's timing means for a servo loop: its cost, its stability, what would help
 ///
@@ -30,12 +30,8 @@ pub struct Args {
     /// The run to judge
     #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
-    /// The task that closes the loop [default: the one with the longest period]
-    #[arg(long, requires = "run", conflicts_with_all = ["period", "live"])]
-    task: Option<String>,
-    /// Without a run: the period of the task [default with --live: 1ms]
-    #[arg(long, value_parser = parse_period_ns, value_name = "TIME", conflicts_with = "run")]
-    period: Option<i64>,
+    #[command(flatten)]
+    read: RunArgs,
 
     /// The plant: a name from --list, or a TOML file [default: dc-servo, with --live jiwy]
     #[arg(long, value_name = "NAME|FILE")]
@@ -67,7 +63,7 @@ pub struct Args {
     live: LiveArgs,
 
     /// Draw the responses into an SVG file
-    #[arg(long, value_name = "FILE", requires = "run", conflicts_with_all = ["period", "live"])]
+    #[arg(long, value_name = "FILE", requires = "run", conflicts_with = "live")]
     svg: Option<PathBuf>,
     /// List plants, the shipped and your own, and the directory for your own
     #[arg(long)]
@@ -115,7 +111,7 @@ pub fn execute(args: &Args) -> Outcome {
         return Ok(Status::Fine);
     }
     if args.live.live {
-        let question = args.question(args.period.unwrap_or(live::PERIOD_NS))?;
+        let question = args.question(args.read.period.unwrap_or(live::PERIOD_NS))?;
         return args.live.execute(&question, &args.references, args.json);
     }
     match &args.run {
@@ -144,11 +140,11 @@ impl Args {
 
     /// A loop under a run.
     fn judge(&self, path: &PathBuf) -> Outcome {
-        let run = TaskOfRun::open(path, self.task.as_deref(), |spec| Reverse(spec.period_ns))?;
+        let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
         let question = self.question(run.stats.period_ns())?;
         let rows = run.rows_around_worst(MOST_ACTIVATIONS / 2, MOST_ACTIVATIONS / 2)?;
         let trace = run.activations(rows)?;
-        let mut caveats = run.caveats();
+        let mut caveats = caveats(&run);
         if (trace.len() as u64) < run.stats.executed() {
             caveats.push(format!(
                 "judged by {} of its {} activations, those around the worst latency",
@@ -194,7 +190,7 @@ impl Args {
 
     /// A loop without a run: what it stands.
     fn alone(&self) -> Outcome {
-        let Some(period_ns) = self.period else {
+        let Some(period_ns) = self.read.period else {
             return Err(Failure::bad_use(anyhow!(
                 "no timing to judge: name a run file, or say --period 1ms to see what the loop stands"
             )));

@@ -13,13 +13,14 @@ use jitterlab_motion::stepper::{
 };
 use jitterlab_report::page::documents;
 use jitterlab_report::stepper::{Simulated, Simulations};
+use jitterlab_runs::OneTask;
 use serde::Serialize;
 
 use self::axis::AxisArgs;
 use crate::devices::{devices, like};
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
-use crate::task_of_run::TaskOfRun;
+use crate::run_args::{RunArgs, caveats};
 
 /// Say what a run's timing means for a stepper motor: torque, lost steps, step rate
 ///
@@ -31,9 +32,8 @@ pub struct Args {
     /// --jitter]
     #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
-    /// The task that makes the step pulses [default: the one with the shortest period]
-    #[arg(long, requires = "run", conflicts_with = "jitter")]
-    task: Option<String>,
+    #[command(flatten)]
+    read: RunArgs,
     /// Without a run: latencies assumed to spread over this much
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME", conflicts_with = "run")]
     jitter: Option<i64>,
@@ -121,7 +121,7 @@ pub fn execute(args: &Args) -> Outcome {
         Some(run) => {
             let timing = StepTiming::of(&run.stats).ok_or_else(|| anyhow!("the run has no activations"))?;
             let whose = format!("task {} every {}", run.name(), Human(run.stats.period_ns() as f64));
-            (timing, whose, run.caveats())
+            (timing, whose, caveats(run))
         }
         None => {
             let jitter = args.jitter.ok_or_else(|| {
@@ -197,8 +197,9 @@ impl<'a> From<&'a Simulated> for SimulationDocument<'a> {
 }
 
 impl Args {
-    fn open(&self, path: &std::path::Path) -> Result<TaskOfRun, Failure> {
-        TaskOfRun::open(path, self.task.as_deref(), |spec| spec.period_ns)
+    /// The task that makes the step pulses: the named one, or the one with the shortest period.
+    fn open(&self, path: &std::path::Path) -> Result<OneTask, Failure> {
+        self.read.one_task(path, |spec| spec.period_ns)
     }
 
     /// The run, and the one beside it, under both policies, around their worst events.
@@ -206,7 +207,7 @@ impl Args {
         &self,
         axis: &Axis,
         found: &Assessment,
-        runs: [Option<&TaskOfRun>; 2],
+        runs: [Option<&OneTask>; 2],
         speeds: &[f64],
     ) -> Result<Simulations, anyhow::Error> {
         let most = found.most_pulses_per_s();
