@@ -28,7 +28,9 @@ const allTasks = () => page.runs.flatMap((run, r) => run.tasks.map((task, t) => 
 function summaryCsv() {
   const rows = [['run', 'task', 'quantity', 'count', 'min_ns', 'mean_ns', 'sd_ns', 'p50_ns', 'p90_ns', 'p99_ns', 'p99_9_ns', 'p99_99_ns', 'max_ns']];
   page.runs.forEach((run, r) => documents[r].tasks.forEach(({ summary }) => {
-    for (const [quantity, values] of Object.entries(summary)) if (values?.count !== undefined) rows.push([run.label, summary.task, quantity, ...rows[0].slice(3).map(name => values[name])]);
+    for (const quantity of ['latency', 'corrected_latency', 'execution', 'period_error', 'cycle_to_cycle']) {
+      rows.push([run.label, summary.task, quantity, ...rows[0].slice(3).map(name => summary[quantity][name])]);
+    }
   }));
   return csv(rows);
 }
@@ -72,8 +74,12 @@ async function start() {
   const figures = page.figures.map(figure => new Figure(figure));
   const redraw = always => figures.forEach(figure => { if (figure.seen || always) figure.draw(); });
   figures.forEach(whenSeen);
+  // What most people came for is there, and can be looked at closely, before they scroll to it.
+  const series = figures.find(figure => figure.series);
+  const draw = () => { if (series) { series.seen = true; series.draw(); } };
+  draw();
   columns = await unpacking;
-  figures.forEach(figure => { if (figure.series && figure.seen) figure.draw(); });
+  draw();
   offerNumbers();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => redraw(false));
   matchMedia('print').addEventListener('change', () => redraw(true));
