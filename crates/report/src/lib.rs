@@ -1,6 +1,7 @@
 //! What people see of a run. Terminal first: readable at 80 columns, colour only where it is wanted.
 
 pub mod caveats;
+pub mod changes;
 pub mod chart;
 pub mod check;
 pub mod comparison;
@@ -10,6 +11,7 @@ pub mod figure;
 pub mod isolation;
 pub mod kernels;
 pub mod live;
+pub mod loads;
 pub mod machine;
 pub mod matrix;
 pub mod mcu;
