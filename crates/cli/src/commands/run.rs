@@ -197,7 +197,7 @@ impl Args {
         }
         let stamp: String = info.started.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
         let path = PathBuf::from(format!("jitterlab-{stamp}.parquet"));
-        RunWriter::create(&path, info).map(Some).or_else(|error| {
+        RunWriter::create_numbered(&path, info).map(Some).or_else(|error| {
             output::note(&format!("no run file: {error}; name another place with --output"));
             Ok(None)
         })
@@ -251,7 +251,8 @@ fn reference(args: &Args, interrupted: &AtomicBool) -> Result<Vec<TimingStats>, 
 /// Measures and reports.
 pub fn execute(args: &Args) -> Outcome {
     if args.load.iter().any(|load| load == "help") {
-        output::print(&load::known())?;
+        let presets = load::PRESETS.iter().map(|preset| (preset.name, preset.loads));
+        output::print(&jitterlab_report::loads::help(load::kinds(), presets))?;
         return Ok(Status::Fine);
     }
     let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
