@@ -64,27 +64,6 @@ pub fn caveats(of: &OneTask) -> Vec<String> {
     warnings.chain(of.caveats.iter().map(jitterlab_report::caveats::clause)).collect()
 }
 
-fn page_runs(&self, runs: &[Run]) -> Result<Vec<PageRun>, Failure> {
-        Ok(page_runs(runs, self.task.as_deref())?)
-    }
-}
-
-fn open(path: &Path, hints: &Hints) -> Result<Run, RunsError> {
-    Ok(Run::open(path, hints)?.on_progress(show))
-}
-
-/// What speaks against the figures of a task, a sentence each.
-pub fn caveats(of: &OneTask) -> Vec<String> {
-    let warnings = of.warnings.iter().map(jitterlab_report::warnings::sentence);
-    warnings.chain(of.caveats.iter().map(jitterlab_report::caveats::clause)).collect()
-}
-
-/// Run files as a figure shows them.
-pub fn page_runs_of(files: &[impl AsRef<Path>]) -> Result<Vec<PageRun>, RunsError> {
-    let runs = files.iter().map(|file| open(file.as_ref(), &Hints::default()));
-    page_runs(&runs.collect::<Result<Vec<_>, _>>()?, None)
-}
-
 fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, RunsError> {
     let mut runs = page::read(runs, task)?;
     runs.iter_mut().for_each(|run| run.checks = checks(&run.info));

@@ -4,7 +4,7 @@ use jitterlab_analysis::papers::UnderLoad;
 use jitterlab_analysis::papers::nist::{LatencyRange, NistLoads, NistVirtual, PERIOD_NS};
 use jitterlab_bench::kernel::GuestTime;
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
-use jitterlab_report::figure::{self, Name, Quantity};
+use jitterlab_report::figure::{Figure, Quantity};
 use jitterlab_report::page::PageRun;
 use jitterlab_report::papers::Found;
 
@@ -66,6 +66,6 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
 }
 
 fn draw(at: &Workplace<'_>, name: &str, runs: &[PageRun]) -> Result<(), PapersError> {
-    let charts = figure::charts(Name::HISTOGRAM, Quantity::Latency, runs, &[])?;
+    let charts = Figure::HISTOGRAM.charts(Quantity::Latency, runs, &[])?;
     at.draw(&[(name.into(), charts)])
 }

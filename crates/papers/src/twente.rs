@@ -7,7 +7,7 @@ use jitterlab_analysis::papers::twente::{
 };
 use jitterlab_bench::kernel::GuestTime;
 use jitterlab_model::{Policy, TaskSpec, Work};
-use jitterlab_report::figure::{self, Name, Quantity};
+use jitterlab_report::figure::{Figure, Quantity};
 use jitterlab_report::page::{PageRun, render};
 use jitterlab_report::papers::{self, Found};
 use jitterlab_report::section::Block;
@@ -93,8 +93,8 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
 fn measured(at: &mut Workplace<'_>, system: &System) -> Result<SystemUnderLoads<LoopTimes>, PapersError> {
     let (found, runs) = at.boot(system, &LOADS, &task(), LoopTimes::of)?;
     for (case, run) in LOADS.iter().zip(&runs) {
-        for (name, what) in [(Name::SERIES, "series"), (Name::HISTOGRAM, "histogram")] {
-            let charts = figure::charts(name, Quantity::PeriodError, std::slice::from_ref(run), &[])?;
+        for (name, what) in [(Figure::SERIES, "series"), (Figure::HISTOGRAM, "histogram")] {
+            let charts = name.charts(Quantity::PeriodError, std::slice::from_ref(run), &[])?;
             at.draw(&[(format!("{}-{}-{what}", system.name, case.name), charts)])?;
         }
     }
