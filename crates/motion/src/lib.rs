@@ -6,8 +6,11 @@
 
 pub mod catalog;
 pub mod error;
+mod infinite;
+mod judged_run;
 pub mod quantity;
 pub mod servo;
 pub mod stepper;
 
 pub use error::MotionError;
+pub use judged_run::JudgedRun;

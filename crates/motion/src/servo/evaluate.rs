@@ -2,9 +2,9 @@
 
 use jitterlab_model::Activation;
 use nalgebra::DMatrix;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::along_trace::{AlongTrace, Interval, Walk};
+use super::along_trace::{AlongTrace, TimeBase, Walk};
 use super::classes::Classes;
 use super::controller::Controller;
 use super::design::Design;
@@ -28,7 +28,7 @@ pub struct Question {
 }
 
 /// The timing of a run in the figures a loop knows.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeanTiming {
     /// Periods of the grid.
@@ -47,7 +47,7 @@ pub struct MeanTiming {
 
 /// What the timing costs. All costs are means of the plant's cost rate; infinite where the loop is not mean-square
 /// stable.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
     /// Every activation punctual, with no work to do.
@@ -69,7 +69,7 @@ pub struct Evaluation {
 }
 
 /// How the loss against ideal timing divides.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// (cost - ideal) / ideal of the run's stationary cost with its memory.
@@ -103,15 +103,48 @@ impl Evaluation {
     }
 }
 
+/// What would lower a loop's cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum RemedyKind {
+    /// Design the controller for the mean delay from sampling to actuation.
+    DesignForDelay {
+        /// That delay.
+        delay_ns: i64,
+    },
+    /// Compute with the measured interval, not the nominal period.
+    MeasuredInterval,
+    /// Wake early by this quantile of the latency and poll to the due time.
+    WakeEarly {
+        /// The quantile, as a share.
+        quantile: f64,
+        /// The latency there.
+        margin_ns: i64,
+    },
+    /// Miss the same number of activations, but not in bursts.
+    SpreadMisses,
+    /// Miss no activation.
+    MissNone,
+}
+
+/// The part of all latencies that a task that wakes early hides.
+const HIDDEN: f64 = 0.999;
+
 /// What something would bring.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
     /// What to do.
-    pub what: &'static str,
+    pub remedy: RemedyKind,
     /// The cost it would leave.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub cost: f64,
     /// Cost now, for comparison on the same footing.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub instead_of: f64,
 }
 
@@ -143,11 +176,11 @@ impl Question {
         if ideal.is_stable() {
             return Ok(ideal);
         }
-        Err(MotionError::Impossible(format!(
-            "{} is unstable with this controller at a period of {} ns even with ideal timing (spectral radius {:.4}): \
-             take a shorter period, other gains, or another controller such as --controller lqg",
-            self.plant.name, self.period_ns, ideal.spectral_radius
-        )))
+        Err(MotionError::Unstable {
+            plant: self.plant.name.clone(),
+            period_ns: self.period_ns,
+            radius: ideal.spectral_radius,
+        })
     }
 
     fn independent<'a>(
@@ -165,11 +198,7 @@ impl Question {
     /// A controller that cannot be designed, a loop that is unstable even with ideal timing, or too few activations.
     pub fn evaluate(&self, trace: &[Activation]) -> Result<Evaluation, MotionError> {
         if trace.len() < 10 {
-            return Err(MotionError::Impossible(format!(
-                "the run has {} activations of this task: a loop needs some hundred periods to show anything; make \
-                 a longer run",
-                trace.len()
-            )));
+            return Err(MotionError::TooFewActivations(trace.len()));
         }
         let closed = Loop::new(&self.plant, &self.controller()?);
         let ideal = self.ideal()?;
@@ -184,7 +213,7 @@ impl Question {
         let jitter = stationary(&served);
         let independent = stationary(&served.with(classes.empty()));
         let clustered = classes.chain(self.period_ns).stationary();
-        let along = self.along(&closed, trace, Interval::Nominal, ideal.covariance.as_ref());
+        let along = self.along(&closed, trace, TimeBase::Nominal, ideal.covariance.as_ref());
         let resolution_ns = patterns.resolution_ns;
         Ok(Evaluation { ideal, mean_delay, jitter, independent, clustered, along, timing, resolution_ns })
     }
@@ -193,7 +222,7 @@ impl Question {
         &self,
         closed: &Loop,
         trace: &[Activation],
-        interval: Interval,
+        interval: TimeBase,
         begin: Option<&DMatrix<f64>>,
     ) -> AlongTrace {
         const STRETCHES: i64 = 500;
@@ -225,20 +254,17 @@ impl Question {
             let patterns = PeriodPatterns::of(self.timing, trace.iter().copied(), self.period_ns);
             let cost =
                 Classes::of(&patterns, &mut closed, self.period_ns).chain(self.period_ns).stationary().cost;
-            remedies.push(Remedy {
-                what: "design the controller for the mean delay",
-                cost,
-                instead_of: clustered,
-            });
+            let remedy = RemedyKind::DesignForDelay { delay_ns };
+            remedies.push(Remedy { remedy, cost, instead_of: clustered });
         }
         if closed.controller.can_measure_interval()
             && matches!(self.plant.design, Design::Pd { .. } | Design::Pid { .. })
         {
-            let along = self.along(&closed, trace, Interval::Measured, now.ideal.covariance.as_ref());
-            let what = "compute with the measured interval, not the nominal period";
-            remedies.push(Remedy { what, cost: along.cost, instead_of: now.along.cost });
+            let along = self.along(&closed, trace, TimeBase::Measured, now.ideal.covariance.as_ref());
+            let remedy = RemedyKind::MeasuredInterval;
+            remedies.push(Remedy { remedy, cost: along.cost, instead_of: now.along.cost });
         }
-        let margin_ns = quantile(trace, 0.999);
+        let margin_ns = quantile(trace, HIDDEN);
         if margin_ns > 0 {
             let early = trace.iter().map(|a| {
                 let latency = (a.latency_ns() - margin_ns).max(0);
@@ -248,14 +274,15 @@ impl Question {
             let patterns = PeriodPatterns::of(self.timing, early, self.period_ns);
             let cost =
                 Classes::of(&patterns, &mut closed, self.period_ns).chain(self.period_ns).stationary().cost;
-            let what = "wake early by the 99.9 % latency and poll to the due time";
-            remedies.push(Remedy { what, cost, instead_of: clustered });
+            let remedy = RemedyKind::WakeEarly { quantile: HIDDEN, margin_ns };
+            remedies.push(Remedy { remedy, cost, instead_of: clustered });
         }
         if now.timing.empty > 0 {
-            let what = "avoid bursts: the same missed activations, spread at random";
-            remedies.push(Remedy { what, cost: now.independent.cost, instead_of: clustered });
-            let what = "miss no activation";
-            remedies.push(Remedy { what, cost: now.jitter.cost, instead_of: clustered });
+            for (remedy, cost) in
+                [(RemedyKind::SpreadMisses, now.independent.cost), (RemedyKind::MissNone, now.jitter.cost)]
+            {
+                remedies.push(Remedy { remedy, cost, instead_of: clustered });
+            }
         }
         Ok(remedies)
     }
@@ -355,10 +382,11 @@ mod tests {
         let (along, clustered) = (found.along.cost, found.clustered.cost);
         assert!((along / clustered - 1.0).abs() < 0.01, "{along} {clustered}");
         let remedies = question().remedies(&trace, &found).unwrap();
-        let best = |word: &str| remedies.iter().find(|r| r.what.contains(word)).unwrap().clone();
-        assert!(best("bursts").cost < best("bursts").instead_of);
-        assert!(best("miss no").cost < best("bursts").cost);
-        assert!(best("early").cost < best("early").instead_of);
+        let best = |is: fn(&RemedyKind) -> bool| remedies.iter().find(|r| is(&r.remedy)).unwrap().clone();
+        let spread = best(|r| matches!(r, RemedyKind::SpreadMisses));
+        let early = best(|r| matches!(r, RemedyKind::WakeEarly { .. }));
+        assert!(spread.cost < spread.instead_of && early.cost < early.instead_of);
+        assert!(best(|r| matches!(r, RemedyKind::MissNone)).cost < spread.cost);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! although successive intervals depend on each other.
 
 use nalgebra::{DMatrix, DVector};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::looped::{Event, Loop};
 use super::numeric::{balance, smallest_eigenvalue};
@@ -98,13 +98,17 @@ pub struct JumpLinear {
 }
 
 /// The loop after a long time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stationary {
     /// Mean cost; infinite when the loop is not mean-square stable.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub cost: f64,
     /// Spectral radius of the covariance's map over one period: below one if and only if the loop is mean-square
     /// stable.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub spectral_radius: f64,
     /// Covariance of the state at due times; `None` when there is none.
     #[serde(skip)]

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use jitterlab_model::{Activation, Flags};
 
 use super::looped::{Event, Pattern};
+use crate::error::MotionError;
 
 /// When the sensors are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,29 +33,27 @@ pub enum Actuation {
 }
 
 impl FromStr for Sampling {
-    type Err = String;
+    type Err = MotionError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, MotionError> {
         match text {
             "start" => Ok(Sampling::AtStart),
             "due" => Ok(Sampling::AtDue),
-            _ => Err(format!("{text:?} is not a moment of sampling: write start or due")),
+            _ => Err(MotionError::NotASampling(text.into())),
         }
     }
 }
 
 impl FromStr for Actuation {
-    type Err = String;
+    type Err = MotionError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, MotionError> {
         match text {
             "end" => Ok(Actuation::AtEnd),
             "start" => Ok(Actuation::AtStart),
             "next-start" => Ok(Actuation::AtNextStart),
             "next-due" => Ok(Actuation::AtNextDue),
-            _ => Err(format!(
-                "{text:?} is not a moment of actuation: write end, start, next-start or next-due"
-            )),
+            _ => Err(MotionError::NotAnActuation(text.into())),
         }
     }
 }
