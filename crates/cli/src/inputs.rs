@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use jitterlab_analysis::matrix::recommend;
-use jitterlab_report::page::section::Section;
 use jitterlab_report::page::{PageRun, documents};
+use jitterlab_report::section::Section;
 
 use crate::exit::Failure;
 use crate::matrix::Index;

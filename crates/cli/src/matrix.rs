@@ -210,7 +210,7 @@ fn measure(
         let _ = fs::remove_file(&path);
         return Ok(None);
     }
-    let mut warnings = closed.info.warnings.clone();
+    let mut warnings = jitterlab_report::warnings::sentences(&closed.info);
     if let Some(StopReason::Overloaded { explanation, .. }) = ended {
         warnings.push(explanation);
     }

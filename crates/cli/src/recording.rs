@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use jitterlab_bench::host::{Progress, Sink};
-use jitterlab_model::{Activation, RunInfo, TimingStats};
+use jitterlab_model::{Activation, RunInfo, TimingStats, Warning};
 use jitterlab_report::live::{LiveView, Snapshot, TaskSnapshot};
 use jitterlab_trace::RunWriter;
 
@@ -57,7 +57,7 @@ impl Recording {
 
     /// Closes the run file.
     pub fn close(self, mut info: RunInfo) -> Result<Closed> {
-        info.warnings.extend(self.failure);
+        info.warnings.extend(self.failure.map(|reason| Warning::RecordingEnded { reason }));
         let file = match self.writer {
             Some(writer) => Some(writer.finish(info.clone())?.path),
             None => None,
@@ -75,7 +75,7 @@ impl Sink for Recording {
         figures.recent_max_ns[task] = figures.recent_max_ns[task].max(recent);
         if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(task, rows)) {
             output::note(&format!("recording ended, the measurement goes on: {error}"));
-            self.failure = Some(format!("recording ended early: {error}"));
+            self.failure = Some(error.to_string());
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod task;
 pub mod timing;
 pub mod units;
 pub mod wake;
+pub mod warning;
 
 pub use activation::{Activation, Flags};
 pub use check::{Check, CheckReport};
@@ -33,3 +34,4 @@ pub use run::{
 pub use task::{Overrun, Policy, TaskSpec, Work};
 pub use timing::TimingStats;
 pub use wake::{Compensation, Probability, ReadClock, SleepClock, WakeMethod};
+pub use warning::Warning;

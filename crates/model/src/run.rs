@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::facts::SystemFacts;
 use crate::load::LoadRun;
 use crate::task::{Policy, TaskSpec};
+use crate::warning::{Placed, Warning};
 
 /// Version of the description's layout; readers refuse a higher one.
 pub const FORMAT_VERSION: u32 = 1;
@@ -215,15 +216,15 @@ pub struct RunInfo {
     /// The same with what each load achieved; known when the run has ended.
     #[serde(default)]
     pub loads: Vec<LoadRun>,
-    /// Why the tasks run on the processors they run on, as a sentence.
+    /// Where the tasks ran and why there; `None` where nobody chose.
     #[serde(default)]
-    pub placement: String,
+    pub placement: Option<Placed>,
     /// The tasks, in the order of the `task` column.
     pub tasks: Vec<TaskRun>,
     /// What was asked for and not given.
     pub refused: Vec<Refusal>,
     /// Things a reader of the figures has to know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Why it ended; `None` while it runs.
     pub stop: Option<StopReason>,
     /// The machine before the first activation.
@@ -256,7 +257,7 @@ impl RunInfo {
             keep: Keep::All,
             load: String::new(),
             loads: Vec::new(),
-            placement: String::new(),
+            placement: None,
             tasks: tasks.collect(),
             refused: Vec::new(),
             warnings: Vec::new(),

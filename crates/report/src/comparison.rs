@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use crate::words::{count, share};
 use jitterlab_analysis::compare::{
     AgainstFirst, BIN_NS, Comparison, Difference, Estimate, Mismatch, Statistic, TwenteRun, Weight,
 };
-use jitterlab_analysis::verdict::{grouped, percent};
 use jitterlab_model::units::Human;
 
 use crate::chart::Terminal;
@@ -36,7 +36,7 @@ pub fn text(comparison: &Comparison, terminal: Terminal) -> String {
             text,
             "{}: {} wake-ups, jitter {}, max {}",
             run.name,
-            grouped(run.count),
+            count(run.count),
             time(run.jitter_ns),
             time(run.max_ns)
         );
@@ -94,7 +94,7 @@ fn difference(first: &str, against: &AgainstFirst, ascii: bool) -> String {
     text.push_str(&wrap(&format!(
         "A wake-up of {} is earlier than one of {first} with a probability of {}{g}.",
         against.name,
-        percent(against.p_lower)
+        share(against.p_lower)
     )));
     text + &shift_plot(against, ascii)
 }
@@ -134,7 +134,7 @@ pub fn twente(runs: &[TwenteRun]) -> String {
     let rows = runs.iter().map(|r| {
         vec![
             r.name.clone(),
-            grouped(r.count),
+            count(r.count),
             ms(r.mean_ns),
             ms(r.sd_ns),
             whole(r.min_ns),
@@ -148,12 +148,12 @@ pub fn twente(runs: &[TwenteRun]) -> String {
     let names = runs.iter().map(|r| r.name.as_str());
     let header: Vec<&str> = std::iter::once("jitter").chain(names).collect();
     let longest = runs.iter().map(|r| r.histogram.len()).max().unwrap_or(0);
-    let count = |r: &TwenteRun, bin: usize| r.histogram.get(bin).copied().unwrap_or(0);
-    let occupied = (0..longest).filter(|bin| runs.iter().any(|r| count(r, *bin) > 0));
+    let loops = |r: &TwenteRun, bin: usize| r.histogram.get(bin).copied().unwrap_or(0);
+    let occupied = (0..longest).filter(|bin| runs.iter().any(|r| loops(r, *bin) > 0));
     let rows = occupied.map(|bin| {
         let from = bin as f64 * BIN_NS as f64 / 1e6;
         let label = format!("{from:.1} to {:.1}", from + BIN_NS as f64 / 1e6);
-        std::iter::once(label).chain(runs.iter().map(|r| grouped(count(r, bin)))).collect()
+        std::iter::once(label).chain(runs.iter().map(|r| count(loops(r, bin)))).collect()
     });
     text + &columns(&header, rows)
 }

@@ -14,7 +14,8 @@ use serde::Serialize;
 use crate::chart::Terminal;
 use crate::page::documents;
 use crate::table;
-use crate::wakeups::{percent, time};
+use crate::wakeups::time;
+use crate::words::share;
 
 /// A wake-up method for the early sleep.
 #[derive(Debug, Clone, Serialize)]
@@ -102,10 +103,10 @@ pub fn load_table(points: &[LoadPoint], service: &ServiceTime, period_ns: i64, a
     let rows = points.iter().map(|p| {
         vec![
             Exact(p.every_ns).to_string(),
-            percent(p.measured),
-            percent(p.polled),
-            percent(p.equation_1),
-            percent(p.mean_poll),
+            share(p.measured),
+            share(p.polled),
+            share(p.equation_1),
+            share(p.mean_poll),
             load_bar(p, most, ascii),
         ]
     });
@@ -116,13 +117,13 @@ pub fn load_table(points: &[LoadPoint], service: &ServiceTime, period_ns: i64, a
          A = {}, {}; with half of the last A polled: A = {}, {}.\n",
         Human(nist.service_ns),
         Human(nist.every_ns),
-        percent(nist.load),
+        share(nist.load),
         Human(nist.mean_poll_every_ns),
-        percent(nist.mean_poll_load),
+        share(nist.mean_poll_load),
     );
     if let Some(least) = points.iter().min_by(|a, b| a.measured.total_cmp(&b.measured)) {
         let _ =
-            writeln!(out, "  Least as measured: A = {}, {}.", Exact(least.every_ns), percent(least.measured));
+            writeln!(out, "  Least as measured: A = {}, {}.", Exact(least.every_ns), share(least.measured));
     }
     out
 }
@@ -174,8 +175,8 @@ impl CompensationReport {
                 time(f.p99_9_ns),
                 time(f.max_ns),
                 Human(r.margin_ns as f64).to_string(),
-                percent(r.expected_load),
-                percent(r.expected_late),
+                share(r.expected_load),
+                share(r.expected_late),
             ]
         });
         let header = ["", "p50", "p99", "p99.9", "max", "margin", "polls", "late"];
@@ -202,10 +203,10 @@ impl CompensationReport {
         let rows = self.margins.iter().map(|p| {
             vec![
                 Exact(p.margin_ns).to_string(),
-                percent(p.expected_polled),
-                percent(p.measured_polled),
-                percent(p.expected_late),
-                percent(p.measured_late),
+                share(p.expected_polled),
+                share(p.measured_polled),
+                share(p.expected_late),
+                share(p.measured_late),
             ]
         });
         out.push_str(&table::columns(&["margin", "polls", "measured", "late", "measured"], rows));
@@ -221,8 +222,8 @@ impl CompensationReport {
             "use wake={wake},compensate=margin:{}: polls {} of a processor and leaves {} of\n  \
              the starts late, by {} latencies",
             Exact(r.margin_ns),
-            percent(r.expected_load),
-            percent(r.expected_late),
+            share(r.expected_load),
+            share(r.expected_late),
             r.samples
         );
         if r.limited_by_budget {
@@ -232,7 +233,7 @@ impl CompensationReport {
             let _ = writeln!(
                 out,
                 "  so few latencies support no rarer late starts than {}: raise --sample for less",
-                percent(late)
+                share(late)
             );
         }
         out.push('\n');
@@ -251,7 +252,7 @@ impl CompensationReport {
                 time(d.p99_ns),
                 time(d.p99_9_ns),
                 time(jitter),
-                way.load.map_or_else(|| "-".into(), percent),
+                way.load.map_or_else(|| "-".into(), share),
             ]
         };
         out.push_str(&table::columns(
@@ -261,7 +262,7 @@ impl CompensationReport {
         let times = |f: f64| if f >= 9.95 { format!("{f:.0}") } else { format!("{f:.1}") };
         let _ = writeln!(out, "  p99 smaller by a factor of {}", interval(proof.p99_factor, times));
         let _ = writeln!(out, "  max - min smaller by a factor of {}", interval(proof.jitter_factor, times));
-        let _ = writeln!(out, "  extra processor load {}", interval(proof.extra_load, percent));
+        let _ = writeln!(out, "  extra processor load {}", interval(proof.extra_load, share));
         self.write_floor(out, proof);
         out.push('\n');
         out.push_str(&terminal.figures(&documents::charts(self, &["compensation"])));
@@ -302,7 +303,7 @@ impl CompensationReport {
         let Disturbance { steal, interrupts } = self.disturbance;
         let mut seen = vec![format!("the longest hole in a poll was {}", Human(self.longest_hole_ns as f64))];
         seen.extend(interrupts.map(|n| format!("the processor took {n} interrupts")));
-        seen.extend(steal.map(|share| format!("the hypervisor took {} of its time", percent(share))));
+        seen.extend(steal.map(|stolen| format!("the hypervisor took {} of its time", share(stolen))));
         let _ = writeln!(out, "  meanwhile {}", seen.join(",\n  "));
     }
 }

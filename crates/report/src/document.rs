@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
-use crate::page::section::Section;
+use crate::section::Section;
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
 pub const SCHEMA: u32 = 2;
 
 /// The result of a command with what a program needs to read it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Document {
     /// [`SCHEMA`] of the writer.
     pub schema: u32,
@@ -45,7 +45,7 @@ pub enum DocumentError {
     #[error(
         "it was written with layout {0} of results, and this jitterlab reads layout {SCHEMA}: repeat the command that wrote it"
     )]
-    Version(u64),
+    Version(u32),
 }
 
 impl Document {
@@ -62,12 +62,16 @@ impl Document {
     pub fn read(text: &str) -> Result<Self, DocumentError> {
         #[derive(Deserialize)]
         struct Head {
-            schema: u64,
+            schema: u32,
+            #[serde(default)]
+            tool: String,
         }
-        match serde_json::from_str::<Head>(text)?.schema {
-            version if version == u64::from(SCHEMA) => Ok(serde_json::from_str(text)?),
-            version => Err(DocumentError::Version(version)),
+        let Head { schema, tool } = serde_json::from_str(text)?;
+        if schema != SCHEMA {
+            return Err(DocumentError::Version(schema));
         }
+        // In a pass of its own, since serde cannot read numbers as keys behind `flatten`.
+        Ok(Document { schema, tool, content: serde_json::from_str(text)? })
     }
 
     /// The JSON that `--json` prints, ending with a line feed.

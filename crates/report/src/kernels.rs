@@ -1,8 +1,8 @@
 //! The same tasks on several kernels, side by side.
 
+use crate::words::count;
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::code_paths::{Change, CodePath, RARE_SHARE};
-use jitterlab_analysis::verdict::grouped;
 use serde::Serialize;
 
 use crate::summary::{microseconds, wrap};
@@ -17,7 +17,7 @@ pub struct OnKernel<'a> {
     /// Its tasks' figures.
     pub tasks: Vec<&'a Summary>,
     /// What its run warns of.
-    pub warnings: Vec<&'a str>,
+    pub warnings: Vec<String>,
 }
 
 /// A table of release latencies with a row per kernel for each task, and in a sentence how far the kernels' largest
@@ -37,8 +37,8 @@ pub fn comparison(caution: &str, kernels: &[OnKernel<'_>]) -> String {
         }
     }
     text.push('\n');
-    let mut warnings: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (kernel, warning) in kernels.iter().flat_map(|k| k.warnings.iter().map(move |w| (k.name, *w))) {
+    let mut warnings: Vec<(&String, Vec<&str>)> = Vec::new();
+    for (kernel, warning) in kernels.iter().flat_map(|k| k.warnings.iter().map(move |w| (k.name, w))) {
         match warnings.iter_mut().find(|(known, _)| *known == warning) {
             Some((_, of)) => of.push(kernel),
             None => warnings.push((warning, vec![kernel])),
@@ -159,7 +159,7 @@ fn row(kernel: &str, summary: &Summary) -> Vec<String> {
         whole(latency.p99_9_ns),
         whole(latency.max_ns),
     ];
-    let mut cells = vec![kernel.to_owned(), grouped(summary.executed), grouped(summary.missed)];
+    let mut cells = vec![kernel.to_owned(), count(summary.executed), count(summary.missed)];
     cells.extend(figures.map(|ns| ns.map_or("-".into(), microseconds)));
     cells
 }
@@ -211,13 +211,13 @@ mod tests {
                 name: "debian:rt",
                 release: "6.1-rt",
                 tasks: vec![&rt],
-                warnings: vec!["shared", "alone"],
+                warnings: vec!["shared".into(), "alone".into()],
             },
             OnKernel {
                 name: "debian:generic",
                 release: "6.1",
                 tasks: vec![&generic],
-                warnings: vec!["shared"],
+                warnings: vec!["shared".into()],
             },
         ];
         let text = comparison("It counts code paths.", &kernels);

@@ -6,7 +6,7 @@ use jitterlab_analysis::matrix::{Matrix, Quantity, Recommendation};
 
 use crate::chart::{Axis, Cells, Chart, Layer, Shape};
 use crate::figure::FigureError;
-use crate::page::section::{Block, Section};
+use crate::section::{Block, Section};
 use crate::summary::wrap;
 
 /// The tables of every condition and the recommendation. Cells are coloured on a terminal, from green for the best
@@ -147,7 +147,7 @@ fn shaded(cell: &str, shade: Option<f64>, colours: bool) -> String {
 pub fn charts(matrix: &Matrix, caption: &str) -> Vec<Chart> {
     let (columns, rows) = axes(matrix);
     let names = matrix.tasks.join(" / ");
-    let chart = |(number, condition): (usize, &str)| {
+    let chart = |condition: &str| {
         let places = rows
             .iter()
             .enumerate()
@@ -171,7 +171,7 @@ pub fn charts(matrix: &Matrix, caption: &str) -> Vec<Chart> {
         let cpu = |cpu: &u16| format!("CPU {cpu}");
         let (first, second) = (matrix.tasks.first().map_or("", String::as_str), matrix.tasks.get(1));
         Chart {
-            id: format!("matrix-{number}"),
+            name: "matrix",
             caption: format!(
                 "Largest latency of {names} in µs, load {condition}. {caption} Colour: the mean of the tasks on a logarithmic scale."
             ),
@@ -184,7 +184,7 @@ pub fn charts(matrix: &Matrix, caption: &str) -> Vec<Chart> {
             height: 130 + 46 * rows.len() as u32,
         }
     };
-    matrix.conditions().into_iter().enumerate().map(chart).collect()
+    matrix.conditions().into_iter().map(chart).collect()
 }
 
 /// The heat maps as a picture.

@@ -15,7 +15,7 @@ use crate::figure::nist::{figure_1, figure_2};
 use crate::summary::wrap;
 use crate::table;
 use crate::waiting::clock;
-use crate::wakeups::percent;
+use crate::words::share;
 
 /// What was measured.
 #[derive(Debug, Clone)]
@@ -101,7 +101,7 @@ impl NistJitter {
             let rows = clusters.iter().map(|c| {
                 vec![
                     format!("{} .. {}", Human(c.low_ns as f64), Human(c.high_ns as f64)),
-                    percent(c.weight),
+                    share(c.weight),
                     Human(c.centre_ns).to_string(),
                 ]
             });
@@ -128,7 +128,7 @@ impl NistJitter {
                 interval(self.factor, |f| format!("{f:.1}")),
                 "36.7 (\"about 40\")".into(),
             ],
-            vec!["extra processor load".into(), interval(self.extra_load, percent), "about 20 %".into()],
+            vec!["extra processor load".into(), interval(self.extra_load, share), "about 20 %".into()],
         ];
         out.push_str(&table::columns(&["", "here", "paper"], rows));
         let _ = writeln!(

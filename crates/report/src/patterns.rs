@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
+use crate::words::count;
 use jitterlab_analysis::TaskAnalysis;
 use jitterlab_analysis::misses::Misses;
 use jitterlab_analysis::patterns::{Change, Patterns, SpectrumSection, Spikes};
 use jitterlab_analysis::spectrum::Line;
 use jitterlab_analysis::task_analysis::TimeErrors;
 use jitterlab_analysis::transitions::Transitions;
-use jitterlab_analysis::verdict::grouped;
 use jitterlab_model::units::Human;
 
 use crate::check::paragraph;
@@ -85,7 +85,7 @@ fn clusters(patterns: &Patterns, transitions: Option<&Transitions>) -> String {
     let rows = patterns.clusters.iter().enumerate().map(|(i, c)| {
         vec![
             format!("{}", i + 1),
-            grouped(c.count),
+            count(c.count),
             format!("{:.4}", c.weight * 100.0),
             microseconds(c.low_ns as f64),
             microseconds(c.centre_ns),
@@ -174,7 +174,7 @@ fn spikes(spikes: &Spikes, period_ns: f64, unknown: &str) -> String {
         vec![
             Human(peak.latency_ns as f64).to_string(),
             format!("{:.6}", peak.index as f64 * period_ns / 1e9),
-            grouped(peak.index),
+            count(peak.index),
         ]
     });
     text.push_str(&columns(&["latency", "at s", "activation"], rows));
@@ -183,8 +183,8 @@ fn spikes(spikes: &Spikes, period_ns: f64, unknown: &str) -> String {
             "every {} (+- {}): {} of {} expected, up to {}, first at {:.6} s, p {}",
             Human(found.period * period_ns),
             Human(found.uncertainty * period_ns),
-            grouped(found.spikes),
-            grouped(found.ticks),
+            count(found.spikes),
+            count(found.ticks),
             Human(found.max_ns as f64),
             found.phase * period_ns / 1e9,
             p(found.p)
@@ -198,7 +198,7 @@ fn spikes(spikes: &Spikes, period_ns: f64, unknown: &str) -> String {
         let index = bursts.extremal_index.map_or(String::new(), |i| format!(", extremal index {i:.2}"));
         text.push_str(&note(&format!(
             "the {} from {} on come {how}: {:.2} together in the mean{index}, p {}",
-            grouped(bursts.spikes),
+            count(bursts.spikes),
             Human(bursts.threshold_ns as f64),
             bursts.mean_size,
             p(bursts.p)
@@ -226,19 +226,18 @@ fn misses(misses: Option<&Misses>, unknown: &str) -> String {
     text.push_str(&columns(
         &["", "number"],
         [
-            ("due times", grouped(m.due)),
-            ("missed", grouped(m.missed)),
-            ("started a period late or later", grouped(m.late)),
-            ("ended after the next due time", grouped(m.overruns)),
-            ("longest run of misses", grouped(m.longest_run)),
+            ("due times", count(m.due)),
+            ("missed", count(m.missed)),
+            ("started a period late or later", count(m.late)),
+            ("ended after the next due time", count(m.overruns)),
+            ("longest run of misses", count(m.longest_run)),
             ("P(miss)", share(m.p_miss)),
             ("P(miss | miss before)", share(m.p_miss_after_miss)),
         ]
         .map(|(name, value)| vec![name.to_owned(), value]),
     ));
     for w in &m.weakly_hard {
-        let _ =
-            writeln!(text, "  at most {} of any {} in a row missed", grouped(w.missed), grouped(w.window));
+        let _ = writeln!(text, "  at most {} of any {} in a row missed", count(w.missed), count(w.window));
     }
     let rows: Vec<_> = m
         .bursts
@@ -246,7 +245,7 @@ fn misses(misses: Option<&Misses>, unknown: &str) -> String {
         .take(ROWS)
         .map(|b| {
             let length = if b.from == b.to { b.from.to_string() } else { format!("{} to {}", b.from, b.to) };
-            vec![length, grouped(b.count)]
+            vec![length, count(b.count)]
         })
         .collect();
     if !rows.is_empty() {
@@ -293,7 +292,7 @@ fn change(change: &Change, period_ns: f64) -> String {
 fn time_error(errors: Option<&TimeErrors>, unknown: &str) -> String {
     let mut text = String::from("time error (G.810, IEEE 1139)\n");
     let Some(errors) = errors else { return text + unknown };
-    let _ = writeln!(text, "  of {} activations in a row", grouped(errors.activations));
+    let _ = writeln!(text, "  of {} activations in a row", count(errors.activations));
     let rows = errors.points.iter().map(|point| {
         vec![
             Human(point.tau_ns).to_string(),

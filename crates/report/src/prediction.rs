@@ -1,9 +1,9 @@
 //! What a run says about the time after it, for the terminal.
 
+use crate::words::{count, share};
 use jitterlab_analysis::predict::{CONFIDENCE, Prediction, Reliability};
 use jitterlab_analysis::require::{Judgement, Plan};
 use jitterlab_analysis::scan::TaskScan;
-use jitterlab_analysis::verdict::grouped;
 use jitterlab_model::units::Human;
 
 use crate::chart::{Axis, Chart, Layer, Shape, time_unit};
@@ -19,14 +19,14 @@ pub fn text(prediction: &Prediction) -> String {
         "{}: what {} ({} activations) say of the next {horizon}",
         prediction.task,
         Human(facts.run_ns),
-        grouped(facts.count)
+        count(facts.count)
     ));
     text.push_str("\nWhatever the distribution is:\n");
     text.push_str(&wrap(&format!(
         "- The largest latency so far is {}. That nothing later exceeds it has a probability of {}; {} activations are \
          expected to exceed it.",
         Human(facts.observed_max_ns as f64),
-        percent(facts.p_max_holds),
+        share(facts.p_max_holds),
         few(facts.expected_exceedances)
     )));
     text.push_str(&wrap(&format!(
@@ -37,7 +37,7 @@ pub fn text(prediction: &Prediction) -> String {
     text.push_str("- Upper limits of quantiles by order statistics (95 % confidence):\n");
     let rows = facts.quantiles.iter().map(|q| {
         let limit = q.limit_ns.map_or_else(
-            || format!("needs {} activations", grouped(q.needs)),
+            || format!("needs {} activations", count(q.needs)),
             |ns| format!("{} us", microseconds(ns as f64)),
         );
         vec![format!("p{}", 100.0 - q.share_above * 100.0), limit]
@@ -68,9 +68,8 @@ pub fn text(prediction: &Prediction) -> String {
 /// The largest latencies that are drawn.
 const SHOWN: usize = 300;
 
-/// The largest latencies against how often they came, and the bound at the horizon. `number` tells the figures of
-/// several tasks apart.
-pub fn chart(number: usize, name: &str, scan: &TaskScan, prediction: &Prediction) -> Option<Chart> {
+/// The largest latencies against how often they came, and the bound at the horizon.
+pub fn chart(name: &str, scan: &TaskScan, prediction: &Prediction) -> Option<Chart> {
     let facts = &prediction.facts;
     let peaks = scan.peaks.largest();
     let peaks = peaks.get(..peaks.len().min(SHOWN))?;
@@ -96,11 +95,11 @@ pub fn chart(number: usize, name: &str, scan: &TaskScan, prediction: &Prediction
         None => layers.push(Layer::new("", 1, Shape::Marks(vec![(at, "no bound: a gate failed".into())]))),
     }
     Some(Chart {
-        id: format!("prediction-{number}"),
+        name: "prediction",
         caption: format!(
             "{name}: the {} largest of {} latencies, each at the time in which one as large came once on average. Dashed: the largest. Looked ahead: {}.",
             peaks.len(),
-            grouped(facts.count),
+            count(facts.count),
             Human(facts.horizon_ns)
         ),
         x: Axis::log(format!("once in, {time}")),
@@ -125,7 +124,7 @@ fn bound(prediction: &Prediction) -> String {
     ));
     let rows = bound.fits.iter().map(|fit| {
         vec![
-            grouped(fit.exceedances as u64),
+            count(fit.exceedances as u64),
             microseconds(fit.threshold_ns),
             microseconds(fit.scale_ns),
             format!("{:+.3}", fit.shape),
@@ -160,17 +159,17 @@ pub fn reliability(task: &str, found: &Reliability) -> String {
         Human(ahead)
     ));
     let held = found.held_limits.map_or("-".into(), |[low, high]| {
-        let share = found.held as f64 / found.bounded as f64;
-        format!("{} ({} to {})", percent(share), percent(low), percent(high))
+        let held = found.held as f64 / found.bounded as f64;
+        format!("{} ({} to {})", share(held), share(low), share(high))
     });
     let rows = [
-        ("windows with a whole horizon after them", grouped(found.windows)),
-        ("extrapolation refused", grouped(found.windows - found.bounded)),
-        ("bounded", grouped(found.bounded)),
-        ("bounds that held", grouped(found.held)),
+        ("windows with a whole horizon after them", count(found.windows)),
+        ("extrapolation refused", count(found.windows - found.bounded)),
+        ("bounded", count(found.bounded)),
+        ("bounds that held", count(found.held)),
         ("share that held, with 95 % limits", held),
         ("bound over what came, median", found.median_ratio.map_or("-".into(), |r| format!("{r:.2}"))),
-        ("for comparison: the window's own maximum held", grouped(found.max_held)),
+        ("for comparison: the window's own maximum held", count(found.max_held)),
     ];
     text.push_str(&columns(&["", ""], rows.map(|(name, value)| vec![name.to_owned(), value])));
     if !found.refused_by.is_empty() {
@@ -181,14 +180,9 @@ pub fn reliability(task: &str, found: &Reliability) -> String {
     text
 }
 
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent >= 10.0 { format!("{percent:.0} %") } else { format!("{percent:.2} %") }
-}
-
 /// An expected number, with a digit behind the point only where it matters.
 fn few(number: f64) -> String {
-    if number < 10.0 { format!("{number:.1}") } else { grouped(number.round() as u64) }
+    if number < 10.0 { format!("{number:.1}") } else { count(number.round() as u64) }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use jitterlab_model::{Activation, CpuSet, Flags, RunInfo, TaskRun};
 
 use crate::summary::wrap;
 use crate::table::columns;
-use crate::waiting;
+use crate::{waiting, warnings};
 
 /// The tasks as they will run, and everything that was refused with its remedy.
 pub fn announcement(info: &RunInfo) -> String {
@@ -13,8 +13,8 @@ pub fn announcement(info: &RunInfo) -> String {
     for task in &info.tasks {
         text.push_str(&wrap(&task_line(info, task)));
     }
-    if !info.placement.is_empty() {
-        text.push_str(&wrap(&info.placement));
+    if let Some(placed) = warnings::placement(info.placement.as_ref()) {
+        text.push_str(&wrap(&placed));
     }
     text + &refusals(info)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_analysis::verdict::grouped;
+use crate::words::count;
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_motion::servo::{
     Assessment, Evaluation, Margins, Plant, Question, Remedy, Response, Stationary,
@@ -87,11 +87,11 @@ pub fn text(answer: &Answer) -> String {
             "{} under {}; {} activations, mean latency {}, mean execution {}, {} of {} periods empty{}.",
             answer.plant.name,
             answer.controller,
-            grouped(timing.executed),
+            count(timing.executed),
             Human(timing.latency_ns),
             Human(timing.execution_ns),
-            grouped(timing.empty),
-            grouped(timing.periods),
+            count(timing.empty),
+            count(timing.periods),
             if timing.longest_empty > 1 {
                 format!(", at most {} in a row", timing.longest_empty)
             } else {

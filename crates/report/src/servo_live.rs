@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_analysis::verdict::grouped;
+use crate::words::count;
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_motion::servo::{Question, Reference, TrackingError};
 use serde::Serialize;
@@ -116,7 +116,7 @@ impl Live<'_> {
                 Exact(*period_ns),
                 references.join(", "),
                 Human(self.each_ns as f64),
-                grouped(due.unsigned_abs())
+                count(due.unsigned_abs())
             ))
         );
         for ways in self.ways.chunk_by(|a, b| a.asked_load == b.asked_load) {
@@ -204,7 +204,7 @@ impl Live<'_> {
                 row.extend([
                     way.mean_latency_ns.map_or("-".into(), microseconds),
                     way.max_latency_ns.map_or("-".into(), |ns| microseconds(ns as f64)),
-                    grouped(way.missed),
+                    count(way.missed),
                 ]);
             }
             row.extend(cells(&way.errors));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_analysis::verdict::{grouped, percent};
+use crate::words::{count, share};
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_motion::stepper::{
     Assessment, Axis, Drive, Motor, Response, Reversal, SpeedRow, StepConf, StepMode, TimingRisk,
@@ -102,7 +102,7 @@ pub fn answer(axis: &Axis, found: &Assessment) -> String {
         let _ = write!(text, "; above {from} {whose} ({worst} late{long}) {verb} lose steps");
     }
     if found.timing.missed > 0 {
-        let _ = write!(text, ". Due times missed: {}", grouped(found.timing.missed));
+        let _ = write!(text, ". Due times missed: {}", count(found.timing.missed));
     }
     let software = found.most_pulses_per_s() / f64::from(axis.microsteps);
     if software < limit {
@@ -125,7 +125,7 @@ fn speed(axis: &Axis, steps_per_s: f64) -> String {
         p => format!("{} Hz", digits(p, 1)),
     };
     let travel = axis.mm_per_s(steps_per_s).map(|mm| mm * 60.0).map_or(String::new(), |mm| {
-        let mm = if mm >= 10.0 { grouped(mm as u64) } else { digits(mm, 1) };
+        let mm = if mm >= 10.0 { count(mm as u64) } else { digits(mm, 1) };
         format!(", {mm} mm/min")
     });
     let rev = digits(axis.revolutions_per_s(steps_per_s), 1);
@@ -214,7 +214,7 @@ fn generation(axis: &Axis, found: &Assessment) -> String {
         format!(
             "a base period of {} and {} steps/s at most, {} ({edges})",
             Human(conf.min_period_ns as f64),
-            grouped(conf.max_rate_hz as u64),
+            count(conf.max_rate_hz as u64),
             speed(axis, conf.max_rate_hz / f64::from(axis.microsteps))
         )
     };
@@ -235,8 +235,8 @@ fn generation(axis: &Axis, found: &Assessment) -> String {
             "The shortest base period that this run would not once have violated is {} ({} steps/s); its {} \
              intervals can promise no better than {} violations an hour (95 % confidence).",
             Human(risk.base_period_ns as f64),
-            grouped(risk.max_rate_hz(conf.mode) as u64),
-            grouped(risk.of),
+            count(risk.max_rate_hz(conf.mode) as u64),
+            count(risk.of),
             rate(risk.at_most_per_hour)
         )));
     }
@@ -276,7 +276,7 @@ fn reversal(found: &Assessment) -> String {
 }
 
 fn violations(risk: &TimingRisk) -> String {
-    let of = grouped(risk.of);
+    let of = count(risk.of);
     let at_most = rate(risk.at_most_per_hour);
     if risk.seen == 0.0 {
         return format!(
@@ -287,14 +287,14 @@ fn violations(risk: &TimingRisk) -> String {
     format!(
         "{} of this run's {of} intervals would have been too short for the drive: {} an hour (at most {at_most}, \
          95 % confidence), and the probability of at least one an hour is {}",
-        grouped(risk.seen.ceil() as u64),
+        count(risk.seen.ceil() as u64),
         rate(risk.expected_per_hour),
-        percent(risk.probability_per_hour())
+        share(risk.probability_per_hour())
     )
 }
 
 fn rate(per_hour: f64) -> String {
-    if per_hour >= 10.0 { grouped(per_hour.round() as u64) } else { format!("{per_hour:.2}") }
+    if per_hour >= 10.0 { count(per_hour.round() as u64) } else { format!("{per_hour:.2}") }
 }
 
 fn simulated(axis: &Axis, simulations: &Simulations) -> String {

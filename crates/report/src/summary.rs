@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use crate::words::count;
+use jitterlab_analysis::Verdict;
 use jitterlab_analysis::summary::{Figures, Summary};
-use jitterlab_analysis::verdict::{Verdict, grouped};
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{Keep, RunInfo, StopReason, TaskRun, TimingStats};
 
@@ -12,7 +13,7 @@ use crate::histogram::terminal_histogram;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
-use crate::waiting;
+use crate::{waiting, warnings};
 
 /// One task's figures in all their forms.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String
         text.push_str("\nBear in mind:\n");
         text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
     }
-    for warning in &info.warnings {
+    for warning in warnings::sentences(info) {
         text.push_str(&wrap(&format!("warning: {warning}")));
     }
     text + &refusals(info)
@@ -98,16 +99,16 @@ fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
         format!(
             "\n  {}: {} outside real-time mode, {} mode switches, gravity {} ns",
             core.core,
-            grouped(core.outside),
-            grouped(core.mode_switches),
+            count(core.outside),
+            count(core.mode_switches),
             core.gravity_ns
         )
     });
     let _ = writeln!(
         text,
         "  {} activations, {} missed{share}{lost}{outside}",
-        grouped(summary.executed),
-        grouped(summary.missed)
+        count(summary.executed),
+        count(summary.missed)
     );
     text.push_str(&waiting::findings(task));
     let header = ["in us", "min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
@@ -144,7 +145,7 @@ fn histogram(summary: &Summary, stats: &TimingStats, terminal: Terminal) -> Stri
     format!(
         "  latency of {}, {} wake-ups, logarithmic count\n{}",
         summary.task,
-        grouped(stats.latency.count()),
+        count(stats.latency.count()),
         terminal_histogram(&stats.latency, terminal)
     )
 }

@@ -4,7 +4,7 @@ use jitterlab_model::units::Human;
 use jitterlab_model::{ClockFit, MarginUsed, ReadClock, SleepClock, TaskRun, TaskSpec};
 
 use crate::summary::wrap_indented;
-use crate::wakeups::percent;
+use crate::words::share;
 
 /// How a task waits, for its line: method, clocks and compensation, as far as they are not the usual ones.
 pub fn how(spec: &TaskSpec) -> String {
@@ -29,7 +29,7 @@ pub fn findings(task: &TaskRun) -> String {
     if result.polled_ns > 0 && length_ns > 0 {
         lines.push(format!(
             "polled {} of the time; the longest hole in a poll was {}",
-            percent(result.polled_ns as f64 / length_ns as f64),
+            share(result.polled_ns as f64 / length_ns as f64),
             Human(result.longest_hole_ns as f64)
         ));
     }

@@ -28,16 +28,6 @@ fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".into(), |v| format!("{v:.decimals$}"))
 }
 
-/// A share in percent, with the digits that matter.
-pub fn percent(share: f64) -> String {
-    let p = share * 100.0;
-    match p.abs() {
-        p if p == 0.0 || p >= 9.95 => format!("{:.0} %", share * 100.0),
-        p if p >= 0.095 => format!("{:.1} %", share * 100.0),
-        _ => format!("{p:.1e} %"),
-    }
-}
-
 /// The table and what its columns mean, at 80 columns.
 pub fn text(period_ns: i64, ways: &[Way]) -> String {
     let mut out = format!("waiting for a due time every {}, in turns\n\n", Human(period_ns as f64));
@@ -81,14 +71,6 @@ mod tests {
     use super::*;
     use jitterlab_analysis::wakeup::Block;
     use jitterlab_model::{Activation, TaskResult};
-
-    #[test]
-    fn shares_keep_the_digits_that_matter() {
-        assert_eq!(percent(0.0), "0 %");
-        assert_eq!(percent(0.203), "20 %");
-        assert_eq!(percent(0.0123), "1.2 %");
-        assert_eq!(percent(1.5e-6), "1.5e-4 %");
-    }
 
     #[test]
     fn measured_ways_have_a_row_and_refused_ones_a_reason() {

@@ -3,6 +3,7 @@
 //! Values that options take (`500us`) are written by [`Exact`](jitterlab_model::units::Exact); everything read rather than
 //! typed goes through here.
 
+use jitterlab_model::CpuSet;
 use jitterlab_model::units::Human;
 
 /// A count in groups of three digits: `1 234 567`.
@@ -24,7 +25,7 @@ pub fn count(count: u64) -> String {
     text
 }
 
-/// A share (0 to 1, or more where parts overlap) in percent, never rounded to 0 % or 100 %.
+/// A share (0 to 1, more where parts overlap, negative for a saving) in percent, never rounded to 0 % or 100 %.
 ///
 /// ```
 /// # use jitterlab_report::words::share;
@@ -35,6 +36,7 @@ pub fn count(count: u64) -> String {
 pub fn share(share: f64) -> String {
     match share * 100.0 {
         p if !p.is_finite() => "-".into(),
+        p if p < 0.0 => format!("-{}", self::share(-share)),
         p if p >= 99.95 && share < 1.0 => "more than 99.9 %".into(),
         p if p >= 10.0 => format!("{p:.0} %"),
         p if p >= 1.0 => format!("{p:.1} %"),
@@ -71,6 +73,12 @@ pub fn list(names: &[String]) -> String {
         [only] => only.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// CPUs as a sentence names them: `CPU 3`, `CPUs 2-3`.
+#[must_use]
+pub fn cpus_named(cpus: &CpuSet) -> String {
+    if cpus.len() == 1 { format!("CPU {cpus}") } else { format!("CPUs {cpus}") }
 }
 
 /// The plural of a counted thing: `1 run`, `2 runs`.

@@ -189,8 +189,9 @@ fn crashed(mut info: RunInfo, tallies: &[Tally], cut_bytes: u64) -> RunInfo {
         info.warnings.push("the run was not closed; it was recovered from its journal".into());
     }
     if cut_bytes > 0 {
-        info.warnings
-            .push(format!("the last {cut_bytes} bytes of the journal were incomplete and are left out"));
+        info.warnings.push(
+            format!("the last {cut_bytes} bytes of the journal were incomplete and are left out").into(),
+        );
     }
     for (task, tally) in info.tasks.iter_mut().zip(tallies) {
         if task.result.is_none() {

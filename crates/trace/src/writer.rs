@@ -114,12 +114,13 @@ impl RunWriter {
             });
         };
         let mut journal = recorded.journal;
-        info.warnings.extend(recorded.ended);
+        info.warnings.extend(recorded.ended.map(Into::into));
         for (task, lost) in info.tasks.iter().zip(&recorded.lost).filter(|(_, lost)| **lost > 0) {
-            info.warnings.push(format!(
+            let missing = format!(
                 "task {}: {lost} records are missing in the file because the disk was too slow",
                 task.spec.name
-            ));
+            );
+            info.warnings.push(missing.into());
         }
         // The file gets the description from here. The journal gets it too, for `recover` if the file cannot be
         // written; where the disk is too full even for that, recovery describes the run as crashed.

@@ -39,7 +39,7 @@ fn latency(import: &Import, task: usize) -> (u64, i64, i64) {
 }
 
 fn warnings(import: &Import) -> String {
-    import.info.warnings.join("\n")
+    format!("{:?}", import.info.warnings)
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn run(latencies_ns: &[i64], missed: u32) -> RunInfo {
         keep: Keep::All,
         load: "stress".into(),
         loads: Vec::new(),
-        placement: String::new(),
+        placement: None,
         tasks: vec![task],
         refused: vec![],
         warnings: vec![],

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use jitterlab_model::warning::Placed;
 use jitterlab_model::{
     Activation, Distribution, Flags, Granted, Policy, Refusal, RunInfo, StopReason, SystemFacts, TaskResult,
-    TaskSpec,
+    TaskSpec, Warning,
 };
 use jitterlab_rt::{Clock, Monotonic, Plan, TaskThread, ThreadSetup, polling};
 
@@ -19,8 +20,8 @@ use super::prepare::{self, Moved, PrepareError};
 pub struct Stage {
     spec: TaskSpec,
     facts: SystemFacts,
-    placement: String,
-    warnings: Vec<String>,
+    placement: Placed,
+    warnings: Vec<Warning>,
     refused: Vec<Refusal>,
     /// The common grid of all blocks.
     grid_ns: i64,
@@ -91,13 +92,13 @@ impl Stage {
         facts::read(&Root::system())
     }
 
-    /// Why the task runs where it runs.
-    pub fn placement(&self) -> &str {
+    /// Where the task runs, and why there.
+    pub fn placement(&self) -> &Placed {
         &self.placement
     }
 
     /// What a reader of the figures has to know.
-    pub fn warnings(&self) -> &[String] {
+    pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
@@ -160,13 +161,10 @@ impl Stage {
         info.started = prepare::now_utc();
         info.command = std::env::args().collect();
         info.load = "none".into();
-        info.placement.clone_from(&self.placement);
+        info.placement = Some(self.placement.clone());
         info.refused.clone_from(&self.refused);
         info.warnings.clone_from(&self.warnings);
-        info.warnings.push(format!(
-            "measured in {} blocks with pauses between them, which count neither as missed nor as latency",
-            blocks.len()
-        ));
+        info.warnings.push(Warning::Parts { parts: blocks.len() as u64 });
         info.facts_before = Some(self.facts.clone());
         info.facts_after = Some(self.facts_now());
         info.stop = Some(StopReason::Duration);

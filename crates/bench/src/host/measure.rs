@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jitterlab_model::{Activation, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec};
+use jitterlab_model::{Activation, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec, Warning};
 use jitterlab_rt::{Activity, Clock, Drain, Monotonic, Outcome, Plan, TaskThread};
 
 use super::dma_latency::{DmaLatency, Held};
@@ -159,7 +159,7 @@ impl Measurement {
         }
         let mut warnings = prepared.warnings;
         warnings.extend(loads.caution(&prepared.measured));
-        warnings.extend(isolation.iter().flat_map(|isolation| isolation.report().sentences()));
+        warnings.extend(isolation.iter().map(|isolation| Warning::Isolated(isolation.report().clone())));
         let tasks = prepared.tasks.into_iter().zip(&threads).map(|(spec, thread)| TaskRun {
             spec,
             granted: Some(thread.granted().clone()),
@@ -178,7 +178,7 @@ impl Measurement {
             keep,
             load: loads.to_string(),
             loads: Vec::new(),
-            placement: prepared.placement,
+            placement: Some(prepared.placement),
             tasks: tasks.collect(),
             refused,
             warnings,
@@ -249,7 +249,7 @@ impl Measurement {
         self.info.warnings.extend(self.info.tasks.iter().filter_map(prepare::core_warning));
         self.info.facts_after = Some(facts::read(&self.root));
         let problems = self.isolation.take().map(Isolation::end).unwrap_or_default();
-        self.info.warnings.extend(problems.iter().map(|problem| format!("could not be restored: {problem}")));
+        self.info.warnings.extend(problems.into_iter().map(|what| Warning::NotRestored { what }));
         Ok(Finished { info: self.info, above })
     }
 

@@ -4,7 +4,8 @@ use std::io;
 use std::time::SystemTime;
 
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{CpuSet, Policy, Refusal, SystemFacts, TaskRun, TaskSpec, Work};
+use jitterlab_model::warning::Placed;
+use jitterlab_model::{CpuSet, Policy, Refusal, SystemFacts, TaskRun, TaskSpec, Warning, Work};
 use jitterlab_rt::sys::sched;
 use jitterlab_rt::task_thread::core_of;
 use jitterlab_rt::xenomai::{self, XenomaiError};
@@ -105,9 +106,8 @@ pub(super) struct Prepared {
     pub measured: CpuSet,
     /// The processors for everything that is not measured.
     pub housekeeping: CpuSet,
-    /// Why the tasks run where they run.
-    pub placement: String,
-    pub warnings: Vec<String>,
+    pub placement: Placed,
+    pub warnings: Vec<Warning>,
 }
 
 pub(super) fn tasks(
@@ -158,16 +158,13 @@ pub(super) fn tasks(
     }
     let mut warnings = Vec::new();
     if !choice.measured().and(&choice.housekeeping).is_empty() {
-        warnings.push(format!(
-            "everything runs on CPU {}: the recorder and the rest of the system compete with the measured task",
-            choice.housekeeping
-        ));
+        warnings.push(Warning::SharedCpu { cpus: choice.housekeeping.clone() });
     }
     Ok(Prepared {
         tasks,
         measured: choice.measured(),
+        placement: choice.placed(),
         housekeeping: choice.housekeeping,
-        placement: choice.reason,
         warnings,
     })
 }
@@ -221,13 +218,15 @@ pub(super) fn cores(tasks: &[TaskSpec]) -> Result<(), XenomaiError> {
 }
 
 /// What a task that lost real-time mode measured.
-pub(super) fn core_warning(task: &TaskRun) -> Option<String> {
+pub(super) fn core_warning(task: &TaskRun) -> Option<Warning> {
     let core = task.result.as_ref()?.core.as_ref().filter(|core| core.outside > 0)?;
-    let cause = core.last_cause.as_ref().map_or(String::new(), |cause| format!(", the last by {cause}"));
-    Some(format!(
-        "task {}: {} activations began outside real-time mode ({} mode switches{cause}): they show Linux, not {}",
-        task.spec.name, core.outside, core.mode_switches, core.core
-    ))
+    Some(Warning::OutsideCore {
+        task: task.spec.name.clone(),
+        core: core.core.clone(),
+        activations: core.outside,
+        mode_switches: core.mode_switches,
+        last_cause: core.last_cause.clone(),
+    })
 }
 
 /// The calling thread, and those it makes, on other processors; back where it was when this is dropped.

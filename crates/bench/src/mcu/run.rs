@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
 
-use jitterlab_model::{Activation, Overrun, RunInfo, StopReason, TaskResult, TaskSpec};
+use jitterlab_model::warning::InterruptEntries;
+use jitterlab_model::{Activation, Overrun, RunInfo, StopReason, TaskResult, TaskSpec, Warning};
 
 use super::simulator::{ENTRY_CYCLES, ENTRY_FROM_SLEEP_CYCLES};
 use super::{McuError, Recording, StopCause};
@@ -167,11 +168,9 @@ fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activation
         StopCause::Cycles => StopReason::Duration,
         StopCause::Edges | StopCause::Done => StopReason::Count,
     });
-    info.warnings.push(entry_note(recording));
+    info.warnings.push(Warning::InterruptEntries(interrupt_entries(recording)));
     if reading.period_ns.is_none() {
-        info.warnings.push(format!(
-            "no period was given: the mean distance of the edges, {period_ns} ns, was taken, so latencies show no drift"
-        ));
+        info.warnings.push(Warning::MeanPeriod { period_ns });
     }
     if let (Some(first), Some(last)) = (activations.first(), activations.last()) {
         let executed = activations.len() as u64;
@@ -191,20 +190,14 @@ fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activation
     info
 }
 
-/// What was done about the cycles that simavr does not charge, for the reader of the figures.
-pub fn entry_note(recording: &Recording) -> String {
-    let Recording { entries, entries_asleep, .. } = recording;
-    let total = entries * ENTRY_CYCLES + entries_asleep * ENTRY_FROM_SLEEP_CYCLES;
-    if recording.entries_charged {
-        format!(
-            "each of {entries} interrupt entries costs {ENTRY_CYCLES} cycles, and {ENTRY_FROM_SLEEP_CYCLES} more for the \
-             {entries_asleep} from sleep, as the datasheets say at least; simavr alone charges nothing"
-        )
-    } else {
-        format!(
-            "interrupt entries are not charged: on the chip the run takes up to {total} cycles more \
-             ({entries} entries, {entries_asleep} from sleep)"
-        )
+/// What the processor was charged for entering interrupts.
+pub fn interrupt_entries(recording: &Recording) -> InterruptEntries {
+    InterruptEntries {
+        charged: recording.entries_charged,
+        entries: recording.entries,
+        from_sleep: recording.entries_asleep,
+        cycles: ENTRY_CYCLES,
+        cycles_from_sleep: ENTRY_FROM_SLEEP_CYCLES,
     }
 }
 
@@ -261,7 +254,9 @@ mod tests {
         assert_eq!((result.min_latency_ns, result.max_latency_ns), (0, 2_000));
         assert_eq!(result.cpu_time_ns, Some(100_000));
         assert_eq!(run.info.bench, "mcu");
-        assert!(run.info.warnings[0].contains("3 interrupt entries"), "{:?}", run.info.warnings);
+        let charged =
+            InterruptEntries { charged: true, entries: 3, from_sleep: 2, cycles: 4, cycles_from_sleep: 4 };
+        assert_eq!(run.info.warnings, [Warning::InterruptEntries(charged)]);
     }
 
     #[test]
@@ -270,7 +265,7 @@ mod tests {
         let run = McuRun::new(&r, pin(), &Reading { edge: EdgeKind::Both, ..Reading::default() }).unwrap();
         assert_eq!(run.info.tasks[0].spec.period_ns, 100_000);
         assert_eq!(run.activations[1].latency_ns(), -1_000);
-        assert!(run.info.warnings[1].contains("no period"));
+        assert_eq!(run.info.warnings[1], Warning::MeanPeriod { period_ns: 100_000 });
     }
 
     #[test]

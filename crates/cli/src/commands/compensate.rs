@@ -255,7 +255,8 @@ pub fn execute(args: &Args) -> Outcome {
         Proof::of(&plain, &compensated, LATE_READINGS * session.floor_ns)
     });
 
-    let mut warnings = session.stage.warnings().to_vec();
+    let mut warnings: Vec<String> =
+        session.stage.warnings().iter().map(jitterlab_report::warnings::sentence).collect();
     warnings.append(&mut session.notes);
     let refused = sampled.iter().flat_map(|(_, blocks)| blocks).flat_map(|b| &b.refused);
     for warning in refused.map(|r| format!("{}: {}; {}", r.what, r.why, r.remedy)) {

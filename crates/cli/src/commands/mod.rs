@@ -15,5 +15,6 @@ pub mod report;
 pub mod reproduce;
 pub mod restore;
 pub mod run;
+pub mod schema;
 pub mod servo;
 pub mod stepper;

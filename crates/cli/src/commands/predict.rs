@@ -139,7 +139,7 @@ fn of_task(args: &Args, source: &Source, task: usize, scan: &TaskScan) -> Result
         let (evidence, theta) = judge(requirement)?;
         requirements.push(requirement.judge(evidence, theta));
     }
-    let figure = prediction.as_ref().and_then(|found| prediction::chart(task, &name, scan, found));
+    let figure = prediction.as_ref().and_then(|found| prediction::chart(&name, scan, found));
     Ok(TaskPrediction { task: name, prediction, claims, requirements, reliability: None, figure })
 }
 

@@ -17,9 +17,8 @@ use crate::typeset::times;
 /// A figure. Serialised is only what the page's frame needs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chart {
-    /// Its name on the page and on the command line, in lower case with hyphens. Charts of one figure that show
-    /// several tasks are called `NAME-0`, `NAME-1`, ...
-    pub id: String,
+    /// The figure it belongs to, in lower case with hyphens. A figure of several tasks has a chart for each.
+    pub name: &'static str,
     /// What is shown, how much data it rests on, and how to read it: stands below the figure, and is what somebody
     /// who cannot see it gets.
     pub caption: String,
@@ -54,11 +53,6 @@ impl Chart {
             }
         }
         self
-    }
-
-    /// Whether it is the figure of this name, or one of several that have it.
-    pub(crate) fn is_named(&self, name: &str) -> bool {
-        self.id.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     }
 }
 

@@ -144,7 +144,7 @@ pub(crate) fn number(value: f64) -> String {
     let text = text.trim_end_matches('0').trim_end_matches('.');
     let (sign, text) = text.strip_prefix('-').map_or(("", text), |t| ("−", t));
     let (whole, part) = text.split_once('.').map_or((text, String::new()), |(w, p)| (w, format!(".{p}")));
-    let whole = whole.parse().map_or_else(|_| whole.to_owned(), jitterlab_analysis::verdict::grouped);
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), crate::words::count);
     if text == "0" { "0".into() } else { format!("{sign}{whole}{part}") }
 }
 

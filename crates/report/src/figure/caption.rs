@@ -1,6 +1,6 @@
 //! What a figure shows, in words: n, duration, load, wake-up, overrun policy, missed.
 
-use jitterlab_analysis::verdict::grouped;
+use crate::words::count;
 use jitterlab_model::RunInfo;
 use jitterlab_model::units::{Exact, Human};
 
@@ -28,7 +28,7 @@ pub fn drawables(quantity: Quantity, runs: &[PageRun]) -> Vec<Drawable<'_>> {
 
 /// The caption for one task.
 pub fn of(quantity: Quantity, d: &Drawable<'_>) -> String {
-    let n = grouped(quantity.of(d.task).count());
+    let n = count(quantity.of(d.task).count());
     format!("{}: n = {n}, {quantity} of {}.", d.name, conditions(&d.run.info, d.task))
 }
 
@@ -43,7 +43,7 @@ pub fn conditions(info: &RunInfo, task: &PageTask) -> String {
         }
         _ => "wake-up and overrun policy not told".into(),
     };
-    let (period, load, missed) = (Exact(summary.period_ns), load_told(info), grouped(summary.missed));
+    let (period, load, missed) = (Exact(summary.period_ns), load_told(info), count(summary.missed));
     format!("{length}, period {period}, load {load}, {how}, {missed} missed")
 }
 

@@ -1,7 +1,7 @@
 //! What `analyze` ends with: the latency over time and its percentiles, small, from what one pass has gathered.
 
+use crate::words::count;
 use jitterlab_analysis::scan::TaskScan;
-use jitterlab_analysis::verdict::grouped;
 use jitterlab_model::RunInfo;
 
 use super::{Quantity, percentiles};
@@ -47,10 +47,10 @@ fn over_time(name: &str, period_ns: i64, scan: &TaskScan, parts: usize) -> Optio
         layers.push(Layer::new("due times missed", 3, Shape::Points(missed)));
     }
     Some(Chart {
-        id: "over-time".into(),
+        name: "over-time",
         caption: format!(
             "{name} over time: every extreme of its {} latencies is drawn.",
-            grouped(latency.count())
+            count(latency.count())
         ),
         x: Axis::linear(format!("time, {time}")),
         y: Axis::linear(format!("{name}: latency, {unit}")),

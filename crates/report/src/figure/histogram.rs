@@ -53,7 +53,7 @@ pub fn chart(quantity: Quantity, runs: &[PageRun]) -> Option<Chart> {
     let layers: Vec<Layer> = layers.chain(clusters(quantity, &drawables, per)).collect();
     let title = format!("{quantity}, {unit}");
     Some(Chart {
-        id: "histogram".into(),
+        name: "histogram",
         caption: of_all(quantity, &drawables),
         x: if log { Axis::log(title) } else { Axis::linear(title) },
         y: Axis::log("count"),

@@ -16,8 +16,8 @@ use jitterlab_model::Distribution;
 
 use crate::chart::{self, Chart, Terminal};
 use crate::histogram::terminal_histogram;
-use crate::page::section::Section;
 use crate::page::{PageRun, PageTask, sections};
+use crate::section::Section;
 pub(crate) use histogram::cluster_words;
 pub use png::png;
 
@@ -159,7 +159,7 @@ pub fn charts(
         name => {
             let own = sections::of(runs);
             let all = own.iter().chain(sections).flat_map(Section::charts);
-            all.filter(|chart| chart.is_named(name)).cloned().collect()
+            all.filter(|chart| chart.name == name).cloned().collect()
         }
     };
     let needs = NAMES.iter().find(|(n, _)| *n == name.0).map_or("data", |(_, needs)| needs);

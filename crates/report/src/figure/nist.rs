@@ -1,8 +1,8 @@
 //! Figures 1, 2 and 6 of the NIST paper: deviations of starts from the line through them.
 
+use crate::words::count;
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::deviations::Deviations;
-use jitterlab_analysis::verdict::grouped;
 use jitterlab_model::units::Human;
 
 use super::cluster_words;
@@ -15,7 +15,7 @@ const CONNECTED: usize = 1_000;
 
 /// Figure 1: a short series and its histogram, clusters boxed in both.
 pub fn figure_1(deviations: &Deviations, clusters: &[LatencyCluster]) -> [Chart; 2] {
-    let mut series = series("1", &[("", deviations)]);
+    let mut series = series(&[("", deviations)]);
     let (per, _) = unit(&[deviations]);
     let samples = deviations.each_ns.len() as f64;
     let frame = |c: &LatencyCluster| [1.0, c.low_ns as f64 / per, samples, c.high_ns as f64 / per];
@@ -25,12 +25,12 @@ pub fn figure_1(deviations: &Deviations, clusters: &[LatencyCluster]) -> [Chart;
 
 /// Figure 2: a long series.
 pub fn figure_2(deviations: &Deviations) -> Chart {
-    series("2", &[("", deviations)])
+    series(&[("", deviations)])
 }
 
 /// Figure 6: uncompensated and compensated starts.
 pub fn figure_6(uncompensated: &Deviations, compensated: &Deviations) -> Chart {
-    series("6", &[("uncompensated", uncompensated), ("compensated", compensated)])
+    series(&[("uncompensated", uncompensated), ("compensated", compensated)])
 }
 
 fn unit(all: &[&Deviations]) -> (f64, &'static str) {
@@ -38,7 +38,7 @@ fn unit(all: &[&Deviations]) -> (f64, &'static str) {
 }
 
 /// The deviations over the samples.
-fn series(figure: &str, all: &[(&str, &Deviations)]) -> Chart {
+fn series(all: &[(&str, &Deviations)]) -> Chart {
     let (per, unit) = unit(&all.iter().map(|(_, d)| *d).collect::<Vec<_>>());
     let layer = |(number, (name, deviations)): (usize, &(&str, &Deviations))| {
         let points: Vec<[f64; 2]> =
@@ -54,12 +54,12 @@ fn series(figure: &str, all: &[(&str, &Deviations)]) -> Chart {
         let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
         format!(
             "{name}{} samples, jitter {}",
-            grouped(d.each_ns.len() as u64),
+            count(d.each_ns.len() as u64),
             Human(d.residual.peak_to_peak())
         )
     });
     Chart {
-        id: format!("nist-figure-{figure}"),
+        name: "nist-figure",
         caption: format!(
             "Deviation of each start from the least-squares line through all; jitter: largest minus smallest. {}.",
             jitters.collect::<Vec<_>>().join("; ")
@@ -86,10 +86,10 @@ fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Chart {
     });
     let boxes = clusters.iter().map(|c| (c.low_ns as f64 / per, c.high_ns as f64 / per, cluster_words(c)));
     Chart {
-        id: "nist-figure-1-histogram".into(),
+        name: "nist-figure-1-histogram",
         caption: format!(
             "How many of the {} samples deviate by how much; clusters are boxed, each with its share and its centre.",
-            grouped(deviations.each_ns.len() as u64)
+            count(deviations.each_ns.len() as u64)
         ),
         x: Axis::linear(format!("deviation, {unit}")),
         y: Axis::linear("samples"),

@@ -51,7 +51,7 @@ pub fn curves(quantity: Quantity, named: &[(&str, &Distribution)], caption: Stri
     let title = format!("{quantity}, {unit}");
     let shares = (0..16).map(|nines| (10f64.powi(nines), share(nines)));
     Some(Chart {
-        id: "percentiles".into(),
+        name: "percentiles",
         caption,
         x: Axis {
             title: "share of values that are not above".into(),

@@ -48,10 +48,10 @@ fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
 pub fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     let drawables = drawables(quantity, runs);
     let many = drawables.len() > 1;
-    drawables.iter().enumerate().filter_map(|(number, d)| chart(quantity, number, d, many)).collect()
+    drawables.iter().filter_map(|d| chart(quantity, d, many)).collect()
 }
 
-fn chart(quantity: Quantity, number: usize, d: &Drawable<'_>, many: bool) -> Option<Chart> {
+fn chart(quantity: Quantity, d: &Drawable<'_>, many: bool) -> Option<Chart> {
     let columns = columns(&d.task.series, quantity.column(), COLUMNS);
     let (first, last) = (columns.first()?, columns.last()?);
     let low_ns = columns.iter().map(|c| c.extent.min_ns).min()? as f64;
@@ -96,7 +96,7 @@ fn chart(quantity: Quantity, number: usize, d: &Drawable<'_>, many: bool) -> Opt
     }
     let jitter = Human(high_ns - low_ns);
     Some(Chart {
-        id: format!("series-{number}"),
+        name: "series",
         caption: format!(
             "{} Jitter, largest minus smallest: {jitter}. Every extreme is drawn.",
             of(quantity, d)

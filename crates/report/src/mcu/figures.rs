@@ -37,11 +37,11 @@ const LEAST_PERCENT: f64 = 1e-7;
 /// # Errors
 /// The plotting library gave up.
 pub fn figure_5_svg(rows: &[Row]) -> Result<String, FigureError> {
-    let panels = rows.chunk_by(|a, b| a.timer_hz == b.timer_hz).enumerate();
-    svg(&panels.map(|(number, block)| errors(number, block)).collect::<Vec<_>>())
+    let panels = rows.chunk_by(|a, b| a.timer_hz == b.timer_hz);
+    svg(&panels.map(errors).collect::<Vec<_>>())
 }
 
-fn errors(number: usize, block: &[Row]) -> Chart {
+fn errors(block: &[Row]) -> Chart {
     let clock = block.first().map_or(0.0, |row| row.timer_hz);
     let layer = |(i, (name, colour, look)): (usize, &(&str, usize, Look))| {
         let points = block.iter().filter_map(|row| {
@@ -57,7 +57,7 @@ fn errors(number: usize, block: &[Row]) -> Chart {
         Layer::new(*name, *colour, shape)
     };
     Chart {
-        id: format!("epos-5-{number}"),
+        name: "epos-5",
         caption: format!(
             "Timer clock {clock:.0} Hz: size of the mean error against the period. No error at all is drawn at the foot of the axis."
         ),
@@ -82,7 +82,7 @@ pub struct Rounds {
 /// # Errors
 /// The plotting library gave up.
 pub fn figure_7_svg(threads: &[Rounds]) -> Result<String, FigureError> {
-    let panel = |(number, thread): (usize, &Rounds)| {
+    let panel = |thread: &Rounds| {
         let colour = match thread.strategy {
             Strategy::Periodic => PERIODIC,
             Strategy::SingleShot => SINGLE_SHOT,
@@ -92,7 +92,7 @@ pub fn figure_7_svg(threads: &[Rounds]) -> Result<String, FigureError> {
         // From zero, so that the panels can be compared.
         let zero = Layer::new("", colour, Shape::Level(0.0));
         Chart {
-            id: format!("epos-7-{number}"),
+            name: "epos-7",
             caption: format!("Period of the led thread, timer {}.", thread.strategy.name()),
             x: Axis::linear("time, ms"),
             y: Axis::linear("period, µs"),
@@ -100,7 +100,7 @@ pub fn figure_7_svg(threads: &[Rounds]) -> Result<String, FigureError> {
             height: 220,
         }
     };
-    svg(&threads.iter().enumerate().map(panel).collect::<Vec<_>>())
+    svg(&threads.iter().map(panel).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use jitterlab_model::check::{Check, CheckReport, Status};
 use serde::Serialize;
 
 use super::PageRun;
-use super::section::{Block, Section};
+use crate::section::{Block, Section};
 use crate::typeset::microseconds;
 
 /// The checks of one machine.

@@ -8,7 +8,7 @@ pub mod documents;
 mod facts;
 mod pack;
 mod plots;
-pub mod section;
+pub use crate::section;
 pub(crate) mod sections;
 pub mod series;
 #[cfg(test)]
@@ -26,10 +26,10 @@ use jitterlab_model::{CpuSet, RunInfo};
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
 
+use crate::section::Section;
 use crate::summary::TaskFigures;
 use crate::typeset::microseconds;
 pub(crate) use plots::phases;
-use section::Section;
 use series::Series;
 
 /// plotly.js, with what the figures need.

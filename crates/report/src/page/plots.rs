@@ -8,24 +8,25 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::pack::{Column, Packer};
-use super::section::Section;
 use super::series::{Exact, QUANTITIES, Series, Step};
 use super::{PageError, PageRun, PageTask};
 use crate::chart::plotly;
 use crate::figure::{caption, cluster_words};
+use crate::section::{Block, Section};
 use crate::typeset::times;
 
 /// Everything the script needs, the packed columns beside it.
 #[derive(Debug, Serialize)]
 pub struct Plots<'a> {
     runs: Vec<Run<'a>>,
-    figures: Vec<Drawing<'a>>,
+    figures: Vec<Drawing>,
 }
 
 /// A chart as the script draws it.
 #[derive(Debug, Serialize)]
-struct Drawing<'a> {
-    id: &'a str,
+struct Drawing {
+    /// Section and place within it.
+    id: String,
     data: Value,
     layout: Value,
 }
@@ -97,9 +98,12 @@ pub fn data<'a>(runs: &'a [PageRun], sections: &'a [Section]) -> Result<(Plots<'
         }
     });
     let runs = drawn.collect();
-    let figures = sections.iter().flat_map(Section::charts).map(|chart| {
+    let placed =
+        sections.iter().flat_map(|section| section.blocks.iter().enumerate().map(move |b| (section, b)));
+    let figures = placed.filter_map(|(section, (place, block))| {
+        let Block::Figure(chart) = block else { return None };
         let (data, layout) = plotly(chart);
-        Drawing { id: &chart.id, data, layout }
+        Some(Drawing { id: format!("{}-{place}", section.id), data, layout })
     });
     Ok((Plots { runs, figures: figures.collect() }, packer.finish()?))
 }

@@ -4,9 +4,9 @@ use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::{Summary, Verdict};
 use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
 
-use super::section::{Block, Section};
 use super::series::{SeriesBuilder, Share};
 use super::{PageRun, PageTask, render};
+use crate::section::{Block, Section};
 use crate::summary::TaskFigures;
 
 const HOSTILE: &str = "</script><script>alert(1)</script>";

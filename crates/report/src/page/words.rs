@@ -1,6 +1,6 @@
 //! What the page says of a run in words and tables.
 
-use jitterlab_analysis::verdict::grouped;
+use crate::words::count;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Refusal, StopReason};
 use serde::Serialize;
@@ -10,6 +10,7 @@ use crate::machine::machine_line;
 use crate::run::task_line;
 use crate::summary::load_told;
 use crate::typeset::times;
+use crate::warnings;
 
 /// A run in words.
 #[derive(Debug, Serialize)]
@@ -48,7 +49,7 @@ impl RunWords {
             statements: run.tasks.iter().map(|task| times(&task.figures.verdict.statement)).collect(),
             caveats,
             facts: facts(run),
-            warnings: info.warnings.clone(),
+            warnings: warnings::sentences(info),
             refused: info.refused.clone(),
             tables: run.tasks.iter().map(table).collect(),
             commands: commands(run),
@@ -75,8 +76,8 @@ fn facts(run: &PageRun) -> Vec<(String, String)> {
     if let Some(stop) = &info.stop {
         fact("Ended by", stopped(stop, run));
     }
-    if !info.placement.is_empty() {
-        fact("Processors", info.placement.clone());
+    if let Some(placed) = warnings::placement(info.placement.as_ref()) {
+        fact("Processors", placed);
     }
     facts
 }
@@ -100,15 +101,15 @@ fn stopped(stop: &StopReason, run: &PageRun) -> String {
 fn table(task: &super::PageTask) -> TaskTable {
     let summary = &task.figures.summary;
     let lost = if summary.dropped > 0 {
-        format!(", {} records lost", grouped(summary.dropped))
+        format!(", {} records lost", count(summary.dropped))
     } else {
         String::new()
     };
     let caption = format!(
         "Task {}: {} activations, {} missed{lost}. Microseconds.",
         summary.task,
-        grouped(summary.executed),
-        grouped(summary.missed)
+        count(summary.executed),
+        count(summary.missed)
     );
     let rows = summary.quantities().map(|(name, figures)| {
         let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);

@@ -22,7 +22,7 @@ mod zephyr;
 
 use std::path::Path;
 
-use jitterlab_model::{Activation, Keep, RunInfo, TaskResult, TaskSpec, TimingStats};
+use jitterlab_model::{Activation, Keep, RunInfo, TaskResult, TaskSpec, TimingStats, Warning};
 
 use crate::slices::Slice;
 use crate::{FinishedRun, RunFileWriter, TraceError};
@@ -146,7 +146,7 @@ impl Import {
         self.tasks.push(measured);
     }
 
-    fn warn(&mut self, warning: impl Into<String>) {
+    fn warn(&mut self, warning: impl Into<Warning>) {
         let warning = warning.into();
         if !self.info.warnings.contains(&warning) {
             self.info.warnings.push(warning);

@@ -4,9 +4,10 @@ use std::io;
 use std::path::PathBuf;
 
 use jitterlab_model::CpuSet;
+use jitterlab_model::warning::{Chore, Isolated, LeftBehind};
 
-use super::threads::{Thread, processes, threads};
-use super::{IsolationReport, journal::Journal};
+use super::journal::Journal;
+use super::thread::{Thread, processes, threads};
 
 const V1: &str = "sys/fs/cgroup/cpuset";
 const V2: &str = "sys/fs/cgroup";
@@ -17,8 +18,8 @@ pub(super) fn confine(
     journal: &mut Journal,
     others: &CpuSet,
     wanted: &dyn Fn(u32) -> bool,
-    report: &mut IsolationReport,
-) -> usize {
+    report: &mut Isolated,
+) -> u64 {
     let root = journal.root().clone();
     let result = match () {
         () if root.exists(&format!("{V1}/cpuset.cpus")) => version_1(journal, others, wanted),
@@ -27,18 +28,19 @@ pub(super) fn confine(
     };
     match result {
         Ok(moved) => {
-            report.changed.push("cpuset".into());
+            report.changed.push(Chore::NewPrograms);
             moved
         }
         Err(error) => {
-            report.left.push(format!("cpuset ({error}): what starts during the run may use these CPUs"));
+            let chore = Chore::NewPrograms;
+            report.left.push(LeftBehind::Chore { chore, error: error.to_string() });
             0
         }
     }
 }
 
 /// Version 1: a group for the rest, and no load balancing across the isolated CPUs.
-fn version_1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> io::Result<usize> {
+fn version_1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> io::Result<u64> {
     let root = journal.root().clone();
     let name = format!("jitterlab-rest-{}", std::process::id());
     let group = journal.make_group(V1, &name)?;
@@ -75,7 +77,7 @@ fn group_of(pid: u32) -> Option<String> {
 }
 
 /// Version 2: a group of our own beside the others, and a limit on each of these.
-fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<usize> {
+fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
     let root = journal.root().clone();
     let enabled = root.text(&format!("{V2}/cgroup.subtree_control")).unwrap_or_default();
     let available = root.text(&format!("{V2}/cgroup.controllers")).unwrap_or_default();
@@ -106,7 +108,8 @@ fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<usize> {
             _ => others.clone(),
         };
         journal.set(&file, &limit.to_string())?;
-        moved += root.text(&format!("{V2}/{name}/cgroup.procs")).map_or(0, |list| list.lines().count());
+        moved +=
+            root.text(&format!("{V2}/{name}/cgroup.procs")).map_or(0, |list| list.lines().count() as u64);
     }
     Ok(moved)
 }

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use jitterlab_model::load::{LoadRun, LoadSpec, LoadUnit, Placement};
-use jitterlab_model::{CpuSet, SystemFacts};
+use jitterlab_model::{CpuSet, SystemFacts, Warning};
 
 use self::process::WorkerProcess;
 use super::topology::{self, CpuError};
@@ -273,25 +273,27 @@ impl Loads {
         }
     }
 
-    /// What to say of loads that run on a measured CPU though nobody asked for that, if any do.
-    pub fn caution(&self, measured: &CpuSet) -> Option<String> {
+    /// The loads that run on a measured CPU though nobody asked for that, if any do.
+    pub fn caution(&self, measured: &CpuSet) -> Option<Warning> {
         let unasked = |load: &&Running| {
             load.spec.placement == Placement::Housekeeping && !load.cpus.and(measured).is_empty()
         };
-        let specs: Vec<String> =
+        let loads: Vec<String> =
             self.loads.iter().filter(unasked).map(|load| load.spec.to_string()).collect();
-        (!specs.is_empty()).then(|| {
-            format!("{} run on the measured CPU {measured}, because there is no other", specs.join(" and "))
-        })
+        (!loads.is_empty()).then(|| Warning::LoadOnMeasuredCpu { loads, cpus: measured.clone() })
     }
 
     /// The loads that have failed since the last call, each with what happened.
-    pub fn failed(&mut self) -> Vec<String> {
+    pub fn failed(&mut self) -> Vec<Warning> {
         let mut news = Vec::new();
         for load in self.loads.iter_mut().filter(|load| load.failure.is_none()) {
             let Some(reason) = load.workers.iter_mut().find_map(WorkerProcess::failure) else { continue };
-            let after = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
-            news.push(format!("load {} failed after {after:.1} s: {reason}", load.spec));
+            let after = self.begun.map_or(Duration::ZERO, |begun| begun.elapsed());
+            news.push(Warning::LoadFailed {
+                load: load.spec.to_string(),
+                after_ns: i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+                reason: reason.clone(),
+            });
             load.failure = Some(reason);
         }
         news
@@ -398,7 +400,7 @@ mod tests {
             };
             (running.cpus.to_string(), Loads { loads: vec![running], begun: None }.caution(&measured))
         };
-        let said = "mem:2 run on the measured CPU 5, because there is no other".to_owned();
+        let said = Warning::LoadOnMeasuredCpu { loads: vec!["mem:2".into()], cpus: "5".parse().unwrap() };
         assert_eq!(place("mem:2", "5"), ("5".into(), Some(said)));
         assert_eq!(place("mem:2@5", "5"), ("5".into(), None), "asked for");
     }

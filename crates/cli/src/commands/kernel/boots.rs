@@ -6,7 +6,8 @@ use std::thread;
 use anyhow::{Context as _, Result, anyhow};
 use clap::Parser;
 use jitterlab_bench::kernel::{GuestTime, KernelChoice, Measured, Session};
-use jitterlab_model::RunInfo;
+use jitterlab_model::{RunInfo, Warning};
+use jitterlab_report::warnings;
 
 use super::progress::Board;
 use crate::commands::run;
@@ -103,14 +104,14 @@ fn describe(info: &mut RunInfo, time: GuestTime, measured: &Measured) {
     info.clock = format!("{} of the guest, {time}", info.clock);
     info.command = std::env::args().collect();
     let image = &measured.image;
-    info.warnings.insert(0, time.caution());
-    let booted = format!("Kernel {}, {} {}, booted in QEMU.", image.name, image.release, image.version);
-    info.warnings.insert(1, booted);
+    info.warnings.insert(0, Warning::Emulated { ns_per_instruction: time.ns_per_instruction() });
+    let (name, release, version) = (image.name.clone(), image.release.clone(), image.version.clone());
+    info.warnings.insert(1, Warning::Kernel { name, release, version });
 }
 
 /// What the guest's run itself warns of, without what [`describe`] put before it.
-pub fn warnings_of_guest(info: &RunInfo) -> impl Iterator<Item = &str> {
-    info.warnings.iter().skip(2).map(String::as_str)
+pub fn warnings_of_guest(info: &RunInfo) -> impl Iterator<Item = String> {
+    info.warnings.iter().skip(2).map(warnings::sentence)
 }
 
 /// `debian-rt.parquet`, or the first such name with a number that is free.

@@ -13,6 +13,8 @@ use serde::Serialize;
 
 use super::boots::{RUN_STEP, boot_all, check_run_options};
 use super::machine::MachineArgs;
+use jitterlab_report::warnings::emulated;
+
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
 
@@ -109,7 +111,7 @@ fn compare(args: &Args, old: Side, new: Side) -> Outcome {
     });
     let tasks = tasks.collect::<Result<Vec<_>>>()?;
     let differs = tasks.iter().flat_map(|task| &task.changes).any(|change| change.matters(args.tolerance));
-    let caution = args.machine.time().caution();
+    let caution = emulated(args.machine.time().ns_per_instruction());
     if args.json {
         let tasks = tasks.iter().map(|t| TaskDocument { task: &t.task, changes: &t.changes }).collect();
         let (old, new, tolerance_ns) = (args.old.as_str(), args.new.as_str(), args.tolerance);

@@ -13,6 +13,8 @@ use serde::Serialize;
 
 use super::boots::{RUN_STEP, boot_all, figures};
 use super::machine::MachineArgs;
+use jitterlab_report::warnings::emulated;
+
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
 
@@ -138,7 +140,7 @@ fn print(args: &Args, kernels: &[(Measured, Vec<ToolFigures>)]) -> Result<()> {
     if kernels.is_empty() {
         return Ok(());
     }
-    let caution = args.machine.time().caution();
+    let caution = emulated(args.machine.time().ns_per_instruction());
     if args.json {
         let kernels = kernels.iter().map(|(measured, tools)| OneKernel {
             kernel: &measured.image.name,

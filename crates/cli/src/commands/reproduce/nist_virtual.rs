@@ -88,7 +88,9 @@ fn text(directory: &Path, measured: &[(&'static str, Vec<Latency>)]) -> String {
     }
     text.push_str(&wrap(&format!(
         "{} The guest has no disk: the disk load writes to memory.",
-        jitterlab_bench::kernel::GuestTime::default().caution()
+        jitterlab_report::warnings::emulated(
+            jitterlab_bench::kernel::GuestTime::default().ns_per_instruction()
+        )
     )));
     text.push_str(&format!("run files and figures: {}\n", directory.display()));
     text

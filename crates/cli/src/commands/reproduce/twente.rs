@@ -8,8 +8,8 @@ use anyhow::{Context as _, Result};
 use jitterlab_model::units::Human;
 use jitterlab_report::chart::Chart;
 use jitterlab_report::figure::{self, Name, Quantity};
-use jitterlab_report::page::section::{Block, Section};
 use jitterlab_report::page::{PageRun, render};
+use jitterlab_report::section::{Block, Section};
 
 use crate::exit::{Outcome, Status};
 use crate::{output, page_runs};
@@ -125,7 +125,6 @@ fn figures(runs: &[PageRun]) -> Result<Vec<(u32, Vec<Chart>)>> {
         for (name, number) in [(Name::SERIES, case.figure), (Name::HISTOGRAM, case.figure + 1)] {
             let mut charts = figure::charts(name, Quantity::PeriodError, std::slice::from_ref(run), &[])?;
             for chart in &mut charts {
-                chart.id = format!("twente-{number:02}");
                 chart.caption = format!(
                     "Figure {number}. {} Time between starts here: {}; in the report: {} ms.",
                     chart.caption, row[3], case.told

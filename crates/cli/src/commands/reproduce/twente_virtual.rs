@@ -117,7 +117,7 @@ fn text(directory: &Path, measured: &[Measured]) -> String {
     }
     text.push_str(&wrap(&format!(
         "{} The report's machine had four processors; the virtual machine has one, which every load shares with the task.",
-        jitterlab_bench::kernel::GuestTime::default().caution()
+        jitterlab_report::warnings::emulated(jitterlab_bench::kernel::GuestTime::default().ns_per_instruction())
     )));
     text.push_str(&format!("run files and figures: {}\n", directory.display()));
     text

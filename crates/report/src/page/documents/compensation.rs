@@ -5,9 +5,9 @@ use jitterlab_analysis::expectation::LoadPoint;
 use jitterlab_model::units::{Exact, Human};
 use serde::Deserialize;
 
-use super::super::section::{Block, Section};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
 use crate::figure::load;
+use crate::section::{Block, Section};
 
 #[derive(Deserialize)]
 pub struct Document {
@@ -81,7 +81,7 @@ fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
     };
     let load = |way: &Way| way.load.map_or("not known".into(), |load| format!("{:.1} %", 100.0 * load));
     Chart {
-        id: "compensation".into(),
+        name: "compensation",
         caption: format!(
             "Distance of starts from their due times, |start − due|, period {}: {} activations uncompensated (processor load {}), {} compensated ({}), measured in turns.",
             Exact(period_ns),
@@ -109,7 +109,7 @@ fn margins(document: &Document) -> Option<Chart> {
     };
     let line = |points| Shape::Line { points, stroke: Stroke::Dashed };
     Some(Chart {
-        id: "margin".into(),
+        name: "margin",
         caption: format!(
             "One early sleep, then polling, with margins up to {}: share of the time polled, and of starts that are late all the same. Lines: expected from the latencies; dots: measured.",
             Human(longest as f64)

@@ -10,9 +10,9 @@ mod tests;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::section::{Block, Section};
 use crate::chart::Chart;
 use crate::document::Document;
+use crate::section::{Block, Section};
 
 /// Why a document gives no section.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,7 @@ pub fn charts(document: &impl Serialize, names: &[&str]) -> Vec<Chart> {
     let text = serde_json::to_string(document).unwrap_or_default();
     let section = section(&text).ok();
     let all = section.iter().flat_map(Section::charts);
-    all.filter(|chart| names.iter().any(|name| chart.is_named(name))).cloned().collect()
+    all.filter(|chart| names.contains(&chart.name)).cloned().collect()
 }
 
 /// The caveats of a result, one paragraph each.

@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use super::super::section::{Block, Section};
 use super::caveats;
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
+use crate::section::{Block, Section};
 
 #[derive(Deserialize)]
 pub struct Document {
@@ -63,9 +63,8 @@ pub fn section(document: &Document) -> Section {
     if let Some(found) = &document.assessment {
         blocks.push(Block::Figure(cost(document, &found.evaluation)));
         let outputs = document.outputs.len().max(1);
-        for (number, found) in found.responses.iter().enumerate() {
-            let charts =
-                (0..outputs).map(|output| response(document, number * outputs + output, output, found));
+        for found in &found.responses {
+            let charts = (0..outputs).map(|output| response(document, output, found));
             blocks.extend(charts.map(Block::Figure));
         }
     }
@@ -99,7 +98,7 @@ fn cost(document: &Document, found: &Evaluation) -> Chart {
         (None, None) => String::new(),
     };
     Chart {
-        id: "servo-cost".into(),
+        name: "servo-cost",
         caption: format!(
             "{} under {}: what each part of the timing adds to the cost, as a share of the cost with punctual activations.{end}",
             document.plant, document.controller
@@ -111,7 +110,7 @@ fn cost(document: &Document, found: &Evaluation) -> Chart {
     }
 }
 
-fn response(document: &Document, number: usize, output: usize, response: &Response) -> Chart {
+fn response(document: &Document, output: usize, response: &Response) -> Chart {
     let name = document.outputs.get(output).map_or("output", String::as_str);
     let last =
         response.ideal_points.iter().chain(&response.recorded_points).map(|p| p.time_s).fold(0.0, f64::max);
@@ -123,7 +122,7 @@ fn response(document: &Document, number: usize, output: usize, response: &Respon
     let value = |p: &Point| *p.outputs.get(output)?;
     let line = |points, stroke| Shape::Line { points, stroke };
     Chart {
-        id: format!("step-response-{number}"),
+        name: "step-response",
         caption: format!(
             "{} under {}, reference {}: {name} with punctual activations and with those of the run.",
             document.plant, document.controller, response.reference

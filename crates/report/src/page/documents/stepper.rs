@@ -1,12 +1,12 @@
 //! What a run's timing means for a stepper axis: `jitterlab stepper --json`.
 
-use jitterlab_analysis::verdict::grouped;
+use crate::words::count;
 use jitterlab_model::units::Human;
 use serde::Deserialize;
 
-use super::super::section::{Block, Section};
 use super::caveats;
 use crate::chart::{Axis as ChartAxis, Chart, Layer, Shape, Stroke};
+use crate::section::{Block, Section};
 
 #[derive(Deserialize)]
 pub struct Document {
@@ -105,7 +105,7 @@ fn torque(document: &Document) -> Chart {
     };
     let linear = |row: &Row| Some(row.torque_nm - row.jitter.as_ref()?.linear_nm);
     Chart {
-        id: "torque-0".into(),
+        name: "torque",
         caption: format!(
             "{}: torque at constant speed (ideal upper bound), and what is left of it at the moment of the worst step pulse; below the load the motor falls back, and may lose steps; the exact curve ends where jitter leaves nothing.",
             document.told()
@@ -130,7 +130,7 @@ fn shares(document: &Document) -> Chart {
     let percent = |share: Option<f64>| share.map(|s| 100.0 * s);
     let line = |points, stroke| Shape::Line { points, stroke };
     Chart {
-        id: "torque-1".into(),
+        name: "torque",
         caption: format!(
             "{}: share of the torque that jitter takes. Exact: of what the motor has left at the load; NIST: of half the holding torque. At 100 % nothing is left.",
             document.told()
@@ -164,12 +164,12 @@ fn step_rate(document: &Document) -> Chart {
         rates.push(1e9 / risk.base_period_ns as f64 / periods_per_step);
         caption += &format!(
             ", and the shortest base period that none of the run's {} intervals would have violated",
-            grouped(risk.of)
+            count(risk.of)
         );
     }
     let bars = rates.iter().zip(0u32..).map(|(rate, i)| [f64::from(i) - 0.3, f64::from(i) + 0.3, *rate]);
     Chart {
-        id: "step-rate".into(),
+        name: "step-rate",
         caption: caption + ".",
         x: ChartAxis::names("", names),
         y: ChartAxis::linear("steps per second"),

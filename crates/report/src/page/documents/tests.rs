@@ -3,9 +3,9 @@
 use super::*;
 use crate::chart::Terminal;
 
-fn figures(text: &str) -> Vec<(String, String)> {
+fn figures(text: &str) -> Vec<(&'static str, String)> {
     let terminal = Terminal { columns: 80, ascii: true, colour: false };
-    section(text).unwrap().charts().map(|chart| (chart.id.clone(), terminal.figure(chart))).collect()
+    section(text).unwrap().charts().map(|chart| (chart.name, terminal.figure(chart))).collect()
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn a_stepper_gives_torque_and_rate() {
         {"steps_per_s": 200.0, "torque_nm": 1.5, "jitter": {"linear_nm": 0.01, "early_nm": 0.011, "late_nm": -0.01}, "linear_share": 0.01, "exact_share": 0.02},
         {"steps_per_s": 2000.0, "torque_nm": 0.3, "jitter": null, "linear_share": 0.1, "exact_share": null}]}, "caveats": ["short"]}"#,
     );
-    assert_eq!(found.iter().map(|f| f.0.as_str()).collect::<Vec<_>>(), ["torque-0", "torque-1", "step-rate"]);
+    assert_eq!(found.iter().map(|f| f.0).collect::<Vec<_>>(), ["torque", "torque", "step-rate"]);
     assert!(found[0].1.contains("left under the jitter") && found[2].1.contains("40 000"), "{found:?}");
 }
 
@@ -47,7 +47,7 @@ fn compensation_shows_before_and_after() {
         way(40_000),
         way(80)
     );
-    let names: Vec<String> = figures(&text).into_iter().map(|f| f.0).collect();
+    let names: Vec<&str> = figures(&text).into_iter().map(|f| f.0).collect();
     assert_eq!(names, ["compensation", "load-curve", "margin"]);
 }
 

@@ -3,15 +3,15 @@
 use jitterlab_analysis::compare::{AgainstFirst, Comparison, Difference, Statistic, compare};
 use jitterlab_model::units::Human;
 
-use super::super::section::{Block, Section};
 use super::super::{PageRun, PageTask};
 use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::section::{Block, Section};
 
 /// For each task that several runs have, its runs against the first one.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
     let first = runs.first().filter(|_| runs.len() > 1)?;
     let mut blocks = Vec::new();
-    for (number, task) in first.tasks.iter().enumerate() {
+    for task in &first.tasks {
         let name = &task.figures.summary.task;
         let same = |run: &'_ PageRun| -> Option<usize> {
             run.tasks.iter().position(|t| t.figures.summary.task == *name)
@@ -26,7 +26,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
             continue;
         }
         let comparison = compare(&named);
-        blocks.extend(chart(number, name, &comparison).map(Block::Figure));
+        blocks.extend(chart(name, &comparison).map(Block::Figure));
         blocks.extend(
             comparison.against_first.iter().map(|other| table(name, &comparison.runs[0].name, other)),
         );
@@ -51,7 +51,7 @@ fn share(difference: &Difference) -> Option<[f64; 3]> {
     all.iter().all(|v| v.is_finite()).then_some(all)
 }
 
-fn chart(number: usize, task: &str, comparison: &Comparison) -> Option<Chart> {
+fn chart(task: &str, comparison: &Comparison) -> Option<Chart> {
     // The share of missed due times is no latency: the table has it.
     let shown = || Statistic::ALL.iter().filter(|s| **s != Statistic::MissedShare);
     let names: Vec<&str> = shown().map(|s| s.name()).collect();
@@ -73,7 +73,7 @@ fn chart(number: usize, task: &str, comparison: &Comparison) -> Option<Chart> {
     let base = &comparison.runs.first()?.name;
     let level = Layer::new("", 4, Shape::Level(0.0));
     Some(Chart {
-        id: format!("comparison-{number}"),
+        name: "comparison",
         caption: format!(
             "Latency of task {task} in {}, against {base}: change of each figure in percent; below zero is better. Bars: 95 % intervals of all together.",
             comparison.against_first.iter().map(|o| o.name.as_str()).collect::<Vec<_>>().join(", "),

@@ -1,11 +1,11 @@
 //! Does a late activation make the next one late? The autocorrelation of the latencies.
 
-use jitterlab_analysis::verdict::grouped;
+use crate::words::count;
 
 use super::super::PageRun;
-use super::super::section::{Block, Section};
 use super::{Named, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
+use crate::section::{Block, Section};
 
 /// The section, where a task has enough activations in a row.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
@@ -21,7 +21,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
         let bound = 1.96 / (longest as f64).sqrt();
         told.push(format!(
             "{name}: {} activations in a row; independent latencies stay within ±{bound:.4} nineteen times of twenty",
-            grouped(longest as u64)
+            count(longest as u64)
         ));
         let points = values.iter().enumerate().skip(1).map(|(lag, value)| [lag as f64, *value]);
         let shape = Shape::Line { points: points.collect(), stroke: Stroke::Solid };
@@ -32,7 +32,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
     }
     layers.insert(0, Layer::new("", 4, Shape::Level(0.0)));
     let chart = Chart {
-        id: "autocorrelation".into(),
+        name: "autocorrelation",
         caption: format!("{}.", told.join("; ")),
         x: Axis::linear("activations apart"),
         y: Axis::linear("correlation of latencies"),

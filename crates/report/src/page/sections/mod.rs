@@ -8,8 +8,8 @@ mod prediction;
 mod spectrum;
 mod time_error;
 
-use super::section::Section;
 use super::{PageRun, PageTask};
+use crate::section::Section;
 
 /// The sections that these runs give, in the page's order.
 pub fn of(runs: &[PageRun]) -> Vec<Section> {

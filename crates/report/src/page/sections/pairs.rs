@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use jitterlab_analysis::verdict::grouped;
+use crate::words::count;
 
-use super::super::section::{Block, Section};
 use super::super::{PageRun, PageTask};
 use super::tasks;
 use crate::chart::{Axis, Cells, Chart, Layer, Shape, time_unit};
+use crate::section::{Block, Section};
 
 /// Cells along each side.
 const CELLS: usize = 120;
 
 /// One figure for each task, where it has enough activations.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
-    let charts = tasks(runs).enumerate().filter_map(|(number, t)| chart(number, &t.name, &pairs(t.task)));
+    let charts = tasks(runs).filter_map(|t| chart(&t.name, &pairs(t.task)));
     let blocks: Vec<Block> = charts.map(Block::Figure).collect();
     if blocks.is_empty() {
         return None;
@@ -27,7 +27,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
     })
 }
 
-fn chart(number: usize, name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
+fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
     if pairs.len() < 100 {
         return None;
     }
@@ -41,12 +41,12 @@ fn chart(number: usize, name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
     let at = |cell: usize| (low as f64 + cell as f64 * width_ns) / per;
     let decades = f64::from(counts.values().max()?.max(&10).ilog10() + 1);
     let shade = |count: u64| (count as f64).log10() / decades;
-    let words = |(a, b): (usize, usize), count: u64| {
-        format!("{:.3} {unit}, then {:.3} {unit}: {} pairs", at(a), at(b), grouped(count))
+    let words = |(a, b): (usize, usize), pairs: u64| {
+        format!("{:.3} {unit}, then {:.3} {unit}: {} pairs", at(a), at(b), count(pairs))
     };
     let cells =
         counts.iter().map(|(key, count)| ([at(key.0), at(key.1)], shade(*count), words(*key, *count)));
-    let ticks = (0..=decades as u32).map(|power| (f64::from(power) / decades, grouped(10u64.pow(power))));
+    let ticks = (0..=decades as u32).map(|power| (f64::from(power) / decades, count(10u64.pow(power))));
     let cells = Cells {
         size: [width_ns / per; 2],
         cells: cells.collect(),
@@ -54,10 +54,10 @@ fn chart(number: usize, name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
         key: ("pairs".into(), ticks.collect()),
     };
     Some(Chart {
-        id: format!("pairs-{number}"),
+        name: "pairs",
         caption: format!(
             "{name}: {} pairs of successive period errors: those of the first activations, and those around the largest values.",
-            grouped(pairs.len() as u64)
+            count(pairs.len() as u64)
         ),
         x: Axis::linear(format!("period error, {unit}")),
         y: Axis::linear(format!("the next one, {unit}")),

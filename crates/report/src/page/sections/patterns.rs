@@ -1,12 +1,12 @@
 //! What patterns were found, in sentences, and the clusters that the histogram has boxes around.
 
+use crate::words::count;
 use jitterlab_analysis::patterns::Patterns;
-use jitterlab_analysis::verdict::grouped;
 use jitterlab_model::units::Human;
 
 use super::super::PageRun;
-use super::super::section::{Block, Section};
 use super::tasks;
+use crate::section::{Block, Section};
 
 /// For each task what was found, or that nothing was.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
@@ -30,7 +30,7 @@ fn clusters(name: &str, patterns: &Patterns) -> Option<Block> {
     let row = |(number, c): (usize, &jitterlab_analysis::clusters::LatencyCluster)| {
         vec![
             (number + 1).to_string(),
-            grouped(c.count),
+            count(c.count),
             format!("{:.3} %", 100.0 * c.weight),
             Human(c.centre_ns).to_string(),
             Human(c.sd_ns).to_string(),

@@ -4,17 +4,17 @@ use jitterlab_analysis::predict::Prediction;
 use jitterlab_model::units::Human;
 
 use super::super::PageRun;
-use super::super::section::{Block, Section};
 use super::{Named, tasks};
 use crate::prediction::chart;
+use crate::section::{Block, Section};
 
 /// One figure and its gates for each task.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
     let mut blocks = Vec::new();
-    for (number, Named { name, task, .. }) in tasks(runs).enumerate() {
+    for Named { name, task, .. } in tasks(runs) {
         let Some(prediction) = &task.prediction else { continue };
         blocks.push(Block::Text { text: sentence(&name, prediction) });
-        let drawn = task.scan.as_ref().and_then(|scan| chart(number, &name, scan, prediction));
+        let drawn = task.scan.as_ref().and_then(|scan| chart(&name, scan, prediction));
         blocks.extend(drawn.map(Block::Figure));
         blocks.push(gates(&name, prediction));
         blocks.extend(prediction.caveats.iter().map(|caveat| Block::Text { text: caveat.clone() }));

@@ -1,16 +1,16 @@
 //! What comes back at even distances: the spectrum of the latencies with its lines named, and the spikes that have a
 //! period.
 
+use crate::words::count;
 use jitterlab_analysis::patterns::Patterns;
 use jitterlab_analysis::spectrum::{Line, Spectrum};
-use jitterlab_analysis::verdict::grouped;
 use jitterlab_model::RunInfo;
 use jitterlab_model::units::Human;
 
-use super::super::section::{Block, Section};
 use super::super::{PageRun, PageTask};
 use super::{Named, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::section::{Block, Section};
 
 /// Lines that are named in the figure.
 const NAMED: usize = 6;
@@ -20,10 +20,10 @@ const POINTS: usize = 1_000;
 /// One figure for each task that has a spectrum.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
     let mut blocks = Vec::new();
-    for (number, Named { name, run, task }) in tasks(runs).enumerate() {
+    for Named { name, run, task } in tasks(runs) {
         let Some(patterns) = &task.patterns else { continue };
         let Some(spectrum) = &patterns.spectrum.spectrum else { continue };
-        blocks.push(Block::Figure(chart(number, &name, run, task, patterns, spectrum)));
+        blocks.push(Block::Figure(chart(&name, run, task, patterns, spectrum)));
         blocks.extend(table(&name, &run.info, task.figures.summary.period_ns, patterns));
     }
     if blocks.is_empty() {
@@ -37,14 +37,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
     })
 }
 
-fn chart(
-    number: usize,
-    name: &str,
-    run: &PageRun,
-    task: &PageTask,
-    patterns: &Patterns,
-    spectrum: &Spectrum,
-) -> Chart {
+fn chart(name: &str, run: &PageRun, task: &PageTask, patterns: &Patterns, spectrum: &Spectrum) -> Chart {
     let period_ns = task.figures.summary.period_ns;
     let hertz = |j: usize| (j + 1) as f64 / spectrum.segment as f64 * 1e9 / period_ns as f64;
     let named = strongest(patterns)
@@ -56,7 +49,7 @@ fn chart(
         layers.push(Layer::new("", 1, Shape::Marks(marks)));
     }
     Chart {
-        id: format!("spectrum-{number}"),
+        name: "spectrum",
         caption: format!(
             "{name}: power of the latencies by frequency, mean of {} of {} activations. What comes back faster than every second activation shows at a lower frequency.",
             if spectrum.segments == 1 {
@@ -64,7 +57,7 @@ fn chart(
             } else {
                 format!("{} stretches", spectrum.segments)
             },
-            grouped(spectrum.segment as u64)
+            count(spectrum.segment as u64)
         ),
         x: Axis::log("frequency, Hz"),
         y: Axis::log("power, 1 = evenly spread"),
@@ -130,7 +123,7 @@ fn table(name: &str, info: &RunInfo, period_ns: i64, patterns: &Patterns) -> Opt
             format!("spikes every {}", Human(p.period * period_ns as f64)),
             format!("{:.4} Hz", 1e9 / (p.period * period_ns as f64)),
             format!("up to {}", Human(p.max_ns as f64)),
-            format!("{} of {} expected", grouped(p.spikes), grouped(p.ticks)),
+            format!("{} of {} expected", count(p.spikes), count(p.ticks)),
         ]
     });
     let rows: Vec<Vec<String>> = rows.into_iter().chain(spikes).collect();

@@ -1,12 +1,12 @@
 //! The figures of clocks: MTIE and TDEV over the observation time, as ITU-T G.810 defines them.
 
+use crate::words::count;
 use jitterlab_analysis::time_error::{TimeErrorPoint, time_error};
-use jitterlab_analysis::verdict::grouped;
 
 use super::super::PageRun;
-use super::super::section::{Block, Section};
 use super::{Named, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
+use crate::section::{Block, Section};
 
 /// The section, where a task has enough activations in a row.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
@@ -18,7 +18,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
         if points.len() < 3 {
             continue;
         }
-        told.push(format!("{name}: the first {} activations", grouped(first.len() as u64)));
+        told.push(format!("{name}: the first {} activations", count(first.len() as u64)));
         let curve =
             |of: fn(&TimeErrorPoint) -> f64| points.iter().map(|p| [p.tau_ns / 1e9, of(p) / 1e3]).collect();
         let mtie = Shape::Line { points: curve(|p| p.mtie_ns), stroke: Stroke::Dotted };
@@ -30,7 +30,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
         return None;
     }
     let chart = Chart {
-        id: "time-error".into(),
+        name: "time-error",
         caption: format!(
             "{}. Solid: MTIE, the maximum time interval error; dashed: TDEV, the time deviation.",
             told.join("; ")

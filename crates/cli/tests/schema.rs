@@ -1,0 +1,52 @@
+//! What programs rely on: every command's JSON keeps to the schema that is shipped and printed.
+
+#![expect(clippy::unwrap_used, reason = "a test without its files has failed")]
+
+mod known;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use known::{answered, jitterlab};
+use serde_json::Value;
+
+fn shipped() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/schema.json")
+}
+
+#[test]
+fn the_shipped_schema_is_what_the_program_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = answered(folder.path(), &["schema"]);
+    // To take over a change that is meant: jitterlab schema > docs/formats/schema.json
+    assert!(
+        fs::read_to_string(shipped()).unwrap() == printed,
+        "docs/formats/schema.json is not what `jitterlab schema` prints: write it anew"
+    );
+}
+
+/// Holds a command's JSON against the schema; `statuses` are those it may end with.
+#[track_caller]
+fn valid(folder: &Path, args: &[&str], kind: &str, statuses: &[i32]) -> Value {
+    let output = jitterlab(folder, args);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code().is_some_and(|code| statuses.contains(&code)), "{args:?}: {said}");
+    let document: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{args:?}: {error}: {said}"));
+    let schema: Value = serde_json::from_str(&fs::read_to_string(shipped()).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(&document).map(|e| format!("{} at {}", e, e.instance_path())).collect();
+    assert!(errors.is_empty(), "{args:?}: {errors:#?}");
+    assert_eq!(document["kind"], kind, "{args:?}");
+    // What is written is read back: `report` takes it.
+    let text = String::from_utf8_lossy(&output.stdout);
+    jitterlab_report::document::Document::read(&text).unwrap_or_else(|error| panic!("{args:?}: {error}"));
+    document
+}
+
+#[test]
+fn check_keeps_to_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    valid(folder.path(), &["check", "--json"], "check", &[0, 1]);
+}
