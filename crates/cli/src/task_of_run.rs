@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 use jitterlab_analysis::{Summary, Verdict};
 use jitterlab_model::{Activation, RunInfo, TimingStats};
+use jitterlab_motion::JudgedRun;
 use jitterlab_trace::{Columns, Hints, RunReader, TraceError, import};
 use tempfile::TempDir;
 
@@ -77,16 +78,22 @@ impl TaskOfRun {
         self.reader.info()
     }
 
-    /// The task's name.
-    pub fn name(&self) -> &str {
-        &self.info().tasks[self.number].spec.name
+    /// What it is called beside others: the file's name without its ending.
+    pub fn label(&self) -> String {
+        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// What speaks against its figures.
-    pub fn caveats(&self) -> Vec<String> {
+    /// What an answer about a motor or a loop says of it.
+    pub fn judged(&self) -> JudgedRun {
         let task = &self.info().tasks[self.number];
-        let verdict = Verdict::on(&Summary::of(task, &self.stats), task, self.info());
-        verdict.caveats.into_iter().map(|c| c.text).collect()
+        JudgedRun {
+            file: self.path.display().to_string(),
+            task: task.spec.name.clone(),
+            period_ns: self.stats.period_ns(),
+            executed: self.stats.executed(),
+            warnings: Vec::new(),
+            caveats: Verdict::on(&Summary::of(task, &self.stats), task, self.info()).caveats,
+        }
     }
 
     /// The rows from `before` activations before the worst latency to `after` behind it.

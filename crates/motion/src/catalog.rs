@@ -93,6 +93,14 @@ pub fn list<D: Device>(own: Option<&Path>) -> Vec<Entry<D>> {
     entries
 }
 
+/// The device called `name`, among the user's and the shipped.
+///
+/// # Errors
+/// As [`find`].
+pub fn known<D: Device>(name: &str) -> Result<D, MotionError> {
+    find(name, user_directory::<D>().as_deref())
+}
+
 /// The device called `name`: a path (anything with a `/` or ending in `.toml`), else one of [`list`], letter case
 /// aside.
 ///
@@ -134,7 +142,9 @@ pub(crate) fn layout<T: serde::de::DeserializeOwned>(
         let is = |of: &str| message.contains(of);
         // The commonest slip of all: a quantity as a bare number.
         let hint = match () {
-            () if message.starts_with("invalid type: ") && message.ends_with("expected a string") => Hint::Quoted,
+            () if message.starts_with("invalid type: ") && message.ends_with("expected a string") => {
+                Hint::Quoted
+            }
             () if is("wrong type of values") => Hint::PerState,
             () if is("wrong type of value") => Hint::PerChannel,
             () => Hint::None,

@@ -176,7 +176,9 @@ pub enum MotionError {
         example: &'static str,
     },
     /// A controller with too few or too many values.
-    #[error("{text:?} has {found} values after the kind and this controller takes {wanted}: write it like {example}")]
+    #[error(
+        "{text:?} has {found} values after the kind and this controller takes {wanted}: write it like {example}"
+    )]
     ControllerValues {
         /// What was written.
         text: String,
@@ -268,9 +270,7 @@ pub enum Bound {
     #[error("the load torque has to be from zero to below the torque the motor has at that speed")]
     BelowTorque,
     /// A whole number of steps in a quarter turn.
-    #[error(
-        "90 degrees have to be a whole number of steps, as with 1.8, 0.9, 3.75, 7.5 or 15 degrees"
-    )]
+    #[error("90 degrees have to be a whole number of steps, as with 1.8, 0.9, 3.75, 7.5 or 15 degrees")]
     WholeSteps,
     /// What a drive's inputs need.
     #[error("a drive's times are from 1 ns to 1 s (0 for direction)")]
@@ -332,9 +332,7 @@ pub enum PlantFault {
     #[error("a plant is described once: by a table [transfer_function], [zpk] or [state_space]")]
     DescribedOnce,
     /// Weights of states that the user cannot know.
-    #[error(
-        "noise.state and cost.state need states with a meaning: describe the plant by [state_space]"
-    )]
+    #[error("noise.state and cost.state need states with a meaning: describe the plant by [state_space]")]
     NamelessStates,
     /// A weight or intensity below zero.
     #[error("{0} has a value that is negative or not a number: intensities and weights are at least zero")]
@@ -475,9 +473,7 @@ pub enum PlantFault {
     )]
     Overflow(i64),
     /// A Kalman filter without measurement noise.
-    #[error(
-        "a Kalman filter needs measurement noise above zero on every output: set noise.measurement"
-    )]
+    #[error("a Kalman filter needs measurement noise above zero on every output: set noise.measurement")]
     NoMeasurementNoise,
     /// A Kalman filter without a gain.
     #[error("the Kalman filter has no gain")]

@@ -4,7 +4,7 @@ use jitterlab_analysis::verdict::Caveat;
 use serde::{Deserialize, Serialize};
 
 /// A task of a run, as far as an answer about a motor or a loop names it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JudgedRun {
     /// The file.
@@ -15,6 +15,8 @@ pub struct JudgedRun {
     pub period_ns: i64,
     /// Activations of it that ran.
     pub executed: u64,
+    /// What reading the file gave to bear in mind, sentences.
+    pub warnings: Vec<String>,
     /// What speaks against the run's figures.
     pub caveats: Vec<Caveat>,
 }

@@ -3,7 +3,7 @@
 
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Design, Event, TimeBase, JumpLinear, Loop, Moment, Pattern, PeriodClass, Plant, Stationary, Walk,
+    Design, Event, JumpLinear, Loop, Moment, Pattern, PeriodClass, Plant, Stationary, TimeBase, Walk,
 };
 use nalgebra::DMatrix;
 

@@ -5,10 +5,14 @@
 //! here, and one file of words beside this one with its `text` and `sections`.
 
 use jitterlab_model::check::CheckReport;
+use jitterlab_motion::catalog::Devices;
+use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoResult};
+use jitterlab_motion::stepper::{StepperDevices, StepperResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
+use crate::motion;
 use crate::section::Section;
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
@@ -33,6 +37,16 @@ pub struct Document {
 pub enum Content {
     /// What `check` found.
     Check(CheckReport),
+    /// What `stepper` found: what timing means for an axis.
+    Stepper(Box<StepperResult>),
+    /// What `servo` found: what timing means for a loop.
+    Servo(Box<ServoResult>),
+    /// What `servo --live` saw.
+    ServoLive(Box<ServoLive>),
+    /// What `stepper --list` knows.
+    StepperDevices(StepperDevices),
+    /// What `servo --list` knows.
+    Plants(Devices<PlantFigures>),
 }
 
 /// Why a text is no document.
@@ -87,6 +101,11 @@ impl Document {
     pub fn text(&self, terminal: Terminal) -> String {
         match &self.content {
             Content::Check(report) => crate::check::text(report, terminal),
+            Content::Stepper(result) => motion::stepper::text(result, terminal),
+            Content::Servo(result) => motion::servo::text(result, terminal),
+            Content::ServoLive(live) => motion::servo_live::text(live),
+            Content::StepperDevices(devices) => motion::devices::stepper_text(devices),
+            Content::Plants(devices) => motion::devices::plants_text(devices),
         }
     }
 
@@ -95,6 +114,11 @@ impl Document {
     pub fn sections(&self) -> Vec<Section> {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
+            Content::Stepper(result) => vec![motion::stepper_page::section(result)],
+            Content::Servo(result) => vec![motion::servo_page::section(result)],
+            Content::ServoLive(live) => vec![motion::servo_live::section(live)],
+            Content::StepperDevices(devices) => vec![motion::devices::stepper_section(devices)],
+            Content::Plants(devices) => vec![motion::devices::plants_section(devices)],
         }
     }
 }

@@ -264,7 +264,10 @@ mod tests {
         assert!(channel.delayed_degrees < channel.punctual_degrees);
         assert!((margins.jitter_ns.unwrap() / H as f64 - 2.00513).abs() < 1e-3);
         let [step, sine] = &found.responses[..] else { panic!("{:?}", found.responses.len()) };
-        assert_eq!((step.reference.to_string(), sine.reference.to_string()), ("step:1".into(), "sine:1:1Hz".into()));
+        assert_eq!(
+            (step.reference.to_string(), sine.reference.to_string()),
+            ("step:1".into(), "sine:1:1Hz".into())
+        );
         assert_eq!(step.ideal_points.len(), step.recorded_points.len());
         // The late activation is inside what is shown and makes the step worse.
         let differs = |(a, b): (&Point, &Point)| (a.outputs[0] - b.outputs[0]).abs();

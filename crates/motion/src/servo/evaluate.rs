@@ -107,7 +107,6 @@ impl Evaluation {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum RemedyKind {
     /// Design the controller for the mean delay from sampling to actuation.
     DesignForDelay {

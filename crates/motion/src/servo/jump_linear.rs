@@ -118,7 +118,7 @@ pub struct Stationary {
 impl Stationary {
     /// Whether the covariance stays bounded.
     pub fn is_stable(&self) -> bool {
-        self.covariance.is_some()
+        self.cost.is_finite()
     }
 }
 

@@ -210,7 +210,7 @@ impl LiveLoop {
 mod tests {
     use super::*;
     use crate::catalog;
-    use crate::servo::{DrivenLoop, TimeBase, Moment, TaskTiming, tracking};
+    use crate::servo::{DrivenLoop, Moment, TaskTiming, TimeBase, tracking};
     use jitterlab_model::Activation;
 
     const H: i64 = 5_000_000;

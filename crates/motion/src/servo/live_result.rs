@@ -4,9 +4,12 @@ use jitterlab_analysis::verdict::Caveat;
 use jitterlab_model::{Compensation, WakeMethod};
 use serde::{Deserialize, Serialize};
 
-use super::live::TrackingError;
+use super::assessment::{Margins, usual_references};
+use super::evaluate::Question;
+use super::live::{LiveLoop, TrackingError};
 use super::response::Reference;
 use super::result::LoopDescription;
+use crate::error::MotionError;
 
 /// Everything that was seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,7 +83,62 @@ pub enum LiveTrouble {
 /// A tracking error this many times that of punctual activations is no longer tracking.
 const RAN_AWAY: f64 = 10.0;
 
+impl LiveWay {
+    /// A way of which nothing was seen yet, under loads as they were written.
+    #[must_use]
+    pub fn never(wake: WakeMethod, compensation: Compensation, asked_loads: &[String]) -> LiveWay {
+        LiveWay {
+            wake,
+            compensation,
+            asked_loads: asked_loads.to_vec(),
+            load: if asked_loads.is_empty() { "none".into() } else { asked_loads.join(", ") },
+            mean_latency_ns: None,
+            max_latency_ns: None,
+            executed: None,
+            missed: None,
+            errors: Vec::new(),
+            trouble: None,
+            caveats: Vec::new(),
+        }
+    }
+
+    /// The wake-up method and its compensation, as options write them.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.compensation {
+            Compensation::None => self.wake.to_string(),
+            compensation => format!("{} {compensation}", self.wake),
+        }
+    }
+}
+
+/// Fewest periods that show anything of a loop.
+const FEWEST_PERIODS: i64 = 20;
+
 impl ServoLive {
+    /// The loop to be run for so long in each way, at rest, and what its errors are with punctual activations. Follows a
+    /// slow sine where no reference is given.
+    ///
+    /// # Errors
+    /// A duration below twenty periods; as [`super::Design::controller`].
+    pub fn begin(
+        question: &Question,
+        references: &[Reference],
+        each_ns: i64,
+    ) -> Result<(ServoLive, LiveLoop), MotionError> {
+        let Question { plant, period_ns, .. } = question;
+        if each_ns < FEWEST_PERIODS.saturating_mul(*period_ns) {
+            return Err(MotionError::ShortDuration { duration_ns: each_ns, period_ns: *period_ns });
+        }
+        let references = match references {
+            [] => usual_references(question, &Margins::of(question, 0)?)[1..].to_vec(),
+            given => given.to_vec(),
+        };
+        let closed = LiveLoop::new(plant, &question.controller()?, *period_ns, &references);
+        let punctual = closed.clone().punctual(*period_ns, each_ns);
+        Ok((ServoLive { closed: question.into(), references, each_ns, punctual, ways: Vec::new() }, closed))
+    }
+
     /// How much larger the worst output's error (root mean square) is than with punctual activations, as a share; infinite
     /// for a loop that ran away.
     #[must_use]

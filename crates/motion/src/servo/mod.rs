@@ -32,7 +32,9 @@ mod sheet;
 mod timing;
 
 pub use along_trace::{AlongTrace, CostStretch, TimeBase, Walk};
-pub use assessment::{LoopAssessment, ChannelMargins, Margins, FollowedReference, VelocityError, usual_references};
+pub use assessment::{
+    ChannelMargins, FollowedReference, LoopAssessment, Margins, VelocityError, usual_references,
+};
 pub use controller::Controller;
 pub use design::Design;
 pub use evaluate::{Evaluation, Loss, MeanTiming, Question, Remedy, RemedyKind, input_output_delay_ns};
@@ -41,7 +43,9 @@ pub use jump_linear::{JumpLinear, PeriodClass, Stationary};
 pub use live::{LiveLoop, TrackingError};
 pub use live_result::{LiveTrouble, LiveWay, ServoLive};
 pub use looped::{Event, Loop, Pattern};
-pub use margins::{DelayMargin, PhaseMargin, continuous_phase_margin, delay_margin, jitter_margin_ns, phase_margin};
+pub use margins::{
+    DelayMargin, PhaseMargin, continuous_phase_margin, delay_margin, jitter_margin_ns, phase_margin,
+};
 pub use plant::{Plant, PlantFigures};
 pub use response::{DrivenLoop, Point, Reference, Tracking, tracking};
 pub use result::{DelayCost, Judged, LoopDescription, LoopUnderRun, ServoResult};

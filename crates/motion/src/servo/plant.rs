@@ -164,8 +164,7 @@ impl Device for Plant {
             }
             Ok(DMatrix::from_diagonal(&values.into()))
         };
-        let of_states =
-            |what, values: &Option<OfStates>| OfStates::matrix(values.as_ref(), name, what, n);
+        let of_states = |what, values: &Option<OfStates>| OfStates::matrix(values.as_ref(), name, what, n);
         let (noise, cost) = (sheet.noise, sheet.cost);
         let unnamed_noise = if noise.state.is_some() { 0.0 } else { 1.0 };
         let unnamed_weight = if cost.state.is_some() { 0.0 } else { 1.0 };

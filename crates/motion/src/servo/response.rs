@@ -126,7 +126,12 @@ pub struct DrivenLoop {
 
 impl DrivenLoop {
     /// The loop at rest at time zero, when the reference begins.
-    pub fn new(plant: &Plant, controller: &Controller, interval: TimeBase, reference: Reference) -> DrivenLoop {
+    pub fn new(
+        plant: &Plant,
+        controller: &Controller,
+        interval: TimeBase,
+        reference: Reference,
+    ) -> DrivenLoop {
         let (n, m, _) = plant.sizes();
         DrivenLoop {
             plant: plant.clone(),

@@ -24,7 +24,8 @@ pub(super) fn dare(
     }
     .ok_or(MotionError::NotStabilised)?;
     let weight = r + b.transpose() * &x * b;
-    let gain = weight.lu().solve(&(b.transpose() * &x * a + cross.transpose())).ok_or(MotionError::NotStabilised)?;
+    let gain =
+        weight.lu().solve(&(b.transpose() * &x * a + cross.transpose())).ok_or(MotionError::NotStabilised)?;
     let closed = a - b * &gain;
     let stable = eigenvalues(complex(&closed)).is_some_and(|all| all.iter().all(|z| z.norm() < 1.0 + 1e-9));
     if !stable {

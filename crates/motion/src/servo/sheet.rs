@@ -38,7 +38,12 @@ pub(super) enum OfStates {
 
 impl OfStates {
     /// The matrix on `n` states; zero where nothing is given.
-    pub fn matrix(given: Option<&Self>, name: &str, what: &'static str, n: usize) -> Result<DMatrix<f64>, MotionError> {
+    pub fn matrix(
+        given: Option<&Self>,
+        name: &str,
+        what: &'static str,
+        n: usize,
+    ) -> Result<DMatrix<f64>, MotionError> {
         let matrix = match given {
             None => return Ok(DMatrix::zeros(n, n)),
             Some(OfStates::Diagonal(values)) => DMatrix::from_diagonal(&values.clone().into()),
@@ -64,4 +69,3 @@ pub(super) fn matrix(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatri
     }
     Ok(DMatrix::from_row_iterator(rows.len(), columns, rows.iter().flatten().copied()))
 }
-

@@ -300,7 +300,8 @@ mod tests {
 
     #[test]
     fn a_large_jitter_leaves_a_base_period_that_exists() {
-        let found = AxisAssessment::new(&axis(), StepTiming::assumed(6_000_000), None, None, &[500.0]).unwrap();
+        let found =
+            AxisAssessment::new(&axis(), StepTiming::assumed(6_000_000), None, None, &[500.0]).unwrap();
         assert_eq!((found.stepconf.min_period_ns, found.base_period_ns), (6_015_000, 100_000));
         assert!(found.reversal.broken_by_jitter);
     }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "figure", rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Assumed {
     /// The motor's rated current, that of another.
     RatedCurrent {

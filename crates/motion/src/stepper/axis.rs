@@ -296,8 +296,7 @@ mod tests {
         };
         let axis = Axis::new(known).unwrap();
         let assumed = format!("{:?}", axis.assumed);
-        for figure in
-            ["RatedCurrent", "RotorInertia", "DriveTiming", "LoadTorque", "LoadInertia", "Friction"]
+        for figure in ["RatedCurrent", "RotorInertia", "DriveTiming", "LoadTorque", "LoadInertia", "Friction"]
         {
             assert!(assumed.contains(figure), "{figure} not in {assumed}");
         }

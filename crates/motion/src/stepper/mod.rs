@@ -35,7 +35,8 @@ pub use pulses::{Pulse, PulseTrain, latencies_ns};
 pub use quantisation::{Beat, Quantisation, StepTicks, beat, quantise};
 pub use resonance::ring_frequency_hz;
 pub use result::{
-    Recorded, Simulated, Simulations, StepperCaveat, StepperQuestion, StepperResult, Ticks, checked_simulation_ns,
+    Recorded, Simulated, Simulations, StepperCaveat, StepperDevices, StepperQuestion, StepperResult, Ticks,
+    checked_simulation_ns,
 };
 pub use simulate::{AngleRange, RotorResponse, Watch, simulate};
 pub use step_loss::{CriticalJump, critical_jump, load_angle_rad, lost_time_limit_s};

@@ -5,10 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::assessment::{AxisAssessment, StepTiming};
 use super::axis::Axis;
+use super::drive::Drive;
+use super::motor::Motor;
 use super::playback::{fastest_punctual, play};
 use super::pulses::latencies_ns;
 use super::simulate::RotorResponse;
 use super::step_rate::IntervalErrors;
+use crate::catalog::{self, Devices};
 use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
@@ -40,7 +43,6 @@ pub struct StepperResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "id", rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum StepperCaveat {
     /// Only latencies are known, not their order: intervals are taken as if each latency were independent of the last.
     IndependentIntervals,
@@ -169,8 +171,7 @@ impl StepperQuestion {
         errors: Option<IntervalErrors>,
         run: Option<JudgedRun>,
     ) -> Result<StepperResult, MotionError> {
-        let assessment =
-            AxisAssessment::new(&self.axis, timing, errors, self.base_period_ns, &self.speeds)?;
+        let assessment = AxisAssessment::new(&self.axis, timing, errors, self.base_period_ns, &self.speeds)?;
         let independent = matches!(errors, Some(IntervalErrors::FromLatency(_)));
         let mut result = StepperResult {
             axis: self.axis,
@@ -233,9 +234,8 @@ impl StepperResult {
         let most = self.assessment.most_pulses_per_s();
         let speeds = self.assessment.rows.iter().map(|row| row.steps_per_s);
         let (within, beyond): (Vec<f64>, Vec<f64>) = speeds.partition(|f| axis.pulses_per_s(*f) <= most);
-        let steps_per_s = fastest_punctual(axis, base_period_ns, &within).ok_or(
-            MotionError::NoPunctualSpeed { base_period_ns, microsteps: axis.microsteps },
-        )?;
+        let steps_per_s = fastest_punctual(axis, base_period_ns, &within)
+            .ok_or(MotionError::NoPunctualSpeed { base_period_ns, microsteps: axis.microsteps })?;
         let (made, lost): (Vec<f64>, Vec<f64>) =
             within.into_iter().partition(|f| fastest_punctual(axis, base_period_ns, &[*f]).is_some());
         let second = vec![0; (1_000_000_000 / base_period_ns) as usize];
@@ -261,5 +261,23 @@ impl StepperResult {
             }
         }
         Ok(Simulations { steps_per_s, beside: beside.map(|b| b.name.clone()), of })
+    }
+}
+
+/// The motors and drives there are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StepperDevices {
+    /// Motors.
+    pub motors: Devices<Motor>,
+    /// Drives.
+    pub drives: Devices<Drive>,
+}
+
+impl StepperDevices {
+    /// The shipped and the user's.
+    #[must_use]
+    pub fn known() -> StepperDevices {
+        StepperDevices { motors: catalog::devices("as1050"), drives: catalog::devices("gecko203v") }
     }
 }

@@ -2,29 +2,21 @@
 
 use std::fmt::Write as _;
 
-use crate::words::count;
-use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::units::Exact;
 use jitterlab_motion::servo::{
-    Assessment, Evaluation, Margins, Plant, Question, Remedy, Response, Stationary,
+    DelayCost, DelayMargin, Evaluation, FollowedReference, Judged, LoopDescription, LoopUnderRun, Margins,
+    Remedy, RemedyKind, ServoResult, Stationary, VelocityError,
 };
 
+use super::change;
+use super::servo_page::responses;
+use crate::chart::Terminal;
 use crate::summary::wrap;
 use crate::table::columns;
-
-/// Everything about one loop and one run.
-pub struct Answer<'a> {
-    /// The plant.
-    pub plant: &'a Plant,
-    /// The controller's kind and period, in words.
-    pub controller: String,
-    /// What was found.
-    pub found: &'a Assessment,
-    /// What speaks against the run's figures.
-    pub caveats: &'a [String],
-}
+use crate::words::{count, share, time};
 
 /// The sentence a builder wants.
-pub fn sentence(found: &Evaluation) -> String {
+fn sentence(found: &Evaluation) -> String {
     let loss = found.loss();
     if !found.clustered.is_stable() {
         let cause = if !found.mean_delay.is_stable() {
@@ -75,47 +67,75 @@ pub fn sentence(found: &Evaluation) -> String {
 /// A change of the cost below this share is within what nobody would notice.
 const NO_CONCERN: f64 = 1e-3;
 
+/// The sentence a builder wants.
+pub(super) fn answer(result: &ServoResult) -> String {
+    match &result.judged {
+        Judged::Run(under) => sentence(&under.assessment.evaluation),
+        Judged::ConstantDelays { .. } => stands(result),
+    }
+}
+
 /// The whole answer, readable at 80 columns.
-pub fn text(answer: &Answer) -> String {
-    let found = &answer.found.evaluation;
-    let timing = &found.timing;
-    let mut text = wrap(&sentence(found));
-    let _ = write!(
-        text,
-        "\n{}",
-        wrap(&format!(
-            "{} under {}; {} activations, mean latency {}, mean execution {}, {} of {} periods empty{}.",
-            answer.plant.name,
-            answer.controller,
-            count(timing.executed),
-            Human(timing.latency_ns),
-            Human(timing.execution_ns),
-            count(timing.empty),
-            count(timing.periods),
-            if timing.longest_empty > 1 {
-                format!(", at most {} in a row", timing.longest_empty)
-            } else {
-                String::new()
+pub fn text(result: &ServoResult, terminal: Terminal) -> String {
+    let answer = wrap(&answer(result));
+    let margins = margin_table(&result.margins);
+    match &result.judged {
+        Judged::ConstantDelays { costs } => format!("{answer}\n{margins}\n{}", delay_table(costs)),
+        Judged::Run(under) => {
+            let found = &under.assessment;
+            let mut parts = vec![
+                answer,
+                basis(&result.closed, under),
+                costs(&found.evaluation),
+                margins + &velocity(&found.velocity),
+            ];
+            if !found.remedies.is_empty() {
+                parts.push(remedies(&found.remedies));
             }
-        ))
-    );
-    text.push('\n');
-    text.push_str(&costs(found));
-    text.push('\n');
-    text.push_str(&margins(answer.found));
-    if !answer.found.remedies.is_empty() {
-        text.push('\n');
-        text.push_str(&remedies(&answer.found.remedies));
+            if !found.responses.is_empty() {
+                let heading =
+                    "What the loop is asked to follow, through the worst event of the run:\n".to_owned();
+                parts.push(heading + &found.responses.iter().map(followed).collect::<String>());
+            }
+            parts.join("\n") + &super::minded(&caveats(under)) + "\n" + &terminal.figures(&responses(result))
+        }
     }
-    if !answer.found.responses.is_empty() {
-        text.push_str("\nWhat the loop is asked to follow, through the worst event of the run:\n");
-        text.extend(answer.found.responses.iter().map(followed));
+}
+
+/// What speaks against the figures, as clauses.
+pub(super) fn caveats(under: &LoopUnderRun) -> Vec<String> {
+    let mut all = super::of_run(&under.run);
+    if under.activations < under.run.executed {
+        all.push(format!(
+            "judged by {} of its {} activations, those around the worst latency",
+            under.activations, under.run.executed
+        ));
     }
-    if !answer.caveats.is_empty() {
-        text.push_str("\nBear in mind:\n");
-        text.extend(answer.caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
-    }
-    text
+    all
+}
+
+fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> String {
+    let timing = &under.assessment.evaluation.timing;
+    let row = if timing.longest_empty > 1 {
+        format!(", at most {} in a row", timing.longest_empty)
+    } else {
+        String::new()
+    };
+    wrap(&format!(
+        "{} (task {}); {} activations, mean latency {}, mean execution {}, {} of {} periods empty{row}.",
+        described(closed),
+        under.run.task,
+        count(timing.executed),
+        time(timing.latency_ns),
+        time(timing.execution_ns),
+        count(timing.empty),
+        count(timing.periods)
+    ))
+}
+
+/// The loop in a few words.
+pub(super) fn described(closed: &LoopDescription) -> String {
+    format!("{} under {} every {}", closed.plant, closed.controller, Exact(closed.period_ns))
 }
 
 fn costs(found: &Evaluation) -> String {
@@ -141,21 +161,19 @@ fn costs(found: &Evaluation) -> String {
         vec!["the run itself, event by event".into(), cost(along), against(along), "-".into()],
     ];
     let mut text = columns(&["mean cost", "cost", "against ideal", "radius"], rows);
-    if let Some((from, worst)) = found.along.worst().filter(|w| w.1 > 1.5 * along) {
+    if let Some(worst) = found.along.worst().filter(|w| w.cost > 1.5 * along) {
         text.push_str(&wrap(&format!(
-            "its worst stretch, at {from:.2} s, cost {:.1} times the mean",
-            worst / along
+            "its worst stretch, at {:.2} s, cost {:.1} times the mean",
+            worst.from_s,
+            worst.cost / along
         )));
     }
     text.push_str("  (mean-square stable while the radius is below 1)\n");
     text
 }
 
-/// The delay margin of a loop that no delay makes unstable.
-const ANY: i64 = i64::MAX;
-
 /// Margins alone.
-pub fn margin_table(margins: &Margins) -> String {
+fn margin_table(margins: &Margins) -> String {
     let degrees = |d: Option<f64>| d.map_or("none".into(), |d| format!("{d:.2}"));
     let crossover = |w: Option<f64>| w.map_or("none".into(), |w| format!("{w:.1}"));
     let is_delayed = margins.with_delay_ns > 0;
@@ -164,27 +182,27 @@ pub fn margin_table(margins: &Margins) -> String {
         let first = [c.name.clone(), degrees(c.punctual_degrees)];
         first.into_iter().chain(delayed).chain([crossover(c.crossover_rad_per_s)]).collect()
     });
-    let with = format!("with {}", Human(margins.with_delay_ns as f64));
+    let with = format!("with {}", time(margins.with_delay_ns as f64));
     let mut header = vec!["phase margin in degrees", "punctual", with.as_str(), "crossover rad/s"];
     if !is_delayed {
         header.remove(2);
     }
     let mut text = columns(&header, rows);
-    text.push_str(&wrap(&match margins.delay_ns {
-        Some(ANY) => "delay margin: none needed, stable with any constant delay".into(),
-        Some(ns) => {
-            format!("delay margin {}: the longest constant delay it stays stable with", Human(ns as f64))
+    text.push_str(&wrap(&match margins.delay {
+        DelayMargin::Always => "delay margin: none needed, stable with any constant delay".into(),
+        DelayMargin::UpTo(ns) => {
+            format!("delay margin {}: the longest constant delay it stays stable with", time(ns as f64))
         }
-        None => "delay margin none: unstable without any delay".into(),
+        DelayMargin::Never => "delay margin none: unstable without any delay".into(),
     }));
     match (margins.jitter_ns, margins.jitter_with_delay_ns) {
         (Some(ns), with) => text.push_str(&wrap(&format!(
             "jitter margin {}: stable for every sequence of delays up to that{}",
-            Human(ns),
+            time(ns),
             with.filter(|_| is_delayed).map_or(String::new(), |with| format!(
                 "; {} on top of {}",
-                Human(with),
-                Human(margins.with_delay_ns as f64)
+                time(with),
+                time(margins.with_delay_ns as f64)
             ))
         ))),
         (None, _) => {
@@ -194,15 +212,13 @@ pub fn margin_table(margins: &Margins) -> String {
     text
 }
 
-fn margins(found: &Assessment) -> String {
-    let mut text = margin_table(&found.margins);
-    text.push_str(&wrap(&format!(
+fn velocity(error: &VelocityError) -> String {
+    wrap(&format!(
         "a velocity from differences with the nominal period is off by {:.4} % of the speed (standard deviation), at \
          worst {:.2} %; with the measured interval by nothing",
-        found.velocity.standard_deviation * 100.0,
-        found.velocity.worst * 100.0
-    )));
-    text
+        error.standard_deviation * 100.0,
+        error.worst * 100.0
+    ))
 }
 
 fn remedies(remedies: &[Remedy]) -> String {
@@ -214,23 +230,25 @@ fn remedies(remedies: &[Remedy]) -> String {
         } else {
             "unstable".into()
         };
-        vec![r.what.to_owned(), change]
+        vec![remedy(r.remedy), change]
     });
     columns(&["what would change the cost", "by"], rows)
 }
 
-/// A relative change in percent with so many decimals; what rounds to nothing has no sign.
-pub(crate) fn change(share: f64, decimals: usize) -> String {
-    let percent = share * 100.0;
-    if percent.abs() < 0.5 * 0.1f64.powi(decimals as i32) {
-        format!("{:.decimals$} %", 0.0)
-    } else {
-        format!("{percent:+.decimals$} %")
+fn remedy(remedy: RemedyKind) -> String {
+    match remedy {
+        RemedyKind::DesignForDelay { .. } => "design the controller for the mean delay".into(),
+        RemedyKind::MeasuredInterval => "compute with the measured interval, not the nominal period".into(),
+        RemedyKind::WakeEarly { quantile, .. } => {
+            format!("wake early by the {} latency and poll to the due time", share(quantile))
+        }
+        RemedyKind::SpreadMisses => "avoid bursts: the same missed activations, spread at random".into(),
+        RemedyKind::MissNone => "miss no activation".into(),
     }
 }
 
-/// One reference in figures.
-fn followed(response: &Response) -> String {
+/// How well one reference is followed.
+fn followed(response: &FollowedReference) -> String {
     wrap(&format!(
         "{}: error {:.4} rms, {:.4} at most; with ideal timing {:.4} rms, {:.4} at most",
         response.reference,
@@ -241,29 +259,10 @@ fn followed(response: &Response) -> String {
     ))
 }
 
-/// The plants there are, one a line.
-pub fn plants(entries: impl IntoIterator<Item = (String, bool, Result<Plant, String>)>) -> String {
-    let rows = entries.into_iter().map(|(name, own, plant)| match plant {
-        Ok(p) => {
-            let (n, m, outputs) = p.sizes();
-            vec![
-                if own { format!("{name} (yours)") } else { name },
-                n.to_string(),
-                m.to_string(),
-                outputs.to_string(),
-                p.design.name().into(),
-                p.name,
-            ]
-        }
-        Err(error) => vec![format!("{name}: {error}")],
-    });
-    columns(&["plant", "states", "inputs", "outputs", "controller", "what"], rows)
-}
-
 /// The cost under constant delays (in ns), for a loop without a run; the first is the one compared with.
-pub fn delay_table(rows: &[(i64, Stationary)]) -> String {
-    let ideal = rows.first().map_or(f64::NAN, |r| r.1.cost);
-    let lines = rows.iter().map(|(delay_ns, s)| {
+fn delay_table(rows: &[DelayCost]) -> String {
+    let ideal = rows.first().map_or(f64::NAN, |r| r.stationary.cost);
+    let lines = rows.iter().map(|DelayCost { delay_ns, stationary: s }| {
         let (cost, against) = if s.is_stable() {
             (format!("{:.6}", s.cost), format!("{:+.3} %", (s.cost / ideal - 1.0) * 100.0))
         } else {
@@ -275,31 +274,28 @@ pub fn delay_table(rows: &[(i64, Stationary)]) -> String {
 }
 
 /// What a loop stands, in a sentence, for a loop without a run.
-pub fn alone(question: &Question, margins: &Margins) -> String {
-    let Question { plant, period_ns, .. } = question;
-    let loop_of = format!("{} under {} every {}", plant.name, plant.design.name(), Exact(*period_ns));
-    match (margins.delay_ns, margins.jitter_ns) {
-        (None, _) => format!(
-            "{loop_of} is NOT stable even without any delay: give it a shorter period, or another controller, such \
-             as --controller lqg."
-        ),
-        (Some(delay), jitter) => {
-            let delay = match delay {
-                ANY => "any constant delay".into(),
-                delay => format!("a constant delay of up to {}", Human(delay as f64)),
-            };
-            let jitter =
-                jitter.map_or(String::new(), |ns| format!(", and with any jitter of up to {}", Human(ns)));
-            format!("{loop_of} stays stable with {delay}{jitter}.")
+fn stands(result: &ServoResult) -> String {
+    let closed = described(&result.closed);
+    let delay = match result.margins.delay {
+        DelayMargin::Never => {
+            return format!(
+                "{closed} is NOT stable even without any delay: give it a shorter period, or another controller, such as \
+                 --controller lqg."
+            );
         }
-    }
+        DelayMargin::Always => "any constant delay".into(),
+        DelayMargin::UpTo(ns) => format!("a constant delay of up to {}", time(ns as f64)),
+    };
+    let jitter = result.margins.jitter_ns;
+    let jitter = jitter.map_or(String::new(), |ns| format!(", and with any jitter of up to {}", time(ns)));
+    format!("{closed} stays stable with {delay}{jitter}.")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use jitterlab_motion::catalog;
-    use jitterlab_motion::servo::TaskTiming;
+    use jitterlab_motion::servo::{Question, TaskTiming};
 
     #[test]
     fn margins_are_said_for_loops_that_stand_none_some_and_any_delay() {
@@ -309,28 +305,21 @@ mod tests {
             timing: TaskTiming::default(),
             design_delay_ns: 0,
         };
-        let found = Margins::of(&question, 0).unwrap();
-        let told = |delay_ns| {
-            let margins = Margins { delay_ns, ..found.clone() };
-            format!("{}\n{}", alone(&question, &margins), margin_table(&margins))
+        let mut result = ServoResult::alone(&question).unwrap();
+        let terminal = Terminal { columns: 80, ascii: true, colour: false };
+        let mut told = |delay, with_delay_ns| {
+            (result.margins.delay, result.margins.with_delay_ns) = (delay, with_delay_ns);
+            text(&result, terminal).split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        let some = told(Some(13_351_560));
+        let some = told(DelayMargin::UpTo(13_351_560), 0);
         assert!(
             some.contains("a constant delay of up to 13.4 ms, and with any jitter of up to 12 ms"),
             "{some}"
         );
         assert!(some.contains("delay margin 13.4 ms") && !some.contains("with 0 ns"), "{some}");
-        assert!(told(Some(ANY)).contains("stable with any constant delay"), "{}", told(Some(ANY)));
-        assert!(told(None).contains("NOT stable") && told(None).contains("unstable without any delay"));
-        let delayed = margin_table(&Margins { with_delay_ns: 200_000, ..found.clone() });
-        assert!(delayed.contains("with 200 us"), "{delayed}");
-    }
-
-    #[test]
-    fn a_change_that_rounds_to_nothing_has_no_sign() {
-        assert_eq!(
-            [-1e-9, 0.0, 1.5e-6, -0.25].map(|share| change(share, 4)),
-            ["0.0000 %", "0.0000 %", "+0.0002 %", "-25.0000 %"]
-        );
+        assert!(told(DelayMargin::Always, 0).contains("stable with any constant delay"));
+        let never = told(DelayMargin::Never, 200_000);
+        assert!(never.contains("NOT stable") && never.contains("unstable without any delay"), "{never}");
+        assert!(never.contains("with 200 us"), "{never}");
     }
 }
