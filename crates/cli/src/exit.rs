@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use jitterlab_runs::RunsError;
+
 /// The four exit statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -40,7 +42,12 @@ impl Failure {
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Failure { status: Status::CouldNotMeasure, error: error.into() }
+        let error = error.into();
+        let status = match error.downcast_ref::<RunsError>() {
+            Some(RunsError::NoSuchTask { .. }) => Status::BadUse,
+            _ => Status::CouldNotMeasure,
+        };
+        Failure { status, error }
     }
 }
 

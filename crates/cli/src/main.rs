@@ -6,14 +6,11 @@ mod inputs;
 mod interrupt;
 mod matrix;
 mod output;
-mod page_runs;
 mod progress;
-mod read_progress;
 mod recording;
 mod result;
+mod run_args;
 mod session;
-mod source;
-mod task_of_run;
 
 use std::process::ExitCode;
 

@@ -87,10 +87,7 @@ impl Index {
 
     /// Written whole under another name first, so that a crash leaves the old one.
     fn write(&self, folder: &Path) -> Result<()> {
-        let (path, new) = (folder.join(INDEX), folder.join(".index.json.new"));
-        fs::write(&new, serde_json::to_string_pretty(self)? + "\n")
-            .and_then(|()| fs::rename(&new, &path))
-            .with_context(|| format!("cannot write {}", path.display()))
+        output::write_file(&folder.join(INDEX), (serde_json::to_string_pretty(self)? + "\n").as_bytes())
     }
 
     /// The number of cells not measured yet.
@@ -211,8 +208,8 @@ fn measure(
         return Ok(None);
     }
     let mut warnings = jitterlab_report::warnings::sentences(&closed.info);
-    if let Some(StopReason::Overloaded { explanation, .. }) = ended {
-        warnings.push(explanation);
+    if let Some(StopReason::Overloaded { overload, .. }) = ended {
+        warnings.push(overload.to_string());
     }
     Ok(Some(Done {
         cell: number,

@@ -7,7 +7,7 @@ use jitterlab_analysis::{Summary, Verdict};
 use jitterlab_model::{RunInfo, TimingStats};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::summary::TaskFigures;
-use jitterlab_trace::{Columns, RunReader};
+use jitterlab_runs::{Hints, Run};
 use serde::Serialize;
 
 /// Version of the JSON layout; it grows when a field changes its meaning or goes.
@@ -57,15 +57,9 @@ impl RunResult {
     /// # Errors
     /// What is wrong with the file.
     pub fn of_file(path: &Path) -> Result<Self> {
-        let reader = RunReader::open(path)?;
-        let info = reader.info().clone();
-        let mut stats: Vec<TimingStats> =
-            info.tasks.iter().map(|t| TimingStats::new(t.spec.period_ns)).collect();
-        if reader.has_slices() {
-            reader.for_each_slice(|slice| slice.add_to(&mut stats[slice.task]))?;
-        } else {
-            reader.for_each_batch(Columns::TIMING, |task, rows| stats[task].push_all(rows))?;
-        }
+        let run = Run::open(path, &Hints::default())?;
+        let (stats, warnings) = run.timing()?.into_parts();
+        let info = RunInfo { warnings, ..run.info().clone() };
         Ok(RunResult::new(info, stats, Some(path.to_path_buf())))
     }
 

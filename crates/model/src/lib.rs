@@ -29,9 +29,9 @@ pub use facts::SystemFacts;
 pub use histogram::LogHistogram;
 pub use load::{LoadRun, LoadSpec};
 pub use run::{
-    ClockFit, CoreUse, Granted, Keep, MarginUsed, Refusal, RunInfo, StopReason, TaskResult, TaskRun,
+    ClockFit, CoreUse, Granted, Keep, MarginUsed, Overload, Refusal, RunInfo, StopReason, TaskResult, TaskRun,
 };
 pub use task::{Overrun, Policy, TaskSpec, Work};
 pub use timing::TimingStats;
-pub use wake::{Compensation, Probability, ReadClock, SleepClock, WakeMethod};
+pub use wake::{Compensation, Probability, ReadClock, SleepClock, WakeMethod, WakeTraits};
 pub use warning::Warning;

@@ -84,6 +84,10 @@ pub enum Warning {
         /// The system's words.
         reason: String,
     },
+    /// The run was not closed: what was read is what its journal holds.
+    NotClosed,
+    /// The run still goes on: what was read is what it has recorded until now.
+    StillRecording,
     /// Anything else, as a sentence: from other tools, and from run files of earlier versions.
     #[serde(untagged)]
     Other(String),

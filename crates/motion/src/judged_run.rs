@@ -1,6 +1,7 @@
 //! The run whose timing is judged.
 
 use jitterlab_analysis::verdict::Caveat;
+use jitterlab_model::Warning;
 use serde::{Deserialize, Serialize};
 
 /// A task of a run, as far as an answer about a motor or a loop names it.
@@ -15,8 +16,8 @@ pub struct JudgedRun {
     pub period_ns: i64,
     /// Activations of it that ran.
     pub executed: u64,
-    /// What reading the file gave to bear in mind, sentences.
-    pub warnings: Vec<String>,
+    /// What the run itself warns of.
+    pub warnings: Vec<Warning>,
     /// What speaks against the run's figures.
     pub caveats: Vec<Caveat>,
 }

@@ -6,7 +6,7 @@ use crate::words::count;
 use jitterlab_analysis::Verdict;
 use jitterlab_analysis::summary::{Figures, Summary};
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Keep, RunInfo, StopReason, TaskRun, TimingStats};
+use jitterlab_model::{Keep, RunInfo, StopReason, TaskRun, TimingStats, Warning};
 
 use crate::chart::Terminal;
 use crate::histogram::terminal_histogram;
@@ -45,10 +45,12 @@ pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String
         text.push_str("\nBear in mind:\n");
         text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
     }
-    for warning in warnings::sentences(info) {
-        text.push_str(&wrap(&format!("warning: {warning}")));
-    }
-    text + &refusals(info)
+    text + &warnings(&info.warnings) + &refusals(info)
+}
+
+/// What a reader of the figures has to know, each on lines of its own.
+pub fn warnings(warnings: &[Warning]) -> String {
+    warnings.iter().map(|warning| wrap(&format!("warning: {}", warnings::sentence(warning)))).collect()
 }
 
 /// The load that ran beside a run, as far as it is known.
@@ -73,13 +75,17 @@ fn head(info: &RunInfo) -> String {
             let latency = Human(*latency_ns as f64);
             let _ = writeln!(text, "ended by a latency of {latency} of {name} (activation {index})");
         }
-        Some(StopReason::Overloaded { explanation, .. }) => {
-            text.push_str(&wrap(&format!("stopped for the machine's safety: {explanation}")));
+        Some(StopReason::Overloaded { overload, .. }) => {
+            text.push_str(&wrap(&format!("stopped for the machine's safety: {overload}")));
+        }
+        Some(StopReason::WaitFailed { task, why }) => {
+            let name = info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
+            text.push_str(&wrap(&format!("ended because {name} could not wait any more: {why}")));
         }
         Some(StopReason::Crashed) => {
             text.push_str("recovered: the measuring process did not end by itself\n");
         }
-        Some(StopReason::Duration | StopReason::Count) | None => {}
+        _ => {}
     }
     if let Keep::Spikes { above_ns } = info.keep {
         let above = Exact(above_ns);

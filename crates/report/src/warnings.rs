@@ -48,6 +48,8 @@ pub fn sentence(warning: &Warning) -> String {
             "no period was given: the mean distance of the edges, {period_ns} ns, was taken, so latencies show no drift"
         ),
         Warning::RecordingEnded { reason } => format!("recording ended early: {reason}"),
+        Warning::NotClosed => "the run was not closed: this is what its journal holds".into(),
+        Warning::StillRecording => "the run still goes on: this is what it has recorded until now".into(),
         Warning::Other(text) => text.clone(),
         other => format!("{other:?}"),
     }

@@ -1,18 +1,18 @@
 //! Turning a journal into the run file: when a run is closed, and when a crash left the journal behind.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::run::FORMAT_VERSION;
 use jitterlab_model::{RunInfo, StopReason};
 
-use crate::codec;
-use crate::frame::{Frame, FrameReader, Kind, MAGIC, PREAMBLE, VERSION};
-use crate::paths::{check_target, sync_directory, target_of};
-use crate::slices::Slice;
+use crate::frame::{MAGIC, PREAMBLE, VERSION};
+use crate::paths::{sync_directory, target_of};
+use crate::place::check_free;
 use crate::table::RunFileWriter;
 use crate::tally::Tally;
+use crate::walk::{Part, Walk};
 use crate::{TraceError, journal_path};
 
 /// A run file that is complete on the disk.
@@ -58,7 +58,7 @@ pub fn recover_to(
         return Err(TraceError::StillRecording(journal.into()));
     }
     check_preamble(&mut file, journal)?;
-    check_target(target)?;
+    check_free(target)?;
     convert(&file, journal, target, None, progress)
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn is_journal(beginning: &[u8]) -> bool {
     beginning.starts_with(MAGIC)
 }
 
-fn check_preamble(file: &mut File, path: &Path) -> Result<(), TraceError> {
+pub(crate) fn check_preamble(file: &mut File, path: &Path) -> Result<(), TraceError> {
     let mut preamble = Vec::new();
     file.rewind().map_err(TraceError::io("read", path))?;
     file.take(PREAMBLE as u64).read_to_end(&mut preamble).map_err(TraceError::io("read", path))?;
@@ -129,53 +129,25 @@ fn convert(
     final_info: Option<RunInfo>,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
-    let read_error = |e: io::Error| TraceError::io("read", path)(e);
-    let length = file.metadata().map_err(read_error)?.len();
-    let mut frames = FrameReader::new(BufReader::with_capacity(1 << 18, file));
-    let first = match frames.next().map_err(read_error)? {
-        Some(Frame { kind: Kind::Info, payload, .. }) => parse_info(path, payload)?,
-        _ => {
-            let why = "its description was never written; nothing was recorded in it".into();
-            return Err(TraceError::NotARunFile { path: path.into(), why });
-        }
-    };
-    let periods: Vec<i64> = first.tasks.iter().map(|t| t.spec.period_ns).collect();
-    let mut last_info = first;
-    let mut tallies: Vec<Tally> = periods.iter().map(|p| Tally::new(*p)).collect();
-    let mut output = RunFileWriter::create(target, periods.len())?;
-    let mut rows = Vec::new();
-    let mut good = frames.good_bytes();
-    while let Some(frame) = frames.next().map_err(read_error)? {
-        let Some(&period_ns) = periods.get(frame.task) else { break };
-        let understood = match frame.kind {
-            Kind::Info => {
-                last_info = parse_info(path, frame.payload)?;
-                Some(())
+    let length = file.metadata().map_err(TraceError::io("read", path))?.len();
+    let mut walk = Walk::begin(file, path)?;
+    let mut tallies: Vec<Tally> = walk.info.tasks.iter().map(|t| Tally::new(t.spec.period_ns)).collect();
+    let mut output = RunFileWriter::create(target, tallies.len())?;
+    while let Some(part) = walk.next()? {
+        match part {
+            Part::Info => {}
+            Part::Rows(task, rows) => {
+                rows.iter().for_each(|a| tallies[task].row(a));
+                output.append(task, rows)?;
             }
-            Kind::Rows => {
-                rows.clear();
-                let limit = frame.rows.min(frame.payload.len());
-                let understood = codec::decode(frame.payload, period_ns, limit, &mut rows);
-                rows.iter().for_each(|a| tallies[frame.task].row(a));
-                output.append(frame.task, &rows)?;
-                understood
+            Part::Slice(slice) => {
+                tallies[slice.task].slice(&slice);
+                output.slice(&slice)?;
             }
-            Kind::Slice => match Slice::decode(frame.task, frame.payload) {
-                Some(slice) => {
-                    tallies[frame.task].slice(&slice);
-                    output.slice(&slice)?;
-                    Some(())
-                }
-                None => None,
-            },
-        };
-        if understood.is_none() {
-            break;
         }
-        good = frames.good_bytes();
-        progress(good, length);
+        progress(walk.good_bytes, length);
     }
-    let info = final_info.unwrap_or_else(|| crashed(last_info, &tallies, length - good));
+    let info = final_info.unwrap_or_else(|| crashed(walk.info, &tallies, length - walk.good_bytes));
     let finished = output.finish(&info)?;
     std::fs::remove_file(path).map_err(TraceError::io("remove", path))?;
     sync_directory(path)?;
@@ -188,6 +160,12 @@ fn crashed(mut info: RunInfo, tallies: &[Tally], cut_bytes: u64) -> RunInfo {
         info.stop = Some(StopReason::Crashed);
         info.warnings.push("the run was not closed; it was recovered from its journal".into());
     }
+    complete(&mut info, tallies, cut_bytes);
+    info
+}
+
+/// Adds what the journal itself tells to the description of a run that was not closed.
+pub(crate) fn complete(info: &mut RunInfo, tallies: &[Tally], cut_bytes: u64) {
     if cut_bytes > 0 {
         info.warnings.push(
             format!("the last {cut_bytes} bytes of the journal were incomplete and are left out").into(),
@@ -198,5 +176,4 @@ fn crashed(mut info: RunInfo, tallies: &[Tally], cut_bytes: u64) -> RunInfo {
             task.result = tally.result();
         }
     }
-    info
 }

@@ -17,6 +17,7 @@ mod frame;
 mod import;
 mod journal;
 mod paths;
+pub mod place;
 mod reader;
 mod recorder;
 mod redescribe;
@@ -26,6 +27,7 @@ mod spikes;
 mod table;
 mod tally;
 mod varint;
+mod walk;
 mod writer;
 
 pub use convert::{FinishedRun, recover, recover_to};
@@ -37,6 +39,7 @@ pub use reader::{RowGroup, RunReader};
 pub use redescribe::redescribe;
 pub use slices::{Quantity, Slice, Stored};
 pub use table::RunFileWriter;
+pub use walk::JournalReader;
 pub use writer::RunWriter;
 
 /// What one activation takes in a run file, roughly: for telling in advance how large a run will be.

@@ -9,7 +9,8 @@ use jitterlab_model::{Activation, RunInfo};
 use crate::TraceError;
 use crate::convert::{FinishedRun, close_journal};
 use crate::journal::Journal;
-use crate::paths::{check_target, journal_path, sync_directory};
+use crate::paths::{journal_path, sync_directory};
+use crate::place::{Holds, check_free, holds};
 use crate::recorder::Recorder;
 
 /// Records one run into a file.
@@ -47,19 +48,21 @@ impl RunWriter {
     /// overwritten.
     pub fn create(path: impl AsRef<Path>, info: &RunInfo) -> Result<Self, TraceError> {
         let path = path.as_ref();
-        check_target(path)?;
+        check_free(path)?;
         let journal = journal_path(path);
         let file =
             File::options().read(true).write(true).create_new(true).open(&journal).map_err(|e| {
                 match e.kind() {
-                    io::ErrorKind::AlreadyExists => TraceError::JournalExists(journal.clone()),
+                    io::ErrorKind::AlreadyExists => taken(path, &journal),
                     _ => TraceError::io("create", &journal)(e),
                 }
             })?;
         // The lock tells `recover` that the run is not over. Where locks are not supported there is none.
         let _ = file.try_lock();
-        let recorder =
-            Journal::begin(&journal, file, info).and_then(|journal| Recorder::start(journal, info));
+        // A run of the same name may have ended between the first look and the journal.
+        let recorder = check_free(path)
+            .and_then(|()| Journal::begin(&journal, file, info))
+            .and_then(|journal| Recorder::start(journal, info));
         if recorder.is_err() {
             let _ = std::fs::remove_file(&journal);
         }
@@ -127,5 +130,14 @@ impl RunWriter {
         let _ = journal.end(&info);
         close_journal(journal.file, &journal.path, &path, info, progress)
             .map_err(|source| TraceError::NotClosed { path, journal: journal_name, source: Box::new(source) })
+    }
+}
+
+/// Why there is a file where the journal of `path` is to begin.
+fn taken(path: &Path, journal: &Path) -> TraceError {
+    match holds(journal) {
+        Holds::LiveJournal => TraceError::BeingRecorded(path.into()),
+        Holds::Journal => TraceError::JournalExists(journal.into()),
+        _ => TraceError::Exists(journal.into()),
     }
 }

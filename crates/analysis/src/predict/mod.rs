@@ -22,6 +22,7 @@ use jitterlab_model::units::Human;
 use jitterlab_model::{RunInfo, TaskRun};
 use serde::{Deserialize, Serialize};
 
+use crate::scan::TaskScan;
 use crate::verdict::grouped;
 
 /// Version of the JSON layout of [`Prediction`].
@@ -49,6 +50,16 @@ pub struct Prediction {
     pub bound: Option<Bound>,
     /// What a reader has to know, as sentences.
     pub caveats: Vec<String>,
+}
+
+impl Prediction {
+    /// What a run says of the time after it, as far as `horizon_ns` (without it [`DEFAULT_HORIZON`] times the run), with
+    /// what happened to its machine meanwhile. `None` if nothing ran.
+    pub fn of(scan: &TaskScan, task: &TaskRun, run: &RunInfo, horizon_ns: Option<f64>) -> Option<Self> {
+        let tail = scan.tail()?;
+        let horizon_ns = horizon_ns.unwrap_or(DEFAULT_HORIZON * tail.run_ns());
+        Some(predict(&task.spec.name, &tail, horizon_ns, &machine_events(run, task)))
+    }
 }
 
 /// Predicts the largest latency of the `horizon_ns` after a run. `events` are things that happened to the machine

@@ -82,7 +82,7 @@ struct RunArgs {
     #[arg(short = 'n', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(3..=10_000))]
     events: u32,
     /// The run file to write [default: none]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
     output: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]

@@ -7,7 +7,7 @@ use jitterlab_report::figure::{self, Name, Quantity};
 use crate::exit::{Outcome, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
-use crate::source::ImportArgs;
+use crate::run_args::RunArgs;
 
 /// Draw a figure of saved runs: as SVG or PNG, or on the terminal
 #[derive(clap::Args)]
@@ -22,28 +22,31 @@ pub struct Args {
     /// Of what, for histogram, series and percentiles: latency, execution, period
     #[arg(short, long, default_value = "latency", value_name = "QUANTITY")]
     quantity: Quantity,
-    /// The file to write, .svg or .png; replaced if it exists [default: draw on the terminal]
+    /// The file to write, .svg or .png, or - for SVG on standard output; replaced if it exists, unless it holds a
+    /// measurement [default: draw on the terminal]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: output::ForceArgs,
     /// Draw on the terminal with plain ASCII characters
     #[arg(long, conflicts_with = "output")]
     ascii: bool,
     #[command(flatten)]
-    import: ImportArgs,
+    run: RunArgs,
 }
 
 /// Reads the runs and draws.
 pub fn execute(args: &Args) -> Outcome {
     let Some(path) = &args.output else {
-        let Inputs { runs, sections } = inputs::read(&args.files, &args.import)?;
+        let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
         let terminal = output::terminal(args.ascii);
         output::print(&figure::text(args.figure, args.quantity, &runs, &sections, terminal)?)?;
         return Ok(Status::Fine);
     };
     output::check_figure(path, "--output")?;
-    let Inputs { runs, sections } = inputs::read(&args.files, &args.import)?;
+    let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
     let svg = figure::svg(&figure::charts(args.figure, args.quantity, &runs, &sections)?)?;
-    output::write_figure(path, &svg)?;
-    output::print(&format!("{}: {}\n", path.display(), args.figure))?;
+    let file = output::figure(path, svg)?;
+    output::deliver(path, &file, args.force.force, &args.figure.to_string())?;
     Ok(Status::Fine)
 }

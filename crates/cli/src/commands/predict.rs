@@ -3,22 +3,20 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
-use jitterlab_analysis::predict::{
-    Backtest, DEFAULT_HORIZON, Prediction, Reliability, machine_events, predict,
-};
-use jitterlab_analysis::require::{Evidence, EvidenceCounter, Judgement, Outcome as Met, Plan, Requirement};
+use jitterlab_analysis::predict::{Prediction, Reliability};
+use jitterlab_analysis::require::{Evidence, Judgement, Outcome as Met, Plan, Requirement};
 use jitterlab_analysis::scan::TaskScan;
-use jitterlab_model::TaskRun;
+use jitterlab_model::Warning;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_report::chart::{Chart, Terminal};
 use jitterlab_report::prediction;
-use jitterlab_trace::Columns;
+use jitterlab_runs::Run;
 use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
 use crate::result::SCHEMA;
-use crate::source::{ImportArgs, Source};
+use crate::run_args::RunArgs;
 
 /// Say how much worse it can get, or whether a requirement is met
 ///
@@ -43,9 +41,6 @@ pub struct Args {
     /// each, and count which bounds held
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME", conflicts_with_all = ["horizon", "claims", "requirements"])]
     backtest: Option<i64>,
-    /// Only this task
-    #[arg(long, value_name = "NAME")]
-    task: Option<String>,
     /// Print the result as JSON, one document for each file
     #[arg(long)]
     json: bool,
@@ -53,7 +48,7 @@ pub struct Args {
     #[arg(long)]
     ascii: bool,
     #[command(flatten)]
-    import: ImportArgs,
+    run: RunArgs,
 }
 
 /// What is said of one task.
@@ -74,6 +69,7 @@ struct Document<'a> {
     schema: u32,
     file: &'a PathBuf,
     tasks: Vec<TaskPrediction>,
+    warnings: Vec<Warning>,
 }
 
 /// Predicts, or decides the requirements, for each file.
@@ -83,20 +79,22 @@ pub fn execute(args: &Args) -> Outcome {
     }
     let mut outcomes = Vec::new();
     for path in &args.files {
-        let source = Source::open(path, &args.import)?;
-        let wanted = source.tasks_named(args.task.as_deref())?;
+        let run = args.run.open(path)?;
+        let wanted = run.tasks(args.run.task.as_deref())?;
+        let mut warnings = Vec::new();
         let tasks: Vec<TaskPrediction> = if let Some(window_ns) = args.backtest {
-            wanted.into_iter().map(|task| backtest(&source, task, window_ns)).collect::<Result<_>>()?
+            wanted.into_iter().map(|task| backtest(&run, task, window_ns)).collect::<Result<_>>()?
         } else {
-            let scans = source.scans()?;
-            let of_task = |task: usize| of_task(args, &source, task, &scans[task]);
+            let (scans, found) = run.scan()?.into_parts();
+            warnings = found;
+            let of_task = |task: usize| of_task(args, &run, task, &scans[task]);
             wanted.into_iter().map(of_task).collect::<Result<_>>()?
         };
         outcomes.extend(tasks.iter().flat_map(|t| &t.requirements).map(|judgement| judgement.outcome));
         output::print(&if args.json {
-            serde_json::to_string_pretty(&Document { schema: SCHEMA, file: path, tasks })? + "\n"
+            serde_json::to_string_pretty(&Document { schema: SCHEMA, file: path, tasks, warnings })? + "\n"
         } else {
-            text(&tasks, output::terminal(args.ascii))
+            text(&tasks, output::terminal(args.ascii)) + &jitterlab_report::summary::warnings(&warnings)
         })?;
     }
     Ok(if outcomes.contains(&Met::Fail) {
@@ -108,24 +106,19 @@ pub fn execute(args: &Args) -> Outcome {
     })
 }
 
-fn of_task(args: &Args, source: &Source, task: usize, scan: &TaskScan) -> Result<TaskPrediction> {
-    let run = &source.info().tasks[task];
-    let name = run.spec.name.clone();
-    let prediction = match scan.tail() {
-        Some(tail) if args.requirements.is_empty() => {
-            let horizon_ns = args.horizon.map_or(DEFAULT_HORIZON * tail.run_ns(), |ns| ns as f64);
-            Some(predict(&name, &tail, horizon_ns, &machine_events(source.info(), run)))
-        }
-        _ => None,
-    };
+fn of_task(args: &Args, run: &Run, task: usize, scan: &TaskScan) -> Result<TaskPrediction> {
+    let described = &run.info().tasks[task];
+    let name = described.spec.name.clone();
+    let asked = args.requirements.is_empty();
+    let horizon_ns = args.horizon.map(|ns| ns as f64);
+    let prediction = asked.then(|| Prediction::of(scan, described, run.info(), horizon_ns)).flatten();
     let judge = |requirement: &Requirement| -> Result<(Evidence, f64)> {
-        let evidence = evidence(source, task, scan, requirement)?;
-        Ok((evidence, requirement.extremal_index(scan)))
+        Ok((run.evidence(task, scan, requirement)?, requirement.extremal_index(scan)))
     };
     let mut claims = Vec::new();
     for claim in &args.claims {
         let (evidence, theta) = judge(claim)?;
-        let plan = claim.plan(evidence, theta, run.spec.period_ns);
+        let plan = claim.plan(evidence, theta, described.spec.period_ns);
         claims.push(plan.ok_or_else(|| {
             anyhow!(
                 "no run, however long, supports {:?}, which allows no breach at all: claim a small share, such as \
@@ -144,46 +137,15 @@ fn of_task(args: &Args, source: &Source, task: usize, scan: &TaskScan) -> Result
 }
 
 /// Predicts from every window of the run itself.
-fn backtest(source: &Source, task: usize, window_ns: i64) -> Result<TaskPrediction> {
-    let run = &source.info().tasks[task];
-    let period_ns = run.spec.period_ns.max(1);
-    anyhow::ensure!(
-        source.has_activations(task),
-        "--backtest needs every activation, and {} holds only distributions: measure with --keep all",
-        source.path().display()
-    );
-    let window = u64::try_from(window_ns / period_ns).unwrap_or(0);
-    let mut backtest = Backtest::new(period_ns, window, DEFAULT_HORIZON as usize);
-    source.visit(task, Columns::ALL, |rows| backtest.push_all(rows))?;
+fn backtest(run: &Run, task: usize, window_ns: i64) -> Result<TaskPrediction> {
     Ok(TaskPrediction {
-        task: run.spec.name.clone(),
+        task: run.info().tasks[task].spec.name.clone(),
         prediction: None,
         claims: Vec::new(),
         requirements: Vec::new(),
-        reliability: Some(backtest.finish()),
+        reliability: Some(run.backtest(task, window_ns)?),
         figure: None,
     })
-}
-
-/// What the run shows of a requirement: from the histograms where they decide it, else by counting activations.
-fn evidence(source: &Source, task: usize, scan: &TaskScan, requirement: &Requirement) -> Result<Evidence> {
-    let run: &TaskRun = &source.info().tasks[task];
-    let of_histograms = Evidence::of(scan, requirement);
-    let evidence = match of_histograms {
-        Some(evidence) if evidence.broke == evidence.may_have_broken => evidence,
-        _ if source.has_activations(task) => {
-            let mut counter = EvidenceCounter::new(requirement, run.spec.period_ns);
-            source.visit(task, Columns::TIMING, |rows| rows.iter().for_each(|a| counter.push(a)))?;
-            counter.evidence()
-        }
-        Some(evidence) => evidence,
-        None => anyhow::bail!(
-            "{:?} needs every activation, and {} holds only distributions: measure with --keep all",
-            requirement.text,
-            source.path().display()
-        ),
-    };
-    Ok(run.result.as_ref().map_or(evidence, |counters| evidence.with_counters(counters, requirement)))
 }
 
 fn text(tasks: &[TaskPrediction], terminal: Terminal) -> String {

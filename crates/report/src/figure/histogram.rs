@@ -72,7 +72,7 @@ pub(crate) fn cluster_words(cluster: &LatencyCluster) -> String {
 /// Boxes around the clusters of latencies, as NIST's figure 1 has them. Of several tasks they would hide each other.
 fn clusters(quantity: Quantity, drawables: &[Drawable<'_>], per: f64) -> Option<Layer> {
     let [only] = drawables else { return None };
-    let clusters = &only.task.patterns.as_ref().filter(|_| quantity == Quantity::Latency)?.clusters;
+    let clusters = Some(&only.task.patterns.clusters).filter(|_| quantity == Quantity::Latency)?;
     let boxes =
         clusters.iter().map(|c| (c.low_ns as f64 / per, (c.high_ns + 1) as f64 / per, cluster_words(c)));
     (clusters.len() > 1).then(|| Layer::new("", 1, Shape::Boxes(boxes.collect())))

@@ -12,6 +12,7 @@ use jitterlab_motion::JudgedRun;
 
 use crate::section::Block;
 use crate::summary::wrap;
+use crate::warnings::sentence;
 
 /// A list of remarks below their heading; nothing where there are none.
 fn remarks(heading: &str, remarks: &[String]) -> String {
@@ -34,7 +35,7 @@ fn minded_blocks(caveats: Vec<String>) -> impl Iterator<Item = Block> {
 
 /// What speaks against a run, as clauses.
 fn of_run(run: &JudgedRun) -> Vec<String> {
-    run.warnings.iter().cloned().chain(clauses(&run.caveats)).collect()
+    run.warnings.iter().map(sentence).chain(clauses(&run.caveats)).collect()
 }
 
 /// Caveats of runs as clauses.
@@ -97,7 +98,7 @@ mod tests {
             task: "main".into(),
             period_ns: H,
             executed: 2 * trace.len() as u64,
-            warnings: vec!["it was imported".into()],
+            warnings: vec![jitterlab_model::Warning::Parts { parts: 3 }],
             caveats: Vec::new(),
         };
         ServoResult::under_run(&question(), run, &trace, &[]).unwrap()
@@ -133,7 +134,7 @@ mod tests {
     #[test]
     fn an_unstable_loop_has_no_cost_from_there_on() {
         let text = Document::new(Content::Servo(Box::new(stalled()))).text(TERMINAL);
-        assert!(text.contains("NOT stable") && text.contains("- it was imported"), "{text}");
+        assert!(text.contains("NOT stable") && text.contains("3 blocks"), "{text}");
         assert!(text.contains("activations, those around the worst latency"), "{text}");
         let [section] = &sections(Content::Servo(Box::new(stalled())))[..] else { panic!("one section") };
         let captions: Vec<&str> = section.charts().map(|chart| chart.caption.as_str()).collect();

@@ -8,6 +8,7 @@ pub mod documents;
 mod facts;
 mod pack;
 mod plots;
+mod read;
 pub use crate::section;
 pub(crate) mod sections;
 pub mod series;
@@ -18,11 +19,10 @@ mod words;
 use std::io;
 
 use jitterlab_analysis::patterns::Patterns;
-use jitterlab_analysis::predict::{DEFAULT_HORIZON, Prediction, predict};
+use jitterlab_analysis::predict::Prediction;
 use jitterlab_analysis::scan::TaskScan;
+use jitterlab_model::RunInfo;
 use jitterlab_model::check::CheckReport;
-use jitterlab_model::facts::changes;
-use jitterlab_model::{CpuSet, RunInfo};
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
 
@@ -30,6 +30,7 @@ use crate::section::Section;
 use crate::summary::TaskFigures;
 use crate::typeset::microseconds;
 pub(crate) use plots::phases;
+pub use read::read;
 use series::Series;
 
 /// plotly.js, with what the figures need.
@@ -80,39 +81,27 @@ pub struct PageRun {
 /// One task of a run of the page.
 #[derive(Debug)]
 pub struct PageTask {
+    /// Its number in the run's description.
+    pub number: usize,
     /// Its figures.
     pub figures: TaskFigures,
     /// Its series.
     pub series: Series,
-    /// Everything gathered for the questions below; `None` where only spikes were kept.
-    pub scan: Option<TaskScan>,
+    /// Everything gathered for the questions below.
+    pub scan: TaskScan,
     /// What pattern its latency has.
-    pub patterns: Option<Patterns>,
-    /// How much worse it can get.
+    pub patterns: Patterns,
+    /// How much worse it can get; `None` if nothing ran.
     pub prediction: Option<Prediction>,
 }
 
 impl PageTask {
     /// A task of the run that `info` describes, with what its scan says.
-    pub fn new(figures: TaskFigures, series: Series, scan: Option<TaskScan>, info: &RunInfo) -> Self {
-        let patterns = scan.as_ref().map(Patterns::of);
-        let prediction = scan.as_ref().and_then(|scan| {
-            let tail = scan.tail()?;
-            let events = events(info);
-            let horizon_ns = DEFAULT_HORIZON * tail.run_ns();
-            Some(predict(&figures.summary.task, &tail, horizon_ns, &events))
-        });
-        PageTask { figures, series, scan, patterns, prediction }
+    pub fn new(number: usize, figures: TaskFigures, series: Series, scan: TaskScan, info: &RunInfo) -> Self {
+        let patterns = Patterns::of(&scan);
+        let prediction = info.tasks.get(number).and_then(|task| Prediction::of(&scan, task, info, None));
+        PageTask { number, figures, series, scan, patterns, prediction }
     }
-}
-
-/// What happened to the machine meanwhile and forbids to conclude from this run on another.
-fn events(info: &RunInfo) -> Vec<String> {
-    let (Some(before), Some(after)) = (&info.facts_before, &info.facts_after) else { return Vec::new() };
-    let granted = info.tasks.iter().filter_map(|task| task.granted.as_ref());
-    let measured: CpuSet = granted.flat_map(|granted| granted.cpus.iter().copied()).collect();
-    let changes = changes(before, after, &measured).into_iter();
-    changes.filter(|change| change.concern).map(|change| change.text).collect()
 }
 
 /// The page as HTML: what the runs themselves show, then the further sections.

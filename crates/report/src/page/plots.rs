@@ -89,12 +89,7 @@ pub fn data<'a>(runs: &'a [PageRun], sections: &'a [Section]) -> Result<(Plots<'
         Run {
             label: &run.label,
             phases: phases(&run.info).into_iter().map(|(text, from_ns)| Phase { text, from_ns }).collect(),
-            tasks: run
-                .tasks
-                .iter()
-                .enumerate()
-                .map(|(i, task)| self::task(run, i, task, origin_ns, &mut packer))
-                .collect(),
+            tasks: run.tasks.iter().map(|task| self::task(run, task, origin_ns, &mut packer)).collect(),
         }
     });
     let runs = drawn.collect();
@@ -125,17 +120,11 @@ pub fn phases(info: &RunInfo) -> Vec<(String, i64)> {
     specs.filter(|spec| spec.start_percent > 0).map(|spec| (spec.to_string(), from_ns(&spec))).collect()
 }
 
-fn task<'a>(
-    run: &'a PageRun,
-    number: usize,
-    task: &'a PageTask,
-    origin_ns: i64,
-    packer: &mut Packer,
-) -> Task<'a> {
+fn task<'a>(run: &'a PageRun, task: &'a PageTask, origin_ns: i64, packer: &mut Packer) -> Task<'a> {
     let PageTask { figures, series, patterns, .. } = task;
-    let clusters = patterns.iter().flat_map(|p| &p.clusters).map(|c| (c.low_ns, c.high_ns, cluster_words(c)));
+    let clusters = patterns.clusters.iter().map(|c| (c.low_ns, c.high_ns, cluster_words(c)));
     let clusters: Vec<_> = clusters.collect();
-    let result = run.info.tasks.get(number).and_then(|t| t.result.as_ref());
+    let result = run.info.tasks.get(task.number).and_then(|t| t.result.as_ref());
     let last =
         series.exact.last().map(|e| e.due_ns).into_iter().chain(series.steps.last().map(|s| s.due_ns)).max();
     let end_ns = result.map(|r| r.last_end_ns).or(last).unwrap_or(origin_ns);

@@ -32,7 +32,7 @@ fn run(label: &str) -> PageRun {
     let figures = TaskFigures { summary, verdict, stats };
     let mut scan = TaskScan::new(1_000_000, 2_000);
     scan.push_all(&rows);
-    let task = PageTask::new(figures, series.finish(), Some(scan), &info);
+    let task = PageTask::new(0, figures, series.finish(), scan, &info);
     PageRun { label: label.into(), info, document, checks: None, tasks: vec![task] }
 }
 

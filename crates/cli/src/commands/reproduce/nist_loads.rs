@@ -8,7 +8,8 @@ use jitterlab_report::summary::wrap;
 
 use super::measure;
 use crate::exit::{Outcome, Status};
-use crate::{output, page_runs};
+use crate::output;
+use crate::run_args::page_runs_of;
 
 /// The paper's conditions, and the loads that stand for them.
 const LOADS: [(&str, &str); 3] = [("normal", "none"), ("network", "net:2"), ("disk", "disk:2")];
@@ -22,7 +23,7 @@ pub fn reproduce(directory: &Path, name: &str, duration_ns: i64) -> Outcome {
         let arguments = ["--period", "500us", "--load", load];
         files.push(measure(directory, &format!("{name}-{condition}"), duration_ns, &arguments)?);
     }
-    let runs = page_runs::read(&files)?;
+    let runs = page_runs_of(&files)?;
     let svg = figure::svg(&figure::charts(Name::HISTOGRAM, Quantity::Latency, &runs, &[])?)?;
     let path = directory.join(format!("{name}.svg"));
     output::write_file(&path, svg.as_bytes())?;

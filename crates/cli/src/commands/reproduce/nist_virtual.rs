@@ -10,7 +10,8 @@ use jitterlab_report::table::columns;
 
 use super::systems::{self, Case, System};
 use crate::exit::{Outcome, Status};
-use crate::{output, page_runs};
+use crate::output;
+use crate::run_args::page_runs_of;
 
 /// The paper's conditions, and the loads that stand for them.
 const CASES: [Case; 3] = [
@@ -53,12 +54,12 @@ pub fn reproduce(directory: &Path, duration_ns: i64, kernels: &systems::Kernels)
     let mut disk = Vec::new();
     for (letter, system) in ["a", "b"].into_iter().zip([first, second]) {
         let files: Vec<PathBuf> = CASES.iter().map(|case| systems::file(directory, system, case)).collect();
-        let runs = page_runs::read(&files)?;
+        let runs = page_runs_of(&files)?;
         draw(directory, letter, &runs)?;
         measured.push((system.name, runs.iter().filter_map(Latency::of).collect::<Vec<_>>()));
         disk.extend(files.last().cloned());
     }
-    draw(directory, "c", &page_runs::read(&disk)?)?;
+    draw(directory, "c", &page_runs_of(&disk)?)?;
     output::print(&text(directory, &measured))?;
     Ok(Status::Fine)
 }

@@ -12,7 +12,8 @@ use jitterlab_report::page::{PageRun, render};
 use jitterlab_report::section::{Block, Section};
 
 use crate::exit::{Outcome, Status};
-use crate::{output, page_runs};
+use crate::output;
+use crate::run_args::page_runs_of;
 
 /// The report's period.
 const PERIOD_NS: i64 = 1_000_000;
@@ -88,7 +89,7 @@ pub fn reproduce(directory: &Path, duration_ns: i64) -> Outcome {
         output::note(&format!("{} of {}: {}, load {}", number + 1, CASES.len(), case.name, case.load));
         files.push(measure(directory, case, duration_ns)?);
     }
-    let runs = page_runs::read(&files)?;
+    let runs = page_runs_of(&files)?;
     let figures = figures(&runs)?;
     for (number, charts) in &figures {
         let svg = figure::svg(charts)?;

@@ -11,7 +11,8 @@ use jitterlab_report::table::columns;
 
 use super::systems::{self, Case, System};
 use crate::exit::{Outcome, Status};
-use crate::{output, page_runs};
+use crate::output;
+use crate::run_args::page_runs_of;
 
 const PERIOD_NS: f64 = 1e6;
 /// The report's loads, from none to most.
@@ -58,7 +59,7 @@ pub fn reproduce(directory: &Path, duration_ns: i64, kernels: &systems::Kernels)
     let mut measured = Vec::new();
     for system in &all {
         let files: Vec<PathBuf> = CASES.iter().map(|case| systems::file(directory, system, case)).collect();
-        let runs = page_runs::read(&files)?;
+        let runs = page_runs_of(&files)?;
         draw(directory, system, &runs)?;
         measured.push(Measured { name: system.name, loops: runs.iter().filter_map(of).collect() });
     }

@@ -74,9 +74,9 @@ impl LiveArgs {
         let (mut seen, closed) =
             ServoLive::begin(question, references, self.duration).map_err(Failure::bad_use)?;
         let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
-        let methods = if self.wake.is_empty() { WakeMethod::OF_LINUX } else { self.wake.as_slice() };
+        let methods = if self.wake.is_empty() { WakeMethod::of_linux().collect() } else { self.wake.clone() };
         // Polling all the time leaves nothing to wake early from, and a wake-up that drifts no time to poll up to.
-        let early = |wake| !matches!(wake, WakeMethod::Spin | WakeMethod::NanosleepRelative);
+        let early = |wake: WakeMethod| !wake.traits().polls && !wake.traits().drifts;
         let compensated = |wake| self.compensate.filter(|_| early(wake));
         let waits: Vec<Wait> = methods
             .iter()
@@ -142,7 +142,7 @@ impl LiveArgs {
         let (policy, cpu) = match wake {
             // A tenth of the period is plenty for the loop, and half of it for polling besides; such a thread is bound to
             // no processor.
-            WakeMethod::Deadline => {
+            wake if wake.traits().deadline => {
                 let parts = if compensate == Compensation::None { 10 } else { 2 };
                 (Some(Policy::Deadline { runtime_ns: (question.period_ns / parts).max(20_000) }), None)
             }
@@ -191,8 +191,11 @@ impl LiveArgs {
         let refused = info.refused.iter().find(|r| r.what.starts_with("wake="));
         way.trouble = match (refused, &info.stop) {
             (Some(r), _) => Some(LiveTrouble::Refused { why: r.why.clone(), remedy: r.remedy.clone() }),
-            (None, Some(StopReason::Overloaded { explanation, .. })) => {
-                Some(LiveTrouble::Stopped { why: explanation.clone() })
+            (None, Some(StopReason::Overloaded { overload, .. })) => {
+                Some(LiveTrouble::Stopped { why: overload.to_string() })
+            }
+            (None, Some(StopReason::WaitFailed { why, .. })) => {
+                Some(LiveTrouble::Stopped { why: why.clone() })
             }
             _ => None,
         };

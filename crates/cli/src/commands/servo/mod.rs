@@ -5,7 +5,7 @@ mod live;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
-use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
+use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::servo::{
     Actuation, Design, Plant, Question, Reference, Sampling, ServoResult, TaskTiming,
 };
@@ -16,7 +16,7 @@ use jitterlab_report::{figure, motion};
 use self::live::LiveArgs;
 use crate::exit::{Failure, Outcome, Status};
 use crate::output::{self, OutputArgs};
-use crate::task_of_run::TaskOfRun;
+use crate::run_args::{RunArgs, judged};
 
 /// Say what a run's timing means for a servo loop: its cost, its stability, what would help
 ///
@@ -26,12 +26,8 @@ pub struct Args {
     /// The run to judge
     #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
-    /// The task that closes the loop [default: the one with the longest period]
-    #[arg(long, requires = "run", conflicts_with_all = ["period", "live"])]
-    task: Option<String>,
-    /// Without a run: the period of the task [default with --live: 1ms]
-    #[arg(long, value_parser = parse_period_ns, value_name = "TIME", conflicts_with = "run")]
-    period: Option<i64>,
+    #[command(flatten)]
+    read: RunArgs,
 
     /// The plant: a name from --list, or a TOML file [default: dc-servo, with --live jiwy]
     #[arg(long, value_name = "NAME|FILE")]
@@ -63,7 +59,7 @@ pub struct Args {
     live: LiveArgs,
 
     /// Draw the responses into an SVG file
-    #[arg(long, value_name = "FILE", requires = "run", conflicts_with_all = ["period", "live"])]
+    #[arg(long, value_name = "FILE", requires = "run", conflicts_with = "live")]
     svg: Option<PathBuf>,
     /// List plants, the shipped and your own, and the directory for your own
     #[arg(long)]
@@ -82,7 +78,8 @@ pub fn execute(args: &Args) -> Outcome {
         return Ok(Status::Fine);
     }
     if args.live.live {
-        let question = args.question(args.period.unwrap_or(live::PERIOD_NS)).map_err(Failure::bad_use)?;
+        let question =
+            args.question(args.read.period.unwrap_or(live::PERIOD_NS)).map_err(Failure::bad_use)?;
         let seen = args.live.execute(&question, &args.references)?;
         args.output.show(Content::ServoLive(Box::new(seen)))?;
         return Ok(Status::Fine);
@@ -116,14 +113,14 @@ impl Args {
     /// A loop under a run.
     fn under_run(&self, path: &Path) -> Result<ServoResult, Failure> {
         // The task that closes the loop is the one with the longest period.
-        let run = TaskOfRun::open(path, self.task.as_deref(), |spec| Reverse(spec.period_ns))?;
+        let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
         let question = self.question(run.stats.period_ns()).map_err(Failure::bad_use)?;
         let trace = run.activations(run.rows_around_worst(MOST_ACTIVATIONS / 2, MOST_ACTIVATIONS / 2)?)?;
-        ServoResult::under_run(&question, run.judged(), &trace, &self.references).map_err(Failure::bad_use)
+        ServoResult::under_run(&question, judged(&run), &trace, &self.references).map_err(Failure::bad_use)
     }
 
     /// A loop without a run: what it stands.
     fn alone(&self) -> Result<ServoResult, MotionError> {
-        ServoResult::alone(&self.question(self.period.ok_or(MotionError::NoPeriod)?)?)
+        ServoResult::alone(&self.question(self.read.period.ok_or(MotionError::NoPeriod)?)?)
     }
 }

@@ -10,11 +10,12 @@ use jitterlab_motion::stepper::{
     Recorded, StepperDevices, StepperQuestion, StepperResult, checked_simulation_ns,
 };
 use jitterlab_report::document::Content;
+use jitterlab_runs::{OneTask, RunsError};
 
 use self::axis::AxisArgs;
 use crate::exit::{Failure, Outcome, Status};
 use crate::output::{self, OutputArgs};
-use crate::task_of_run::TaskOfRun;
+use crate::run_args::{RunArgs, judged};
 
 /// Say what a run's timing means for a stepper motor: torque, lost steps, step rate
 ///
@@ -26,9 +27,8 @@ pub struct Args {
     /// --jitter]
     #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
-    /// The task that makes the step pulses [default: the one with the shortest period]
-    #[arg(long, requires = "run", conflicts_with = "jitter")]
-    task: Option<String>,
+    #[command(flatten)]
+    read: RunArgs,
     /// Without a run: latencies assumed to spread over this much
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME", conflicts_with = "run")]
     jitter: Option<i64>,
@@ -86,14 +86,18 @@ impl Args {
         simulate_ns: i64,
     ) -> Result<StepperResult, Failure> {
         // The task that makes the steps is the one with the shortest period.
-        let open = |path| TaskOfRun::open(path, self.task.as_deref(), |spec| spec.period_ns);
+        let open = |path: &Path| self.read.one_task(path, |spec| spec.period_ns);
         let run = open(path)?;
         let beside = self.beside.as_deref().map(open).transpose()?;
-        let mut result = question.under_run(run.judged(), &run.stats)?;
+        let mut result = question.under_run(judged(&run), &run.stats)?;
         let half = result.ticks_of(simulate_ns) / 2;
-        let recorded = |run: &TaskOfRun| {
+        let recorded = |run: &OneTask| {
             let activations = run.activations(run.rows_around_worst(half, half)?)?;
-            anyhow::Ok(Recorded { name: run.label(), period_ns: run.stats.period_ns(), activations })
+            Ok::<_, RunsError>(Recorded {
+                name: run.run().label(),
+                period_ns: run.stats.period_ns(),
+                activations,
+            })
         };
         match (recorded(&run), beside.as_ref().map(recorded).transpose()) {
             (Ok(run), Ok(beside)) => {
@@ -104,7 +108,7 @@ impl Args {
                     }
                 });
             }
-            (Err(why), _) | (_, Err(why)) => result.not_simulated(format!("{why:#}")),
+            (Err(why), _) | (_, Err(why)) => result.not_simulated(why.to_string()),
         }
         Ok(result)
     }

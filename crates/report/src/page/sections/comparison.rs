@@ -3,7 +3,7 @@
 use jitterlab_analysis::compare::{AgainstFirst, Comparison, Difference, Statistic, compare};
 use jitterlab_model::units::Human;
 
-use super::super::{PageRun, PageTask};
+use super::super::PageRun;
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::section::{Block, Section};
 
@@ -18,9 +18,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
         };
         let named: Vec<(String, &jitterlab_analysis::scan::TaskScan)> = runs
             .iter()
-            .filter_map(|run| {
-                Some((run.label.clone(), run.tasks.get(same(run)?).and_then(|t: &PageTask| t.scan.as_ref())?))
-            })
+            .filter_map(|run| run.tasks.get(same(run)?).map(|task| (run.label.clone(), &task.scan)))
             .collect();
         if named.len() < 2 {
             continue;

@@ -12,9 +12,8 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
     let mut layers = Vec::new();
     let mut told = Vec::new();
     for (number, Named { name, task, .. }) in tasks(runs).enumerate() {
-        let (Some(patterns), Some(scan)) = (&task.patterns, &task.scan) else { continue };
-        let values = &patterns.dependence.autocorrelation;
-        let longest = scan.windows.pieces().iter().map(Vec::len).max().unwrap_or(0);
+        let values = &task.patterns.dependence.autocorrelation;
+        let longest = task.scan.windows.pieces().iter().map(Vec::len).max().unwrap_or(0);
         if values.len() < 3 {
             continue;
         }

@@ -12,7 +12,7 @@ use crate::section::{Block, Section};
 pub fn section(runs: &[PageRun]) -> Option<Section> {
     let mut blocks = Vec::new();
     for named in tasks(runs) {
-        let Some(patterns) = &named.task.patterns else { continue };
+        let patterns = &named.task.patterns;
         let sentences = patterns.sentences(named.task.figures.summary.period_ns);
         let text = if sentences.is_empty() { "no pattern was found.".into() } else { sentences.join(" ") };
         blocks.push(Block::Text { text: format!("{}: {text}", named.name) });

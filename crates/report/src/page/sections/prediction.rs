@@ -14,7 +14,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
     for Named { name, task, .. } in tasks(runs) {
         let Some(prediction) = &task.prediction else { continue };
         blocks.push(Block::Text { text: sentence(&name, prediction) });
-        let drawn = task.scan.as_ref().and_then(|scan| chart(&name, scan, prediction));
+        let drawn = chart(&name, &task.scan, prediction);
         blocks.extend(drawn.map(Block::Figure));
         blocks.push(gates(&name, prediction));
         blocks.extend(prediction.caveats.iter().map(|caveat| Block::Text { text: caveat.clone() }));

@@ -21,7 +21,7 @@ const POINTS: usize = 1_000;
 pub fn section(runs: &[PageRun]) -> Option<Section> {
     let mut blocks = Vec::new();
     for Named { name, run, task } in tasks(runs) {
-        let Some(patterns) = &task.patterns else { continue };
+        let patterns = &task.patterns;
         let Some(spectrum) = &patterns.spectrum.spectrum else { continue };
         blocks.push(Block::Figure(chart(&name, run, task, patterns, spectrum)));
         blocks.extend(table(&name, &run.info, task.figures.summary.period_ns, patterns));
