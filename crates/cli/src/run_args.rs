@@ -8,7 +8,7 @@ use jitterlab_bench::host::check::{check, cpus_to_check};
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::units::{Human, parse_period_ns};
 use jitterlab_model::{CpuSet, RunInfo, TaskSpec};
-use jitterlab_motion::JudgedRun;
+use jitterlab_motion::{JudgedRun, MotionError};
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_runs::{Hints, OneTask, Progress, Run, RunsError};
 
@@ -42,6 +42,12 @@ impl RunArgs {
             Unit::Us => 1_000,
         });
         Ok(open(path, &Hints { period_ns: self.period, unit_ns })?)
+    }
+
+    /// Refuses a task where there is no run to have it.
+    pub fn check_task(&self, run: Option<&Path>) -> Result<(), Failure> {
+        let lacks_run = self.task.is_some() && run.is_none();
+        if lacks_run { Err(Failure::bad_use(MotionError::TaskWithoutRun)) } else { Ok(()) }
     }
 
     /// One task of a run, and its figures: the named one, else the one that `prefer` gives the smallest key.

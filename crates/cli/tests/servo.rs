@@ -155,8 +155,8 @@ fn mistakes_are_sentences_with_a_remedy() {
     bad(&["--live", "--duration", "1ms"], &["twenty periods"]);
     bad(&["--live", "--wake", "telepathy"], &["nanosleep"]);
     bad(&["--live", "--actuation", "next-due"], &["cannot be used"]);
-    bad(&["--period", "1ms", "--task", "main"], &["cannot be used"]);
-    bad(&["--period", "1ms", "--svg", "step.svg"], &["cannot be used"]);
+    bad(&["--period", "1ms", "--task", "main"], &["--task", "without a run"]);
+    bad(&["--period", "1ms", "--svg", "step.svg"], &["required arguments", "<RUN>"]);
     refused(folder.path(), &["servo", "nosuch.parquet"], 3, &["nosuch.parquet"]);
     let improper = folder.path().join("improper.toml");
     fs::write(

@@ -79,6 +79,9 @@ pub enum MotionError {
         fault: PlantFault,
     },
 
+    /// A task of no run.
+    #[error("--task cannot be used without a run: name a run file")]
+    TaskWithoutRun,
     /// No motor was named.
     #[error(
         "which motor? Name one of `jitterlab stepper --list` with --motor, or give --torque \"1.9 N m\" (and --frame 23)"

@@ -1,8 +1,7 @@
-//! What timing does to motors: stepper torque and step loss, software step generation, servo loops.
+#![doc = include_str!("../README.md")]
 //!
-//! Everything here turns the activations of a periodic task (measured by any bench, or assumed) into figures a
-//! machine builder decides by. Lengths of time are integer nanoseconds where they come from a record and seconds
-//! (`_s`) inside the physics; every other quantity is in SI units with the unit in its name.
+//! Lengths of time are integer nanoseconds where they come from a record and seconds (`_s`) inside the physics; every other
+//! quantity is in SI units with the unit in its name.
 
 pub mod catalog;
 pub mod error;

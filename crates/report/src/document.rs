@@ -114,8 +114,8 @@ impl Document {
     pub fn sections(&self) -> Vec<Section> {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
-            Content::Stepper(result) => vec![motion::stepper_page::section(result)],
-            Content::Servo(result) => vec![motion::servo_page::section(result)],
+            Content::Stepper(result) => vec![motion::stepper::section(result)],
+            Content::Servo(result) => vec![motion::servo::section(result)],
             Content::ServoLive(live) => vec![motion::servo_live::section(live)],
             Content::StepperDevices(devices) => vec![motion::devices::stepper_section(devices)],
             Content::Plants(devices) => vec![motion::devices::plants_section(devices)],

@@ -122,8 +122,20 @@ impl TaskTiming {
 
     /// The pattern of a task that always starts this much after its due time and works this long.
     pub fn constant_pattern(self, latency_ns: i64, execution_ns: i64, period_ns: i64) -> Pattern {
+        self.constant_cycle(latency_ns, execution_ns, period_ns, 1)
+    }
+
+    /// The same for a task that serves every n-th due time alone: the pattern of `periods` together.
+    pub(super) fn constant_cycle(
+        self,
+        latency_ns: i64,
+        execution_ns: i64,
+        period_ns: i64,
+        periods: i64,
+    ) -> Pattern {
+        let cycle_ns = periods * period_ns;
         let activations = (0..4).map(|k| {
-            let due_ns = k * period_ns;
+            let due_ns = k * cycle_ns;
             let start_ns = due_ns + latency_ns;
             Activation {
                 index: k as u64,
@@ -133,10 +145,10 @@ impl TaskTiming {
                 ..Activation::default()
             }
         });
-        let mut periods = Periods::default();
-        self.moments(activations, period_ns, |moment| periods.add(moment, period_ns));
-        // By the third period the task has settled: what was put off is there as well.
-        periods.slices.get(2).cloned().unwrap_or_default()
+        let mut cycles = Periods::default();
+        self.moments(activations, period_ns, |moment| cycles.add(moment, cycle_ns));
+        // By the third cycle the task has settled: what was put off is there as well.
+        cycles.slices.get(2).cloned().unwrap_or_default()
     }
 }
 

@@ -2,10 +2,10 @@
 
 pub(crate) mod devices;
 pub(crate) mod servo;
+pub mod servo_charts;
 pub(crate) mod servo_live;
-pub mod servo_page;
 pub(crate) mod stepper;
-pub(crate) mod stepper_page;
+mod stepper_charts;
 
 use jitterlab_analysis::verdict::Caveat;
 use jitterlab_motion::JudgedRun;

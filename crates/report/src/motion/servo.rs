@@ -9,8 +9,9 @@ use jitterlab_motion::servo::{
 };
 
 use super::change;
-use super::servo_page::responses;
+use super::servo_charts::{cost, responses};
 use crate::chart::Terminal;
+use crate::section::{Block, Section};
 use crate::summary::wrap;
 use crate::table::columns;
 use crate::words::{count, share, time};
@@ -68,7 +69,7 @@ fn sentence(found: &Evaluation) -> String {
 const NO_CONCERN: f64 = 1e-3;
 
 /// The sentence a builder wants.
-pub(super) fn answer(result: &ServoResult) -> String {
+fn answer(result: &ServoResult) -> String {
     match &result.judged {
         Judged::Run(under) => sentence(&under.assessment.evaluation),
         Judged::ConstantDelays { .. } => stands(result),
@@ -102,8 +103,27 @@ pub fn text(result: &ServoResult, terminal: Terminal) -> String {
     }
 }
 
+/// What the page shows of a loop.
+pub(crate) fn section(result: &ServoResult) -> Section {
+    let text = |text: String| Block::Text { text };
+    let mut blocks = vec![text(answer(result)), text(described(&result.closed) + ".")];
+    if let Judged::Run(under) = &result.judged {
+        blocks.push(Block::Figure(cost(&result.closed, &under.assessment.evaluation)));
+        blocks.extend(responses(result).into_iter().map(Block::Figure));
+        blocks.extend(super::minded_blocks(caveats(under)));
+    }
+    Section {
+        id: "servo".into(),
+        title: "What it does to the control loop".into(),
+        lead: "The mean quadratic cost of the loop under this run's timing against punctual activations, and which part of \
+               the timing costs how much."
+            .into(),
+        blocks,
+    }
+}
+
 /// What speaks against the figures, as clauses.
-pub(super) fn caveats(under: &LoopUnderRun) -> Vec<String> {
+fn caveats(under: &LoopUnderRun) -> Vec<String> {
     let mut all = super::of_run(&under.run);
     if under.activations < under.run.executed {
         all.push(format!(

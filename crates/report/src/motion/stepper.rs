@@ -8,8 +8,9 @@ use jitterlab_motion::stepper::{
     StepperResult, Ticks, TimingRisk,
 };
 
-use super::stepper_page::torque;
+use super::stepper_charts::{step_rate, torque};
 use crate::chart::Terminal;
+use crate::section::{Block, Section};
 use crate::summary::wrap;
 use crate::table::columns;
 use crate::words::{count, share, time};
@@ -43,8 +44,22 @@ pub fn text(result: &StepperResult, terminal: Terminal) -> String {
     text
 }
 
+/// What the page shows of an axis.
+pub fn section(result: &StepperResult) -> Section {
+    let answer = Block::Text { text: answer(&result.axis, &result.assessment) };
+    let charts = torque(result).into_iter().chain([step_rate(result)]).map(Block::Figure);
+    Section {
+        id: "stepper".into(),
+        title: "What it does to the stepper motor".into(),
+        lead: "A step pulse that comes early or late turns the field away from where the rotor should be: part of the \
+               torque goes into that. The faster the motor turns, the more."
+            .into(),
+        blocks: [answer].into_iter().chain(charts).chain(super::minded_blocks(caveats(result))).collect(),
+    }
+}
+
 /// Everything that speaks against the figures, as clauses.
-pub(super) fn caveats(result: &StepperResult) -> Vec<String> {
+fn caveats(result: &StepperResult) -> Vec<String> {
     let mut all = result.run.as_ref().map_or_else(Vec::new, super::of_run);
     all.extend(result.caveats.iter().map(|caveat| match caveat {
         StepperCaveat::IndependentIntervals => "only a histogram of latencies is known: intervals are taken as if each \
@@ -124,7 +139,7 @@ fn kg_cm2(kg_m2: f64) -> String {
 }
 
 /// The sentence a builder wants.
-pub(super) fn answer(axis: &Axis, found: &AxisAssessment) -> String {
+fn answer(axis: &Axis, found: &AxisAssessment) -> String {
     let [_, tenth, _] = found.thresholds;
     let limit = found.torque_limit_steps_per_s;
     let whose = if found.timing.executed > 0 { "this run's worst event" } else { "such an event" };

@@ -187,7 +187,7 @@ impl LiveArgs {
         let mut recording = Recording::new(measurement.info(), None);
         let finished = measurement.run(&mut recording, &mut |_| {}, interrupted)?;
         let Closed { info, stats, .. } = recording.close(finished.info)?;
-        way.errors = loops.recv().map_err(|_| anyhow!("the thread left no loop behind"))?.errors();
+        way.errors = loops.recv().map_err(|_| anyhow!("no loop came back"))?.errors();
         let refused = info.refused.iter().find(|r| r.what.starts_with("wake="));
         way.trouble = match (refused, &info.stop) {
             (Some(r), _) => Some(LiveTrouble::Refused { why: r.why.clone(), remedy: r.remedy.clone() }),

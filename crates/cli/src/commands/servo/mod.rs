@@ -77,6 +77,7 @@ pub fn execute(args: &Args) -> Outcome {
         args.output.show(Content::Plants(catalog::devices::<Plant, _>("dc-servo")))?;
         return Ok(Status::Fine);
     }
+    args.read.check_task(args.run.as_deref())?;
     if args.live.live {
         let question =
             args.question(args.read.period.unwrap_or(live::PERIOD_NS)).map_err(Failure::bad_use)?;
@@ -89,7 +90,7 @@ pub fn execute(args: &Args) -> Outcome {
         None => args.alone().map_err(Failure::bad_use)?,
     };
     if let Some(file) = &args.svg {
-        let svg = figure::svg(&motion::servo_page::responses(&result))?;
+        let svg = figure::svg(&motion::servo_charts::responses(&result))?;
         output::write_file(file, svg.as_bytes())?;
     }
     let is_stable = result.is_stable();

@@ -63,6 +63,7 @@ pub fn execute(args: &Args) -> Outcome {
         args.output.show(Content::StepperDevices(StepperDevices::known()))?;
         return Ok(Status::Fine);
     }
+    args.read.check_task(args.run.as_deref())?;
     let simulate_ns = checked_simulation_ns(args.simulate).map_err(Failure::bad_use)?;
     let axis = args.axis.axis().map_err(Failure::bad_use)?;
     let question =

@@ -1,29 +1,10 @@
-//! What the page shows of a loop: what each part of the timing costs, and how references are followed.
+//! Figures of a loop: what each part of the timing costs, and how references are followed.
 
-use jitterlab_motion::servo::{Evaluation, FollowedReference, Judged, Point, ServoResult, Stationary};
+use jitterlab_motion::servo::{
+    Evaluation, FollowedReference, Judged, LoopDescription, Point, ServoResult, Stationary,
+};
 
-use super::servo::{answer, caveats, described};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
-use crate::section::{Block, Section};
-
-/// The section of a loop.
-pub(crate) fn section(result: &ServoResult) -> Section {
-    let text = |text: String| Block::Text { text };
-    let mut blocks = vec![text(answer(result)), text(described(&result.closed) + ".")];
-    if let Judged::Run(under) = &result.judged {
-        blocks.push(Block::Figure(cost(result, &under.assessment.evaluation)));
-        blocks.extend(responses(result).into_iter().map(Block::Figure));
-        blocks.extend(super::minded_blocks(caveats(under)));
-    }
-    Section {
-        id: "servo".into(),
-        title: "What it does to the control loop".into(),
-        lead: "The mean quadratic cost of the loop under this run's timing against punctual activations, and which part of \
-               the timing costs how much."
-            .into(),
-        blocks,
-    }
-}
 
 /// How each output follows each reference.
 pub fn responses(result: &ServoResult) -> Vec<Chart> {
@@ -32,7 +13,8 @@ pub fn responses(result: &ServoResult) -> Vec<Chart> {
     followed.flat_map(|f| (0..result.closed.outputs.len()).map(move |o| response(result, o, f))).collect()
 }
 
-fn cost(result: &ServoResult, found: &Evaluation) -> Chart {
+/// What each part of the timing adds to the cost.
+pub(super) fn cost(closed: &LoopDescription, found: &Evaluation) -> Chart {
     let steps = [
         ("mean latency and execution", &found.mean_delay, &found.ideal),
         ("jitter", &found.jitter, &found.mean_delay),
@@ -56,7 +38,7 @@ fn cost(result: &ServoResult, found: &Evaluation) -> Chart {
         name: "servo-cost",
         caption: format!(
             "{} under {}: what each part of the timing adds to the cost, as a share of the cost with punctual activations. {end}",
-            result.closed.plant, result.closed.controller
+            closed.plant, closed.controller
         ),
         x: Axis::names("", steps.map(|step| step.0)),
         y: Axis::linear("added cost, %"),

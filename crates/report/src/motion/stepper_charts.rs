@@ -1,24 +1,9 @@
-//! What the page shows of an axis: torque over speed, and how fast software can step.
+//! Figures of an axis: torque over speed, and how fast software can step.
 
 use jitterlab_motion::stepper::{SpeedRow, StepperResult};
 
-use super::stepper::{answer, caveats};
 use crate::chart::{Axis as ChartAxis, Chart, Layer, Shape, Stroke};
-use crate::section::{Block, Section};
 use crate::words::{count, time};
-
-pub fn section(result: &StepperResult) -> Section {
-    let answer = Block::Text { text: answer(&result.axis, &result.assessment) };
-    let charts = torque(result).into_iter().chain([step_rate(result)]).map(Block::Figure);
-    Section {
-        id: "stepper".into(),
-        title: "What it does to the stepper motor".into(),
-        lead: "A step pulse that comes early or late turns the field away from where the rotor should be: part of the \
-               torque goes into that. The faster the motor turns, the more."
-            .into(),
-        blocks: [answer].into_iter().chain(charts).chain(super::minded_blocks(caveats(result))).collect(),
-    }
-}
 
 /// Torque over speed, and the share of it that jitter takes.
 pub(super) fn torque(result: &StepperResult) -> [Chart; 2] {
@@ -75,7 +60,7 @@ pub(super) fn torque(result: &StepperResult) -> [Chart; 2] {
 }
 
 /// How fast software can step.
-fn step_rate(result: &StepperResult) -> Chart {
+pub(super) fn step_rate(result: &StepperResult) -> Chart {
     let found = &result.assessment;
     let conf = &found.stepconf;
     let mut names = vec![format!("StepConf, base {}", time(conf.min_period_ns as f64))];
