@@ -73,7 +73,7 @@ pub fn judged(of: &OneTask) -> JudgedRun {
         period_ns: of.stats.period_ns(),
         executed: of.stats.executed(),
         warnings: of.warnings.clone(),
-        caveats: of.verdict.caveats.clone(),
+        caveats: of.caveats.clone(),
     }
 }
 

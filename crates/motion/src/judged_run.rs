@@ -1,6 +1,6 @@
 //! The run whose timing is judged.
 
-use jitterlab_analysis::verdict::Caveat;
+use jitterlab_analysis::Caveat;
 use jitterlab_model::Warning;
 use serde::{Deserialize, Serialize};
 

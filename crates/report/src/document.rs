@@ -4,6 +4,7 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::outlook::Outlook;
 use jitterlab_model::check::CheckReport;
 use jitterlab_motion::catalog::Devices;
 use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoResult};
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
 use crate::motion;
+use crate::papers::Reproduction;
 use crate::section::Section;
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
@@ -47,6 +49,10 @@ pub enum Content {
     StepperDevices(StepperDevices),
     /// What `servo --list` knows.
     Plants(Devices<PlantFigures>),
+    /// What repeating a source document gave.
+    Reproduction(Box<Reproduction>),
+    /// What `predict` says of a file.
+    Prediction(Outlook),
 }
 
 /// Why a text is no document.
@@ -106,6 +112,8 @@ impl Document {
             Content::ServoLive(live) => motion::servo_live::text(live),
             Content::StepperDevices(devices) => motion::devices::stepper_text(devices),
             Content::Plants(devices) => motion::devices::plants_text(devices),
+            Content::Reproduction(found) => crate::papers::text(found, terminal),
+            Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
         }
     }
 
@@ -119,6 +127,8 @@ impl Document {
             Content::ServoLive(live) => vec![motion::servo_live::section(live)],
             Content::StepperDevices(devices) => vec![motion::devices::stepper_section(devices)],
             Content::Plants(devices) => vec![motion::devices::plants_section(devices)],
+            Content::Reproduction(found) => crate::papers::sections(&found.found),
+            Content::Prediction(outlook) => crate::prediction::sections(outlook),
         }
     }
 }

@@ -18,7 +18,7 @@ use super::topology::{self, CpuError};
 /// The priority of a task that asks for no policy: above the kernel's threaded interrupt handlers (50), below
 /// the kernel's own migration and watchdog threads (99). Of several such tasks the one with the longer period
 /// gets less (rate-monotonic order), but never as little as the handlers.
-const DEFAULT_PRIORITY: u8 = 80;
+pub(super) const DEFAULT_PRIORITY: u8 = 80;
 const LEAST_PRIORITY: u8 = 51;
 
 /// Why tasks cannot be measured. The message says what to do.

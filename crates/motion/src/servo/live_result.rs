@@ -1,6 +1,6 @@
 //! What `servo --live` saw: the tracking errors of a loop closed in real time, under each way to wait and each load.
 
-use jitterlab_analysis::verdict::Caveat;
+use jitterlab_analysis::Caveat;
 use jitterlab_model::{Compensation, WakeMethod};
 use serde::{Deserialize, Serialize};
 

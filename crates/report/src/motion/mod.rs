@@ -7,9 +7,10 @@ pub(crate) mod servo_live;
 pub(crate) mod stepper;
 mod stepper_charts;
 
-use jitterlab_analysis::verdict::Caveat;
+use jitterlab_analysis::Caveat;
 use jitterlab_motion::JudgedRun;
 
+use crate::caveats::clause;
 use crate::section::Block;
 use crate::summary::wrap;
 use crate::warnings::sentence;
@@ -40,7 +41,7 @@ fn of_run(run: &JudgedRun) -> Vec<String> {
 
 /// Caveats of runs as clauses.
 fn clauses<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<String> {
-    caveats.into_iter().map(|caveat| caveat.text.clone()).collect()
+    caveats.into_iter().map(clause).collect()
 }
 
 /// A relative change in percent with so many decimals; what rounds to nothing has no sign.

@@ -195,12 +195,11 @@ fn error(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::verdict::Caveat;
+    use jitterlab_analysis::Caveat;
     use jitterlab_motion::servo::{LoopDescription, Reference};
 
     fn way(wake: &str, factor: f64, trouble: Option<&str>) -> LiveWay {
         let (method, compensation) = wake.split_once(' ').unwrap_or((wake, "none"));
-        let caveat = |text: String| Caveat { id: String::new(), text };
         LiveWay {
             wake: method.parse().unwrap(),
             compensation: compensation.parse().unwrap(),
@@ -213,8 +212,9 @@ mod tests {
             errors: vec![TrackingError { rms: 0.1 * factor, max: 0.2 }, TrackingError { rms: 0.1, max: 0.2 }],
             trouble: trouble.map(|why| LiveTrouble::Impossible { why: why.into() }),
             caveats: vec![
-                caveat("the kernel is not a real-time kernel".into()),
-                caveat(format!("{wake} was stolen from")),
+                Caveat::MemoryNotLocked,
+                // One of its own.
+                Caveat::WaitFailed { task: wake.into(), why: "a timer".into() },
             ],
         }
     }
@@ -258,7 +258,7 @@ mod tests {
         );
         let minded = text.split("Bear in mind:").nth(1).unwrap();
         assert!(
-            minded.contains("real-time kernel") && minded.contains("nanosleep-relative was stolen"),
+            minded.contains("memory was not locked") && minded.contains("nanosleep-relative could not wait"),
             "{text}"
         );
         assert!(

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
 use anyhow::{Context as _, anyhow};
-use jitterlab_analysis::{Summary, Verdict};
+use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_bench::host::{Activity, DmaLatency, Request};
 use jitterlab_model::units::{Human, parse_duration_ns};
 use jitterlab_model::{Compensation, Keep, LoadSpec, Policy, StopReason, TaskSpec, WakeMethod};
@@ -203,8 +203,8 @@ impl LiveArgs {
             way.mean_latency_ns = stats.latency.mean_ns();
             way.max_latency_ns = stats.latency.max_ns();
             (way.executed, way.missed) = (Some(stats.executed()), Some(stats.missed));
-            let verdict = Verdict::on(&Summary::of(task, stats), task, &info);
-            way.caveats = verdict.caveats.into_iter().filter(|c| c.id != "no-load").collect();
+            way.caveats = Caveat::on(&Summary::of(task, stats), task, &info);
+            way.caveats.retain(|caveat| *caveat != Caveat::NoLoad);
         }
         way.load = info.load;
         Ok(way)
