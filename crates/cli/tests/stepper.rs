@@ -58,7 +58,10 @@ fn a_stall_loses_steps_and_the_quiet_run_beside_it_does_not() {
     let json: Value =
         serde_json::from_str(&answered(folder.path(), &[&options[..], &files].concat())).unwrap();
     let json = &json["result"];
-    assert_eq!((&json["run"]["task"], &json["simulations"]["beside"]), (&"known".into(), &"quiet.parquet".into()));
+    assert_eq!(
+        (&json["run"]["task"], &json["simulations"]["beside"]),
+        (&"known".into(), &"quiet.parquet".into())
+    );
     let simulations = json["simulations"]["of"].as_array().unwrap();
     let of = |ticks: &str, policy: Option<&str>| {
         let found = simulations.iter().find(|s| s["ticks"] == ticks && s["policy"].as_str() == policy);
@@ -123,7 +126,12 @@ fn a_histogram_of_another_tool_is_judged_and_what_it_cannot_say_is_named() {
     );
     let notes = folder.path().join("notes.txt");
     fs::write(&notes, "shopping").unwrap();
-    refused(folder.path(), &["servo", notes.to_str().unwrap()], 3, &["notes.txt", "not an output that jitterlab can import"]);
+    refused(
+        folder.path(),
+        &["servo", notes.to_str().unwrap()],
+        3,
+        &["notes.txt", "not an output that jitterlab can import"],
+    );
 }
 
 #[test]

@@ -4,8 +4,10 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::kernels::{KernelDiff, KernelPeers};
 use jitterlab_analysis::outlook::Outlook;
 use jitterlab_model::check::CheckReport;
+use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_motion::catalog::Devices;
 use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoResult};
 use jitterlab_motion::stepper::{StepperDevices, StepperResult};
@@ -53,6 +55,14 @@ pub enum Content {
     Reproduction(Box<Reproduction>),
     /// What `predict` says of a file.
     Prediction(Outlook),
+    /// What `kernel diff` found.
+    KernelDiff(KernelDiff),
+    /// What `kernel peers` measured.
+    KernelPeers(KernelPeers),
+    /// What `mcu sweep` measured.
+    McuSweep(McuSweep),
+    /// What `mcu recommend` found.
+    McuRecommendation(McuRecommendation),
 }
 
 /// Why a text is no document.
@@ -114,6 +124,10 @@ impl Document {
             Content::Plants(devices) => motion::devices::plants_text(devices),
             Content::Reproduction(found) => crate::papers::text(found, terminal),
             Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
+            Content::KernelDiff(diff) => crate::kernels::difference(diff),
+            Content::KernelPeers(peers) => crate::kernels::peers(peers),
+            Content::McuSweep(sweep) => crate::mcu::sweep(&sweep.alarms),
+            Content::McuRecommendation(choices) => crate::mcu::recommendation(choices),
         }
     }
 
@@ -129,6 +143,7 @@ impl Document {
             Content::Plants(devices) => vec![motion::devices::plants_section(devices)],
             Content::Reproduction(found) => crate::papers::sections(&found.found),
             Content::Prediction(outlook) => crate::prediction::sections(outlook),
+            _ => Vec::new(),
         }
     }
 }

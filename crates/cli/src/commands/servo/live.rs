@@ -204,7 +204,7 @@ impl LiveArgs {
             way.max_latency_ns = stats.latency.max_ns();
             (way.executed, way.missed) = (Some(stats.executed()), Some(stats.missed));
             way.caveats = Caveat::on(&Summary::of(task, stats), task, &info);
-            way.caveats.retain(|caveat| *caveat != Caveat::NoLoad);
+            way.caveats.retain(|caveat| !matches!(caveat, Caveat::NoLoad { .. }));
         }
         way.load = info.load;
         Ok(way)
