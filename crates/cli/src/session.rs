@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, anyhow};
 use jitterlab_analysis::Figures;
-use jitterlab_analysis::compensation::Measured;
+use jitterlab_analysis::compensation::EmpiricalLaw;
 use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
-use jitterlab_analysis::wakeup::Block;
+use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_bench::host::{self, DmaLatency, Stage};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Activation, Compensation, RunInfo, TaskSpec};
@@ -28,18 +28,18 @@ const SHORTEST_NS: i64 = 5_000;
 const POINT_NS: i64 = 500_000_000;
 
 /// A block as the analysis sees it.
-pub fn view(period_ns: i64, block: &host::Block) -> Block<'_> {
-    Block { period_ns, result: &block.result, activations: &block.activations }
+pub fn view(period_ns: i64, block: &host::Block) -> BlockView<'_> {
+    BlockView { period_ns, result: &block.result, activations: &block.activations }
 }
 
 /// Blocks as the analysis sees them.
-pub fn views(period_ns: i64, blocks: &[host::Block]) -> Vec<Block<'_>> {
+pub fn views(period_ns: i64, blocks: &[host::Block]) -> Vec<BlockView<'_>> {
     blocks.iter().map(|block| view(period_ns, block)).collect()
 }
 
 /// The latencies of these blocks together.
-pub fn latencies(blocks: &[host::Block]) -> Measured {
-    Measured::new(blocks.iter().flat_map(|b| &b.activations).map(|a| a.latency_ns() as f64))
+pub fn latencies(blocks: &[host::Block]) -> EmpiricalLaw {
+    EmpiricalLaw::new(blocks.iter().flat_map(|b| &b.activations).map(|a| a.latency_ns() as f64))
 }
 
 /// The machine made ready for one task, and what is told meanwhile.
@@ -167,7 +167,7 @@ impl Session {
         plain: &[host::Block],
     ) -> Result<Vec<LoadPoint>, Failure> {
         let t = self.spec.period_ns;
-        let uncompensated: f64 = views(t, plain).iter().filter_map(Block::load).sum::<f64>();
+        let uncompensated: f64 = views(t, plain).iter().filter_map(BlockView::load).sum::<f64>();
         let uncompensated = uncompensated / plain.len().max(1) as f64;
         let mut points = Vec::new();
         for every_ns in Self::wake_ups(t) {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use jitterlab_analysis::Figures;
 use jitterlab_analysis::expectation::{LoadPoint, MarginPoint, ServiceTime};
 use jitterlab_analysis::proof::{MedianInterval, Proof};
-use jitterlab_analysis::recommendation::{NistChoice, Recommendation};
+use jitterlab_analysis::recommendation::{NistChoice, MarginChoice};
 use jitterlab_analysis::wakeup::WayFigures;
 use jitterlab_model::WakeMethod;
 use jitterlab_model::units::{Exact, Human};
@@ -25,7 +25,7 @@ pub struct Candidate {
     /// Latency of its early sleeps (F).
     pub early_latency: Figures,
     /// What to do with it.
-    pub recommendation: Recommendation,
+    pub recommendation: MarginChoice,
 }
 
 /// What happened to the measured processor during the proof.
@@ -311,13 +311,13 @@ impl CompensationReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::compensation::Measured;
+    use jitterlab_analysis::compensation::EmpiricalLaw;
     use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
-    use jitterlab_analysis::wakeup::Block;
+    use jitterlab_analysis::wakeup::BlockView;
     use jitterlab_model::{Activation, Flags, TaskResult};
 
     fn report() -> CompensationReport {
-        let latencies = Measured::new((0..1_000).map(|x| 3_000.0 + f64::from(x) * 20.0));
+        let latencies = EmpiricalLaw::new((0..1_000).map(|x| 3_000.0 + f64::from(x) * 20.0));
         let recommendation = recommend(&latencies, 500_000, DEFAULT_WISH, 5_000.0).unwrap();
         let figures = Figures { count: 1_000, p50_ns: Some(25), p99_ns: Some(31), ..Figures::default() };
         let result = |cpu| TaskResult {
@@ -336,8 +336,8 @@ mod tests {
         };
         let (plain, early) = (result(1_000_000), result(4_000_000));
         let (late, punctual) = (starts(10_000, Flags::default()), starts(100, Flags::POLLED));
-        let before = Block { period_ns: 500_000, result: &plain, activations: &late };
-        let after = Block { period_ns: 500_000, result: &early, activations: &punctual };
+        let before = BlockView { period_ns: 500_000, result: &plain, activations: &late };
+        let after = BlockView { period_ns: 500_000, result: &early, activations: &punctual };
         CompensationReport {
             schema: 1,
             period_ns: 500_000,

@@ -69,7 +69,7 @@ pub fn text(period_ns: i64, ways: &[Way]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::wakeup::Block;
+    use jitterlab_analysis::wakeup::BlockView;
     use jitterlab_model::{Activation, TaskResult};
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
             ..TaskResult::default()
         };
         let rows = [Activation { start_ns: 2_300, ..Activation::default() }; 2];
-        let figures = WayFigures::of(&[Block { period_ns: 1_000_000, result: &result, activations: &rows }]);
+        let figures = WayFigures::of(&[BlockView { period_ns: 1_000_000, result: &result, activations: &rows }]);
         let text = text(
             1_000_000,
             &[

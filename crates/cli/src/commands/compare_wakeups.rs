@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, anyhow};
-use jitterlab_analysis::wakeup::{Block, WayFigures};
+use jitterlab_analysis::wakeup::{BlockView, WayFigures};
 use jitterlab_bench::host::{self, DmaLatency, Stage};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
@@ -109,8 +109,8 @@ fn way(name: String, period_ns: i64, blocks: &[host::Block]) -> Way {
     let lacking = blocks.iter().flat_map(|b| &b.refused).find(|r| r.what.starts_with("wake="));
     let overload = blocks.iter().find_map(|b| b.overload.map(|overload| overload.to_string()));
     let refused = lacking.map(|r| format!("{}; {}", r.why, r.remedy)).or(overload);
-    let views: Vec<Block<'_>> =
-        blocks.iter().map(|b| Block { period_ns, result: &b.result, activations: &b.activations }).collect();
+    let views: Vec<BlockView<'_>> =
+        blocks.iter().map(|b| BlockView { period_ns, result: &b.result, activations: &b.activations }).collect();
     // What ran with another method in its place is no measurement of this one.
     let figures = (lacking.is_none() && !views.is_empty()).then(|| WayFigures::of(&views));
     Way { name, figures, refused }

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use jitterlab_analysis::Figures;
 use jitterlab_analysis::expectation::{MarginPoint, ServiceTime};
 use jitterlab_analysis::proof::Proof;
-use jitterlab_analysis::recommendation::{DEFAULT_WISH, Recommendation, Wish, best, recommend};
+use jitterlab_analysis::recommendation::{DEFAULT_WISH, MarginChoice, Wish, best, recommend};
 use jitterlab_bench::host::{self, DmaLatency};
 use jitterlab_model::facts::CpuTimes;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
@@ -200,7 +200,7 @@ fn choose(
     });
     let none = || anyhow!("no latency was measured: raise --sample");
     let candidates: Vec<Candidate> = candidates.collect::<Option<_>>().ok_or_else(none)?;
-    let recommendations: Vec<Recommendation> = candidates.iter().map(|c| c.recommendation).collect();
+    let recommendations: Vec<MarginChoice> = candidates.iter().map(|c| c.recommendation).collect();
     Ok((best(&recommendations).ok_or_else(none)?, candidates))
 }
 
