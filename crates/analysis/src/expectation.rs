@@ -2,8 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::compensation::{LatencyLaw, EmpiricalLaw, nist};
+use crate::compensation::{EmpiricalLaw, LatencyLaw, nist};
 use crate::wakeup::BlockView;
+
+/// The latencies of these blocks together.
+#[must_use]
+pub fn latency_law(blocks: &[BlockView<'_>]) -> EmpiricalLaw {
+    EmpiricalLaw::new(blocks.iter().flat_map(|b| b.activations).map(|a| a.latency_ns() as f64))
+}
 
 /// What one wake-up costs (S in the NIST paper), seen from inside and from outside.
 ///
@@ -94,7 +100,12 @@ pub struct MarginPoint {
 impl MarginPoint {
     /// For blocks measured with this margin, and latencies measured in turns with them. A start is late beyond
     /// `tolerance_ns`.
-    pub fn of(margin_ns: i64, blocks: &[BlockView<'_>], latencies: &EmpiricalLaw, tolerance_ns: i64) -> Option<Self> {
+    pub fn of(
+        margin_ns: i64,
+        blocks: &[BlockView<'_>],
+        latencies: &EmpiricalLaw,
+        tolerance_ns: i64,
+    ) -> Option<Self> {
         let period_ns = blocks.first()?.period_ns as f64;
         let length_ns: i64 = blocks.iter().map(BlockView::length_ns).sum();
         let polled_ns: i64 = blocks.iter().map(|b| b.result.polled_ns).sum();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::compensation::{LatencyLaw, EmpiricalLaw, nist};
+use crate::compensation::{EmpiricalLaw, LatencyLaw, nist};
 
 /// What the user wants of a compensation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

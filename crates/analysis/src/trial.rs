@@ -5,8 +5,7 @@ use jitterlab_model::{Distribution, Overload, Refusal, SystemFacts, WakeMethod, 
 use serde::{Deserialize, Serialize};
 
 use crate::Figures;
-use crate::compensation::EmpiricalLaw;
-use crate::expectation::{LoadPoint, MarginPoint, ServiceTime};
+use crate::expectation::{LoadPoint, MarginPoint, ServiceTime, latency_law};
 use crate::proof::Proof;
 use crate::recommendation::{MarginChoice, Wish, recommend};
 use crate::wakeup::BlockView;
@@ -94,7 +93,7 @@ impl Candidate {
     #[must_use]
     pub fn of(wake: WakeMethod, blocks: &[BlockView<'_>], wish: Wish, service: &ServiceTime) -> Option<Self> {
         let period_ns = blocks.first()?.period_ns;
-        let choice = recommend(&EmpiricalLaw::of_latencies(blocks), period_ns, wish, service.often_ns)?;
+        let choice = recommend(&latency_law(blocks), period_ns, wish, service.often_ns)?;
         let mut all = Distribution::new();
         blocks.iter().for_each(|block| all.merge(&block.latencies()));
         Some(Candidate { wake, early_latency: Figures::of(&all), choice })
@@ -115,8 +114,9 @@ impl Disturbance {
     /// What two readings of the facts say of a processor between them; nothing where the task was bound to none.
     #[must_use]
     pub fn between(before: &SystemFacts, after: &SystemFacts, cpu: Option<u16>) -> Self {
-        let times =
-            |facts: &SystemFacts| -> Option<CpuTimes> { facts.cpus.iter().find(|c| Some(c.id) == cpu)?.times };
+        let times = |facts: &SystemFacts| -> Option<CpuTimes> {
+            facts.cpus.iter().find(|c| Some(c.id) == cpu)?.times
+        };
         let steal = || {
             let (before, after) = (times(before)?, times(after)?);
             let total = after.total_ns().checked_sub(before.total_ns()).filter(|total| *total > 0)?;

@@ -1,6 +1,6 @@
 //! What a way to wait was like: lateness, drift, and what it cost, from the blocks measured of it.
 
-use jitterlab_model::{Activation, Distribution, Flags, TaskResult};
+use jitterlab_model::{Activation, Distribution, Flags, Overload, Refusal, TaskResult};
 use serde::{Deserialize, Serialize};
 
 use crate::Figures;
@@ -103,6 +103,56 @@ impl WayFigures {
             longest_hole_ns: blocks.iter().map(|b| b.result.longest_hole_ns).max().unwrap_or(0),
         }
     }
+}
+
+/// Ways to wait, measured in turns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaysCompared {
+    /// T.
+    pub period_ns: i64,
+    /// How many turns each way was to have.
+    pub rounds: u32,
+    /// Length of a turn.
+    pub block_ns: i64,
+    /// It was interrupted: the figures rest on the whole rounds until then.
+    pub interrupted: bool,
+    /// The ways.
+    pub ways: Vec<WayToWait>,
+}
+
+/// One way to wait, measured or not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WayToWait {
+    /// What it is called, such as `timerfd`.
+    pub name: String,
+    /// What it was like; `None` if it could not be measured here.
+    pub figures: Option<WayFigures>,
+    /// Why it could not be, or what it lacked.
+    pub trouble: Option<WayTrouble>,
+}
+
+/// Why a way to wait was not measured, or not to its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "id", rename_all = "kebab-case")]
+pub enum WayTrouble {
+    /// The system did not give it.
+    Refused {
+        /// What, why and what to do.
+        refusal: Refusal,
+    },
+    /// The task was stopped for the machine's safety.
+    Stopped {
+        /// What was seen.
+        overload: Overload,
+    },
+    /// It was not tried.
+    Impossible {
+        /// Why not, in the words of the room that refused it.
+        why: String,
+    },
 }
 
 /// Starts of a compensated task that were late all the same, by what made them late.

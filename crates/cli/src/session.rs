@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, anyhow};
 use jitterlab_analysis::Figures;
-use jitterlab_analysis::compensation::EmpiricalLaw;
 use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
+use jitterlab_analysis::trial::TrialNote;
 use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_bench::host::{self, DmaLatency, Stage};
-use jitterlab_model::units::Exact;
 use jitterlab_model::{Activation, Compensation, RunInfo, TaskSpec};
 use jitterlab_trace::{RunWriter, TraceError};
 
@@ -37,11 +36,6 @@ pub fn views(period_ns: i64, blocks: &[host::Block]) -> Vec<BlockView<'_>> {
     blocks.iter().map(|block| view(period_ns, block)).collect()
 }
 
-/// The latencies of these blocks together.
-pub fn latencies(blocks: &[host::Block]) -> EmpiricalLaw {
-    EmpiricalLaw::new(blocks.iter().flat_map(|b| &b.activations).map(|a| a.latency_ns() as f64))
-}
-
 /// The machine made ready for one task, and what is told meanwhile.
 pub struct Session {
     /// The machine.
@@ -57,7 +51,7 @@ pub struct Session {
     /// Time between two readings of the clock, back to back.
     pub clock_floor: Figures,
     /// What could not be measured, and why.
-    pub notes: Vec<String>,
+    pub notes: Vec<TrialNote>,
 }
 
 impl Session {
@@ -173,7 +167,7 @@ impl Session {
         for every_ns in Self::wake_ups(t) {
             let block = self.try_out(&self.compensated(Compensation::Repeat { every_ns }), POINT_NS)?;
             if let Some(why) = &block.overload {
-                self.notes.push(format!("waking every {}: {why}", Exact(every_ns)));
+                self.notes.push(TrialNote::NoLoadPoint { every_ns, overload: *why });
                 continue;
             }
             points.extend(LoadPoint::of(every_ns, &view(t, &block), uncompensated, service.often_ns));

@@ -300,7 +300,7 @@ mod tests {
     fn what_became_better_stands_to_the_left() {
         let (a, b) = (scan(9_000), scan(3_000));
         let runs = [("before".to_owned(), &a), ("after".to_owned(), &b)];
-        let text = super::comparison(&compare(&runs), Terminal { columns: 80, ascii: true, colour: false });
+        let text = comparison(&compare(&runs), Terminal { columns: 80, ascii: true, colour: false });
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let p50 = text.lines().find(|l| l.trim_start().starts_with("p50") && l.contains("lower")).unwrap();
         assert!(p50.contains("-6.0"), "{p50}");

@@ -4,7 +4,10 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::outlook::Outlook;
+use jitterlab_analysis::trial::CompensationTrial;
+use jitterlab_analysis::wakeup::WaysCompared;
 use jitterlab_model::check::CheckReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,6 +39,12 @@ pub enum Content {
     Check(CheckReport),
     /// What `predict` says of a file.
     Prediction(Outlook),
+    /// What `compare` says of runs.
+    Comparison(RunsCompared),
+    /// What `compensate` found.
+    Compensation(CompensationTrial),
+    /// What `compare-wakeups` measured.
+    CompareWakeups(WaysCompared),
 }
 
 /// Why a text is no document.
@@ -91,6 +100,9 @@ impl Document {
         match &self.content {
             Content::Check(report) => crate::check::text(report, terminal),
             Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
+            Content::Comparison(compared) => crate::comparison::text(compared, terminal),
+            Content::Compensation(trial) => crate::compensation::text(trial, terminal),
+            Content::CompareWakeups(compared) => crate::wakeups::text(compared),
         }
     }
 
@@ -100,6 +112,9 @@ impl Document {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
             Content::Prediction(outlook) => crate::prediction::sections(outlook),
+            Content::Comparison(compared) => crate::comparison::sections(compared),
+            Content::Compensation(trial) => crate::compensation::sections(trial),
+            Content::CompareWakeups(_) => Vec::new(),
         }
     }
 }

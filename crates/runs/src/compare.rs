@@ -46,7 +46,8 @@ fn of_each(runs: &[(PathBuf, Vec<String>)]) -> String {
 fn grave(all: &[Differing]) -> String {
     let grave = all.iter().flat_map(|d| {
         let refusing = d.conditions.iter().filter(|m| m.weight == Weight::Refuse);
-        refusing.map(move |m| format!("{} is {} in {} and {} in {}", m.what, m.first, d.first, m.other, d.other))
+        refusing
+            .map(move |m| format!("{} is {} in {} and {} in {}", m.what, m.first, d.first, m.other, d.other))
     });
     grave.collect::<Vec<_>>().join("; ")
 }

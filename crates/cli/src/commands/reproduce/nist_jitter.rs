@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow};
 use jitterlab_analysis::clusters::latency_clusters;
 use jitterlab_analysis::deviations::Deviations;
+use jitterlab_analysis::expectation::latency_law;
 use jitterlab_analysis::proof::{MedianInterval, Proof};
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
 use jitterlab_bench::host::{self, DmaLatency};
@@ -16,7 +17,7 @@ use jitterlab_report::nist_jitter::NistJitter;
 
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
-use crate::session::{Session, latencies, views};
+use crate::session::{Session, views};
 
 /// The paper's period, its number of samples in figures 1 and 6, and the service time it assumed.
 const PERIOD_NS: i64 = 500_000;
@@ -69,8 +70,9 @@ pub fn reproduce(directory: &Path, duration_ns: i64) -> Outcome {
     let load_curve = session.load_curve(&service, &long)?;
 
     session.progress.step("figure 6: uncompensated and compensated in turns");
-    let recommendation = recommend(&latencies(&long), PERIOD_NS, DEFAULT_WISH, service.often_ns)
-        .ok_or_else(|| anyhow!("no latency was measured: raise --duration"))?;
+    let recommendation =
+        recommend(&latency_law(&views(PERIOD_NS, &long)), PERIOD_NS, DEFAULT_WISH, service.often_ns)
+            .ok_or_else(|| anyhow!("no latency was measured: raise --duration"))?;
     let margin_ns = recommendation.margin_ns;
     let compensated = session.compensated(Compensation::Margin { margin_ns });
     let blocks = session.turns(&[plain.clone(), compensated.clone()], PAIRS, block_ns)?;
@@ -106,7 +108,7 @@ pub fn reproduce(directory: &Path, duration_ns: i64) -> Outcome {
     files.extend(draw(directory, &result)?);
     let mut text = result.to_text(output::terminal(false));
     for note in &session.notes {
-        text.push_str(&format!("note: {note}\n"));
+        text.push_str(&format!("note: {}\n", jitterlab_report::compensation::note(note)));
     }
     drop(session);
     text.push_str(&format!("\n{} files in {}\n", files.len(), directory.display()));

@@ -1,7 +1,6 @@
-//! Sections from what other commands print with `--json`: checks, the figures of compensation and of what timing does to
+//! Sections from what other commands print with `--json`: checks, and of what timing does to
 //! motors and loops. Each reads only what it shows, so that fields may be added to the documents.
 
-mod compensation;
 mod servo;
 mod stepper;
 #[cfg(test)]
@@ -38,7 +37,6 @@ pub fn section(text: &str) -> Result<Section, DocumentError> {
     let document: Value = serde_json::from_str(text)?;
     let has = |field: &str| document.get(field).is_some();
     Ok(match () {
-        () if has("load_curve") => compensation::section(serde_json::from_value(document)?),
         () if has("axis") && has("assessment") => stepper::section(&serde_json::from_value(document)?),
         () if has("plant") && has("margins") => servo::section(&serde_json::from_value(document)?),
         () => return Err(DocumentError::Unknown),
