@@ -20,6 +20,7 @@ pub mod line;
 pub mod matrix;
 pub mod misses;
 pub mod outlook;
+pub mod papers;
 pub mod patterns;
 pub mod periodic;
 pub mod predict;

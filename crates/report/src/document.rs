@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
+use crate::papers::Reproduction;
 use crate::section::Section;
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
@@ -37,6 +38,8 @@ pub struct Document {
 pub enum Content {
     /// What `check` found.
     Check(CheckReport),
+    /// What repeating a source document gave.
+    Reproduction(Box<Reproduction>),
     /// What `predict` says of a file.
     Prediction(Outlook),
     /// What `compare` says of runs.
@@ -99,6 +102,7 @@ impl Document {
     pub fn text(&self, terminal: Terminal) -> String {
         match &self.content {
             Content::Check(report) => crate::check::text(report, terminal),
+            Content::Reproduction(found) => crate::papers::text(found, terminal),
             Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
             Content::Comparison(compared) => crate::comparison::text(compared, terminal),
             Content::Compensation(trial) => crate::compensation::text(trial, terminal),
@@ -111,6 +115,7 @@ impl Document {
     pub fn sections(&self) -> Vec<Section> {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
+            Content::Reproduction(found) => crate::papers::sections(&found.found),
             Content::Prediction(outlook) => crate::prediction::sections(outlook),
             Content::Comparison(compared) => crate::comparison::sections(compared),
             Content::Compensation(trial) => crate::compensation::sections(trial),
