@@ -154,7 +154,8 @@ fn differences_are_told_with_their_intervals() {
     let text = fine(&["compare", "--ascii"], &[&before, &after]);
     assert!(text.contains("after against before") && text.contains("lower"), "{text}");
     let found = json(&["compare", "--json"], &[&before, &after]);
-    let differences = found["result"]["tasks"][0]["comparison"]["against_first"][0]["differences"].as_array().unwrap();
+    let differences =
+        found["result"]["tasks"][0]["comparison"]["against_first"][0]["differences"].as_array().unwrap();
     let p50 = differences.iter().find(|d| d["statistic"] == "p50").unwrap();
     assert!(
         p50["real"].as_bool().unwrap() && (p50["difference"].as_f64().unwrap() + 2_000.0).abs() < 60.0,

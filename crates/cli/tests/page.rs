@@ -147,8 +147,18 @@ fn every_section_is_legible_and_open_to_everybody() {
     let motor = ["--frame", "23", "--torque", "1.9Nm"];
     let asked: [&[&str]; 4] = [
         &[
-            "compensate", "--policy", "other", "--sample", "200ms", "--block", "60ms", "--pairs", "6", "--no-file",
-            "--json", "--quiet",
+            "compensate",
+            "--policy",
+            "other",
+            "--sample",
+            "200ms",
+            "--block",
+            "60ms",
+            "--pairs",
+            "6",
+            "--no-file",
+            "--json",
+            "--quiet",
         ],
         &[&["stepper", "--json", &runs[0]], &motor[..]].concat(),
         &["servo", "--json", &runs[0]],
