@@ -5,10 +5,12 @@
 //! here, and one file of words beside this one with its `text` and `sections`.
 
 use jitterlab_analysis::compare::RunsCompared;
+use jitterlab_analysis::kernels::{KernelDiff, KernelPeers};
 use jitterlab_analysis::outlook::Outlook;
 use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::wakeup::WaysCompared;
 use jitterlab_model::check::CheckReport;
+use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +50,14 @@ pub enum Content {
     Compensation(CompensationTrial),
     /// What `compare-wakeups` measured.
     CompareWakeups(WaysCompared),
+    /// What `kernel diff` found.
+    KernelDiff(KernelDiff),
+    /// What `kernel peers` measured.
+    KernelPeers(KernelPeers),
+    /// What `mcu sweep` measured.
+    McuSweep(McuSweep),
+    /// What `mcu recommend` found.
+    McuRecommendation(McuRecommendation),
 }
 
 /// Why a text is no document.
@@ -107,6 +117,10 @@ impl Document {
             Content::Comparison(compared) => crate::comparison::text(compared, terminal),
             Content::Compensation(trial) => crate::compensation::text(trial, terminal),
             Content::CompareWakeups(compared) => crate::wakeups::text(compared),
+            Content::KernelDiff(diff) => crate::kernels::difference(diff),
+            Content::KernelPeers(peers) => crate::kernels::peers(peers),
+            Content::McuSweep(sweep) => crate::mcu::sweep(&sweep.alarms),
+            Content::McuRecommendation(choices) => crate::mcu::recommendation(choices),
         }
     }
 
@@ -119,7 +133,7 @@ impl Document {
             Content::Prediction(outlook) => crate::prediction::sections(outlook),
             Content::Comparison(compared) => crate::comparison::sections(compared),
             Content::Compensation(trial) => crate::compensation::sections(trial),
-            Content::CompareWakeups(_) => Vec::new(),
+            _ => Vec::new(),
         }
     }
 }

@@ -3,12 +3,12 @@
 use jitterlab_analysis::compare::{Comparison, compare};
 use jitterlab_analysis::scan::TaskScan;
 
-use super::super::PageRun;
 use crate::comparison;
 use crate::section::Section;
+use crate::shown::PageRun;
 
 /// For each task that several runs have, its runs against the first one.
-pub fn section(runs: &[PageRun]) -> Option<Section> {
+pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let first = runs.first().filter(|_| runs.len() > 1)?;
     let names = first.tasks.iter().map(|task| task.figures.summary.task.as_str());
     let compared: Vec<(&str, Comparison)> = names.filter_map(|name| Some((name, of(runs, name)?))).collect();
