@@ -74,3 +74,16 @@ fn ways_to_wait_keep_to_the_schema() {
         ["compare-wakeups", "--rounds", "1", "--block", "20ms", "--policy", "other", "--json", "--quiet"];
     valid(folder.path(), &args, "compare-wakeups", &[0]);
 }
+
+#[test]
+fn motors_and_loops_keep_to_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let valid = |args: &[&str], kind| valid(folder.path(), &[args, &["--json"]].concat(), kind, &[0]);
+    valid(&["stepper", "--motor", "as1050", "--jitter", "10us"], "stepper");
+    valid(&["stepper", "--list"], "stepper-devices");
+    valid(&["servo", "--period", "10ms"], "servo");
+    valid(&["servo", "--list"], "plants");
+    let late = known::run(folder.path(), "late.parquet", 6_000_000, 300, |k| k * 7_919 % 1_000_000);
+    valid(&["servo", late.to_str().unwrap()], "servo");
+    valid(&["stepper", "--motor", "as1050", "--simulate", "100ms", late.to_str().unwrap()], "stepper");
+}
