@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use jitterlab_analysis::matrix::recommend;
-use jitterlab_report::page::{PageRun};
 use jitterlab_report::document::Document;
+use jitterlab_report::page::PageRun;
 use jitterlab_report::section::Section;
 
 use crate::exit::Failure;
