@@ -39,6 +39,6 @@ pub mod transitions;
 pub mod verdict;
 pub mod wakeup;
 
-pub use summary::{Figures, Summary};
+pub use summary::{Statistics, Summary};
 pub use task_analysis::TaskAnalysis;
 pub use verdict::{Caveat, Verdict};

@@ -8,7 +8,7 @@ use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{RunInfo, StopReason, TaskRun, WakeMethod};
 use serde::{Deserialize, Serialize};
 
-use crate::summary::Summary;
+use crate::summary::{P50, P99_9, Summary};
 
 /// A reason to trust the figures less, or to apply them to less.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,18 +107,23 @@ fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
     let (Some(worst), Some(earliest)) = (s.latency.max_ns, s.latency.min_ns) else {
         return format!("Task {} never ran: nothing was measured.", s.task);
     };
-    let due = s.executed + s.missed;
+    let executed = s.executed.exactly().map_or("an unknown number of".into(), grouped);
     let during = measured_ns.map_or(String::new(), |ns| format!(" in {}", human(ns)));
-    let mut text = if s.missed == 0 {
-        format!("Task {} served all of its {} due times{during}", s.task, grouped(due))
-    } else {
-        let share = percent(s.missed as f64 / due as f64);
-        format!(
-            "Task {} MISSED {} of its {} due times{during} ({share})",
-            s.task,
-            grouped(s.missed),
-            grouped(due)
-        )
+    let mut text = match (s.executed.exactly(), s.missed.exactly()) {
+        (Some(executed), Some(0)) => {
+            format!("Task {} served all of its {} due times{during}", s.task, grouped(executed))
+        }
+        (Some(executed), Some(missed)) => {
+            let due = executed + missed;
+            let share = percent(missed as f64 / due as f64);
+            format!(
+                "Task {} MISSED {} of its {} due times{during} ({share})",
+                s.task,
+                grouped(missed),
+                grouped(due)
+            )
+        }
+        _ => format!("Task {} ran {executed} times, and how many due times it missed is unknown", s.task),
     };
     let of_period = worst as f64 / s.period_ns as f64;
     text += &match worst {
@@ -137,7 +142,7 @@ fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
             Exact(s.period_ns)
         ),
     };
-    let typical: Vec<String> = [("half", s.latency.p50_ns), ("99.9 %", s.latency.p99_9_ns)]
+    let typical: Vec<String> = [("half", s.latency.at(P50).exactly()), ("99.9 %", s.latency.at(P99_9).exactly())]
         .into_iter()
         .filter_map(|(share, ns)| ns.map(|ns| format!("{share} within {}", human(ns))))
         .collect();
@@ -158,8 +163,8 @@ fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
 }
 
 fn recording(case: &Case<'_>, add: &mut Add<'_>) {
-    if case.summary.dropped > 0 {
-        let lost = grouped(case.summary.dropped);
+    if let Some(dropped) = case.summary.dropped.at_least().filter(|n| *n > 0) {
+        let lost = grouped(dropped);
         add("dropped", format!("{lost} records were lost: the extremes hold them, the other figures do not"));
     }
     if case.task.result.is_none() {
@@ -221,7 +226,7 @@ fn machine(case: &Case<'_>, add: &mut Add<'_>) {
         _ => {}
     }
     // In virtual time the host's load is in no figure; QEMU in real time has its own warning.
-    if facts.virtualisation.virtual_machine == Some(true) && case.run.bench != "kernel" {
+    if facts.virtualisation.virtual_machine == Some(true) && case.run.bench != jitterlab_model::Bench::Kernel {
         let name = facts.virtualisation.hypervisor.as_deref().unwrap_or("a hypervisor");
         add(
             "virtual-machine",
@@ -249,7 +254,7 @@ pub(crate) fn concerns(run: &RunInfo, task: &TaskRun) -> impl Iterator<Item = fa
 }
 
 fn load(case: &Case<'_>, add: &mut Add<'_>) {
-    if case.run.load == "none" {
+    if case.run.load.is_none() {
         add("no-load", "no load ran beside it: under load the worst case is usually much later".into());
     }
 }

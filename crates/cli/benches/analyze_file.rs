@@ -198,6 +198,6 @@ fn make(path: &Path, rows: u64) -> Result<()> {
         file.append(0, &batch)?;
     }
     let spec = TaskSpec { name: "main".into(), period_ns: PERIOD_NS, ..TaskSpec::default() };
-    file.finish(&RunInfo::new("host", "monotonic", [spec]))?;
+    file.finish(&RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [spec]))?;
     Ok(())
 }

@@ -20,7 +20,7 @@ use known::{answered, jitterlab, refused};
 fn two_runs() -> (TempDir, RunWriter) {
     let folder = TempDir::new().unwrap();
     known::run(folder.path(), "run.parquet", 1_000_000, 50, |k| 2_000 + k);
-    let live = RunInfo::new("host", "CLOCK_MONOTONIC", [TaskSpec::default()]);
+    let live = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [TaskSpec::default()]);
     let writer = RunWriter::create(folder.path().join("live.parquet"), &live).unwrap();
     (folder, writer)
 }
@@ -58,7 +58,7 @@ fn a_page_or_figure_never_replaces_a_measurement_unasked() {
     }
     refused(folder, &["report", "run.parquet", "-o", "live.parquet.part", "--force"], 3, &["recorded"]);
     assert_eq!(fs::read(folder.join("run.parquet")).unwrap(), before);
-    let info = RunInfo::new("host", "CLOCK_MONOTONIC", [TaskSpec::default()]);
+    let info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [TaskSpec::default()]);
     writer.finish(info).unwrap();
     assert_eq!(names(folder), ["live.parquet", "run.parquet"]);
 

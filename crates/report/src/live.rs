@@ -56,7 +56,7 @@ impl Snapshot {
                 time(latency.quantile_ns(0.5)),
                 time(latency.quantile_ns(0.99)),
                 time(latency.max_ns()),
-                task.stats.missed
+                task.stats.seen_missed()
             )
         });
         format!("{}: {}", Human(self.elapsed_ns as f64), tasks.collect::<Vec<_>>().join("; "))
@@ -164,8 +164,8 @@ fn task_table(snapshot: &Snapshot) -> Table<'static> {
         let latency = &task.stats.latency;
         let seconds = snapshot.elapsed_ns as f64 / 1e9;
         let rate = if seconds > 0.0 { latency.count() as f64 / seconds } else { 0.0 };
-        let missed = Cell::from(Line::from(task.stats.missed.to_string()).right_aligned());
-        let missed = if task.stats.missed > 0 { missed.yellow() } else { missed };
+        let missed = Cell::from(Line::from(task.stats.seen_missed().to_string()).right_aligned());
+        let missed = if task.stats.seen_missed() > 0 { missed.yellow() } else { missed };
         let mut cells = vec![
             Cell::from(clip(&task.name, 9)),
             right(Exact(task.stats.period_ns()).to_string()),

@@ -142,6 +142,13 @@ fn bound(prediction: &Prediction) -> String {
 
 /// The outcome of a requirement in a line or two, the outcome first: for scripts and people.
 pub fn judgement(task: &str, judgement: &Judgement) -> String {
+    if let Some(gap) = judgement.unknown {
+        let what = warnings::gap(gap);
+        return wrap(&format!(
+            "unknown: {task}: {}: the source does not tell {what}, so it cannot be decided.",
+            judgement.requirement
+        ));
+    }
     wrap(&format!("{}: {task}: {}: {}.", judgement.outcome, judgement.requirement, judgement.text))
 }
 

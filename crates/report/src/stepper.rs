@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::words::{count, share};
+use crate::words::{count, known_count, share};
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_motion::stepper::{
     Assessment, Axis, Drive, Motor, Response, Reversal, SpeedRow, StepConf, StepMode, TimingRisk,
@@ -101,8 +101,8 @@ pub fn answer(axis: &Axis, found: &Assessment) -> String {
         };
         let _ = write!(text, "; above {from} {whose} ({worst} late{long}) {verb} lose steps");
     }
-    if found.timing.missed > 0 {
-        let _ = write!(text, ". Due times missed: {}", count(found.timing.missed));
+    if found.timing.missed != Known::Exactly(0) {
+        let _ = write!(text, ". Due times missed: {}", known_count(found.timing.missed));
     }
     let software = found.most_pulses_per_s() / f64::from(axis.microsteps);
     if software < limit {

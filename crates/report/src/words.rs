@@ -4,6 +4,7 @@
 //! typed goes through here.
 
 use jitterlab_model::CpuSet;
+use jitterlab_model::Known;
 use jitterlab_model::units::Human;
 
 /// A count in groups of three digits: `1 234 567`.

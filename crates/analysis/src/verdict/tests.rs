@@ -12,7 +12,7 @@ fn run(latencies_ns: &[i64], missed: u32) -> RunInfo {
     };
     let granted =
         Granted { policy: Policy::Fifo(90), cpus: vec![1], memory_locked: true, timer_slack_ns: None };
-    let task = TaskRun { spec: TaskSpec::default(), granted: Some(granted), result: Some(result) };
+    let task = TaskRun { granted: Some(granted), result: Some(result), ..TaskRun::new(TaskSpec::default()) };
     RunInfo {
         format: FORMAT_VERSION,
         tool: "jitterlab".into(),
@@ -24,7 +24,7 @@ fn run(latencies_ns: &[i64], missed: u32) -> RunInfo {
         count: None,
         stop_above_ns: None,
         keep: Keep::All,
-        load: "stress".into(),
+        load: jitterlab_model::Load::of(["cpu:2".parse().unwrap()]),
         loads: Vec::new(),
         placement: None,
         tasks: vec![task],
@@ -73,7 +73,7 @@ fn missed_due_times_come_first() {
 #[test]
 fn what_was_not_tested_or_not_granted_is_told() {
     let mut run = run(&[1_000], 0);
-    run.load = "none".into();
+    run.load = jitterlab_model::Load::NONE;
     run.stop = Some(StopReason::Overloaded { task: 0, explanation: "it polls on the only CPU".into() });
     if let Some(granted) = &mut run.tasks[0].granted {
         (granted.policy, granted.memory_locked) = (Policy::Other, false);

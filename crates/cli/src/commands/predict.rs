@@ -99,7 +99,7 @@ pub fn execute(args: &Args) -> Outcome {
     }
     Ok(if outcomes.contains(&Met::Fail) {
         Status::RequirementFailed
-    } else if outcomes.contains(&Met::NotEnoughData) {
+    } else if outcomes.contains(&Met::NotEnoughData) || outcomes.contains(&Met::Unknown) {
         Status::CouldNotMeasure
     } else {
         Status::Fine
@@ -129,8 +129,7 @@ fn of_task(args: &Args, run: &Run, task: usize, scan: &TaskScan) -> Result<TaskP
     }
     let mut requirements = Vec::new();
     for requirement in &args.requirements {
-        let (evidence, theta) = judge(requirement)?;
-        requirements.push(requirement.judge(evidence, theta));
+        requirements.push(run.judge(task, scan, requirement)?);
     }
     let figure = prediction.as_ref().and_then(|found| prediction::chart(&name, scan, found));
     Ok(TaskPrediction { task: name, prediction, claims, requirements, reliability: None, figure })

@@ -1,12 +1,12 @@
 //! What a figure shows, in words: n, duration, load, wake-up, overrun policy, missed.
 
-use crate::words::count;
+use crate::words::{count, known_count};
 use jitterlab_model::RunInfo;
 use jitterlab_model::units::{Exact, Human};
 
 use super::Quantity;
 use crate::page::{PageRun, PageTask};
-use crate::summary::load_told;
+use crate::summary::load;
 
 /// A task of a run with its name in the figure.
 pub struct Drawable<'a> {
@@ -39,11 +39,11 @@ pub fn conditions(info: &RunInfo, task: &PageTask) -> String {
     let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
     let how = match spec {
         Some(spec) if !info.is_imported() => {
-            format!("wake-up by {}, overrun policy {}", spec.wake, summary.overrun)
+            format!("wake-up by {}, overrun policy {}", spec.wake, spec.overrun)
         }
         _ => "wake-up and overrun policy not told".into(),
     };
-    let (period, load, missed) = (Exact(summary.period_ns), load_told(info), count(summary.missed));
+    let (period, load, missed) = (Exact(summary.period_ns), load(info), known_count(summary.missed));
     format!("{length}, period {period}, load {load}, {how}, {missed} missed")
 }
 

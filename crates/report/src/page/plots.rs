@@ -115,9 +115,9 @@ fn origin(run: &PageRun) -> i64 {
 /// Loads that began while the run went on, and when; one that ran from the beginning is no phase.
 pub fn phases(info: &RunInfo) -> Vec<(String, i64)> {
     let length_ns = info.duration_ns.or(info.measured_ns()).unwrap_or(0);
-    let specs = info.load.split(' ').filter_map(|word| word.parse::<LoadSpec>().ok());
+    let specs = info.load.specs().unwrap_or_default().iter();
     let from_ns = |spec: &LoadSpec| (length_ns as f64 * f64::from(spec.start_percent) / 100.0) as i64;
-    specs.filter(|spec| spec.start_percent > 0).map(|spec| (spec.to_string(), from_ns(&spec))).collect()
+    specs.filter(|spec| spec.start_percent > 0).map(|spec| (spec.to_string(), from_ns(spec))).collect()
 }
 
 fn task<'a>(run: &'a PageRun, task: &'a PageTask, origin_ns: i64, packer: &mut Packer) -> Task<'a> {
@@ -129,7 +129,7 @@ fn task<'a>(run: &'a PageRun, task: &'a PageTask, origin_ns: i64, packer: &mut P
         series.exact.last().map(|e| e.due_ns).into_iter().chain(series.steps.last().map(|s| s.due_ns)).max();
     let end_ns = result.map(|r| r.last_end_ns).or(last).unwrap_or(origin_ns);
     let stats = &figures.stats;
-    let corrected = stats.corrected();
+    let corrected = stats.corrected().unwrap_or_default();
     let quantities = [
         ("latency", &stats.latency),
         ("corrected_latency", &corrected),

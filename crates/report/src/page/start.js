@@ -19,9 +19,14 @@ const cell = value => /[",\n]/.test(value) ? `"${String(value).replaceAll('"', '
 const csv = rows => rows.map(row => row.map(cell).join(',')).join('\n') + '\n';
 
 function summaryCsv() {
-  const rows = [['run', 'task', 'quantity', 'count', 'min_ns', 'mean_ns', 'sd_ns', 'p50_ns', 'p90_ns', 'p99_ns', 'p99_9_ns', 'p99_99_ns', 'max_ns']];
+  const percentiles = Object.keys(documents[0]?.tasks[0]?.summary.latency.percentiles ?? {});
+  const bound = value => value?.at_least === undefined ? value : `${value.at_least}..${value.at_most ?? ''}`;
+  const rows = [['run', 'task', 'quantity', 'count', 'min_ns', 'mean_ns', 'sd_ns', ...percentiles.map(name => `${name}_ns`), 'max_ns']];
   plots.runs.forEach((run, r) => documents[r].tasks.forEach(({ summary }) => {
-    for (const quantity of Object.keys(NAMES)) rows.push([run.label, summary.task, quantity, ...rows[0].slice(3).map(name => summary[quantity][name])]);
+    for (const quantity of Object.keys(NAMES)) {
+      const { count, min_ns, mean_ns, sd_ns, max_ns, percentiles: of } = summary[quantity];
+      rows.push([run.label, summary.task, quantity, count, min_ns, mean_ns, sd_ns, ...percentiles.map(name => bound(of[name])), max_ns]);
+    }
   }));
   return csv(rows);
 }
@@ -60,7 +65,7 @@ function wire(view) {
     byId(figure + '-scale').addEventListener('change', draw);
   }
   // A few large values would press all others into one line.
-  const far = allTasks().some(({ run, task }) => { const { p50_ns, max_ns } = summaryOf(run, task).latency; return max_ns > 30 * Math.abs(p50_ns ?? max_ns); });
+  const far = allTasks().some(({ run, task }) => { const { percentiles, max_ns } = summaryOf(run, task).latency, median = percentiles['p50']; return max_ns > 30 * Math.abs(Number.isFinite(median) ? median : max_ns); });
   if (far) byId('histogram-scale').value = 'log';
   byId('histogram-counts').addEventListener('change', drawHistogram);
   const contents = { json: () => ['json', 'application/json', JSON.stringify(documents, null, 2)], summary: () => ['csv', 'text/csv', summaryCsv()],

@@ -100,7 +100,7 @@ pub fn figures_and_file(
 
 /// Says in the run's description what the guest could not know.
 fn describe(info: &mut RunInfo, time: GuestTime, measured: &Measured) {
-    info.bench = "kernel".into();
+    info.bench = jitterlab_model::Bench::Kernel;
     info.clock = format!("{} of the guest, {time}", info.clock);
     info.command = std::env::args().collect();
     let image = &measured.image;

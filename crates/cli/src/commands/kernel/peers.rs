@@ -133,7 +133,7 @@ fn rows(args: &Args, task: &PeerTask, measured: &Measured) -> Result<Vec<ToolFig
 
 fn summary(name: &str, stats: &TimingStats) -> Summary {
     let spec = TaskSpec { name: name.into(), period_ns: stats.period_ns(), ..TaskSpec::default() };
-    Summary::of(&TaskRun { spec, granted: None, result: None }, stats)
+    Summary::of(&TaskRun::new(spec), stats)
 }
 
 fn print(args: &Args, kernels: &[(Measured, Vec<ToolFigures>)]) -> Result<()> {

@@ -9,6 +9,8 @@ use jitterlab_report::summary::wrap;
 use super::measure;
 use crate::exit::{Outcome, Status};
 use crate::output;
+use jitterlab_report::summary::load;
+use jitterlab_report::words::known_count;
 use crate::run_args::page_runs_of;
 
 /// The paper's conditions, and the loads that stand for them.
@@ -40,9 +42,9 @@ pub fn reproduce(directory: &Path, name: &str, duration_ns: i64) -> Outcome {
             "{condition}: range {}, standard deviation {}, {} activations, {} missed, load: {}",
             Human((max - min) as f64),
             latency.sd_ns.map_or("not known".into(), |ns| Human(ns).to_string()),
-            task.figures.summary.executed,
-            task.figures.summary.missed,
-            run.info.load
+            known_count(task.figures.summary.executed),
+            known_count(task.figures.summary.missed),
+            load(&run.info)
         )));
     }
     if let [normal, loaded @ ..] = ranges.as_slice() {

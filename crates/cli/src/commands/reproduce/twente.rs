@@ -13,6 +13,7 @@ use jitterlab_report::section::{Block, Section};
 
 use crate::exit::{Outcome, Status};
 use crate::output;
+use jitterlab_report::words::known_count;
 use crate::run_args::page_runs_of;
 
 /// The report's period.
@@ -149,7 +150,7 @@ fn rows(runs: &[PageRun]) -> Vec<Vec<String>> {
                 ms(PERIOD_NS as f64 + mean),
                 ms(sd),
                 Human((PERIOD_NS + max) as f64),
-                summary.missed
+                known_count(summary.missed)
             ),
             _ => "not measured".into(),
         };

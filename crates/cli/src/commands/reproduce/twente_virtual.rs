@@ -88,8 +88,8 @@ fn of(run: &PageRun) -> Option<Loop> {
         sd_ns: error.sd_ns?,
         shortest_ns: PERIOD_NS as i64 + error.min_ns?,
         longest_ns: PERIOD_NS as i64 + error.max_ns?,
-        executed: summary.executed,
-        missed: summary.missed,
+        executed: summary.executed.exactly()?,
+        missed: summary.missed.exactly()?,
     })
 }
 

@@ -245,12 +245,12 @@ impl LiveArgs {
             errors: closed.errors(),
             trouble: refused.or(stopped),
             asked_load,
-            ..never(wait, info.load.clone())
+            ..never(wait, jitterlab_report::summary::load(&info))
         };
         if let (Some(task), Some(stats)) = (info.tasks.first(), stats.first()) {
             way.mean_latency_ns = stats.latency.mean_ns();
             way.max_latency_ns = stats.latency.max_ns();
-            (way.executed, way.missed) = (stats.executed(), stats.missed);
+            (way.executed, way.missed) = (stats.executed(), stats.seen_missed());
             let verdict = Verdict::on(&Summary::of(task, stats), task, &info);
             let told = verdict.caveats.into_iter().filter(|c| c.id != "no-load");
             way.caveats = told.map(|c| c.text).collect();
