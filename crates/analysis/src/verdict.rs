@@ -5,7 +5,7 @@ use std::fmt;
 use jitterlab_model::cpus::CpuSet;
 use jitterlab_model::facts::{self, Preemption};
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{RunInfo, StopReason, TaskRun, WakeMethod};
+use jitterlab_model::{RunInfo, StopReason, TaskRun};
 use serde::{Deserialize, Serialize};
 
 use crate::summary::{P50, P99_9, Summary};
@@ -174,18 +174,22 @@ fn recording(case: &Case<'_>, add: &mut Add<'_>) {
 
 fn stopped(case: &Case<'_>, add: &mut Add<'_>) {
     match &case.run.stop {
-        Some(StopReason::Overloaded { task, explanation }) => {
+        Some(StopReason::Overloaded { task, overload }) => {
             let name = case.run.tasks.get(*task).map_or("a task", |t| t.spec.name.as_str());
-            add("overloaded", format!("the run was ended to save the machine: {name}: {explanation}"));
+            add("overloaded", format!("the run was ended to save the machine: {name}: {overload}"));
         }
         Some(StopReason::Above { latency_ns, .. }) => {
             let latency = Human(*latency_ns as f64);
             add("stopped-above", format!("the run ended at the first latency above the limit ({latency})"));
         }
+        Some(StopReason::WaitFailed { task, why }) => {
+            let name = case.run.tasks.get(*task).map_or("a task", |t| t.spec.name.as_str());
+            add("wait-failed", format!("the run ended because {name} could not wait any more: {why}"));
+        }
         Some(StopReason::Crashed) => {
             add("crashed", "the measuring process died; its records were recovered".into());
         }
-        Some(StopReason::Interrupted | StopReason::Duration | StopReason::Count) | None => {}
+        _ => {}
     }
 }
 
@@ -218,7 +222,7 @@ fn real_time(case: &Case<'_>, add: &mut Add<'_>) {
 fn machine(case: &Case<'_>, add: &mut Add<'_>) {
     let Some(facts) = &case.run.facts_before else { return };
     // A task of Xenomai's does not run on Linux's side, however that is preempted.
-    let on_linux = WakeMethod::OF_LINUX.contains(&case.task.spec.wake);
+    let on_linux = !case.task.spec.wake.traits().core;
     match facts.kernel.preemption {
         Some(model) if on_linux && model != Preemption::RealTime => {
             add("kernel", format!("the kernel is not a real-time kernel (preemption model: {model})"));

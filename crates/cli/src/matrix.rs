@@ -208,8 +208,8 @@ fn measure(
         return Ok(None);
     }
     let mut warnings = jitterlab_report::warnings::sentences(&closed.info);
-    if let Some(StopReason::Overloaded { explanation, .. }) = ended {
-        warnings.push(explanation);
+    if let Some(StopReason::Overloaded { overload, .. }) = ended {
+        warnings.push(overload.to_string());
     }
     Ok(Some(Done {
         cell: number,

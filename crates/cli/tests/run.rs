@@ -84,12 +84,33 @@ fn a_count_ends_the_run_exactly() {
 }
 
 #[test]
-fn a_latency_above_the_limit_ends_the_run_and_is_shown_among_its_neighbours() {
+fn a_latency_of_the_limit_ends_the_run_at_once_and_is_shown_after_those_before_it() {
     let folder = TempDir::new().unwrap();
     let output = jitterlab(folder.path(), &["run", "--no-file", "--stop-above", "1ns", "-d", "5s"]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.contains("around the latency above the limit") && text.contains(">0"), "{text}");
+    assert!(text.contains("up to the latency that reached the limit") && text.contains(">0"), "{text}");
+}
+
+#[test]
+fn the_activation_that_reached_the_limit_is_the_last_of_its_task() {
+    let folder = TempDir::new().unwrap();
+    let args = ["run", "--json", "-q", "-o", "run.parquet", "--stop-above", "30us", "-d", "20s"];
+    let task = ["--task", "name=a,period=200us,policy=other"];
+    let output = jitterlab(folder.path(), &[&args[..], &task].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let run = json(&output);
+    let stop = &run["run"]["stop"];
+    assert_eq!(stop["reason"], "above", "{stop}");
+    let result = &run["run"]["tasks"][0]["result"];
+    assert_eq!(stop["latency_ns"], result["max_latency_ns"]);
+    let (executed, missed) = (result["executed"].as_u64().unwrap(), result["missed"].as_u64().unwrap());
+    // Nothing ran after it; due times that it made the task miss are behind it.
+    let index = stop["index"].as_u64().unwrap();
+    assert!((executed - 1..executed + missed).contains(&index), "{stop} {result}");
+    let rows = jitterlab(folder.path(), &["analyze", "--json", "run.parquet"]);
+    let rows = json(&rows);
+    assert_eq!(rows["tasks"][0]["summary"]["executed"], executed);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::facts::SystemFacts;
 use crate::known::{Gap, Known};
 use crate::load::{Load, LoadRun};
 use crate::task::{Overrun, Policy, TaskSpec};
+use crate::units::Human;
 use crate::warning::{Placed, Warning};
 
 /// Version of the description's layout; readers refuse a higher one.
@@ -59,10 +60,45 @@ pub enum Keep {
     },
 }
 
+/// A real-time task that leaves its processor to nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Overload {
+    /// It used its processor almost without a break.
+    #[error(
+        "it used {} of {} of its processor and left nothing to the rest of the machine; lengthen its period, shorten its work or poll less",
+        Human(*used_ns as f64), Human(*of_ns as f64)
+    )]
+    NeverWaits {
+        /// Processor time it used.
+        used_ns: i64,
+        /// In this time.
+        of_ns: i64,
+    },
+    /// One activation takes as long as its period or longer.
+    #[error(
+        "its work takes {} of processor time, which does not fit into its period of {}; lengthen the period or shorten the work",
+        Human(*work_ns as f64), Human(*period_ns as f64)
+    )]
+    WorkExceedsPeriod {
+        /// Mean processor time of an activation.
+        work_ns: i64,
+        /// T.
+        period_ns: i64,
+    },
+    /// It hit the kernel's limit on real-time computing without a wait (RLIMIT_RTTIME).
+    #[error(
+        "it computed under a real-time policy without once waiting until the kernel's limit for that (RLIMIT_RTTIME) was reached, and was made an ordinary thread; shorten its work"
+    )]
+    HeldCpu,
+}
+
 /// Why the measurement ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "reason")]
+#[non_exhaustive]
 pub enum StopReason {
     /// The wanted duration was over.
     Duration,
@@ -83,8 +119,15 @@ pub enum StopReason {
     Overloaded {
         /// Index of the task in [`RunInfo::tasks`].
         task: usize,
-        /// What was seen, as a sentence.
-        explanation: String,
+        /// What was seen.
+        overload: Overload,
+    },
+    /// A task could not wait any more.
+    WaitFailed {
+        /// Index of the task in [`RunInfo::tasks`].
+        task: usize,
+        /// What the system answered, in its words.
+        why: String,
     },
     /// The measuring process ended without closing the file; it was recovered later.
     Crashed,

@@ -58,7 +58,7 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     )
 }
 
-/// The activation above the limit among its neighbours.
+/// The activation that reached the limit, after those before it.
 pub fn around(info: &RunInfo, task: usize, above: &Activation, around: &[Activation]) -> String {
     let name = info.tasks.get(task).map_or("?", |t| t.spec.name.as_str());
     let zero_ns = info.tasks.get(task).and_then(|t| t.result.as_ref()).map_or(0, |r| r.first_due_ns);
@@ -90,7 +90,7 @@ pub fn around(info: &RunInfo, task: usize, above: &Activation, around: &[Activat
         ]
     });
     format!(
-        "\nactivations of {name} around the latency above the limit\n{}",
+        "\nactivations of {name} up to the latency that reached the limit\n{}",
         columns(&["  activation", "due, s", "latency", "execution", "CPU", ""], rows)
     )
 }

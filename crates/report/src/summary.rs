@@ -79,13 +79,17 @@ fn head(info: &RunInfo) -> String {
             let latency = Human(*latency_ns as f64);
             let _ = writeln!(text, "ended by a latency of {latency} of {name} (activation {index})");
         }
-        Some(StopReason::Overloaded { explanation, .. }) => {
-            text.push_str(&wrap(&format!("stopped for the machine's safety: {explanation}")));
+        Some(StopReason::Overloaded { overload, .. }) => {
+            text.push_str(&wrap(&format!("stopped for the machine's safety: {overload}")));
+        }
+        Some(StopReason::WaitFailed { task, why }) => {
+            let name = info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
+            text.push_str(&wrap(&format!("ended because {name} could not wait any more: {why}")));
         }
         Some(StopReason::Crashed) => {
             text.push_str("recovered: the measuring process did not end by itself\n");
         }
-        Some(StopReason::Duration | StopReason::Count) | None => {}
+        _ => {}
     }
     if let Keep::Spikes { above_ns } = info.keep {
         let above = Exact(above_ns);

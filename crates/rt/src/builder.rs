@@ -4,31 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use jitterlab_model::task::TaskError;
 use jitterlab_model::{Compensation, Granted, Overrun, Policy, Refusal, SleepClock, TaskSpec, WakeMethod};
 
 use crate::compensate;
 use crate::counters::TaskCounters;
+use crate::error::{BuildError, Wanted};
 use crate::periodic::{Limits, PeriodicLoop};
 use crate::polling;
 use crate::record::Recorder;
-use crate::setup::ThreadSetup;
-use crate::sys;
-use crate::system::System;
+use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
+use crate::sys::{self, signal};
+use crate::system::{Kernel, System};
 use crate::wake::{self, Nanosleep, WakeUp};
 
-/// Why a periodic loop cannot be made. The message says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    /// A description that contradicts itself.
-    #[error(transparent)]
-    Contradiction(#[from] TaskError),
-    /// A task that would keep everybody else off the only processor there is.
-    #[error("{0}")]
-    Unreachable(String),
-}
-
 /// Describes a [`PeriodicLoop`]; everything has a default. Made by [`PeriodicLoop::every`].
+#[must_use]
 pub struct Builder<S: System> {
     system: S,
     spec: TaskSpec,
@@ -51,7 +41,7 @@ impl<S: System> Builder<S> {
     pub(crate) fn new(system: S, spec: TaskSpec) -> Self {
         Builder {
             system,
-            may_poll: spec.wake == WakeMethod::Spin,
+            may_poll: spec.wake.traits().polls,
             spec,
             setup: None,
             epoch_ns: None,
@@ -60,7 +50,7 @@ impl<S: System> Builder<S> {
             recorder: None,
             counters: Arc::default(),
             limits: Limits::default(),
-            guarded: true,
+            guarded: false,
         }
     }
 
@@ -121,7 +111,7 @@ impl<S: System> Builder<S> {
     #[must_use]
     pub fn wake(mut self, method: WakeMethod) -> Self {
         self.spec.wake = method;
-        self.may_poll |= method == WakeMethod::Spin;
+        self.may_poll |= method.traits().polls;
         self
     }
 
@@ -177,7 +167,7 @@ impl<S: System> Builder<S> {
         self
     }
 
-    /// Sets the stop flag at the first latency of this or more, so that what surrounds it is not overwritten.
+    /// Ends with the first activation whose latency is this or more, and sets the stop flag. Default: never.
     #[must_use]
     pub fn stop_above(mut self, limit: Duration) -> Self {
         self.limits.stop_above_ns = ns(limit);
@@ -198,27 +188,30 @@ impl<S: System> Builder<S> {
         self
     }
 
-    /// Whether a task that cannot keep up is stopped (see [`crate::Overload`]). Default: yes.
+    /// Stops a task that leaves its processor to nobody: one under SCHED_FIFO or SCHED_RR that uses 95 % of it or more
+    /// (see [`jitterlab_model::Overload`]). Where [`Builder::build`] sets the thread up, it also lets the kernel make
+    /// a thread that never waits an ordinary one: see [`ThreadSetup::longest_computing`], which concerns the whole
+    /// process. Default: no.
     #[must_use]
-    pub fn guarded(mut self, guarded: bool) -> Self {
-        self.guarded = guarded;
+    pub fn guarded(mut self) -> Self {
+        self.guarded = true;
         self
     }
 
     /// Sets up the calling thread as far as asked for, and gives the loop that is to run on it.
     ///
     /// # Errors
-    /// A description that contradicts itself, and polling under a real-time policy on the only processor. What
-    /// the system refuses is no error: see [`PeriodicLoop::refused`].
+    /// A description that contradicts itself, polling under a real-time policy on the only processor, and a system on
+    /// which nothing can sleep. What else the system refuses is no error: see [`PeriodicLoop::refused`].
     pub fn build(self) -> Result<PeriodicLoop<S>, BuildError> {
-        let Builder { system, spec, setup, epoch_ns, wake, mut limits, .. } = self;
+        let Builder { system, spec, mut setup, epoch_ns, wake, mut limits, .. } = self;
         spec.validate()?;
         // Once the thread is bound it is too late to see what is left to others.
         if setup.is_some() {
-            let allowed = sys::sched::cpus().unwrap_or_default();
-            if let Some(why) = polling::refusal(std::slice::from_ref(&spec), &allowed) {
-                return Err(BuildError::Unreachable(why));
-            }
+            polling::check(std::slice::from_ref(&spec), &sys::sched::cpus().unwrap_or_default())?;
+        }
+        if let (true, Some(setup)) = (self.guarded, &mut setup) {
+            setup.longest_computing = Some(LONGEST_COMPUTING);
         }
         let (granted, mut refused) = match setup.map(|setup| setup.apply()) {
             Some((granted, refused)) => (Some(granted), refused),
@@ -226,9 +219,15 @@ impl<S: System> Builder<S> {
         };
         let wake = match wake {
             Some(wake) => wake,
-            None => wake_or_nanosleep(&system, &spec, &mut refused),
+            None => wake_or_nanosleep(&system, &spec, &mut refused)?,
         };
         limits.may_poll = self.may_poll;
+        // Only these keep others off their processor.
+        let policy = system.kernel().policy();
+        let guarded = self.guarded && matches!(policy, Ok(Policy::Fifo(_) | Policy::RoundRobin(_)));
+        if guarded && self.may_poll {
+            signal::allow_holding_cpu();
+        }
         let now_ns = system.now_ns();
         let first_due_ns =
             epoch_ns.unwrap_or_else(|| now_ns.saturating_add(spec.period_ns)).saturating_add(spec.offset_ns);
@@ -244,7 +243,7 @@ impl<S: System> Builder<S> {
                 recorder: self.recorder,
                 counters: self.counters,
                 limits,
-                guarded: self.guarded,
+                guarded,
             },
         ))
     }
@@ -262,17 +261,18 @@ pub(crate) struct Parts {
 }
 
 /// The wake-up asked for or, where the system refuses it, plain nanosleep.
+///
+/// # Errors
+/// Where that cannot be either.
 pub(crate) fn wake_or_nanosleep<S: System>(
     system: &S,
     spec: &TaskSpec,
     refused: &mut Vec<Refusal>,
-) -> Box<dyn WakeUp<S>> {
-    wake::of_task(system, spec).unwrap_or_else(|error| {
-        refused.push(Refusal {
-            what: format!("wake={} on clock={} for task {}", spec.wake, spec.clock, spec.name),
-            why: error.to_string(),
-            remedy: "get the policy it needs (see the other refusals), or use wake=nanosleep; until then wake=nanosleep is used".into(),
-        });
-        compensate::around(Box::new(Nanosleep::default()), system, spec.compensate, spec.period_ns)
+) -> Result<Box<dyn WakeUp<S>>, BuildError> {
+    wake::of_task(system, spec).or_else(|error| {
+        let wanted = Wanted::WakeUp(spec.wake, spec.clock);
+        refused.push(wanted.refused(&format!("task {}", spec.name), error.to_string(), None));
+        let sleep = Box::new(Nanosleep::default());
+        compensate::around(sleep, system, spec.compensate, spec.period_ns).map_err(BuildError::Sleep)
     })
 }

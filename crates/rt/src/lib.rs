@@ -8,16 +8,15 @@
 //! nothing, takes no lock and makes no system call but the wait.
 
 pub mod builder;
-pub mod clock;
 pub mod compensate;
 pub mod counters;
+pub mod error;
 pub mod fake;
 pub mod fitted;
-pub mod overload;
+mod guard;
 pub mod periodic;
 pub mod polling;
 pub mod record;
-mod remedy;
 pub mod schedule;
 pub mod setup;
 pub mod sys;
@@ -27,14 +26,14 @@ pub mod wake;
 pub mod workload;
 pub mod xenomai;
 
-pub use builder::{BuildError, Builder};
-pub use clock::{Clock, Monotonic};
+pub use builder::Builder;
 pub use counters::{Snapshot, TaskCounters};
-pub use overload::Overload;
-pub use periodic::{PeriodicLoop, Running};
+pub use error::{BuildError, Unreachable, WakeError};
+pub use periodic::{End, PeriodicLoop, Running};
 pub use record::{Drain, Recorder};
 pub use schedule::Schedule;
 pub use setup::ThreadSetup;
-pub use task_thread::{Outcome, Plan, TaskThread};
+pub use system::{Linux, System};
+pub use task_thread::{TaskEnd, TaskThread, ThreadOptions};
 pub use wake::{Arrival, Wake, WakeUp};
 pub use workload::{Activity, Workload};

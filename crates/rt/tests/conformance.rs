@@ -11,7 +11,7 @@ use std::time::Duration;
 use jitterlab_model::{Activation, Flags, Policy, TaskSpec, WakeMethod};
 use jitterlab_rt::fake::FakeSystem;
 use jitterlab_rt::system::System;
-use jitterlab_rt::{Clock, Drain, Monotonic, PeriodicLoop, Plan, TaskThread, Wake, WakeUp, record, wake};
+use jitterlab_rt::{Drain, Linux, PeriodicLoop, TaskThread, ThreadOptions, Wake, WakeUp, record, wake};
 use proptest::prelude::*;
 
 /// Every method, on every clock it has, and every compensation, around several methods.
@@ -77,7 +77,6 @@ fn run_fake(
         .wake_by(wake)
         .start_at_ns(first_due_ns)
         .count(count)
-        .guarded(false)
         .recorder(recorder)
         .build()
         .unwrap();
@@ -125,7 +124,7 @@ fn on_fake_time_latency_is_neither_hidden_nor_added() {
     for spec in ways() {
         let system = fake();
         let wake = wake::of_task(&system, &spec).unwrap();
-        assert_eq!(wake.gravity_ns(), 0, "{spec}");
+        assert_eq!(wake.report().gravity_ns, 0, "{spec}");
         drop(wake);
         // Longer than any margin here but the longest that is chosen by itself, which the calibration sees.
         system.script_latencies(std::iter::repeat_n(700_000, 500));
@@ -222,7 +221,7 @@ fn on_fake_time_a_set_clock_is_survived_and_counted() {
 /// Waits on and on through interruptions.
 fn wait_through<S: System>(wake: &mut dyn WakeUp<S>, system: &S, due_ns: i64) -> Wake {
     loop {
-        match wake.wait(system, due_ns) {
+        match wake.wait(system, due_ns).unwrap() {
             Wake::Interrupted => {}
             wake => return wake,
         }
@@ -269,8 +268,8 @@ proptest! {
 fn start_real(spec: &TaskSpec, count: Option<u64>, stop: &Arc<AtomicBool>) -> Option<TaskThread> {
     let policy = spec.policy.unwrap_or(Policy::Other);
     let spec = TaskSpec { policy: Some(policy), ..spec.clone() };
-    let plan = Plan { lock_memory: false, ring: 4_096, count, ..Plan::default() };
-    let task = TaskThread::spawn(&spec, &plan, stop).unwrap();
+    let options = ThreadOptions { lock_memory: false, ring: 4_096, count, ..ThreadOptions::default() };
+    let task = TaskThread::spawn(&spec, &options, stop).unwrap();
     if task.refused().iter().any(|r| r.what.contains("policy") || r.what.contains("wake=")) {
         println!("not permitted here: {spec}: {:?}", task.refused());
         assert!(task.refused().iter().all(|r| !r.remedy.is_empty()));
@@ -285,14 +284,14 @@ fn run_real(spec: &TaskSpec, count: u64, meanwhile: impl FnOnce(&TaskThread)) {
     let spec = TaskSpec { offset_ns: T / 2, ..spec.clone() };
     let Some(mut task) = start_real(&spec, Some(count), &stop) else { return };
     let mut drain = task.take_drain().unwrap();
-    let epoch = Monotonic.now_ns() + T;
+    let epoch = Linux.now_ns() + T;
     task.start(epoch, None);
     meanwhile(&task);
-    let outcome = task.finish().unwrap();
+    let ended = task.finish().unwrap();
     let got = all_of(&mut drain);
     assert_eq!((got.len() as u64, got[0].due_ns), (count, epoch + T / 2), "{spec}");
     check_grid(&spec, &got);
-    let r = outcome.result;
+    let r = ended.result;
     assert_eq!((r.executed + r.missed) as i64, (r.last_end_ns - r.first_due_ns) / T + 1, "{spec}");
     let polled = got.iter().any(|a| a.flags.contains(Flags::POLLED));
     assert_eq!(polled, r.polled_ns > 0, "{spec}");
@@ -338,7 +337,7 @@ fn on_the_real_clock_an_hourly_task_stops_when_told() {
         let stop = Arc::new(AtomicBool::new(false));
         // SCHED_DEADLINE knows no period of an hour, and refuses it.
         let Some(mut task) = start_real(&spec, None, &stop) else { continue };
-        task.start(Monotonic.now_ns(), None);
+        task.start(Linux.now_ns(), None);
         while task.counters().snapshot().executed == 0 {
             thread::sleep(Duration::from_millis(1));
         }

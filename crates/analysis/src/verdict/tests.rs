@@ -74,7 +74,7 @@ fn missed_due_times_come_first() {
 fn what_was_not_tested_or_not_granted_is_told() {
     let mut run = run(&[1_000], 0);
     run.load = jitterlab_model::Load::NONE;
-    run.stop = Some(StopReason::Overloaded { task: 0, explanation: "it polls on the only CPU".into() });
+    run.stop = Some(StopReason::Overloaded { task: 0, overload: jitterlab_model::Overload::HeldCpu });
     if let Some(granted) = &mut run.tasks[0].granted {
         (granted.policy, granted.memory_locked) = (Policy::Other, false);
     }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use jitterlab_model::warning::Placed;
 use jitterlab_model::{
-    Activation, Distribution, Flags, Granted, Policy, Refusal, RunInfo, StopReason, SystemFacts, TaskResult,
-    TaskSpec, Warning,
+    Activation, Distribution, Flags, Granted, Overload, Policy, Refusal, RunInfo, StopReason, SystemFacts,
+    TaskResult, TaskSpec, Warning,
 };
-use jitterlab_rt::{Clock, Monotonic, Plan, TaskThread, ThreadSetup, polling};
+use jitterlab_rt::{BuildError, End, Linux, System, TaskThread, ThreadOptions, ThreadSetup, polling};
 
 use super::dma_latency::{DmaLatency, Held};
 use super::facts::{self, Root};
@@ -39,7 +39,7 @@ pub struct Block {
     /// What the thread counted.
     pub result: TaskResult,
     /// Why it was stopped for the machine's safety, if it was.
-    pub overload: Option<String>,
+    pub overload: Option<Overload>,
     /// Every activation.
     pub activations: Vec<Activation>,
 }
@@ -71,7 +71,7 @@ impl Stage {
             placement: prepared.placement,
             warnings: prepared.warnings,
             refused,
-            grid_ns: Monotonic.now_ns(),
+            grid_ns: Linux.now_ns(),
             _latency: latency.ok(),
             _moved: moved,
         })
@@ -119,8 +119,9 @@ impl Stage {
     ) -> Result<Block, PrepareError> {
         let count = u64::try_from(length_ns / spec.period_ns).unwrap_or(0).clamp(1, MOST_ACTIVATIONS);
         let stop = Arc::new(AtomicBool::new(false));
-        let plan = Plan { ring: count as usize, count: Some(count), ..Plan::default() };
-        let mut task = TaskThread::spawn(spec, &plan, &stop)
+        let ring = count as usize;
+        let options = ThreadOptions { ring, count: Some(count), guarded: true, ..ThreadOptions::default() };
+        let mut task = TaskThread::spawn(spec, &options, &stop)
             .map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
         let drain = task.take_drain();
         let (granted, refused) = (task.granted().clone(), task.refused().to_vec());
@@ -129,12 +130,17 @@ impl Stage {
             thread::sleep(WATCH_EVERY);
         }
         stop.store(true, Ordering::Relaxed);
-        let outcome = task.finish().map_err(PrepareError::Broken)?;
+        let ended = task.finish().map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
+        let overload = match ended.end {
+            End::Overload(overload) => Some(overload),
+            End::Wait(error) => return Err(PrepareError::Wait { task: spec.name.clone(), error }),
+            _ => None,
+        };
         let mut activations = Vec::new();
         if let Some(mut drain) = drain {
             drain.pop_into(&mut activations, usize::MAX);
         }
-        Ok(Block { granted, refused, result: outcome.result, overload: outcome.overload, activations })
+        Ok(Block { granted, refused, result: ended.result, overload, activations })
     }
 
     /// Whether a task may be measured here at all; the error says why not.
@@ -145,12 +151,12 @@ impl Stage {
         spec.validate().map_err(|error| error.to_string())?;
         prepare::cores(std::slice::from_ref(spec)).map_err(|error| error.to_string())?;
         let allowed: Vec<u16> = self.facts.usable().iter().collect();
-        polling::refusal(std::slice::from_ref(spec), &allowed).map_or(Ok(()), Err)
+        polling::check(std::slice::from_ref(spec), &allowed).map_err(|error| error.to_string())
     }
 
     /// All blocks lie on one grid, as if there were one long run with pauses.
     fn next_on_grid(&self, period_ns: i64) -> i64 {
-        let earliest_ns = Monotonic.now_ns() + LEAD_NS;
+        let earliest_ns = Linux.now_ns() + LEAD_NS;
         self.grid_ns + ((earliest_ns - self.grid_ns) / period_ns + 1) * period_ns
     }
 
@@ -235,20 +241,20 @@ impl Stage {
             ..ThreadSetup::new("clock readings", spec.policy.unwrap_or(Policy::Other), spec.period_ns)
         };
         let read = move || {
-            setup.apply();
+            let _ = setup.apply();
             let mut distances = Distribution::new();
-            let mut last_ns = Monotonic.now_ns();
+            let mut last_ns = Linux.now_ns();
             for _ in 0..READINGS {
-                let now_ns = Monotonic.now_ns();
+                let now_ns = Linux.now_ns();
                 distances.record(now_ns - last_ns);
                 // Recording takes time too: begin anew after it.
-                last_ns = Monotonic.now_ns();
+                last_ns = Linux.now_ns();
             }
             distances
         };
         let error = |error| PrepareError::Thread { task: "clock readings".into(), error };
-        let thread = thread::Builder::new().spawn(read).map_err(error)?;
-        thread.join().map_err(|_| PrepareError::Broken(std::io::Error::other("reading the clock panicked")))
+        let thread = thread::Builder::new().spawn(read).map_err(|system| error(system.into()))?;
+        thread.join().map_err(|_| error(BuildError::Broken))
     }
 }
 

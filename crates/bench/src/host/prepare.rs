@@ -7,9 +7,8 @@ use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::warning::Placed;
 use jitterlab_model::{CpuSet, Policy, Refusal, SystemFacts, TaskRun, TaskSpec, Warning, Work};
 use jitterlab_rt::sys::sched;
-use jitterlab_rt::task_thread::core_of;
-use jitterlab_rt::xenomai::{self, XenomaiError};
-use jitterlab_rt::{Clock, Monotonic, Workload, polling, system::Linux};
+use jitterlab_rt::xenomai::{self, Core, XenomaiError};
+use jitterlab_rt::{BuildError, Linux, System, Unreachable, Workload, polling};
 
 use super::dma_latency::DmaLatency;
 use super::isolate::IsolateError;
@@ -19,7 +18,7 @@ use super::topology::{self, CpuError};
 /// The priority of a task that asks for no policy: above the kernel's threaded interrupt handlers (50), below
 /// the kernel's own migration and watchdog threads (99). Of several such tasks the one with the longer period
 /// gets less (rate-monotonic order), but never as little as the handlers.
-const DEFAULT_PRIORITY: u8 = 80;
+pub(super) const DEFAULT_PRIORITY: u8 = 80;
 const LEAST_PRIORITY: u8 = 51;
 
 /// Why tasks cannot be measured. The message says what to do.
@@ -61,16 +60,22 @@ pub enum PrepareError {
         period: Exact,
     },
     /// Tasks that would leave the machine no processor.
-    #[error("{0}")]
-    Polling(String),
+    #[error(transparent)]
+    Polling(#[from] Unreachable),
     /// A Xenomai core that a task asks for.
     #[error(transparent)]
     Core(#[from] XenomaiError),
-    /// The system gave no thread.
-    #[error(
-        "no thread for task {task}: {error}; is a limit on processes or memory in the way (ulimit -u, -l)?"
-    )]
+    /// A task's thread that cannot be made, or that should not have ended.
+    #[error("task {task}: {error}")]
     Thread {
+        /// The task.
+        task: String,
+        /// Why not.
+        error: BuildError,
+    },
+    /// A task that could not wait any more.
+    #[error("task {task} could not wait any more: {error}")]
+    Wait {
         /// The task.
         task: String,
         /// The system's words.
@@ -82,16 +87,13 @@ pub enum PrepareError {
     /// CPUs that cannot be isolated.
     #[error(transparent)]
     Isolate(#[from] IsolateError),
-    /// A thread that should not have ended.
-    #[error("a measuring thread broke down: {0}")]
-    Broken(io::Error),
 }
 
 impl PrepareError {
     /// Whether the request itself is at fault, rather than the system.
     pub fn is_bad_use(&self) -> bool {
         match self {
-            PrepareError::Core(_) | PrepareError::Thread { .. } | PrepareError::Broken(_) => false,
+            PrepareError::Core(_) | PrepareError::Thread { .. } | PrepareError::Wait { .. } => false,
             PrepareError::Isolate(error) => matches!(error, IsolateError::NothingLeft { .. }),
             PrepareError::Load(error) => error.is_bad_use(),
             _ => true,
@@ -153,9 +155,7 @@ pub(super) fn tasks(
         }
     }
     let allowed: Vec<u16> = facts.usable().iter().collect();
-    if let Some(why) = polling::refusal(&tasks, &allowed) {
-        return Err(PrepareError::Polling(why));
-    }
+    polling::check(&tasks, &allowed)?;
     let mut warnings = Vec::new();
     if !choice.measured().and(&choice.housekeeping).is_empty() {
         warnings.push(Warning::SharedCpu { cpus: choice.housekeeping.clone() });
@@ -204,9 +204,9 @@ fn shortest_run_ns(work: Work) -> i64 {
     };
     let mut workload = Workload::new(tried);
     let once = |workload: &mut Workload| {
-        let start = Monotonic.now_ns();
+        let start = Linux.now_ns();
         workload.run(&Linux, start);
-        Monotonic.now_ns() - start
+        Linux.now_ns() - start
     };
     let shortest = (0..5).map(|_| once(&mut workload)).min().unwrap_or(0);
     (shortest as f64 * times) as i64
@@ -214,7 +214,7 @@ fn shortest_run_ns(work: Work) -> i64 {
 
 /// Prepares the Xenomai cores that tasks ask for. It may begin this process anew, so nothing is held yet.
 pub(super) fn cores(tasks: &[TaskSpec]) -> Result<(), XenomaiError> {
-    tasks.iter().filter_map(|task| core_of(task.wake)).try_for_each(xenomai::prepare)
+    tasks.iter().filter_map(|task| Core::of(task.wake)).try_for_each(xenomai::prepare)
 }
 
 /// What a task that lost real-time mode measured.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_model::TaskSpec;
 use jitterlab_model::load::LoadSpec;
-use jitterlab_rt::task_thread::core_of;
 use jitterlab_rt::xenomai::Core;
 
 use super::debian::DebianError;
@@ -100,7 +99,7 @@ impl Session {
     /// [`Session::with`], and for Cobalt a time stamp counter that the kernel trusts, without which its sleeps hang
     /// in a virtual machine. Device nodes are the guest's to make.
     pub fn bring_cores(&mut self, tasks: &[TaskSpec]) {
-        for core in tasks.iter().filter_map(|task| core_of(task.wake)) {
+        for core in tasks.iter().filter_map(|task| Core::of(task.wake)) {
             let library = core.library();
             let brought = |name: &String| Path::new(name).file_name().is_some_and(|name| name == library);
             if !self.with.iter().any(brought) {

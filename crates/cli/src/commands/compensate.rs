@@ -267,7 +267,7 @@ pub fn execute(args: &Args) -> Outcome {
     if session.is_interrupted() {
         warnings.push("interrupted: the proof rests on the whole pairs until then".into());
     }
-    warnings.extend(proven[1].iter().find_map(|b| b.overload.clone()));
+    warnings.extend(proven[1].iter().find_map(|b| b.overload.map(|overload| overload.to_string())));
     let mut files = Vec::new();
     if proof.is_some() {
         for ((spec, blocks), path) in ways.iter().zip(&proven).zip(&paths) {

@@ -62,7 +62,7 @@ pub struct Args {
     /// Stop each task after this many activations
     #[arg(short = 'n', long)]
     count: Option<u64>,
-    /// Stop at the first latency above this, and show the activations around it
+    /// Stop at the first latency of this or more, and show it with the activations before it
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     stop_above: Option<i64>,
 
@@ -289,7 +289,11 @@ pub fn execute(args: &Args) -> Outcome {
     }
     match &result.info.stop {
         Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
-        Some(StopReason::Overloaded { explanation, .. }) => Err(anyhow!(explanation.clone()).into()),
+        Some(StopReason::Overloaded { overload, .. }) => Err(anyhow!(*overload).into()),
+        Some(StopReason::WaitFailed { task, why }) => {
+            let task = result.info.tasks.get(*task).map_or("?", |task| task.spec.name.as_str());
+            Err(anyhow!("{task} could not wait any more: {why}").into())
+        }
         _ => Ok(Status::Fine),
     }
 }

@@ -91,10 +91,15 @@ fn stopped(stop: &StopReason, run: &PageRun) -> String {
             let name = run.info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
             format!("a latency of {} of {name}, activation {index}", Human(*latency_ns as f64))
         }
-        StopReason::Overloaded { explanation, .. } => {
-            format!("jitterlab, for the machine's safety: {explanation}")
+        StopReason::Overloaded { overload, .. } => {
+            format!("jitterlab, for the machine's safety: {overload}")
+        }
+        StopReason::WaitFailed { task, why } => {
+            let name = run.info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
+            format!("{name}, which could not wait any more: {why}")
         }
         StopReason::Crashed => "a crash of the measuring process; the file was recovered".into(),
+        _ => "a reason that this release does not know".into(),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Keeping memory where it is, so that no page fault delays the task.
-#![expect(unsafe_code, reason = "mlockall and getrlimit are C calls")]
+#![expect(unsafe_code, reason = "C calls")]
 
 use std::hint::black_box;
 use std::io;

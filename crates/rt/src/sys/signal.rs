@@ -1,5 +1,5 @@
 //! Signals: cutting a wait short, and the kernel's limit on real-time computing as a backstop.
-#![expect(unsafe_code, reason = "signal handlers and limits are C calls")]
+#![expect(unsafe_code, reason = "C calls")]
 
 use std::cell::Cell;
 use std::io;
@@ -19,9 +19,13 @@ extern "C" fn on_interrupt(_signal: libc::c_int) {}
 /// The kernel sends SIGXCPU to a real-time thread that computed for RLIMIT_RTTIME without once waiting. Such a
 /// thread may be keeping everybody else off its processor, so it is made an ordinary thread right here.
 ///
-/// Xenomai's cores use the same signal, under the name SIGDEBUG, to tell a thread that it was moved to Linux's
-/// side. That is counted.
+/// Xenomai's cores use the same signal, under the name SIGDEBUG, for a thread that was moved to Linux's side.
+/// That is counted.
 extern "C" fn on_too_long(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // What it interrupted may be just about to look at the error of its own system call.
+    // SAFETY: the thread's own errno, which lives as long as the thread.
+    let errno = unsafe { &mut *libc::__errno_location() };
+    let before = *errno;
     // SAFETY: the kernel hands over a valid siginfo, which outlives the handler.
     let info = unsafe { &*info };
     if let Some(cause) = stage_switch(info) {
@@ -33,11 +37,10 @@ extern "C" fn on_too_long(_signal: libc::c_int, info: *mut libc::siginfo_t, _con
         return;
     }
     HELD_CPU_TOO_LONG.set(true);
+    let parameter = MaybeUninit::<libc::sched_param>::zeroed();
     // SAFETY: a plain system call, safe in a signal handler; an all-zero parameter is what SCHED_OTHER takes.
-    unsafe {
-        let parameter = MaybeUninit::<libc::sched_param>::zeroed();
-        libc::sched_setscheduler(0, libc::SCHED_OTHER, parameter.as_ptr());
-    }
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, parameter.as_ptr()) };
+    *errno = before;
 }
 
 /// The cause in a SIGDEBUG: a queued signal whose value is marked, with the cause in its low byte.

@@ -106,9 +106,9 @@ impl LiveArgs {
         let closed = LiveLoop::new(&question.plant, &controller, question.period_ns, &usual);
         let punctual = closed.clone().punctual(question.period_ns, self.duration);
         let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
-        let methods = if self.wake.is_empty() { WakeMethod::OF_LINUX } else { self.wake.as_slice() };
+        let methods = if self.wake.is_empty() { WakeMethod::of_linux().collect() } else { self.wake.clone() };
         // Polling all the time leaves nothing to wake early from, and a wake-up that drifts no time to poll up to.
-        let early = |wake| !matches!(wake, WakeMethod::Spin | WakeMethod::NanosleepRelative);
+        let early = |wake: WakeMethod| !wake.traits().polls && !wake.traits().drifts;
         let compensated = |wake| self.compensate.filter(|_| early(wake));
         let waits: Vec<Wait> = methods
             .iter()
@@ -190,7 +190,7 @@ impl LiveArgs {
         let (policy, cpu) = match wake {
             // A tenth of the period is plenty for the loop, and half of it for polling besides; such a thread is bound to
             // no processor.
-            WakeMethod::Deadline => {
+            wake if wake.traits().deadline => {
                 let parts = if compensate == Compensation::None { 10 } else { 2 };
                 (Some(Policy::Deadline { runtime_ns: (question.period_ns / parts).max(20_000) }), None)
             }
@@ -237,7 +237,8 @@ impl LiveArgs {
         let refused = info.refused.iter().find(|r| r.what.starts_with("wake="));
         let refused = refused.map(|r| format!("{}; {}", r.why, r.remedy));
         let stopped = match &info.stop {
-            Some(StopReason::Overloaded { explanation, .. }) => Some(explanation.clone()),
+            Some(StopReason::Overloaded { overload, .. }) => Some(overload.to_string()),
+            Some(StopReason::WaitFailed { why, .. }) => Some(why.clone()),
             _ => None,
         };
         let closed = loops.recv().map_err(|_| anyhow!("the task's thread left no loop behind"))?;

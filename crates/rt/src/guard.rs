@@ -1,8 +1,6 @@
 //! Noticing a real-time task that cannot keep up, before it takes the machine down.
 
-use std::fmt;
-
-use jitterlab_model::units::Human;
+use jitterlab_model::Overload;
 
 /// How long a task is watched before it is judged.
 const WINDOW_NS: i64 = 500_000_000;
@@ -10,51 +8,6 @@ const WINDOW_NS: i64 = 500_000_000;
 const LEAST_ACTIVATIONS: u64 = 10;
 /// Percentage of the processor, or of the period, from which a task counts as not keeping up.
 const LIMIT_PERCENT: i64 = 95;
-
-/// A real-time task that did not leave its processor to anybody.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Overload {
-    /// It used its processor almost without a break.
-    NeverWaits {
-        /// Processor time it used.
-        used_ns: i64,
-        /// In this time.
-        of_ns: i64,
-    },
-    /// One activation takes as long as its period or longer.
-    WorkExceedsPeriod {
-        /// Mean processor time of an activation.
-        work_ns: i64,
-        /// T.
-        period_ns: i64,
-    },
-    /// It hit the kernel's limit on real-time computing without a wait (RLIMIT_RTTIME).
-    HeldCpu,
-}
-
-impl fmt::Display for Overload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let human = |ns: i64| Human(ns as f64);
-        match *self {
-            Overload::NeverWaits { used_ns, of_ns } => write!(
-                f,
-                "it used {} of {} of its processor and left nothing to the rest of the machine; lengthen its period, shorten its work or poll less",
-                human(used_ns),
-                human(of_ns)
-            ),
-            Overload::WorkExceedsPeriod { work_ns, period_ns } => write!(
-                f,
-                "its work takes {} of processor time, which does not fit into its period of {}; lengthen the period or shorten the work",
-                human(work_ns),
-                human(period_ns)
-            ),
-            Overload::HeldCpu => write!(
-                f,
-                "it computed under a real-time policy without once waiting until the kernel's limit for that (RLIMIT_RTTIME) was reached, and was made an ordinary thread; shorten its work"
-            ),
-        }
-    }
-}
 
 /// Watches one task. As long as nothing is suspicious this is integer arithmetic; processor time, which needs a
 /// system call, is read only once a window looked bad, and judged over the window that follows.

@@ -2,11 +2,22 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_model::check::{Check, CheckReport, RemedyKind, Status};
+use jitterlab_model::check::{Check, CheckReport, CommandLinePlace, RemedyKind, Status};
 
 use crate::chart::Terminal;
 use crate::machine::machine_line;
 use crate::summary::wrap;
+use crate::words::cpus_named;
+
+mod clock;
+mod interrupts;
+mod isolation;
+mod kernel;
+mod memory;
+mod permissions;
+mod power;
+mod surroundings;
+pub mod words;
 
 /// The width to fill.
 const COLUMNS: usize = 80;
@@ -18,9 +29,8 @@ const KIND: usize = 17;
 /// The whole report.
 pub fn text(report: &CheckReport, terminal: Terminal) -> String {
     let colours = terminal.colour;
-    let cpus = if report.cpus.len() == 1 { "CPU" } else { "CPUs" };
     let mut text = wrap(&machine_line(&report.machine));
-    let _ = writeln!(text, "checked for real-time tasks on {cpus} {}", report.cpus);
+    let _ = writeln!(text, "checked for real-time tasks on {}", cpus_named(&report.cpus));
     for wanted in [Status::Fail, Status::Warn] {
         for check in report.checks.iter().filter(|check| check.status == wanted) {
             text.push('\n');
@@ -33,9 +43,30 @@ pub fn text(report: &CheckReport, terminal: Terminal) -> String {
     if !report.kernel_parameters.is_empty() {
         text.push_str("\nall kernel parameters from above in one line:\n");
         text.push_str(&command(&report.kernel_parameters, 2, 2, ""));
-        text.push_str(&paragraph(&format!("to set them: {}", report.kernel_parameters_how), 2, 2));
+        text.push_str(&paragraph(
+            &format!("to set them: {}", how_to_set_parameters(report.kernel_parameters_place)),
+            2,
+            2,
+        ));
     }
     text
+}
+
+/// How kernel parameters are set.
+pub(crate) fn how_to_set_parameters(place: CommandLinePlace) -> &'static str {
+    match place {
+        CommandLinePlace::CmdlineTxt => {
+            "append them to the one line of /boot/firmware/cmdline.txt, then restart"
+        }
+        CommandLinePlace::Grubby => "grubby --update-kernel=ALL --args='THE PARAMETERS', then restart",
+        CommandLinePlace::UpdateGrub => {
+            "add them to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub, then restart"
+        }
+        CommandLinePlace::GrubMkconfig => {
+            "add them to GRUB_CMDLINE_LINUX in /etc/default/grub, run grub-mkconfig -o /boot/grub/grub.cfg, then restart"
+        }
+        _ => "add them to the kernel's command line in the boot loader, then restart",
+    }
 }
 
 fn coloured(status: Status, word: &str, colours: bool) -> String {
@@ -50,17 +81,17 @@ fn coloured(status: Status, word: &str, colours: bool) -> String {
 
 /// A check that found fault: what, why it matters, what to do.
 fn fault(check: &Check, colours: bool) -> String {
-    let word = coloured(check.status, &check.status.to_string(), colours);
-    let mut text = format!("{word}  {}\n", check.title);
-    text.push_str(&paragraph(&check.found, INDENT, INDENT));
-    text.push_str(&paragraph(&check.why, INDENT, INDENT));
+    let word = coloured(check.status, words::status(check.status), colours);
+    let mut text = format!("{word}  {}\n", words::title(check));
+    text.push_str(&paragraph(&words::found(check), INDENT, INDENT));
+    text.push_str(&paragraph(words::why(check), INDENT, INDENT));
     for remedy in &check.remedies {
-        let _ = write!(text, "{:INDENT$}{:KIND$}", "", remedy.kind);
+        let _ = write!(text, "{:INDENT$}{:KIND$}", "", words::remedy_kind(remedy.kind));
         let continuation = match remedy.kind {
             RemedyKind::Command => " \\",
             _ => "",
         };
-        let body = command(&remedy.text, INDENT + KIND, INDENT + KIND, continuation);
+        let body = command(&words::remedy(check, remedy), INDENT + KIND, INDENT + KIND, continuation);
         text.push_str(body.trim_start());
     }
     text
@@ -69,14 +100,14 @@ fn fault(check: &Check, colours: bool) -> String {
 /// Those that passed or do not apply, one line each where it fits, by topic.
 fn in_order(report: &CheckReport, colours: bool) -> String {
     let mut text = String::new();
-    for group in report.checks.chunk_by(|a, b| a.group == b.group) {
+    for group in report.checks.chunk_by(|a, b| a.topic == b.topic) {
         let fine = || group.iter().filter(|c| matches!(c.status, Status::Pass | Status::NotApplicable));
         if let Some(first) = fine().next() {
-            let _ = writeln!(text, "\n{}", first.group);
+            let _ = writeln!(text, "\n{}", first.topic);
         }
         for check in fine() {
-            let word = coloured(check.status, &format!("{:4}", check.status), colours);
-            let body = paragraph(&format!("{}: {}", check.title, check.found), 8, 8);
+            let word = coloured(check.status, &format!("{:4}", words::status(check.status)), colours);
+            let body = paragraph(&format!("{}: {}", words::title(check), words::found(check)), 8, 8);
             let _ = write!(text, "  {word}  {}", body.trim_start());
         }
     }
@@ -122,35 +153,32 @@ fn command(text: &str, first: usize, rest: usize, continuation: &str) -> String 
 mod tests {
     use super::*;
     use jitterlab_model::SystemFacts;
-    use jitterlab_model::check::Remedy;
+    use jitterlab_model::check::{Action, Remedy};
+    use std::collections::BTreeMap;
 
     const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 
-    fn check(title: &str, status: Status, remedies: &[(RemedyKind, &str)]) -> Check {
+    fn check(id: &str, status: Status, found: &str, remedies: &[(RemedyKind, &str)]) -> Check {
         Check {
-            id: "x".into(),
-            group: "kernel".into(),
-            title: title.into(),
+            id: id.into(),
+            topic: "kernel".into(),
             status,
-            found: "something".into(),
-            why:
-                "It matters because of a reason that needs a whole long sentence of words to be told in full."
-                    .into(),
+            found: found.into(),
+            values: BTreeMap::new(),
             remedies: remedies
                 .iter()
-                .map(|(kind, text)| Remedy { kind: *kind, text: (*text).into() })
+                .map(|(kind, text)| Remedy { kind: *kind, action: Action::Exact((*text).into()) })
                 .collect(),
         }
     }
 
     fn report(checks: Vec<Check>) -> CheckReport {
         CheckReport {
-            format: 1,
             machine: SystemFacts::default(),
             cpus: "2-3".parse().unwrap(),
             checks,
             kernel_parameters: "nohz_full=2-3".into(),
-            kernel_parameters_how: "add them".into(),
+            kernel_parameters_place: CommandLinePlace::BootLoader,
         }
     }
 
@@ -159,14 +187,19 @@ mod tests {
         let long = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo 0-1 > /proc/irq/$i/smp_affinity_list; done";
         let text = text(
             &report(vec![
-                check("Fine thing", Status::Pass, &[]),
-                check("Small fault", Status::Warn, &[(RemedyKind::Command, long)]),
-                check("Great fault", Status::Fail, &[(RemedyKind::KernelParameter, "preempt=full")]),
+                check("turbo", Status::Pass, "off", &[]),
+                check("clocksource", Status::Warn, "slow", &[(RemedyKind::Command, long)]),
+                check(
+                    "preemption",
+                    Status::Fail,
+                    "voluntary",
+                    &[(RemedyKind::KernelParameter, "preempt=full")],
+                ),
             ]),
             TERMINAL,
         );
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
-        assert!(at("Great fault") < at("Small fault") && at("Small fault") < at("Fine thing"));
+        assert!(at("Preemption model") < at("Clocksource") && at("Clocksource") < at("Turbo: off"));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(
             text.contains("not set up for real time: 1 fail, 1 warn, 1 pass, 0 not applicable"),
@@ -181,7 +214,7 @@ mod tests {
     #[test]
     fn colours_are_for_terminals() {
         let text = text(
-            &report(vec![check("Great fault", Status::Fail, &[])]),
+            &report(vec![check("preemption", Status::Fail, "none", &[])]),
             Terminal { colour: true, ..TERMINAL },
         );
         assert!(text.contains("\x1b[31;1mfail\x1b[0m"));
