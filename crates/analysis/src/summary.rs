@@ -148,7 +148,8 @@ impl Summary {
     /// was not recorded.
     pub fn of(task: &TaskRun, stats: &TimingStats) -> Self {
         let mut latency = Statistics::of(&stats.latency);
-        let mut corrected_latency = stats.corrected().map_or_else(Statistics::default, |d| Statistics::of(&d));
+        let mut corrected_latency =
+            stats.corrected().map_or_else(Statistics::default, |d| Statistics::of(&d));
         let seen = stats.executed().max(stats.period_error.count());
         let (mut executed, mut missed, mut dropped) = (seen, stats.missed(), 0);
         if let Some(result) = &task.result {
@@ -246,7 +247,10 @@ mod tests {
             ..TaskResult::default()
         };
         let summary = Summary::of(&task(Some(kept)), &stats(100));
-        assert_eq!((summary.executed, summary.missed, summary.dropped), (Known::Exactly(120), Known::Exactly(3), Known::Exactly(20)));
+        assert_eq!(
+            (summary.executed, summary.missed, summary.dropped),
+            (Known::Exactly(120), Known::Exactly(3), Known::Exactly(20))
+        );
         assert_eq!((summary.latency.min_ns, summary.latency.max_ns), (Some(-5), Some(900)));
         assert_eq!(summary.latency.count, 100);
     }

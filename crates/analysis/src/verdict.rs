@@ -142,10 +142,11 @@ fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
             Exact(s.period_ns)
         ),
     };
-    let typical: Vec<String> = [("half", s.latency.at(P50).exactly()), ("99.9 %", s.latency.at(P99_9).exactly())]
-        .into_iter()
-        .filter_map(|(share, ns)| ns.map(|ns| format!("{share} within {}", human(ns))))
-        .collect();
+    let typical: Vec<String> =
+        [("half", s.latency.at(P50).exactly()), ("99.9 %", s.latency.at(P99_9).exactly())]
+            .into_iter()
+            .filter_map(|(share, ns)| ns.map(|ns| format!("{share} within {}", human(ns))))
+            .collect();
     if !typical.is_empty() {
         text += &format!(", {}", typical.join(" and "));
     }
@@ -230,7 +231,8 @@ fn machine(case: &Case<'_>, add: &mut Add<'_>) {
         _ => {}
     }
     // In virtual time the host's load is in no figure; QEMU in real time has its own warning.
-    if facts.virtualisation.virtual_machine == Some(true) && case.run.bench != jitterlab_model::Bench::Kernel {
+    if facts.virtualisation.virtual_machine == Some(true) && case.run.bench != jitterlab_model::Bench::Kernel
+    {
         let name = facts.virtualisation.hypervisor.as_deref().unwrap_or("a hypervisor");
         add(
             "virtual-machine",

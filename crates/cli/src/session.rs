@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, anyhow};
-use jitterlab_analysis::summary::{P50};
-use jitterlab_analysis::Figures;
+use jitterlab_analysis::Statistics;
 use jitterlab_analysis::compensation::Measured;
 use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
+use jitterlab_analysis::summary::P50;
 use jitterlab_analysis::wakeup::Block;
 use jitterlab_bench::host::{self, DmaLatency, Stage};
 use jitterlab_model::units::Exact;

@@ -254,7 +254,9 @@ impl Distribution {
     /// what the largest values lie.
     pub fn known_at_rank(&self, rank: u64) -> Known<i64> {
         match self.lacks.beyond {
-            Some(Beyond { count, from_ns, to_ns }) if rank <= self.count && rank > self.count.saturating_sub(count) => {
+            Some(Beyond { count, from_ns, to_ns })
+                if rank <= self.count && rank > self.count.saturating_sub(count) =>
+            {
                 match to_ns {
                     Some(max_ns) if rank == self.count || max_ns == from_ns => Known::Exactly(max_ns),
                     Some(at_most) => Known::Between { at_least: from_ns, at_most },

@@ -31,7 +31,8 @@ pub use histogram::LogHistogram;
 pub use known::{Gap, Known};
 pub use load::{Load, LoadRun, LoadSpec};
 pub use run::{
-    Bench, ClockFit, CoreUse, Granted, Keep, MarginUsed, Overload, Refusal, RunInfo, StopReason, TaskResult, TaskRun,
+    Bench, ClockFit, CoreUse, Granted, Keep, MarginUsed, Overload, Refusal, RunInfo, StopReason, TaskResult,
+    TaskRun,
 };
 pub use task::{Overrun, Policy, TaskSpec, Work};
 pub use timing::TimingStats;

@@ -295,7 +295,10 @@ mod tests {
         assert_eq!(serde_json::to_string(&two).unwrap(), r#"["cpu:4","disk:1+36%"]"#);
         assert_eq!(read(r#""cpu:4 disk:1+36%""#), two);
         assert_eq!(read(r#""cpu:4 (3.98 CPUs), disk:1+36% (0.2 GB/s, 0.31 CPUs)""#), two);
-        assert_eq!((read(r#""none""#), read(r#""unknown""#), read(r#""""#)), (Load::NONE, Load::UNKNOWN, Load::UNKNOWN));
+        assert_eq!(
+            (read(r#""none""#), read(r#""unknown""#), read(r#""""#)),
+            (Load::NONE, Load::UNKNOWN, Load::UNKNOWN)
+        );
         assert_eq!(two.to_string(), "cpu:4 disk:1+36%");
     }
 

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_analysis::summary::{P50, P90, P99, P99_9};
-use jitterlab_analysis::Figures;
+use jitterlab_analysis::Statistics;
 use jitterlab_analysis::expectation::{LoadPoint, MarginPoint, ServiceTime};
 use jitterlab_analysis::proof::{MedianInterval, Proof};
 use jitterlab_analysis::recommendation::{NistChoice, Recommendation};
+use jitterlab_analysis::summary::{P50, P90, P99, P99_9};
 use jitterlab_analysis::wakeup::WayFigures;
 use jitterlab_model::WakeMethod;
 use jitterlab_model::units::{Exact, Human};

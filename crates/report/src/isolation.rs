@@ -43,8 +43,11 @@ mod tests {
             stats.push(&Activation { start_ns: latency_ns, end_ns: latency_ns, ..Activation::default() });
             stats
         };
-        let info =
-            RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [TaskSpec { name: "servo".into(), ..TaskSpec::default() }]);
+        let info = RunInfo::new(
+            jitterlab_model::Bench::Host,
+            "monotonic",
+            [TaskSpec { name: "servo".into(), ..TaskSpec::default() }],
+        );
         let text = comparison(&info, &[stats(8_000)], vec![&stats(2_000)]);
         let line = text.lines().find(|line| line.contains("servo max")).unwrap();
         assert!(line.contains("8 us") && line.contains("2 us") && line.contains("x 0.25"), "{text}");

@@ -1,9 +1,9 @@
 //! The same tasks on several kernels, side by side.
 
-use crate::words::{count, known_count};
-use jitterlab_analysis::summary::{P50, P99, P99_9};
+use crate::words::known_count;
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::code_paths::{Change, CodePath, RARE_SHARE};
+use jitterlab_analysis::summary::{P50, P99, P99_9};
 use serde::Serialize;
 
 use crate::summary::{microseconds, wrap};

@@ -10,6 +10,7 @@ use crate::chart::{Axis, Chart, Layer, Shape, time_unit};
 use crate::check::paragraph;
 use crate::summary::{microseconds, wrap};
 use crate::table::columns;
+use crate::warnings;
 
 /// The facts, the gates, the bound if there is one, and the caveats.
 pub fn text(prediction: &Prediction) -> String {

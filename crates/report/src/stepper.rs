@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::words::{count, known_count, share};
+use jitterlab_model::Known;
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_motion::stepper::{
     Assessment, Axis, Drive, Motor, Response, Reversal, SpeedRow, StepConf, StepMode, TimingRisk,

@@ -129,9 +129,7 @@ fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
 fn row(name: &str, figures: &Statistics) -> Vec<String> {
     let mut cells = vec![name.to_owned()];
     let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
-    let values = [whole(figures.min_ns), figures.mean_ns, figures.sd_ns]
-        .into_iter()
-        ;
+    let values = [whole(figures.min_ns), figures.mean_ns, figures.sd_ns].into_iter();
     cells.extend(values.map(|ns| ns.map_or("-".into(), microseconds)));
     cells.extend(figures.percentiles().map(|(_, ns)| bounded(ns)));
     cells.push(figures.max_ns.map_or("-".into(), |ns| microseconds(ns as f64)));

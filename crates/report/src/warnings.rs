@@ -1,8 +1,8 @@
 //! What a reader of a run's figures has to know, and where its tasks ran, in sentences.
 
-use jitterlab_model::{Gap, RunInfo};
 use jitterlab_model::units::Exact;
 use jitterlab_model::warning::{Because, Chore, InterruptEntries, Isolated, LeftBehind, Placed, Warning};
+use jitterlab_model::{Gap, RunInfo};
 
 use crate::words::{count, cpus_named, list, plural};
 
@@ -63,7 +63,8 @@ pub fn sentence(warning: &Warning) -> String {
             if *above == 1 { "is" } else { "are" }
         ),
         Warning::EndsBelowMaximum => {
-            "the printed distribution ends below the maximum, and how many values it leaves out is unknown".into()
+            "the printed distribution ends below the maximum, and how many values it leaves out is unknown"
+                .into()
         }
         Warning::OnlyExtremes => {
             "the output has no histogram: percentiles are only known to lie between the extremes".into()
@@ -78,14 +79,18 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::MissedNotCounted { tool } => {
             format!("{tool} skips missed activations and does not count them: how many there were is unknown")
         }
-        Warning::CatchesUp { tool } => format!("{tool} catches up: missed activations run late, back to back"),
+        Warning::CatchesUp { tool } => {
+            format!("{tool} catches up: missed activations run late, back to back")
+        }
         Warning::Cut { unit_ns } => {
             format!("values are cut to whole units, so due times are up to {} late", Exact(*unit_ns))
         }
         Warning::NoPeriod { tool } => {
             format!("{tool} measures interruptions of a busy loop, which has no period")
         }
-        Warning::Stages => "irq, thr and usr are stages of the same activations, each from the due time on".into(),
+        Warning::Stages => {
+            "irq, thr and usr are stages of the same activations, each from the due time on".into()
+        }
         Warning::RelativeSleep { tool } => {
             format!("{tool} sleeps a relative delay: its latencies leave out what its loop itself takes")
         }

@@ -44,7 +44,12 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read, or the requirement needs every activation and not all are kept.
-    pub fn judge(&self, task: usize, scan: &TaskScan, requirement: &Requirement) -> Result<Judgement, RunsError> {
+    pub fn judge(
+        &self,
+        task: usize,
+        scan: &TaskScan,
+        requirement: &Requirement,
+    ) -> Result<Judgement, RunsError> {
         if let Some(gap) = requirement.gap(&self.info().tasks[task]) {
             return Ok(requirement.unknown(gap));
         }

@@ -52,7 +52,9 @@ impl Sample {
     /// The figure of the run, where it has enough values for it.
     pub fn value(&self, statistic: Statistic) -> Option<f64> {
         let needs = statistic.quantile().map_or(1, |q| q.1);
-        (self.whole.count >= needs && !self.unknown.contains(&statistic)).then(|| statistic.of(&self.whole)).flatten()
+        (self.whole.count >= needs && !self.unknown.contains(&statistic))
+            .then(|| statistic.of(&self.whole))
+            .flatten()
     }
 
     pub fn drawn(&self, statistic: Statistic) -> &[f64] {

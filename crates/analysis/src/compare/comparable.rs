@@ -1,6 +1,6 @@
 //! Whether two runs may be compared at all, and what else differs between them.
 
-use jitterlab_model::{RunInfo, TaskRun};
+use jitterlab_model::{Gap, RunInfo, TaskRun};
 use serde::{Deserialize, Serialize};
 
 /// How much a difference between two runs' conditions weighs.

@@ -195,7 +195,9 @@ pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
     let samples: Vec<Sample> = runs
         .iter()
         .enumerate()
-        .map(|(number, (_, scan))| Sample::draw(&scan.full_parts(), &all_parts(scan), unknown(scan), number as u64))
+        .map(|(number, (_, scan))| {
+            Sample::draw(&scan.full_parts(), &all_parts(scan), unknown(scan), number as u64)
+        })
         .collect();
     let compared = runs.iter().zip(&samples).map(|((name, scan), sample)| ComparedRun {
         name: name.clone(),

@@ -29,18 +29,6 @@ pub struct TaskScan {
     pub migrations: u64,
     /// Histograms over time.
     parts: PartHistograms,
-    /// Missed due times by their order; `None` where not every activation was seen, or the source does not tell which were
-    /// missed.
-    pub fn misses(&self) -> Option<Misses> {
-        (self.complete && !self.misses_untold).then(|| self.misses.figures())
-    }
-
-    /// Leaves out what the source does not tell, once all is seen.
-    pub fn forget(&mut self, unknown: &[Gap]) {
-        self.timing.forget(unknown);
-        self.misses_untold |= unknown.contains(&Gap::Missed);
-    }
-
     /// Whether every activation was seen.
     complete: bool,
     places: Option<(u64, u64)>,

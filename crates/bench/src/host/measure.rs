@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jitterlab_model::{Activation, Bench, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec, Warning};
+use jitterlab_model::{
+    Activation, Bench, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec, Warning,
+};
 use jitterlab_rt::{Activity, Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions};
 
 use super::dma_latency::{DmaLatency, Held};
@@ -159,9 +161,11 @@ impl Measurement {
         let mut warnings = prepared.warnings;
         warnings.extend(loads.caution(&prepared.measured));
         warnings.extend(isolation.iter().map(|isolation| Warning::Isolated(isolation.report().clone())));
-        let tasks = prepared.tasks.into_iter().zip(&threads).map(|(spec, thread)| {
-            TaskRun { granted: Some(thread.granted().clone()), ..TaskRun::new(spec) }
-        });
+        let tasks = prepared
+            .tasks
+            .into_iter()
+            .zip(&threads)
+            .map(|(spec, thread)| TaskRun { granted: Some(thread.granted().clone()), ..TaskRun::new(spec) });
         let info = RunInfo {
             format: jitterlab_model::run::FORMAT_VERSION,
             tool: concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into(),

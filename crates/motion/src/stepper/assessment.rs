@@ -1,5 +1,6 @@
 //! All of it at once: what a run's timing, or an assumed jitter, means for one axis.
 
+use jitterlab_model::Known;
 use jitterlab_model::{Overrun, TimingStats};
 
 use serde::Serialize;

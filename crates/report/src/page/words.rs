@@ -1,6 +1,6 @@
 //! What the page says of a run in words and tables.
 
-use crate::words::{count, known_count};
+use crate::words::known_count;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Refusal, StopReason};
 use serde::Serialize;

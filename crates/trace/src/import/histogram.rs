@@ -15,7 +15,7 @@ pub(super) struct Histogram {
     pub(super) mean_ns: Option<f64>,
     pub(super) deviation_ns: Option<f64>,
     /// (bound, how many) of values that the tool only knows to be that or more.
-    beyond: Option<(i64, u64)>,
+    pub(super) beyond: Option<(i64, u64)>,
 }
 
 impl Histogram {
@@ -115,7 +115,10 @@ mod tests {
         let mut open = h.clone();
         open.add_overflow(100_000, 1);
         let between = Known::Between { at_least: 100_000, at_most: 741_999 };
-        assert_eq!((open.distribution().quantile_ns(0.9), open.distribution().known_at_rank(10)), (None, between));
+        assert_eq!(
+            (open.distribution().quantile_ns(0.9), open.distribution().known_at_rank(10)),
+            (None, between)
+        );
     }
 
     #[test]

@@ -21,10 +21,9 @@ mod zephyr;
 
 use std::path::Path;
 
-use jitterlab_model::{Activation, Keep, RunInfo, TaskResult, TaskSpec, TimingStats, Warning};
+use jitterlab_model::{Activation, Bench, Gap, RunInfo, TaskResult, TaskRun, TaskSpec, TimingStats, Warning};
 
-use crate::slices::Slice;
-use crate::{FinishedRun, RunFileWriter, TraceError};
+use crate::TraceError;
 
 /// What the user knows and the output may not tell.
 #[derive(Debug, Clone, Copy, Default)]

@@ -9,9 +9,9 @@ use jitterlab_report::summary::wrap;
 use super::measure;
 use crate::exit::{Outcome, Status};
 use crate::output;
+use crate::run_args::page_runs_of;
 use jitterlab_report::summary::load;
 use jitterlab_report::words::known_count;
-use crate::run_args::page_runs_of;
 
 /// The paper's conditions, and the loads that stand for them.
 const LOADS: [(&str, &str); 3] = [("normal", "none"), ("network", "net:2"), ("disk", "disk:2")];

@@ -13,8 +13,8 @@ use jitterlab_report::section::{Block, Section};
 
 use crate::exit::{Outcome, Status};
 use crate::output;
-use jitterlab_report::words::known_count;
 use crate::run_args::page_runs_of;
+use jitterlab_report::words::known_count;
 
 /// The report's period.
 const PERIOD_NS: i64 = 1_000_000;
