@@ -17,7 +17,7 @@ fn run(latencies_ns: &[i64], missed: u32) -> RunInfo {
         format: FORMAT_VERSION,
         tool: "jitterlab".into(),
         command: vec![],
-        bench: "host".into(),
+        bench: jitterlab_model::Bench::Host,
         started: String::new(),
         clock: "CLOCK_MONOTONIC".into(),
         duration_ns: None,
