@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use crate::exact::{binomial_at_most, binomial_lower, binomial_upper};
 use crate::predict::{CONFIDENCE, INDEPENDENT_INDEX};
 use crate::scan::TaskScan;
-use crate::verdict::grouped;
 
 /// Why a requirement could not be understood. The message says what to write instead.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -52,6 +51,13 @@ pub enum RequirementError {
         /// The part that is no share.
         share: String,
     },
+}
+
+/// A count in groups of three digits.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    groups.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
 }
 
 const EXAMPLES: &str = "\"p99.99 < 80us\", \"max < 200us\", \"missed = 0\", \"missed < 0.01%\", \

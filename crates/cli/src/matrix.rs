@@ -51,7 +51,7 @@ pub struct Done {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Index {
     format: u32,
-    tasks: Vec<TaskSpec>,
+    pub tasks: Vec<TaskSpec>,
     settings: Vec<Setting>,
     /// Length of each cell.
     pub duration_ns: i64,

@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow};
 
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Content, Document};
+use jitterlab_report::printable::printable_lines;
 use jitterlab_trace::place;
 
 use crate::exit::Failure;
@@ -31,16 +32,16 @@ impl OutputArgs {
     }
 }
 
-/// Writes text to standard output as a whole.
+/// Writes text to standard output as a whole; what would act on a terminal is made visible.
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(printable_lines(text).as_bytes())?;
     out.flush()
 }
 
 /// Writes a line to standard error, for people; a closed standard error is no reason to stop.
 pub fn note(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", printable_lines(line));
 }
 
 /// Shows how far a long command is, in one line of standard error that the next call overwrites; the last ends it.

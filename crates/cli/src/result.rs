@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use jitterlab_analysis::{Summary, Verdict};
+use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_model::{RunInfo, TimingStats};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::summary::TaskFigures;
@@ -33,7 +33,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct Task<'a> {
     summary: &'a Summary,
-    verdict: &'a Verdict,
+    caveats: &'a [Caveat],
 }
 
 impl RunResult {
@@ -41,8 +41,8 @@ impl RunResult {
     pub fn new(info: RunInfo, stats: Vec<TimingStats>, file: Option<PathBuf>) -> Self {
         let tasks = info.tasks.iter().zip(stats).map(|(task, stats)| {
             let summary = Summary::of(task, &stats);
-            let verdict = Verdict::on(&summary, task, &info);
-            TaskFigures { summary, verdict, stats }
+            let caveats = Caveat::on(&summary, task, &info);
+            TaskFigures { summary, caveats, stats }
         });
         RunResult { tasks: tasks.collect(), info, file }
     }
@@ -97,7 +97,7 @@ impl RunResult {
 
     /// What [`RunResult::to_json`] writes, to be part of a larger document.
     pub fn document(&self) -> impl Serialize + '_ {
-        let tasks = self.tasks.iter().map(|t| Task { summary: &t.summary, verdict: &t.verdict }).collect();
+        let tasks = self.tasks.iter().map(|t| Task { summary: &t.summary, caveats: &t.caveats }).collect();
         Document { schema: SCHEMA, file: self.file.as_ref(), tasks, run: &self.info }
     }
 }

@@ -61,7 +61,7 @@ fn open(path: &Path, hints: &Hints) -> Result<Run, RunsError> {
 /// What speaks against the figures of a task, a sentence each.
 pub fn caveats(of: &OneTask) -> Vec<String> {
     let warnings = of.warnings.iter().map(jitterlab_report::warnings::sentence);
-    warnings.chain(of.verdict.caveats.iter().map(|caveat| caveat.text.clone())).collect()
+    warnings.chain(of.caveats.iter().map(jitterlab_report::caveats::clause)).collect()
 }
 
 /// Run files as a figure shows them.

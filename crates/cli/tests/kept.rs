@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use jitterlab_model::{RunInfo, TaskSpec};
+use jitterlab_model::{Activation, RunInfo, TaskSpec};
 use jitterlab_trace::{RunReader, RunWriter};
 use tempfile::TempDir;
 
@@ -146,4 +146,78 @@ fn what_cannot_be_written_whole_leaves_nothing() {
     refused(folder, &["report", "run.parquet", "-o", "gone/page.html"], 3, &["does not exist"]);
     fs::remove_dir(folder.join("page")).unwrap();
     assert_eq!(names(folder), before);
+}
+
+#[test]
+fn a_damaged_journal_is_recovered_around_the_damage_and_kept() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let info = RunInfo::new(
+        jitterlab_model::Bench::Host,
+        "CLOCK_MONOTONIC",
+        [TaskSpec { period_ns: 1_000_000, ..TaskSpec::default() }],
+    );
+    let mut writer = RunWriter::create(folder.join("run.parquet"), &info).unwrap();
+    let row = |k: u64| Activation { index: k, due_ns: k as i64 * 1_000_000, ..Activation::default() };
+    // More than a frame holds.
+    let rows: Vec<Activation> = (0..40_000).map(row).collect();
+    writer.append(0, &rows).unwrap();
+    drop(writer);
+    let journal = folder.join("run.parquet.part");
+    let mut bytes = fs::read(&journal).unwrap();
+    let middle = bytes.len() * 3 / 4;
+    bytes[middle] ^= 4;
+    fs::write(&journal, &bytes).unwrap();
+
+    let output = jitterlab(folder, &["recover", "run.parquet.part"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("damaged and left out") && text.contains("16 384 activations"), "{text}");
+    assert!(text.contains("run.parquet.part is kept"), "{text}");
+    assert_eq!(fs::read(&journal).unwrap(), bytes);
+    assert_eq!(RunReader::open(folder.join("run.parquet")).unwrap().rows(), 40_000 - 16_384);
+    // The journal may be recovered again elsewhere; nothing is replaced by it.
+    refused(folder, &["recover", "run.parquet.part"], 3, &["exists already"]);
+    assert_eq!(jitterlab(folder, &["recover", "run.parquet.part", "-o", "b.parquet"]).status.code(), Some(1));
+}
+
+/// What a name may do to a terminal.
+const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}";
+
+#[test]
+fn foreign_text_does_nothing_to_the_terminal() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let task = TaskSpec { name: format!("evil{HOSTILE}"), period_ns: 1_000_000, ..TaskSpec::default() };
+    let info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [task]);
+    let name = format!("r{HOSTILE}.parquet");
+    let mut writer = RunWriter::create(folder.join(&name), &info).unwrap();
+    let row = |k: u64| Activation { index: k, due_ns: k as i64 * 1_000_000, ..Activation::default() };
+    writer.append(0, &(0..2_000).map(row).collect::<Vec<_>>()).unwrap();
+    writer.finish(info).unwrap();
+    let gone = format!("gone{HOSTILE}");
+    let harmless = |bytes: &[u8], what: &str| {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let acts = text.find(|c: char| c.is_control() && !"\n\t".contains(c) || c == '\u{202e}');
+        let around = acts.map(|at| text[at..].chars().take(40).collect::<String>());
+        assert_eq!(around, None, "{what}");
+    };
+    for args in [
+        &["analyze", &name][..],
+        &["analyze", "--json", &name],
+        &["predict", &name],
+        &["plot", &name],
+        &["plot", &name, "-o", "f.svg"],
+        &["report", &name, "-o", "r.html"],
+        &["analyze", &gone],
+    ] {
+        let output = jitterlab(folder, args);
+        harmless(&output.stdout, &format!("stdout of {args:?}"));
+        harmless(&output.stderr, &format!("stderr of {args:?}"));
+        if args.contains(&"--json") {
+            let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert!(json.to_string().contains("evil\\u001b"), "{json}");
+        }
+    }
+    harmless(&fs::read(folder.join("f.svg")).unwrap(), "SVG");
 }

@@ -1,9 +1,9 @@
 //! What was measured on a simulated microcontroller, for those who show it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How the time services of `mcu/` use the timer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
@@ -47,7 +47,7 @@ impl std::str::FromStr for Strategy {
 }
 
 /// Memory that a firmware takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Size {
     /// Bytes of flash: code, constants, and the initial values of variables.
@@ -57,7 +57,7 @@ pub struct Size {
 }
 
 /// What it costs to be told of one periodic event, in memory and in time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostFigures {
     /// Whose time service.
@@ -79,7 +79,7 @@ pub struct CostFigures {
 }
 
 /// One alarm under one strategy, clock and period.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlarmFigures {
     /// The strategy.
@@ -124,7 +124,7 @@ impl AlarmFigures {
 }
 
 /// What interrupted a thread, by how long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interruption {
     /// Cycles that a round took longer than an undisturbed one.
@@ -134,7 +134,7 @@ pub struct Interruption {
 }
 
 /// A thread that wants to be left alone, under one strategy.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadFigures {
     /// The strategy.
@@ -156,7 +156,7 @@ pub struct ThreadFigures {
 }
 
 /// A way to use the timer for some periods, measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
     /// The strategy.

@@ -84,6 +84,22 @@ pub enum Warning {
         /// The system's words.
         reason: String,
     },
+    /// Records of a task are missing in the run file, because the disk was too slow.
+    RecordsLost {
+        /// The task.
+        task: String,
+        /// How many.
+        records: u64,
+    },
+    /// A part of the run's journal could not be read and is missing in its file.
+    JournalDamaged {
+        /// Where the part begins in the journal, in bytes.
+        at: u64,
+        /// Its length.
+        bytes: u64,
+        /// Activations in it; `None` where that is unknown.
+        rows: Option<u64>,
+    },
     /// The run was not closed: what was read is what its journal holds.
     NotClosed,
     /// The run still goes on: what was read is what it has recorded until now.

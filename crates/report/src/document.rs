@@ -4,11 +4,13 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::outlook::Outlook;
 use jitterlab_model::check::CheckReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
+use crate::papers::Reproduction;
 use crate::section::Section;
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
@@ -33,6 +35,10 @@ pub struct Document {
 pub enum Content {
     /// What `check` found.
     Check(CheckReport),
+    /// What repeating a source document gave.
+    Reproduction(Box<Reproduction>),
+    /// What `predict` says of a file.
+    Prediction(Outlook),
 }
 
 /// Why a text is no document.
@@ -87,6 +93,8 @@ impl Document {
     pub fn text(&self, terminal: Terminal) -> String {
         match &self.content {
             Content::Check(report) => crate::check::text(report, terminal),
+            Content::Reproduction(found) => crate::papers::text(found, terminal),
+            Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
         }
     }
 
@@ -95,6 +103,8 @@ impl Document {
     pub fn sections(&self) -> Vec<Section> {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
+            Content::Reproduction(found) => crate::papers::sections(&found.found),
+            Content::Prediction(outlook) => crate::prediction::sections(outlook),
         }
     }
 }

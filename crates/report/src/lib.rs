@@ -1,5 +1,6 @@
 //! What people see of a run. Terminal first: readable at 80 columns, colour only where it is wanted.
 
+pub mod caveats;
 pub mod chart;
 pub mod check;
 pub mod comparison;
@@ -13,11 +14,12 @@ pub mod live;
 pub mod machine;
 pub mod matrix;
 pub mod mcu;
-pub mod nist;
-pub mod nist_jitter;
 pub mod page;
+pub mod papers;
 pub mod patterns;
 pub mod prediction;
+pub mod printable;
+pub mod recovery;
 pub mod run;
 pub mod section;
 pub mod servo;

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use crate::caveats::{distinct, statement};
 use crate::words::{count, known_count};
-use jitterlab_analysis::Verdict;
+use jitterlab_analysis::Caveat;
+use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_analysis::summary::{PERCENTILES, Statistics, Summary};
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{Bench, Keep, Known, RunInfo, StopReason, TaskRun, TimingStats, Warning};
@@ -20,8 +22,8 @@ use crate::{waiting, warnings};
 pub struct TaskFigures {
     /// The few numbers.
     pub summary: Summary,
-    /// What they mean.
-    pub verdict: Verdict,
+    /// What speaks against them.
+    pub caveats: Vec<Caveat>,
     /// The distributions behind them.
     pub stats: TimingStats,
 }
@@ -29,18 +31,13 @@ pub struct TaskFigures {
 /// The whole summary, readable at 80 columns.
 pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String {
     let mut text = head(info);
-    let mut caveats: Vec<&str> = Vec::new();
-    for (task, TaskFigures { summary, verdict, stats }) in info.tasks.iter().zip(tasks) {
+    for (task, TaskFigures { summary, stats, .. }) in info.tasks.iter().zip(tasks) {
         text.push('\n');
         text.push_str(&figures(info, task, summary));
         text.push_str(&histogram(summary, stats, terminal));
-        text.push_str(&wrap(&verdict.statement));
-        for caveat in &verdict.caveats {
-            if !caveats.contains(&caveat.text.as_str()) {
-                caveats.push(&caveat.text);
-            }
-        }
+        text.push_str(&wrap(&statement(summary, measured_ns(task))));
     }
+    let caveats = distinct(tasks.iter().flat_map(|task| &task.caveats));
     if !caveats.is_empty() {
         text.push_str("\nBear in mind:\n");
         text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));

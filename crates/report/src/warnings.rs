@@ -95,6 +95,21 @@ pub fn sentence(warning: &Warning) -> String {
             format!("{tool} sleeps a relative delay: its latencies leave out what its loop itself takes")
         }
         Warning::Said { tool, text } => format!("{tool} says: {text}"),
+        Warning::RecordsLost { task, records } => {
+            format!(
+                "task {task}: {} are missing in the file because the disk was too slow",
+                plural(*records, "record")
+            )
+        }
+        Warning::JournalDamaged { at, bytes, rows } => {
+            let rows =
+                rows.map_or("how many activations it held is unknown".into(), |n| plural(n, "activation"));
+            format!(
+                "{} of the journal from byte {} on are damaged and left out ({rows})",
+                plural(*bytes, "byte"),
+                count(*at)
+            )
+        }
         Warning::NotClosed => "the run was not closed: this is what its journal holds".into(),
         Warning::StillRecording => "the run still goes on: this is what it has recorded until now".into(),
         Warning::Other(text) => text.clone(),

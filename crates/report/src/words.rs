@@ -50,6 +50,7 @@ pub fn known_count(known: Known<u64>) -> String {
 /// ```
 /// # use jitterlab_report::words::share;
 /// assert_eq!((share(0.5), share(0.0123), share(0.0)), ("50 %".into(), "1.2 %".into(), "0 %".into()));
+/// assert_eq!((share(0.9991), share(-0.03)), ("99.9 %".into(), "-3.0 %".into()));
 /// assert_eq!((share(0.99999), share(1e-9)), ("more than 99.9 %".into(), "less than 0.001 %".into()));
 /// ```
 #[must_use]
@@ -58,6 +59,7 @@ pub fn share(share: f64) -> String {
         p if !p.is_finite() => "-".into(),
         p if p < 0.0 => format!("-{}", self::share(-share)),
         p if p >= 99.95 && share < 1.0 => "more than 99.9 %".into(),
+        p if p >= 99.5 && share < 1.0 => format!("{p:.1} %"),
         p if p >= 10.0 => format!("{p:.0} %"),
         p if p >= 1.0 => format!("{p:.1} %"),
         0.0 => "0 %".into(),

@@ -1,11 +1,4 @@
-//! Periodic real-time tasks on Linux: what a control program links, and what jitterlab measures with.
-//!
-//! [`PeriodicLoop`] runs a task on an absolute grid, [`ThreadSetup`] makes its thread a real-time one and says
-//! what the system refused, [`record`] takes every activation to another thread, [`TaskThread`] does all of it
-//! from a [`jitterlab_model::TaskSpec`].
-//!
-//! The measured path is: wait, read the clock, work, read the clock, push one fixed-size record. It allocates
-//! nothing, takes no lock and makes no system call but the wait.
+#![doc = include_str!("../README.md")]
 
 pub mod builder;
 pub mod compensate;

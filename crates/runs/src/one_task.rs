@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use jitterlab_analysis::{Summary, Verdict};
+use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_model::{Activation, TaskSpec, TimingStats, Warning};
 use jitterlab_trace::Columns;
 
@@ -18,7 +18,7 @@ pub struct OneTask {
     /// What the run itself warns of.
     pub warnings: Vec<Warning>,
     /// What they mean, and what speaks against them.
-    pub verdict: Verdict,
+    pub caveats: Vec<Caveat>,
     /// Place of its largest latency among its rows; `None` where not every activation is kept.
     worst_row: Option<u64>,
 }
@@ -76,9 +76,9 @@ impl OneTask {
             return Err(RunsError::NeverRan(run.path));
         }
         let task = &run.info().tasks[number];
-        let verdict = Verdict::on(&Summary::of(task, &stats), task, run.info());
+        let caveats = Caveat::on(&Summary::of(task, &stats), task, run.info());
         let ((), warnings) = run.warned(()).into_parts();
-        Ok(OneTask { run, number, stats, warnings, verdict, worst_row: worst.map(|w| w.1) })
+        Ok(OneTask { run, number, stats, warnings, caveats, worst_row: worst.map(|w| w.1) })
     }
 
     /// The run it is of.

@@ -50,7 +50,10 @@ fn what_another_tool_does_not_tell_is_unknown_and_no_requirement_on_it_passes() 
     assert!(warnings.contains(&Warning::PeriodAssumed { period_ns: 1_000_000 }), "{warnings:?}");
     let task = &run.info().tasks[0];
     let summary = Summary::of(task, &scans[0].timing);
-    assert_eq!((summary.missed, summary.dropped, summary.overrun), (Known::Unknown, Known::Unknown, Known::Unknown));
+    assert_eq!(
+        (summary.missed, summary.dropped, summary.overrun),
+        (Known::Unknown, Known::Unknown, Known::Unknown)
+    );
     assert_eq!((summary.execution.count, summary.corrected_latency.count), (0, 0));
     assert_eq!(summary.latency.at(P99), Known::Between { at_least: 4_000, at_most: 41_999 });
     assert_eq!((summary.latency.sd_ns, summary.latency.max_ns), (None, Some(41_999)));
@@ -72,7 +75,8 @@ fn hints_fill_in_what_an_output_leaves_out_for_one_task_too() {
     let one = OneTask::of(Run::open(histogram(&folder), &hints).unwrap(), None, |_| 0).unwrap();
     assert_eq!((one.stats.latency.max_ns(), one.stats.period_ns()), (Some(41), 250_000));
     assert!(!one.warnings.iter().any(|w| matches!(w, Warning::UnitAssumed { .. })), "{:?}", one.warnings);
-    let guessed = OneTask::of(Run::open(histogram(&folder), &Hints::default()).unwrap(), None, |_| 0).unwrap();
+    let guessed =
+        OneTask::of(Run::open(histogram(&folder), &Hints::default()).unwrap(), None, |_| 0).unwrap();
     assert!(guessed.warnings.contains(&Warning::UnitAssumed { unit_ns: 1_000 }), "{:?}", guessed.warnings);
     assert!(matches!(one.rows_around_worst(1, 1), Err(RunsError::NeedsActivations { .. })));
 }

@@ -1,17 +1,17 @@
 //! Turning a journal into the run file: when a run is closed, and when a crash left the journal behind.
 
 use std::fs::{File, TryLockError};
-use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::run::FORMAT_VERSION;
+use jitterlab_model::warning::Warning;
 use jitterlab_model::{RunInfo, StopReason};
 
-use crate::frame::{MAGIC, PREAMBLE, VERSION};
-use crate::paths::{sync_directory, target_of};
+use crate::frame::MAGIC;
+use crate::paths::{is_journal_name, sync_directory, target_of};
 use crate::place::check_free;
+use crate::salvage::Skipped;
 use crate::table::RunFileWriter;
-use crate::tally::Tally;
 use crate::walk::{Part, Walk};
 use crate::{TraceError, journal_path};
 
@@ -24,13 +24,19 @@ pub struct FinishedRun {
     pub rows: u64,
     /// Its size.
     pub bytes: u64,
+    /// Parts of the journal that could not be read, and are missing here.
+    pub skipped: Vec<Skipped>,
+    /// The journal, where it was kept: because parts of it could not be read, or because it is a copy under another
+    /// name than that of a journal.
+    pub journal: Option<PathBuf>,
 }
 
 /// Turns the journal of a run that was not closed into its run file, which gets the journal's name without
 /// `.part`. The name of the run file itself will do too.
 ///
-/// An incomplete end is left out. The run is described as crashed, and each task's counters are rebuilt from what
-/// was recorded. The journal is removed when the run file is safe on the disk.
+/// Parts that are damaged, such as a cut-off end, are left out and named in the result. The run is described as
+/// crashed, and each task's counters are rebuilt from what was recorded. The journal is removed when the run file is
+/// safe on the disk, but only if all of it was read.
 ///
 /// # Errors
 /// There is no such journal, it is still being recorded, it is not a journal, its run file exists already, or
@@ -53,51 +59,28 @@ pub fn recover_to(
     progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
     let (journal, target) = (journal.as_ref(), target.as_ref());
-    let mut file = File::open(journal).map_err(TraceError::io("open", journal))?;
+    let file = File::open(journal).map_err(TraceError::io("open", journal))?;
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         return Err(TraceError::StillRecording(journal.into()));
     }
-    check_preamble(&mut file, journal)?;
     check_free(target)?;
     convert(&file, journal, target, None, progress)
 }
 
 /// Turns a journal that was closed properly into the run file.
 pub(crate) fn close_journal(
-    mut file: File,
+    file: &File,
     journal: &Path,
     target: &Path,
     info: RunInfo,
     progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
-    check_preamble(&mut file, journal)?;
-    convert(&file, journal, target, Some(info), progress)
+    convert(file, journal, target, Some(info), progress)
 }
 
 /// Whether these are the first bytes of a journal.
 pub(crate) fn is_journal(beginning: &[u8]) -> bool {
     beginning.starts_with(MAGIC)
-}
-
-pub(crate) fn check_preamble(file: &mut File, path: &Path) -> Result<(), TraceError> {
-    let mut preamble = Vec::new();
-    file.rewind().map_err(TraceError::io("read", path))?;
-    file.take(PREAMBLE as u64).read_to_end(&mut preamble).map_err(TraceError::io("read", path))?;
-    let not = |why: &str| TraceError::NotARunFile { path: path.into(), why: why.into() };
-    match preamble.strip_prefix(&MAGIC[..]) {
-        Some(&[low, high]) => {
-            let found = u16::from_le_bytes([low, high]);
-            if found > VERSION {
-                return Err(newer(path, u32::from(found), u32::from(VERSION)));
-            }
-            Ok(())
-        }
-        Some(_) => Err(not("it ends before its first line; nothing was recorded in it")),
-        None if preamble.starts_with(b"PAR1") => {
-            Err(not("only journals (NAME.part) are recovered, and this is a Parquet file already"))
-        }
-        None => Err(not("it does not begin as a journal does")),
-    }
 }
 
 pub(crate) fn newer(path: &Path, found: u32, known: u32) -> TraceError {
@@ -144,51 +127,32 @@ fn convert(
     final_info: Option<RunInfo>,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
-    let length = file.metadata().map_err(TraceError::io("read", path))?.len();
     let mut walk = Walk::begin(file, path)?;
-    let mut tallies: Vec<Tally> = walk.info.tasks.iter().map(|t| Tally::new(t.spec.period_ns)).collect();
-    let mut output = RunFileWriter::create(target, tallies.len())?;
+    let mut output = RunFileWriter::create(target, walk.tasks())?;
     while let Some(part) = walk.next()? {
         match part {
             Part::Info => {}
-            Part::Rows(task, rows) => {
-                rows.iter().for_each(|a| tallies[task].row(a));
-                output.append(task, rows)?;
-            }
-            Part::Slice(slice) => {
-                tallies[slice.task].slice(&slice);
-                output.slice(&slice)?;
-            }
+            Part::Rows(task, rows) => output.append(task, rows)?,
+            Part::Slice(slice) => output.slice(&slice)?,
         }
-        progress(walk.good_bytes, length);
+        let (done, of) = walk.progress();
+        progress(done, of);
     }
-    let info = final_info.unwrap_or_else(|| crashed(walk.info, &tallies, length - walk.good_bytes));
+    let skipped = walk.skipped().to_vec();
+    let mut info = final_info.unwrap_or_else(|| {
+        let mut info = walk.completed();
+        if info.stop.is_none() {
+            info.stop = Some(StopReason::Crashed);
+            info.warnings.push(Warning::NotClosed);
+        }
+        info
+    });
+    info.warnings.extend(skipped.iter().map(|s| s.warning()));
     let finished = output.finish(&info)?;
-    std::fs::remove_file(path).map_err(TraceError::io("remove", path))?;
-    sync_directory(path)?;
-    Ok(finished)
-}
-
-/// The description of a run that was not closed.
-fn crashed(mut info: RunInfo, tallies: &[Tally], cut_bytes: u64) -> RunInfo {
-    if info.stop.is_none() {
-        info.stop = Some(StopReason::Crashed);
-        info.warnings.push("the run was not closed; it was recovered from its journal".into());
+    if skipped.is_empty() && is_journal_name(path) {
+        std::fs::remove_file(path).map_err(TraceError::io("remove", path))?;
+        sync_directory(path)?;
+        return Ok(finished);
     }
-    complete(&mut info, tallies, cut_bytes);
-    info
-}
-
-/// Adds what the journal itself tells to the description of a run that was not closed.
-pub(crate) fn complete(info: &mut RunInfo, tallies: &[Tally], cut_bytes: u64) {
-    if cut_bytes > 0 {
-        info.warnings.push(
-            format!("the last {cut_bytes} bytes of the journal were incomplete and are left out").into(),
-        );
-    }
-    for (task, tally) in info.tasks.iter_mut().zip(tallies) {
-        if task.result.is_none() {
-            task.result = tally.result();
-        }
-    }
+    Ok(FinishedRun { skipped, journal: Some(path.into()), ..finished })
 }

@@ -21,10 +21,12 @@ pub fn journal_path(run_file: &Path) -> PathBuf {
 
 /// The run file a journal becomes: its name without `.part`, or with `.parquet` added if it has another ending.
 pub(crate) fn target_of(journal: &Path) -> PathBuf {
-    match journal.extension() {
-        Some(e) if e == OsStr::new(&JOURNAL[1..]) => journal.with_extension(""),
-        _ => with_suffix(journal, ".parquet"),
-    }
+    if is_journal_name(journal) { journal.with_extension("") } else { with_suffix(journal, ".parquet") }
+}
+
+/// Whether a name is one that a recorder gives its journal.
+pub(crate) fn is_journal_name(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new(&JOURNAL[1..]))
 }
 
 /// The folder a name is in.

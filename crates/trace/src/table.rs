@@ -160,7 +160,7 @@ impl RunFileWriter {
             _ => TraceError::io("write", &self.path)(e.error),
         })?;
         sync_directory(&self.path)?;
-        Ok(FinishedRun { path: self.path, rows: self.rows, bytes })
+        Ok(FinishedRun { path: self.path, rows: self.rows, bytes, skipped: Vec::new(), journal: None })
     }
 }
 

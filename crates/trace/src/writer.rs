@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::warning::Warning;
 use jitterlab_model::{Activation, RunInfo};
 
 use crate::TraceError;
@@ -71,6 +72,25 @@ impl RunWriter {
         Ok(RunWriter { path: path.into(), recorder })
     }
 
+    /// Begins recording under this name or, where it is taken, the next free one: `NAME-2.parquet` and so on.
+    ///
+    /// # Errors
+    /// As [`RunWriter::create`].
+    pub fn create_numbered(path: impl AsRef<Path>, info: &RunInfo) -> Result<Self, TraceError> {
+        let path = path.as_ref();
+        let mut number = 1;
+        loop {
+            match Self::create(numbered(path, number), info) {
+                Err(TraceError::Exists(_) | TraceError::JournalExists(_) | TraceError::BeingRecorded(_))
+                    if number < 1000 =>
+                {
+                    number += 1;
+                }
+                begun => return begun,
+            }
+        }
+    }
+
     /// Takes activations of one task, in their order. Never waits for the disk: if that falls behind by more than
     /// 16 MiB, activations are dropped, counted, and the next one carries `AFTER_GAP`.
     ///
@@ -119,18 +139,28 @@ impl RunWriter {
         let mut journal = recorded.journal;
         info.warnings.extend(recorded.ended.map(Into::into));
         for (task, lost) in info.tasks.iter().zip(&recorded.lost).filter(|(_, lost)| **lost > 0) {
-            let missing = format!(
-                "task {}: {lost} records are missing in the file because the disk was too slow",
-                task.spec.name
-            );
-            info.warnings.push(missing.into());
+            info.warnings.push(Warning::RecordsLost { task: task.spec.name.clone(), records: *lost });
         }
         // The file gets the description from here. The journal gets it too, for `recover` if the file cannot be
         // written; where the disk is too full even for that, recovery describes the run as crashed.
         let _ = journal.end(&info);
-        close_journal(journal.file, &journal.path, &path, info, progress)
+        close_journal(&journal.file, &journal.path, &path, info, progress)
             .map_err(|source| TraceError::NotClosed { path, journal: journal_name, source: Box::new(source) })
     }
+}
+
+/// The name with a number before its ending; the first has none.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    if number < 2 {
+        return path.into();
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    if let Some(ending) = path.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    path.with_file_name(name)
 }
 
 /// Why there is a file where the journal of `path` is to begin.

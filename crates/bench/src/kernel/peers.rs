@@ -33,8 +33,8 @@ pub struct Peer {
     pub name: &'static str,
     /// What it measures, where that is not the wake-up of a user's thread.
     pub remark: Option<&'static str>,
-    /// The Debian package it is in.
-    package: &'static str,
+    /// The Debian package it is in; `None`: it is jitterlab itself.
+    package: Option<&'static str>,
     command: fn(&PeerTask) -> Vec<String>,
     /// The file it leaves; `None`: its standard output.
     file: Option<&'static str>,
@@ -47,11 +47,22 @@ const CYCLICTEST_BINS: &str = "100000";
 const RTLA_BINS: &str = "2000";
 
 /// All tools, in the order they are run.
-pub const PEERS: [Peer; 3] = [
+pub const PEERS: [Peer; 4] = [
+    Peer {
+        name: "bare loop",
+        remark: None,
+        package: None,
+        command: |task| {
+            let PeerTask { period_ns, priority, cpu, count } = task;
+            words(&format!("jitterlab kernel bare {period_ns} {priority} {cpu} {count} bare.raw"))
+        },
+        file: Some("bare.raw"),
+        task: |_| true,
+    },
     Peer {
         name: "cyclictest",
         remark: None,
-        package: "rt-tests",
+        package: Some("rt-tests"),
         // It holds /dev/cpu_dma_latency and changes the system's limits unless told to leave the system alone.
         command: |task| {
             words(&format!(
@@ -68,7 +79,7 @@ pub const PEERS: [Peer; 3] = [
     Peer {
         name: "jitterdebugger",
         remark: None,
-        package: "jitterdebugger",
+        package: Some("jitterdebugger"),
         // Its figures are in ns with -N, its interval in us all the same, whatever its help says.
         command: |task| {
             words(&format!(
@@ -85,7 +96,7 @@ pub const PEERS: [Peer; 3] = [
     Peer {
         name: "rtla timerlat",
         remark: Some("a thread of the kernel, which returns to no user's code"),
-        package: "rtla",
+        package: Some("rtla"),
         command: |task| {
             let seconds = (task.period_ns as u64).saturating_mul(task.count).div_ceil(1_000_000_000);
             words(&format!(
@@ -112,7 +123,8 @@ impl Peer {
     }
 
     /// Its program, as installed here or else from Debian's package, which goes to the cache; the directories of
-    /// libraries that came along are added to `libraries`. `note` is told of a download.
+    /// libraries that came along are added to `libraries`. `None` where it is jitterlab itself. `note` is called before
+    /// a download.
     ///
     /// # Errors
     /// A package that cannot be had.
@@ -120,13 +132,14 @@ impl Peer {
         &self,
         libraries: &mut LibraryPath,
         note: &mut dyn FnMut(&str),
-    ) -> Result<Included, DebianError> {
+    ) -> Result<Option<Included>, DebianError> {
+        let Some(of) = self.package else { return Ok(None) };
         let program = self.name.split(' ').next().unwrap_or(self.name);
         if let Ok(installed) = initramfs::find(program, libraries) {
-            return Ok(installed);
+            return Ok(Some(installed));
         }
-        let package = debian::fetch(self.package, note)?;
-        let mut waiting = debian::library_dependencies(self.package)?;
+        let package = debian::fetch(of, note)?;
+        let mut waiting = debian::library_dependencies(of)?;
         let mut done: Vec<String> = Vec::new();
         while let Some(name) = waiting.pop() {
             if !done.contains(&name) {
@@ -136,7 +149,7 @@ impl Peer {
             }
         }
         let there = Path::new("/usr/bin").join(program);
-        Ok(Included { here: package.unpacked("./usr")?.join("usr/bin").join(program), there })
+        Ok(Some(Included { here: package.unpacked("./usr")?.join("usr/bin").join(program), there }))
     }
 
     /// What it measured.
@@ -190,9 +203,10 @@ mod tests {
     fn every_tool_is_given_the_same_task() {
         let commands: Vec<String> = PEERS.iter().map(|peer| peer.step(&TASK).command.join(" ")).collect();
         assert!(commands.iter().all(|c| c.contains("90") && c.contains(" 0 ")), "{commands:?}");
-        assert!(commands[0].contains("-i 1000 -l 5500"), "{}", commands[0]);
+        assert!(commands[0].contains("1000000 90 0 5500"), "{}", commands[0]);
         assert!(commands[1].contains("-i 1000 -l 5500"), "{}", commands[1]);
-        assert!(commands[2].contains("-p 1000 -d 6"), "{}", commands[2]);
+        assert!(commands[2].contains("-i 1000 -l 5500"), "{}", commands[2]);
+        assert!(commands[3].contains("-p 1000 -d 6"), "{}", commands[3]);
     }
 
     #[test]
@@ -203,13 +217,13 @@ mod tests {
         let mut answer = Answer::default();
         let step = StepResult { status: Some(0), stdout: stdout.into(), ..StepResult::default() };
         answer.steps.insert("rtla timerlat".into(), step);
-        let stats = PEERS[2].figures(&TASK, &answer).unwrap();
+        let stats = PEERS[3].figures(&TASK, &answer).unwrap();
         assert_eq!((stats.latency.count(), stats.latency.max_ns()), (3, Some(3_609)));
         let mut sample = vec![0u8; 28];
         sample[4..12].copy_from_slice(&7u64.to_le_bytes());
         sample[20..28].copy_from_slice(&4_960u64.to_le_bytes());
         answer.files.insert("jitterdebugger/samples.raw".into(), sample);
-        assert_eq!(PEERS[1].figures(&TASK, &answer).unwrap().latency.max_ns(), Some(4_960));
+        assert_eq!(PEERS[2].figures(&TASK, &answer).unwrap().latency.max_ns(), Some(4_960));
     }
 
     #[test]
@@ -217,9 +231,9 @@ mod tests {
         let step = StepResult { status: Some(1), stderr: "no tracer\n".into(), ..StepResult::default() };
         let answer = Answer { steps: [("rtla timerlat".into(), step)].into(), ..Answer::default() };
         assert_eq!(
-            PEERS[2].figures(&TASK, &answer).unwrap_err(),
+            PEERS[3].figures(&TASK, &answer).unwrap_err(),
             "it ended with status 1 and left no figures: no tracer"
         );
-        assert_eq!(PEERS[0].figures(&TASK, &answer).unwrap_err(), "it was not run");
+        assert_eq!(PEERS[1].figures(&TASK, &answer).unwrap_err(), "it was not run");
     }
 }

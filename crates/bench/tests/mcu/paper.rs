@@ -1,7 +1,8 @@
 //! The paper's table 1 and figure 7, and the bars that the third strategy has to pass.
 
+use jitterlab_analysis::papers::epos as paper;
 use jitterlab_bench::mcu::sweep::{self, CellResult};
-use jitterlab_bench::mcu::{AlarmFigures, Board, Program, Setup, Strategy, leds, paper};
+use jitterlab_bench::mcu::{AlarmFigures, Board, Program, Setup, Strategy, leds};
 
 use super::bench;
 

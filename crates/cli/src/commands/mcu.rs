@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Subcommand;
+use jitterlab_analysis::papers::epos::EVENTS;
 use jitterlab_bench::mcu::recommend::{self, Need};
 use jitterlab_bench::mcu::run::Reading;
 use jitterlab_bench::mcu::sweep::{self, Cell};
 use jitterlab_bench::mcu::{
     AlarmFigures, Board, Choice, Compiler, EdgeKind, McuError, McuRun, Pin, Program, Setup, Simulator,
-    Strategy, firmware, paper,
+    Strategy, firmware,
 };
 use jitterlab_model::TimingStats;
 use jitterlab_model::units::{Exact, parse_duration_ns, parse_frequency_hz, parse_period_ns};
@@ -105,7 +106,7 @@ struct SweepArgs {
     #[arg(long, value_delimiter = ',', default_value = "100us,1ms,10ms,100ms,1s,10s", value_parser = parse_period_us, value_name = "TIME")]
     period: Vec<u32>,
     /// Events of the alarm
-    #[arg(short = 'n', long, default_value_t = paper::EVENTS, value_parser = clap::value_parser!(u32).range(3..=10_000))]
+    #[arg(short = 'n', long, default_value_t = EVENTS, value_parser = clap::value_parser!(u32).range(3..=10_000))]
     events: u32,
     /// The chip
     #[arg(long, default_value = "atmega128", value_name = "NAME")]

@@ -3,19 +3,16 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
-use jitterlab_analysis::predict::{Prediction, Reliability};
-use jitterlab_analysis::require::{Evidence, Judgement, Outcome as Met, Plan, Requirement};
+use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
+use jitterlab_analysis::predict::Prediction;
+use jitterlab_analysis::require::{Evidence, Outcome as Met, Requirement};
 use jitterlab_analysis::scan::TaskScan;
-use jitterlab_model::Warning;
 use jitterlab_model::units::parse_duration_ns;
-use jitterlab_report::chart::{Chart, Terminal};
-use jitterlab_report::prediction;
+use jitterlab_report::document::Content;
 use jitterlab_runs::Run;
-use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Status};
-use crate::output;
-use crate::result::SCHEMA;
+use crate::output::OutputArgs;
 use crate::run_args::RunArgs;
 
 /// Say how much worse it can get, or whether a requirement is met
@@ -41,35 +38,10 @@ pub struct Args {
     /// each, and count which bounds held
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME", conflicts_with_all = ["horizon", "claims", "requirements"])]
     backtest: Option<i64>,
-    /// Print the result as JSON, one document for each file
-    #[arg(long)]
-    json: bool,
-    /// Draw with plain ASCII characters
-    #[arg(long)]
-    ascii: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     run: RunArgs,
-}
-
-/// What is said of one task.
-#[derive(Serialize)]
-struct TaskPrediction {
-    task: String,
-    prediction: Option<Prediction>,
-    claims: Vec<Plan>,
-    requirements: Vec<Judgement>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reliability: Option<Reliability>,
-    #[serde(skip)]
-    figure: Option<Chart>,
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    file: &'a PathBuf,
-    tasks: Vec<TaskPrediction>,
-    warnings: Vec<Warning>,
 }
 
 /// Predicts, or decides the requirements, for each file.
@@ -80,22 +52,18 @@ pub fn execute(args: &Args) -> Outcome {
     let mut outcomes = Vec::new();
     for path in &args.files {
         let run = args.run.open(path)?;
-        let wanted = run.tasks(args.run.task.as_deref())?;
-        let mut warnings = Vec::new();
-        let tasks: Vec<TaskPrediction> = if let Some(window_ns) = args.backtest {
-            wanted.into_iter().map(|task| backtest(&run, task, window_ns)).collect::<Result<_>>()?
+        let wanted = run.tasks(args.run.task.as_deref())?.into_iter();
+        let (tasks, warnings) = if let Some(window_ns) = args.backtest {
+            let tasks = wanted.map(|task| backtest(&run, task, window_ns)).collect::<Result<Vec<_>>>()?;
+            (tasks, run.info().warnings.clone())
         } else {
-            let (scans, found) = run.scan()?.into_parts();
-            warnings = found;
-            let of_task = |task: usize| of_task(args, &run, task, &scans[task]);
-            wanted.into_iter().map(of_task).collect::<Result<_>>()?
+            let (scans, warnings) = run.scan()?.into_parts();
+            let tasks = wanted.map(|task| of_task(args, &run, task, &scans[task]));
+            (tasks.collect::<Result<Vec<_>>>()?, warnings)
         };
         outcomes.extend(tasks.iter().flat_map(|t| &t.requirements).map(|judgement| judgement.outcome));
-        output::print(&if args.json {
-            serde_json::to_string_pretty(&Document { schema: SCHEMA, file: path, tasks, warnings })? + "\n"
-        } else {
-            text(&tasks, output::terminal(args.ascii)) + &jitterlab_report::summary::warnings(&warnings)
-        })?;
+        let outlook = Outlook { file: path.display().to_string(), tasks, warnings };
+        args.output.show(Content::Prediction(outlook))?;
     }
     Ok(if outcomes.contains(&Met::Fail) {
         Status::RequirementFailed
@@ -106,12 +74,10 @@ pub fn execute(args: &Args) -> Outcome {
     })
 }
 
-fn of_task(args: &Args, run: &Run, task: usize, scan: &TaskScan) -> Result<TaskPrediction> {
+fn of_task(args: &Args, run: &Run, task: usize, scan: &TaskScan) -> Result<TaskOutlook> {
     let described = &run.info().tasks[task];
-    let name = described.spec.name.clone();
-    let asked = args.requirements.is_empty();
     let horizon_ns = args.horizon.map(|ns| ns as f64);
-    let prediction = asked.then(|| Prediction::of(scan, described, run.info(), horizon_ns)).flatten();
+    let predicted = || Prediction::of(scan, described, run.info(), horizon_ns);
     let judge = |requirement: &Requirement| -> Result<(Evidence, f64)> {
         Ok((run.evidence(task, scan, requirement)?, requirement.extremal_index(scan)))
     };
@@ -131,38 +97,15 @@ fn of_task(args: &Args, run: &Run, task: usize, scan: &TaskScan) -> Result<TaskP
     for requirement in &args.requirements {
         requirements.push(run.judge(task, scan, requirement)?);
     }
-    let figure = prediction.as_ref().and_then(|found| prediction::chart(&name, scan, found));
-    Ok(TaskPrediction { task: name, prediction, claims, requirements, reliability: None, figure })
+    let prediction = args.requirements.is_empty().then(predicted).flatten();
+    Ok(TaskOutlook { task: described.spec.name.clone(), prediction, claims, requirements, reliability: None })
 }
 
 /// Predicts from every window of the run itself.
-fn backtest(run: &Run, task: usize, window_ns: i64) -> Result<TaskPrediction> {
-    Ok(TaskPrediction {
+fn backtest(run: &Run, task: usize, window_ns: i64) -> Result<TaskOutlook> {
+    Ok(TaskOutlook {
         task: run.info().tasks[task].spec.name.clone(),
-        prediction: None,
-        claims: Vec::new(),
-        requirements: Vec::new(),
         reliability: Some(run.backtest(task, window_ns)?),
-        figure: None,
+        ..TaskOutlook::default()
     })
-}
-
-fn text(tasks: &[TaskPrediction], terminal: Terminal) -> String {
-    let mut text = String::new();
-    for task in tasks {
-        match &task.prediction {
-            Some(found) => {
-                text.push_str(&prediction::text(found));
-                text.push_str(&terminal.figures(&task.figure));
-            }
-            None if task.requirements.is_empty() && task.reliability.is_none() => {
-                text.push_str(&format!("{}: nothing was measured\n", task.task));
-            }
-            None => {}
-        }
-        text.extend(task.reliability.iter().map(|found| prediction::reliability(&task.task, found)));
-        text.extend(task.claims.iter().map(|plan| prediction::plan(&task.task, plan)));
-        text.extend(task.requirements.iter().map(|j| prediction::judgement(&task.task, j)));
-    }
-    text
 }

@@ -195,7 +195,7 @@ impl Args {
         }
         let stamp: String = info.started.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
         let path = PathBuf::from(format!("jitterlab-{stamp}.parquet"));
-        RunWriter::create(&path, info).map(Some).or_else(|error| {
+        RunWriter::create_numbered(&path, info).map(Some).or_else(|error| {
             output::note(&format!("no run file: {error}; name another place with --output"));
             Ok(None)
         })

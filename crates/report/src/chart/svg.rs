@@ -11,6 +11,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::range::rows;
 use super::{Cells, Chart, Layer, MANY, SHADES, Shape, Stroke, wrapped};
 use crate::figure::FigureError;
+use crate::printable::printable_drawing;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Plot<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Placed, Placed>>;
@@ -103,7 +104,7 @@ pub(crate) fn svg(charts: &[Chart]) -> Result<String, FigureError> {
         Ok(())
     };
     draw(&mut text).map_err(|e| FigureError::Drawing(e.to_string()))?;
-    Ok(text)
+    Ok(printable_drawing(&text).into_owned())
 }
 
 fn panel(chart: &Chart, area: &Area<'_>) -> Drawn {

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use jitterlab_analysis::{Summary, Verdict};
+use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_runs::{Columns, Quantity, Run, RunsError, Slice};
 
 use super::series::{Extent, Series, SeriesBuilder, Share, Step};
@@ -46,14 +46,14 @@ fn page_run(run: &Run, sizes: &[u64], total: u64, task: Option<&str>) -> Result<
     let tasks = tasks.map(|(number, (scan, series))| {
         let described = &info.tasks[number];
         let summary = Summary::of(described, &scan.timing);
-        let verdict = Verdict::on(&summary, described, &info);
-        let figures = TaskFigures { summary, verdict, stats: scan.timing.clone() };
+        let caveats = Caveat::on(&summary, described, &info);
+        let figures = TaskFigures { summary, caveats, stats: scan.timing.clone() };
         PageTask::new(number, figures, series, scan, &info)
     });
     let tasks: Vec<PageTask> = tasks.collect();
     let answers = tasks
         .iter()
-        .map(|task| serde_json::json!({ "summary": task.figures.summary, "verdict": task.figures.verdict }));
+        .map(|task| serde_json::json!({ "summary": task.figures.summary, "caveats": task.figures.caveats }));
     let answers: Vec<_> = answers.collect();
     let document = serde_json::json!({ "file": run.path(), "tasks": answers, "run": info }).to_string();
     Ok(PageRun { label: run.label(), info, document, checks: None, tasks })

@@ -1,7 +1,7 @@
 //! The page as a whole: everything is in it, and nothing foreign can break out of its place.
 
 use jitterlab_analysis::scan::TaskScan;
-use jitterlab_analysis::{Summary, Verdict};
+use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
 
 use super::series::{SeriesBuilder, Share};
@@ -27,9 +27,9 @@ fn run(label: &str) -> PageRun {
     let mut series = SeriesBuilder::new(1_000_000, Share { expected: 2_000, total: 2_000 });
     series.push_all(&rows);
     let summary = Summary::of(&info.tasks[0], &stats);
-    let verdict = Verdict::on(&summary, &info.tasks[0], &info);
+    let caveats = Caveat::on(&summary, &info.tasks[0], &info);
     let document = serde_json::json!({ "tasks": [{ "summary": summary }], "note": HOSTILE }).to_string();
-    let figures = TaskFigures { summary, verdict, stats };
+    let figures = TaskFigures { summary, caveats, stats };
     let mut scan = TaskScan::new(1_000_000, 2_000);
     scan.push_all(&rows);
     let task = PageTask::new(0, figures, series.finish(), scan, &info);

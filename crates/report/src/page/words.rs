@@ -1,6 +1,8 @@
 //! What the page says of a run in words and tables.
 
+use crate::caveats::{distinct, statement};
 use crate::words::known_count;
+use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Refusal, StopReason};
 use serde::Serialize;
@@ -37,17 +39,16 @@ impl RunWords {
     /// The words for a run.
     pub fn of(run: &PageRun) -> Self {
         let info = &run.info;
-        let mut caveats: Vec<String> = Vec::new();
-        for caveat in run.tasks.iter().flat_map(|task| &task.figures.verdict.caveats) {
-            let text = sentence(&caveat.text);
-            if !caveats.contains(&text) {
-                caveats.push(text);
-            }
-        }
+        let caveats = distinct(run.tasks.iter().flat_map(|task| &task.figures.caveats));
+        let statements = run
+            .tasks
+            .iter()
+            .zip(&info.tasks)
+            .map(|(of, task)| times(&statement(&of.figures.summary, measured_ns(task))));
         RunWords {
             label: run.label.clone(),
-            statements: run.tasks.iter().map(|task| times(&task.figures.verdict.statement)).collect(),
-            caveats,
+            statements: statements.collect(),
+            caveats: caveats.iter().map(|text| sentence(text)).collect(),
             facts: facts(run),
             warnings: warnings::sentences(info),
             refused: info.refused.clone(),

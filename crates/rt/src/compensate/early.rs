@@ -58,10 +58,11 @@ impl<S: System> WakeUp<S> for Early<S> {
     }
 
     fn report(&self) -> WakeReport {
-        let course = match &self.tracker {
-            Some(tracker) => tracker.course(),
-            None => self.first_due_ns.map(|due| (due, self.margin_ns)).into_iter().collect(),
-        };
+        let mut course = self.tracker.as_ref().map_or(Vec::new(), QuantileTracker::course);
+        // Fixed, or nothing was learned from: no sleep began before its end.
+        if course.is_empty() {
+            course.extend(self.first_due_ns.map(|due_ns| (due_ns, self.margin_ns)));
+        }
         WakeReport { margin: Some(MarginUsed { samples: self.samples, course }), ..self.inner.report() }
     }
 }

@@ -165,3 +165,43 @@ pub fn held_cpu_too_long() -> bool {
 pub fn allow_holding_cpu() {
     MAY_HOLD_CPU.set(true);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes a system call of the calling thread fail with EPERM (seccomp(2)).
+    fn forbid(call: libc::c_long) {
+        let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
+        let answer = |k: u32| statement(libc::BPF_RET | libc::BPF_K, k);
+        let is_call = statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, call as u32);
+        let mut program = [
+            statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
+            libc::sock_filter { jf: 1, ..is_call },
+            answer(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+            answer(libc::SECCOMP_RET_ALLOW),
+        ];
+        let filter = libc::sock_fprog { len: 4, filter: program.as_mut_ptr() };
+        // SAFETY: takes numbers only.
+        assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
+        // SAFETY: `filter` and the program it points to outlive the call.
+        let set = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) };
+        assert_eq!(set, 0);
+    }
+
+    #[test]
+    fn the_handler_leaves_the_error_of_what_it_interrupted() {
+        std::thread::spawn(|| {
+            forbid(libc::SYS_sched_setscheduler);
+            // SAFETY: an all-zero siginfo_t is a valid one.
+            let mut info = unsafe { MaybeUninit::<libc::siginfo_t>::zeroed().assume_init() };
+            // SAFETY: the thread's own errno.
+            unsafe { *libc::__errno_location() = libc::EAGAIN };
+            on_too_long(libc::SIGXCPU, &raw mut info, ptr::null_mut());
+            assert_eq!(io::Error::last_os_error().raw_os_error(), Some(libc::EAGAIN));
+            assert!(held_cpu_too_long());
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -18,7 +18,7 @@ use jitterlab_report::warnings::emulated;
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
 
-/// Measure with cyclictest, jitterdebugger and rtla timerlat beside jitterlab, in the same boot of a kernel
+/// Measure with a bare loop, cyclictest, jitterdebugger and rtla timerlat beside jitterlab, in the same boot of a kernel
 ///
 /// What is not installed here is taken from Debian's packages, which are fetched and not installed. All tools run one
 /// after the other on the same processor, with the same period and SCHED_FIFO priority.
@@ -77,7 +77,7 @@ pub fn execute(args: &Args) -> Outcome {
     let mut session = args.machine.session(steps, None)?;
     for peer in &PEERS {
         let program = peer.program(&mut session.libraries, &mut |text| output::note(text));
-        session.programs.push(program.map_err(|error| anyhow!("{}: {error}", peer.name))?);
+        session.programs.extend(program.map_err(|error| anyhow!("{}: {error}", peer.name))?);
     }
     if let Some(command) = &args.background {
         let words = shlex::split(command).filter(|words| !words.is_empty());

@@ -4,34 +4,20 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
-use jitterlab_bench::mcu::leds::{self, LedThread};
-use jitterlab_bench::mcu::paper::{self, Variant};
-use jitterlab_bench::mcu::{
-    AlarmFigures, Compiler, CostFigures, McuError, Simulator, Strategy, ThreadFigures, cost, sweep,
-};
-use jitterlab_report::figure;
-use jitterlab_report::mcu::{self as text, PrintedThread, Rounds, Row};
-use jitterlab_report::summary::wrap;
-use serde::Serialize;
+use jitterlab_analysis::papers::epos::{self, EposReproduction, LedThread, Variant};
+use jitterlab_bench::mcu::leds;
+use jitterlab_bench::mcu::sweep::Cell;
+use jitterlab_bench::mcu::{AlarmFigures, Compiler, McuError, Simulator, Strategy, cost, sweep};
+use jitterlab_report::papers::Found;
 
 use crate::commands::mcu::{progress, save, sign, sort};
-use crate::exit::{Outcome, Status};
-use crate::output;
+use crate::exit::Failure;
 
 /// Rounds of the led thread: what the paper's figure shows, and as many as the standard deviation is of.
 const ROUNDS: usize = 1_000;
 
-/// Everything measured, for programs.
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    table_1: &'a [AlarmFigures],
-    led_thread: Vec<&'a ThreadFigures>,
-    costs: &'a [CostFigures],
-}
-
-/// Measures everything, draws the figures, and prints the tables.
-pub fn reproduce(directory: &Path) -> Outcome {
+/// Measures everything.
+pub fn reproduce(directory: &Path) -> Result<Found, Failure> {
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot make the directory {}", directory.display()))?;
     let files = Strategy::ALL.map(|strategy| directory.join(format!("leds-{strategy}.parquet")));
@@ -43,15 +29,19 @@ pub fn reproduce(directory: &Path) -> Outcome {
     }
     let compiler = Compiler::new().map_err(sort)?;
     let simulator = Simulator::new().map_err(sort)?;
-    let results =
-        sweep::measure_all(&paper::cells(), &compiler, &simulator, &progress(false)).map_err(sort)?;
+    let results = sweep::measure_all(&cells(), &compiler, &simulator, &progress(false)).map_err(sort)?;
     let table: Vec<AlarmFigures> = results.into_iter().map(|result| result.figures).collect();
     let mut threads = Vec::new();
     for (strategy, file) in Strategy::ALL.into_iter().zip(&files) {
         let mut thread = leds::measure(strategy, ROUNDS, &compiler, &simulator).map_err(sort)?;
         sign(&mut thread.run);
         save(file, &thread.run)?;
-        threads.push(thread);
+        let rounds_ns = rounds(&thread);
+        threads.push(LedThread {
+            figures: thread.figures,
+            printed: epos::printed_thread(strategy),
+            rounds_ns,
+        });
     }
     let mut costs = cost::measure(&compiler, &simulator).map_err(sort)?;
     let missing = match cost::measure_arduino(&compiler, &simulator) {
@@ -59,110 +49,28 @@ pub fn reproduce(directory: &Path) -> Outcome {
             costs.push(arduino);
             None
         }
-        Err(error @ McuError::Missing { .. }) => Some(error),
+        Err(error @ McuError::Missing { .. }) => Some(error.to_string()),
         Err(error) => return Err(sort(error)),
     };
-    let rows = rows(&table);
-    write_files(directory, &table, &rows, &threads, &costs)?;
-    let missing = missing.map_or(String::new(), |error| wrap(&format!("To compare with Arduino: {error}.")));
-    output::print(&(tables(&table, &rows, &threads, &costs) + &missing + &notes(directory)))?;
-    Ok(Status::Fine)
+    Ok(Found::Epos(EposReproduction::of(table, threads, costs, missing)))
 }
 
-/// Table 1's rows: the paper's errors, those measured programmed as in the paper, those measured programmed rightly.
-fn rows(table: &[AlarmFigures]) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for prescaler in paper::PRESCALERS {
-        for period_us in paper::PERIODS_US {
-            let measured = |strategy, as_paper| {
-                table
-                    .iter()
-                    .find(|f| {
-                        (f.strategy, f.compare_as_paper, f.prescaler, f.period_us)
-                            == (strategy, as_paper, prescaler, period_us)
-                    })
-                    .map(AlarmFigures::mean_error_us)
-            };
-            let errors_us = paper::VARIANTS.map(|variant| match variant {
-                Variant::Printed(strategy) => paper::table_1_us(strategy, prescaler, period_us)
-                    .map(|mean| f64::from(mean) - f64::from(period_us)),
-                Variant::AsPaper(strategy) => measured(strategy, true),
-                Variant::Right(strategy) => measured(strategy, false),
-            });
-            rows.push(Row { period_us, timer_hz: paper::timer_hz(prescaler), errors_us });
-        }
-    }
-    rows
-}
-
-fn write_files(
-    directory: &Path,
-    table: &[AlarmFigures],
-    rows: &[Row],
-    threads: &[LedThread],
-    costs: &[CostFigures],
-) -> anyhow::Result<()> {
-    let rounds: Vec<Rounds> = threads.iter().map(rounds).collect();
-    let document = Document {
-        schema: 1,
-        table_1: table,
-        led_thread: threads.iter().map(|thread| &thread.figures).collect(),
-        costs,
-    };
-    for (name, svg) in [("figure-5", text::figure_5_svg(rows)?), ("figure-7", text::figure_7_svg(&rounds)?)] {
-        let path = |extension: &str| directory.join(format!("{name}.{extension}"));
-        output::write_file(&path("svg"), svg.as_bytes())?;
-        output::write_file(&path("png"), &figure::png(&svg)?)?;
-    }
-    let json = serde_json::to_string_pretty(&document)? + "\n";
-    output::write_file(&directory.join("figures.json"), json.as_bytes())
-}
-
-/// Each round's beginning since the first in ms, and its length in us.
-fn rounds(thread: &LedThread) -> Rounds {
-    let activations = &thread.run.activations;
-    let first_ns = activations.first().map_or(0, |a| a.start_ns);
-    let rounds = activations.windows(2).map(|pair| {
-        ((pair[0].start_ns - first_ns) as f64 / 1e6, (pair[1].start_ns - pair[0].start_ns) as f64 / 1e3)
+/// What is to be measured for table 1's columns.
+fn cells() -> Vec<Cell> {
+    let measured = epos::VARIANTS.into_iter().filter_map(|variant| match variant {
+        Variant::Printed(_) => None,
+        Variant::AsPaper(strategy) => Some((strategy, true)),
+        Variant::Right(strategy) => Some((strategy, false)),
     });
-    Rounds { strategy: thread.figures.strategy, rounds: rounds.collect() }
+    let cells = measured.flat_map(|(strategy, as_paper)| {
+        let mut cells = sweep::cells(&[strategy], &epos::PRESCALERS, &epos::PERIODS_US, epos::EVENTS);
+        cells.iter_mut().for_each(|cell| cell.board.compare_as_paper = as_paper);
+        cells
+    });
+    cells.collect()
 }
 
-fn tables(table: &[AlarmFigures], rows: &[Row], threads: &[LedThread], costs: &[CostFigures]) -> String {
-    let printed: Vec<PrintedThread> = Strategy::ALL
-        .into_iter()
-        .filter_map(|strategy| {
-            let thread = paper::led_thread(strategy)?;
-            Some(PrintedThread {
-                strategy,
-                mean_us: thread.mean_us,
-                standard_deviation_us: thread.standard_deviation_us,
-                by_percent_us: thread.standard_deviation_by_percent_us(),
-            })
-        })
-        .collect();
-    let figures: Vec<ThreadFigures> = threads.iter().map(|t| t.figures.clone()).collect();
-    let right: Vec<AlarmFigures> = table.iter().filter(|f| !f.compare_as_paper).cloned().collect();
-    format!(
-        "Table 1: 11 events of an alarm, on an ATmega128 at 7.3728 MHz\n\
-         paper: as printed; alike: measured with the period itself in the compare\n\
-         register, as in the paper; right: with one count less, for the 0 counts too\n{}\n\
-         Figure 5: the same in percent\n{}\n\
-         What table 1 does not give\n{}\n\
-         Figure 7: the led thread's period, {ROUNDS} rounds at 8 MHz, tick 1 ms, alarm 20 ms\n{}\n\
-         What one event every 20 ms costs, on an ATmega328P at 8 MHz\n{}",
-        text::table_1(rows),
-        text::figure_5(rows),
-        text::sweep(&right),
-        text::figure_7(&figures, &printed),
-        text::costs(costs),
-    )
-}
-
-fn notes(directory: &Path) -> String {
-    let notes: String = paper::NOTES.iter().map(|note| wrap(&format!("- {note}"))).collect();
-    format!(
-        "\nWhere the paper is inconsistent\n{notes}\nfigures, run files and figures.json: {}\n",
-        directory.display()
-    )
+/// Length of each round, in order.
+fn rounds(thread: &leds::LedThread) -> Vec<i64> {
+    thread.run.activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).collect()
 }

@@ -6,7 +6,6 @@ mod athlon;
 mod epos;
 mod nist_jitter;
 mod nist_loads;
-mod nist_motors;
 mod nist_virtual;
 mod systems;
 mod twente;
@@ -16,10 +15,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, anyhow};
+use clap::ValueEnum as _;
 use jitterlab_model::units::{Exact, parse_duration_ns};
+use jitterlab_motion::stepper::nist::NistTorques;
+use jitterlab_report::document::Content;
+use jitterlab_report::figure;
+use jitterlab_report::papers::{self, Found, NistReproduction, PaperFigure, Reproduction};
 
-use crate::exit::{Failure, Outcome};
-use crate::output;
+use crate::exit::{Failure, Outcome, Status};
+use crate::output::{self, OutputArgs};
 
 /// Repeat the experiments and computations of a source document, beside the document's own figures
 #[derive(clap::Args)]
@@ -30,10 +34,12 @@ pub struct Args {
     #[arg(short, long, value_parser = parse_duration_ns, value_name = "TIME")]
     duration: Option<i64>,
     /// Where the run files, figures and the report go; made if it does not exist [default: the document's name]
-    #[arg(short, long, value_name = "DIRECTORY")]
-    output: Option<PathBuf>,
+    #[arg(short = 'o', long = "output", value_name = "DIRECTORY")]
+    directory: Option<PathBuf>,
     #[command(flatten)]
     kernels: systems::Kernels,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// The documents whose experiments can be repeated.
@@ -53,35 +59,56 @@ enum Document {
 /// Of each measurement, where nothing else is asked for.
 const DURATION_NS: i64 = 5_000_000_000;
 
-/// Repeats the document's experiments.
+/// Repeats the document's experiments, and writes figures and `result.json` beside the run files.
 pub fn execute(args: &Args) -> Outcome {
-    let directory = |name: &str| args.output.clone().unwrap_or_else(|| PathBuf::from(name));
+    let name = args.document.to_possible_value().map_or_else(String::new, |value| value.get_name().into());
+    let name = if args.kernels.in_virtual_time { format!("{name}-virtual") } else { name };
+    let directory = args.directory.clone().unwrap_or_else(|| PathBuf::from(name));
     let duration_ns = args.duration.unwrap_or(DURATION_NS);
-    match (args.document, args.kernels.in_virtual_time) {
-        (Document::Athlon, false) => athlon::reproduce(&directory("athlon"), duration_ns),
-        (Document::Athlon, true) => Err(Failure::bad_use(anyhow!(
-            "the Athlon report is about the processors of one machine, which --virtual cannot stand for: leave it out"
-        ))),
-        (Document::Epos, true) => Err(Failure::bad_use(anyhow!(
-            "epos runs on a simulated microcontroller in any case: leave --virtual out"
-        ))),
-        (Document::Epos, false) if args.duration.is_some() => Err(Failure::bad_use(anyhow!(
-            "epos is simulated until its events have come: leave --duration out"
-        ))),
-        (Document::Epos, false) => epos::reproduce(&directory("epos")),
-        (Document::Nist, false) => {
-            nist_motors::reproduce()?;
-            nist_jitter::reproduce(&directory("nist"), duration_ns)?;
-            nist_loads::reproduce(&directory("nist"), "figure-3", duration_ns)
+    let found = match (args.document, args.kernels.in_virtual_time) {
+        (Document::Athlon, false) => athlon::reproduce(&directory, duration_ns)?,
+        (Document::Athlon, true) => {
+            return Err(Failure::bad_use(anyhow!(
+                "the Athlon report is about the processors of one machine, which --virtual cannot stand for: leave it out"
+            )));
         }
-        (Document::Nist, true) => {
-            nist_virtual::reproduce(&directory("nist-virtual"), duration_ns, &args.kernels)
+        (Document::Epos, true) => {
+            return Err(Failure::bad_use(anyhow!(
+                "epos runs on a simulated microcontroller in any case: leave --virtual out"
+            )));
         }
-        (Document::Twente, false) => twente::reproduce(&directory("twente"), duration_ns),
-        (Document::Twente, true) => {
-            twente_virtual::reproduce(&directory("twente-virtual"), duration_ns, &args.kernels)
+        (Document::Epos, false) if args.duration.is_some() => {
+            return Err(Failure::bad_use(anyhow!(
+                "epos is simulated until its events have come: leave --duration out"
+            )));
+        }
+        (Document::Epos, false) => epos::reproduce(&directory)?,
+        (Document::Nist, false) => Found::Nist(Box::new(NistReproduction {
+            torques: NistTorques::compute(),
+            jitter: nist_jitter::reproduce(&directory, duration_ns)?,
+            loads: nist_loads::reproduce(&directory, "figure-3", duration_ns)?,
+        })),
+        (Document::Nist, true) => nist_virtual::reproduce(&directory, duration_ns, &args.kernels)?,
+        (Document::Twente, false) => twente::reproduce(&directory, duration_ns)?,
+        (Document::Twente, true) => twente_virtual::reproduce(&directory, duration_ns, &args.kernels)?,
+    };
+    draw(&directory, &papers::figures(&found))?;
+    let content = Content::Reproduction(Box::new(Reproduction { directory: directory.clone(), found }));
+    let json = jitterlab_report::document::Document::new(content.clone()).json()?;
+    output::write_file(&directory.join("result.json"), json.as_bytes())?;
+    args.output.show(content)?;
+    Ok(Status::Fine)
+}
+
+/// Writes figures as SVG and PNG.
+fn draw(directory: &Path, figures: &[PaperFigure]) -> Result<()> {
+    for (name, charts) in figures.iter().filter(|(_, charts)| !charts.is_empty()) {
+        let svg = figure::svg(charts)?;
+        for extension in ["svg", "png"] {
+            output::write_figure(&directory.join(format!("{name}.{extension}")), &svg)?;
         }
     }
+    Ok(())
 }
 
 /// Measures one case as a person would, with `jitterlab run` and these arguments, into `<directory>/<name>.parquet`. A

@@ -3,14 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
+use jitterlab_analysis::Summary;
+use jitterlab_analysis::papers::{SystemUnderLoads, UnderLoad};
 use jitterlab_bench::kernel::elf::LibraryPath;
 use jitterlab_bench::kernel::session::run_step;
 use jitterlab_bench::kernel::{GuestTime, KernelChoice, Machine, Session};
 use jitterlab_model::units::Exact;
+use jitterlab_report::page::PageRun;
 
 use crate::commands::kernel::boots::{boot_all, check_run_options, figures_and_file};
 use crate::exit::Failure;
 use crate::output;
+use crate::run_args::page_runs_of;
 
 /// Memory for six of the Twente report's memory hogs, 256 MB each, and the rest of the guest.
 const MEMORY_MIB: u32 = 3_072;
@@ -81,6 +85,23 @@ pub struct Case {
 /// Where a system's run file of a case is.
 pub fn file(directory: &Path, system: &System, case: &Case) -> PathBuf {
     directory.join(format!("{}-{}.parquet", system.name, case.name))
+}
+
+/// What was measured of each case, and its runs.
+pub fn read<T>(
+    directory: &Path,
+    system: &System,
+    cases: &[Case],
+    of: impl Fn(&Summary) -> Option<T>,
+) -> Result<(SystemUnderLoads<T>, Vec<PageRun>)> {
+    let files: Vec<PathBuf> = cases.iter().map(|case| file(directory, system, case)).collect();
+    let runs = page_runs_of(&files)?;
+    let loads = cases.iter().zip(&runs).map(|(case, run)| UnderLoad {
+        condition: case.name.into(),
+        load: case.load.into(),
+        found: run.tasks.first().and_then(|task| of(&task.figures.summary)),
+    });
+    Ok((SystemUnderLoads { system: system.name.into(), loads: loads.collect() }, runs))
 }
 
 /// Measures all cases in one boot of each system. `task` are the options of `jitterlab run` that say what the task

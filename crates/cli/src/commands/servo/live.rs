@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
 use anyhow::{Context as _, anyhow};
-use jitterlab_analysis::{Summary, Verdict};
+use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_bench::host::{Activity, DmaLatency, Request};
 use jitterlab_model::units::{Human, parse_duration_ns};
 use jitterlab_model::{Compensation, Keep, LoadSpec, Policy, StopReason, TaskSpec, WakeMethod};
 use jitterlab_motion::servo::{LiveLoop, Margins, Question, Reference, TrackingError, usual_references};
+use jitterlab_report::caveats::clause;
 use jitterlab_report::servo_live::{Live, Way};
 use serde::Serialize;
 
@@ -252,9 +253,9 @@ impl LiveArgs {
             way.mean_latency_ns = stats.latency.mean_ns();
             way.max_latency_ns = stats.latency.max_ns();
             (way.executed, way.missed) = (stats.executed(), stats.seen_missed());
-            let verdict = Verdict::on(&Summary::of(task, stats), task, &info);
-            let told = verdict.caveats.into_iter().filter(|c| c.id != "no-load");
-            way.caveats = told.map(|c| c.text).collect();
+            let caveats = Caveat::on(&Summary::of(task, stats), task, &info);
+            let but_load = caveats.iter().filter(|caveat| **caveat != Caveat::NoLoad);
+            way.caveats = but_load.map(clause).collect();
         }
         Ok(way)
     }

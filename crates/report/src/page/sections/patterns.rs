@@ -1,5 +1,6 @@
 //! What patterns were found, in sentences, and the clusters that the histogram has boxes around.
 
+use crate::patterns::sentences;
 use crate::words::count;
 use jitterlab_analysis::patterns::Patterns;
 use jitterlab_model::units::Human;
@@ -13,7 +14,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
     let mut blocks = Vec::new();
     for named in tasks(runs) {
         let patterns = &named.task.patterns;
-        let sentences = patterns.sentences(named.task.figures.summary.period_ns);
+        let sentences = sentences(patterns, named.task.figures.summary.period_ns);
         let text = if sentences.is_empty() { "no pattern was found.".into() } else { sentences.join(" ") };
         blocks.push(Block::Text { text: format!("{}: {text}", named.name) });
         blocks.extend(clusters(&named.name, patterns));
@@ -21,7 +22,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: "patterns".into(),
         title: "Patterns".into(),
-        lead: "What is regular about the irregularity. Each sentence holds at a level of 0.1 %: a run without a pattern shows one in a thousand times.".into(),
+        lead: "What is regular about the irregularity. Each kind of pattern is tested at a level of 0.1 %: of a hundred runs without any, fewer than one shows one.".into(),
         blocks,
     })
 }

@@ -1,10 +1,10 @@
 //! The EPOS paper's figures, drawn from what is measured here.
 
+use jitterlab_analysis::papers::epos::{EposReproduction, LedThread, Row};
 use jitterlab_model::mcu::Strategy;
 
-use super::Row;
+use super::PaperFigure;
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
-use crate::figure::{FigureError, svg};
 
 const PERIODIC: usize = 0;
 const SINGLE_SHOT: usize = 1;
@@ -32,13 +32,17 @@ enum Look {
 /// Percent: what is exact lies at the foot of a logarithmic axis.
 const LEAST_PERCENT: f64 = 1e-7;
 
+/// Figures 5 and 7.
+pub(super) fn figures(found: &EposReproduction) -> Vec<PaperFigure> {
+    vec![
+        ("figure-5".into(), figure_5(&found.rows())),
+        ("figure-7".into(), found.led_thread.iter().map(period_along_time).collect()),
+    ]
+}
+
 /// Figure 5: the size of the mean error in percent of the period, a panel for each timer clock.
-///
-/// # Errors
-/// The plotting library gave up.
-pub fn figure_5_svg(rows: &[Row]) -> Result<String, FigureError> {
-    let panels = rows.chunk_by(|a, b| a.timer_hz == b.timer_hz);
-    svg(&panels.map(errors).collect::<Vec<_>>())
+fn figure_5(rows: &[Row]) -> Vec<Chart> {
+    rows.chunk_by(|a, b| a.timer_hz == b.timer_hz).map(errors).collect()
 }
 
 fn errors(block: &[Row]) -> Chart {
@@ -68,44 +72,37 @@ fn errors(block: &[Row]) -> Chart {
     }
 }
 
-/// The rounds of a thread under one strategy.
-#[derive(Debug, Clone)]
-pub struct Rounds {
-    /// The strategy.
-    pub strategy: Strategy,
-    /// Each round's beginning in ms and its length in us.
-    pub rounds: Vec<(f64, f64)>,
-}
-
 /// Figure 7: the period of the led thread along time, a panel for each strategy.
-///
-/// # Errors
-/// The plotting library gave up.
-pub fn figure_7_svg(threads: &[Rounds]) -> Result<String, FigureError> {
-    let panel = |thread: &Rounds| {
-        let colour = match thread.strategy {
-            Strategy::Periodic => PERIODIC,
-            Strategy::SingleShot => SINGLE_SHOT,
-            Strategy::Anchored => ANCHORED,
-        };
-        let points = thread.rounds.iter().map(|(at, length)| [*at, *length]).collect();
-        // From zero, so that the panels can be compared.
-        let zero = Layer::new("", colour, Shape::Level(0.0));
-        Chart {
-            name: "epos-7",
-            caption: format!("Period of the led thread, timer {}.", thread.strategy.name()),
-            x: Axis::linear("time, ms"),
-            y: Axis::linear("period, µs"),
-            layers: vec![zero, Layer::new("", colour, Shape::Line { points, stroke: Stroke::Solid })],
-            height: 220,
-        }
+fn period_along_time(thread: &LedThread) -> Chart {
+    let colour = match thread.figures.strategy {
+        Strategy::Periodic => PERIODIC,
+        Strategy::SingleShot => SINGLE_SHOT,
+        Strategy::Anchored => ANCHORED,
     };
-    svg(&threads.iter().map(panel).collect::<Vec<_>>())
+    let begins_ns = thread.rounds_ns.iter().scan(0, |at_ns, length_ns| {
+        let begin_ns = *at_ns;
+        *at_ns += length_ns;
+        Some(begin_ns)
+    });
+    let points = begins_ns.zip(&thread.rounds_ns);
+    let points = points.map(|(at_ns, length_ns)| [at_ns as f64 / 1e6, *length_ns as f64 / 1e3]).collect();
+    // From zero, so that the panels can be compared.
+    let zero = Layer::new("", colour, Shape::Level(0.0));
+    Chart {
+        name: "epos-7",
+        caption: format!("Period of the led thread, timer {}.", thread.figures.strategy.name()),
+        x: Axis::linear("time, ms"),
+        y: Axis::linear("period, µs"),
+        layers: vec![zero, Layer::new("", colour, Shape::Line { points, stroke: Stroke::Solid })],
+        height: 220,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::svg;
+    use crate::papers::epos::tests::thread;
 
     #[test]
     fn every_curve_of_figure_5_is_drawn_and_named() {
@@ -113,7 +110,7 @@ mod tests {
             [Some(173.0), Some(173.6), Some(0.0), Some(921_704.0), Some(8_681.0), Some(0.1), Some(-0.9)];
         let row = |period_us, timer_hz| Row { period_us, timer_hz, errors_us: errors };
         let rows = [row(100, 7_200.0), row(1_000, 7_200.0), row(100, 115_200.0), row(10_000_000, 115_200.0)];
-        let svg = figure_5_svg(&rows).unwrap();
+        let svg = svg(&figure_5(&rows)).unwrap();
         for (name, ..) in CURVES {
             assert!(svg.contains(name), "{name}");
         }
@@ -124,16 +121,17 @@ mod tests {
             "in both panels points of two curves, and the legend's"
         );
         let empty = Row { period_us: 100, timer_hz: 7_200.0, errors_us: [None; 7] };
-        assert!(figure_5_svg(&[empty]).is_ok() && figure_5_svg(&[]).is_ok());
+        assert!(crate::figure::svg(&figure_5(&[empty])).is_ok());
     }
 
     #[test]
     fn figure_7_has_a_panel_for_each_strategy() {
-        let rounds = vec![(0.0, 20.4), (0.02, 26.2), (0.05, 20.4)];
-        let threads = Strategy::ALL.map(|strategy| Rounds { strategy, rounds: rounds.clone() });
-        let svg = figure_7_svg(&threads).unwrap();
+        let threads = Strategy::ALL.map(thread);
+        let charts: Vec<Chart> = threads.iter().map(period_along_time).collect();
+        let svg = svg(&charts).unwrap();
         assert!(Strategy::ALL.iter().all(|s| svg.contains(s.name())));
         assert_eq!(svg.matches("time, ms").count(), 3);
-        assert!(figure_7_svg(&[]).is_ok());
+        let Shape::Line { points, .. } = &charts[0].layers[1].shape else { panic!("no line") };
+        assert_eq!(points[2], [0.0466, 20.4]);
     }
 }
