@@ -6,7 +6,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{all_rows, quick_directory};
+use common::quick_directory;
 use jitterlab_model::{Gap, Known, TimingStats};
 use jitterlab_trace::{Hints, Import, Measured, TraceError, import};
 use proptest::prelude::*;
