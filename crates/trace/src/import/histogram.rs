@@ -53,7 +53,11 @@ impl Histogram {
         };
         let sum = self.mean_ns.map_or_else(|| by_intervals(|v| v), |mean| mean * count as f64);
         let squares = match (self.mean_ns, self.deviation_ns) {
-            (Some(mean), Some(deviation)) => (mean * mean + deviation * deviation) * count as f64,
+            // Where the mean is not known either, the sum stands at that of no values beyond: 0.
+            (mean, Some(deviation)) => {
+                let mean = mean.unwrap_or(sum / count.max(1) as f64);
+                (mean * mean + deviation * deviation) * count as f64
+            }
             _ => by_intervals(|v| v * v),
         };
         // Rounded figures may contradict each other by a little: no variance is below 0.
