@@ -15,10 +15,11 @@ use jitterlab_model::{
 use jitterlab_rt::{Activity, Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions};
 
 use super::dma_latency::{DmaLatency, Held};
+use super::error::{PrepareError, dma_latency_refused};
 use super::facts::{self, Root};
 use super::isolate::Isolation;
 use super::load::Loads;
-use super::prepare::{self, Moved, PrepareError};
+use super::prepare::{self, Moved};
 
 /// What to measure.
 #[derive(Debug, Clone)]
@@ -126,7 +127,7 @@ impl Measurement {
         let latency = match dma_latency.hold() {
             Ok(held) => Some(held),
             Err(error) => {
-                refused.push(prepare::dma_latency_refused(dma_latency, &error));
+                refused.push(dma_latency_refused(dma_latency, &error));
                 None
             }
         };
