@@ -1,12 +1,7 @@
 //! What speaks against the figures of a task, or limits what they may be applied to.
 
-<<<<<<< HEAD
-use jitterlab_model::facts::{self, Change, Preemption};
-use jitterlab_model::{Bench, CpuSet, Overload, Policy, RunInfo, StopReason, TaskRun};
-=======
 use jitterlab_model::facts::{self, Change, NO_REQUEST_US, Preemption};
-use jitterlab_model::{CpuSet, Overload, Policy, RunInfo, StopReason, TaskRun};
->>>>>>> main
+use jitterlab_model::{Bench, CpuSet, Overload, Policy, RunInfo, StopReason, TaskRun};
 use serde::{Deserialize, Serialize};
 
 use crate::summary::Summary;
@@ -106,13 +101,8 @@ impl Caveat {
         real_time(task, &mut all);
         machine(task, run, &mut all);
         all.extend(concerns(run, task));
-<<<<<<< HEAD
         if run.load.is_none() {
-            all.push(Caveat::NoLoad);
-=======
-        if run.load == "none" {
             all.push(no_load(task, run));
->>>>>>> main
         }
         all.extend(measured_ns(task).map(length));
         all
@@ -295,7 +285,7 @@ mod tests {
     #[test]
     fn other_work_than_a_load_is_named() {
         let mut run = run(1);
-        run.load = "none".into();
+        run.load = jitterlab_model::Load::NONE;
         let thread = |name: &str, cpu| RealTimeThread {
             name: name.into(),
             policy: "fifo".into(),
