@@ -4,7 +4,7 @@ use jitterlab_model::facts::CpuTimes;
 use jitterlab_model::{Distribution, Overload, Refusal, SystemFacts, WakeMethod, Warning};
 use serde::{Deserialize, Serialize};
 
-use crate::Figures;
+use crate::Statistics;
 use crate::expectation::{LoadPoint, MarginPoint, ServiceTime, latency_law};
 use crate::proof::Proof;
 use crate::recommendation::{MarginChoice, Wish, recommend};
@@ -17,7 +17,7 @@ pub struct CompensationTrial {
     /// T.
     pub period_ns: i64,
     /// Time between two readings of the clock, back to back.
-    pub clock_floor: Figures,
+    pub clock_floor: Statistics,
     /// What a wake-up costs.
     pub service: ServiceTime,
     /// Wake-up methods for the early sleep.
@@ -83,7 +83,7 @@ pub struct Candidate {
     /// The method.
     pub wake: WakeMethod,
     /// Latency of its early sleeps (F).
-    pub early_latency: Figures,
+    pub early_latency: Statistics,
     /// What to do with it.
     pub choice: MarginChoice,
 }
@@ -96,7 +96,7 @@ impl Candidate {
         let choice = recommend(&latency_law(blocks), period_ns, wish, service.often_ns)?;
         let mut all = Distribution::new();
         blocks.iter().for_each(|block| all.merge(&block.latencies()));
-        Some(Candidate { wake, early_latency: Figures::of(&all), choice })
+        Some(Candidate { wake, early_latency: Statistics::of(&all), choice })
     }
 }
 

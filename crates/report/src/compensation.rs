@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
 use jitterlab_analysis::proof::{MedianInterval, Proof};
 use jitterlab_analysis::recommendation::NistChoice;
+use jitterlab_analysis::summary::{P50, P90, P99, P99_9};
 use jitterlab_analysis::trial::{Candidate, CompensationTrial, Disturbance, TrialNote};
 use jitterlab_analysis::wakeup::WayFigures;
 use jitterlab_model::units::{Exact, Human};
@@ -126,8 +127,8 @@ fn write_what_is(trial: &CompensationTrial, out: &mut String) {
          as far as the kernel counts them; not the interrupt, not leaving idle\n  \
          {:>8}  the same if it wakes every {}: nothing has time to cool down\n\n",
         Exact(trial.period_ns),
-        time(trial.clock_floor.p50_ns),
-        time(trial.clock_floor.p99_ns),
+        time(trial.clock_floor.at(P50).exactly()),
+        time(trial.clock_floor.at(P99).exactly()),
         Human(inside_ns).to_string(),
         Human(outside_ns).to_string(),
         Human(often_ns).to_string(),
@@ -138,9 +139,9 @@ fn write_what_is(trial: &CompensationTrial, out: &mut String) {
         let (f, r) = (&c.early_latency, &c.choice);
         vec![
             c.wake.to_string(),
-            time(f.p50_ns),
-            time(f.p99_ns),
-            time(f.p99_9_ns),
+            time(f.at(P50).exactly()),
+            time(f.at(P99).exactly()),
+            time(f.at(P99_9).exactly()),
             time(f.max_ns),
             Human(r.margin_ns as f64).to_string(),
             share(r.expected_load),
@@ -213,10 +214,10 @@ fn write_proof(trial: &CompensationTrial, out: &mut String, terminal: Terminal) 
         let jitter = way.latency.max_ns.zip(way.latency.min_ns).map(|(max, min)| max - min);
         vec![
             name.into(),
-            time(d.p50_ns),
-            time(d.p90_ns),
-            time(d.p99_ns),
-            time(d.p99_9_ns),
+            time(d.at(P50).exactly()),
+            time(d.at(P90).exactly()),
+            time(d.at(P99).exactly()),
+            time(d.at(P99_9).exactly()),
             time(jitter),
             way.load.map_or_else(|| "-".into(), share),
         ]
@@ -237,8 +238,8 @@ fn write_proof(trial: &CompensationTrial, out: &mut String, terminal: Terminal) 
 
 /// What sets the limit: the clock, the sleep, interrupts, the host.
 fn write_floor(trial: &CompensationTrial, out: &mut String, proof: &Proof) {
-    let floor_ns = trial.clock_floor.p50_ns.unwrap_or(0).max(1);
-    if let Some(p90) = proof.after.deviation.p90_ns {
+    let floor_ns = trial.clock_floor.at(P50).exactly().unwrap_or(0).max(1);
+    if let Some(p90) = proof.after.deviation.at(P90).exactly() {
         let _ = writeln!(
             out,
             "  p90 of the compensated task is {:.1} readings of the clock ({}); it cannot start more\n  \
@@ -276,7 +277,7 @@ fn write_floor(trial: &CompensationTrial, out: &mut String, proof: &Proof) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::Figures;
+    use jitterlab_analysis::Statistics;
     use jitterlab_analysis::compensation::EmpiricalLaw;
     use jitterlab_analysis::expectation::MarginPoint;
     use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
@@ -286,7 +287,7 @@ mod tests {
     fn report() -> CompensationTrial {
         let latencies = EmpiricalLaw::new((0..1_000).map(|x| 3_000.0 + f64::from(x) * 20.0));
         let choice = recommend(&latencies, 500_000, DEFAULT_WISH, 5_000.0).unwrap();
-        let figures = Figures { count: 1_000, p50_ns: Some(25), p99_ns: Some(31), ..Figures::default() };
+        let figures = Statistics { count: 1_000, ..Statistics::default() }.with(P50, 25).with(P99, 31);
         let result = |cpu| TaskResult {
             executed: 200,
             last_end_ns: 100_000_000,

@@ -1,6 +1,6 @@
 //! What the page shows of a compensation: before and after, the load curve, the margins.
 
-use jitterlab_analysis::Figures;
+use jitterlab_analysis::Statistics;
 use jitterlab_analysis::expectation::MarginPoint;
 use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::trial::CompensationTrial;
@@ -33,7 +33,7 @@ pub fn sections(trial: &CompensationTrial) -> Vec<Section> {
 
 /// Distances of starts from their due times, before and after.
 pub(super) fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
-    let named = |f: &Figures| [f.p50_ns, f.p90_ns, f.p99_ns, f.p99_9_ns, f.p99_99_ns, f.max_ns];
+    let named = |f: &Statistics| f.percentiles().map(|(_, ns)| ns.exactly()).chain([f.max_ns]).collect::<Vec<_>>();
     let most = named(&proof.before.deviation).into_iter().flatten().max().unwrap_or(1);
     let least = named(&proof.after.deviation).into_iter().flatten().filter(|ns| *ns > 0).min().unwrap_or(1);
     let (per, unit) = time_unit((most as f64 * least as f64).sqrt());
