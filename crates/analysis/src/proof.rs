@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Statistics;
-use crate::summary::{P99};
+use crate::summary::P99;
 use crate::wakeup::{BlockView, LateStarts, WayFigures};
 
 /// A median with an interval that holds the true one with a probability of at least 95 %.

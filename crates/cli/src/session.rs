@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context as _, anyhow};
 use jitterlab_analysis::Statistics;
 use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
-use jitterlab_analysis::summary::{P50};
+use jitterlab_analysis::summary::P50;
 use jitterlab_analysis::trial::TrialNote;
 use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_bench::host::{self, DmaLatency, Stage};

@@ -33,7 +33,8 @@ pub fn sections(trial: &CompensationTrial) -> Vec<Section> {
 
 /// Distances of starts from their due times, before and after.
 pub(super) fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
-    let named = |f: &Statistics| f.percentiles().map(|(_, ns)| ns.exactly()).chain([f.max_ns]).collect::<Vec<_>>();
+    let named =
+        |f: &Statistics| f.percentiles().map(|(_, ns)| ns.exactly()).chain([f.max_ns]).collect::<Vec<_>>();
     let most = named(&proof.before.deviation).into_iter().flatten().max().unwrap_or(1);
     let least = named(&proof.after.deviation).into_iter().flatten().filter(|ns| *ns > 0).min().unwrap_or(1);
     let (per, unit) = time_unit((most as f64 * least as f64).sqrt());
