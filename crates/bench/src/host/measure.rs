@@ -227,6 +227,10 @@ impl Measurement {
                 watch(&self.progress(epoch_ns));
                 thread::sleep(WATCH_EVERY);
             }
+            // All at once: one after the other, many tasks of a long period would take long.
+            if self.stop.load(Ordering::Relaxed) {
+                self.threads.iter().for_each(TaskThread::interrupt);
+            }
             let names = self.info.tasks.iter().map(|task| task.spec.name.clone());
             let ended =
                 self.threads.drain(..).zip(names).map(|(thread, task)| {
