@@ -1,6 +1,6 @@
 //! What speaks against the figures of a task, or limits what they may be applied to.
 
-use jitterlab_model::facts::{self, Change, Preemption};
+use jitterlab_model::facts::{self, Change, NO_REQUEST_US, Preemption};
 use jitterlab_model::{CpuSet, Overload, Policy, RunInfo, StopReason, TaskRun};
 use serde::{Deserialize, Serialize};
 
@@ -70,8 +70,18 @@ pub enum Caveat {
         /// What.
         change: Change,
     },
-    /// No load ran beside the task.
-    NoLoad,
+    /// No load was started beside the task: under load the worst case is usually much later. What else was known to run, or
+    /// to make the machine better than it is in use, when the run began:
+    NoLoad {
+        /// Tasks running or waiting, on average over the minute before.
+        load_1_min: Option<f64>,
+        /// How many CPUs that is of.
+        cpus: usize,
+        /// Real-time threads of other programs that ran last on the task's CPUs, with policy and priority.
+        threads: Vec<String>,
+        /// The limit at which somebody held `/dev/cpu_dma_latency`.
+        dma_latency_us: Option<u64>,
+    },
     /// What comes this rarely may not have shown.
     Length {
         /// Length of the run.
@@ -92,7 +102,7 @@ impl Caveat {
         machine(task, run, &mut all);
         all.extend(concerns(run, task));
         if run.load == "none" {
-            all.push(Caveat::NoLoad);
+            all.push(no_load(task, run));
         }
         all.extend(measured_ns(task).map(length));
         all
@@ -104,6 +114,28 @@ impl Caveat {
 pub fn measured_ns(task: &TaskRun) -> Option<i64> {
     let result = task.result.as_ref()?;
     Some(result.last_end_ns - result.first_due_ns).filter(|ns| *ns > 0)
+}
+
+/// What is known of other work than the task's where no load was started beside it.
+fn no_load(task: &TaskRun, run: &RunInfo) -> Caveat {
+    let facts = run.facts_before.as_ref();
+    let cpus = cpus(task);
+    let threads = facts.into_iter().flat_map(|facts| &facts.real_time_threads);
+    let beside = threads.filter(|t| !t.kernel && t.cpu.is_some_and(|cpu| cpus.contains(cpu)));
+    Caveat::NoLoad {
+        load_1_min: facts.and_then(|facts| facts.activity.load_1_min),
+        cpus: facts.map_or(0, |facts| facts.cpus.len()),
+        threads: beside.map(|t| format!("{} ({}:{})", t.name, t.policy, t.priority)).collect(),
+        dma_latency_us: facts.and_then(|facts| facts.power.dma_latency_us).filter(|us| *us < NO_REQUEST_US),
+    }
+}
+
+/// The CPUs a task ran on.
+fn cpus(task: &TaskRun) -> CpuSet {
+    match &task.granted {
+        Some(granted) => granted.cpus.iter().copied().collect(),
+        None => task.spec.cpu.into_iter().collect(),
+    }
 }
 
 fn recording(summary: &Summary, task: &TaskRun, all: &mut Vec<Caveat>) {
@@ -164,13 +196,10 @@ fn machine(task: &TaskRun, run: &RunInfo, all: &mut Vec<Caveat>) {
 
 /// What happened to the machine while it measured this task and speaks against the figures.
 fn concerns(run: &RunInfo, task: &TaskRun) -> impl Iterator<Item = Caveat> {
-    let cpus: CpuSet = match &task.granted {
-        Some(granted) => granted.cpus.iter().copied().collect(),
-        None => task.spec.cpu.into_iter().collect(),
-    };
+    let cpus = cpus(task);
     let both = run.facts_before.as_ref().zip(run.facts_after.as_ref());
     let changes = both.map_or_else(Vec::new, |(before, after)| facts::changes(before, after, &cpus));
-    changes.into_iter().filter(|change| change.concern).map(|change| Caveat::Machine { change })
+    changes.into_iter().filter(Change::is_concern).map(|change| Caveat::Machine { change })
 }
 
 /// What rules out to conclude from this run of a task on a longer one: what happened to the machine, and lost records.
@@ -189,7 +218,7 @@ fn length(run_ns: i64) -> Caveat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::facts::SystemFacts;
+    use jitterlab_model::facts::{RealTimeThread, SystemFacts};
     use jitterlab_model::{Activation, CoreUse, Granted, TaskResult, TaskSpec, TimingStats};
 
     fn run(executed: u64) -> RunInfo {
@@ -251,6 +280,31 @@ mod tests {
             "length",
         ];
         assert_eq!(ids(&caveats(&run)), all);
+    }
+
+    #[test]
+    fn other_work_than_a_load_is_named() {
+        let mut run = run(1);
+        run.load = "none".into();
+        let thread = |name: &str, cpu| RealTimeThread {
+            name: name.into(),
+            policy: "fifo".into(),
+            priority: 90,
+            cpu: Some(cpu),
+            ..RealTimeThread::default()
+        };
+        let mut facts = SystemFacts::default();
+        facts.activity.load_1_min = Some(9.3);
+        facts.power.dma_latency_us = Some(0);
+        facts.real_time_threads = vec![thread("cyclictest", 1), thread("elsewhere", 0)];
+        run.facts_before = Some(facts);
+        let expected = Caveat::NoLoad {
+            load_1_min: Some(9.3),
+            cpus: 0,
+            threads: vec!["cyclictest (fifo:90)".into()],
+            dma_latency_us: Some(0),
+        };
+        assert!(caveats(&run).contains(&expected), "{:?}", caveats(&run));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod exact;
 pub mod expectation;
 pub mod extremes;
 mod fourier;
+pub mod kernels;
 pub mod line;
 pub mod matrix;
 pub mod misses;

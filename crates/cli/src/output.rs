@@ -24,6 +24,16 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// Whether the result is to be JSON, so that nothing else may be printed.
+    pub fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Whether anything was asked for.
+    pub fn is_given(self) -> bool {
+        self.json || self.ascii
+    }
+
     /// Prints a result: one value, as text or as JSON.
     pub fn show(self, content: Content) -> Result<(), Failure> {
         let document = Document::new(content);

@@ -12,6 +12,7 @@ pub mod cpus;
 pub mod distribution;
 pub mod facts;
 pub mod histogram;
+pub mod kernel;
 pub mod load;
 pub mod mcu;
 pub mod run;

@@ -35,14 +35,16 @@ impl std::fmt::Display for Strategy {
     }
 }
 
-impl std::str::FromStr for Strategy {
-    type Err = String;
+/// Something that is no strategy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a strategy: use periodic, single-shot or anchored")]
+pub struct StrategyError(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|s| s.name() == text)
-            .ok_or_else(|| format!("{text:?} is not a strategy: use periodic, single-shot or anchored"))
+impl std::str::FromStr for Strategy {
+    type Err = StrategyError;
+
+    fn from_str(text: &str) -> Result<Self, StrategyError> {
+        Self::ALL.into_iter().find(|s| s.name() == text).ok_or_else(|| StrategyError(text.into()))
     }
 }
 
@@ -175,4 +177,28 @@ pub struct Choice {
     pub busy_share: f64,
     /// One measurement for each period, each alarm alone.
     pub alarms: Vec<AlarmFigures>,
+}
+
+/// One alarm under many strategies, timer clocks and periods.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct McuSweep {
+    /// The chip.
+    pub mcu: String,
+    /// Its clock.
+    pub clock_hz: u32,
+    /// Each measurement.
+    pub alarms: Vec<AlarmFigures>,
+}
+
+/// The ways to use the timer for the periods that are needed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct McuRecommendation {
+    /// The chip.
+    pub mcu: String,
+    /// Its clock.
+    pub clock_hz: u32,
+    /// Each way, the best first.
+    pub choices: Vec<Choice>,
 }

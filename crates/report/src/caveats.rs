@@ -3,7 +3,7 @@
 use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_model::units::Exact;
 
-use crate::words::{count, share, time};
+use crate::words::{count, list, plural, share, time};
 
 /// What was seen of a task, in one or two sentences; `measured_ns` is how long it was measured.
 #[must_use]
@@ -105,14 +105,37 @@ pub fn clause(caveat: &Caveat) -> String {
             let name = hypervisor.as_deref().unwrap_or("a hypervisor");
             format!("this is a virtual machine under {name}: its host's load is part of the figures")
         }
-        Caveat::Machine { change } => change.text.clone(),
-        Caveat::NoLoad => "no load ran beside it: under load the worst case is usually much later".into(),
+        Caveat::Machine { change } => crate::changes::sentence(change),
+        Caveat::NoLoad { load_1_min, cpus, threads, dma_latency_us } => {
+            no_load(*load_1_min, *cpus, threads, *dma_latency_us)
+        }
         Caveat::Length { run_ns, unseen_every_ns } => format!(
             "in {} an event that comes every {} or less often may not have shown",
             time(*run_ns as f64),
             time(*unseen_every_ns)
         ),
     }
+}
+
+/// That no load was started, and what else is known to have run.
+fn no_load(load_1_min: Option<f64>, cpus: usize, threads: &[String], dma_latency_us: Option<u64>) -> String {
+    let average =
+        load_1_min.map(|load| format!("a load average of {load:.2} on {}", plural(cpus as u64, "CPU")));
+    let much = load_1_min.is_some_and(|load| load > cpus as f64 / 2.0);
+    let mut text = String::from("no load was started beside it");
+    if much || !threads.is_empty() {
+        let others = (!threads.is_empty()).then(|| format!("{} on its CPUs", list(threads)));
+        let work: Vec<String> = average.filter(|_| much).into_iter().chain(others).collect();
+        text += &format!(", yet other work ran: {}", list(&work));
+    } else {
+        let average = average.map_or(String::new(), |average| format!(" ({average})"));
+        text += &format!("{average}: under load the worst case is usually much later");
+    }
+    if let Some(us) = dma_latency_us {
+        text +=
+            &format!("; /dev/cpu_dma_latency was held at {us} us, which keeps CPUs out of deep idle states");
+    }
+    text
 }
 
 /// All different caveats of several tasks, in order.

@@ -4,8 +4,10 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::kernels::{KernelDiff, KernelPeers};
 use jitterlab_analysis::outlook::Outlook;
 use jitterlab_model::check::CheckReport;
+use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +41,14 @@ pub enum Content {
     Reproduction(Box<Reproduction>),
     /// What `predict` says of a file.
     Prediction(Outlook),
+    /// What `kernel diff` found.
+    KernelDiff(KernelDiff),
+    /// What `kernel peers` measured.
+    KernelPeers(KernelPeers),
+    /// What `mcu sweep` measured.
+    McuSweep(McuSweep),
+    /// What `mcu recommend` found.
+    McuRecommendation(McuRecommendation),
 }
 
 /// Why a text is no document.
@@ -95,6 +105,10 @@ impl Document {
             Content::Check(report) => crate::check::text(report, terminal),
             Content::Reproduction(found) => crate::papers::text(found, terminal),
             Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
+            Content::KernelDiff(diff) => crate::kernels::difference(diff),
+            Content::KernelPeers(peers) => crate::kernels::peers(peers),
+            Content::McuSweep(sweep) => crate::mcu::sweep(&sweep.alarms),
+            Content::McuRecommendation(choices) => crate::mcu::recommendation(choices),
         }
     }
 
@@ -105,6 +119,7 @@ impl Document {
             Content::Check(report) => vec![crate::page::checks::section(report)],
             Content::Reproduction(found) => crate::papers::sections(&found.found),
             Content::Prediction(outlook) => crate::prediction::sections(outlook),
+            _ => Vec::new(),
         }
     }
 }

@@ -1,16 +1,17 @@
 //! What people see of a run. Terminal first: readable at 80 columns, colour only where it is wanted.
 
 pub mod caveats;
+pub mod changes;
 pub mod chart;
 pub mod check;
 pub mod comparison;
 pub mod compensation;
 pub mod document;
 pub mod figure;
-pub mod histogram;
 pub mod isolation;
 pub mod kernels;
 pub mod live;
+pub mod loads;
 pub mod machine;
 pub mod matrix;
 pub mod mcu;
@@ -24,6 +25,7 @@ pub mod run;
 pub mod section;
 pub mod servo;
 pub mod servo_live;
+pub mod shown;
 pub mod stepper;
 pub mod summary;
 pub mod table;

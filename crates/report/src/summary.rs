@@ -11,7 +11,6 @@ use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{Keep, RunInfo, StopReason, TaskRun, TimingStats, Warning};
 
 use crate::chart::Terminal;
-use crate::histogram::terminal_histogram;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
@@ -149,7 +148,7 @@ fn histogram(summary: &Summary, stats: &TimingStats, terminal: Terminal) -> Stri
         "  latency of {}, {} wake-ups, logarithmic count\n{}",
         summary.task,
         count(stats.latency.count()),
-        terminal_histogram(&stats.latency, terminal)
+        terminal.distribution(&stats.latency)
     )
 }
 

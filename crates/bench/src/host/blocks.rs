@@ -13,8 +13,9 @@ use jitterlab_model::{
 use jitterlab_rt::{BuildError, End, Linux, System, TaskThread, ThreadOptions, ThreadSetup, polling};
 
 use super::dma_latency::{DmaLatency, Held};
+use super::error::{PrepareError, dma_latency_refused};
 use super::facts::{self, Root};
-use super::prepare::{self, Moved, PrepareError};
+use super::prepare::{self, Moved};
 
 /// This machine, made ready to measure one task again and again.
 pub struct Stage {
@@ -58,9 +59,8 @@ impl Stage {
     /// A task that cannot be run as described.
     pub fn prepare(spec: TaskSpec, dma_latency: DmaLatency) -> Result<Self, PrepareError> {
         let mut refused = Vec::new();
-        let latency = dma_latency
-            .hold()
-            .map_err(|error| refused.push(prepare::dma_latency_refused(dma_latency, &error)));
+        let latency =
+            dma_latency.hold().map_err(|error| refused.push(dma_latency_refused(dma_latency, &error)));
         let facts = facts::read(&Root::system());
         let mut prepared = prepare::tasks(&facts, vec![spec], None)?;
         let moved = Moved::to(&prepared.housekeeping);

@@ -13,10 +13,11 @@ use jitterlab_model::{Activation, CpuSet, Keep, LoadSpec, RunInfo, StopReason, T
 use jitterlab_rt::{Activity, Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions};
 
 use super::dma_latency::{DmaLatency, Held};
+use super::error::{PrepareError, dma_latency_refused};
 use super::facts::{self, Root};
 use super::isolate::Isolation;
 use super::load::Loads;
-use super::prepare::{self, Moved, PrepareError};
+use super::prepare::{self, Moved};
 
 /// What to measure.
 #[derive(Debug, Clone)]
@@ -124,7 +125,7 @@ impl Measurement {
         let latency = match dma_latency.hold() {
             Ok(held) => Some(held),
             Err(error) => {
-                refused.push(prepare::dma_latency_refused(dma_latency, &error));
+                refused.push(dma_latency_refused(dma_latency, &error));
                 None
             }
         };

@@ -20,6 +20,13 @@ pub enum GuestTime {
     Real,
 }
 
+/// Something that is no way for time to pass.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no way for time to pass: use icount:0 (1 ns for each instruction) to icount:10 (1024 ns), or real"
+)]
+pub struct GuestTimeError(String);
+
 impl Default for GuestTime {
     fn default() -> Self {
         GuestTime::PerInstruction { shift: 0 }
@@ -36,16 +43,14 @@ impl fmt::Display for GuestTime {
 }
 
 impl FromStr for GuestTime {
-    type Err = String;
+    type Err = GuestTimeError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, GuestTimeError> {
         let shift = text.strip_prefix("icount:").and_then(|shift| shift.parse().ok());
         match (text, shift) {
             ("real", _) => Ok(GuestTime::Real),
             (_, Some(shift @ 0..=10)) => Ok(GuestTime::PerInstruction { shift }),
-            _ => Err(format!(
-                "{text:?} is no way for time to pass: use icount:0 (1 ns for each instruction) to icount:10 (1024 ns), or real"
-            )),
+            _ => Err(GuestTimeError(text.into())),
         }
     }
 }
@@ -158,7 +163,7 @@ mod tests {
             assert_eq!(text.parse::<GuestTime>().unwrap().to_string(), text);
         }
         for text in ["icount:11", "icount:-1", "icount", "kvm"] {
-            assert!(text.parse::<GuestTime>().unwrap_err().contains("icount:0"));
+            assert!(text.parse::<GuestTime>().unwrap_err().to_string().contains("icount:0"));
         }
         assert_eq!(GuestTime::PerInstruction { shift: 3 }.ns_per_instruction(), Some(8));
     }

@@ -5,6 +5,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::TimingStats;
+use jitterlab_model::kernel::Measures;
 use jitterlab_trace::{Hints, import};
 
 use super::debian::{self, DebianError, Package};
@@ -31,8 +32,8 @@ pub struct PeerTask {
 pub struct Peer {
     /// Its program.
     pub name: &'static str,
-    /// What it measures, where that is not the wake-up of a user's thread.
-    pub remark: Option<&'static str>,
+    /// What it measures.
+    pub measures: Measures,
     /// The Debian package it is in; `None`: it is jitterlab itself.
     package: Option<&'static str>,
     command: fn(&PeerTask) -> Vec<String>,
@@ -40,6 +41,26 @@ pub struct Peer {
     file: Option<&'static str>,
     /// The task of its output that is compared.
     task: fn(&str) -> bool,
+}
+
+/// Why a tool has no figures.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PeerError {
+    /// It ended without them.
+    #[error("it ended with status {0} and left no figures")]
+    NoFigures(i32),
+    /// It could not be run, or was cut off.
+    #[error("{0}")]
+    Failed(String),
+    /// It was not run.
+    #[error("it was not run")]
+    NotRun,
+    /// Its output cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// Its output has nothing of a thread.
+    #[error("its output holds no thread's latencies")]
+    NoThread,
 }
 
 /// Bins of 1 ns, as many as are of use; longer latencies are counted and the longest is known.
@@ -50,7 +71,7 @@ const RTLA_BINS: &str = "2000";
 pub const PEERS: [Peer; 4] = [
     Peer {
         name: "bare loop",
-        remark: None,
+        measures: Measures::UserThread,
         package: None,
         command: |task| {
             let PeerTask { period_ns, priority, cpu, count } = task;
@@ -61,7 +82,7 @@ pub const PEERS: [Peer; 4] = [
     },
     Peer {
         name: "cyclictest",
-        remark: None,
+        measures: Measures::UserThread,
         package: Some("rt-tests"),
         // It holds /dev/cpu_dma_latency and changes the system's limits unless told to leave the system alone.
         command: |task| {
@@ -78,7 +99,7 @@ pub const PEERS: [Peer; 4] = [
     },
     Peer {
         name: "jitterdebugger",
-        remark: None,
+        measures: Measures::UserThread,
         package: Some("jitterdebugger"),
         // Its figures are in ns with -N, its interval in us all the same, whatever its help says.
         command: |task| {
@@ -95,7 +116,7 @@ pub const PEERS: [Peer; 4] = [
     },
     Peer {
         name: "rtla timerlat",
-        remark: Some("a thread of the kernel, which returns to no user's code"),
+        measures: Measures::KernelThread,
         package: Some("rtla"),
         command: |task| {
             let seconds = (task.period_ns as u64).saturating_mul(task.count).div_ceil(1_000_000_000);
@@ -158,9 +179,9 @@ impl Peer {
     /// A sentence that says why there is nothing.
     pub fn figures(&self, task: &PeerTask, answer: &Answer) -> Result<TimingStats, String> {
         let step = answer.steps.get(self.name).cloned().unwrap_or_default();
-        let said = |what: String| {
+        let said = |what: PeerError| {
             let stderr = step.stderr.trim().replace('\n', "; ");
-            if stderr.is_empty() { what } else { format!("{what}: {stderr}") }
+            if stderr.is_empty() { what.to_string() } else { format!("{what}: {stderr}") }
         };
         let content = match self.file {
             Some(file) => answer.files.get(file).map(Vec::as_slice),
@@ -168,10 +189,11 @@ impl Peer {
         };
         let content = content.filter(|content| !content.is_empty());
         let content = content.ok_or_else(|| {
-            said(step.failure.clone().unwrap_or_else(|| match step.status {
-                Some(status) => format!("it ended with status {status} and left no figures"),
-                None => "it was not run".into(),
-            }))
+            said(match (&step.failure, step.status) {
+                (Some(failure), _) => PeerError::Failed(failure.clone()),
+                (None, Some(status)) => PeerError::NoFigures(status),
+                (None, None) => PeerError::NotRun,
+            })
         })?;
         let read = || -> Result<Option<TimingStats>, String> {
             let mut file = memory_file("peer").map_err(|error| error.to_string())?;
@@ -183,7 +205,7 @@ impl Peer {
             let found = tasks.find(|(of, _)| (self.task)(&of.spec.name));
             Ok(found.map(|(_, measured)| measured.stats(task.period_ns)))
         };
-        read().map_err(&said)?.ok_or_else(|| said("its output holds no thread's latencies".into()))
+        read().map_err(|error| said(PeerError::Unreadable(error)))?.ok_or_else(|| said(PeerError::NoThread))
     }
 }
 

@@ -43,7 +43,7 @@ pub enum KernelError {
         /// The step.
         name: String,
         /// How it ended.
-        how: String,
+        how: StepEnd,
         /// What it wrote to standard error.
         said: String,
     },
@@ -184,7 +184,7 @@ impl Measured {
     pub fn run_file(&self, step: &str) -> Result<RunFile, KernelError> {
         let content = self.boot.answer.files.get(&run_file_name(step)).ok_or_else(|| {
             let step = self.boot.answer.steps.get(step).cloned().unwrap_or_default();
-            KernelError::Step { name: "jitterlab run".into(), how: how(&step), said: said(&step) }
+            KernelError::Step { name: "jitterlab run".into(), how: StepEnd::from(&step), said: said(&step) }
         })?;
         let mut file = qemu::memory_file(step)?;
         file.write_all(content)?;
@@ -192,12 +192,27 @@ impl Measured {
     }
 }
 
-/// How a step ended, as half a sentence.
-fn how(step: &StepResult) -> String {
-    match (&step.failure, step.status) {
-        (Some(failure), _) => format!("did not come to its end ({failure})"),
-        (None, Some(status)) => format!("ended with status {status}"),
-        (None, None) => "was not run".into(),
+/// How a step of a guest ended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StepEnd {
+    /// It was cut off, or could not be started.
+    #[error("did not come to its end ({0})")]
+    Failed(String),
+    /// By itself.
+    #[error("ended with status {0}")]
+    Status(i32),
+    /// It was not its turn yet.
+    #[error("was not run")]
+    NotRun,
+}
+
+impl From<&StepResult> for StepEnd {
+    fn from(step: &StepResult) -> Self {
+        match (&step.failure, step.status) {
+            (Some(failure), _) => StepEnd::Failed(failure.clone()),
+            (None, Some(status)) => StepEnd::Status(status),
+            (None, None) => StepEnd::NotRun,
+        }
     }
 }
 

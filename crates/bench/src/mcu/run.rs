@@ -52,14 +52,14 @@ pub enum EdgeKind {
 }
 
 impl FromStr for EdgeKind {
-    type Err = String;
+    type Err = McuError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, McuError> {
         match text {
             "rising" => Ok(EdgeKind::Rising),
             "falling" => Ok(EdgeKind::Falling),
             "both" => Ok(EdgeKind::Both),
-            _ => Err(format!("{text:?} is not an edge: use rising, falling or both")),
+            _ => Err(McuError::NotAnEdge(text.into())),
         }
     }
 }
@@ -111,9 +111,7 @@ impl McuRun {
         let intervals = spans.len() as i64 - 1;
         let period_ns = reading.period_ns.unwrap_or((last - first + intervals / 2) / intervals);
         if period_ns < 1 {
-            return Err(McuError::Impossible(format!(
-                "a period of {period_ns} ns is none: it must be above 0"
-            )));
+            return Err(McuError::NoPeriod(period_ns));
         }
         let first_due = reading.requested_at.map_or(first, |cycle| recording.ns(cycle) + period_ns);
         let activations: Vec<Activation> = spans

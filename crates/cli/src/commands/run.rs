@@ -249,7 +249,8 @@ fn reference(args: &Args, interrupted: &AtomicBool) -> Result<Vec<TimingStats>, 
 /// Measures and reports.
 pub fn execute(args: &Args) -> Outcome {
     if args.load.iter().any(|load| load == "help") {
-        output::print(&load::known())?;
+        let presets = load::PRESETS.iter().map(|preset| (preset.name, preset.loads));
+        output::print(&jitterlab_report::loads::help(load::kinds(), presets))?;
         return Ok(Status::Fine);
     }
     let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;

@@ -1,6 +1,6 @@
 //! What was measured on a microcontroller: tables for the terminal.
 
-use jitterlab_model::mcu::{AlarmFigures, Choice};
+use jitterlab_model::mcu::{AlarmFigures, McuRecommendation};
 
 use crate::summary::wrap;
 use crate::table::columns;
@@ -35,10 +35,10 @@ fn printable(line: &str) -> String {
 }
 
 /// All figures of a sweep, one line each.
-pub fn sweep(figures: &[AlarmFigures]) -> String {
+pub fn sweep(alarms: &[AlarmFigures]) -> String {
     let header =
         ["strategy", "timer Hz", "period", "mean err", "min err", "max err", "irq/s", "cyc/ev", "asleep"];
-    let rows = figures.iter().map(|f| {
+    let rows = alarms.iter().map(|f| {
         vec![
             f.strategy.to_string(),
             format!("{:.0}", f.timer_hz),
@@ -68,7 +68,8 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// Ways to use the timer, the best first, and a sentence on it.
-pub fn choices(choices: &[Choice]) -> String {
+pub fn recommendation(recommendation: &McuRecommendation) -> String {
+    let choices = &recommendation.choices;
     let header = ["strategy", "prescaler", "tick", "fits", "worst", "drift", "processor", "irq/s"];
     let rows = choices.iter().map(|c| {
         vec![
@@ -101,7 +102,7 @@ pub fn choices(choices: &[Choice]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::mcu::{Size, Strategy};
+    use jitterlab_model::mcu::{Choice, Size, Strategy};
 
     fn figures() -> AlarmFigures {
         AlarmFigures {
@@ -153,7 +154,11 @@ mod tests {
             busy_share: 0.001,
             alarms: vec![figures()],
         };
-        assert!(choices(std::slice::from_ref(&choice)).contains("Take anchored with prescaler 8:"));
-        assert!(choices(&[Choice { fits: false, ..choice }]).contains("Nothing keeps"));
+        let text = |choice: &Choice| {
+            let choices = vec![choice.clone()];
+            recommendation(&McuRecommendation { mcu: "atmega328p".into(), clock_hz: 8_000_000, choices })
+        };
+        assert!(text(&choice).contains("Take anchored with prescaler 8:"));
+        assert!(text(&Choice { fits: false, ..choice }).contains("Nothing keeps"));
     }
 }

@@ -2,7 +2,7 @@
 
 use jitterlab_model::CpuSet;
 use jitterlab_model::check::RemedyKind::{Command, Machine};
-use jitterlab_model::facts::{Cpu, IdleState};
+use jitterlab_model::facts::{Cpu, IdleState, NO_REQUEST_US};
 
 use super::{
     Rule, Ruling, Scope, Subject, alternatives, cpu_file, fail, not_applicable, pass, unknown, warn,
@@ -12,8 +12,6 @@ use super::{
 const LONG_EXIT_US: u64 = 10;
 /// Idle states that take longer than this to leave rule real time out.
 const VERY_LONG_EXIT_US: u64 = 500;
-/// What `/dev/cpu_dma_latency` holds when nobody asked for anything.
-const NO_REQUEST_US: u64 = 2_000_000_000;
 
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "governor", scope: Scope::Hardware, ruling: governor },

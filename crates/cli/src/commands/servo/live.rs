@@ -254,7 +254,7 @@ impl LiveArgs {
             way.max_latency_ns = stats.latency.max_ns();
             (way.executed, way.missed) = (stats.executed(), stats.missed);
             let caveats = Caveat::on(&Summary::of(task, stats), task, &info);
-            let but_load = caveats.iter().filter(|caveat| **caveat != Caveat::NoLoad);
+            let but_load = caveats.iter().filter(|caveat| !matches!(caveat, Caveat::NoLoad { .. }));
             way.caveats = but_load.map(clause).collect();
         }
         Ok(way)
