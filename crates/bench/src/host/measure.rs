@@ -40,6 +40,8 @@ pub struct Request {
     pub isolate: Option<CpuSet>,
     /// The command line, to be noted in the run's description.
     pub command: Vec<String>,
+    /// Ends the preparation when it is set: of many tasks that takes a while.
+    pub interrupted: Arc<AtomicBool>,
 }
 
 /// Takes what is measured, on an ordinary thread of its own.
@@ -119,8 +121,18 @@ impl Measurement {
     ) -> Result<Self, PrepareError> {
         prepare::cores(&request.tasks)?;
         let root = Root::system();
-        let Request { tasks, duration_ns, count, stop_above_ns, keep, dma_latency, loads, isolate, command } =
-            request;
+        let Request {
+            tasks,
+            duration_ns,
+            count,
+            stop_above_ns,
+            keep,
+            dma_latency,
+            loads,
+            isolate,
+            command,
+            interrupted,
+        } = request;
         let mut refused = Vec::new();
         let latency = match dma_latency.hold() {
             Ok(held) => Some(held),
@@ -145,6 +157,9 @@ impl Measurement {
         let stop = Arc::new(AtomicBool::new(false));
         let mut threads: Vec<TaskThread> = Vec::new();
         for spec in &prepared.tasks {
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(PrepareError::Interrupted);
+            }
             let ring = (RING_NS / spec.period_ns).clamp(4_096, 1 << 20) as usize;
             let options =
                 ThreadOptions { ring, count, stop_above_ns, guarded: true, ..ThreadOptions::default() };
