@@ -39,8 +39,9 @@ pub mod summary;
 pub mod task_analysis;
 pub mod time_error;
 pub mod transitions;
+pub mod trial;
 pub mod wakeup;
 
 pub use caveats::Caveat;
-pub use summary::{Figures, Summary};
+pub use summary::{Statistics, Summary};
 pub use task_analysis::TaskAnalysis;

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Figures;
-use crate::wakeup::{Block, LateStarts, WayFigures};
+use crate::Statistics;
+use crate::summary::P99;
+use crate::wakeup::{BlockView, LateStarts, WayFigures};
 
 /// A median with an interval that holds the true one with a probability of at least 95 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -51,7 +52,7 @@ fn sign_test_rank(n: usize) -> Option<usize> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockFigures {
     /// |start - due|.
-    pub deviation: Figures,
+    pub deviation: Statistics,
     /// Largest minus smallest latency.
     pub jitter_ns: Option<i64>,
     /// Share of a processor used.
@@ -59,9 +60,9 @@ pub struct BlockFigures {
 }
 
 impl BlockFigures {
-    fn of(block: &Block<'_>) -> Self {
+    fn of(block: &BlockView<'_>) -> Self {
         BlockFigures {
-            deviation: Figures::of(&block.deviations()),
+            deviation: Statistics::of(&block.deviations()),
             jitter_ns: block.latencies().peak_to_peak_ns(),
             load: block.load(),
         }
@@ -90,7 +91,7 @@ pub struct Proof {
 
 impl Proof {
     /// From the blocks before and after, in the order they were measured in. A start is late beyond `tolerance_ns`.
-    pub fn of(before: &[Block<'_>], after: &[Block<'_>], tolerance_ns: i64) -> Self {
+    pub fn of(before: &[BlockView<'_>], after: &[BlockView<'_>], tolerance_ns: i64) -> Self {
         let pairs: Vec<(BlockFigures, BlockFigures)> =
             before.iter().zip(after).map(|(b, a)| (BlockFigures::of(b), BlockFigures::of(a))).collect();
         let factor = |of: fn(&BlockFigures) -> Option<i64>| {
@@ -100,7 +101,7 @@ impl Proof {
             }))
         };
         Proof {
-            p99_factor: factor(|b| b.deviation.p99_ns),
+            p99_factor: factor(|b| b.deviation.at(P99).exactly()),
             jitter_factor: factor(|b| b.jitter_ns),
             extra_load: MedianInterval::of(
                 pairs.iter().filter_map(|(before, after)| Some(after.load? - before.load?)),
@@ -150,9 +151,9 @@ mod tests {
             all.into_iter().map(|activations| (result.clone(), activations)).collect()
         };
         let (before, after) = (with(before, &result), with(after, &costly));
-        fn as_blocks(all: &[(TaskResult, Vec<Activation>)]) -> Vec<Block<'_>> {
+        fn as_blocks(all: &[(TaskResult, Vec<Activation>)]) -> Vec<BlockView<'_>> {
             all.iter()
-                .map(|(result, activations)| Block { period_ns: 1_000_000, result, activations })
+                .map(|(result, activations)| BlockView { period_ns: 1_000_000, result, activations })
                 .collect()
         }
         let proof = Proof::of(&as_blocks(&before), &as_blocks(&after), 100);
