@@ -228,16 +228,20 @@ class Drawing {
     const { g } = this;
     g.strokeStyle = g.fillStyle = colour;
     g.lineWidth = 1;
-    // Column by column of pixels, from the smallest to the largest in it.
-    let column = NaN, top = 0, foot = 0;
+    // Column by column of pixels: in each the first, the smallest or largest, and the last.
+    let column = NaN, tops = [], feet = [];
     const upper = [], lower = [];
-    const flush = () => { if (!Number.isNaN(column)) { upper.push([column, top]); lower.push([column, foot]); } };
+    const flush = () => {
+      for (const value of new Set([tops[0], Math.min(...tops), tops.at(-1)])) if (tops.length) upper.push([column, value]);
+      for (const value of new Set([feet[0], Math.max(...feet), feet.at(-1)])) if (feet.length) lower.push([column, value]);
+      [tops, feet] = [[], []];
+    };
     for (let i = 0; i < xs.length; i++) {
       const x = this.column(xs[i]), high = this.row(highs[i]), low = this.row(lows[i]);
       if (!fine(lows[i]) || !Number.isFinite(high + low)) continue;
-      if (Math.abs(x - column) < 0.5) { top = Math.min(top, high); foot = Math.max(foot, low); continue; }
-      flush();
-      [column, top, foot] = [x, high, low];
+      if (!(Math.abs(x - column) < 0.5)) { flush(); column = x; }
+      tops.push(high);
+      feet.push(low);
     }
     flush();
     g.globalAlpha = 0.3;
