@@ -52,7 +52,11 @@ class Figure {
 
   draw() {
     if (this.series && columns) this.refine();
+    this.left = 0;
     this.plots.forEach(plot => plot.draw());
+    // What is at the same time stands below each other.
+    this.left = Math.max(...this.plots.map(({ drawing }) => drawing?.left ?? 0));
+    this.plots.forEach(plot => { if (plot.drawing?.left < this.left) plot.draw(); });
   }
 
   // The detail of the series for the stretch that is seen.
