@@ -1,9 +1,10 @@
 //! The same tasks on several kernels, side by side.
 
-use crate::words::count;
+use crate::words::known_count;
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::code_paths::{Change, CodePath, RARE_SHARE};
 use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, ToolResult};
+use jitterlab_analysis::summary::{P50, P99, P99_9};
 use jitterlab_model::kernel::Measures;
 use jitterlab_model::units::Exact;
 
@@ -157,12 +158,12 @@ fn row(kernel: &str, summary: &Summary) -> Vec<String> {
     let figures = [
         whole(latency.min_ns),
         latency.mean_ns,
-        whole(latency.p50_ns),
-        whole(latency.p99_ns),
-        whole(latency.p99_9_ns),
+        whole(latency.at(P50).exactly()),
+        whole(latency.at(P99).exactly()),
+        whole(latency.at(P99_9).exactly()),
         whole(latency.max_ns),
     ];
-    let mut cells = vec![kernel.to_owned(), count(summary.executed), count(summary.missed)];
+    let mut cells = vec![kernel.to_owned(), known_count(summary.executed), known_count(summary.missed)];
     cells.extend(figures.map(|ns| ns.map_or("-".into(), microseconds)));
     cells
 }
@@ -204,7 +205,7 @@ mod tests {
             });
         }
         let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
-        Summary::of(&TaskRun { spec, granted: None, result: None }, &stats)
+        Summary::of(&TaskRun::new(spec), &stats)
     }
 
     #[test]
