@@ -107,7 +107,7 @@ fn a_steady_run_is_bounded_and_a_strange_one_is_not() {
     let text = fine(&["predict", "--horizon", "24h"], &[&steady]);
     assert!(text.contains("The horizon is 720 times the run"), "{text}");
     let found = json(&["predict", "--json"], &[&steady]);
-    let prediction = &found["tasks"][0]["prediction"];
+    let prediction = &found["result"]["tasks"][0]["prediction"];
     let bound = prediction["bound"]["bound_ns"].as_f64().unwrap();
     assert!(bound > prediction["facts"]["observed_max_ns"].as_f64().unwrap());
     let two = run_file(folder.path(), "two.parquet", 1_000_000, 120_000, |k| {
