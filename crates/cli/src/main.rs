@@ -11,7 +11,6 @@ mod progress;
 mod recording;
 mod result;
 mod run_args;
-mod session;
 
 use std::process::ExitCode;
 

@@ -16,6 +16,7 @@ use jitterlab_analysis::papers::epos::EposReproduction;
 use jitterlab_analysis::papers::nist::{NistJitter, NistLoads, NistVirtual};
 use jitterlab_analysis::papers::twente::{TwenteCase, TwenteVirtual};
 use jitterlab_analysis::papers::{Standing, Tested};
+use jitterlab_analysis::trial::{TrialNote, TrialStep};
 use jitterlab_motion::stepper::nist::NistTorques;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,7 +67,7 @@ pub struct NistReproduction {
 }
 
 /// What a repetition begins with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
     /// A run file is there from before and is not measured again.
@@ -89,6 +90,10 @@ pub enum Step {
     Chosen(String),
     /// Something that a boot needs first, in its own words.
     Preparing(String),
+    /// A part of a session of measurements begins.
+    Trial(TrialStep),
+    /// What a session could not measure.
+    Lacking(TrialNote),
 }
 
 /// A step for people.
@@ -100,6 +105,8 @@ pub fn step(step: &Step) -> String {
         Step::Booting { system, kernel } => format!("booting {system} ({kernel})"),
         Step::Chosen(cpus) => format!("measuring {cpus}; `jitterlab matrix` takes others"),
         Step::Preparing(words) => words.clone(),
+        Step::Trial(step) => crate::progress::step(*step),
+        Step::Lacking(note) => crate::compensation::note(note),
     }
 }
 
