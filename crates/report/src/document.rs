@@ -4,7 +4,8 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
-use jitterlab_analysis::kernels::{KernelDiff, KernelPeers};
+use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRun};
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::outlook::Outlook;
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
@@ -41,6 +42,10 @@ pub enum Content {
     Reproduction(Box<Reproduction>),
     /// What `predict` says of a file.
     Prediction(Outlook),
+    /// What `run` or `mcu run` measured.
+    Run(Box<MeasuredRun>),
+    /// What `kernel run` measured.
+    KernelRun(KernelRun),
     /// What `kernel diff` found.
     KernelDiff(KernelDiff),
     /// What `kernel peers` measured.
@@ -105,6 +110,8 @@ impl Document {
             Content::Check(report) => crate::check::text(report, terminal),
             Content::Reproduction(found) => crate::papers::text(found, terminal),
             Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
+            Content::Run(run) => crate::summary::text(run, terminal),
+            Content::KernelRun(run) => crate::kernels::runs(run, terminal),
             Content::KernelDiff(diff) => crate::kernels::difference(diff),
             Content::KernelPeers(peers) => crate::kernels::peers(peers),
             Content::McuSweep(sweep) => crate::mcu::sweep(&sweep.alarms),

@@ -13,8 +13,11 @@ use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
-use crate::result::SCHEMA;
+
 use crate::run_args::RunArgs;
+
+/// Version of the JSON layout; it grows when a field changes its meaning or goes.
+const SCHEMA: u32 = 1;
 
 /// Compare runs: figures with confidence intervals, and which differences are real
 ///
