@@ -7,7 +7,7 @@ use jitterlab_analysis::predict::{
 use jitterlab_analysis::require::{Judgement, Plan};
 
 use crate::caveats::clause;
-use crate::chart::{Axis, Chart, Layer, Shape, Terminal, time_unit};
+use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
 use crate::check::paragraph;
 use crate::section::{Block, Section};
 use crate::summary::{microseconds, warnings, wrap};
@@ -221,24 +221,18 @@ fn caveat(caveat: &PredictionCaveat, facts: &Facts) -> String {
 fn chart(name: &str, prediction: &Prediction) -> Option<Chart> {
     let facts = &prediction.facts;
     let largest = &prediction.largest_ns;
-    let top = prediction.bound.as_ref().map_or(0.0, |b| b.bound_ns).max(*largest.first()? as f64);
-    let (per, unit) = time_unit(top);
-    let (seconds, of_time) = time_unit(facts.horizon_ns);
-    let points = largest
-        .iter()
-        .zip(1u32..)
-        .map(|(ns, rank)| [facts.run_ns / f64::from(rank) / seconds, *ns as f64 / per]);
+    largest.first()?;
+    let points = largest.iter().zip(1u32..).map(|(ns, rank)| [facts.run_ns / f64::from(rank), *ns as f64]);
     let mut layers = vec![
-        Layer::new("", 4, Shape::Level(facts.observed_max_ns as f64 / per)),
+        Layer::new("", 4, Shape::Level(facts.observed_max_ns as f64)),
         Layer::new("largest latencies of the run", 0, Shape::Points(points.collect())),
     ];
-    let at = facts.horizon_ns / seconds;
-    let low = facts.observed_max_ns as f64 / per;
+    let (at, low) = (facts.horizon_ns, facts.observed_max_ns as f64);
     layers.push(match &prediction.bound {
         Some(bound) => Layer::new(
             "stays below, 95 %",
             1,
-            Shape::Intervals(vec![[at, low, bound.bound_ns / per, bound.bound_ns / per]]),
+            Shape::Intervals(vec![[at, low, bound.bound_ns, bound.bound_ns]]),
         ),
         None => Layer::new("", 1, Shape::Marks(vec![(at, "no bound: a gate failed".into())])),
     });
@@ -250,8 +244,8 @@ fn chart(name: &str, prediction: &Prediction) -> Option<Chart> {
             count(facts.count),
             time(facts.horizon_ns)
         ),
-        x: Axis::log(format!("once in, {of_time}")),
-        y: Axis::linear(format!("latency, {unit}")),
+        x: Axis::log("once in").time(),
+        y: Axis::linear("latency").time(),
         layers,
         height: 380,
     })

@@ -12,7 +12,6 @@ use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{Distribution, Keep, RunInfo, StopReason, TaskRun, TimingStats, Warning};
 
 use crate::chart::Terminal;
-use crate::histogram::terminal_histogram;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
@@ -163,7 +162,7 @@ fn histogram(summary: &Summary, latency: &Distribution, terminal: Terminal) -> S
         "  latency of {}, {} wake-ups, logarithmic count\n{}",
         summary.task,
         count(latency.count()),
-        terminal_histogram(latency, terminal)
+        terminal.distribution(latency)
     )
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use jitterlab_report::figure::{self, Name, Quantity};
+use jitterlab_report::figure::{self, Figure, Quantity};
 
 use crate::exit::{Outcome, Status};
 use crate::inputs::{self, Inputs};
@@ -17,9 +17,10 @@ pub struct Args {
     #[arg(required = true, value_name = "RUN|RESULT")]
     files: Vec<PathBuf>,
     /// What to draw
-    #[arg(short, long, default_value = "histogram", value_name = "FIGURE", help = format!("What to draw: {}", Name::list()))]
-    figure: Name,
-    /// Of what, for histogram, series and percentiles: latency, execution, period
+    #[arg(short, long, default_value = "histogram", value_name = "FIGURE", help = format!("What to draw: {}", Figure::list()))]
+    figure: Figure,
+    /// Of what, for histogram and percentiles: latency, corrected, execution, period, cycle; for series: latency, execution,
+    /// period
     #[arg(short, long, default_value = "latency", value_name = "QUANTITY")]
     quantity: Quantity,
     /// The file to write, .svg or .png, or - for SVG on standard output; replaced if it exists, unless it holds a
@@ -40,12 +41,12 @@ pub fn execute(args: &Args) -> Outcome {
     let Some(path) = &args.output else {
         let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
         let terminal = output::terminal(args.ascii);
-        output::print(&figure::text(args.figure, args.quantity, &runs, &sections, terminal)?)?;
+        output::print(&terminal.figures(&args.figure.charts(args.quantity, &runs, &sections)?))?;
         return Ok(Status::Fine);
     };
     output::check_figure(path, "--output")?;
     let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
-    let svg = figure::svg(&figure::charts(args.figure, args.quantity, &runs, &sections)?)?;
+    let svg = figure::svg(&args.figure.charts(args.quantity, &runs, &sections)?)?;
     let file = output::figure(path, svg)?;
     output::deliver(path, &file, args.force.force, &args.figure.to_string())?;
     Ok(Status::Fine)

@@ -4,9 +4,9 @@ use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
 
-use super::series::{SeriesBuilder, Share};
 use super::{PageRun, PageTask, render};
 use crate::section::{Block, Section};
+use crate::shown::series::{SeriesBuilder, Share};
 use crate::summary::TaskFigures;
 
 const HOSTILE: &str = "</script><script>alert(1)</script>";
@@ -42,7 +42,7 @@ fn foreign_text_stays_text() {
     assert!(!html.contains("<script>alert"), "a name became code");
     let scripts = html.matches("<script").count();
     assert_eq!(scripts, html.matches("</script>").count());
-    assert_eq!(scripts, 6);
+    assert_eq!(scripts, 4);
 }
 
 #[test]
@@ -83,51 +83,4 @@ fn the_document_is_carried_word_for_word() {
 #[test]
 fn a_report_of_nothing_says_so() {
     assert!(render(&[], &[]).unwrap_err().to_string().contains("at least one run"));
-}
-
-#[path = "../../build/partial.rs"]
-mod partial;
-
-#[test]
-fn the_library_is_cut_to_what_the_figures_are_made_of() {
-    let module = |name: &str, body: &str| format!("var {name}=ye((e,t)=>{{{body}}});");
-    let of_kind = |name: &str, needs: &str, kind: &str, called: &str| {
-        module(name, &format!("{needs}();t.exports={{moduleType:\"{kind}\",name:\"{called}\"}}"))
-    };
-    let bundle = [
-        "var ye=(e,t)=>()=>(t||e((t={exports:{}}).exports,t),t.exports),z=1;".to_owned(),
-        "var Ll=(e,t)=>()=>(e&&(t=e(e=0)),t);".to_owned(),
-        of_kind("keys", "help", "component", "legend"),
-        of_kind("slides", "knob", "component", "sliders"),
-        module("knob", ""),
-        module("core", "u([keys(),slides()]);t.exports={register(){}}"),
-        module("help", ""),
-        module("map", ""),
-        of_kind("bars", "help", "trace", "bar"),
-        of_kind("maps", "map", "trace", "map"),
-        module("b", "t.exports=bars()"),
-        module("m", "t.exports=maps()"),
-        module("all", "var c=core();c.register([m(),b()]);t.exports=c"),
-        "return all()".to_owned(),
-    ]
-    .concat();
-    let cut = partial::of(&bundle, &["bar"], &["legend"]).unwrap();
-    assert!(cut.contains("c.register([b()]") && cut.ends_with("return all()"), "{cut}");
-    assert!(["core=", "help=", "bars=", " b=", "u([keys()]"].iter().all(|kept| cut.contains(kept)), "{cut}");
-    assert!(["map=", "maps=", " m=", "slides=", "knob="].iter().all(|gone| !cut.contains(gone)), "{cut}");
-    assert!(partial::of(&bundle, &["pie"], &["legend"]).unwrap_err().contains("pie"));
-    assert!(partial::of(&bundle, &["bar"], &["menu"]).unwrap_err().contains("menu"));
-    assert!(partial::of("var Plotly={}", &["bar"], &[]).is_err());
-}
-
-#[test]
-fn a_page_carries_the_library_cut() {
-    let library = super::PLOTLY;
-    assert!(
-        library.contains("plotly.js v")
-            && library.contains("name:\"heatmap\"")
-            && library.contains("name:\"legend\"")
-    );
-    assert!(!library.contains("name:\"scatter3d\"") && !library.contains("name:\"rangeslider\""));
-    assert!(library.len() < 1_100_000, "{}", library.len());
 }

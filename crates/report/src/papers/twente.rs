@@ -4,7 +4,7 @@ use jitterlab_analysis::papers::SystemUnderLoads;
 use jitterlab_analysis::papers::twente::{Conclusion, LoopTimes, PrintedLoop, TwenteCase, TwenteVirtual};
 
 use super::{PaperFigure, Words, claims, each, listed};
-use crate::figure::{self, FigureError, Name, Quantity};
+use crate::figure::{Figure, FigureError, Quantity};
 use crate::page::PageRun;
 use crate::section::{Block, Section};
 use crate::summary::wrap;
@@ -49,8 +49,8 @@ pub(super) fn section(cases: &[TwenteCase]) -> Section {
 pub fn run_figures(cases: &[TwenteCase], runs: &[PageRun]) -> Result<Vec<PaperFigure>, FigureError> {
     let mut figures = Vec::new();
     for (case, run) in cases.iter().zip(runs) {
-        for (name, number) in [(Name::SERIES, case.figure), (Name::HISTOGRAM, case.figure + 1)] {
-            let mut charts = figure::charts(name, Quantity::PeriodError, std::slice::from_ref(run), &[])?;
+        for (name, number) in [(Figure::SERIES, case.figure), (Figure::HISTOGRAM, case.figure + 1)] {
+            let mut charts = name.charts(Quantity::PeriodError, std::slice::from_ref(run), &[])?;
             for chart in &mut charts {
                 chart.caption = format!(
                     "Figure {number}. {} Time between starts here: {}; in the report: {}.",

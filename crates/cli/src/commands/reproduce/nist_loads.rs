@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jitterlab_analysis::papers::UnderLoad;
 use jitterlab_analysis::papers::nist::{LatencyRange, NistLoads};
-use jitterlab_report::figure::{self, Name, Quantity};
+use jitterlab_report::figure::{Figure, Quantity};
 
 use super::measure;
 use super::systems::Case;
@@ -28,7 +28,7 @@ pub fn reproduce(directory: &Path, name: &str, duration_ns: i64) -> Result<NistL
         files.push(measure(directory, &format!("{name}-{condition}"), duration_ns, &arguments)?);
     }
     let runs = page_runs_of(&files)?;
-    let charts = figure::charts(Name::HISTOGRAM, Quantity::Latency, &runs, &[])?;
+    let charts = Figure::HISTOGRAM.charts(Quantity::Latency, &runs, &[])?;
     super::draw(directory, &[(name.into(), charts)])?;
     let conditions = LOADS.iter().zip(&runs).map(|(case, run)| UnderLoad {
         condition: case.name.into(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jitterlab_analysis::papers::nist::{LatencyRange, NistVirtual};
 use jitterlab_bench::kernel::GuestTime;
-use jitterlab_report::figure::{self, Name, Quantity};
+use jitterlab_report::figure::{Figure, Quantity};
 use jitterlab_report::page::PageRun;
 use jitterlab_report::papers::Found;
 
@@ -37,7 +37,7 @@ pub fn reproduce(directory: &Path, duration_ns: i64, kernels: &systems::Kernels)
 }
 
 fn draw(directory: &Path, letter: &str, runs: &[PageRun]) -> Result<(), Failure> {
-    let charts = figure::charts(Name::HISTOGRAM, Quantity::Latency, runs, &[])?;
+    let charts = Figure::HISTOGRAM.charts(Quantity::Latency, runs, &[])?;
     super::draw(directory, &[(format!("figure-3{letter}"), charts)])?;
     Ok(())
 }

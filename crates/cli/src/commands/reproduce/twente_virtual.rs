@@ -5,7 +5,7 @@ use std::path::Path;
 use jitterlab_analysis::papers::SystemUnderLoads;
 use jitterlab_analysis::papers::twente::{LoopTimes, TwenteVirtual};
 use jitterlab_bench::kernel::GuestTime;
-use jitterlab_report::figure::{self, Name, Quantity};
+use jitterlab_report::figure::{Figure, Quantity};
 use jitterlab_report::papers::Found;
 
 use super::systems::{self, Case, System};
@@ -30,8 +30,8 @@ pub fn reproduce(directory: &Path, duration_ns: i64, kernels: &systems::Kernels)
         let (found, runs) = systems::read(directory, system, &CASES, LoopTimes::of)?;
         for (case, run) in CASES.iter().zip(&runs) {
             // The report's two kinds of figure for each case.
-            for (name, what) in [(Name::SERIES, "series"), (Name::HISTOGRAM, "histogram")] {
-                let charts = figure::charts(name, Quantity::PeriodError, std::slice::from_ref(run), &[])?;
+            for (name, what) in [(Figure::SERIES, "series"), (Figure::HISTOGRAM, "histogram")] {
+                let charts = name.charts(Quantity::PeriodError, std::slice::from_ref(run), &[])?;
                 super::draw(directory, &[(format!("{}-{}-{what}", system.name, case.name), charts)])?;
             }
         }

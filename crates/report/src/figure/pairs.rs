@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 
 use crate::words::count;
 
-use super::super::{PageRun, PageTask};
-use super::tasks;
-use crate::chart::{Axis, Cells, Chart, Layer, Shape, time_unit};
+use jitterlab_model::units::Human;
+
+use super::task::tasks;
+use crate::chart::{Axis, Cells, Chart, Layer, Shape};
 use crate::section::{Block, Section};
+use crate::shown::{PageRun, PageTask};
 
 /// Cells along each side.
 const CELLS: usize = 120;
 
 /// One figure for each task, where it has enough activations.
-pub fn section(runs: &[PageRun]) -> Option<Section> {
+pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let charts = tasks(runs).filter_map(|t| chart(&t.name, &pairs(t.task)));
     let blocks: Vec<Block> = charts.map(Block::Figure).collect();
     if blocks.is_empty() {
@@ -33,22 +35,21 @@ fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
     }
     let ends = || pairs.iter().flat_map(|(a, b)| [*a, *b]);
     let (low, high) = (ends().min()?, ends().max()?);
-    let (per, unit) = time_unit(low.unsigned_abs().max(high.unsigned_abs()) as f64);
     let width_ns = ((high - low) as f64 / (CELLS - 1) as f64).max(1.0);
     let cell = |ns: i64| ((ns - low) as f64 / width_ns).round() as usize;
     let mut counts: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     pairs.iter().for_each(|(a, b)| *counts.entry((cell(*a), cell(*b))).or_default() += 1);
-    let at = |cell: usize| (low as f64 + cell as f64 * width_ns) / per;
+    let at = |cell: usize| low as f64 + cell as f64 * width_ns;
     let decades = f64::from(counts.values().max()?.max(&10).ilog10() + 1);
     let shade = |count: u64| (count as f64).log10() / decades;
     let words = |(a, b): (usize, usize), pairs: u64| {
-        format!("{:.3} {unit}, then {:.3} {unit}: {} pairs", at(a), at(b), count(pairs))
+        format!("{}, then {}: {} pairs", Human(at(a)), Human(at(b)), count(pairs))
     };
     let cells =
         counts.iter().map(|(key, count)| ([at(key.0), at(key.1)], shade(*count), words(*key, *count)));
     let ticks = (0..=decades as u32).map(|power| (f64::from(power) / decades, count(10u64.pow(power))));
     let cells = Cells {
-        size: [width_ns / per; 2],
+        size: [width_ns; 2],
         cells: cells.collect(),
         labelled: false,
         key: ("pairs".into(), ticks.collect()),
@@ -59,8 +60,8 @@ fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
             "{name}: {} pairs of successive period errors: those of the first activations, and those around the largest values.",
             count(pairs.len() as u64)
         ),
-        x: Axis::linear(format!("period error, {unit}")),
-        y: Axis::linear(format!("the next one, {unit}")),
+        x: Axis::linear("period error").time(),
+        y: Axis::linear("the next one").time(),
         layers: vec![Layer::new("", 0, Shape::Cells(cells))],
         height: 460,
     })

@@ -3,12 +3,12 @@
 use jitterlab_analysis::compare::{AgainstFirst, Comparison, Difference, Statistic, compare};
 use jitterlab_model::units::Human;
 
-use super::super::PageRun;
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::section::{Block, Section};
+use crate::shown::PageRun;
 
 /// For each task that several runs have, its runs against the first one.
-pub fn section(runs: &[PageRun]) -> Option<Section> {
+pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let first = runs.first().filter(|_| runs.len() > 1)?;
     let mut blocks = Vec::new();
     for task in &first.tasks {

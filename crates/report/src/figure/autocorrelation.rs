@@ -2,16 +2,16 @@
 
 use crate::words::count;
 
-use super::super::PageRun;
-use super::{Named, tasks};
+use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 use crate::section::{Block, Section};
+use crate::shown::PageRun;
 
 /// The section, where a task has enough activations in a row.
-pub fn section(runs: &[PageRun]) -> Option<Section> {
+pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let mut layers = Vec::new();
     let mut told = Vec::new();
-    for (number, Named { name, task, .. }) in tasks(runs).enumerate() {
+    for (number, Task { name, task, .. }) in tasks(runs).enumerate() {
         let values = &task.patterns.dependence.autocorrelation;
         let longest = task.scan.windows.pieces().iter().map(Vec::len).max().unwrap_or(0);
         if values.len() < 3 {

@@ -3,24 +3,23 @@
 use crate::words::count;
 use jitterlab_analysis::time_error::{TimeErrorPoint, time_error};
 
-use super::super::PageRun;
-use super::{Named, tasks};
+use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 use crate::section::{Block, Section};
+use crate::shown::PageRun;
 
 /// The section, where a task has enough activations in a row.
-pub fn section(runs: &[PageRun]) -> Option<Section> {
+pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let mut layers = Vec::new();
     let mut told = Vec::new();
-    for (number, Named { name, task, .. }) in tasks(runs).enumerate() {
+    for (number, Task { name, task, .. }) in tasks(runs).enumerate() {
         let first: Vec<f64> = task.series.first_latencies_ns.iter().map(|ns| *ns as f64).collect();
         let points = time_error(&first, task.figures.summary.period_ns as f64);
         if points.len() < 3 {
             continue;
         }
         told.push(format!("{name}: the first {} activations", count(first.len() as u64)));
-        let curve =
-            |of: fn(&TimeErrorPoint) -> f64| points.iter().map(|p| [p.tau_ns / 1e9, of(p) / 1e3]).collect();
+        let curve = |of: fn(&TimeErrorPoint) -> f64| points.iter().map(|p| [p.tau_ns, of(p)]).collect();
         let mtie = Shape::Line { points: curve(|p| p.mtie_ns), stroke: Stroke::Dotted };
         let tdev = Shape::Line { points: curve(|p| p.tdev_ns), stroke: Stroke::Dashed };
         layers.push(Layer::new(format!("{name}: MTIE"), number, mtie));
@@ -35,8 +34,8 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
             "{}. Solid: MTIE, the maximum time interval error; dashed: TDEV, the time deviation.",
             told.join("; ")
         ),
-        x: Axis::log("observation time, s"),
-        y: Axis::log("time error, µs"),
+        x: Axis::log("observation time").time(),
+        y: Axis::log("time error").time(),
         layers,
         height: 380,
     };

@@ -7,10 +7,10 @@ use jitterlab_analysis::spectrum::{Line, Spectrum};
 use jitterlab_model::RunInfo;
 use jitterlab_model::units::Human;
 
-use super::super::{PageRun, PageTask};
-use super::{Named, tasks};
+use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::section::{Block, Section};
+use crate::shown::{PageRun, PageTask};
 
 /// Lines that are named in the figure.
 const NAMED: usize = 6;
@@ -18,9 +18,9 @@ const NAMED: usize = 6;
 const POINTS: usize = 1_000;
 
 /// One figure for each task that has a spectrum.
-pub fn section(runs: &[PageRun]) -> Option<Section> {
+pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let mut blocks = Vec::new();
-    for Named { name, run, task } in tasks(runs) {
+    for Task { name, run, task, .. } in tasks(runs) {
         let patterns = &task.patterns;
         let Some(spectrum) = &patterns.spectrum.spectrum else { continue };
         blocks.push(Block::Figure(chart(&name, run, task, patterns, spectrum)));

@@ -10,14 +10,16 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use jitterlab_model::{Activation, Flags};
 
-/// Steps that all series of a page have together: what keeps it below its size.
-pub const STEP_BUDGET: u64 = 1 << 17;
+/// Activations of all series together up to which a page holds every one.
+const COMPLETE: u64 = 1 << 17;
+/// Steps that all series of a longer page have together: with the exact blocks what keeps it below half a megabyte.
+pub const STEP_BUDGET: u64 = 1 << 14;
 /// Activations of a block that is kept exactly.
 const BLOCK: usize = 64;
 /// Latencies at the beginning that are kept in a row, for figures that need an unbroken series.
 const FIRST: usize = 1 << 17;
 /// Exact blocks of all series of a page together.
-const BLOCK_BUDGET: usize = 2_048;
+const BLOCK_BUDGET: usize = 512;
 
 /// The quantities of a series, in the order of their columns.
 pub const QUANTITIES: [&str; 3] = ["latency", "execution", "period_error"];
@@ -163,7 +165,7 @@ pub struct Share {
 impl SeriesBuilder {
     /// For a task of this period whose activations all come.
     pub fn new(period_ns: i64, share: Share) -> Self {
-        SeriesBuilder { complete: share.total <= STEP_BUDGET, ..Self::for_spikes(period_ns, share) }
+        SeriesBuilder { complete: share.total <= COMPLETE, ..Self::for_spikes(period_ns, share) }
     }
 
     /// For a task of a run that kept only spikes: its steps come from its slices.

@@ -5,8 +5,8 @@ use crate::words::count;
 use jitterlab_analysis::patterns::Patterns;
 use jitterlab_model::units::Human;
 
-use super::super::PageRun;
-use super::tasks;
+use super::PageRun;
+use crate::figure::task::tasks;
 use crate::section::{Block, Section};
 
 /// For each task what was found, or that nothing was.
