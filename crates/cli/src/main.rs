@@ -1,7 +1,6 @@
 //! Arguments in, the other crates wired together, exit statuses out.
 
 mod commands;
-mod devices;
 mod exit;
 mod inputs;
 mod interrupt;

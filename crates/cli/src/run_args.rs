@@ -8,6 +8,7 @@ use jitterlab_bench::host::check::{check, cpus_to_check};
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::units::{Human, parse_period_ns};
 use jitterlab_model::{CpuSet, RunInfo, TaskSpec};
+use jitterlab_motion::{JudgedRun, MotionError};
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_runs::{Hints, OneTask, Progress, Run, RunsError};
 
@@ -43,6 +44,12 @@ impl RunArgs {
         Ok(open(path, &Hints { period_ns: self.period, unit_ns })?)
     }
 
+    /// Refuses a task where there is no run to have it.
+    pub fn check_task(&self, run: Option<&Path>) -> Result<(), Failure> {
+        let lacks_run = self.task.is_some() && run.is_none();
+        if lacks_run { Err(Failure::bad_use(MotionError::TaskWithoutRun)) } else { Ok(()) }
+    }
+
     /// One task of a run, and its figures: the named one, else the one that `prefer` gives the smallest key.
     pub fn one_task<K: Ord>(&self, path: &Path, prefer: impl Fn(&TaskSpec) -> K) -> Result<OneTask, Failure> {
         Ok(OneTask::of(self.open(path)?, self.task.as_deref(), prefer)?)
@@ -58,10 +65,16 @@ fn open(path: &Path, hints: &Hints) -> Result<Run, RunsError> {
     Ok(Run::open(path, hints)?.on_progress(show))
 }
 
-/// What speaks against the figures of a task, a sentence each.
-pub fn caveats(of: &OneTask) -> Vec<String> {
-    let warnings = of.warnings.iter().map(jitterlab_report::warnings::sentence);
-    warnings.chain(of.caveats.iter().map(jitterlab_report::caveats::clause)).collect()
+/// What an answer about a motor or a loop says of its run.
+pub fn judged(of: &OneTask) -> JudgedRun {
+    JudgedRun {
+        file: of.run().path().display().to_string(),
+        task: of.name().into(),
+        period_ns: of.stats.period_ns(),
+        executed: of.stats.executed(),
+        warnings: of.warnings.clone(),
+        caveats: of.caveats.clone(),
+    }
 }
 
 /// Run files as a figure shows them.

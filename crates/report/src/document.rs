@@ -9,10 +9,14 @@ use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::outlook::Outlook;
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
+use jitterlab_motion::catalog::Devices;
+use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoResult};
+use jitterlab_motion::stepper::{StepperDevices, StepperResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
+use crate::motion;
 use crate::papers::Reproduction;
 use crate::section::Section;
 
@@ -38,6 +42,16 @@ pub struct Document {
 pub enum Content {
     /// What `check` found.
     Check(CheckReport),
+    /// What `stepper` found: what timing means for an axis.
+    Stepper(Box<StepperResult>),
+    /// What `servo` found: what timing means for a loop.
+    Servo(Box<ServoResult>),
+    /// What `servo --live` saw.
+    ServoLive(Box<ServoLive>),
+    /// What `stepper --list` knows.
+    StepperDevices(StepperDevices),
+    /// What `servo --list` knows.
+    Plants(Devices<PlantFigures>),
     /// What repeating a source document gave.
     Reproduction(Box<Reproduction>),
     /// What `predict` says of a file.
@@ -108,6 +122,11 @@ impl Document {
     pub fn text(&self, terminal: Terminal) -> String {
         match &self.content {
             Content::Check(report) => crate::check::text(report, terminal),
+            Content::Stepper(result) => motion::stepper::text(result, terminal),
+            Content::Servo(result) => motion::servo::text(result, terminal),
+            Content::ServoLive(live) => motion::servo_live::text(live),
+            Content::StepperDevices(devices) => motion::devices::stepper_text(devices),
+            Content::Plants(devices) => motion::devices::plants_text(devices),
             Content::Reproduction(found) => crate::papers::text(found, terminal),
             Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
             Content::Run(run) => crate::summary::text(run, terminal),
@@ -124,6 +143,11 @@ impl Document {
     pub fn sections(&self) -> Vec<Section> {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
+            Content::Stepper(result) => vec![motion::stepper::section(result)],
+            Content::Servo(result) => vec![motion::servo::section(result)],
+            Content::ServoLive(live) => vec![motion::servo_live::section(live)],
+            Content::StepperDevices(devices) => vec![motion::devices::stepper_section(devices)],
+            Content::Plants(devices) => vec![motion::devices::plants_section(devices)],
             Content::Reproduction(found) => crate::papers::sections(&found.found),
             Content::Prediction(outlook) => crate::prediction::sections(outlook),
             _ => Vec::new(),

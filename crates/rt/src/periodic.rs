@@ -4,11 +4,9 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use jitterlab_model::{Activation, CoreUse, Flags, Granted, Overload, Refusal, TaskResult, TaskSpec};
 
-use crate::builder::{Builder, Parts, ns};
 use crate::counters::{CounterWriter, TaskCounters};
 use crate::guard::Guard;
 use crate::record::Recorder;
@@ -33,19 +31,30 @@ impl Default for Limits {
     }
 }
 
+/// What a builder gives to the loop it makes.
+pub(crate) struct Parts {
+    pub granted: Option<Granted>,
+    pub refused: Vec<Refusal>,
+    pub stop: Arc<AtomicBool>,
+    pub recorder: Option<Recorder>,
+    pub counters: Arc<TaskCounters>,
+    pub limits: Limits,
+    pub guarded: bool,
+}
+
 /// Why a loop came to its end.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum End {
-    /// The next due time is not before that of [`Builder::until_ns`].
+    /// The next due time is not before that of [`crate::Builder::until_ns`].
     Until,
-    /// It had the activations of [`Builder::count`].
+    /// It had the activations of [`crate::Builder::count`].
     Count,
     /// Somebody set the stop flag.
     Stopped,
-    /// The latency of this activation, the last one, reached the limit of [`Builder::stop_above`].
+    /// The latency of this activation, the last one, reached the limit of [`crate::Builder::stop_above`].
     Above(Activation),
-    /// It was stopped for the machine's safety (see [`Builder::guarded`]).
+    /// It was stopped for the machine's safety (see [`crate::Builder::guarded`]).
     Overload(Overload),
     /// It could not wait any more: what the system answered.
     Wait(io::Error),
@@ -80,25 +89,7 @@ pub struct PeriodicLoop<S: System = Linux> {
     refused: Vec<Refusal>,
 }
 
-impl PeriodicLoop<Linux> {
-    /// A loop of this period on this machine. A period below 1 ns counts as 1 ns.
-    pub fn every(period: Duration) -> Builder<Linux> {
-        PeriodicLoop::every_on(Linux, period)
-    }
-}
-
 impl<S: System> PeriodicLoop<S> {
-    /// A loop on another system: a [`crate::fitted::Fitted`] to be timed by the processor's counter, a
-    /// [`crate::fake::FakeSystem`] in tests.
-    pub fn every_on(system: S, period: Duration) -> Builder<S> {
-        Builder::new(system, TaskSpec { period_ns: ns(period).max(1), ..TaskSpec::default() })
-    }
-
-    /// A loop as described. The policy, processor and clock to read of the description are left to the caller.
-    pub fn of_task(system: S, spec: &TaskSpec) -> Builder<S> {
-        Builder::new(system, spec.clone())
-    }
-
     pub(crate) fn new(
         system: S,
         spec: &TaskSpec,
@@ -277,7 +268,7 @@ impl<S: System> PeriodicLoop<S> {
 }
 
 /// An activation that runs: from [`PeriodicLoop::wait`] until this is dropped.
-#[must_use = "the activation ends when this is dropped"]
+#[must_use = "it ends when dropped"]
 pub struct Running<'a, S: System> {
     due: Due,
     arrival: Arrival,

@@ -66,7 +66,7 @@ impl ThreadSetup {
     }
 
     /// Does it to the calling thread, as far as the system allows.
-    #[must_use = "what was refused has to be looked at"]
+    #[must_use]
     pub fn apply(&self) -> (Granted, Vec<Refusal>) {
         let mut asked = Asked { of: &self.name, refused: Vec::new() };
         let memory_locked = self.lock_memory && asked.for_(&Wanted::LockedMemory, lock_memory());

@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode};
 
-use jitterlab_model::{Policy, ReadClock, TaskSpec};
+use jitterlab_model::{Policy, ReadClock, TaskSpec, WakeMethod};
 use jitterlab_rt::fitted::{Fitted, processor_counter};
 use jitterlab_rt::{Activity, Linux, PeriodicLoop, System, TaskThread, ThreadOptions, record};
 
@@ -142,6 +142,9 @@ fn main() -> ExitCode {
         && WAYS.iter().any(|(way, _)| way == text)
     {
         child(text, bench == "true", extra == "true");
+    }
+    for wake in WakeMethod::of_linux() {
+        assert!(WAYS.iter().any(|(text, _)| text.contains(wake.name())), "wake={wake} is to be tested too");
     }
     let mut killed = Vec::new();
     for bench in [false, true] {

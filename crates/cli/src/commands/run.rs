@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, anyhow};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jitterlab_analysis::measured::{Around, MeasuredRun};
 use jitterlab_bench::host::{Activity, DmaLatency, Finished, Measurement, PrepareError, Request, load};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
@@ -45,8 +46,9 @@ pub struct Args {
     /// What the task does each time: none, spin:TIME, twente:DIVISIONS
     #[arg(long)]
     work: Option<Work>,
-    /// How the task waits: nanosleep, nanosleep-relative, timer-signal, timerfd, deadline, spin
-    #[arg(long)]
+    /// How the task waits
+    #[arg(long, value_parser = PossibleValuesParser::new(WakeMethod::ALL.iter().map(|wake| wake.name()))
+        .try_map(|wake| wake.parse::<WakeMethod>()))]
     wake: Option<WakeMethod>,
     /// The clock it sleeps on: monotonic, realtime, tai
     #[arg(long)]

@@ -22,7 +22,7 @@ pub fn lock_limit_bytes() -> Option<u64> {
     unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, limit.as_mut_ptr()) };
     // SAFETY: zeroed, which is a valid rlimit, and overwritten on success.
     let limit = unsafe { limit.assume_init() }.rlim_cur;
-    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32 bits wide on 32-bit processors")]
+    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32-bit processors")]
     (limit != libc::RLIM_INFINITY).then_some(limit as u64)
 }
 

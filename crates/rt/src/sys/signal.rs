@@ -23,8 +23,10 @@ extern "C" fn on_interrupt(_signal: libc::c_int) {}
 /// That is counted.
 extern "C" fn on_too_long(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // What it interrupted may be just about to look at the error of its own system call.
+    // SAFETY: takes nothing.
+    let errno = unsafe { libc::__errno_location() };
     // SAFETY: the thread's own errno, which lives as long as the thread.
-    let errno = unsafe { &mut *libc::__errno_location() };
+    let errno = unsafe { &mut *errno };
     let before = *errno;
     // SAFETY: the kernel hands over a valid siginfo, which outlives the handler.
     let info = unsafe { &*info };
@@ -195,8 +197,10 @@ mod tests {
             forbid(libc::SYS_sched_setscheduler);
             // SAFETY: an all-zero siginfo_t is a valid one.
             let mut info = unsafe { MaybeUninit::<libc::siginfo_t>::zeroed().assume_init() };
+            // SAFETY: takes nothing.
+            let errno = unsafe { libc::__errno_location() };
             // SAFETY: the thread's own errno.
-            unsafe { *libc::__errno_location() = libc::EAGAIN };
+            unsafe { *errno = libc::EAGAIN };
             on_too_long(libc::SIGXCPU, &raw mut info, ptr::null_mut());
             assert_eq!(io::Error::last_os_error().raw_os_error(), Some(libc::EAGAIN));
             assert!(held_cpu_too_long());

@@ -35,7 +35,7 @@ pub fn now_ns(clock: libc::clockid_t) -> i64 {
     unsafe { libc::clock_gettime(clock, now.as_mut_ptr()) };
     // SAFETY: zeroed, which is a valid timespec, and overwritten if the clock exists.
     let now = unsafe { now.assume_init() };
-    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32 bits wide on 32-bit processors")]
+    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32-bit processors")]
     let (seconds, nanos) = (now.tv_sec as i64, now.tv_nsec as i64);
     seconds * NS_PER_S + nanos
 }

@@ -60,7 +60,8 @@ impl Timer for SystemTimer {
             SystemTimer::File(file) => {
                 let mut count = [0; 8];
                 match file.read(&mut count) {
-                    Ok(_) => Ok(Expired::Times(u64::from_ne_bytes(count).max(1))),
+                    Ok(8) => Ok(Expired::Times(u64::from_ne_bytes(count).max(1))),
+                    Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
                     Err(error) => interrupted(error),
                 }
             }

@@ -21,7 +21,7 @@ impl Xenomai {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let gravity_ns = match core {
             Core::Cobalt => cobalt_gravity_ns(&read("/proc/xenomai/clock/coreclk")),
-            Core::Evl => evl_gravity_ns(&read("/sys/devices/virtual/clock/monotonic/gravity")),
+            Core::Evl => evl_gravity_ns(&read(concat!("/sys/devices/virtual/clock", "/monotonic/gravity"))),
         };
         Xenomai { sleep: Nanosleep::default(), gravity_ns: gravity_ns.unwrap_or(0) }
     }

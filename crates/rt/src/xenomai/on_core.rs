@@ -26,7 +26,7 @@ pub struct OnCore {
 }
 
 fn ns(time: libc::timespec) -> i64 {
-    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32 bits wide on 32-bit processors")]
+    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32-bit processors")]
     let (seconds, nanos) = (time.tv_sec as i64, time.tv_nsec as i64);
     seconds * NS_PER_S + nanos
 }

@@ -2,78 +2,144 @@
 
 use std::fmt::Write as _;
 
-use crate::words::{count, share};
-use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::units::Exact;
 use jitterlab_motion::stepper::{
-    Assessment, Axis, Drive, Motor, Response, Reversal, SpeedRow, StepConf, StepMode, TimingRisk,
+    Assumed, Axis, AxisAssessment, Reversal, Simulations, SpeedRow, StepConf, StepMode, StepperCaveat,
+    StepperResult, Ticks, TimingRisk,
 };
 
+use super::stepper_charts::{step_rate, torque};
+use crate::chart::Terminal;
+use crate::section::{Block, Section};
 use crate::summary::wrap;
 use crate::table::columns;
+use crate::words::{count, share, time};
 
-/// One simulated run under one policy.
-pub struct Simulated {
-    /// Which run, by its file's name.
-    pub run: String,
-    /// Whether it is the second run, for comparison.
-    pub beside: bool,
-    /// The overrun policy; `None` for punctual ticks, which it does not concern.
-    pub policy: Option<String>,
-    /// What the motor did.
-    pub response: Response,
-    /// The slowest of the table's speeds at which it lost steps, in full steps per second.
-    pub loses_from: Option<f64>,
-}
-
-/// What was simulated.
-pub struct Simulations {
-    /// Full steps per second.
-    pub steps_per_s: f64,
-    /// Each run under each policy.
-    pub of: Vec<Simulated>,
-}
-
-/// The whole answer, readable at 80 columns. `run` says whose timing it is; `caveats` what speaks against it.
-pub fn text(
-    axis: &Axis,
-    found: &Assessment,
-    run: &str,
-    simulations: Option<&Simulations>,
-    caveats: &[String],
-) -> String {
-    let mut text = wrap(&answer(axis, found));
-    let _ = write!(text, "\n{}", wrap(&basis(axis, found, run)));
-    text.push('\n');
-    text.push_str(&thresholds(axis, found));
-    text.push('\n');
-    text.push_str(&speeds(axis, found));
-    text.push_str(&wrap(
+/// The whole answer, readable at 80 columns.
+pub fn text(result: &StepperResult, terminal: Terminal) -> String {
+    let StepperResult { axis, assessment: found, .. } = result;
+    let explained = wrap(
         "torque: ideal upper bound at that speed; NIST: torque of the jitter, linear, out of half the holding torque; \
          exact: at the load, out of what the motor has left; lose: a pulse train that loses this long for good, at \
          once, loses steps; grid: largest error of a step by the base period alone; beat: of the uneven intervals \
          that the base period makes",
-    ));
-    text.push('\n');
-    text.push_str(&generation(axis, found));
-    if let Some(simulations) = simulations {
-        text.push('\n');
-        text.push_str(&simulated(axis, simulations));
+    );
+    let parts = [
+        wrap(&answer(axis, found)) + "\n" + &wrap(&basis(result)),
+        thresholds(axis, found),
+        speeds(axis, found) + &explained,
+        generation(axis, found),
+    ];
+    let mut text = parts.join("\n");
+    if let Some(simulations) = &result.simulations {
+        let _ = write!(text, "\n{}", simulated(axis, simulations));
     }
-    if !axis.assumed.is_empty() {
-        text.push_str("\nTaken where nothing was given:\n");
-        for a in &axis.assumed {
-            text.push_str(&wrap(&format!("- {}: {} ({})", a.what, a.value, a.why)));
-        }
-    }
-    if !caveats.is_empty() {
-        text.push_str("\nBear in mind:\n");
-        text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
+    let assumed: Vec<String> = axis.assumed.iter().map(assumption).collect();
+    text += &super::remarks("Taken where nothing was given", &assumed);
+    text += &super::minded(&caveats(result));
+    // One speed makes no curve.
+    if found.rows.len() > 1 {
+        let _ = write!(text, "\n{}", terminal.figures(&torque(result)));
     }
     text
 }
 
+/// What the page shows of an axis.
+pub fn section(result: &StepperResult) -> Section {
+    let answer = Block::Text { text: answer(&result.axis, &result.assessment) };
+    let charts = torque(result).into_iter().chain([step_rate(result)]).map(Block::Figure);
+    Section {
+        id: "stepper".into(),
+        title: "What it does to the stepper motor".into(),
+        lead: "A step pulse that comes early or late turns the field away from where the rotor should be: part of the \
+               torque goes into that. The faster the motor turns, the more."
+            .into(),
+        blocks: [answer].into_iter().chain(charts).chain(super::minded_blocks(caveats(result))).collect(),
+    }
+}
+
+/// Everything that speaks against the figures, as clauses.
+fn caveats(result: &StepperResult) -> Vec<String> {
+    let mut all = result.run.as_ref().map_or_else(Vec::new, super::of_run);
+    all.extend(result.caveats.iter().map(|caveat| match caveat {
+        StepperCaveat::IndependentIntervals => "only a histogram of latencies is known: intervals are taken as if each \
+            latency were independent of the last"
+            .into(),
+        StepperCaveat::OtherPeriod { beside, period_ns, base_period_ns } => {
+            let whose = if *beside { "the run beside it" } else { "the run" };
+            let base = Exact(*base_period_ns);
+            format!(
+                "{whose} has a period of {} and the step generator one of {base}: its latencies are taken as if they \
+                 did not depend on the period; measure one with --period {base} to be sure",
+                Exact(*period_ns)
+            )
+        }
+        StepperCaveat::NotSimulated { why } => format!("nothing was simulated: {why}"),
+    }));
+    all
+}
+
+/// What was taken for a figure that was not given, and why.
+fn assumption(assumed: &Assumed) -> String {
+    let (figure, value, why) = match assumed {
+        Assumed::RatedCurrent { current_a, like } => {
+            ("rated current", format!("{current_a} A"), closest(like))
+        }
+        Assumed::Resistance { resistance_ohm, like } => {
+            ("resistance", format!("{resistance_ohm:.3} ohm"), closest(like))
+        }
+        Assumed::Inductance { inductance_h, like } => {
+            ("inductance", format!("{:.3} mH", inductance_h * 1e3), closest(like))
+        }
+        Assumed::RotorInertia { inertia_kg_m2, like } => (
+            "rotor inertia",
+            kg_cm2(*inertia_kg_m2),
+            format!("in proportion to the holding torque, as the {like}"),
+        ),
+        Assumed::DetentTorque { torque_nm, share, like } => (
+            "detent torque",
+            format!("{torque_nm:.4} N m"),
+            format!("{:.1} % of the holding torque, as the {like}", share * 100.0),
+        ),
+        Assumed::DriveTiming { step_time_ns, step_space_ns, direction_ns } => {
+            let [step, space, direction] =
+                [step_time_ns, step_space_ns, direction_ns].map(|ns| time(*ns as f64));
+            let value = format!("{step} step, {space} space, {direction} direction");
+            ("drive timing", value, "StepConf's defaults".into())
+        }
+        Assumed::SupplyVoltage { voltage_v } => {
+            ("supply voltage", format!("{voltage_v} V"), "the usual one for this size".into())
+        }
+        Assumed::Microsteps { microsteps } => {
+            ("microsteps", microsteps.to_string(), "a common setting".into())
+        }
+        Assumed::LoadTorque { torque_nm } => (
+            "load torque",
+            format!("{torque_nm:.3} N m"),
+            "half of the holding torque, as NIST's table 1".into(),
+        ),
+        Assumed::LoadInertia { inertia_kg_m2 } => {
+            ("load inertia", kg_cm2(*inertia_kg_m2), "as much as the rotor".into())
+        }
+        Assumed::Friction { friction, damping } => (
+            "friction",
+            format!("{friction:.2e} N m s/rad"),
+            format!("{} of critical damping", share(*damping)),
+        ),
+    };
+    format!("{figure}: {value} ({why})")
+}
+
+fn closest(like: &str) -> String {
+    format!("as the {like}, the closest shipped motor in holding torque")
+}
+
+fn kg_cm2(kg_m2: f64) -> String {
+    format!("{:.3} kg cm2", kg_m2 * 1e4)
+}
+
 /// The sentence a builder wants.
-pub fn answer(axis: &Axis, found: &Assessment) -> String {
+fn answer(axis: &Axis, found: &AxisAssessment) -> String {
     let [_, tenth, _] = found.thresholds;
     let limit = found.torque_limit_steps_per_s;
     let whose = if found.timing.executed > 0 { "this run's worst event" } else { "such an event" };
@@ -87,7 +153,7 @@ pub fn answer(axis: &Axis, found: &Assessment) -> String {
     } else {
         format!("Up to {} jitter costs under 10 % of torque", speed(axis, tenth.exact_steps_per_s))
     };
-    let worst = Human(found.timing.worst_late_ns);
+    let worst = time(found.timing.worst_late_ns);
     if found.step_loss_steps_per_s > 0.999 * limit {
         let _ = write!(text, "; {whose} ({worst} late) would lose no step at any speed the motor reaches");
     } else {
@@ -97,7 +163,7 @@ pub fn answer(axis: &Axis, found: &Assessment) -> String {
         let (verb, long) = if found.timing.worst_late_ns < 0.2 * swing_ns {
             ("would", String::new())
         } else {
-            ("may", format!(", long against the rotor's swing of {}", Human(swing_ns)))
+            ("may", format!(", long against the rotor's swing of {}", time(swing_ns)))
         };
         let _ = write!(text, "; above {from} {whose} ({worst} late{long}) {verb} lose steps");
     }
@@ -141,8 +207,12 @@ fn digits(value: f64, least: usize) -> String {
     format!("{value:.0$}", least.max(needed))
 }
 
-fn basis(axis: &Axis, found: &Assessment, run: &str) -> String {
+fn basis(result: &StepperResult) -> String {
+    let StepperResult { axis, run, assessment: found, .. } = result;
     let timing = &found.timing;
+    let run = run
+        .as_ref()
+        .map_or("assumed".into(), |run| format!("task {} every {}", run.task, time(run.period_ns as f64)));
     format!(
         "{} at {} V and {} A, {:.3} N m load; the rotor with its load swings at {:.0} Hz. Timing: {run}, release \
          jitter {}, intervals up to {} off.",
@@ -151,12 +221,12 @@ fn basis(axis: &Axis, found: &Assessment, run: &str) -> String {
         axis.supply.current_a,
         axis.load_torque_nm,
         found.ring_hz,
-        Human(timing.jitter_ns as f64),
-        Human(timing.period_error_ns as f64)
+        time(timing.jitter_ns as f64),
+        time(timing.period_error_ns as f64)
     )
 }
 
-fn thresholds(axis: &Axis, found: &Assessment) -> String {
+fn thresholds(axis: &Axis, found: &AxisAssessment) -> String {
     let rows = found.thresholds.iter().map(|t| {
         let revolutions = |f: f64| {
             let rev = axis.revolutions_per_s(f);
@@ -171,7 +241,7 @@ fn thresholds(axis: &Axis, found: &Assessment) -> String {
     columns(&["", "NIST rev/s", "exact rev/s"], rows)
 }
 
-fn speeds(axis: &Axis, found: &Assessment) -> String {
+fn speeds(axis: &Axis, found: &AxisAssessment) -> String {
     let has_travel = axis.lead_mm.is_some();
     let second = if has_travel { "mm/min" } else { "pulses/s" };
     let header = ["rev/s", second, "torque", "NIST", "%", "exact %", "lose us", "grid us", "beat Hz"];
@@ -204,7 +274,7 @@ fn speed_row(axis: &Axis, row: &SpeedRow, most_pulses_per_s: f64) -> Vec<String>
     ]
 }
 
-fn generation(axis: &Axis, found: &Assessment) -> String {
+fn generation(axis: &Axis, found: &AxisAssessment) -> String {
     let conf = &found.stepconf;
     let gives = |conf: &StepConf| {
         let edges = match conf.mode {
@@ -213,7 +283,7 @@ fn generation(axis: &Axis, found: &Assessment) -> String {
         };
         format!(
             "a base period of {} and {} steps/s at most, {} ({edges})",
-            Human(conf.min_period_ns as f64),
+            time(conf.min_period_ns as f64),
             count(conf.max_rate_hz as u64),
             speed(axis, conf.max_rate_hz / f64::from(axis.microsteps))
         )
@@ -234,7 +304,7 @@ fn generation(axis: &Axis, found: &Assessment) -> String {
         text.push_str(&wrap(&format!(
             "The shortest base period that this run would not once have violated is {} ({} steps/s); its {} \
              intervals can promise no better than {} violations an hour (95 % confidence).",
-            Human(risk.base_period_ns as f64),
+            time(risk.base_period_ns as f64),
             count(risk.max_rate_hz(conf.mode) as u64),
             count(risk.of),
             rate(risk.at_most_per_hour)
@@ -259,10 +329,10 @@ fn generation(axis: &Axis, found: &Assessment) -> String {
     text
 }
 
-fn reversal(found: &Assessment) -> String {
+fn reversal(found: &AxisAssessment) -> String {
     let Reversal { hold_ticks, setup_ticks, spare_ns, broken_by_jitter } = found.reversal;
     let verdict = if broken_by_jitter {
-        let more = Human(found.timing.jitter_ns as f64);
+        let more = time(found.timing.jitter_ns as f64);
         format!("less than the jitter: add {more} to the drive's direction setup and hold, as StepConf does")
     } else {
         "more than the jitter".into()
@@ -299,24 +369,28 @@ fn rate(per_hour: f64) -> String {
 
 fn simulated(axis: &Axis, simulations: &Simulations) -> String {
     let length = simulations.of.iter().map(|s| s.response.time_s).fold(0.0, f64::max);
-    let beside = simulations.of.iter().find(|s| s.beside);
     let mut text = wrap(&format!(
         "The motor driven by the recorded timing, around its worst event, at {} ({:.1} s simulated){}:",
         speed(axis, simulations.steps_per_s),
         length,
-        beside.map_or(String::new(), |s| format!(", beside it {}", s.run))
+        simulations.beside.as_ref().map_or(String::new(), |name| format!(", beside it {name}"))
     ));
     let rows = simulations.of.iter().map(|s| {
         let r = &s.response;
-        let whose = if s.beside { "beside it" } else { "this run" };
+        let ticks = match s.ticks {
+            Ticks::Punctual => "punctual ticks",
+            Ticks::Run => "this run",
+            Ticks::Beside => "beside it",
+        };
         vec![
-            s.policy.as_ref().map_or_else(|| s.run.clone(), |policy| format!("{whose}, {policy}")),
+            s.policy.map_or_else(|| ticks.to_owned(), |policy| format!("{ticks}, {policy}")),
             format!("{:.3}", r.ripple_steps),
             format!("{:.3}", r.peak_steps),
             format!("{:.3}", r.reserve_nm),
             r.lost_at_s
                 .map_or_else(|| r.lost_steps.to_string(), |at| format!("{} at {at:.2} s", r.lost_steps)),
-            s.loses_from.map_or("-".into(), |f| format!("{} rev/s", digits(axis.revolutions_per_s(f), 2))),
+            s.loses_from_steps_per_s
+                .map_or("-".into(), |f| format!("{} rev/s", digits(axis.revolutions_per_s(f), 2))),
         ]
     });
     let header = ["", "ripple", "largest", "reserve N m", "lost steps", "loses from"];
@@ -328,44 +402,12 @@ fn simulated(axis: &Axis, simulations: &Simulations) -> String {
     text
 }
 
-/// The motors there are, one a line.
-pub fn motors(entries: impl IntoIterator<Item = (String, bool, Result<Motor, String>)>) -> String {
-    let number = |v: Option<f64>, scale: f64| v.map_or("-".into(), |v| format!("{:.3}", v * scale));
-    let rows = entries.into_iter().map(|(name, own, motor)| match motor {
-        Ok(m) => vec![
-            if own { format!("{name} (yours)") } else { name },
-            if m.frame > 0 { m.frame.to_string() } else { "-".into() },
-            format!("{}", m.step_angle_deg),
-            format!("{:.3}", m.holding_torque_nm),
-            number(m.current_a, 1.0),
-            number(m.resistance_ohm, 1.0),
-            number(m.inductance_h, 1e3),
-            number(m.rotor_inertia_kg_m2, 1e4),
-        ],
-        Err(error) => vec![format!("{name}: {error}")],
-    });
-    columns(&["motor", "NEMA", "step deg", "N m", "A", "ohm", "mH", "kg cm2"], rows)
-}
-
-/// The drives there are, one a line.
-pub fn drives(entries: impl IntoIterator<Item = (String, bool, Result<Drive, String>)>) -> String {
-    let rows = entries.into_iter().map(|(name, own, drive)| match drive {
-        Ok(d) => vec![
-            if own { format!("{name} (yours)") } else { name },
-            Exact(d.step_time_ns).to_string(),
-            Exact(d.step_space_ns).to_string(),
-            Exact(d.direction_setup_ns).to_string(),
-            Exact(d.direction_hold_ns).to_string(),
-        ],
-        Err(error) => vec![format!("{name}: {error}")],
-    });
-    columns(&["drive", "step time", "step space", "direction setup", "hold"], rows)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_motion::stepper::{AxisOptions, StepTiming};
+    use jitterlab_motion::stepper::{AxisOptions, Drive, Motor, RotorResponse, Simulated, StepperQuestion};
+
+    const TERMINAL: Terminal = Terminal { columns: 80, ascii: true, colour: false };
 
     fn axis() -> Axis {
         let known = AxisOptions {
@@ -378,10 +420,8 @@ mod tests {
     }
 
     fn shown(jitter_ns: i64) -> String {
-        let axis = axis();
-        let speeds = Assessment::usual_speeds(&axis).unwrap();
-        let found = Assessment::new(&axis, StepTiming::assumed(jitter_ns), None, None, &speeds).unwrap();
-        text(&axis, &found, "assumed", None, &[])
+        let question = StepperQuestion::new(axis(), None, None).unwrap();
+        text(&question.under_jitter(jitter_ns).unwrap(), TERMINAL)
     }
 
     #[test]
@@ -413,11 +453,10 @@ mod tests {
     #[test]
     fn a_long_file_name_leaves_the_table_its_width() {
         let (axis, name) = (axis(), "jitterlab-20261122T065500Z-second-floor".to_owned());
-        let simulated = |beside, lost_at_s: Option<f64>| Simulated {
-            run: name.clone(),
-            beside,
-            policy: Some("catch-up".into()),
-            response: Response {
+        let simulated = |ticks, lost_at_s: Option<f64>| Simulated {
+            ticks,
+            policy: Some(jitterlab_model::Overrun::CatchUp),
+            response: RotorResponse {
                 time_s: 20.5,
                 ripple_steps: 4.789,
                 mean_steps: 0.3,
@@ -427,10 +466,10 @@ mod tests {
                 lost_at_s,
                 curve: Vec::new(),
             },
-            loses_from: Some(450.0),
+            loses_from_steps_per_s: Some(450.0),
         };
-        let of = vec![simulated(false, Some(10.53)), simulated(true, None)];
-        let text = super::simulated(&axis, &Simulations { steps_per_s: 900.0, of });
+        let of = vec![simulated(Ticks::Run, Some(10.53)), simulated(Ticks::Beside, None)];
+        let text = super::simulated(&axis, &Simulations { steps_per_s: 900.0, beside: Some(name), of });
         assert!(text.contains("this run, catch-up") && text.contains("beside it, catch-up"), "{text}");
         assert!(text.contains("2.25 rev/s"), "{text}");
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
@@ -443,9 +482,9 @@ mod tests {
             let drive = Drive { step_time_ns, ..axis.drive.clone() };
             let axis = Axis { drive, ..axis.clone() };
             // 5 rev/s at 8 microsteps are 8000 pulses/s, too many for two ticks of 100 us each.
-            let found =
-                Assessment::new(&axis, StepTiming::assumed(15_000), None, Some(100_000), &[1_000.0]).unwrap();
-            (found.most_pulses_per_s(), text(&axis, &found, "assumed", None, &[]).contains("too fast"))
+            let question = StepperQuestion::new(axis, Some("1000steps/s"), Some(100_000)).unwrap();
+            let found = question.under_jitter(15_000).unwrap();
+            (found.assessment.most_pulses_per_s(), text(&found, TERMINAL).contains("too fast"))
         };
         assert_eq!((of(5_000), of(10_000)), ((1e4, false), (5e3, true)));
     }
