@@ -77,12 +77,6 @@ pub fn judged(of: &OneTask) -> JudgedRun {
     }
 }
 
-/// Run files as a figure shows them.
-pub fn page_runs_of(files: &[impl AsRef<Path>]) -> Result<Vec<PageRun>, RunsError> {
-    let runs = files.iter().map(|file| open(file.as_ref(), &Hints::default()));
-    page_runs(&runs.collect::<Result<Vec<_>, _>>()?, None)
-}
-
 fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, RunsError> {
     let mut runs = page::read(runs, task)?;
     runs.iter_mut().for_each(|run| run.checks = checks(&run.info));

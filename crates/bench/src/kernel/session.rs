@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use jitterlab_model::TaskSpec;
 use jitterlab_model::load::LoadSpec;
+use jitterlab_model::{RunInfo, TaskSpec, Warning};
 use jitterlab_rt::xenomai::Core;
 
 use super::debian::DebianError;
@@ -14,7 +14,7 @@ use super::elf::LibraryPath;
 use super::image::{Image, ImageError, KernelChoice};
 use super::initramfs::{self, Contents, Included, InitramfsError};
 use super::job::{Job, Step, StepResult};
-use super::machine::Machine;
+use super::machine::{GuestTime, Machine};
 use super::modules::{self, ModuleError};
 use super::qemu::{self, Boot, BootError, Progress};
 use crate::host::load;
@@ -177,6 +177,17 @@ fn module_tree(image: &Image) -> Result<PathBuf, DebianError> {
 }
 
 impl Measured {
+    /// Says in a run's description what the guest could not know. `command` is what was asked for outside.
+    pub fn describe(&self, info: &mut RunInfo, time: GuestTime, command: impl IntoIterator<Item = String>) {
+        info.bench = "kernel".into();
+        info.clock = format!("{} of the guest, {time}", info.clock);
+        info.command = command.into_iter().collect();
+        info.warnings.insert(0, Warning::Emulated { ns_per_instruction: time.ns_per_instruction() });
+        let (name, release, version) =
+            (self.image.name.clone(), self.image.release.clone(), self.image.version.clone());
+        info.warnings.insert(1, Warning::Kernel { name, release, version });
+    }
+
     /// The run file of a [`run_step`] of that name, in memory.
     ///
     /// # Errors

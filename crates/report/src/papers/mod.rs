@@ -37,7 +37,7 @@ pub struct Reproduction {
 
 /// What the repetition of a document gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "document", content = "found", rename_all = "kebab-case")]
+#[serde(tag = "document", content = "numbers", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Found {
     /// "xenomai-user threads (Athlon)".
@@ -63,6 +63,44 @@ pub struct NistReproduction {
     pub jitter: NistJitter,
     /// Figure 3.
     pub loads: NistLoads,
+}
+
+/// What a repetition begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// A run file is there from before and is not measured again.
+    Kept(PathBuf),
+    /// A task is measured on this machine.
+    Measuring {
+        /// The measurement.
+        name: String,
+        /// The load beside it.
+        load: String,
+    },
+    /// A kernel is booted.
+    Booting {
+        /// The document's system that it stands for.
+        system: String,
+        /// The kernel.
+        kernel: String,
+    },
+    /// Not all pairs of CPUs are measured, and which instead.
+    Chosen(String),
+    /// Something that a boot needs first, in its own words.
+    Preparing(String),
+}
+
+/// A step for people.
+#[must_use]
+pub fn step(step: &Step) -> String {
+    match step {
+        Step::Kept(file) => format!("{} is there already and is taken as it is", file.display()),
+        Step::Measuring { name, load } => format!("measuring {name}, load {load}"),
+        Step::Booting { system, kernel } => format!("booting {system} ({kernel})"),
+        Step::Chosen(cpus) => format!("measuring {cpus}; `jitterlab matrix` takes others"),
+        Step::Preparing(words) => words.clone(),
+    }
 }
 
 /// A figure of a document: the name of its file without extension, and its charts.

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow};
 use clap::Parser;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_bench::kernel::{GuestTime, KernelChoice, Measured, Session};
-use jitterlab_model::{RunInfo, Warning};
+use jitterlab_model::RunInfo;
 use jitterlab_runs::{Hints, Run};
 
 use super::progress::Board;
@@ -79,7 +79,7 @@ fn sensible_jobs(time: GuestTime) -> usize {
 /// The figures of a guest's run, the step of that name, described as what it is.
 pub fn figures(measured: &Measured, step: &str, time: GuestTime) -> Result<MeasuredRun> {
     let file = measured.run_file(step)?;
-    read(file.path(), None, |info| describe(info, time, measured))
+    read(file.path(), None, |info| measured.describe(info, time, std::env::args()))
 }
 
 /// As [`figures`], with the run file kept in `directory` under the kernel's name.
@@ -94,7 +94,7 @@ pub fn figures_and_file(
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot make the directory {}", directory.display()))?;
     let path = free_name(directory, name);
-    jitterlab_trace::redescribe(file.path(), &path, |info| describe(info, time, measured))?;
+    jitterlab_trace::redescribe(file.path(), &path, |info| measured.describe(info, time, std::env::args()))?;
     read(&path, Some(&path), |_| ())
 }
 
@@ -105,17 +105,6 @@ fn read(path: &Path, kept: Option<&Path>, describe: impl FnOnce(&mut RunInfo)) -
     let mut info = RunInfo { warnings, ..run.info().clone() };
     describe(&mut info);
     Ok(MeasuredRun::new(info, &stats, kept.map(Path::to_path_buf)))
-}
-
-/// Says in the run's description what the guest could not know.
-fn describe(info: &mut RunInfo, time: GuestTime, measured: &Measured) {
-    info.bench = "kernel".into();
-    info.clock = format!("{} of the guest, {time}", info.clock);
-    info.command = std::env::args().collect();
-    let image = &measured.image;
-    info.warnings.insert(0, Warning::Emulated { ns_per_instruction: time.ns_per_instruction() });
-    let (name, release, version) = (image.name.clone(), image.release.clone(), image.version.clone());
-    info.warnings.insert(1, Warning::Kernel { name, release, version });
 }
 
 /// `debian-rt.parquet`, or the first such name with a number that is free.

@@ -1,7 +1,6 @@
 //! NIST, sections 2 and 3: the jitter of a task of 500 us, what compensating it costs, and what it brings (figures
 //! 1, 2, 5 and 6).
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
@@ -12,6 +11,8 @@ use jitterlab_analysis::proof::{MedianInterval, Proof};
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
 use jitterlab_bench::host::{self, DmaLatency};
 use jitterlab_model::{Activation, Compensation, ReadClock, TaskSpec};
+
+use jitterlab_papers::Workplace;
 
 use crate::exit::Failure;
 use crate::output;
@@ -45,9 +46,9 @@ fn typical(blocks: &[host::Block]) -> Result<Deviations, Failure> {
 }
 
 /// Measures, and writes the run files.
-pub fn reproduce(directory: &Path, duration_ns: i64) -> Result<NistJitter, Failure> {
-    fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+pub fn reproduce(at: &Workplace<'_>) -> Result<NistJitter, Failure> {
+    at.make().map_err(super::sort)?;
+    let Workplace { directory, duration_ns, .. } = *at;
     let task =
         TaskSpec { name: "nist".into(), period_ns: PERIOD_NS, read: ReadClock::Tsc, ..TaskSpec::default() };
     let block_ns = PERIOD_NS * (SHORT * SERIES_PER_BLOCK) as i64;
