@@ -1,7 +1,7 @@
 //! What speaks against the figures of a task, or limits what they may be applied to.
 
 use jitterlab_model::facts::{self, Change, NO_REQUEST_US, Preemption};
-use jitterlab_model::{CpuSet, Overload, Policy, RunInfo, StopReason, TaskRun};
+use jitterlab_model::{Bench, CpuSet, Overload, Policy, RunInfo, StopReason, TaskRun};
 use serde::{Deserialize, Serialize};
 
 use crate::summary::Summary;
@@ -101,7 +101,7 @@ impl Caveat {
         real_time(task, &mut all);
         machine(task, run, &mut all);
         all.extend(concerns(run, task));
-        if run.load == "none" {
+        if run.load.is_none() {
             all.push(no_load(task, run));
         }
         all.extend(measured_ns(task).map(length));
@@ -139,8 +139,8 @@ fn cpus(task: &TaskRun) -> CpuSet {
 }
 
 fn recording(summary: &Summary, task: &TaskRun, all: &mut Vec<Caveat>) {
-    if summary.dropped > 0 {
-        all.push(Caveat::Dropped { records: summary.dropped });
+    if let Some(records) = summary.dropped.at_least().filter(|records| *records > 0) {
+        all.push(Caveat::Dropped { records });
     }
     if task.result.is_none() {
         all.push(Caveat::NotClosed);
@@ -189,7 +189,7 @@ fn machine(task: &TaskRun, run: &RunInfo, all: &mut Vec<Caveat>) {
         _ => {}
     }
     // In virtual time the host's load is in no figure; QEMU in real time has its own warning.
-    if facts.virtualisation.virtual_machine == Some(true) && run.bench != "kernel" {
+    if facts.virtualisation.virtual_machine == Some(true) && run.bench != Bench::Kernel {
         all.push(Caveat::VirtualMachine { hypervisor: facts.virtualisation.hypervisor.clone() });
     }
 }
@@ -222,8 +222,8 @@ mod tests {
     use jitterlab_model::{Activation, CoreUse, Granted, TaskResult, TaskSpec, TimingStats};
 
     fn run(executed: u64) -> RunInfo {
-        let mut run = RunInfo::new("host", "CLOCK_MONOTONIC", [TaskSpec::default()]);
-        run.load = "stress".into();
+        let mut run = RunInfo::new(Bench::Host, "CLOCK_MONOTONIC", [TaskSpec::default()]);
+        run.load = jitterlab_model::Load::of(["cpu:2".parse().unwrap()]);
         run.stop = Some(StopReason::Duration);
         run.tasks[0].result =
             Some(TaskResult { executed, last_end_ns: executed as i64 * 1_000_000, ..TaskResult::default() });
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn what_was_not_tested_or_not_granted_is_named() {
         let mut run = run(1);
-        run.load = "none".into();
+        run.load = jitterlab_model::Load::NONE;
         run.stop = Some(StopReason::Overloaded { task: 0, overload: Overload::HeldCpu });
         if let Some(granted) = &mut run.tasks[0].granted {
             (granted.policy, granted.memory_locked) = (Policy::Other, false);
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn other_work_than_a_load_is_named() {
         let mut run = run(1);
-        run.load = "none".into();
+        run.load = jitterlab_model::Load::NONE;
         let thread = |name: &str, cpu| RealTimeThread {
             name: name.into(),
             policy: "fifo".into(),

@@ -43,5 +43,5 @@ pub mod transitions;
 pub mod wakeup;
 
 pub use caveats::Caveat;
-pub use summary::{Figures, Summary};
+pub use summary::{Statistics, Summary};
 pub use task_analysis::TaskAnalysis;

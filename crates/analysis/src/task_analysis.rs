@@ -42,7 +42,7 @@ impl TaskAnalysis {
         TaskAnalysis {
             summary,
             caveats,
-            misses: scan.is_complete().then(|| scan.misses.figures()),
+            misses: scan.misses(),
             patterns: Patterns::of(scan),
             transitions: None,
             time_error: TimeErrors::of(scan, across_clocks),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn run(clock_fit: Option<ClockFit>) -> RunInfo {
-        let mut run = RunInfo::new("host", "monotonic", [TaskSpec::default()]);
+        let mut run = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [TaskSpec::default()]);
         run.tasks[0].result = Some(TaskResult { clock_fit, ..TaskResult::default() });
         run
     }
@@ -157,6 +157,6 @@ mod tests {
         let run = run(None);
         let found = TaskAnalysis::of(&figures_only, &run.tasks[0], &run);
         assert!(found.misses.is_none() && found.time_error.is_none());
-        assert_eq!(found.summary.executed, 2_999);
+        assert_eq!(found.summary.executed, jitterlab_model::Known::Exactly(2_999));
     }
 }

@@ -214,7 +214,7 @@ fn measure(
     Ok(Some(Done {
         cell: number,
         file,
-        load: closed.info.load.clone(),
+        load: jitterlab_report::summary::load(&closed.info),
         warnings,
         tasks: closed.stats.iter().map(figures).collect(),
     }))
@@ -228,7 +228,7 @@ pub fn figures(stats: &TimingStats) -> TaskFigures {
         p999_ns: stats.latency.quantile_ns(0.999).map(|ns| ns as f64),
         jitter_ns: error.map(|ns| ns.abs() as f64).reduce(f64::max),
         activations: stats.latency.count(),
-        missed: stats.missed,
+        missed: stats.seen_missed(),
     }
 }
 

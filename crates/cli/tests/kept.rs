@@ -20,7 +20,7 @@ use known::{answered, jitterlab, refused};
 fn two_runs() -> (TempDir, RunWriter) {
     let folder = TempDir::new().unwrap();
     known::run(folder.path(), "run.parquet", 1_000_000, 50, |k| 2_000 + k);
-    let live = RunInfo::new("host", "CLOCK_MONOTONIC", [TaskSpec::default()]);
+    let live = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [TaskSpec::default()]);
     let writer = RunWriter::create(folder.path().join("live.parquet"), &live).unwrap();
     (folder, writer)
 }
@@ -58,7 +58,7 @@ fn a_page_or_figure_never_replaces_a_measurement_unasked() {
     }
     refused(folder, &["report", "run.parquet", "-o", "live.parquet.part", "--force"], 3, &["recorded"]);
     assert_eq!(fs::read(folder.join("run.parquet")).unwrap(), before);
-    let info = RunInfo::new("host", "CLOCK_MONOTONIC", [TaskSpec::default()]);
+    let info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [TaskSpec::default()]);
     writer.finish(info).unwrap();
     assert_eq!(names(folder), ["live.parquet", "run.parquet"]);
 
@@ -152,8 +152,11 @@ fn what_cannot_be_written_whole_leaves_nothing() {
 fn a_damaged_journal_is_recovered_around_the_damage_and_kept() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    let info =
-        RunInfo::new("host", "CLOCK_MONOTONIC", [TaskSpec { period_ns: 1_000_000, ..TaskSpec::default() }]);
+    let info = RunInfo::new(
+        jitterlab_model::Bench::Host,
+        "CLOCK_MONOTONIC",
+        [TaskSpec { period_ns: 1_000_000, ..TaskSpec::default() }],
+    );
     let mut writer = RunWriter::create(folder.join("run.parquet"), &info).unwrap();
     let row = |k: u64| Activation { index: k, due_ns: k as i64 * 1_000_000, ..Activation::default() };
     // More than a frame holds.
@@ -186,7 +189,7 @@ fn foreign_text_does_nothing_to_the_terminal() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
     let task = TaskSpec { name: format!("evil{HOSTILE}"), period_ns: 1_000_000, ..TaskSpec::default() };
-    let info = RunInfo::new("host", "CLOCK_MONOTONIC", [task]);
+    let info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [task]);
     let name = format!("r{HOSTILE}.parquet");
     let mut writer = RunWriter::create(folder.join(&name), &info).unwrap();
     let row = |k: u64| Activation { index: k, due_ns: k as i64 * 1_000_000, ..Activation::default() };

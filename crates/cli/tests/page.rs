@@ -53,9 +53,9 @@ fn write_run(path: &Path, count: u64, more_ns: i64) -> Value {
         policy: Some("fifo:80".parse::<Policy>().unwrap()),
         ..TaskSpec::default()
     };
-    let mut info = RunInfo::new("host", "CLOCK_MONOTONIC", [spec]);
+    let mut info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [spec]);
     info.command = ["jitterlab", "run", "--task", "name=it's,period=100us"].map(String::from).to_vec();
-    info.load = "cpu:4 disk:1+36%".into();
+    info.load = jitterlab_model::Load::of(["cpu:4".parse().unwrap(), "disk:1+36%".parse().unwrap()]);
     info.stop = Some(StopReason::Count);
     info.facts_before = Some(SystemFacts::default());
     info.tasks[0].result = Some(TaskResult {
@@ -142,7 +142,7 @@ fn a_single_spike_in_a_long_run_is_found_in_the_browser() {
 fn compensation() -> Value {
     let way = |p50: i64, max: i64, load: f64| {
         json!({ "executed": 20_000, "load": load, "deviation": { "count": 20_000, "min_ns": 12, "mean_ns": p50, "sd_ns": p50,
-            "p50_ns": p50, "p90_ns": 2 * p50, "p99_ns": 5 * p50, "p99_9_ns": 9 * p50, "p99_99_ns": null, "max_ns": max } })
+            "percentiles": { "p50": p50, "p90": 2 * p50, "p99": 5 * p50, "p99.9": 9 * p50, "p99.99": null }, "max_ns": max } })
     };
     let load = |every_ns: f64| json!({ "every_ns": every_ns as i64, "measured": (2e3 / every_ns + every_ns / 6e5), "polled": 0.05, "equation_1": 0.2, "mean_poll": 0.15 });
     let margin = |margin_ns: f64| {

@@ -13,6 +13,7 @@ pub mod distribution;
 pub mod facts;
 pub mod histogram;
 pub mod kernel;
+pub mod known;
 pub mod load;
 pub mod mcu;
 pub mod run;
@@ -28,9 +29,11 @@ pub use cpus::CpuSet;
 pub use distribution::Distribution;
 pub use facts::SystemFacts;
 pub use histogram::LogHistogram;
-pub use load::{LoadRun, LoadSpec};
+pub use known::{Gap, Known};
+pub use load::{Load, LoadRun, LoadSpec};
 pub use run::{
-    ClockFit, CoreUse, Granted, Keep, MarginUsed, Overload, Refusal, RunInfo, StopReason, TaskResult, TaskRun,
+    Bench, ClockFit, CoreUse, Granted, Keep, MarginUsed, Overload, Refusal, RunInfo, StopReason, TaskResult,
+    TaskRun,
 };
 pub use task::{Overrun, Policy, TaskSpec, Work};
 pub use timing::TimingStats;

@@ -104,6 +104,68 @@ pub enum Warning {
     NotClosed,
     /// The run still goes on: what was read is what it has recorded until now.
     StillRecording,
+    /// Another tool's output does not say its unit: this one is assumed.
+    UnitAssumed {
+        /// The unit.
+        unit_ns: i64,
+    },
+    /// Another tool's output does not say the period: the tool's usual one is assumed.
+    PeriodAssumed {
+        /// The period.
+        period_ns: i64,
+    },
+    /// Latencies of a task lie above the last bin of its histogram: only their number and bounds are known.
+    AboveHistogram {
+        /// The task.
+        task: String,
+        /// How many.
+        count: u64,
+    },
+    /// The printed distribution ends below the maximum, and how many values it leaves out is not known.
+    EndsBelowMaximum,
+    /// Only extremes, and perhaps mean and deviation, are known.
+    OnlyExtremes,
+    /// How many activations ran is not known: as many as fit into the time are assumed.
+    CountAssumed,
+    /// The tool prints no due times and skips missed ones without counting them: each follows the last is assumed.
+    DueTimesAssumed {
+        /// The tool.
+        tool: String,
+    },
+    /// The tool skips missed activations and does not count them.
+    MissedNotCounted {
+        /// The tool.
+        tool: String,
+    },
+    /// The tool runs missed activations late, back to back.
+    CatchesUp {
+        /// The tool.
+        tool: String,
+    },
+    /// Values are cut to whole units, so due times are up to one late.
+    Cut {
+        /// The unit.
+        unit_ns: i64,
+    },
+    /// The tool measures interruptions of a busy loop, which has no period.
+    NoPeriod {
+        /// The tool.
+        tool: String,
+    },
+    /// Tasks are stages of the same activations, each from the due time on.
+    Stages,
+    /// The tool sleeps a relative delay: latencies leave out what its loop itself takes.
+    RelativeSleep {
+        /// The tool.
+        tool: String,
+    },
+    /// What the tool itself says.
+    Said {
+        /// The tool.
+        tool: String,
+        /// Its words.
+        text: String,
+    },
     /// Anything else, as a sentence: from other tools, and from run files of earlier versions.
     #[serde(untagged)]
     Other(String),

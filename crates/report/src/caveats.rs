@@ -1,6 +1,8 @@
 //! What a run showed of one task, in a sentence, and what speaks against its figures.
 
+use jitterlab_analysis::summary::{P50, P99_9};
 use jitterlab_analysis::{Caveat, Summary};
+use jitterlab_model::Gap;
 use jitterlab_model::units::Exact;
 
 use crate::words::{count, list, plural, share, time};
@@ -10,27 +12,48 @@ use crate::words::{count, list, plural, share, time};
 pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
     let human = |ns: i64| time(ns as f64);
     let (Some(worst), Some(earliest)) = (s.latency.max_ns, s.latency.min_ns) else {
-        return format!("Task {} never ran: nothing was measured.", s.task);
+        return match s.period_error.max_ns {
+            Some(longest) => format!(
+                "Of task {} only period errors are known: its longest period was {} longer than asked.",
+                s.task,
+                human(longest.max(0))
+            ),
+            None => format!("Task {} never ran: nothing was measured.", s.task),
+        };
     };
-    let due = s.executed + s.missed;
-    let during = measured_ns.map_or(String::new(), |ns| format!(" in {}", human(ns)));
-    let mut text = if s.missed == 0 {
-        format!("Task {} served all of its {} due times{during}", s.task, count(due))
-    } else {
-        let missed = share(s.missed as f64 / due as f64);
-        format!(
-            "Task {} MISSED {} of its {} due times{during} ({missed})",
-            s.task,
-            count(s.missed),
-            count(due)
-        )
+    let during = measured_ns
+        .filter(|_| !s.unknown.contains(&Gap::Period) && !s.unknown.contains(&Gap::Count))
+        .map_or(String::new(), |ns| format!(" in {}", human(ns)));
+    let mut text = match (s.executed.exactly(), s.missed.exactly()) {
+        (Some(executed), Some(0)) => {
+            format!("Task {} served all of its {} due times{during}", s.task, count(executed))
+        }
+        (Some(executed), Some(missed)) => {
+            let due = executed + missed;
+            format!(
+                "Task {} MISSED {} of its {} due times{during} ({})",
+                s.task,
+                count(missed),
+                count(due),
+                share(missed as f64 / due as f64)
+            )
+        }
+        (executed, missed) => {
+            let ran = executed.map_or("an unknown number of".into(), count);
+            let missed = missed.map_or("how many due times it missed is unknown".into(), |missed| {
+                format!("it missed {} due times", count(missed))
+            });
+            format!("Task {} ran {ran} times{during}, and {missed}", s.task)
+        }
     };
+    let period_known = !s.unknown.contains(&Gap::Period);
     let period = Exact(s.period_ns);
     let of_period = worst as f64 / s.period_ns as f64;
     text += &match worst {
         ..=0 => {
             format!("; it always started before or at the due time, at the latest {} early", human(-worst))
         }
+        _ if !period_known => format!("; at worst it started {} late", human(worst)),
         _ if of_period >= 1.0 => {
             format!(
                 "; at worst it started {} late, {of_period:.1} times its period of {period}",
@@ -45,9 +68,9 @@ pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
             )
         }
     };
-    let typical: Vec<String> = [("half", s.latency.p50_ns), ("99.9 %", s.latency.p99_9_ns)]
+    let typical: Vec<String> = [("half", s.latency.at(P50)), ("99.9 %", s.latency.at(P99_9))]
         .into_iter()
-        .filter_map(|(share, ns)| ns.map(|ns| format!("{share} within {}", human(ns))))
+        .filter_map(|(share, ns)| ns.exactly().map(|ns| format!("{share} within {}", human(ns))))
         .collect();
     if !typical.is_empty() {
         text += &format!(", {}", typical.join(" and "));
@@ -156,7 +179,7 @@ mod tests {
     use jitterlab_model::{Activation, RunInfo, TaskResult, TaskSpec, TimingStats};
 
     fn said(latencies_ns: &[i64], missed: u32) -> String {
-        let mut run = RunInfo::new("host", "CLOCK_MONOTONIC", [TaskSpec::default()]);
+        let mut run = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [TaskSpec::default()]);
         run.tasks[0].result = Some(TaskResult {
             executed: latencies_ns.len() as u64,
             missed: missed.into(),

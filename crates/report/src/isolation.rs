@@ -1,9 +1,11 @@
 //! What isolating the CPUs changed.
 
+use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_analysis::summary::{P50, P99, P99_9};
 
 use crate::table::columns;
-use crate::words::time;
+use crate::words::{known_count, time};
 
 /// The same tasks without and with isolation, side by side; nothing where the run was not isolated.
 pub fn comparison(measured: &MeasuredRun) -> String {
@@ -20,11 +22,12 @@ pub fn comparison(measured: &MeasuredRun) -> String {
             };
             rows.push(vec![format!("{} {name}", before.task), shown(a), shown(b), factor]);
         };
-        row("p50", before.latency.p50_ns, after.latency.p50_ns);
-        row("p99", before.latency.p99_ns, after.latency.p99_ns);
-        row("p99.9", before.latency.p99_9_ns, after.latency.p99_9_ns);
+        for percentile in [P50, P99, P99_9] {
+            let value = |summary: &Summary| summary.latency.at(percentile).exactly();
+            row(percentile.name, value(before), value(after));
+        }
         row("max", before.latency.max_ns, after.latency.max_ns);
-        let missed = [before, after].map(|summary| summary.missed.to_string());
+        let missed = [before, after].map(|summary| known_count(summary.missed));
         rows.push(
             [format!("{} missed", before.task)].into_iter().chain(missed).chain([String::new()]).collect(),
         );
@@ -38,7 +41,7 @@ pub fn comparison(measured: &MeasuredRun) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
+    use jitterlab_model::{Activation, Bench, RunInfo, TaskSpec, TimingStats};
 
     #[test]
     fn both_stand_side_by_side_with_their_ratio() {
@@ -46,7 +49,7 @@ mod tests {
             let mut stats = TimingStats::new(1_000_000);
             stats.push(&Activation { start_ns: latency_ns, end_ns: latency_ns, ..Activation::default() });
             let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
-            MeasuredRun::new(RunInfo::new("host", "monotonic", [spec]), &[stats], None)
+            MeasuredRun::new(RunInfo::new(Bench::Host, "monotonic", [spec]), &[stats], None)
         };
         let without_isolation = measured(8_000).summaries().cloned().collect();
         let text = comparison(&MeasuredRun { without_isolation, ..measured(2_000) });

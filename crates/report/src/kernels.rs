@@ -1,9 +1,10 @@
 //! The same tasks on several kernels, side by side.
 
-use crate::words::count;
+use crate::words::known_count;
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::code_paths::{Change, CodePath, RARE_SHARE};
 use jitterlab_analysis::kernels::{AlsoRan, KernelDiff, KernelPeers, KernelRun, RunOnKernel, ToolResult};
+use jitterlab_analysis::summary::{P50, P99, P99_9};
 use jitterlab_model::Warning;
 use jitterlab_model::kernel::Measures;
 use jitterlab_model::units::Exact;
@@ -170,12 +171,12 @@ fn row(kernel: &str, summary: &Summary) -> Vec<String> {
     let figures = [
         whole(latency.min_ns),
         latency.mean_ns,
-        whole(latency.p50_ns),
-        whole(latency.p99_ns),
-        whole(latency.p99_9_ns),
+        whole(latency.at(P50).exactly()),
+        whole(latency.at(P99).exactly()),
+        whole(latency.at(P99_9).exactly()),
         whole(latency.max_ns),
     ];
-    let mut cells = vec![kernel.to_owned(), count(summary.executed), count(summary.missed)];
+    let mut cells = vec![kernel.to_owned(), known_count(summary.executed), known_count(summary.missed)];
     cells.extend(figures.map(|ns| ns.map_or("-".into(), microseconds)));
     cells
 }
@@ -198,7 +199,7 @@ mod tests {
     use super::*;
     use jitterlab_analysis::kernels::{PathsOfTask, PeersOnKernel};
     use jitterlab_analysis::measured::MeasuredRun;
-    use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
+    use jitterlab_model::{Activation, Bench, RunInfo, TaskSpec, TimingStats};
 
     fn measured(latencies: &[i64]) -> MeasuredRun {
         let mut stats = TimingStats::new(1_000_000);
@@ -214,7 +215,7 @@ mod tests {
             });
         }
         let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
-        MeasuredRun::new(RunInfo::new("kernel", "monotonic", [spec]), &[stats], None)
+        MeasuredRun::new(RunInfo::new(Bench::Kernel, "monotonic", [spec]), &[stats], None)
     }
 
     fn summary(latencies: &[i64]) -> Summary {

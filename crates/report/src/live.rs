@@ -57,7 +57,7 @@ impl Snapshot {
                 time(latency.quantile_ns(0.5)),
                 time(latency.quantile_ns(0.99)),
                 time(latency.max_ns()),
-                task.stats.missed
+                task.stats.seen_missed()
             )
         });
         format!("{}: {}", Human(self.elapsed_ns as f64), tasks.collect::<Vec<_>>().join("; "))
@@ -248,13 +248,13 @@ fn cells(snapshot: &Snapshot, task: &TaskSnapshot) -> [(String, &'static str); 9
     let latency = &task.stats.latency;
     let seconds = snapshot.elapsed_ns as f64 / 1e9;
     let rate = if seconds > 0.0 { latency.count() as f64 / seconds } else { 0.0 };
-    let missed = if task.stats.missed > 0 { YELLOW } else { "" };
+    let missed = if task.stats.seen_missed() > 0 { YELLOW } else { "" };
     [
         (printable(&task.name).into_owned(), ""),
         (Exact(task.stats.period_ns()).to_string(), ""),
         (latency.count().to_string(), ""),
         (format!("{rate:.0}/s"), ""),
-        (task.stats.missed.to_string(), missed),
+        (task.stats.seen_missed().to_string(), missed),
         (time(latency.min_ns()), ""),
         (time(latency.quantile_ns(0.5)), ""),
         (time(latency.quantile_ns(0.99)), ""),

@@ -341,7 +341,7 @@ mod tests {
     ];
 
     fn analysis(scan: &TaskScan) -> TaskAnalysis {
-        let run = RunInfo::new("host", "monotonic", [TaskSpec::default()]);
+        let run = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [TaskSpec::default()]);
         TaskAnalysis::of(scan, &run.tasks[0], &run)
     }
 

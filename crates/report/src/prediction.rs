@@ -12,6 +12,7 @@ use crate::check::paragraph;
 use crate::section::{Block, Section};
 use crate::summary::{microseconds, warnings, wrap};
 use crate::table::columns;
+use crate::warnings::gap;
 use crate::words::{count, plural, share, time};
 
 /// Everything that is said of a file's tasks.
@@ -284,6 +285,13 @@ fn bound(prediction: &Prediction) -> String {
 
 /// The outcome of a requirement in a line or two, the outcome first: for scripts and people.
 fn judgement(task: &str, judgement: &Judgement) -> String {
+    if let Some(unknown) = judgement.unknown {
+        let what = gap(unknown);
+        return wrap(&format!(
+            "unknown: {task}: {}: the source does not tell {what}, so it cannot be decided.",
+            judgement.requirement
+        ));
+    }
     wrap(&format!("{}: {task}: {}: {}.", judgement.outcome, judgement.requirement, judgement.text))
 }
 

@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::measured::Around;
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{CpuSet, Flags, RunInfo, TaskRun};
+use jitterlab_model::{Bench, CpuSet, Flags, RunInfo, TaskRun};
 
 use crate::summary::wrap;
 use crate::table::columns;
@@ -31,7 +31,7 @@ pub fn refusals(info: &RunInfo) -> String {
 /// One task in a line: period, processors, policy as granted, how it waits and works; on a microcontroller its clock.
 pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     let spec = &task.spec;
-    if info.bench == "mcu" {
+    if info.bench == Bench::Mcu {
         return format!("{}: every {}, timed in {}", spec.name, Exact(spec.period_ns), info.clock);
     }
     if info.is_imported() {

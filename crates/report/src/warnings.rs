@@ -1,7 +1,8 @@
 //! What a reader of a run's figures has to know, and where its tasks ran, in sentences.
 
-use jitterlab_model::RunInfo;
+use jitterlab_model::units::Exact;
 use jitterlab_model::warning::{Because, Chore, InterruptEntries, Isolated, LeftBehind, Placed, Warning};
+use jitterlab_model::{Gap, RunInfo};
 
 use crate::words::{count, cpus_named, list, plural};
 
@@ -48,6 +49,52 @@ pub fn sentence(warning: &Warning) -> String {
             "no period was given: the mean distance of the edges, {period_ns} ns, was taken, so latencies show no drift"
         ),
         Warning::RecordingEnded { reason } => format!("recording ended early: {reason}"),
+        Warning::UnitAssumed { unit_ns } => format!(
+            "the output does not say its unit; {} are assumed (cyclictest -N counts in ns): say it with --unit",
+            if *unit_ns == 1 { "nanoseconds" } else { "microseconds" }
+        ),
+        Warning::PeriodAssumed { period_ns } => format!(
+            "the output does not say the period; the tool's usual one of {} is assumed: say it with --period",
+            Exact(*period_ns)
+        ),
+        Warning::AboveHistogram { task, count: above } => format!(
+            "{} of {task} {} above its histogram: of those only the bounds are known",
+            plural(*above, "value"),
+            if *above == 1 { "is" } else { "are" }
+        ),
+        Warning::EndsBelowMaximum => {
+            "the printed distribution ends below the maximum, and how many values it leaves out is unknown"
+                .into()
+        }
+        Warning::OnlyExtremes => {
+            "the output has no histogram: percentiles are only known to lie between the extremes".into()
+        }
+        Warning::CountAssumed => {
+            "the output does not count activations: as many as fit into its time are assumed".into()
+        }
+        Warning::DueTimesAssumed { tool } => format!(
+            "{tool} prints no due times and skips missed activations without counting them: periods are unknown, and \
+             times over the run are as if none had been missed"
+        ),
+        Warning::MissedNotCounted { tool } => {
+            format!("{tool} skips missed activations and does not count them: how many there were is unknown")
+        }
+        Warning::CatchesUp { tool } => {
+            format!("{tool} catches up: missed activations run late, back to back")
+        }
+        Warning::Cut { unit_ns } => {
+            format!("values are cut to whole units, so due times are up to {} late", Exact(*unit_ns))
+        }
+        Warning::NoPeriod { tool } => {
+            format!("{tool} measures interruptions of a busy loop, which has no period")
+        }
+        Warning::Stages => {
+            "irq, thr and usr are stages of the same activations, each from the due time on".into()
+        }
+        Warning::RelativeSleep { tool } => {
+            format!("{tool} sleeps a relative delay: its latencies leave out what its loop itself takes")
+        }
+        Warning::Said { tool, text } => format!("{tool} says: {text}"),
         Warning::RecordsLost { task, records } => {
             format!(
                 "task {task}: {} are missing in the file because the disk was too slow",
@@ -67,6 +114,21 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::StillRecording => "the run still goes on: this is what it has recorded until now".into(),
         Warning::Other(text) => text.clone(),
         other => format!("{other:?}"),
+    }
+}
+
+/// What a source does not tell, as the object of a sentence.
+#[must_use]
+pub fn gap(gap: Gap) -> &'static str {
+    match gap {
+        Gap::Period => "the period",
+        Gap::Count => "how many activations ran",
+        Gap::Missed => "which due times were missed",
+        Gap::Lost => "whether records were lost",
+        Gap::Execution => "execution times",
+        Gap::DueTimes => "due times",
+        Gap::Settings => "policy, wake-up, work and overrun policy",
+        _ => "all of it",
     }
 }
 

@@ -4,6 +4,7 @@
 //! typed goes through here.
 
 use jitterlab_model::CpuSet;
+use jitterlab_model::Known;
 use jitterlab_model::units::Human;
 
 /// A count in groups of three digits: `1 234 567`.
@@ -23,6 +24,25 @@ pub fn count(count: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A count as far as it is known: `12`, `12 or more`, `unknown`.
+///
+/// ```
+/// # use jitterlab_model::Known;
+/// # use jitterlab_report::words::known_count;
+/// assert_eq!(known_count(Known::Exactly(12_000)), "12 000");
+/// assert_eq!(known_count(Known::AtLeast { at_least: 3 }), "3 or more");
+/// assert_eq!(known_count(Known::Unknown), "unknown");
+/// ```
+#[must_use]
+pub fn known_count(known: Known<u64>) -> String {
+    match known {
+        Known::Exactly(value) => count(value),
+        Known::Between { at_least, at_most } => format!("{} to {}", count(at_least), count(at_most)),
+        Known::AtLeast { at_least } => format!("{} or more", count(at_least)),
+        Known::Unknown => "unknown".into(),
+    }
 }
 
 /// A share (0 to 1, more where parts overlap, negative for a saving) in percent, never rounded to 0 % or 100 %.

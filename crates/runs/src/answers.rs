@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::TaskAnalysis;
 use jitterlab_analysis::predict::{Backtest, DEFAULT_HORIZON, Reliability};
-use jitterlab_analysis::require::{Evidence, EvidenceCounter, Requirement};
+use jitterlab_analysis::require::{Evidence, EvidenceCounter, Judgement, Requirement};
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::transitions::TransitionCounter;
 use jitterlab_model::Activation;
@@ -40,10 +40,27 @@ impl Run {
         Ok(analyses)
     }
 
-    /// What the run shows of a requirement: from the histograms where they decide it, else by counting activations.
+    /// Decides a requirement, or says what the run's source does not tell of it.
     ///
     /// # Errors
     /// The file cannot be read, or the requirement needs every activation and not all are kept.
+    pub fn judge(
+        &self,
+        task: usize,
+        scan: &TaskScan,
+        requirement: &Requirement,
+    ) -> Result<Judgement, RunsError> {
+        if let Some(gap) = requirement.gap(&self.info().tasks[task]) {
+            return Ok(requirement.unknown(gap));
+        }
+        let evidence = self.evidence(task, scan, requirement)?;
+        Ok(requirement.judge(evidence, requirement.extremal_index(scan)))
+    }
+
+    /// What the run shows of a requirement: from the histograms where they decide it, else by counting activations.
+    ///
+    /// # Errors
+    /// As [`Run::judge`].
     pub fn evidence(
         &self,
         task: usize,

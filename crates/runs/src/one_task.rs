@@ -65,7 +65,8 @@ impl OneTask {
         let (stats, worst) = if run.keeps_all(number) {
             let new = |task| Counted { stats: TimingStats::new(run.period_ns(task)), worst: None, rows: 0 };
             let mut all = run.gather(Columns::TIMING, new, Counted::push_all, Counted::merge)?;
-            let counted = all.swap_remove(number);
+            let mut counted = all.swap_remove(number);
+            counted.stats.forget(&run.info().tasks[number].unknown);
             (counted.stats, counted.worst)
         } else {
             let (mut all, _) = run.timing()?.into_parts();

@@ -42,8 +42,9 @@ impl Run {
                     let mut scan = new(task);
                     match measured {
                         Measured::Rows(rows) => scan.push_all(rows),
-                        Measured::Figures(stats) => scan.push_figures(0, stats),
+                        Measured::Distributions(stats) => scan.push_figures(0, stats),
                     }
+                    scan.forget(&import.info.tasks[task].unknown);
                     scan
                 };
                 import.tasks.iter().enumerate().map(scan).collect()
@@ -64,7 +65,7 @@ impl Run {
         let mut stats: Vec<TimingStats> = (0..self.info().tasks.len()).map(new).collect();
         match &self.holder {
             Holder::Imported(import) => {
-                stats = import.tasks.iter().enumerate().map(|(i, m)| m.stats(self.period_ns(i))).collect();
+                stats = import.tasks.iter().zip(&import.info.tasks).map(|(m, task)| m.stats(task)).collect();
             }
             _ if (0..stats.len()).all(|task| self.keeps_all(task)) => {
                 stats = self.gather(Columns::TIMING, new, TimingStats::push_all, TimingStats::follow)?;

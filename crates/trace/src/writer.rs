@@ -25,7 +25,7 @@ use crate::recorder::Recorder;
 /// # use jitterlab_trace::{RunReader, RunWriter};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("run.parquet");
-/// let info = RunInfo::new("host", "CLOCK_MONOTONIC", [TaskSpec::default()]);
+/// let info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [TaskSpec::default()]);
 /// let mut writer = RunWriter::create(&path, &info)?;
 /// writer.append(0, &[Activation { start_ns: 2_300, end_ns: 2_330, ..Activation::default() }])?;
 /// let finished = writer.finish(info)?;

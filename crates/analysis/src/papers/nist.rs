@@ -112,8 +112,8 @@ impl LatencyRange {
             min_ns: latency.min_ns?,
             max_ns: latency.max_ns?,
             sd_ns: latency.sd_ns,
-            executed: summary.executed,
-            missed: summary.missed,
+            executed: summary.executed.exactly()?,
+            missed: summary.missed.exactly()?,
         })
     }
 

@@ -44,8 +44,8 @@ impl LoopTimes {
             sd_ns: error.sd_ns?,
             shortest_ns: summary.period_ns + error.min_ns?,
             longest_ns: summary.period_ns + error.max_ns?,
-            executed: summary.executed,
-            missed: summary.missed,
+            executed: summary.executed.exactly()?,
+            missed: summary.missed.exactly()?,
         })
     }
 }

@@ -162,11 +162,11 @@ impl Stage {
 
     /// The blocks of one task as one run: its description and, after it, the rows of each block, numbered through.
     pub fn as_run(&self, spec: &TaskSpec, blocks: &[Block]) -> (RunInfo, Vec<Activation>) {
-        let mut info = RunInfo::new("host", "monotonic", [spec.clone()]);
+        let mut info = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [spec.clone()]);
         info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
         info.started = prepare::now_utc();
         info.command = std::env::args().collect();
-        info.load = "none".into();
+        info.load = jitterlab_model::Load::NONE;
         info.placement = Some(self.placement.clone());
         info.refused.clone_from(&self.refused);
         info.warnings.clone_from(&self.warnings);

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jitterlab_model::{Activation, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec, Warning};
+use jitterlab_model::{
+    Activation, Bench, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec, Warning,
+};
 use jitterlab_rt::{Activity, Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions};
 
 use super::dma_latency::{DmaLatency, Held};
@@ -160,23 +162,23 @@ impl Measurement {
         let mut warnings = prepared.warnings;
         warnings.extend(loads.caution(&prepared.measured));
         warnings.extend(isolation.iter().map(|isolation| Warning::Isolated(isolation.report().clone())));
-        let tasks = prepared.tasks.into_iter().zip(&threads).map(|(spec, thread)| TaskRun {
-            spec,
-            granted: Some(thread.granted().clone()),
-            result: None,
-        });
+        let tasks = prepared
+            .tasks
+            .into_iter()
+            .zip(&threads)
+            .map(|(spec, thread)| TaskRun { granted: Some(thread.granted().clone()), ..TaskRun::new(spec) });
         let info = RunInfo {
             format: jitterlab_model::run::FORMAT_VERSION,
             tool: concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into(),
             command,
-            bench: "host".into(),
+            bench: Bench::Host,
             started: prepare::now_utc(),
             clock: "monotonic".into(),
             duration_ns,
             count,
             stop_above_ns,
             keep,
-            load: loads.to_string(),
+            load: loads.asked(),
             loads: Vec::new(),
             placement: Some(prepared.placement),
             tasks: tasks.collect(),
@@ -239,9 +241,6 @@ impl Measurement {
         });
         self.info.warnings.extend(self.loads.failed());
         self.info.loads = self.loads.stop();
-        if !self.info.loads.is_empty() {
-            self.info.load = self.info.loads.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        }
         let ended = ended?;
         let above = above(&ended, &mut collector.last);
         self.info.stop = Some(self.reason(&ended, above.as_ref(), was_interrupted));

@@ -203,7 +203,7 @@ impl Peer {
             let imported = import(&path, &hints).map_err(|error| error.to_string())?;
             let mut tasks = imported.info.tasks.iter().zip(&imported.tasks);
             let found = tasks.find(|(of, _)| (self.task)(&of.spec.name));
-            Ok(found.map(|(_, measured)| measured.stats(task.period_ns)))
+            Ok(found.map(|(task, measured)| measured.stats(task)))
         };
         read().map_err(|error| said(PeerError::Unreadable(error)))?.ok_or_else(|| said(PeerError::NoThread))
     }

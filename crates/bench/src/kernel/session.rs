@@ -179,7 +179,7 @@ fn module_tree(image: &Image) -> Result<PathBuf, DebianError> {
 impl Measured {
     /// Says in a run's description what the guest could not know. `command` is what was asked for outside.
     pub fn describe(&self, info: &mut RunInfo, time: GuestTime, command: impl IntoIterator<Item = String>) {
-        info.bench = "kernel".into();
+        info.bench = jitterlab_model::Bench::Kernel;
         info.clock = format!("{} of the guest, {time}", info.clock);
         info.command = command.into_iter().collect();
         info.warnings.insert(0, Warning::Emulated { ns_per_instruction: time.ns_per_instruction() });

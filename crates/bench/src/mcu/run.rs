@@ -159,9 +159,8 @@ fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activation
     let spec =
         TaskSpec { name: reading.name.clone(), period_ns, overrun: Overrun::CatchUp, ..TaskSpec::default() };
     let clock = format!("cycles of {} at {} Hz in simavr", recording.mcu, recording.clock_hz);
-    let mut info = RunInfo::new("mcu", &clock, [spec]);
+    let mut info = RunInfo::new(jitterlab_model::Bench::Mcu, &clock, [spec]);
     info.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    info.load = "the firmware's own".into();
     info.stop = Some(match recording.stop {
         StopCause::Cycles => StopReason::Duration,
         StopCause::Edges | StopCause::Done => StopReason::Count,
@@ -251,7 +250,7 @@ mod tests {
         assert_eq!((result.executed, result.missed, result.first_due_ns), (3, 0, 100_000));
         assert_eq!((result.min_latency_ns, result.max_latency_ns), (0, 2_000));
         assert_eq!(result.cpu_time_ns, Some(100_000));
-        assert_eq!(run.info.bench, "mcu");
+        assert_eq!(run.info.bench, jitterlab_model::Bench::Mcu);
         let charged =
             InterruptEntries { charged: true, entries: 3, from_sleep: 2, cycles: 4, cycles_from_sleep: 4 };
         assert_eq!(run.info.warnings, [Warning::InterruptEntries(charged)]);

@@ -98,7 +98,7 @@ pub fn execute(args: &Args) -> Outcome {
         warnings.extend(
             of_run
                 .iter()
-                .map(|w| Warning::Other(format!("{label}: {}", jitterlab_report::warnings::sentence(w)))),
+                .map(|w| Warning::from(format!("{label}: {}", jitterlab_report::warnings::sentence(w)))),
         );
     }
     for (compared, numbers) in compared.iter_mut().zip(&tasks) {

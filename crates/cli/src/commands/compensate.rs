@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use jitterlab_analysis::Figures;
+use jitterlab_analysis::Statistics;
 use jitterlab_analysis::expectation::{MarginPoint, ServiceTime};
 use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, Recommendation, Wish, best, recommend};
@@ -196,7 +196,7 @@ fn choose(
         let recommendation = recommend(&latencies, args.period, args.wish(), service.often_ns)?;
         let mut all = jitterlab_model::Distribution::new();
         views(args.period, blocks).iter().for_each(|b| all.merge(&b.latencies()));
-        Some(Candidate { wake: spec.wake, early_latency: Figures::of(&all), recommendation })
+        Some(Candidate { wake: spec.wake, early_latency: Statistics::of(&all), recommendation })
     });
     let none = || anyhow!("no latency was measured: raise --sample");
     let candidates: Vec<Candidate> = candidates.collect::<Option<_>>().ok_or_else(none)?;

@@ -67,7 +67,7 @@ pub fn execute(args: &Args) -> Outcome {
     }
     Ok(if outcomes.contains(&Met::Fail) {
         Status::RequirementFailed
-    } else if outcomes.contains(&Met::NotEnoughData) {
+    } else if outcomes.contains(&Met::NotEnoughData) || outcomes.contains(&Met::Unknown) {
         Status::CouldNotMeasure
     } else {
         Status::Fine
@@ -95,8 +95,7 @@ fn of_task(args: &Args, run: &Run, task: usize, scan: &TaskScan) -> Result<TaskO
     }
     let mut requirements = Vec::new();
     for requirement in &args.requirements {
-        let (evidence, theta) = judge(requirement)?;
-        requirements.push(requirement.judge(evidence, theta));
+        requirements.push(run.judge(task, scan, requirement)?);
     }
     let prediction = args.requirements.is_empty().then(predicted).flatten();
     Ok(TaskOutlook { task: described.spec.name.clone(), prediction, claims, requirements, reliability: None })

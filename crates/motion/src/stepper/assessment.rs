@@ -1,6 +1,6 @@
 //! All of it at once: what a run's timing, or an assumed jitter, means for one axis.
 
-use jitterlab_model::TimingStats;
+use jitterlab_model::{Known, TimingStats};
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub struct StepTiming {
     /// Activations that ran and that were missed.
     pub executed: u64,
     /// Activations that were missed.
-    pub missed: u64,
+    pub missed: Known<u64>,
 }
 
 impl StepTiming {
@@ -50,7 +50,7 @@ impl StepTiming {
             },
             period_ns: Some(stats.period_ns()),
             executed: stats.executed(),
-            missed: stats.missed,
+            missed: stats.missed(),
         })
     }
 
@@ -62,7 +62,7 @@ impl StepTiming {
             period_error_ns: jitter_ns,
             period_ns: None,
             executed: 0,
-            missed: 0,
+            missed: Known::Exactly(0),
         }
     }
 

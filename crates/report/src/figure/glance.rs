@@ -25,6 +25,10 @@ pub fn figures(info: &RunInfo, scans: &[TaskScan], terminal: Terminal) -> String
 /// The smallest and the largest latency over time, in at most so many parts of the run.
 fn over_time(name: &str, period_ns: i64, scan: &TaskScan, parts: usize) -> Option<Chart> {
     let (length, blocks) = scan.blocks.blocks();
+    // One stretch of which only the extremes are known has no course.
+    if blocks.len() < 2 {
+        return None;
+    }
     let joint = blocks.len().div_ceil(parts).max(1);
     let latency = &scan.timing.latency;
     let part_ns = (length * joint as u64) as f64 * period_ns as f64;
@@ -75,7 +79,7 @@ mod tests {
             })
             .collect();
         scan.push_all(&rows);
-        let info = RunInfo::new("host", "monotonic", [spec]);
+        let info = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [spec]);
         let text = figures(&info, &[scan], Terminal { columns: 80, ascii: true, colour: false });
         let (over_time, percentiles) = text.split_once("is drawn.").unwrap();
         let top = over_time.lines().nth(1).unwrap();

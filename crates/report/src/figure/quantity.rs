@@ -52,7 +52,7 @@ impl Quantity {
         let stats = &task.figures.stats;
         match self {
             Quantity::Latency => stats.latency.clone(),
-            Quantity::CorrectedLatency => stats.corrected(),
+            Quantity::CorrectedLatency => stats.corrected().unwrap_or_default(),
             Quantity::Execution => stats.execution.clone(),
             Quantity::PeriodError => stats.period_error.clone(),
             Quantity::CycleToCycle => stats.cycle_to_cycle.clone(),

@@ -7,8 +7,9 @@ use jitterlab_model::{Distribution, RunInfo};
 use super::Quantity;
 use crate::section::{Block, Section, Shown};
 use crate::shown::{PageRun, PageTask};
-use crate::summary::load_told;
+use crate::summary::load;
 use crate::words::count;
+use crate::words::known_count;
 
 /// A task of a run with its name in the figure.
 pub(crate) struct Task<'a> {
@@ -69,11 +70,11 @@ impl Task<'_> {
         let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
         let how = match spec {
             Some(spec) if !info.is_imported() => {
-                format!("wake-up by {}, overrun policy {}", spec.wake, summary.overrun)
+                format!("wake-up by {}, overrun policy {}", spec.wake, spec.overrun)
             }
             _ => "wake-up and overrun policy not told".into(),
         };
-        let (period, load, missed) = (Exact(summary.period_ns), load_told(info), count(summary.missed));
+        let (period, load, missed) = (Exact(summary.period_ns), load(info), known_count(summary.missed));
         format!("{length}, period {period}, load {load}, {how}, {missed} missed")
     }
 }
@@ -86,7 +87,7 @@ pub(super) fn captions(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -
 /// Loads that began while the run went on, and when; one that ran from the beginning is none.
 pub(super) fn phases(info: &RunInfo) -> Vec<(f64, String)> {
     let length_ns = info.duration_ns.or(info.measured_ns()).unwrap_or(0);
-    let specs = info.load.split(' ').filter_map(|word| word.parse::<LoadSpec>().ok());
+    let specs = info.load.specs().unwrap_or_default().iter();
     let from_ns = |spec: &LoadSpec| length_ns as f64 * f64::from(spec.start_percent) / 100.0;
-    specs.filter(|spec| spec.start_percent > 0).map(|spec| (from_ns(&spec), spec.to_string())).collect()
+    specs.filter(|spec| spec.start_percent > 0).map(|spec| (from_ns(spec), spec.to_string())).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use jitterlab_model::Known;
 use jitterlab_model::units::Exact;
 use jitterlab_motion::stepper::{
     Assumed, Axis, AxisAssessment, Reversal, Simulations, SpeedRow, StepConf, StepMode, StepperCaveat,
@@ -13,7 +14,7 @@ use crate::chart::Terminal;
 use crate::section::{Block, Section};
 use crate::summary::wrap;
 use crate::table::columns;
-use crate::words::{count, share, time};
+use crate::words::{count, known_count, share, time};
 
 /// The whole answer, readable at 80 columns.
 pub fn text(result: &StepperResult, terminal: Terminal) -> String {
@@ -167,8 +168,8 @@ fn answer(axis: &Axis, found: &AxisAssessment) -> String {
         };
         let _ = write!(text, "; above {from} {whose} ({worst} late{long}) {verb} lose steps");
     }
-    if found.timing.missed > 0 {
-        let _ = write!(text, ". Due times missed: {}", count(found.timing.missed));
+    if found.timing.missed != Known::Exactly(0) {
+        let _ = write!(text, ". Due times missed: {}", known_count(found.timing.missed));
     }
     let software = found.most_pulses_per_s() / f64::from(axis.microsteps);
     if software < limit {

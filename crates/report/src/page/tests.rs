@@ -13,7 +13,7 @@ const HOSTILE: &str = "</script><script>alert(1)</script>";
 
 fn run(label: &str) -> PageRun {
     let spec = TaskSpec { name: HOSTILE.into(), period_ns: 1_000_000, ..TaskSpec::default() };
-    let mut info = RunInfo::new("host", "CLOCK_MONOTONIC", [spec]);
+    let mut info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [spec]);
     info.command = vec!["jitterlab".into(), HOSTILE.into()];
     let rows: Vec<Activation> = (0..2_000i64)
         .map(|k| {

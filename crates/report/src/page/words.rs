@@ -1,7 +1,7 @@
 //! What the page says of a run in words and tables.
 
 use crate::caveats::{distinct, statement};
-use crate::words::count;
+use crate::words::known_count;
 use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Refusal, StopReason};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::PageRun;
 use crate::machine::machine_line;
 use crate::run::task_line;
-use crate::summary::load_told;
+use crate::summary::{load, records_lost};
 use crate::typeset::times;
 use crate::warnings;
 
@@ -70,7 +70,7 @@ fn facts(run: &PageRun) -> Vec<(String, String)> {
         told.into_iter().filter(|(_, what)| !what.is_empty()).map(|(how, what)| format!("{how}{what}"));
     fact("Measured", told.collect::<Vec<_>>().join(", "));
     fact("For", info.measured_ns().map_or("an unknown time".into(), |ns| Human(ns as f64).to_string()));
-    fact("Load beside it", load_told(info).to_owned());
+    fact("Load beside it", load(info));
     for task in &info.tasks {
         fact("Task", times(&task_line(info, task)));
     }
@@ -106,22 +106,18 @@ fn stopped(stop: &StopReason, run: &PageRun) -> String {
 
 fn table(task: &super::PageTask) -> TaskTable {
     let summary = &task.figures.summary;
-    let lost = if summary.dropped > 0 {
-        format!(", {} records lost", count(summary.dropped))
-    } else {
-        String::new()
-    };
+    let lost = records_lost(summary.dropped);
     let caption = format!(
         "Task {}: {} activations, {} missed{lost}. Microseconds.",
         summary.task,
-        count(summary.executed),
-        count(summary.missed)
+        known_count(summary.executed),
+        known_count(summary.missed)
     );
     let rows = summary.quantities().map(|(name, figures)| {
         let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
         let values = [whole(figures.min_ns), figures.mean_ns, figures.sd_ns]
             .into_iter()
-            .chain(figures.quantiles().map(|(_, _, ns)| whole(ns)))
+            .chain(figures.percentiles().map(|(_, ns)| whole(ns.exactly())))
             .chain([whole(figures.max_ns)]);
         [name.to_owned()].into_iter().chain(values.map(|ns| ns.map_or("–".into(), microseconds))).collect()
     });

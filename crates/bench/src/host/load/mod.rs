@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use jitterlab_model::load::{LoadRun, LoadSpec, LoadUnit, Placement};
+use jitterlab_model::load::{Load, LoadRun, LoadSpec, LoadUnit, Placement};
 use jitterlab_model::{CpuSet, SystemFacts, Warning};
 
 use self::error::MOST_WORKERS;
@@ -137,14 +137,6 @@ pub struct Loads {
     begun: Option<Instant>,
 }
 
-impl std::fmt::Display for Loads {
-    /// What was asked for, or `none`.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let specs: Vec<String> = self.loads.iter().map(|load| load.spec.to_string()).collect();
-        f.write_str(if specs.is_empty() { "none".into() } else { specs.join(", ") }.as_str())
-    }
-}
-
 struct Running {
     spec: LoadSpec,
     cpus: CpuSet,
@@ -155,6 +147,11 @@ struct Running {
 }
 
 impl Loads {
+    /// What was asked for.
+    pub fn asked(&self) -> Load {
+        Load::of(self.loads.iter().map(|load| load.spec.clone()))
+    }
+
     /// Starts a process for every worker and waits until each is ready to begin.
     ///
     /// # Errors

@@ -103,7 +103,7 @@ fn is_run_file(path: &Path) -> bool {
 fn read(path: &Path) -> Result<Side, Failure> {
     let reader = RunReader::open(path)?;
     let info = reader.info();
-    if info.bench != "kernel" || !info.clock.contains("icount") {
+    if info.bench != jitterlab_model::Bench::Kernel || !info.clock.contains("icount") {
         return Err(Failure::bad_use(anyhow!(
             "{} was not measured in virtual time: give a run file of `jitterlab kernel run`, or a kernel",
             path.display()

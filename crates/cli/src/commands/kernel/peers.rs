@@ -135,5 +135,5 @@ fn rows(args: &Args, task: &PeerTask, measured: &Measured) -> Result<Vec<ToolRes
 
 fn summary(name: &str, stats: &TimingStats) -> Summary {
     let spec = TaskSpec { name: name.into(), period_ns: stats.period_ns(), ..TaskSpec::default() };
-    Summary::of(&TaskRun { spec, granted: None, result: None }, stats)
+    Summary::of(&TaskRun::new(spec), stats)
 }

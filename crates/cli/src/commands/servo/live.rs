@@ -202,11 +202,11 @@ impl LiveArgs {
         if let (Some(task), Some(stats)) = (info.tasks.first(), stats.first()) {
             way.mean_latency_ns = stats.latency.mean_ns();
             way.max_latency_ns = stats.latency.max_ns();
-            (way.executed, way.missed) = (Some(stats.executed()), Some(stats.missed));
+            (way.executed, way.missed) = (Some(stats.executed()), Some(stats.seen_missed()));
             way.caveats = Caveat::on(&Summary::of(task, stats), task, &info);
             way.caveats.retain(|caveat| !matches!(caveat, Caveat::NoLoad { .. }));
         }
-        way.load = info.load;
+        way.load = jitterlab_report::summary::load(&info);
         Ok(way)
     }
 }

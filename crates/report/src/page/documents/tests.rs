@@ -12,7 +12,7 @@ fn figures(text: &str) -> Vec<(&'static str, String)> {
 fn compensation_shows_before_and_after() {
     let way = |p99: i64| {
         format!(
-            r#"{{"executed": 1000, "deviation": {{"count": 1000, "min_ns": 1, "mean_ns": 2.0, "sd_ns": 1.0, "p50_ns": 5, "p90_ns": 9, "p99_ns": {p99}, "p99_9_ns": null, "p99_99_ns": null, "max_ns": 90000}}, "load": 0.02}}"#
+            r#"{{"executed": 1000, "deviation": {{"count": 1000, "min_ns": 1, "mean_ns": 2.0, "sd_ns": 1.0, "percentiles": {{"p50": 5, "p90": 9, "p99": {p99}, "p99.9": null, "p99.99": null}}, "max_ns": 90000}}, "load": 0.02}}"#
         )
     };
     let text = format!(
