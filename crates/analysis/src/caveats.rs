@@ -151,7 +151,7 @@ fn stopped(run: &RunInfo, all: &mut Vec<Caveat>) {
     let name = |task: &usize| run.tasks.get(*task).map_or_else(String::new, |task| task.spec.name.clone());
     all.extend(match &run.stop {
         Some(StopReason::Overloaded { task, overload }) => {
-            Some(Caveat::Overloaded { task: name(task), overload: overload.clone() })
+            Some(Caveat::Overloaded { task: name(task), overload: *overload })
         }
         Some(StopReason::Above { latency_ns, .. }) => Some(Caveat::StoppedAbove { latency_ns: *latency_ns }),
         Some(StopReason::WaitFailed { task, why }) => {

@@ -4,9 +4,12 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRun};
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::outlook::Outlook;
+use jitterlab_analysis::trial::CompensationTrial;
+use jitterlab_analysis::wakeup::WaysCompared;
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_motion::catalog::Devices;
@@ -56,6 +59,12 @@ pub enum Content {
     Reproduction(Box<Reproduction>),
     /// What `predict` says of a file.
     Prediction(Outlook),
+    /// What `compare` says of runs.
+    Comparison(RunsCompared),
+    /// What `compensate` found.
+    Compensation(CompensationTrial),
+    /// What `compare-wakeups` measured.
+    CompareWakeups(WaysCompared),
     /// What `run` or `mcu run` measured.
     Run(Box<MeasuredRun>),
     /// What `kernel run` measured.
@@ -129,6 +138,9 @@ impl Document {
             Content::Plants(devices) => motion::devices::plants_text(devices),
             Content::Reproduction(found) => crate::papers::text(found, terminal),
             Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
+            Content::Comparison(compared) => crate::comparison::text(compared, terminal),
+            Content::Compensation(trial) => crate::compensation::text(trial, terminal),
+            Content::CompareWakeups(compared) => crate::wakeups::text(compared),
             Content::Run(run) => crate::summary::text(run, terminal),
             Content::KernelRun(run) => crate::kernels::runs(run, terminal),
             Content::KernelDiff(diff) => crate::kernels::difference(diff),
@@ -150,6 +162,8 @@ impl Document {
             Content::Plants(devices) => vec![motion::devices::plants_section(devices)],
             Content::Reproduction(found) => crate::papers::sections(&found.found),
             Content::Prediction(outlook) => crate::prediction::sections(outlook),
+            Content::Comparison(compared) => crate::comparison::sections(compared),
+            Content::Compensation(trial) => crate::compensation::sections(trial),
             _ => Vec::new(),
         }
     }

@@ -4,7 +4,6 @@
 //! Everything foreign (names of tasks, machines, commands) is escaped by the template engine.
 
 pub(crate) mod checks;
-pub mod documents;
 mod facts;
 mod frame;
 mod pack;
