@@ -1,7 +1,7 @@
 //! What speaks against the figures of a task, or limits what they may be applied to.
 
 use jitterlab_model::facts::{self, Change, NO_REQUEST_US, Preemption};
-use jitterlab_model::{Bench, CpuSet, Overload, Policy, RunInfo, StopReason, TaskRun};
+use jitterlab_model::{Bench, CpuSet, Gap, Overload, Policy, RunInfo, StopReason, TaskRun};
 use serde::{Deserialize, Serialize};
 
 use crate::summary::Summary;
@@ -112,7 +112,7 @@ impl Caveat {
 /// How long a task was measured, from its first due time to its last end; `None` where that is not known.
 #[must_use]
 pub fn measured_ns(task: &TaskRun) -> Option<i64> {
-    let result = task.result.as_ref()?;
+    let result = task.result.as_ref().filter(|_| task.knows(Gap::Period) && task.knows(Gap::Count))?;
     Some(result.last_end_ns - result.first_due_ns).filter(|ns| *ns > 0)
 }
 

@@ -1,6 +1,7 @@
 //! `jitterlab run`: measure periodic tasks on this machine.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, anyhow};
@@ -182,6 +183,7 @@ impl Args {
             loads: self.loads()?,
             isolate: self.isolate.clone(),
             command: std::env::args().collect(),
+            interrupted: Arc::default(),
         })
     }
 
@@ -264,13 +266,13 @@ pub fn execute(args: &Args) -> Outcome {
     let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
     let mut without_isolation = Vec::new();
     if args.isolate.is_some() {
-        let measurement = prepare(Request { isolate: None, ..args.request()? })?;
+        let measurement = prepare(Request { isolate: None, interrupted: interrupted.clone(), ..args.request()? })?;
         if !args.quiet {
             output::note("first without isolation, for comparison");
         }
         without_isolation = measure(args, measurement, None, &interrupted)?.summaries().cloned().collect();
     }
-    let measurement = prepare(args.request()?)?;
+    let measurement = prepare(Request { interrupted: interrupted.clone(), ..args.request()? })?;
     let writer = args.recorder(measurement.info())?;
     if !args.quiet {
         output::note(jitterlab_report::run::announcement(measurement.info()).trim_end());
