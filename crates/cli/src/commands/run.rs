@@ -266,7 +266,8 @@ pub fn execute(args: &Args) -> Outcome {
     let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
     let mut without_isolation = Vec::new();
     if args.isolate.is_some() {
-        let measurement = prepare(Request { isolate: None, interrupted: interrupted.clone(), ..args.request()? })?;
+        let measurement =
+            prepare(Request { isolate: None, interrupted: interrupted.clone(), ..args.request()? })?;
         if !args.quiet {
             output::note("first without isolation, for comparison");
         }
