@@ -192,7 +192,7 @@ fn twente(runs: &[TwenteRun]) -> String {
     });
     let mut text = String::from("duration of a loop in ms, from one start to the next\n");
     text.push_str(&columns(&["", "loops", "mean", "sd", "shortest", "longest", "mean |error|"], rows));
-    text.push_str("loops by their period error, |duration - period|, which the report calls jitter, in ms\n");
+    text.push_str("loops by the size of their period error (jitter, in the report), in ms\n");
     let names = runs.iter().map(|r| r.name.as_str());
     let header: Vec<&str> = std::iter::once("|error|").chain(names).collect();
     let longest = runs.iter().map(|r| r.histogram.len()).max().unwrap_or(0);

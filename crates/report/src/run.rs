@@ -4,8 +4,8 @@ use jitterlab_analysis::measured::Around;
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{Bench, CpuSet, Flags, RunInfo, TaskRun};
 
-use crate::summary::wrap;
 use crate::table::columns;
+use crate::wrap::wrap;
 use crate::{waiting, warnings};
 
 /// The tasks as they will run, and everything that was refused with its remedy.
