@@ -1,6 +1,7 @@
 //! Arguments in, the other crates wired together, exit statuses out.
 
 mod commands;
+mod error;
 mod exit;
 mod inputs;
 mod interrupt;

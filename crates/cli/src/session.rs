@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use jitterlab_analysis::Statistics;
 use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
 use jitterlab_analysis::summary::P50;
@@ -63,9 +63,8 @@ impl Session {
         planned_ns: i64,
         quiet: bool,
     ) -> Result<Self, Failure> {
-        let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
-        let stage = Stage::prepare(spec, dma_latency)
-            .map_err(|error| if error.is_bad_use() { Failure::bad_use(error) } else { error.into() })?;
+        let interrupted = interrupt::requested()?;
+        let stage = Stage::prepare(spec, dma_latency)?;
         let clock_floor = Statistics::of(&stage.clock_floor()?);
         Ok(Session {
             spec: stage.spec().clone(),

@@ -13,6 +13,7 @@ use jitterlab_model::{Compensation, Policy, TaskSpec, WakeMethod};
 use jitterlab_report::document::Content;
 use jitterlab_report::figure::{self, load};
 
+use crate::error::CliError;
 use crate::exit::{Failure, Outcome, Status};
 use crate::output::{self, OutputArgs};
 use crate::session::{Session, views};
@@ -88,11 +89,11 @@ const MARGIN_TURNS: usize = 6;
 const LATE_READINGS: i64 = 3;
 
 /// Reads `20%`, `0.2` or `1e-4`: a share above 0 and below 1.
-fn parse_share(text: &str) -> Result<f64, String> {
+fn parse_share(text: &str) -> Result<f64, CliError> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     match number.trim().parse::<f64>() {
         Ok(share) if share > 0.0 && share < scale => Ok(share / scale),
-        _ => Err(format!("{text:?} is not a share above 0 and below 1, such as 1e-4 or 20%")),
+        _ => Err(CliError::NotAShare(text.into())),
     }
 }
 
@@ -111,7 +112,7 @@ impl Args {
     fn task(&self) -> Result<TaskSpec, Failure> {
         for (value, option) in [(self.block, "block"), (self.sample / SAMPLE_TURNS, "sample")] {
             if value < self.period {
-                return Err(Failure::bad_use(anyhow!("--{option} is too short for the period: raise it")));
+                return Err(CliError::ShorterThanPeriod(option).into());
             }
         }
         let spec = TaskSpec {
@@ -201,10 +202,7 @@ pub fn execute(args: &Args) -> Outcome {
     // Found now rather than after a minute of measuring.
     let paths = if args.no_file { Vec::new() } else { WAYS.map(|way| args.file(way)).to_vec() };
     if let Some(path) = paths.iter().find(|path| path.exists()) {
-        let path = path.display();
-        return Err(Failure::bad_use(anyhow!(
-            "{path} exists already: remove it, or choose another --output"
-        )));
+        return Err(CliError::Exists(path.clone()).into());
     }
     let mut session = Session::prepare(args.task()?, args.cpu_dma_latency, args.planned_ns(), args.quiet)?;
     let sampled = sample(args, &mut session)?;

@@ -17,7 +17,7 @@ use jitterlab_model::units::{Exact, parse_duration_ns, parse_frequency_hz, parse
 use jitterlab_report::document::Content;
 use jitterlab_trace::{RunFileWriter, TraceError};
 
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Outcome, Status};
 use crate::output::{self, OutputArgs};
 use crate::result::RunResult;
 
@@ -172,13 +172,8 @@ pub fn execute(args: &Args) -> Outcome {
     }
 }
 
-/// What cannot be asked for is the user's mistake; everything else could not be measured.
-pub fn sort(error: McuError) -> Failure {
-    if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) }
-}
-
 fn run(args: &RunArgs) -> Outcome {
-    let mut measured = measure(args).map_err(sort)?;
+    let mut measured = measure(args)?;
     sign(&mut measured);
     let mut stats = TimingStats::new(measured.info.tasks[0].spec.period_ns);
     stats.push_all(&measured.activations);
@@ -289,22 +284,21 @@ pub fn progress(quiet: bool) -> impl Fn(usize, usize) + Sync {
 }
 
 fn sweep(args: &SweepArgs) -> Outcome {
-    let compiler = Compiler::new().map_err(sort)?;
-    let simulator = Simulator::new().map_err(sort)?;
+    let compiler = Compiler::new()?;
+    let simulator = Simulator::new()?;
     let mut cells = sweep::cells(&args.strategy, &args.prescaler, &args.period, args.events);
     for cell in &mut cells {
         cell.board = cell.board.clone().on(&args.mcu, args.clock);
     }
-    let results =
-        sweep::measure_all(&cells, &compiler, &simulator, &progress(args.output.is_json())).map_err(sort)?;
+    let results = sweep::measure_all(&cells, &compiler, &simulator, &progress(args.output.is_json()))?;
     let alarms = results.into_iter().map(|result| result.figures).collect();
     args.output.show(Content::McuSweep(McuSweep { mcu: args.mcu.clone(), clock_hz: args.clock, alarms }))?;
     Ok(Status::Fine)
 }
 
 fn recommend(args: &RecommendArgs) -> Outcome {
-    let compiler = Compiler::new().map_err(sort)?;
-    let simulator = Simulator::new().map_err(sort)?;
+    let compiler = Compiler::new()?;
+    let simulator = Simulator::new()?;
     let choices = recommend::recommend(
         &args.mcu,
         args.clock,
@@ -312,8 +306,7 @@ fn recommend(args: &RecommendArgs) -> Outcome {
         &compiler,
         &simulator,
         &progress(args.output.is_json()),
-    )
-    .map_err(sort)?;
+    )?;
     let status = match choices.first() {
         Some(best) if best.fits => Status::Fine,
         Some(_) => Status::RequirementFailed,

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use jitterlab_bench::host::{Activity, DmaLatency, Finished, Measurement, PrepareError, Request, load};
+use jitterlab_bench::host::{Activity, DmaLatency, Finished, Measurement, Request, load};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{
     Compensation, CpuSet, Keep, LoadSpec, Overrun, Policy, ReadClock, RunInfo, SleepClock, StopReason,
@@ -224,16 +224,12 @@ fn default_keep(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
 
 /// Sets the tasks up, and says whether the request or the system is at fault if that fails.
 pub fn prepare(request: Request) -> Result<Measurement, Failure> {
-    fault(Measurement::prepare(request))
+    Ok(Measurement::prepare(request)?)
 }
 
 /// The same with somebody's own work in the first task.
 pub fn prepare_with(request: Request, activity: Box<dyn Activity>) -> Result<Measurement, Failure> {
-    fault(Measurement::prepare_with(request, Some(activity)))
-}
-
-fn fault(prepared: Result<Measurement, PrepareError>) -> Result<Measurement, Failure> {
-    prepared.map_err(|error| if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) })
+    Ok(Measurement::prepare_with(request, Some(activity))?)
 }
 
 /// The same tasks, measured without isolation.
@@ -258,7 +254,7 @@ pub fn execute(args: &Args) -> Outcome {
         output::print(&jitterlab_report::loads::help(load::kinds(), presets))?;
         return Ok(Status::Fine);
     }
-    let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
+    let interrupted = interrupt::requested()?;
     let without = match args.isolate {
         Some(_) => Some(reference(args, &interrupted)?),
         None => None,

@@ -48,7 +48,7 @@ fn typical(blocks: &[host::Block]) -> Result<Deviations, Failure> {
 
 /// Measures, and writes the run files.
 pub fn reproduce(at: &Workplace<'_>) -> Result<NistJitter, Failure> {
-    at.make().map_err(super::sort)?;
+    at.make()?;
     let Workplace { directory, duration_ns, .. } = *at;
     let task =
         TaskSpec { name: "nist".into(), period_ns: PERIOD_NS, read: ReadClock::Tsc, ..TaskSpec::default() };
