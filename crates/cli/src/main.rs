@@ -9,7 +9,6 @@ mod matrix;
 mod output;
 mod progress;
 mod recording;
-mod result;
 mod run_args;
 
 use std::process::ExitCode;
