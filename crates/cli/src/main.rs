@@ -9,9 +9,7 @@ mod matrix;
 mod output;
 mod progress;
 mod recording;
-mod result;
 mod run_args;
-mod session;
 
 use std::process::ExitCode;
 

@@ -3,8 +3,9 @@
 use std::str::FromStr as _;
 use std::sync::atomic::Ordering;
 
+use jitterlab_analysis::trial::TrialStep;
 use jitterlab_analysis::wakeup::{WayFigures, WayToWait, WayTrouble, WaysCompared};
-use jitterlab_bench::host::{self, DmaLatency, Stage};
+use jitterlab_bench::host::{self, DmaLatency, SessionProgress, Stage};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
 use jitterlab_report::document::Content;
@@ -14,7 +15,6 @@ use crate::exit::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::output::OutputArgs;
 use crate::progress::Progress;
-use crate::session::views;
 
 /// Compare the ways in which a task can wait: latency, drift, processor time, context switches
 ///
@@ -99,7 +99,7 @@ fn way(name: String, period_ns: i64, blocks: &[host::Block]) -> WayToWait {
     let overload = blocks.iter().find_map(|b| b.overload);
     let refused = lacking.map(|refusal| WayTrouble::Refused { refusal: refusal.clone() });
     let trouble = refused.or(overload.map(|overload| WayTrouble::Stopped { overload }));
-    let views = views(period_ns, blocks);
+    let views = host::Block::views(period_ns, blocks);
     // What ran with another method in its place is no measurement of this one.
     let figures = (lacking.is_none() && !views.is_empty()).then(|| WayFigures::of(&views));
     WayToWait { name, figures, trouble }
@@ -127,12 +127,12 @@ pub fn execute(args: &Args) -> Outcome {
     }
     let turns = i64::from(args.rounds) * specs.len() as i64;
     let mut progress = Progress::new(turns * args.block, args.quiet);
-    progress.step(&format!("measuring {} ways to wait in turns", specs.len()));
+    progress.tell(SessionProgress::Begins(TrialStep::Ways { count: specs.len() }));
     let blocks = stage.interleave(
         &specs,
         args.rounds as usize,
         args.block,
-        &mut |_| progress.done(args.block),
+        &mut |_| progress.tell(SessionProgress::Took(args.block)),
         &interrupted,
     )?;
     drop(progress);

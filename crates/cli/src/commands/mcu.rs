@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Subcommand;
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::papers::epos::EVENTS;
 use jitterlab_bench::mcu::recommend::{self, Need};
 use jitterlab_bench::mcu::run::Reading;
@@ -19,7 +20,6 @@ use jitterlab_trace::{RunFileWriter, TraceError};
 
 use crate::exit::{Outcome, Status};
 use crate::output::{self, OutputArgs};
-use crate::result::RunResult;
 
 /// Measure firmware on a simulated AVR microcontroller, cycle by cycle
 ///
@@ -85,12 +85,8 @@ struct RunArgs {
     /// The run file to write [default: none]
     #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
     output: Option<PathBuf>,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
-    /// Draw with plain ASCII characters
-    #[arg(long)]
-    ascii: bool,
+    #[command(flatten)]
+    show: OutputArgs,
 }
 
 /// Measure one alarm under many strategies, timer clocks and periods
@@ -181,14 +177,9 @@ fn run(args: &RunArgs) -> Outcome {
     if let Some(path) = &args.output {
         file = Some(save(path, &measured)?);
     }
-    let result = RunResult::new(measured.info, vec![stats], file);
-    if args.json {
-        output::print(&result.to_json()?)?;
-    } else {
-        output::print(
-            &(result.to_text(output::terminal(args.ascii)) + &jitterlab_report::mcu::sent(&measured.sent)),
-        )?;
-    }
+    let sent = measured.sent;
+    let result = MeasuredRun { sent, ..MeasuredRun::new(measured.info, &[stats], file) };
+    args.show.show(Content::Run(Box::new(result)))?;
     Ok(Status::Fine)
 }
 

@@ -1,7 +1,6 @@
 //! `jitterlab reproduce`: the experiments and computations of the source documents, again.
 
 mod athlon;
-mod nist_jitter;
 
 use std::path::PathBuf;
 
@@ -10,7 +9,7 @@ use jitterlab_bench::kernel::KernelChoice;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::stepper::nist::NistTorques;
 use jitterlab_papers::systems::Kernels;
-use jitterlab_papers::{Workplace, epos, nist, twente};
+use jitterlab_papers::{Workplace, epos, nist, nist_jitter, twente};
 use jitterlab_report::document::Content;
 use jitterlab_report::papers::{self, Found, NistReproduction};
 
@@ -94,7 +93,7 @@ pub fn execute(args: &Args) -> Outcome {
         (Document::Epos, false) => epos::reproduce(&at, &super::mcu::progress(false))?,
         (Document::Nist, false) => Found::Nist(Box::new(NistReproduction {
             torques: NistTorques::compute(),
-            jitter: nist_jitter::reproduce(&at)?,
+            jitter: nist_jitter::reproduce(&mut at)?,
             loads: nist::loads(&mut at, "figure-3")?,
         })),
         (Document::Nist, true) => nist::virtual_time(&mut at, &kernels)?,
