@@ -6,7 +6,7 @@
 //! become which of another.
 
 use jitterlab_model::Distribution;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::clusters::latency_clusters;
 
@@ -17,7 +17,7 @@ pub const RARE_SHARE: f64 = 0.01;
 const REACH_NS: i64 = 1_000;
 
 /// A cluster of latencies, to the nanosecond.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodePath {
     /// Activations that took it.
@@ -54,7 +54,7 @@ pub fn code_paths(latencies_ns: &mut [i64]) -> Vec<CodePath> {
 }
 
 /// What became of a path from the old kernel to the new one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "change")]
 pub enum Change {

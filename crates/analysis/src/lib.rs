@@ -4,6 +4,7 @@
 //! prints or knows an operating system. Definitions, formulas and their sources: `docs/method/analysis.md`.
 
 pub mod bursts;
+pub mod caveats;
 pub mod clusters;
 pub mod code_paths;
 pub mod compare;
@@ -15,9 +16,12 @@ pub mod exact;
 pub mod expectation;
 pub mod extremes;
 mod fourier;
+pub mod kernels;
 pub mod line;
 pub mod matrix;
 pub mod misses;
+pub mod outlook;
+pub mod papers;
 pub mod patterns;
 pub mod periodic;
 pub mod predict;
@@ -29,16 +33,14 @@ pub mod recommendation;
 mod reference;
 pub mod require;
 pub mod scan;
-mod sentences;
 pub mod spectrum;
 pub mod stationarity;
 pub mod summary;
 pub mod task_analysis;
 pub mod time_error;
 pub mod transitions;
-pub mod verdict;
 pub mod wakeup;
 
-pub use summary::{Figures, Summary};
+pub use caveats::Caveat;
+pub use summary::{Statistics, Summary};
 pub use task_analysis::TaskAnalysis;
-pub use verdict::{Caveat, Verdict};

@@ -122,11 +122,6 @@ impl Patterns {
             || self.spikes.found
             || self.change.found
     }
-
-    /// What was found, a sentence for each pattern; `period_ns` is the task's period.
-    pub fn sentences(&self, period_ns: i64) -> Vec<String> {
-        crate::sentences::of(self, period_ns as f64)
-    }
 }
 
 /// The longest piece: correlation over the seams of pieces would mean nothing.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Figures;
+use crate::Statistics;
+use crate::summary::P99;
 use crate::wakeup::{Block, LateStarts, WayFigures};
 
 /// A median with an interval that holds the true one with a probability of at least 95 %.
@@ -51,7 +52,7 @@ fn sign_test_rank(n: usize) -> Option<usize> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockFigures {
     /// |start - due|.
-    pub deviation: Figures,
+    pub deviation: Statistics,
     /// Largest minus smallest latency.
     pub jitter_ns: Option<i64>,
     /// Share of a processor used.
@@ -61,7 +62,7 @@ pub struct BlockFigures {
 impl BlockFigures {
     fn of(block: &Block<'_>) -> Self {
         BlockFigures {
-            deviation: Figures::of(&block.deviations()),
+            deviation: Statistics::of(&block.deviations()),
             jitter_ns: block.latencies().peak_to_peak_ns(),
             load: block.load(),
         }
@@ -100,7 +101,7 @@ impl Proof {
             }))
         };
         Proof {
-            p99_factor: factor(|b| b.deviation.p99_ns),
+            p99_factor: factor(|b| b.deviation.at(P99).exactly()),
             jitter_factor: factor(|b| b.jitter_ns),
             extra_load: MedianInterval::of(
                 pairs.iter().filter_map(|(before, after)| Some(after.load? - before.load?)),

@@ -9,12 +9,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use jitterlab_model::units::{Exact, Human, UnitError, parse_duration_ns};
+use jitterlab_model::{Gap, TaskRun};
 use serde::{Deserialize, Serialize};
 
 use crate::exact::{binomial_at_most, binomial_lower, binomial_upper};
 use crate::predict::{CONFIDENCE, INDEPENDENT_INDEX};
 use crate::scan::TaskScan;
-use crate::verdict::grouped;
 
 /// Why a requirement could not be understood. The message says what to write instead.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -51,6 +51,13 @@ pub enum RequirementError {
         /// The part that is no share.
         share: String,
     },
+}
+
+/// A count in groups of three digits.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    groups.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
 }
 
 const EXAMPLES: &str = "\"p99.99 < 80us\", \"max < 200us\", \"missed = 0\", \"missed < 0.01%\", \
@@ -221,6 +228,8 @@ pub enum Outcome {
     Fail,
     /// The run is too short to say.
     NotEnoughData,
+    /// Its source does not tell what is required.
+    Unknown,
 }
 
 impl fmt::Display for Outcome {
@@ -229,6 +238,7 @@ impl fmt::Display for Outcome {
             Outcome::Pass => "pass",
             Outcome::Fail => "FAIL",
             Outcome::NotEnoughData => "not enough data",
+            Outcome::Unknown => "unknown",
         })
     }
 }
@@ -241,6 +251,9 @@ pub struct Judgement {
     pub requirement: String,
     /// The outcome.
     pub outcome: Outcome,
+    /// What the source does not tell, where that is why nothing is decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<Gap>,
     /// What it rests on.
     pub evidence: Evidence,
     /// Limits, each with 95 % confidence, of the share that breaks it.
@@ -259,14 +272,38 @@ impl Requirement {
     /// everything else as the largest latencies do.
     pub fn extremal_index(&self, scan: &TaskScan) -> f64 {
         let index = if self.figure == Figure::Missed {
-            let misses = scan.misses.figures();
-            let bursts: u64 = misses.bursts.iter().map(|b| b.count).sum();
-            (bursts > 0).then(|| bursts as f64 / misses.missed as f64)
+            scan.misses().and_then(|misses| {
+                let bursts: u64 = misses.bursts.iter().map(|b| b.count).sum();
+                (bursts > 0).then(|| bursts as f64 / misses.missed as f64)
+            })
         } else {
             scan.tail().and_then(|tail| tail.extremal_index())
         };
         // Independent breaches stay above the limit that prediction has too.
         index.filter(|theta| *theta < INDEPENDENT_INDEX).unwrap_or(1.0)
+    }
+
+    /// What the source of a task would have to tell to decide it, and does not.
+    pub fn gap(&self, task: &TaskRun) -> Option<Gap> {
+        let needs: &[Gap] = match self.figure {
+            Figure::Latency => &[],
+            Figure::PeriodError => &[Gap::DueTimes],
+            Figure::Execution | Figure::Response => &[Gap::Execution],
+            Figure::Missed => &[Gap::Missed],
+        };
+        needs.iter().copied().find(|gap| !task.knows(*gap))
+    }
+
+    /// What is said where the source does not tell what it is about.
+    pub fn unknown(&self, gap: Gap) -> Judgement {
+        Judgement {
+            requirement: self.text.clone(),
+            outcome: Outcome::Unknown,
+            unknown: Some(gap),
+            evidence: Evidence::default(),
+            share_limits: [0.0, 1.0],
+            text: String::new(),
+        }
     }
 
     /// Decides it. `extremal_index` (0 to 1) says how many breaches count for themselves: where they come in clusters of
@@ -297,6 +334,7 @@ impl Requirement {
         Judgement {
             requirement: self.text.clone(),
             outcome,
+            unknown: None,
             evidence,
             share_limits,
             text: self.sentence(outcome, evidence, share_limits[1]),
@@ -398,6 +436,7 @@ impl fmt::Display for Plan {
         match self.now.outcome {
             Outcome::Pass => return write!(f, "This run supports it already."),
             Outcome::Fail => return write!(f, "This run contradicts it: a longer one will not support it."),
+            Outcome::Unknown => return write!(f, "No run of this source can support it."),
             Outcome::NotEnoughData => {}
         }
         write!(f, "A run of {} in which nothing breaks it would support it", run(&self.if_none_breaks))?;

@@ -1,19 +1,59 @@
 //! The standing figures of one task, ready to be printed or stored as JSON.
 
+use std::collections::BTreeMap;
+
 use jitterlab_model::task::Overrun;
-use jitterlab_model::{Distribution, TaskRun, TimingStats};
+use jitterlab_model::{Distribution, Gap, Known, TaskRun, TimingStats};
 use serde::{Deserialize, Serialize};
 
-/// Version of the JSON layout of [`Summary`]; it grows when a field changes its meaning or goes.
-pub const SUMMARY_SCHEMA: u32 = 1;
+/// A percentile: what it is called, and of how many values one may lie above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Percentile {
+    /// Its name, such as `p99.9`.
+    pub name: &'static str,
+    /// One value in so many may lie above it; with fewer values there is no such percentile.
+    pub one_in: u64,
+}
+
+/// The median.
+pub const P50: Percentile = Percentile { name: "p50", one_in: 2 };
+/// 90 % of the values are not above it.
+pub const P90: Percentile = Percentile { name: "p90", one_in: 10 };
+/// 99 % of the values are not above it.
+pub const P99: Percentile = Percentile { name: "p99", one_in: 100 };
+/// 99.9 % of the values are not above it.
+pub const P99_9: Percentile = Percentile { name: "p99.9", one_in: 1_000 };
+/// 99.99 % of the values are not above it.
+pub const P99_99: Percentile = Percentile { name: "p99.99", one_in: 10_000 };
+
+/// Every percentile that is shown, in the order of tables: the terminal, JSON and the page all go by this list.
+pub const PERCENTILES: [Percentile; 5] = [P50, P90, P99, P99_9, P99_99];
+
+/// The values of [`PERCENTILES`] in nanoseconds. JSON: an object with their names.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "BTreeMap<String, Known<i64>>"))]
+#[serde(from = "BTreeMap<String, Known<i64>>", into = "BTreeMap<String, Known<i64>>")]
+pub struct Percentiles([Known<i64>; PERCENTILES.len()]);
+
+impl From<BTreeMap<String, Known<i64>>> for Percentiles {
+    fn from(named: BTreeMap<String, Known<i64>>) -> Self {
+        Percentiles(PERCENTILES.map(|p| named.get(p.name).copied().unwrap_or_default()))
+    }
+}
+
+impl From<Percentiles> for BTreeMap<String, Known<i64>> {
+    fn from(percentiles: Percentiles) -> Self {
+        PERCENTILES.iter().zip(percentiles.0).map(|(p, value)| (p.name.to_owned(), value)).collect()
+    }
+}
 
 /// One quantity's values in a few numbers, in nanoseconds.
 ///
-/// A quantile is `None` where there are too few values to have one: the share 1 - 1/k needs at least k values,
-/// or it would be the maximum under another name.
+/// A percentile is unknown where there are too few values to have one: the share 1 - 1/k needs at least k values, or it
+/// would be the maximum under another name. Where a source only tells bounds of its largest values it lies between them.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Figures {
+pub struct Statistics {
     /// Number of values.
     pub count: u64,
     /// Smallest value, exact.
@@ -22,51 +62,49 @@ pub struct Figures {
     pub mean_ns: Option<f64>,
     /// Standard deviation (divisor n).
     pub sd_ns: Option<f64>,
-    /// Median: half of the values are not above it. Like all quantiles at most 0.8 % too high, never too low.
-    pub p50_ns: Option<i64>,
-    /// 90 % of the values are not above it; needs 10 values.
-    pub p90_ns: Option<i64>,
-    /// 99 % of the values are not above it; needs 100 values.
-    pub p99_ns: Option<i64>,
-    /// 99.9 % of the values are not above it; needs 1 000 values.
-    pub p99_9_ns: Option<i64>,
-    /// 99.99 % of the values are not above it; needs 10 000 values.
-    pub p99_99_ns: Option<i64>,
+    /// The percentiles, at most 0.8 % too high, never too low.
+    pub percentiles: Percentiles,
     /// Largest value, exact.
     pub max_ns: Option<i64>,
 }
 
-impl Figures {
-    /// The figures of a distribution.
+impl Statistics {
+    /// The statistics of a distribution.
     pub fn of(values: &Distribution) -> Self {
         // One value in `one_in` may be above it; in integers, since 0.9999 n may round up to the next rank.
-        let quantile = |one_in: u64| {
-            let above = values.count() / one_in;
-            (above > 0).then(|| values.value_at_rank(values.count() - above)).flatten()
+        let percentile = |p: Percentile| {
+            let above = values.count() / p.one_in;
+            if above > 0 { values.known_at_rank(values.count() - above) } else { Known::Unknown }
         };
-        Figures {
+        Statistics {
             count: values.count(),
             min_ns: values.min_ns(),
             mean_ns: values.mean_ns(),
             sd_ns: values.standard_deviation_ns(),
-            p50_ns: quantile(2),
-            p90_ns: quantile(10),
-            p99_ns: quantile(100),
-            p99_9_ns: quantile(1_000),
-            p99_99_ns: quantile(10_000),
+            percentiles: Percentiles(PERCENTILES.map(percentile)),
             max_ns: values.max_ns(),
         }
     }
 
-    /// The quantiles with their names and the number of values each needs, for tables.
-    pub fn quantiles(&self) -> [(&'static str, u64, Option<i64>); 5] {
-        [
-            ("p50", 2, self.p50_ns),
-            ("p90", 10, self.p90_ns),
-            ("p99", 100, self.p99_ns),
-            ("p99.9", 1_000, self.p99_9_ns),
-            ("p99.99", 10_000, self.p99_99_ns),
-        ]
+    /// A percentile, as far as it is known; unknown if it is none of [`PERCENTILES`].
+    pub fn at(&self, percentile: Percentile) -> Known<i64> {
+        self.percentiles().find(|(p, _)| *p == percentile).map_or(Known::Unknown, |(_, value)| value)
+    }
+
+    /// The percentiles with their values, for tables.
+    pub fn percentiles(&self) -> impl Iterator<Item = (Percentile, Known<i64>)> + use<> {
+        PERCENTILES.into_iter().zip(self.percentiles.0)
+    }
+
+    /// The same with this percentile exactly known, if it is one of [`PERCENTILES`].
+    #[must_use]
+    pub fn with(mut self, percentile: Percentile, value_ns: i64) -> Self {
+        for (p, value) in PERCENTILES.iter().zip(&mut self.percentiles.0) {
+            if *p == percentile {
+                *value = Known::Exactly(value_ns);
+            }
+        }
+        self
     }
 }
 
@@ -74,32 +112,33 @@ impl Figures {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// [`SUMMARY_SCHEMA`] of the writer.
-    pub schema: u32,
     /// The task's name.
     pub task: String,
     /// T: the distance of its due times.
     pub period_ns: i64,
+    /// What its source does not tell; `period_ns` is an assumption if the period is among it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<Gap>,
     /// What happened to due times that passed.
-    pub overrun: Overrun,
+    pub overrun: Known<Overrun>,
     /// Activations that ran.
-    pub executed: u64,
+    pub executed: Known<u64>,
     /// Due times that passed unserved, those pending at the stop included.
-    pub missed: u64,
-    /// Activations that ran but whose records were lost. The figures below rest on `executed - dropped`
-    /// activations, save `latency`'s extremes, which hold all.
-    pub dropped: u64,
+    pub missed: Known<u64>,
+    /// Activations that ran but whose records were lost. The figures below rest on the others, save `latency`'s extremes,
+    /// which hold all.
+    pub dropped: Known<u64>,
     /// Release latency, start - due, of each wake-up (raw; comparable with cyclictest).
-    pub latency: Figures,
-    /// Release latency of each due time: a missed one counts with its own age when the task could first have
-    /// served it.
-    pub corrected_latency: Figures,
+    pub latency: Statistics,
+    /// Release latency of each due time: a missed one counts with its own age when the task could first have served it. No
+    /// values where missed due times are unknown.
+    pub corrected_latency: Statistics,
     /// (w_k - w_{k-1}) - T: what LinuxCNC calls jitter.
-    pub period_error: Figures,
+    pub period_error: Statistics,
     /// |T_{k+1} - T_k|: the difference of two successive periods.
-    pub cycle_to_cycle: Figures,
+    pub cycle_to_cycle: Statistics,
     /// Execution time, end - start.
-    pub execution: Figures,
+    pub execution: Statistics,
 }
 
 impl Summary {
@@ -108,41 +147,44 @@ impl Summary {
     /// Where the description holds the counters that the task's thread kept itself, they win: they hold even what
     /// was not recorded.
     pub fn of(task: &TaskRun, stats: &TimingStats) -> Self {
-        let mut latency = Figures::of(&stats.latency);
-        let mut corrected_latency = Figures::of(&stats.corrected());
-        let (mut executed, mut missed, mut dropped) = (stats.executed(), stats.missed, 0);
+        let mut latency = Statistics::of(&stats.latency);
+        let mut corrected_latency =
+            stats.corrected().map_or_else(Statistics::default, |d| Statistics::of(&d));
+        let seen = stats.executed().max(stats.period_error.count());
+        let (mut executed, mut missed, mut dropped) = (seen, stats.missed(), 0);
         if let Some(result) = &task.result {
             executed = result.executed.max(executed);
-            missed = result.missed.max(missed);
-            dropped = executed - stats.executed();
+            missed = missed.map(|seen| seen.max(result.missed));
+            dropped = executed - seen;
             if dropped > 0 {
-                for figures in [&mut latency, &mut corrected_latency] {
+                for statistics in [&mut latency, &mut corrected_latency] {
                     let wider = |old: Option<i64>, new: i64, pick: fn(i64, i64) -> i64| {
                         Some(old.map_or(new, |old| pick(old, new)))
                     };
-                    figures.min_ns = wider(figures.min_ns, result.min_latency_ns, i64::min);
-                    figures.max_ns = wider(figures.max_ns, result.max_latency_ns, i64::max);
+                    statistics.min_ns = wider(statistics.min_ns, result.min_latency_ns, i64::min);
+                    statistics.max_ns = wider(statistics.max_ns, result.max_latency_ns, i64::max);
                 }
             }
         }
+        let known = |gap, value| if task.knows(gap) { Known::Exactly(value) } else { Known::Unknown };
         Summary {
-            schema: SUMMARY_SCHEMA,
             task: task.spec.name.clone(),
             period_ns: stats.period_ns(),
-            overrun: task.spec.overrun,
-            executed,
+            unknown: task.unknown.clone(),
+            overrun: task.overrun(),
+            executed: known(Gap::Count, executed),
             missed,
-            dropped,
+            dropped: known(Gap::Lost, dropped),
             latency,
             corrected_latency,
-            period_error: Figures::of(&stats.period_error),
-            cycle_to_cycle: Figures::of(&stats.cycle_to_cycle),
-            execution: Figures::of(&stats.execution),
+            period_error: Statistics::of(&stats.period_error),
+            cycle_to_cycle: Statistics::of(&stats.cycle_to_cycle),
+            execution: Statistics::of(&stats.execution),
         }
     }
 
     /// The quantities with the words that tables use for them.
-    pub fn quantities(&self) -> [(&'static str, &Figures); 5] {
+    pub fn quantities(&self) -> [(&'static str, &Statistics); 5] {
         [
             ("latency", &self.latency),
             ("latency, corrected", &self.corrected_latency),
@@ -152,10 +194,11 @@ impl Summary {
         ]
     }
 
-    /// The share of due times that were missed, 0 to 1.
+    /// The share of due times that were missed, 0 to 1, where both counts are known.
     pub fn missed_share(&self) -> Option<f64> {
-        let due = self.executed + self.missed;
-        (due > 0).then(|| self.missed as f64 / due as f64)
+        let (executed, missed) = (self.executed.exactly()?, self.missed.exactly()?);
+        let due = executed + missed;
+        (due > 0).then(|| missed as f64 / due as f64)
     }
 }
 
@@ -165,7 +208,7 @@ mod tests {
     use jitterlab_model::{Activation, TaskResult, TaskSpec};
 
     fn task(result: Option<TaskResult>) -> TaskRun {
-        TaskRun { spec: TaskSpec { period_ns: 1_000, ..TaskSpec::default() }, granted: None, result }
+        TaskRun { result, ..TaskRun::new(TaskSpec { period_ns: 1_000, ..TaskSpec::default() }) }
     }
 
     fn stats(count: u64) -> TimingStats {
@@ -187,10 +230,10 @@ mod tests {
     #[test]
     fn a_quantile_without_support_is_not_the_maximum_again() {
         let with = |count| Summary::of(&task(None), &stats(count)).latency;
-        assert_eq!((with(9).p90_ns, with(10).p90_ns), (None, Some(9)));
-        assert_eq!((with(9_999).p99_99_ns, with(10_000).p99_99_ns), (None, Some(100)));
-        assert_eq!((with(1).p50_ns, with(1).max_ns, with(0).max_ns), (None, Some(1), None));
-        assert_eq!((with(1_000).p50_ns, with(1_000).p99_ns), (Some(50), Some(99)));
+        assert_eq!((with(9).at(P90), with(10).at(P90)), (Known::Unknown, Known::Exactly(9)));
+        assert_eq!((with(9_999).at(P99_99), with(10_000).at(P99_99)), (Known::Unknown, Known::Exactly(100)));
+        assert_eq!((with(1).at(P50), with(1).max_ns, with(0).max_ns), (Known::Unknown, Some(1), None));
+        assert_eq!((with(1_000).at(P50), with(1_000).at(P99)), (Known::Exactly(50), Known::Exactly(99)));
     }
 
     #[test]
@@ -204,7 +247,10 @@ mod tests {
             ..TaskResult::default()
         };
         let summary = Summary::of(&task(Some(kept)), &stats(100));
-        assert_eq!((summary.executed, summary.missed, summary.dropped), (120, 3, 20));
+        assert_eq!(
+            (summary.executed, summary.missed, summary.dropped),
+            (Known::Exactly(120), Known::Exactly(3), Known::Exactly(20))
+        );
         assert_eq!((summary.latency.min_ns, summary.latency.max_ns), (Some(-5), Some(900)));
         assert_eq!(summary.latency.count, 100);
     }
@@ -213,11 +259,23 @@ mod tests {
     fn what_is_written_as_json_is_read_back() {
         let summary = Summary::of(&task(None), &stats(2_000));
         let text = serde_json::to_string(&summary).unwrap();
-        assert!(text.contains("\"p99_9_ns\":100") && text.contains("\"p99_99_ns\":null"), "{text}");
+        assert!(text.contains("\"p99.9\":100") && text.contains("\"p99.99\":null"), "{text}");
         let again: Summary = serde_json::from_str(&text).unwrap();
         assert_eq!(
             (again.latency, again.task, again.executed),
             (summary.latency, summary.task, summary.executed)
         );
+    }
+
+    #[test]
+    fn what_a_source_does_not_tell_is_unknown_and_not_zero() {
+        let mut task = task(None);
+        task.unknown = vec![Gap::Missed, Gap::Execution, Gap::Settings];
+        let mut stats = stats(1_000);
+        stats.forget(&task.unknown);
+        let summary = Summary::of(&task, &stats);
+        assert_eq!((summary.missed, summary.overrun), (Known::Unknown, Known::Unknown));
+        assert_eq!((summary.execution, summary.corrected_latency.count), (Statistics::default(), 0));
+        assert_eq!((summary.missed_share(), summary.executed), (None, Known::Exactly(1_000)));
     }
 }

@@ -9,7 +9,7 @@ use crate::patterns::Patterns;
 use crate::scan::TaskScan;
 use crate::time_error::{TimeErrorPoint, time_error};
 use crate::transitions::Transitions;
-use crate::{Summary, Verdict};
+use crate::{Caveat, Summary};
 
 /// Fewer activations in a row give no figures of time error.
 const SHORTEST: usize = 16;
@@ -20,8 +20,8 @@ const SHORTEST: usize = 16;
 pub struct TaskAnalysis {
     /// The few figures.
     pub summary: Summary,
-    /// What they mean.
-    pub verdict: Verdict,
+    /// What speaks against them; the gravest first.
+    pub caveats: Vec<Caveat>,
     /// Missed due times; `None` where only distributions are known.
     pub misses: Option<Misses>,
     /// The patterns of the latency.
@@ -37,12 +37,12 @@ impl TaskAnalysis {
     /// Says everything about a task of a run, except for [`TaskAnalysis::transitions`].
     pub fn of(scan: &TaskScan, task: &TaskRun, run: &RunInfo) -> Self {
         let summary = Summary::of(task, &scan.timing);
-        let verdict = Verdict::on(&summary, task, run);
+        let caveats = Caveat::on(&summary, task, run);
         let across_clocks = task.result.as_ref().is_some_and(|r| r.clock_fit.is_some());
         TaskAnalysis {
             summary,
-            verdict,
-            misses: scan.is_complete().then(|| scan.misses.figures()),
+            caveats,
+            misses: scan.misses(),
             patterns: Patterns::of(scan),
             transitions: None,
             time_error: TimeErrors::of(scan, across_clocks),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn run(clock_fit: Option<ClockFit>) -> RunInfo {
-        let mut run = RunInfo::new("host", "monotonic", [TaskSpec::default()]);
+        let mut run = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [TaskSpec::default()]);
         run.tasks[0].result = Some(TaskResult { clock_fit, ..TaskResult::default() });
         run
     }
@@ -157,6 +157,6 @@ mod tests {
         let run = run(None);
         let found = TaskAnalysis::of(&figures_only, &run.tasks[0], &run);
         assert!(found.misses.is_none() && found.time_error.is_none());
-        assert_eq!(found.summary.executed, 2_999);
+        assert_eq!(found.summary.executed, jitterlab_model::Known::Exactly(2_999));
     }
 }

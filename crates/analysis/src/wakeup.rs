@@ -3,7 +3,7 @@
 use jitterlab_model::{Activation, Distribution, Flags, TaskResult};
 use serde::{Deserialize, Serialize};
 
-use crate::Figures;
+use crate::Statistics;
 
 /// One uninterrupted measurement of a task.
 #[derive(Debug, Clone, Copy)]
@@ -51,9 +51,9 @@ pub struct WayFigures {
     /// Due times that passed unserved.
     pub missed: u64,
     /// Release latency, start - due.
-    pub latency: Figures,
+    pub latency: Statistics,
     /// |start - due|.
-    pub deviation: Figures,
+    pub deviation: Statistics,
     /// How fast the latency grows from due time to due time, in millionths: by how much the task is slower than it
     /// should be. Least squares over each run of due times without a miss. `None` where no such run is long enough.
     pub drift_ppm: Option<f64>,
@@ -92,8 +92,8 @@ impl WayFigures {
         WayFigures {
             executed,
             missed: sum(|r| r.missed),
-            latency: Figures::of(&latency),
-            deviation: Figures::of(&deviation),
+            latency: Statistics::of(&latency),
+            deviation: Statistics::of(&deviation),
             drift_ppm: drift_ppm(blocks),
             cpu_per_activation_ns: each(cpu_time_ns),
             load: cpu_time_ns.map(|t| t / length_ns),

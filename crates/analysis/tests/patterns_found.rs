@@ -84,8 +84,6 @@ fn a_spike_every_64_seconds_is_found() {
     assert_eq!(p.spikes.periodic.len(), 1, "{:?}", p.spikes.periodic);
     let spikes = p.spikes.periodic[0];
     assert!((spikes.period - 64_000.0).abs() < 0.5 && spikes.coverage() > 0.99, "{spikes:?}");
-    let text = p.sentences(PERIOD_NS).join(" ");
-    assert!(text.contains("every 64 s"), "{text}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::thread;
 
-use jitterlab_analysis::predict::{Prediction, TAIL_SIZE, Tail, predict};
+use jitterlab_analysis::predict::{Prediction, PredictionCaveat, TAIL_SIZE, Tail, predict};
 use jitterlab_analysis::random::Random;
 use jitterlab_analysis::scan::{Blocks, Peaks};
 use jitterlab_model::Distribution;
@@ -180,12 +180,12 @@ fn play(number: u64, scenario: Scenario, horizon: f64) -> Outcome {
     for repetition in 0..REPETITIONS {
         let mut random = Random::new(number * 1_000_000 + repetition);
         let (run, worst_us) = scenario(&mut random);
-        let prediction: Prediction = predict("task", &tail(&run), horizon * PERIOD_NS, &[]);
-        let caveat = prediction.caveats.iter().any(|c| c.contains("may not have come"));
-        let far = prediction.caveats.iter().any(|c| c.contains("beyond 10 times"));
+        let prediction: Prediction = predict(&tail(&run), horizon * PERIOD_NS, &[]);
+        let caveat = prediction.caveats.iter().any(|c| matches!(c, PredictionCaveat::Unseen { .. }));
+        let far = prediction.caveats.iter().any(|c| matches!(c, PredictionCaveat::FarHorizon { .. }));
         outcome.caveats_missing += u32::from(!(caveat && far));
         for gate in prediction.gates.iter().filter(|g| !g.passed) {
-            *outcome.refusals.entry(gate.id.clone()).or_default() += 1;
+            *outcome.refusals.entry(gate.condition.id().to_owned()).or_default() += 1;
         }
         if let Some(bound) = prediction.bound {
             outcome.passed += 1;

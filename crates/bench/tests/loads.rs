@@ -63,7 +63,7 @@ fn run(text: &str, time: Duration) -> (Vec<LoadRun>, Duration) {
     let mut loads = prepare(text, Some(time)).unwrap();
     loads.start();
     sleep(time);
-    assert_eq!(loads.failed(), Vec::<String>::new(), "{text}");
+    assert_eq!(loads.failed(), [], "{text}");
     let asked = Instant::now();
     (loads.stop(), asked.elapsed())
 }
@@ -102,7 +102,7 @@ fn failure(loads: &mut Loads) -> String {
     let begin = Instant::now();
     loop {
         if let Some(news) = loads.failed().into_iter().next() {
-            return news;
+            return format!("{news:?}");
         }
         assert!(begin.elapsed() < Duration::from_secs(20), "no failure was noticed");
         sleep(Duration::from_millis(10));

@@ -1,9 +1,13 @@
 //! How a command ends: the exit status scripts rely on, and the sentence people read.
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
-/// The four exit statuses.
+use jitterlab_runs::RunsError;
+
+use crate::{interrupt, output};
+
+/// The exit statuses of a command that was not ended by a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// What was asked was done.
@@ -40,22 +44,33 @@ impl Failure {
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Failure { status: Status::CouldNotMeasure, error: error.into() }
+        let error = error.into();
+        let status = match error.downcast_ref::<RunsError>() {
+            Some(RunsError::NoSuchTask { .. }) => Status::BadUse,
+            _ => Status::CouldNotMeasure,
+        };
+        Failure { status, error }
     }
 }
 
-/// Prints the failure, if any, on standard error and gives the exit status.
+/// Prints the failure, if any, on standard error and gives the exit status. A measurement that a signal ended before its
+/// time says so by 128 and the signal's number, as shells do, unless it says more by 1 or 2.
 pub fn report(outcome: Outcome) -> ExitCode {
+    let signal = interrupt::signal();
     let status = match outcome {
         Ok(status) => status,
         Err(Failure { error, .. }) if is_broken_pipe(&error) => Status::Fine,
+        // A closed terminal takes no result; what was measured is in the run file.
+        Err(Failure { error, .. }) if signal.is_some() && is_closed_terminal(&error) => Status::Fine,
         Err(Failure { status, error }) => {
-            // Nobody is left to tell when standard error is closed too.
-            let _ = writeln!(io::stderr(), "jitterlab: {}", sentence(&error));
+            output::note(&format!("jitterlab: {}", sentence(&error)));
             status
         }
     };
-    ExitCode::from(status as u8)
+    match (status, signal) {
+        (Status::Fine | Status::CouldNotMeasure, Some(signal)) => ExitCode::from(128 + signal),
+        (status, _) => ExitCode::from(status as u8),
+    }
 }
 
 /// The error and its causes, each said once: many say their cause themselves, with the remedy behind it.
@@ -70,4 +85,9 @@ fn sentence(error: &anyhow::Error) -> String {
 /// The reader of our output went away (`jitterlab analyze ... | head`): that is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn is_closed_terminal(error: &anyhow::Error) -> bool {
+    const EIO: i32 = 5;
+    error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) == Some(EIO)
 }

@@ -10,8 +10,7 @@ use jitterlab_report::section::Section;
 
 use crate::exit::Failure;
 use crate::matrix::Index;
-use crate::page_runs;
-use crate::source::{ImportArgs, Source};
+use crate::run_args::RunArgs;
 
 /// Everything that was named on the command line.
 pub struct Inputs {
@@ -23,9 +22,9 @@ pub struct Inputs {
 
 /// Reads run files, outputs of other tools, directories that `matrix` left, and what other commands printed with
 /// `--json`.
-pub fn read(paths: &[PathBuf], import: &ImportArgs) -> Result<Inputs, Failure> {
+pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Failure> {
     let mut sections = Vec::new();
-    let mut traces = Vec::new();
+    let mut runs = Vec::new();
     for path in paths {
         let section = if path.is_dir() {
             Some(matrix(path))
@@ -34,20 +33,18 @@ pub fn read(paths: &[PathBuf], import: &ImportArgs) -> Result<Inputs, Failure> {
         } else {
             None
         };
-        let source = match section {
+        let run = match section {
             Some(Ok(section)) => {
                 sections.push(section);
                 continue;
             }
             // Other tools leave directories and JSON too.
-            Some(Err(failure)) => Source::open(path, import).map_err(|_| failure)?,
-            None => Source::open(path, import)?,
+            Some(Err(failure)) => args.open(path).map_err(|_| failure)?,
+            None => args.open(path)?,
         };
-        traces.push((path.as_path(), source.into_run_file()?));
+        runs.push(run);
     }
-    let (readers, _folders): (Vec<_>, Vec<_>) =
-        traces.into_iter().map(|(path, (reader, folder))| ((path, reader), folder)).unzip();
-    Ok(Inputs { runs: page_runs::of(&readers)?, sections })
+    Ok(Inputs { runs: args.page_runs(&runs)?, sections })
 }
 
 /// What another command printed with `--json`.

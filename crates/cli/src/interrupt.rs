@@ -1,19 +1,45 @@
-//! Ctrl-C and its relatives: the first asks for an orderly end, a second ends at once.
+//! Ctrl-C and its relatives: the first asks for an orderly end, a second Ctrl-C ends at once.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
+/// The last signal that asked for an end, 0 if none did.
+static ASKED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+
+/// The signal that asked this program to end, if one did.
+pub fn signal() -> Option<u8> {
+    u8::try_from(ASKED.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
+}
+
 /// A flag that Ctrl-C, SIGTERM and a lost terminal set.
+///
+/// A terminal that is closed sends several signals (the system, then the shell), so only a person who presses Ctrl-C
+/// twice ends a run at once. A SIGHUP that `nohup` asked to ignore stays ignored.
 pub fn requested() -> io::Result<Arc<AtomicBool>> {
     let requested = Arc::new(AtomicBool::new(false));
+    let pressed = Arc::new(AtomicBool::new(false));
+    // Registered first, so that it sees the flag as it was before this signal.
+    flag::register_conditional_shutdown(SIGINT, 128 + SIGINT, pressed.clone())?;
+    flag::register(SIGINT, pressed)?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // Registered first, so that it sees the flag as it was before this signal.
-        flag::register_conditional_shutdown(signal, 128 + signal, requested.clone())?;
+        if signal == SIGHUP && is_ignored(SIGHUP) {
+            continue;
+        }
+        flag::register_usize(signal, ASKED.clone(), signal.unsigned_abs() as usize)?;
         flag::register(signal, requested.clone())?;
     }
     Ok(requested)
+}
+
+/// Whether a signal was ignored when this program began.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

@@ -1,20 +1,16 @@
 //! Arguments in, the other crates wired together, exit statuses out.
 
 mod commands;
-mod devices;
 mod exit;
 mod inputs;
 mod interrupt;
 mod matrix;
 mod output;
-mod page_runs;
 mod progress;
-mod read_progress;
 mod recording;
 mod result;
+mod run_args;
 mod session;
-mod source;
-mod task_of_run;
 
 use std::process::ExitCode;
 
@@ -25,7 +21,8 @@ use crate::exit::Outcome;
 /// Measures how regular a periodic real-time task is on this machine, explains the pattern, and says what it
 /// means for the motor or loop it has to drive.
 ///
-/// Exit status: 0 fine, 1 a requirement failed, 2 bad use, 3 could not measure.
+/// Exit status: 0 fine, 1 a requirement failed, 2 bad use, 3 could not measure; 128 and the signal's number when a
+/// signal ended a measurement early (130 for Ctrl-C), with what was measured until then kept.
 #[derive(Parser)]
 #[command(name = "jitterlab", version, max_term_width = 100, arg_required_else_help = true)]
 struct Cli {

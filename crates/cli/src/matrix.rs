@@ -51,7 +51,7 @@ pub struct Done {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Index {
     format: u32,
-    tasks: Vec<TaskSpec>,
+    pub tasks: Vec<TaskSpec>,
     settings: Vec<Setting>,
     /// Length of each cell.
     pub duration_ns: i64,
@@ -87,10 +87,7 @@ impl Index {
 
     /// Written whole under another name first, so that a crash leaves the old one.
     fn write(&self, folder: &Path) -> Result<()> {
-        let (path, new) = (folder.join(INDEX), folder.join(".index.json.new"));
-        fs::write(&new, serde_json::to_string_pretty(self)? + "\n")
-            .and_then(|()| fs::rename(&new, &path))
-            .with_context(|| format!("cannot write {}", path.display()))
+        output::write_file(&folder.join(INDEX), (serde_json::to_string_pretty(self)? + "\n").as_bytes())
     }
 
     /// The number of cells not measured yet.
@@ -210,14 +207,14 @@ fn measure(
         let _ = fs::remove_file(&path);
         return Ok(None);
     }
-    let mut warnings = closed.info.warnings.clone();
-    if let Some(StopReason::Overloaded { explanation, .. }) = ended {
-        warnings.push(explanation);
+    let mut warnings = jitterlab_report::warnings::sentences(&closed.info);
+    if let Some(StopReason::Overloaded { overload, .. }) = ended {
+        warnings.push(overload.to_string());
     }
     Ok(Some(Done {
         cell: number,
         file,
-        load: closed.info.load.clone(),
+        load: jitterlab_report::summary::load(&closed.info),
         warnings,
         tasks: closed.stats.iter().map(figures).collect(),
     }))
@@ -231,7 +228,7 @@ pub fn figures(stats: &TimingStats) -> TaskFigures {
         p999_ns: stats.latency.quantile_ns(0.999).map(|ns| ns as f64),
         jitter_ns: error.map(|ns| ns.abs() as f64).reduce(f64::max),
         activations: stats.latency.count(),
-        missed: stats.missed,
+        missed: stats.seen_missed(),
     }
 }
 

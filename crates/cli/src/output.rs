@@ -1,13 +1,14 @@
 //! Writing to the terminal.
 
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Content, Document};
+use jitterlab_report::printable::printable_lines;
+use jitterlab_trace::place;
 
 use crate::exit::Failure;
 
@@ -23,6 +24,16 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// Whether the result is to be JSON, so that nothing else may be printed.
+    pub fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Whether anything was asked for.
+    pub fn is_given(self) -> bool {
+        self.json || self.ascii
+    }
+
     /// Prints a result: one value, as text or as JSON.
     pub fn show(self, content: Content) -> Result<(), Failure> {
         let document = Document::new(content);
@@ -31,16 +42,16 @@ impl OutputArgs {
     }
 }
 
-/// Writes text to standard output as a whole.
+/// Writes text to standard output as a whole; what would act on a terminal is made visible.
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(printable_lines(text).as_bytes())?;
     out.flush()
 }
 
 /// Writes a line to standard error, for people; a closed standard error is no reason to stop.
 pub fn note(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", printable_lines(line));
 }
 
 /// Shows how far a long command is, in one line of standard error that the next call overwrites; the last ends it.
@@ -54,21 +65,49 @@ pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Writes beside the target and renames, so that a full disk leaves no half file.
+/// Where a command writes a page or a figure.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ForceArgs {
+    /// Replace the file even if it holds a measurement
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Writes a page, a figure or a table; a measurement is not replaced by it.
 pub fn write_file(path: &Path, content: &[u8]) -> Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    let beside = PathBuf::from(beside);
-    let written = fs::write(&beside, content).and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        // What could not be written whole is of no use; that it cannot be removed either changes nothing.
-        let _ = fs::remove_file(&beside);
+    Ok(place::write(path, content, false)?)
+}
+
+/// The name of a run file, as an option's value: standard output cannot be one, since a file is recovered by its name.
+pub fn run_file(name: &str) -> Result<PathBuf, &'static str> {
+    if name == "-" { Err("a run file needs a name of its own") } else { Ok(name.into()) }
+}
+
+/// Whether `path` stands for standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Writes what a command was asked for to the file the user named, then says so; `-` is standard output, and what is
+/// said goes to standard error then.
+pub fn deliver(path: &Path, content: &[u8], force: bool, said: &str) -> Result<()> {
+    if is_stdout(path) {
+        let mut out = io::stdout().lock();
+        out.write_all(content)?;
+        out.flush()?;
+        note(said);
+    } else {
+        place::write(path, content, force)?;
+        print(&format!("{}: {said}\n", path.display()))?;
     }
-    written.with_context(|| format!("cannot write {}: choose another place with --output", path.display()))
+    Ok(())
 }
 
 /// Whether a figure is to be written as PNG rather than SVG.
 fn is_png(path: &Path) -> Option<bool> {
+    if is_stdout(path) {
+        return Some(false);
+    }
     match path.extension().map(|e| e.to_string_lossy().to_lowercase()).as_deref() {
         Some("svg") => Some(false),
         Some("png") => Some(true),
@@ -82,12 +121,17 @@ pub fn check_figure(path: &Path, option: &str) -> Result<(), Failure> {
     is_png(path).map(|_| ()).ok_or_else(|| Failure::bad_use(other()))
 }
 
+/// A figure as the file's name says, as SVG or PNG.
+pub fn figure(path: &Path, svg: String) -> Result<Vec<u8>> {
+    match is_png(path) {
+        Some(true) => Ok(jitterlab_report::figure::png(&svg)?),
+        _ => Ok(svg.into_bytes()),
+    }
+}
+
 /// Writes a figure as the file's name says, as SVG or PNG.
 pub fn write_figure(path: &Path, svg: &str) -> Result<()> {
-    match is_png(path) {
-        Some(true) => write_file(path, &jitterlab_report::figure::png(svg)?),
-        _ => write_file(path, svg.as_bytes()),
-    }
+    write_file(path, &figure(path, svg.to_owned())?)
 }
 
 /// The terminal, for figures; `ascii` is whether the user asked for plain characters.

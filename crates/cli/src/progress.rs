@@ -2,6 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use jitterlab_report::printable::printable;
+
 /// Tells on standard error how far a measurement is: on a terminal one line that is rewritten, else one line for
 /// each step.
 pub struct Progress {
@@ -19,7 +21,7 @@ impl Progress {
 
     /// The next step begins.
     pub fn step(&mut self, what: &str) {
-        self.step = what.into();
+        self.step = printable(what).into_owned();
         self.show(!self.rewrites);
     }
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use jitterlab_bench::host::{Progress, Sink};
-use jitterlab_model::{Activation, RunInfo, TimingStats};
-use jitterlab_report::live::{LiveView, Snapshot, TaskSnapshot};
+use jitterlab_model::{Activation, RunInfo, TimingStats, Warning};
+use jitterlab_report::live::{LiveView, PlainView, Snapshot, TaskSnapshot};
 use jitterlab_trace::RunWriter;
 
 use crate::output;
@@ -57,7 +57,7 @@ impl Recording {
 
     /// Closes the run file.
     pub fn close(self, mut info: RunInfo) -> Result<Closed> {
-        info.warnings.extend(self.failure);
+        info.warnings.extend(self.failure.map(|reason| Warning::RecordingEnded { reason }));
         let file = match self.writer {
             Some(writer) => Some(writer.finish(info.clone())?.path),
             None => None,
@@ -75,7 +75,7 @@ impl Sink for Recording {
         figures.recent_max_ns[task] = figures.recent_max_ns[task].max(recent);
         if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(task, rows)) {
             output::note(&format!("recording ended, the measurement goes on: {error}"));
-            self.failure = Some(format!("recording ended early: {error}"));
+            self.failure = Some(error.to_string());
         }
     }
 }
@@ -90,8 +90,14 @@ pub struct Watcher {
 
 enum Show {
     Nothing,
-    Lines,
-    View(Box<LiveView>),
+    Lines(PlainView),
+    View(LiveView),
+}
+
+impl Show {
+    fn lines() -> Self {
+        PlainView::on_stderr().map_or(Show::Nothing, Show::Lines)
+    }
 }
 
 impl Watcher {
@@ -105,9 +111,9 @@ impl Watcher {
         let show = if quiet {
             Show::Nothing
         } else if json || !output::is_terminal() {
-            Show::Lines
+            Show::lines()
         } else {
-            LiveView::on_stdout(tasks).map_or(Show::Lines, |view| Show::View(Box::new(view)))
+            LiveView::on_stdout(tasks).map_or_else(|_| Show::lines(), Show::View)
         };
         let first = if matches!(show, Show::View(_)) { Self::DRAW_EVERY } else { Self::LINE_EVERY };
         Watcher { figures, planned_ns, show, next: Instant::now() + first }
@@ -121,13 +127,15 @@ impl Watcher {
         let snapshot = self.snapshot(progress);
         match &mut self.show {
             Show::Nothing => {}
-            Show::Lines => {
-                output::note(&snapshot.plain_line());
+            Show::Lines(view) => {
+                if view.draw(&snapshot).is_err() {
+                    self.show = Show::Nothing;
+                }
                 self.next += Self::LINE_EVERY;
             }
             Show::View(view) => {
                 if view.draw(&snapshot).is_err() {
-                    self.show = Show::Lines;
+                    self.show = Show::lines();
                 }
                 self.next = Instant::now() + Self::DRAW_EVERY;
             }
@@ -150,8 +158,7 @@ impl Watcher {
     /// Clears the view away.
     pub fn finish(self) {
         if let Show::View(view) = self.show {
-            // A terminal that is gone needs no tidying.
-            let _ = view.finish();
+            view.finish();
         }
     }
 }

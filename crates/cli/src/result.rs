@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use jitterlab_analysis::{Summary, Verdict};
+use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_model::{RunInfo, TimingStats};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::summary::TaskFigures;
-use jitterlab_trace::{Columns, RunReader};
+use jitterlab_runs::{Hints, Run};
 use serde::Serialize;
 
 /// Version of the JSON layout; it grows when a field changes its meaning or goes.
@@ -33,7 +33,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct Task<'a> {
     summary: &'a Summary,
-    verdict: &'a Verdict,
+    caveats: &'a [Caveat],
 }
 
 impl RunResult {
@@ -41,8 +41,8 @@ impl RunResult {
     pub fn new(info: RunInfo, stats: Vec<TimingStats>, file: Option<PathBuf>) -> Self {
         let tasks = info.tasks.iter().zip(stats).map(|(task, stats)| {
             let summary = Summary::of(task, &stats);
-            let verdict = Verdict::on(&summary, task, &info);
-            TaskFigures { summary, verdict, stats }
+            let caveats = Caveat::on(&summary, task, &info);
+            TaskFigures { summary, caveats, stats }
         });
         RunResult { tasks: tasks.collect(), info, file }
     }
@@ -57,15 +57,9 @@ impl RunResult {
     /// # Errors
     /// What is wrong with the file.
     pub fn of_file(path: &Path) -> Result<Self> {
-        let reader = RunReader::open(path)?;
-        let info = reader.info().clone();
-        let mut stats: Vec<TimingStats> =
-            info.tasks.iter().map(|t| TimingStats::new(t.spec.period_ns)).collect();
-        if reader.has_slices() {
-            reader.for_each_slice(|slice| slice.add_to(&mut stats[slice.task]))?;
-        } else {
-            reader.for_each_batch(Columns::TIMING, |task, rows| stats[task].push_all(rows))?;
-        }
+        let run = Run::open(path, &Hints::default())?;
+        let (stats, warnings) = run.timing()?.into_parts();
+        let info = RunInfo { warnings, ..run.info().clone() };
         Ok(RunResult::new(info, stats, Some(path.to_path_buf())))
     }
 
@@ -103,7 +97,7 @@ impl RunResult {
 
     /// What [`RunResult::to_json`] writes, to be part of a larger document.
     pub fn document(&self) -> impl Serialize + '_ {
-        let tasks = self.tasks.iter().map(|t| Task { summary: &t.summary, verdict: &t.verdict }).collect();
+        let tasks = self.tasks.iter().map(|t| Task { summary: &t.summary, caveats: &t.caveats }).collect();
         Document { schema: SCHEMA, file: self.file.as_ref(), tasks, run: &self.info }
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, anyhow};
-use jitterlab_analysis::Figures;
+use jitterlab_analysis::Statistics;
 use jitterlab_analysis::compensation::Measured;
 use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
+use jitterlab_analysis::summary::P50;
 use jitterlab_analysis::wakeup::Block;
 use jitterlab_bench::host::{self, DmaLatency, Stage};
 use jitterlab_model::units::Exact;
@@ -55,7 +56,7 @@ pub struct Session {
     /// Median time between two readings of the clock, back to back; at least 1.
     pub floor_ns: i64,
     /// Time between two readings of the clock, back to back.
-    pub clock_floor: Figures,
+    pub clock_floor: Statistics,
     /// What could not be measured, and why.
     pub notes: Vec<String>,
 }
@@ -71,13 +72,13 @@ impl Session {
         let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
         let stage = Stage::prepare(spec, dma_latency)
             .map_err(|error| if error.is_bad_use() { Failure::bad_use(error) } else { error.into() })?;
-        let clock_floor = Figures::of(&stage.clock_floor()?);
+        let clock_floor = Statistics::of(&stage.clock_floor()?);
         Ok(Session {
             spec: stage.spec().clone(),
             stage,
             progress: Progress::new(planned_ns, quiet),
             interrupted,
-            floor_ns: clock_floor.p50_ns.unwrap_or(1).max(1),
+            floor_ns: clock_floor.at(P50).exactly().unwrap_or(1).max(1),
             clock_floor,
             notes: Vec::new(),
         })

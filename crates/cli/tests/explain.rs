@@ -26,8 +26,8 @@ fn run_file(
         })
         .collect();
     let spec = TaskSpec { name: "servo".into(), period_ns, ..TaskSpec::default() };
-    let mut info = RunInfo::new("host", "monotonic", [spec]);
-    info.load = "none".into();
+    let mut info = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [spec]);
+    info.load = jitterlab_model::Load::NONE;
     info.tasks[0].result = Some(TaskResult {
         executed: count,
         last_end_ns: rows.last().unwrap().end_ns,

@@ -227,7 +227,7 @@ fn real_kernels_boot_and_repeat_to_the_nanosecond() {
     assert_eq!(first, activations(&file("debian-rt-2.parquet")));
     assert_ne!(first, activations(&file("debian-generic.parquet")));
     let info = RunReader::open(file("debian-rt.parquet")).unwrap().info().clone();
-    assert_eq!(info.bench, "kernel");
+    assert_eq!(info.bench, jitterlab_model::Bench::Kernel);
     assert!(info.facts_before.unwrap().kernel.release.unwrap().ends_with("-rt-amd64"));
 
     // What repeats has no difference; another kernel has other code paths.

@@ -25,7 +25,10 @@ fn write_run(path: &Path, count: u64, more_ns: i64) -> Value {
     let mut writer = RunFileWriter::create(path, 1).unwrap();
     let mut rows = Vec::new();
     for k in 0..count {
-        let noise = k.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // Noise that does not pack better than a real machine's.
+        let mixed = (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let noise = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         let latency = more_ns + 2_500 + (noise >> 54) as i64 + (noise >> 44 & 0x3ff) as i64;
         let due_ns = 5_000_000_000 + k as i64 * PERIOD_NS;
         let start_ns = due_ns + if k == spike { latency_ns } else { latency };
@@ -50,9 +53,9 @@ fn write_run(path: &Path, count: u64, more_ns: i64) -> Value {
         policy: Some("fifo:80".parse::<Policy>().unwrap()),
         ..TaskSpec::default()
     };
-    let mut info = RunInfo::new("host", "CLOCK_MONOTONIC", [spec]);
+    let mut info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [spec]);
     info.command = ["jitterlab", "run", "--task", "name=it's,period=100us"].map(String::from).to_vec();
-    info.load = "cpu:4 disk:1+36%".into();
+    info.load = jitterlab_model::Load::of(["cpu:4".parse().unwrap(), "disk:1+36%".parse().unwrap()]);
     info.stop = Some(StopReason::Count);
     info.facts_before = Some(SystemFacts::default());
     info.tasks[0].result = Some(TaskResult {
@@ -131,7 +134,7 @@ fn a_single_spike_in_a_long_run_is_found_in_the_browser() {
     println!("report of {ACTIVATIONS} activations in {:.2} s", begun.elapsed().as_secs_f64());
     let size = std::fs::metadata(&page).unwrap().len();
     println!("the page has {:.2} MB", size as f64 / 1e6);
-    assert!(size < 6_000_000, "{size}");
+    assert!(size < 500_000, "{size}");
     examine(directory.path(), &page, &[&run], json!({ "spike": spike }));
 }
 
@@ -139,7 +142,7 @@ fn a_single_spike_in_a_long_run_is_found_in_the_browser() {
 fn compensation() -> Value {
     let way = |p50: i64, max: i64, load: f64| {
         json!({ "executed": 20_000, "load": load, "deviation": { "count": 20_000, "min_ns": 12, "mean_ns": p50, "sd_ns": p50,
-            "p50_ns": p50, "p90_ns": 2 * p50, "p99_ns": 5 * p50, "p99_9_ns": 9 * p50, "p99_99_ns": null, "max_ns": max } })
+            "percentiles": { "p50": p50, "p90": 2 * p50, "p99": 5 * p50, "p99.9": 9 * p50, "p99.99": null }, "max_ns": max } })
     };
     let load = |every_ns: f64| json!({ "every_ns": every_ns as i64, "measured": (2e3 / every_ns + every_ns / 6e5), "polled": 0.05, "equation_1": 0.2, "mean_poll": 0.15 });
     let margin = |margin_ns: f64| {

@@ -50,3 +50,16 @@ fn check_keeps_to_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     valid(folder.path(), &["check", "--json"], "check", &[0, 1]);
 }
+
+#[test]
+fn motors_and_loops_keep_to_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let valid = |args: &[&str], kind| valid(folder.path(), &[args, &["--json"]].concat(), kind, &[0]);
+    valid(&["stepper", "--motor", "as1050", "--jitter", "10us"], "stepper");
+    valid(&["stepper", "--list"], "stepper-devices");
+    valid(&["servo", "--period", "10ms"], "servo");
+    valid(&["servo", "--list"], "plants");
+    let late = known::run(folder.path(), "late.parquet", 6_000_000, 300, |k| k * 7_919 % 1_000_000);
+    valid(&["servo", late.to_str().unwrap()], "servo");
+    valid(&["stepper", "--motor", "as1050", "--simulate", "100ms", late.to_str().unwrap()], "stepper");
+}

@@ -57,17 +57,22 @@ fn a_stall_loses_steps_and_the_quiet_run_beside_it_does_not() {
     let files = ["5rev/s", "--json", "--beside", quiet.to_str().unwrap(), stalled.to_str().unwrap()];
     let json: Value =
         serde_json::from_str(&answered(folder.path(), &[&options[..], &files].concat())).unwrap();
-    let simulations = json["simulations"].as_array().unwrap();
-    let of = |run: &str, policy: Option<&str>| {
-        let found = simulations.iter().find(|s| s["run"] == run && s["policy"].as_str() == policy);
+    let json = &json["result"];
+    assert_eq!(
+        (&json["run"]["task"], &json["simulations"]["beside"]),
+        (&"known".into(), &"quiet.parquet".into())
+    );
+    let simulations = json["simulations"]["of"].as_array().unwrap();
+    let of = |ticks: &str, policy: Option<&str>| {
+        let found = simulations.iter().find(|s| s["ticks"] == ticks && s["policy"].as_str() == policy);
         &found.unwrap()["response"]
     };
     // 8 ms at 1000 full steps/s are 8 steps for good; the equal-area limit at half load is 0.763.
-    assert!(of("stalled", Some("skip"))["lost_at_s"].as_f64().is_some(), "{json:#}");
-    assert_eq!(of("punctual ticks", None)["lost_steps"], 0);
+    assert!(of("run", Some("skip"))["lost_at_s"].as_f64().is_some(), "{json:#}");
+    assert_eq!(of("punctual", None)["lost_steps"], 0);
     for policy in ["skip", "catch-up"] {
-        assert_eq!(of("quiet", Some(policy))["lost_steps"], 0);
-        assert!(of("quiet", Some(policy))["lost_at_s"].is_null());
+        assert_eq!(of("beside", Some(policy))["lost_steps"], 0);
+        assert!(of("beside", Some(policy))["lost_at_s"].is_null());
     }
     // 8 ms at the only speed of the table.
     let lost_from =
@@ -75,7 +80,6 @@ fn a_stall_loses_steps_and_the_quiet_run_beside_it_does_not() {
     assert_eq!(lost_from, Some(1000.0));
     let limit = json["assessment"]["step_loss_steps_per_s"].as_f64().unwrap();
     assert!(limit < 200.0, "8 ms late at half load loses steps from 95 full steps/s on: {limit}");
-    assert_eq!(json["schema"], 1);
 }
 
 #[test]
@@ -83,11 +87,12 @@ fn an_assumed_jitter_needs_no_run_and_stepconf_s_row_comes_out() {
     let folder = TempDir::new().unwrap();
     let args = ["stepper", "--motor", "as1050", "--drive", "stepconf", "--jitter", "15us", "--json"];
     let json: Value = serde_json::from_str(&answered(folder.path(), &args)).unwrap();
+    let json = &json["result"];
     assert_eq!(json["assessment"]["stepconf"]["min_period_ns"], 30_000);
     assert_eq!(json["assessment"]["stepconf"]["max_rate_hz"], 33_333.0);
     assert_eq!(json["assessment"]["stepconf_other"]["mode"], "single-step");
     assert_eq!(json["assessment"]["stepconf_other"]["min_period_ns"], 20_000);
-    assert!(json["simulations"].as_array().unwrap().is_empty());
+    assert!(json["simulations"].is_null());
 }
 
 #[test]
@@ -103,14 +108,14 @@ fn a_histogram_of_another_tool_is_judged_and_what_it_cannot_say_is_named() {
     let histogram = histogram.to_str().unwrap();
     let args = ["stepper", "--motor", "as1050", "--json", histogram];
     let json: Value = serde_json::from_str(&answered(folder.path(), &args)).unwrap();
-    let timing = &json["assessment"]["timing"];
+    let timing = &json["result"]["assessment"]["timing"];
     assert_eq!(
         (timing["jitter_ns"].as_i64(), timing["period_error_ns"].as_i64()),
         (Some(24_999), Some(24_999))
     );
-    let caveats = json["caveats"].to_string();
+    let caveats = json["result"]["caveats"].to_string();
     assert!(
-        caveats.contains("independent") && caveats.contains("histogram.txt keeps only a histogram"),
+        caveats.contains("independent-intervals") && caveats.contains("histogram.txt keeps only a histogram"),
         "{caveats}"
     );
     refused(
@@ -121,7 +126,12 @@ fn a_histogram_of_another_tool_is_judged_and_what_it_cannot_say_is_named() {
     );
     let notes = folder.path().join("notes.txt");
     fs::write(&notes, "shopping").unwrap();
-    refused(folder.path(), &["servo", notes.to_str().unwrap()], 3, &["notes.txt", "not a run file"]);
+    refused(
+        folder.path(),
+        &["servo", notes.to_str().unwrap()],
+        3,
+        &["notes.txt", "not an output that jitterlab can import"],
+    );
 }
 
 #[test]

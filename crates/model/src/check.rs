@@ -1,14 +1,13 @@
 //! What `jitterlab check` found: one verdict for each thing about a machine that matters for real time.
+//!
+//! A check says by ids and quantities what it found and what puts it right; the report has a sentence for each id.
 
-use std::fmt;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuSet;
 use crate::facts::SystemFacts;
-
-/// Version of the report's layout (`docs/formats/check.md`).
-pub const CHECK_FORMAT_VERSION: u32 = 1;
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,17 +22,6 @@ pub enum Status {
     Pass,
     /// It does not exist here, or could not be read.
     NotApplicable,
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Status::Fail => "fail",
-            Status::Warn => "warn",
-            Status::Pass => "pass",
-            Status::NotApplicable => "n/a",
-        })
-    }
 }
 
 /// What kind of thing a remedy is.
@@ -55,55 +43,132 @@ pub enum RemedyKind {
     Option,
 }
 
-impl fmt::Display for RemedyKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            RemedyKind::Command => "now",
-            RemedyKind::Lasting => "for good",
-            RemedyKind::KernelParameter => "kernel parameter",
-            RemedyKind::Host => "on the host",
-            RemedyKind::Machine => "on the machine",
-            RemedyKind::Option => "for one run",
-        })
-    }
-}
-
 /// One way to put something right.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
     /// What kind of thing it is.
     pub kind: RemedyKind,
-    /// The command, the parameter, or what to do.
-    pub text: String,
+    /// What to do.
+    #[serde(flatten)]
+    pub action: Action,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Exactly this: what a shell, the kernel's command line or jitterlab takes.
+    Exact(String),
+    /// The advice of this id, with the check's quantities.
+    Advice(String),
+}
+
+/// A quantity of a finding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Value {
+    /// A number, in the unit that its name ends with.
+    Whole(i64),
+    /// A number that is not whole; one that is named a share is 0 to 1.
+    Real(f64),
+    /// A name, or a list of CPUs such as `2-3`.
+    Text(String),
+    /// Names.
+    List(Vec<String>),
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Value::Whole(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Value::Whole(number)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(number: usize) -> Self {
+        Value::from(number as u64)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Value::Real(number)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Text(text.into())
+    }
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Self {
+        Value::Text(text.clone())
+    }
+}
+
+impl From<&CpuSet> for Value {
+    fn from(cpus: &CpuSet) -> Self {
+        Value::Text(cpus.to_string())
+    }
+}
+
+impl From<Vec<String>> for Value {
+    fn from(names: Vec<String>) -> Self {
+        Value::List(names)
+    }
 }
 
 /// One check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// Its name for programs, such as `rt-throttling`; it never changes.
     pub id: String,
     /// The topic it belongs to, such as `kernel`.
-    pub group: String,
-    /// What it looks at.
-    pub title: String,
+    pub topic: String,
     /// How it came out.
     pub status: Status,
-    /// What was found.
+    /// What was found, as an id among those of the check.
     pub found: String,
-    /// Why it matters, in one sentence.
-    pub why: String,
+    /// The quantities of what was found, by name.
+    #[serde(default)]
+    pub values: BTreeMap<String, Value>,
     /// The ways to put it right; empty where there is nothing to do.
     pub remedies: Vec<Remedy>,
+}
+
+/// Where the kernel's command line is set on a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum CommandLinePlace {
+    /// In `cmdline.txt` of a Raspberry Pi.
+    CmdlineTxt,
+    /// By `grubby` (Fedora, RHEL).
+    Grubby,
+    /// In `/etc/default/grub`, then `update-grub` (Debian, Ubuntu).
+    UpdateGrub,
+    /// In `/etc/default/grub`, then `grub-mkconfig` (Arch, SUSE).
+    GrubMkconfig,
+    /// Not known: in the boot loader, whichever it is.
+    BootLoader,
 }
 
 /// Everything that was checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckReport {
-    /// [`CHECK_FORMAT_VERSION`] of the writer.
-    pub format: u32,
     /// The machine that was checked.
     pub machine: SystemFacts,
     /// The CPUs that the checks are about: those a real-time task would run on.
@@ -112,17 +177,19 @@ pub struct CheckReport {
     pub checks: Vec<Check>,
     /// All kernel parameters of the remedies in one line; empty where none is needed.
     pub kernel_parameters: String,
-    /// How kernel parameters are set on this machine.
-    pub kernel_parameters_how: String,
+    /// Where kernel parameters are set on this machine.
+    pub kernel_parameters_place: CommandLinePlace,
 }
 
 impl CheckReport {
     /// How many checks came out this way.
+    #[must_use]
     pub fn count(&self, status: Status) -> usize {
         self.checks.iter().filter(|check| check.status == status).count()
     }
 
     /// Whether nothing stands in the way of real time: no check failed.
+    #[must_use]
     pub fn is_fit(&self) -> bool {
         self.count(Status::Fail) == 0
     }

@@ -1,6 +1,7 @@
 //! What a quantity's values were: count, extremes, moments, quantiles. Exact where it can be, mergeable always.
 
 use crate::histogram::{Bin, LogHistogram, Slots};
+use crate::known::Known;
 
 /// How many values a block holds, and the magnitude they stay below (134 ms): the sum of their squares is
 /// below 2^62.
@@ -20,6 +21,31 @@ pub struct Distribution {
     sum: i128,
     sum_of_squares: u128,
     histogram: LogHistogram,
+    lacks: Lacks,
+}
+
+/// What the source of a distribution does not tell of it; nothing where the values themselves were counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lacks {
+    /// Values of which only bounds are known. They are in the count, but in no bin.
+    pub beyond: Option<Beyond>,
+    /// The smallest value is not known.
+    pub min: bool,
+    /// The mean is not known.
+    pub mean: bool,
+    /// The standard deviation is not known.
+    pub deviation: bool,
+}
+
+/// The largest values of a distribution, where only is known how many they are and between what they lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beyond {
+    /// How many.
+    pub count: u64,
+    /// They are this or more.
+    pub from_ns: i64,
+    /// The largest of them, if that is known.
+    pub to_ns: Option<i64>,
 }
 
 /// The exact part of a [`Distribution`], enough with its bins to rebuild it (see [`Distribution::from_parts`]).
@@ -98,6 +124,17 @@ impl Distribution {
     pub fn merge(&mut self, other: &Distribution) {
         self.merge_moments(other.moments());
         self.histogram.merge(&other.histogram);
+        self.lacks.min |= other.lacks.min;
+        self.lacks.mean |= other.lacks.mean;
+        self.lacks.deviation |= other.lacks.deviation;
+        self.lacks.beyond = match (self.lacks.beyond, other.lacks.beyond) {
+            (Some(a), Some(b)) => Some(Beyond {
+                count: a.count.saturating_add(b.count),
+                from_ns: a.from_ns.min(b.from_ns),
+                to_ns: a.to_ns.zip(b.to_ns).map(|(a, b)| a.max(b)),
+            }),
+            (a, b) => a.or(b),
+        };
     }
 
     /// Rebuilds a distribution from its exact part and its bins (only each bin's `high_ns` and `count` matter).
@@ -105,6 +142,18 @@ impl Distribution {
         let mut all = Distribution::new();
         all.merge_parts(moments, bins);
         all
+    }
+
+    /// The same with what is not known of it.
+    #[must_use]
+    pub fn lacking(mut self, lacks: Lacks) -> Self {
+        self.lacks = lacks;
+        self
+    }
+
+    /// Values of which only bounds are known.
+    pub fn beyond(&self) -> Option<Beyond> {
+        self.lacks.beyond
     }
 
     /// Adds the values of a stored distribution: what [`Distribution::merge`] does with one that is rebuilt by
@@ -142,29 +191,30 @@ impl Distribution {
         self.count
     }
 
-    /// Smallest value, exact.
+    /// Smallest value, exact; `None` where there is none or it is not known.
     pub fn min_ns(&self) -> Option<i64> {
-        (self.count > 0).then_some(self.min_ns)
+        (self.count > 0 && !self.lacks.min).then_some(self.min_ns)
     }
 
-    /// Largest value, exact.
+    /// Largest value, exact; `None` where there is none or it is not known.
     pub fn max_ns(&self) -> Option<i64> {
-        (self.count > 0).then_some(self.max_ns)
+        let known = self.lacks.beyond.is_none_or(|beyond| beyond.to_ns.is_some());
+        (self.count > 0 && known).then_some(self.max_ns)
     }
 
     /// Largest minus smallest value, exact: *release jitter* when the quantity is latency.
     pub fn peak_to_peak_ns(&self) -> Option<i64> {
-        (self.count > 0).then(|| self.max_ns.saturating_sub(self.min_ns))
+        Some(self.max_ns()?.saturating_sub(self.min_ns()?))
     }
 
     /// Arithmetic mean in nanoseconds.
     pub fn mean_ns(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+        (self.count > 0 && !self.lacks.mean).then(|| self.sum as f64 / self.count as f64)
     }
 
     /// Standard deviation (of the population, divisor n) in nanoseconds.
     pub fn standard_deviation_ns(&self) -> Option<f64> {
-        if self.count == 0 {
+        if self.count == 0 || self.lacks.deviation {
             return None;
         }
         let n = u128::from(self.count);
@@ -195,8 +245,29 @@ impl Distribution {
     }
 
     /// The `rank`-th smallest value (from 1): the upper edge of its bin, as for [`Distribution::quantile_ns`]. `None`
-    /// for a rank that no value has.
+    /// for a rank that no value has, and where only bounds of the value are known ([`Distribution::known_at_rank`]).
     pub fn value_at_rank(&self, rank: u64) -> Option<i64> {
+        self.known_at_rank(rank).exactly()
+    }
+
+    /// The `rank`-th smallest value (from 1) as far as it is known: exactly as [`Distribution::value_at_rank`], or between
+    /// what the largest values lie.
+    pub fn known_at_rank(&self, rank: u64) -> Known<i64> {
+        match self.lacks.beyond {
+            Some(Beyond { count, from_ns, to_ns })
+                if rank <= self.count && rank > self.count.saturating_sub(count) =>
+            {
+                match to_ns {
+                    Some(max_ns) if rank == self.count || max_ns == from_ns => Known::Exactly(max_ns),
+                    Some(at_most) => Known::Between { at_least: from_ns, at_most },
+                    None => Known::AtLeast { at_least: from_ns },
+                }
+            }
+            _ => self.resolved_at_rank(rank).into(),
+        }
+    }
+
+    fn resolved_at_rank(&self, rank: u64) -> Option<i64> {
         let value = if rank == 0 { None } else { self.histogram.value_at_rank(rank) };
         value.map(|v| v.clamp(self.min_ns, self.max_ns))
     }

@@ -12,11 +12,12 @@ mod process;
 mod processor;
 
 pub use activity::{Activity, Interrupt, Interrupts, RealTimeThread};
-pub use delta::{Change, changes};
+pub use delta::{Change, Setting, changes};
 pub use kernel::{Clock, Isolation, Kernel, Preemption, RealTimeCores, Scheduler, Virtualisation};
 pub use process::{Limit, Limits, Memory, Process};
 pub use processor::{
-    Cache, Cpu, CpuTimes, Frequency, IdleState, LatencyHolder, Power, Processor, Sharing, Vulnerability,
+    Cache, Cpu, CpuTimes, Frequency, IdleState, LatencyHolder, NO_REQUEST_US, Power, Processor, Sharing,
+    Vulnerability,
 };
 
 /// Everything about the machine that is known to matter for timing.

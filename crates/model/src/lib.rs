@@ -12,6 +12,8 @@ pub mod cpus;
 pub mod distribution;
 pub mod facts;
 pub mod histogram;
+pub mod kernel;
+pub mod known;
 pub mod load;
 pub mod mcu;
 pub mod run;
@@ -19,6 +21,7 @@ pub mod task;
 pub mod timing;
 pub mod units;
 pub mod wake;
+pub mod warning;
 
 pub use activation::{Activation, Flags};
 pub use check::{Check, CheckReport};
@@ -26,10 +29,13 @@ pub use cpus::CpuSet;
 pub use distribution::Distribution;
 pub use facts::SystemFacts;
 pub use histogram::LogHistogram;
-pub use load::{LoadRun, LoadSpec};
+pub use known::{Gap, Known};
+pub use load::{Load, LoadRun, LoadSpec};
 pub use run::{
-    ClockFit, CoreUse, Granted, Keep, MarginUsed, Refusal, RunInfo, StopReason, TaskResult, TaskRun,
+    Bench, ClockFit, CoreUse, Granted, Keep, MarginUsed, Overload, Refusal, RunInfo, StopReason, TaskResult,
+    TaskRun,
 };
 pub use task::{Overrun, Policy, TaskSpec, Work};
 pub use timing::TimingStats;
-pub use wake::{Compensation, Probability, ReadClock, SleepClock, WakeMethod};
+pub use wake::{Compensation, Probability, ReadClock, SleepClock, WakeMethod, WakeTraits};
+pub use warning::Warning;

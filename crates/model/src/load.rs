@@ -115,6 +115,91 @@ impl From<LoadSpec> for String {
     }
 }
 
+/// The load that ran beside the tasks of a run. JSON: the list of what was asked for, empty where nothing was; `null` where
+/// it is not known.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Option<Vec<LoadSpec>>"))]
+#[serde(from = "StoredLoad", into = "Option<Vec<LoadSpec>>")]
+pub struct Load(Option<Vec<LoadSpec>>);
+
+impl Load {
+    /// It is not known whether anything ran.
+    pub const UNKNOWN: Load = Load(None);
+    /// Nothing was started beside the tasks.
+    pub const NONE: Load = Load(Some(Vec::new()));
+
+    /// What was started.
+    pub fn of(specs: impl IntoIterator<Item = LoadSpec>) -> Self {
+        Load(Some(specs.into_iter().collect()))
+    }
+
+    /// What was started; `None` where that is not known.
+    pub fn specs(&self) -> Option<&[LoadSpec]> {
+        self.0.as_deref()
+    }
+
+    /// Whether it is known that nothing was started.
+    pub fn is_none(&self) -> bool {
+        self.0.as_ref().is_some_and(Vec::is_empty)
+    }
+}
+
+impl fmt::Display for Load {
+    /// As options take it: `cpu:4 disk:1`, `none`, `unknown`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.specs() {
+            None => f.pad("unknown"),
+            Some([]) => f.pad("none"),
+            Some(specs) => f.pad(&specs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")),
+        }
+    }
+}
+
+impl From<Load> for Option<Vec<LoadSpec>> {
+    fn from(load: Load) -> Self {
+        load.0
+    }
+}
+
+/// A load as run files of all formats hold it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredLoad {
+    Specs(Vec<LoadSpec>),
+    /// Format 1: words such as `cpu:4 disk:1+36%`, with the intensities reached in brackets once the run had ended.
+    Words(String),
+    Unknown,
+}
+
+impl From<StoredLoad> for Load {
+    fn from(stored: StoredLoad) -> Self {
+        match stored {
+            StoredLoad::Unknown => Load::UNKNOWN,
+            StoredLoad::Specs(specs) => Load::of(specs),
+            StoredLoad::Words(words) if words == "none" => Load::NONE,
+            StoredLoad::Words(words) => {
+                let mut outside = String::new();
+                let mut depth = 0;
+                for c in words.chars() {
+                    match c {
+                        '(' => depth += 1,
+                        ')' => depth -= 1,
+                        _ if depth == 0 => outside.push(c),
+                        _ => {}
+                    }
+                }
+                let read: Result<Vec<LoadSpec>, _> =
+                    outside.split_whitespace().map(|word| word.trim_end_matches(',').parse()).collect();
+                // What cannot be read (a command with blanks, `unknown`) is not known rather than half known.
+                let known = |specs: &Vec<LoadSpec>| {
+                    !specs.is_empty() && words != "unknown" && specs.iter().all(|s| s.kind != "exec")
+                };
+                Load(read.ok().filter(known))
+            }
+        }
+    }
+}
+
 /// What a load counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -199,6 +284,22 @@ mod tests {
             ("exec".into(), "mail root@example".into(), Placement::Housekeeping, 0)
         );
         assert_eq!(read("stress-ng:--vm 2 --vm-bytes 80%").1, "--vm 2 --vm-bytes 80%");
+    }
+
+    #[test]
+    fn a_load_is_known_none_or_not_known_and_words_of_format_1_are_read() {
+        let read = |json: &str| serde_json::from_str::<Load>(json).unwrap();
+        assert_eq!((read("null"), read("[]")), (Load::UNKNOWN, Load::NONE));
+        let two = Load::of(["cpu:4".parse().unwrap(), "disk:1+36%".parse().unwrap()]);
+        assert_eq!(read(r#"["cpu:4","disk:1+36%"]"#), two);
+        assert_eq!(serde_json::to_string(&two).unwrap(), r#"["cpu:4","disk:1+36%"]"#);
+        assert_eq!(read(r#""cpu:4 disk:1+36%""#), two);
+        assert_eq!(read(r#""cpu:4 (3.98 CPUs), disk:1+36% (0.2 GB/s, 0.31 CPUs)""#), two);
+        assert_eq!(
+            (read(r#""none""#), read(r#""unknown""#), read(r#""""#)),
+            (Load::NONE, Load::UNKNOWN, Load::UNKNOWN)
+        );
+        assert_eq!(two.to_string(), "cpu:4 disk:1+36%");
     }
 
     #[test]

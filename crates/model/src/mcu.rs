@@ -1,9 +1,9 @@
 //! What was measured on a simulated microcontroller, for those who show it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How the time services of `mcu/` use the timer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
@@ -35,19 +35,21 @@ impl std::fmt::Display for Strategy {
     }
 }
 
-impl std::str::FromStr for Strategy {
-    type Err = String;
+/// Something that is no strategy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a strategy: use periodic, single-shot or anchored")]
+pub struct StrategyError(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|s| s.name() == text)
-            .ok_or_else(|| format!("{text:?} is not a strategy: use periodic, single-shot or anchored"))
+impl std::str::FromStr for Strategy {
+    type Err = StrategyError;
+
+    fn from_str(text: &str) -> Result<Self, StrategyError> {
+        Self::ALL.into_iter().find(|s| s.name() == text).ok_or_else(|| StrategyError(text.into()))
     }
 }
 
 /// Memory that a firmware takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Size {
     /// Bytes of flash: code, constants, and the initial values of variables.
@@ -57,7 +59,7 @@ pub struct Size {
 }
 
 /// What it costs to be told of one periodic event, in memory and in time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostFigures {
     /// Whose time service.
@@ -79,7 +81,7 @@ pub struct CostFigures {
 }
 
 /// One alarm under one strategy, clock and period.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlarmFigures {
     /// The strategy.
@@ -124,7 +126,7 @@ impl AlarmFigures {
 }
 
 /// What interrupted a thread, by how long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interruption {
     /// Cycles that a round took longer than an undisturbed one.
@@ -134,7 +136,7 @@ pub struct Interruption {
 }
 
 /// A thread that wants to be left alone, under one strategy.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadFigures {
     /// The strategy.
@@ -156,7 +158,7 @@ pub struct ThreadFigures {
 }
 
 /// A way to use the timer for some periods, measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
     /// The strategy.
@@ -175,4 +177,28 @@ pub struct Choice {
     pub busy_share: f64,
     /// One measurement for each period, each alarm alone.
     pub alarms: Vec<AlarmFigures>,
+}
+
+/// One alarm under many strategies, timer clocks and periods.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct McuSweep {
+    /// The chip.
+    pub mcu: String,
+    /// Its clock.
+    pub clock_hz: u32,
+    /// Each measurement.
+    pub alarms: Vec<AlarmFigures>,
+}
+
+/// The ways to use the timer for the periods that are needed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct McuRecommendation {
+    /// The chip.
+    pub mcu: String,
+    /// Its clock.
+    pub clock_hz: u32,
+    /// Each way, the best first.
+    pub choices: Vec<Choice>,
 }

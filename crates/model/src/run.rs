@@ -1,13 +1,49 @@
 //! The description of one run: what was asked, what was granted, what came out. Stored as JSON in the run file.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::facts::SystemFacts;
-use crate::load::LoadRun;
-use crate::task::{Policy, TaskSpec};
+use crate::known::{Gap, Known};
+use crate::load::{Load, LoadRun};
+use crate::task::{Overrun, Policy, TaskSpec};
+use crate::units::Human;
+use crate::warning::{Placed, Warning};
 
 /// Version of the description's layout; readers refuse a higher one.
-pub const FORMAT_VERSION: u32 = 1;
+///
+/// 1: `load` was a sentence, warnings and placement were sentences. 2: they are values, and a task says what its source does
+/// not tell.
+pub const FORMAT_VERSION: u32 = 2;
+
+/// Where activations come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Bench {
+    /// A machine that ran the tasks itself.
+    Host,
+    /// A kernel image in an emulator's virtual time.
+    Kernel,
+    /// A microcontroller.
+    Mcu,
+    /// Another tool, whose output was read.
+    Import,
+}
+
+impl fmt::Display for Bench {
+    /// As it is written in JSON.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Bench::Host => "host",
+            Bench::Kernel => "kernel",
+            Bench::Mcu => "mcu",
+            Bench::Import => "import",
+        })
+    }
+}
 
 /// What the run file keeps of the activations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -24,10 +60,45 @@ pub enum Keep {
     },
 }
 
+/// A real-time task that leaves its processor to nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Overload {
+    /// It used its processor almost without a break.
+    #[error(
+        "it used {} of {} of its processor and left nothing to the rest of the machine; lengthen its period, shorten its work or poll less",
+        Human(*used_ns as f64), Human(*of_ns as f64)
+    )]
+    NeverWaits {
+        /// Processor time it used.
+        used_ns: i64,
+        /// In this time.
+        of_ns: i64,
+    },
+    /// One activation takes as long as its period or longer.
+    #[error(
+        "its work takes {} of processor time, which does not fit into its period of {}; lengthen the period or shorten the work",
+        Human(*work_ns as f64), Human(*period_ns as f64)
+    )]
+    WorkExceedsPeriod {
+        /// Mean processor time of an activation.
+        work_ns: i64,
+        /// T.
+        period_ns: i64,
+    },
+    /// It hit the kernel's limit on real-time computing without a wait (RLIMIT_RTTIME).
+    #[error(
+        "it computed under a real-time policy without once waiting until the kernel's limit for that (RLIMIT_RTTIME) was reached, and was made an ordinary thread; shorten its work"
+    )]
+    HeldCpu,
+}
+
 /// Why the measurement ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "reason")]
+#[non_exhaustive]
 pub enum StopReason {
     /// The wanted duration was over.
     Duration,
@@ -48,8 +119,15 @@ pub enum StopReason {
     Overloaded {
         /// Index of the task in [`RunInfo::tasks`].
         task: usize,
-        /// What was seen, as a sentence.
-        explanation: String,
+        /// What was seen.
+        overload: Overload,
+    },
+    /// A task could not wait any more.
+    WaitFailed {
+        /// Index of the task in [`RunInfo::tasks`].
+        task: usize,
+        /// What the system answered, in its words.
+        why: String,
     },
     /// The measuring process ended without closing the file; it was recovered later.
     Crashed,
@@ -184,6 +262,31 @@ pub struct TaskRun {
     pub granted: Option<Granted>,
     /// Its counters; `None` when the run was not closed properly.
     pub result: Option<TaskResult>,
+    /// What its source does not tell: where `spec` and `result` say something of that, it is an assumption.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<Gap>,
+}
+
+impl TaskRun {
+    /// A task of which only is known what was asked for.
+    pub fn new(spec: TaskSpec) -> Self {
+        TaskRun { spec, granted: None, result: None, unknown: Vec::new() }
+    }
+
+    /// Whether its source tells this.
+    pub fn knows(&self, gap: Gap) -> bool {
+        !self.unknown.contains(&gap)
+    }
+
+    /// What happened to due times that passed.
+    pub fn overrun(&self) -> Known<Overrun> {
+        self.knows(Gap::Settings).then_some(self.spec.overrun).into()
+    }
+
+    /// T, as the source or the user says it.
+    pub fn period_ns(&self) -> Known<i64> {
+        self.knows(Gap::Period).then_some(self.spec.period_ns).into()
+    }
 }
 
 /// The whole description of one run.
@@ -196,8 +299,8 @@ pub struct RunInfo {
     pub tool: String,
     /// The command that made it, word by word.
     pub command: Vec<String>,
-    /// Where activations came from: `host`, `kernel`, `mcu` or `import`.
-    pub bench: String,
+    /// Where activations came from.
+    pub bench: Bench,
     /// Beginning, UTC, RFC 3339.
     pub started: String,
     /// Name of the clock all times are of.
@@ -210,20 +313,21 @@ pub struct RunInfo {
     pub stop_above_ns: Option<i64>,
     /// What was kept.
     pub keep: Keep,
-    /// The load that ran beside the tasks; `none` if none was started by jitterlab.
-    pub load: String,
+    /// The load that ran beside the tasks, as it was asked for.
+    #[serde(default)]
+    pub load: Load,
     /// The same with what each load achieved; known when the run has ended.
     #[serde(default)]
     pub loads: Vec<LoadRun>,
-    /// Why the tasks run on the processors they run on, as a sentence.
+    /// Where the tasks ran and why there; `None` where nobody chose.
     #[serde(default)]
-    pub placement: String,
+    pub placement: Option<Placed>,
     /// The tasks, in the order of the `task` column.
     pub tasks: Vec<TaskRun>,
     /// What was asked for and not given.
     pub refused: Vec<Refusal>,
     /// Things a reader of the figures has to know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Why it ended; `None` while it runs.
     pub stop: Option<StopReason>,
     /// The machine before the first activation.
@@ -236,28 +340,27 @@ impl RunInfo {
     /// Whether another tool measured it, whose output does not tell how its tasks were scheduled, waited, worked and
     /// overran: what `tasks` say of that are defaults.
     pub fn is_imported(&self) -> bool {
-        self.bench == "import"
+        self.bench == Bench::Import
     }
 
     /// A description that says only which tasks there are, where they come from and by which clock; everything else
     /// is unknown or empty.
-    pub fn new(bench: &str, clock: &str, tasks: impl IntoIterator<Item = TaskSpec>) -> Self {
-        let tasks = tasks.into_iter().map(|spec| TaskRun { spec, granted: None, result: None });
+    pub fn new(bench: Bench, clock: &str, tasks: impl IntoIterator<Item = TaskSpec>) -> Self {
         RunInfo {
             format: FORMAT_VERSION,
             tool: String::new(),
             command: Vec::new(),
-            bench: bench.into(),
+            bench,
             started: String::new(),
             clock: clock.into(),
             duration_ns: None,
             count: None,
             stop_above_ns: None,
             keep: Keep::All,
-            load: String::new(),
+            load: Load::default(),
             loads: Vec::new(),
-            placement: String::new(),
-            tasks: tasks.collect(),
+            placement: None,
+            tasks: tasks.into_iter().map(TaskRun::new).collect(),
             refused: Vec::new(),
             warnings: Vec::new(),
             stop: None,

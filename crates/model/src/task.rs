@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Exact, UnitError, parse_duration_ns, parse_period_ns};
-use crate::wake::{Compensation, ReadClock, SleepClock, WakeMethod};
+use crate::wake::{Compensation, ReadClock, SleepClock, WakeMethod, WakeTraits};
 
 /// Why the description of a task could not be understood. The message says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -306,17 +306,15 @@ impl TaskSpec {
             Compensation::Margin { margin_ns } => margin_ns,
             _ => 0,
         };
-        match (wake, policy) {
-            (WakeMethod::Deadline, Some(Policy::Deadline { .. })) => {}
-            (WakeMethod::Deadline, _) => {
-                return Some("wake=deadline is done by SCHED_DEADLINE: add policy=deadline:RUNTIME".into());
-            }
-            (WakeMethod::Spin, Some(Policy::Deadline { .. })) => {
-                return Some("wake=spin uses up any runtime of policy=deadline: use policy=fifo:N".into());
-            }
-            _ => {}
+        let WakeTraits { clocks, polls, drifts, deadline, core } = wake.traits();
+        let deadline_policy = matches!(policy, Some(Policy::Deadline { .. }));
+        if deadline && !deadline_policy {
+            return Some(format!("wake={wake} is done by SCHED_DEADLINE: add policy=deadline:RUNTIME"));
         }
-        if matches!(wake, WakeMethod::Cobalt | WakeMethod::Evl) {
+        if polls && deadline_policy {
+            return Some(format!("wake={wake} uses up any runtime of policy=deadline: use policy=fifo:N"));
+        }
+        if core {
             if let Some(policy @ (Policy::Batch | Policy::Idle | Policy::Deadline { .. })) = policy {
                 return Some(format!("wake={wake} has no policy={policy}: use policy=fifo:N or policy=rr:N"));
             }
@@ -326,18 +324,17 @@ impl TaskSpec {
                 ));
             }
         }
-        if matches!(wake, WakeMethod::Spin | WakeMethod::Deadline) && *clock != SleepClock::Monotonic {
-            return Some(format!("wake={wake} sleeps on no clock: leave clock={clock} out"));
+        if !clocks.contains(clock) {
+            let others: Vec<_> = clocks.iter().map(|clock| format!("clock={clock}")).collect();
+            return Some(format!(
+                "wake={wake} does not sleep on that clock: leave clock={clock} out or use {}",
+                others.join(" or ")
+            ));
         }
-        if *wake == WakeMethod::Timerfd && *clock == SleepClock::Tai {
-            return Some(
-                "the kernel has no timerfd on clock=tai: use wake=nanosleep or clock=realtime".into(),
-            );
+        if polls && *compensate != Compensation::None {
+            return Some(format!("wake={wake} polls all the time: leave compensate={compensate} out"));
         }
-        if *wake == WakeMethod::Spin && *compensate != Compensation::None {
-            return Some(format!("wake=spin polls all the time: leave compensate={compensate} out"));
-        }
-        if *wake == WakeMethod::NanosleepRelative && *compensate != Compensation::None {
+        if drifts && *compensate != Compensation::None {
             return Some(format!(
                 "compensate={compensate} needs a wake-up that does not drift: use wake=nanosleep"
             ));

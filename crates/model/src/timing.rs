@@ -4,14 +4,15 @@ mod block;
 
 use crate::activation::{Activation, Flags};
 use crate::distribution::{BLOCK, Distribution};
+use crate::known::{Gap, Known};
 
 /// What a task's activations were like. Streaming: memory does not grow; mergeable: any split of the trace into
 /// consecutive parts joined by [`TimingStats::follow`] gives the same figures as the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimingStats {
     period_ns: i64,
-    /// Due times that passed unserved.
-    pub missed: u64,
+    missed: u64,
+    missed_untold: bool,
     /// Latency per wake-up (raw; comparable with cyclictest).
     pub latency: Distribution,
     /// Ages of missed due times. With [`TimingStats::latency`] they make the corrected distribution, one value
@@ -38,6 +39,7 @@ impl TimingStats {
         TimingStats {
             period_ns,
             missed: 0,
+            missed_untold: false,
             latency: Distribution::new(),
             missed_ages: Distribution::new(),
             period_error: Distribution::new(),
@@ -58,6 +60,38 @@ impl TimingStats {
     /// Activations that ran.
     pub fn executed(&self) -> u64 {
         self.latency.count()
+    }
+
+    /// Due times that passed unserved: at least those seen where the source does not count them.
+    pub fn missed(&self) -> Known<u64> {
+        match self.missed {
+            seen if !self.missed_untold => Known::Exactly(seen),
+            0 => Known::Unknown,
+            seen => Known::AtLeast { at_least: seen },
+        }
+    }
+
+    /// Due times that were seen to pass unserved.
+    pub fn seen_missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// Counts due times that passed unserved and of which nothing else is known.
+    pub fn add_missed(&mut self, missed: u64) {
+        self.missed += missed;
+    }
+
+    /// Leaves out what a source does not tell, once all is counted: those figures have no values, and missed due times are
+    /// unknown.
+    pub fn forget(&mut self, unknown: &[Gap]) {
+        let has = |gap| unknown.contains(&gap);
+        if has(Gap::Execution) {
+            self.execution = Distribution::new();
+        }
+        if has(Gap::DueTimes) {
+            (self.period_error, self.cycle_to_cycle) = (Distribution::new(), Distribution::new());
+        }
+        self.missed_untold |= has(Gap::Missed);
     }
 
     /// Counts the next activation of the task.
@@ -159,6 +193,7 @@ impl TimingStats {
     /// Adds the figures of another part of the same task's trace, whichever it is: without differences across the cut.
     pub fn merge(&mut self, other: &TimingStats) {
         self.missed += other.missed;
+        self.missed_untold |= other.missed_untold;
         self.latency.merge(&other.latency);
         self.missed_ages.merge(&other.missed_ages);
         self.period_error.merge(&other.period_error);
@@ -167,11 +202,13 @@ impl TimingStats {
         self.break_sequence();
     }
 
-    /// One value per due time: latencies of those served, ages of those missed.
-    pub fn corrected(&self) -> Distribution {
+    /// One value per due time: latencies of those served, ages of those missed. `None` where the source does not tell
+    /// which were missed.
+    pub fn corrected(&self) -> Option<Distribution> {
+        self.missed().exactly()?;
         let mut all = self.latency.clone();
         all.merge(&self.missed_ages);
-        all
+        Some(all)
     }
 }
 
@@ -231,8 +268,8 @@ mod tests {
     fn a_stall_counts_once_raw_and_once_per_due_time_corrected() {
         let mut s = TimingStats::new(1_000);
         s.push(&at(0, 5_300, 5));
-        assert_eq!((s.latency.count(), s.missed), (1, 5));
-        let corrected = s.corrected();
+        assert_eq!((s.latency.count(), s.missed()), (1, Known::Exactly(5)));
+        let corrected = s.corrected().unwrap();
         assert_eq!((corrected.count(), corrected.min_ns(), corrected.max_ns()), (6, Some(300), Some(5_300)));
     }
 

@@ -12,7 +12,7 @@ use crate::units::{Exact, parse_period_ns};
 /// An enum of plain words: parsed from, written as and listed by its names.
 macro_rules! words {
     (
-        $(#[$meta:meta])* $name:ident, $what:literal, $known:literal:
+        $(#[$meta:meta])* $name:ident, $what:literal:
         $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)?
     ) => {
         $(#[$meta])*
@@ -42,7 +42,7 @@ macro_rules! words {
                 Self::ALL.iter().find(|m| m.name() == text).copied().ok_or_else(|| TaskError::BadValue {
                     what: $what,
                     value: text.into(),
-                    known: $known,
+                    known: concat!("one of:", $(" ", $word),+),
                 })
             }
         }
@@ -57,8 +57,8 @@ macro_rules! words {
 
 words! {
     /// How the task waits for its due time.
-    WakeMethod, "wake-up method",
-    "nanosleep, nanosleep-relative, timer-signal, timerfd, deadline, spin, cobalt or evl":
+    #[non_exhaustive]
+    WakeMethod, "wake-up method":
     /// `clock_nanosleep` to the absolute due time.
     #[default]
     Nanosleep = "nanosleep",
@@ -78,21 +78,49 @@ words! {
     Evl = "evl",
 }
 
+/// What sets a wake-up method apart from an ordinary sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WakeTraits {
+    /// The clocks it can sleep on.
+    pub clocks: &'static [SleepClock],
+    /// It never waits: it reads the clock all the time.
+    pub polls: bool,
+    /// It waits for a period after each activation instead of for a due time.
+    pub drifts: bool,
+    /// The kernel releases it under SCHED_DEADLINE.
+    pub deadline: bool,
+    /// It runs on a Xenomai core, whose own clock it sleeps on and reads.
+    pub core: bool,
+}
+
 impl WakeMethod {
+    /// What sets it apart.
+    pub const fn traits(self) -> WakeTraits {
+        const ORDINARY: WakeTraits =
+            WakeTraits { clocks: SleepClock::ALL, polls: false, drifts: false, deadline: false, core: false };
+        const MONOTONIC: &[SleepClock] = &[SleepClock::Monotonic];
+        match self {
+            WakeMethod::Nanosleep | WakeMethod::TimerSignal => ORDINARY,
+            WakeMethod::NanosleepRelative => WakeTraits { drifts: true, ..ORDINARY },
+            WakeMethod::Timerfd => {
+                WakeTraits { clocks: &[SleepClock::Monotonic, SleepClock::Realtime], ..ORDINARY }
+            }
+            WakeMethod::Deadline => WakeTraits { clocks: MONOTONIC, deadline: true, ..ORDINARY },
+            WakeMethod::Spin => WakeTraits { clocks: MONOTONIC, polls: true, ..ORDINARY },
+            WakeMethod::Cobalt | WakeMethod::Evl => WakeTraits { clocks: MONOTONIC, core: true, ..ORDINARY },
+        }
+    }
+
     /// Those of Linux itself, which every machine has; the others need a Xenomai kernel.
-    pub const OF_LINUX: &[WakeMethod] = &[
-        WakeMethod::Nanosleep,
-        WakeMethod::NanosleepRelative,
-        WakeMethod::TimerSignal,
-        WakeMethod::Timerfd,
-        WakeMethod::Deadline,
-        WakeMethod::Spin,
-    ];
+    pub fn of_linux() -> impl Iterator<Item = WakeMethod> {
+        Self::ALL.iter().copied().filter(|method| !method.traits().core)
+    }
 }
 
 words! {
     /// The clock that a task sleeps on.
-    SleepClock, "clock to sleep on", "monotonic, realtime or tai":
+    SleepClock, "clock to sleep on":
     /// CLOCK_MONOTONIC: never stepped.
     #[default]
     Monotonic = "monotonic",
@@ -105,7 +133,7 @@ words! {
 words! {
     /// The clock that a task's start and end are read from. All of them are stated in nanoseconds of
     /// CLOCK_MONOTONIC, the two others through a fit whose error is recorded.
-    ReadClock, "clock to read", "monotonic, monotonic-raw or tsc":
+    ReadClock, "clock to read":
     /// CLOCK_MONOTONIC, the clock that due times are on.
     #[default]
     Monotonic = "monotonic",
@@ -238,8 +266,7 @@ mod tests {
             assert_eq!(m.to_string().parse(), Ok(*m));
             assert_eq!(serde_json::to_string(m).unwrap(), format!("\"{m}\""));
         }
-        let others = WakeMethod::ALL.iter().filter(|m| !WakeMethod::OF_LINUX.contains(m));
-        assert!(others.eq(&[WakeMethod::Cobalt, WakeMethod::Evl]));
+        assert_eq!(WakeMethod::of_linux().count() + 2, WakeMethod::ALL.len());
         for c in SleepClock::ALL {
             assert_eq!(c.to_string().parse(), Ok(*c));
         }

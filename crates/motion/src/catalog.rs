@@ -2,7 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::MotionError;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Hint, MotionError};
+
+/// The files of `data/`, as the build gathered them.
+pub(crate) mod shipped {
+    include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+}
 
 /// A kind of device that is described by a TOML file.
 pub trait Device: Sized {
@@ -20,24 +27,41 @@ pub trait Device: Sized {
     fn from_toml(name: &str, text: &str) -> Result<Self, MotionError>;
 }
 
-/// Where a device in a list came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    /// Part of jitterlab.
-    Shipped,
-    /// A file in the user's directory.
-    Own(PathBuf),
-}
-
 /// One line of a list of devices.
-#[derive(Debug)]
-pub struct Entry<D> {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Entry<D, E = MotionError> {
     /// The name to ask for it by.
     pub name: String,
-    /// Where it came from.
-    pub origin: Origin,
+    /// Whether it is a file in the user's directory, not part of jitterlab.
+    pub own: bool,
     /// The device, or what is wrong with its file.
-    pub device: Result<D, MotionError>,
+    pub device: Result<D, E>,
+}
+
+/// The devices of a kind, and what to begin one's own with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Devices<D> {
+    /// The user's own, then the shipped.
+    pub entries: Vec<Entry<D, String>>,
+    /// Where the user's own are looked for; `None` where no home directory is known.
+    pub own_directory: Option<PathBuf>,
+    /// A shipped one to begin with: its name and its file's content.
+    pub example: (String, String),
+}
+
+/// All devices of a kind, as a list shows them, with the shipped one called `example`.
+pub fn devices<D: Device, S: From<D>>(example: &str) -> Devices<S> {
+    let own_directory = user_directory::<D>();
+    let shown = |e: Entry<D>| Entry {
+        name: e.name,
+        own: e.own,
+        device: e.device.map(S::from).map_err(|error| error.to_string()),
+    };
+    let entries = list::<D>(own_directory.as_deref()).into_iter().map(shown).collect();
+    let content = D::SHIPPED.iter().find(|(name, _)| *name == example).map_or("", |(_, text)| text);
+    Devices { entries, own_directory, example: (example.into(), content.into()) }
 }
 
 /// The user's directory for devices of a kind: `$XDG_CONFIG_HOME/jitterlab/motors`, or below `~/.config`.
@@ -57,16 +81,24 @@ pub fn list<D: Device>(own: Option<&Path>) -> Vec<Entry<D>> {
     let files = own.and_then(|directory| std::fs::read_dir(directory).ok()).into_iter().flatten().flatten();
     for path in files.map(|entry| entry.path()).filter(|p| p.extension().is_some_and(|e| e == "toml")) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        entries.push(Entry { device: from_file(&path), name, origin: Origin::Own(path) });
+        entries.push(Entry { device: from_file(&path), name, own: true });
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     for (name, text) in D::SHIPPED {
         if !entries.iter().any(|e| e.name == *name) {
             let device = D::from_toml(name, text);
-            entries.push(Entry { name: (*name).into(), origin: Origin::Shipped, device });
+            entries.push(Entry { name: (*name).into(), own: false, device });
         }
     }
     entries
+}
+
+/// The device called `name`, among the user's and the shipped.
+///
+/// # Errors
+/// As [`find`].
+pub fn known<D: Device>(name: &str) -> Result<D, MotionError> {
+    find(name, user_directory::<D>().as_deref())
 }
 
 /// The device called `name`: a path (anything with a `/` or ending in `.toml`), else one of [`list`], letter case
@@ -107,11 +139,17 @@ pub(crate) fn layout<T: serde::de::DeserializeOwned>(
         let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
         let place = line.map_or(String::new(), |line| format!("line {line}: "));
         let message = error.message().replace('\n', " ");
+        let is = |of: &str| message.contains(of);
         // The commonest slip of all: a quantity as a bare number.
-        let bare = message.starts_with("invalid type: ") && message.ends_with("expected a string");
-        let remedy =
-            if bare { ": write it in quotes with its unit, such as \"1.2 N m\" or \"5 us\"" } else { "" };
-        MotionError::Layout { kind, name: name.into(), reason: format!("{place}{message}{remedy}") }
+        let hint = match () {
+            () if message.starts_with("invalid type: ") && message.ends_with("expected a string") => {
+                Hint::Quoted
+            }
+            () if is("wrong type of values") => Hint::PerState,
+            () if is("wrong type of value") => Hint::PerChannel,
+            () => Hint::None,
+        };
+        MotionError::Layout { kind, name: name.into(), reason: format!("{place}{message}"), hint }
     })
 }
 

@@ -3,7 +3,7 @@
 use jitterlab_model::Activation;
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Interval, JumpLinear, Loop, PeriodClass, PeriodPatterns, Plant, TaskTiming, Walk,
+    JumpLinear, Loop, PeriodClass, PeriodPatterns, Plant, TaskTiming, TimeBase, Walk,
 };
 use proptest::prelude::*;
 
@@ -44,10 +44,10 @@ fn both(plant: &Plant, h: i64, trace: &[Activation]) -> Option<(f64, f64, f64)> 
         return None;
     }
     let batch_ns = h * trace.len() as i64 / 50;
-    let mut walk = Walk::new(&closed, Interval::Nominal, stationary.covariance.as_ref(), batch_ns);
+    let mut walk = Walk::new(&closed, TimeBase::Nominal, stationary.covariance.as_ref(), batch_ns);
     timing.moments(trace.iter().copied(), h, |moment| walk.pass(moment));
     let along = walk.finish();
-    let batches: Vec<f64> = along.curve.iter().map(|c| c.1).collect();
+    let batches: Vec<f64> = along.curve.iter().map(|stretch| stretch.cost).collect();
     let mean = batches.iter().sum::<f64>() / batches.len() as f64;
     let variance = batches.iter().map(|b| (b - mean).powi(2)).sum::<f64>() / (batches.len() - 1) as f64;
     Some((stationary.cost, along.cost, (variance / batches.len() as f64).sqrt()))

@@ -3,7 +3,7 @@
 
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Design, Event, Interval, JumpLinear, Loop, Moment, Pattern, PeriodClass, Plant, Stationary, Walk,
+    Design, Event, JumpLinear, Loop, Moment, Pattern, PeriodClass, Plant, Stationary, TimeBase, Walk,
 };
 use nalgebra::DMatrix;
 
@@ -140,7 +140,7 @@ fn a_loop_that_starts_late_costs_what_jittertime_computes() {
     for (seconds, accumulated) in
         [(1, 0.5), (3, 4.5), (4, 5.803847577293369), (5, 6.629510429125013), (6, 7.420841162336913)]
     {
-        let mut walk = Walk::new(&closed, Interval::Nominal, None, 0);
+        let mut walk = Walk::new(&closed, TimeBase::Nominal, None, 0);
         walk.pass(Moment::Cut(0));
         for second in 3..=seconds.max(3) {
             walk.pass(Moment::At(second.min(seconds) * h, Event::Sample));
@@ -258,7 +258,7 @@ fn along_a_chain(
     begin: &Stationary,
 ) -> (f64, f64) {
     const PERIODS: i64 = 100_000;
-    let mut walk = Walk::new(closed, Interval::Nominal, begin.covariance.as_ref(), PERIODS / 50 * h);
+    let mut walk = Walk::new(closed, TimeBase::Nominal, begin.covariance.as_ref(), PERIODS / 50 * h);
     let (mut state, mut random) = (0, 20_011_116_u64);
     walk.pass(Moment::Cut(0));
     for period in 0..PERIODS {
@@ -269,7 +269,7 @@ fn along_a_chain(
         state = usize::from(random as f64 / 2_147_483_647.0 >= transitions[(state, 0)]);
     }
     let found = walk.finish();
-    let batches: Vec<f64> = found.curve.iter().map(|point| point.1).collect();
+    let batches: Vec<f64> = found.curve.iter().map(|stretch| stretch.cost).collect();
     let count = batches.len() as f64;
     let mean = batches.iter().sum::<f64>() / count;
     let variance = batches.iter().map(|b| (b - mean).powi(2)).sum::<f64>() / (count - 1.0);

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_analysis::Figures;
+use jitterlab_analysis::Statistics;
 use jitterlab_analysis::expectation::{LoadPoint, MarginPoint, ServiceTime};
 use jitterlab_analysis::proof::{MedianInterval, Proof};
 use jitterlab_analysis::recommendation::{NistChoice, Recommendation};
+use jitterlab_analysis::summary::{P50, P90, P99, P99_9};
 use jitterlab_analysis::wakeup::WayFigures;
 use jitterlab_model::WakeMethod;
 use jitterlab_model::units::{Exact, Human};
@@ -23,7 +24,7 @@ pub struct Candidate {
     /// The method.
     pub wake: WakeMethod,
     /// Latency of its early sleeps (F).
-    pub early_latency: Figures,
+    pub early_latency: Statistics,
     /// What to do with it.
     pub recommendation: Recommendation,
 }
@@ -45,7 +46,7 @@ pub struct CompensationReport {
     /// T.
     pub period_ns: i64,
     /// Time between two readings of the clock, back to back.
-    pub clock_floor: Figures,
+    pub clock_floor: Statistics,
     /// What a wake-up costs.
     pub service: ServiceTime,
     /// Wake-up methods for the early sleep.
@@ -158,8 +159,8 @@ impl CompensationReport {
              as far as the kernel counts them; not the interrupt, not leaving idle\n  \
              {:>8}  the same if it wakes every {}: nothing has time to cool down\n\n",
             Exact(self.period_ns),
-            time(self.clock_floor.p50_ns),
-            time(self.clock_floor.p99_ns),
+            time(self.clock_floor.at(P50).exactly()),
+            time(self.clock_floor.at(P99).exactly()),
             Human(inside_ns).to_string(),
             Human(outside_ns).to_string(),
             Human(often_ns).to_string(),
@@ -170,9 +171,9 @@ impl CompensationReport {
             let (f, r) = (&c.early_latency, &c.recommendation);
             vec![
                 c.wake.to_string(),
-                time(f.p50_ns),
-                time(f.p99_ns),
-                time(f.p99_9_ns),
+                time(f.at(P50).exactly()),
+                time(f.at(P99).exactly()),
+                time(f.at(P99_9).exactly()),
                 time(f.max_ns),
                 Human(r.margin_ns as f64).to_string(),
                 share(r.expected_load),
@@ -247,10 +248,10 @@ impl CompensationReport {
             let jitter = way.latency.max_ns.zip(way.latency.min_ns).map(|(max, min)| max - min);
             vec![
                 name.into(),
-                time(d.p50_ns),
-                time(d.p90_ns),
-                time(d.p99_ns),
-                time(d.p99_9_ns),
+                time(d.at(P50).exactly()),
+                time(d.at(P90).exactly()),
+                time(d.at(P99).exactly()),
+                time(d.at(P99_9).exactly()),
                 time(jitter),
                 way.load.map_or_else(|| "-".into(), share),
             ]
@@ -271,8 +272,8 @@ impl CompensationReport {
 
     /// What sets the limit: the clock, the sleep, interrupts, the host.
     fn write_floor(&self, out: &mut String, proof: &Proof) {
-        let floor_ns = self.clock_floor.p50_ns.unwrap_or(0).max(1);
-        if let Some(p90) = proof.after.deviation.p90_ns {
+        let floor_ns = self.clock_floor.at(P50).exactly().unwrap_or(0).max(1);
+        if let Some(p90) = proof.after.deviation.at(P90).exactly() {
             let _ = writeln!(
                 out,
                 "  p90 of the compensated task is {:.1} readings of the clock ({}); it cannot start more\n  \
@@ -319,7 +320,7 @@ mod tests {
     fn report() -> CompensationReport {
         let latencies = Measured::new((0..1_000).map(|x| 3_000.0 + f64::from(x) * 20.0));
         let recommendation = recommend(&latencies, 500_000, DEFAULT_WISH, 5_000.0).unwrap();
-        let figures = Figures { count: 1_000, p50_ns: Some(25), p99_ns: Some(31), ..Figures::default() };
+        let figures = Statistics { count: 1_000, ..Statistics::default() }.with(P50, 25).with(P99, 31);
         let result = |cpu| TaskResult {
             executed: 200,
             last_end_ns: 100_000_000,

@@ -4,11 +4,19 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::kernels::{KernelDiff, KernelPeers};
+use jitterlab_analysis::outlook::Outlook;
 use jitterlab_model::check::CheckReport;
+use jitterlab_model::mcu::{McuRecommendation, McuSweep};
+use jitterlab_motion::catalog::Devices;
+use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoResult};
+use jitterlab_motion::stepper::{StepperDevices, StepperResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
+use crate::motion;
+use crate::papers::Reproduction;
 use crate::section::Section;
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
@@ -33,6 +41,28 @@ pub struct Document {
 pub enum Content {
     /// What `check` found.
     Check(CheckReport),
+    /// What `stepper` found: what timing means for an axis.
+    Stepper(Box<StepperResult>),
+    /// What `servo` found: what timing means for a loop.
+    Servo(Box<ServoResult>),
+    /// What `servo --live` saw.
+    ServoLive(Box<ServoLive>),
+    /// What `stepper --list` knows.
+    StepperDevices(StepperDevices),
+    /// What `servo --list` knows.
+    Plants(Devices<PlantFigures>),
+    /// What repeating a source document gave.
+    Reproduction(Box<Reproduction>),
+    /// What `predict` says of a file.
+    Prediction(Outlook),
+    /// What `kernel diff` found.
+    KernelDiff(KernelDiff),
+    /// What `kernel peers` measured.
+    KernelPeers(KernelPeers),
+    /// What `mcu sweep` measured.
+    McuSweep(McuSweep),
+    /// What `mcu recommend` found.
+    McuRecommendation(McuRecommendation),
 }
 
 /// Why a text is no document.
@@ -87,6 +117,17 @@ impl Document {
     pub fn text(&self, terminal: Terminal) -> String {
         match &self.content {
             Content::Check(report) => crate::check::text(report, terminal),
+            Content::Stepper(result) => motion::stepper::text(result, terminal),
+            Content::Servo(result) => motion::servo::text(result, terminal),
+            Content::ServoLive(live) => motion::servo_live::text(live),
+            Content::StepperDevices(devices) => motion::devices::stepper_text(devices),
+            Content::Plants(devices) => motion::devices::plants_text(devices),
+            Content::Reproduction(found) => crate::papers::text(found, terminal),
+            Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
+            Content::KernelDiff(diff) => crate::kernels::difference(diff),
+            Content::KernelPeers(peers) => crate::kernels::peers(peers),
+            Content::McuSweep(sweep) => crate::mcu::sweep(&sweep.alarms),
+            Content::McuRecommendation(choices) => crate::mcu::recommendation(choices),
         }
     }
 
@@ -95,6 +136,14 @@ impl Document {
     pub fn sections(&self) -> Vec<Section> {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
+            Content::Stepper(result) => vec![motion::stepper::section(result)],
+            Content::Servo(result) => vec![motion::servo::section(result)],
+            Content::ServoLive(live) => vec![motion::servo_live::section(live)],
+            Content::StepperDevices(devices) => vec![motion::devices::stepper_section(devices)],
+            Content::Plants(devices) => vec![motion::devices::plants_section(devices)],
+            Content::Reproduction(found) => crate::papers::sections(&found.found),
+            Content::Prediction(outlook) => crate::prediction::sections(outlook),
+            _ => Vec::new(),
         }
     }
 }

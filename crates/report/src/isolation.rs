@@ -22,7 +22,7 @@ pub fn comparison(info: &RunInfo, without: &[TimingStats], with: Vec<&TimingStat
         row("p99", &|s| s.latency.quantile_ns(0.99));
         row("p99.9", &|s| s.latency.quantile_ns(0.999));
         row("max", &|s| s.latency.max_ns());
-        let missed = |s: &TimingStats| s.missed.to_string();
+        let missed = |s: &TimingStats| s.seen_missed().to_string();
         rows.push(vec![format!("{} missed", task.spec.name), missed(before), missed(after), String::new()]);
     }
     format!(
@@ -43,8 +43,11 @@ mod tests {
             stats.push(&Activation { start_ns: latency_ns, end_ns: latency_ns, ..Activation::default() });
             stats
         };
-        let info =
-            RunInfo::new("host", "monotonic", [TaskSpec { name: "servo".into(), ..TaskSpec::default() }]);
+        let info = RunInfo::new(
+            jitterlab_model::Bench::Host,
+            "monotonic",
+            [TaskSpec { name: "servo".into(), ..TaskSpec::default() }],
+        );
         let text = comparison(&info, &[stats(8_000)], vec![&stats(2_000)]);
         let line = text.lines().find(|line| line.contains("servo max")).unwrap();
         assert!(line.contains("8 us") && line.contains("2 us") && line.contains("x 0.25"), "{text}");

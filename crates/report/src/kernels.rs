@@ -1,12 +1,16 @@
 //! The same tasks on several kernels, side by side.
 
-use crate::words::count;
+use crate::words::known_count;
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::code_paths::{Change, CodePath, RARE_SHARE};
-use serde::Serialize;
+use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, ToolResult};
+use jitterlab_analysis::summary::{P50, P99, P99_9};
+use jitterlab_model::kernel::Measures;
+use jitterlab_model::units::Exact;
 
 use crate::summary::{microseconds, wrap};
 use crate::table::columns;
+use crate::warnings::emulated;
 
 /// What one kernel did.
 pub struct OnKernel<'a> {
@@ -17,7 +21,7 @@ pub struct OnKernel<'a> {
     /// Its tasks' figures.
     pub tasks: Vec<&'a Summary>,
     /// What its run warns of.
-    pub warnings: Vec<&'a str>,
+    pub warnings: Vec<String>,
 }
 
 /// A table of release latencies with a row per kernel for each task, and in a sentence how far the kernels' largest
@@ -37,8 +41,8 @@ pub fn comparison(caution: &str, kernels: &[OnKernel<'_>]) -> String {
         }
     }
     text.push('\n');
-    let mut warnings: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (kernel, warning) in kernels.iter().flat_map(|k| k.warnings.iter().map(move |w| (k.name, *w))) {
+    let mut warnings: Vec<(&String, Vec<&str>)> = Vec::new();
+    for (kernel, warning) in kernels.iter().flat_map(|k| k.warnings.iter().map(move |w| (k.name, w))) {
         match warnings.iter_mut().find(|(known, _)| *known == warning) {
             Some((_, of)) => of.push(kernel),
             None => warnings.push((warning, vec![kernel])),
@@ -51,71 +55,71 @@ pub fn comparison(caution: &str, kernels: &[OnKernel<'_>]) -> String {
     text + &wrap(caution)
 }
 
-/// What one tool measured in a boot.
-#[derive(Debug, Serialize)]
-pub struct ToolFigures {
-    /// The tool.
-    pub tool: String,
-    /// The command it was run with.
-    pub command: String,
-    /// What its figures are of, where that is not the wake-up of a user's thread.
-    pub remark: Option<String>,
-    /// Its figures, or why there are none.
-    pub figures: Result<Summary, String>,
+/// For each kernel a table of wake-up latencies with a row per tool.
+pub fn peers(peers: &KernelPeers) -> String {
+    let beside = peers.background.as_ref().map_or("idle".into(), |command| format!("beside {command}"));
+    let texts = peers.kernels.iter().map(|on| {
+        let kernel = format!("{}: Linux {}", on.kernel, on.release);
+        let task = format!("{}, fifo:{}, {beside}", Exact(peers.period_ns), peers.priority);
+        wrap(&format!("{kernel}, {task}")) + &tools(&on.tools)
+    });
+    let texts: Vec<String> = texts.collect();
+    format!("{}\n{}", texts.join("\n"), wrap(&emulated(peers.ns_per_instruction)))
 }
 
-/// A table of wake-up latencies with a row per tool. `kernel` says what they were measured on.
-pub fn tools(kernel: &str, tools: &[ToolFigures]) -> String {
-    let mut text = wrap(kernel);
+fn tools(tools: &[ToolResult]) -> String {
     let header = ["latency in us", "activations", "min", "mean", "p50", "p99", "p99.9", "max"];
-    let measured = tools.iter().filter_map(|t| Some((t, t.figures.as_ref().ok()?)));
-    text.push_str(&columns(
+    let measured = tools.iter().filter_map(|t| Some((t, t.summary.as_ref()?)));
+    let mut text = columns(
         &header,
         measured.map(|(tool, summary)| {
             let mut cells = row(&tool.tool, summary);
             cells.remove(2); // Most tools do not count what they missed.
             cells
         }),
-    ));
+    );
+    let mean = |name: &str| tools.iter().find(|tool| tool.tool == name)?.summary.as_ref()?.latency.mean_ns;
+    if let (Some(own), Some(bare)) = (mean("jitterlab"), mean("bare loop")) {
+        text.push_str(&wrap(&format!(
+            "The mean of jitterlab is {:.4} times that of a loop as bare as can be, which only sleeps, reads the clock and stores a number: no tool can be below it.",
+            own / bare
+        )));
+    }
     text.push_str("\nhow each was measured\n");
-    for tool in tools {
-        text.push_str(&wrap(&format!("{}: {}", tool.tool, tool.command)));
-        if let Some(remark) = &tool.remark {
-            text.push_str(&wrap(&format!("{} measures {remark}.", tool.tool)));
+    for ToolResult { tool, command, measures, failure, .. } in tools {
+        text.push_str(&wrap(&format!("{tool}: {command}")));
+        if let Some(what) = measured_instead(*measures) {
+            text.push_str(&wrap(&format!("{tool} measures {what}.")));
         }
-        if let Err(why) = &tool.figures {
-            text.push_str(&wrap(&format!("{} measured nothing: {why}", tool.tool)));
+        if let Some(why) = failure {
+            text.push_str(&wrap(&format!("{tool} measured nothing: {why}")));
         }
     }
     text
 }
 
-/// How one task's code paths differ between two kernels.
-#[derive(Debug)]
-pub struct PathsOfTask {
-    /// Its name.
-    pub task: String,
-    /// What became of each path, in order of latency.
-    pub changes: Vec<Change>,
-    /// Largest latency on the old kernel.
-    pub old_max_ns: Option<i64>,
-    /// Largest latency on the new kernel.
-    pub new_max_ns: Option<i64>,
+/// What a tool measures where that is not the wake-up of a user's thread.
+fn measured_instead(measures: Measures) -> Option<&'static str> {
+    match measures {
+        Measures::UserThread => None,
+        Measures::KernelThread => Some("a thread of the kernel, which returns to no user's code"),
+        _ => None,
+    }
 }
 
 /// A table with a row for each code path of either kernel, and in a sentence whether they differ by more than
-/// chance and `tolerance_ns`.
-pub fn difference(caution: &str, old: &str, new: &str, tolerance_ns: i64, tasks: &[PathsOfTask]) -> String {
+/// chance and the tolerance.
+pub fn difference(diff: &KernelDiff) -> String {
+    let KernelDiff { old, new, tolerance_ns, .. } = diff;
     let mut text = wrap(&format!("code paths of {old} (old) and {new} (new), median latency in ns"));
-    for task in tasks {
+    for task in &diff.tasks {
         text.push_str(&format!("\n{}\n", task.task));
         let header = ["", "old ns", "new ns", "moved", "share old", "share new"];
-        text.push_str(&columns(&header, task.changes.iter().map(|change| path_row(change, tolerance_ns))));
+        text.push_str(&columns(&header, task.changes.iter().map(|change| path_row(change, *tolerance_ns))));
         let whole = |ns: Option<i64>| ns.map_or("-".into(), |ns| format!("{ns} ns"));
         let (old_max, new_max) = (whole(task.old_max_ns), whole(task.new_max_ns));
         text.push_str(&wrap(&format!("The largest latency was {old_max} and is {new_max}.")));
-        let matters = task.changes.iter().filter(|change| change.matters(tolerance_ns)).count();
-        text.push_str(&wrap(&match matters {
+        text.push_str(&wrap(&match task.different(*tolerance_ns) {
             0 => format!(
                 "No path that 1 % of the activations take appeared, vanished or moved by more than {tolerance_ns} ns."
             ),
@@ -124,7 +128,7 @@ pub fn difference(caution: &str, old: &str, new: &str, tolerance_ns: i64, tasks:
         }));
     }
     text.push('\n');
-    text + &wrap(caution)
+    text + &wrap(&emulated(diff.ns_per_instruction))
 }
 
 fn path_row(change: &Change, tolerance_ns: i64) -> Vec<String> {
@@ -154,12 +158,12 @@ fn row(kernel: &str, summary: &Summary) -> Vec<String> {
     let figures = [
         whole(latency.min_ns),
         latency.mean_ns,
-        whole(latency.p50_ns),
-        whole(latency.p99_ns),
-        whole(latency.p99_9_ns),
+        whole(latency.at(P50).exactly()),
+        whole(latency.at(P99).exactly()),
+        whole(latency.at(P99_9).exactly()),
         whole(latency.max_ns),
     ];
-    let mut cells = vec![kernel.to_owned(), count(summary.executed), count(summary.missed)];
+    let mut cells = vec![kernel.to_owned(), known_count(summary.executed), known_count(summary.missed)];
     cells.extend(figures.map(|ns| ns.map_or("-".into(), microseconds)));
     cells
 }
@@ -184,6 +188,7 @@ fn ratio(of: &[(&OnKernel<'_>, &Summary)]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jitterlab_analysis::kernels::{PathsOfTask, PeersOnKernel};
     use jitterlab_model::{Activation, TaskRun, TaskSpec, TimingStats};
 
     fn summary(latencies: &[i64]) -> Summary {
@@ -200,7 +205,7 @@ mod tests {
             });
         }
         let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
-        Summary::of(&TaskRun { spec, granted: None, result: None }, &stats)
+        Summary::of(&TaskRun::new(spec), &stats)
     }
 
     #[test]
@@ -211,13 +216,13 @@ mod tests {
                 name: "debian:rt",
                 release: "6.1-rt",
                 tasks: vec![&rt],
-                warnings: vec!["shared", "alone"],
+                warnings: vec!["shared".into(), "alone".into()],
             },
             OnKernel {
                 name: "debian:generic",
                 release: "6.1",
                 tasks: vec![&generic],
-                warnings: vec!["shared"],
+                warnings: vec!["shared".into()],
             },
         ];
         let text = comparison("It counts code paths.", &kernels);
@@ -232,21 +237,29 @@ mod tests {
 
     #[test]
     fn tools_stand_side_by_side_and_one_without_figures_says_why() {
-        let rows = [
-            ToolFigures {
-                tool: "jitterlab".into(),
-                command: "jitterlab run --period 1ms".into(),
-                remark: None,
-                figures: Ok(summary(&[3_700, 4_600])),
-            },
-            ToolFigures {
-                tool: "rtla timerlat".into(),
-                command: "rtla timerlat hist".into(),
-                remark: Some("a thread of the kernel".into()),
-                figures: Err("no tracer".into()),
-            },
-        ];
-        let text = tools("debian:rt", &rows);
+        let tool = |tool: &str, command: &str, measures, measured: Result<Summary, &str>| ToolResult {
+            tool: tool.into(),
+            command: command.into(),
+            measures,
+            failure: measured.as_ref().err().map(|why| (*why).into()),
+            summary: measured.ok(),
+        };
+        let figures = summary(&[3_700, 4_600]);
+        let text = peers(&KernelPeers {
+            period_ns: 1_000_000,
+            priority: 90,
+            background: None,
+            ns_per_instruction: Some(1),
+            kernels: vec![PeersOnKernel {
+                kernel: "debian:rt".into(),
+                release: "6.1".into(),
+                tools: vec![
+                    tool("jitterlab", "jitterlab run --period 1ms", Measures::UserThread, Ok(figures)),
+                    tool("rtla timerlat", "rtla timerlat hist", Measures::KernelThread, Err("no tracer")),
+                ],
+            }],
+        });
+        assert!(text.starts_with("debian:rt: Linux 6.1, 1ms, fifo:90, idle\n"), "{text}");
         assert!(text.contains("jitterlab") && text.contains("4.600"), "{text}");
         assert!(text.contains("rtla timerlat measured nothing: no tracer"), "{text}");
         assert!(text.contains("a thread of the kernel"), "{text}");
@@ -266,11 +279,19 @@ mod tests {
         };
         let kept = Change::Kept { old, new, moved_ns: 50 };
         let rare = Change::Appeared { new: path(9_000, 0.001) };
-        let text = difference("Virtual.", "a", "b", 100, &[task(vec![kept, rare])]);
+        let diff = |tolerance_ns, changes| KernelDiff {
+            old: "a".into(),
+            new: "b".into(),
+            ns_per_instruction: Some(1),
+            tolerance_ns,
+            differs: false,
+            tasks: vec![task(changes)],
+        };
+        let text = difference(&diff(100, vec![kept, rare]));
         assert!(text.contains("kept") && text.contains("+50") && text.contains("appeared (rare)"), "{text}");
         assert!(text.contains("No path that 1 %") && text.contains("9000 ns"), "{text}");
-        let text = difference("Virtual.", "a", "b", 20, &[task(vec![kept])]);
+        let text = difference(&diff(20, vec![kept]));
         assert!(text.contains("moved") && text.contains("1 path"), "{text}");
-        assert!(text.ends_with("Virtual.\n"), "{text}");
+        assert!(text.contains("Virtual time: 1 ns"), "{text}");
     }
 }

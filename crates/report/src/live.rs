@@ -1,18 +1,19 @@
 //! The live view: what is happening while a measurement runs.
 //!
-//! It draws snapshots that ordinary threads took; the measured threads know nothing of it.
+//! It draws snapshots that ordinary threads took; the measured threads know nothing of it. The terminal is only written
+//! to, never asked: one that was closed, stopped or does not answer holds nothing up.
 
 use std::collections::VecDeque;
-use std::io::{self, Stdout};
+use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::Duration;
 
 use jitterlab_model::TimingStats;
 use jitterlab_model::units::{Exact, Human};
-use ratatui::backend::{Backend, CrosstermBackend};
-use ratatui::layout::{Constraint, Layout};
-use ratatui::style::{Style, Stylize};
-use ratatui::text::Line;
-use ratatui::widgets::{Cell, LineGauge, Row, Sparkline, Table};
-use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
+use rustix::termios::tcgetwinsize;
+
+use crate::printable::printable;
 
 /// Snapshots remembered for the sparkline.
 const HISTORY: usize = 256;
@@ -56,7 +57,7 @@ impl Snapshot {
                 time(latency.quantile_ns(0.5)),
                 time(latency.quantile_ns(0.99)),
                 time(latency.max_ns()),
-                task.stats.missed
+                task.stats.seen_missed()
             )
         });
         format!("{}: {}", Human(self.elapsed_ns as f64), tasks.collect::<Vec<_>>().join("; "))
@@ -68,30 +69,22 @@ fn time(ns: Option<i64>) -> String {
 }
 
 /// The view on a terminal, below the cursor; what stood above stays.
-pub struct LiveView<B: Backend = CrosstermBackend<Stdout>> {
-    terminal: Terminal<B>,
+pub struct LiveView {
+    painter: Painter,
     history: Vec<VecDeque<u64>>,
 }
 
 impl LiveView {
-    /// Takes the lines it needs for this many tasks from the terminal on standard output.
+    /// On the terminal of standard output, for this many tasks.
     ///
     /// # Errors
-    /// When the terminal does not answer (a plain line every few seconds does then).
+    /// When there is no thread to write from.
     pub fn on_stdout(tasks: usize) -> io::Result<Self> {
-        Self::new(CrosstermBackend::new(io::stdout()), tasks)
-    }
-}
-
-impl<B: Backend<Error = io::Error>> LiveView<B> {
-    fn new(backend: B, tasks: usize) -> io::Result<Self> {
-        let height = (2 + 2 * tasks).min(40) as u16;
-        let terminal =
-            Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Inline(height) })?;
-        Ok(LiveView { terminal, history: vec![VecDeque::new(); tasks] })
+        let painter = Painter::start(io::stdout(), true)?;
+        Ok(LiveView { painter, history: vec![VecDeque::new(); tasks] })
     }
 
-    /// Redraws with a new snapshot.
+    /// Redraws with a new snapshot, unless the terminal has not taken the last one yet.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
@@ -102,103 +95,208 @@ impl<B: Backend<Error = io::Error>> LiveView<B> {
                 history.pop_front();
             }
         }
-        let history = &self.history;
-        self.terminal.draw(|frame| render(frame, snapshot, history)).map(|_| ())
+        let size =
+            tcgetwinsize(io::stdout()).ok().map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)));
+        let (columns, rows) = size.filter(|(columns, rows)| *columns > 0 && *rows > 0).unwrap_or((80, 24));
+        let mut lines = lines(snapshot, &self.history, columns);
+        lines.truncate(rows.saturating_sub(1));
+        self.painter.show(lines)
     }
 
     /// Removes the view from the screen, so that the summary takes its place.
-    ///
-    /// # Errors
-    /// When the terminal cannot be written to.
-    pub fn finish(mut self) -> io::Result<()> {
-        let top_left = self.terminal.get_frame().area().as_position();
-        self.terminal.clear()?;
-        self.terminal.set_cursor_position(top_left)?;
-        self.terminal.show_cursor()
+    pub fn finish(self) {
+        self.painter.finish();
     }
 }
 
-fn render(frame: &mut Frame<'_>, snapshot: &Snapshot, history: &[VecDeque<u64>]) {
-    let [progress, table, sparks] = Layout::vertical([
-        Constraint::Length(1),
-        Constraint::Length(1 + snapshot.tasks.len() as u16),
-        Constraint::Fill(1),
-    ])
-    .areas(frame.area());
-    frame.render_widget(progress_line(snapshot), progress);
-    frame.render_widget(task_table(snapshot), table);
-    let lines = Layout::vertical(vec![Constraint::Length(1); snapshot.tasks.len()]).split(sparks);
-    for ((area, task), values) in lines.iter().zip(&snapshot.tasks).zip(history) {
-        let [label, spark] = Layout::horizontal([Constraint::Length(24), Constraint::Fill(1)]).areas(*area);
-        let largest = values.iter().max().map(|ns| Human(*ns as f64).to_string()).unwrap_or_default();
-        frame.render_widget(Line::from(format!("{:>9} worst {largest}", clip(&task.name, 9))).dim(), label);
-        let skip = values.len().saturating_sub(usize::from(spark.width));
-        // Logarithmic height: a spike stands out, and the ordinary values stay visible beside it.
-        let heights = values.iter().skip(skip).map(|ns| ((*ns as f64 + 1.0).log2() * 8.0) as u64);
-        let floor = values.iter().copied().filter(|ns| *ns > 0).min().unwrap_or(0);
-        let floor = ((floor as f64 + 1.0).log2() * 8.0) as u64;
-        let heights: Vec<u64> = heights.map(|h| h.saturating_sub(floor.saturating_sub(4))).collect();
-        frame.render_widget(Sparkline::default().data(heights), spark);
+/// A plain line now and then, on standard error.
+pub struct PlainView(Painter);
+
+impl PlainView {
+    /// On standard error.
+    ///
+    /// # Errors
+    /// When there is no thread to write from.
+    pub fn on_stderr() -> io::Result<Self> {
+        Painter::start(io::stderr(), false).map(PlainView)
     }
+
+    /// Writes the snapshot's line, unless standard error has not taken the last one yet.
+    ///
+    /// # Errors
+    /// When standard error cannot be written to.
+    pub fn draw(&mut self, snapshot: &Snapshot) -> io::Result<()> {
+        self.0.show(vec![printable(&snapshot.plain_line()).into_owned()])
+    }
+}
+
+/// Writes from a thread of its own: a terminal that was stopped (Ctrl-S) or is read by nobody holds up only that.
+struct Painter {
+    frames: SyncSender<Vec<String>>,
+    ended: Receiver<()>,
+}
+
+impl Painter {
+    /// How long the end waits for a terminal that takes nothing.
+    const PATIENCE: Duration = Duration::from_millis(300);
+
+    /// `redraw`: each frame takes the place of the one before.
+    fn start(mut out: impl Write + Send + 'static, redraw: bool) -> io::Result<Self> {
+        let (frames, to_draw) = sync_channel::<Vec<String>>(0);
+        let (end, ended) = sync_channel(1);
+        let paint = move || {
+            let mut shown = 0;
+            for lines in to_draw {
+                let mut text = back(shown);
+                for line in &lines {
+                    text.push_str(line);
+                    // Where the line before it was longer.
+                    text.push_str(if redraw { "\x1b[K\n" } else { "\n" });
+                }
+                if redraw {
+                    text.push_str("\x1b[J");
+                    shown = lines.len();
+                }
+                if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+                    return;
+                }
+            }
+            // A terminal that is gone needs no tidying.
+            if shown > 0 {
+                let _ = out.write_all((back(shown) + "\x1b[J").as_bytes()).and_then(|()| out.flush());
+            }
+            let _ = end.send(());
+        };
+        thread::Builder::new().name("live view".into()).spawn(paint)?;
+        Ok(Painter { frames, ended })
+    }
+
+    fn show(&self, lines: Vec<String>) -> io::Result<()> {
+        match self.frames.try_send(lines) {
+            Ok(()) | Err(TrySendError::Full(_)) => Ok(()),
+            Err(TrySendError::Disconnected(_)) => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn finish(self) {
+        drop(self.frames);
+        let _ = self.ended.recv_timeout(Self::PATIENCE);
+    }
+}
+
+/// To the first of the lines above the cursor.
+fn back(lines: usize) -> String {
+    if lines == 0 { String::new() } else { format!("\r\x1b[{lines}A") }
+}
+
+/// Columns of the table, with their widths; together they fit into 80.
+const COLUMNS: [(&str, usize); 9] = [
+    ("task", 9),
+    ("period", 7),
+    ("count", 9),
+    ("rate", 8),
+    ("missed", 6),
+    ("min", 8),
+    ("median", 8),
+    ("p99", 8),
+    ("max", 8),
+];
+/// Width of what stands before a task's sparkline.
+const LABEL: usize = 24;
+const BOLD: &str = "\x1b[1m";
+const DIM: &str = "\x1b[2m";
+const GREEN: &str = "\x1b[32m";
+const YELLOW: &str = "\x1b[33m";
+const PLAIN: &str = "\x1b[0m";
+
+/// The view as lines that are no wider than the terminal.
+fn lines(snapshot: &Snapshot, history: &[VecDeque<u64>], columns: usize) -> Vec<String> {
+    let mut lines = vec![progress_line(snapshot, columns)];
+    let titles = COLUMNS.map(|(title, _)| (title.to_owned(), ""));
+    lines.push(format!("{BOLD}{}{PLAIN}", row(&titles, columns)));
+    lines.extend(snapshot.tasks.iter().map(|task| row(&cells(snapshot, task), columns)));
+    for (task, values) in snapshot.tasks.iter().zip(history) {
+        let largest = values.iter().max().map(|ns| Human(*ns as f64).to_string()).unwrap_or_default();
+        let label = format!("{:>9} worst {largest}", clip(&printable(&task.name), 9));
+        let spark = sparkline(values, columns.saturating_sub(LABEL));
+        let width = LABEL.min(columns);
+        lines.push(format!("{DIM}{:width$}{PLAIN}{spark}", clip(&label, width)));
+    }
+    lines
 }
 
 fn clip(text: &str, width: usize) -> String {
     text.chars().take(width).collect()
 }
 
-fn progress_line(snapshot: &Snapshot) -> LineGauge<'static> {
+/// Cells of a table's row, each with its colour, as far as they fit.
+fn row(cells: &[(String, &str); 9], columns: usize) -> String {
+    let (mut text, mut used) = (String::new(), 0);
+    for (i, ((cell, colour), (_, width))) in cells.iter().zip(COLUMNS).enumerate() {
+        let cell = clip(cell, width);
+        let cell = if i == 0 { format!("{cell:width$}") } else { format!(" {cell:>width$}") };
+        used += width + usize::from(i > 0);
+        if used > columns {
+            break;
+        }
+        text.push_str(&if colour.is_empty() { cell } else { format!("{colour}{cell}{PLAIN}") });
+    }
+    text
+}
+
+fn cells(snapshot: &Snapshot, task: &TaskSnapshot) -> [(String, &'static str); 9] {
+    let latency = &task.stats.latency;
+    let seconds = snapshot.elapsed_ns as f64 / 1e9;
+    let rate = if seconds > 0.0 { latency.count() as f64 / seconds } else { 0.0 };
+    let missed = if task.stats.seen_missed() > 0 { YELLOW } else { "" };
+    [
+        (printable(&task.name).into_owned(), ""),
+        (Exact(task.stats.period_ns()).to_string(), ""),
+        (latency.count().to_string(), ""),
+        (format!("{rate:.0}/s"), ""),
+        (task.stats.seen_missed().to_string(), missed),
+        (time(latency.min_ns()), ""),
+        (time(latency.quantile_ns(0.5)), ""),
+        (time(latency.quantile_ns(0.99)), ""),
+        (time(latency.max_ns()), ""),
+    ]
+}
+
+fn progress_line(snapshot: &Snapshot, columns: usize) -> String {
     let elapsed = Human(snapshot.elapsed_ns as f64);
     let (ratio, label) = match snapshot.planned_ns {
         Some(planned) => {
             let left = Human((planned - snapshot.elapsed_ns).max(0) as f64);
             let ratio = (snapshot.elapsed_ns as f64 / planned.max(1) as f64).clamp(0.0, 1.0);
-            (ratio, format!("{elapsed} of {}, {left} left; Ctrl-C ends early", Exact(planned)))
+            (ratio, format!("{elapsed} of {}, {left} left; Ctrl-C ends early ", Exact(planned)))
         }
-        None => (0.0, format!("{elapsed}; Ctrl-C ends")),
+        None => (0.0, format!("{elapsed}; Ctrl-C ends ")),
     };
-    LineGauge::default().ratio(ratio).label(label).filled_style(Style::new().green())
+    let label = clip(&label, columns);
+    let bar = columns - label.chars().count();
+    let done = (ratio * bar as f64) as usize;
+    format!("{label}{GREEN}{}{PLAIN}{}", "\u{2501}".repeat(done), "\u{2500}".repeat(bar - done))
 }
 
-fn task_table(snapshot: &Snapshot) -> Table<'static> {
-    let rows = snapshot.tasks.iter().map(|task| {
-        let latency = &task.stats.latency;
-        let seconds = snapshot.elapsed_ns as f64 / 1e9;
-        let rate = if seconds > 0.0 { latency.count() as f64 / seconds } else { 0.0 };
-        let missed = Cell::from(Line::from(task.stats.missed.to_string()).right_aligned());
-        let missed = if task.stats.missed > 0 { missed.yellow() } else { missed };
-        let mut cells = vec![
-            Cell::from(clip(&task.name, 9)),
-            right(Exact(task.stats.period_ns()).to_string()),
-            right(latency.count().to_string()),
-            right(format!("{rate:.0}/s")),
-            missed,
-        ];
-        for ns in [latency.min_ns(), latency.quantile_ns(0.5), latency.quantile_ns(0.99), latency.max_ns()] {
-            cells.push(right(time(ns)));
-        }
-        Row::new(cells)
-    });
-    let header = ["task", "period", "count", "rate", "missed", "min", "median", "p99", "max"];
-    let header = Row::new(
-        header.into_iter().enumerate().map(
-            |(i, title)| {
-                if i == 0 { Cell::from(title) } else { right(title.to_string()) }
-            },
-        ),
-    );
-    let widths = [9, 7, 9, 8, 6, 8, 8, 8, 8].map(Constraint::Length);
-    Table::new(rows, widths).header(header.bold())
-}
-
-fn right(text: String) -> Cell<'static> {
-    Cell::from(Line::from(text).right_aligned())
+/// The last values, one in each column. Logarithmic height: a spike stands out, and the ordinary values stay visible
+/// beside it.
+fn sparkline(values: &VecDeque<u64>, width: usize) -> String {
+    const STEPS: [char; 9] =
+        [' ', '\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}', '\u{2588}'];
+    let height = |ns: u64| (ns as f64 + 1.0).log2();
+    let shown = values.iter().skip(values.len().saturating_sub(width));
+    let above_zero = || shown.clone().copied().filter(|ns| *ns > 0).map(height);
+    let floor = above_zero().fold(f64::INFINITY, f64::min) - 0.5;
+    let range = above_zero().fold(0.0, f64::max) - floor;
+    let step =
+        |ns: &u64| if *ns == 0 { 0.0 } else { ((height(*ns) - floor) / range * 8.0).round().clamp(1.0, 8.0) };
+    shown.clone().map(|ns| STEPS[step(ns) as usize]).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use jitterlab_model::Activation;
-    use ratatui::backend::TestBackend;
 
     fn snapshot(latencies_ns: &[i64]) -> Snapshot {
         let mut stats = TimingStats::new(1_000_000);
@@ -222,24 +320,37 @@ mod tests {
         Snapshot { elapsed_ns: 4_000_000_000, planned_ns: Some(10_000_000_000), tasks: vec![task] }
     }
 
-    fn drawn(snapshot: &Snapshot) -> String {
-        let mut terminal = Terminal::new(TestBackend::new(80, 4)).unwrap();
-        let history = vec![VecDeque::from([2_000, 2_500, 90_000])];
-        terminal.draw(|frame| render(frame, snapshot, &history)).unwrap();
-        terminal.backend().to_string()
+    fn drawn(snapshot: &Snapshot, columns: usize) -> String {
+        let lines = lines(snapshot, &[VecDeque::from([2_000, 2_500, 90_000])], columns);
+        let plain = [BOLD, DIM, GREEN, YELLOW, PLAIN];
+        let lines =
+            lines.iter().map(|line| plain.iter().fold(line.clone(), |line, code| line.replace(code, "")));
+        let lines: Vec<String> = lines.collect();
+        assert!(lines.iter().all(|line| line.chars().count() <= columns), "{lines:#?}");
+        lines.join("\n")
     }
 
     #[test]
     fn eighty_columns_show_every_figure_whole() {
-        let text = drawn(&snapshot(&[2_000, 2_500, 90_000]));
+        let text = drawn(&snapshot(&[2_000, 2_500, 90_000]), 80);
         for part in ["4 s of 10s, 6 s left", "servo", "1ms", "2 us", "2.5", "90 us", "missed", "p99"] {
             assert!(text.contains(part), "{part} missing in\n{text}");
         }
     }
 
     #[test]
+    fn a_narrow_terminal_and_a_hostile_name_do_no_harm() {
+        let mut snapshot = snapshot(&[2_000, 90_000]);
+        snapshot.tasks[0].name = "\x1b[2J\n".into();
+        for columns in 1..100 {
+            let text = drawn(&snapshot, columns);
+            assert!(!text.contains('\x1b') && text.lines().count() == 4, "{text}");
+        }
+    }
+
+    #[test]
     fn nothing_measured_yet_is_shown_as_such() {
-        assert!(drawn(&snapshot(&[])).contains('-'));
+        assert!(drawn(&snapshot(&[]), 80).contains('-'));
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! The patterns of a task for the terminal: sentences first, a table for each section on demand.
 
+mod sentences;
+
+pub use sentences::sentences;
+
 use std::fmt::Write as _;
 
 use crate::words::count;
@@ -39,7 +43,7 @@ pub enum Section {
 
 /// What patterns there are, in sentences.
 pub fn brief(name: &str, period_ns: i64, analysis: &TaskAnalysis) -> String {
-    let sentences = analysis.patterns.sentences(period_ns);
+    let sentences = sentences(&analysis.patterns, period_ns);
     if sentences.is_empty() {
         return wrap(&if analysis.misses.is_some() {
             format!("No pattern in the latency of {name}: it looks random, of one kind and steady.")
@@ -337,7 +341,7 @@ mod tests {
     ];
 
     fn analysis(scan: &TaskScan) -> TaskAnalysis {
-        let run = RunInfo::new("host", "monotonic", [TaskSpec::default()]);
+        let run = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [TaskSpec::default()]);
         TaskAnalysis::of(scan, &run.tasks[0], &run)
     }
 

@@ -1,37 +1,117 @@
 //! What a run says about the time after it, for the terminal.
 
-use crate::words::{count, share};
-use jitterlab_analysis::predict::{CONFIDENCE, Prediction, Reliability};
+use jitterlab_analysis::outlook::Outlook;
+use jitterlab_analysis::predict::{
+    CONFIDENCE, Condition, DEFAULT_HORIZON, Facts, Gate, Prediction, PredictionCaveat, Reliability,
+};
 use jitterlab_analysis::require::{Judgement, Plan};
-use jitterlab_analysis::scan::TaskScan;
-use jitterlab_model::units::Human;
 
-use crate::chart::{Axis, Chart, Layer, Shape, time_unit};
+use crate::caveats::clause;
+use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
 use crate::check::paragraph;
-use crate::summary::{microseconds, wrap};
+use crate::section::{Block, Section};
+use crate::summary::{microseconds, warnings, wrap};
 use crate::table::columns;
+use crate::warnings::gap;
+use crate::words::{count, plural, share, time};
+
+/// Everything that is said of a file's tasks.
+#[must_use]
+pub fn text(outlook: &Outlook, terminal: Terminal) -> String {
+    let mut text = String::new();
+    for task in &outlook.tasks {
+        match &task.prediction {
+            Some(found) => {
+                text.push_str(&prediction(&task.task, found));
+                text.push_str(&terminal.figures(&chart(&task.task, found)));
+            }
+            None if task.requirements.is_empty() && task.reliability.is_none() => {
+                text.push_str(&format!("{}: nothing was measured\n", task.task));
+            }
+            None => {}
+        }
+        text.extend(task.reliability.iter().map(|found| reliability(&task.task, found)));
+        text.extend(task.claims.iter().map(|plan| claim(&task.task, plan)));
+        text.extend(task.requirements.iter().map(|found| judgement(&task.task, found)));
+    }
+    text + &warnings(&outlook.warnings)
+}
+
+/// What the page shows of it.
+#[must_use]
+pub fn sections(outlook: &Outlook) -> Vec<Section> {
+    let predicted = outlook.tasks.iter().filter_map(|of| Some((of.task.clone(), of.prediction.as_ref()?)));
+    section(&predicted.collect::<Vec<_>>()).into_iter().collect()
+}
+
+/// The page's section; `None` without a prediction.
+#[must_use]
+pub fn section(predictions: &[(String, &Prediction)]) -> Option<Section> {
+    let blocks: Vec<Block> = predictions.iter().flat_map(|(name, found)| blocks(name, found)).collect();
+    (!blocks.is_empty()).then(|| Section {
+        id: "prediction".into(),
+        title: "How much worse can it get".into(),
+        lead: "What this run says about a longer one like it. A bound is given only where every condition (gate) of an extrapolation holds; otherwise only what was counted.".into(),
+        blocks,
+    })
+}
+
+fn blocks(name: &str, prediction: &Prediction) -> Vec<Block> {
+    let rows = prediction.gates.iter().map(|gate| {
+        let outcome = if gate.passed { "passed" } else { "FAILED" };
+        vec![gate.condition.id().into(), outcome.into(), condition(gate)]
+    });
+    let gates = Block::Table {
+        caption: format!("{name}: gates of the extrapolation"),
+        header: ["gate", "outcome", "what was found"].map(String::from).to_vec(),
+        rows: rows.collect(),
+    };
+    let caveats =
+        prediction.caveats.iter().map(|found| Block::Text { text: caveat(found, &prediction.facts) });
+    let mut blocks = vec![Block::Text { text: answer(name, prediction) }];
+    blocks.extend(chart(name, prediction).map(Block::Figure));
+    blocks.push(gates);
+    blocks.extend(caveats);
+    blocks
+}
+
+/// The bound, or what there is instead, in a sentence.
+fn answer(name: &str, prediction: &Prediction) -> String {
+    let facts = &prediction.facts;
+    let ahead = time(facts.horizon_ns);
+    let observed = time(facts.observed_max_ns as f64);
+    match &prediction.bound {
+        Some(bound) => format!(
+            "{name}: within the next {ahead} the largest latency stays below {} with 95 % probability, at 95 % confidence; seen so far: {observed}.",
+            time(bound.bound_ns)
+        ),
+        None => format!(
+            "{name}: no bound can be given, since a gate failed. Seen so far: {observed}; that nothing exceeds it within the next {ahead} has a probability of {}, whatever the distribution.",
+            share(facts.p_max_holds)
+        ),
+    }
+}
 
 /// The facts, the gates, the bound if there is one, and the caveats.
-pub fn text(prediction: &Prediction) -> String {
+fn prediction(name: &str, prediction: &Prediction) -> String {
     let facts = &prediction.facts;
-    let horizon = Human(facts.horizon_ns);
     let mut text = wrap(&format!(
-        "{}: what {} ({} activations) say of the next {horizon}",
-        prediction.task,
-        Human(facts.run_ns),
-        count(facts.count)
+        "{name}: what {} ({} activations) say of the next {}",
+        time(facts.run_ns),
+        count(facts.count),
+        time(facts.horizon_ns)
     ));
-    text.push_str("\nWhatever the distribution is:\n");
+    text.push_str("\nWhatever the distribution is, if what follows is like the run:\n");
     text.push_str(&wrap(&format!(
         "- The largest latency so far is {}. That nothing later exceeds it has a probability of {}; {} activations are \
          expected to exceed it.",
-        Human(facts.observed_max_ns as f64),
+        time(facts.observed_max_ns as f64),
         share(facts.p_max_holds),
         few(facts.expected_exceedances)
     )));
     text.push_str(&wrap(&format!(
         "- A cause that did not show may still come once every {}: up to {} times within the horizon (95 % confidence).",
-        Human(1e9 / facts.unseen_rate_per_s),
+        time(1e9 / facts.unseen_rate_per_s),
         few(facts.unseen_rate_per_s * facts.horizon_ns / 1e9)
     )));
     text.push_str("- Upper limits of quantiles by order statistics (95 % confidence):\n");
@@ -45,65 +125,128 @@ pub fn text(prediction: &Prediction) -> String {
     text.push_str(&columns(&["", "not above"], rows));
     text.push_str("\nMay the tail be extrapolated?\n");
     let rows = prediction.gates.iter().map(|gate| {
-        let outcome = if gate.passed { "pass" } else { "FAIL" };
         vec![
-            gate.id.clone(),
-            outcome.into(),
-            format!("{:.3}", gate.statistic),
+            gate.condition.id().into(),
+            if gate.passed { "pass" } else { "FAIL" }.into(),
+            gate.statistic.map_or("-".into(), |statistic| format!("{statistic:.3}")),
             format!("{:.3}", gate.critical),
         ]
     });
-    text.push_str(&columns(&["gate", "", "figure", "limit"], rows));
+    text.push_str(&columns(&["gate", "", "statistic", "limit"], rows));
     for gate in prediction.gates.iter().filter(|gate| !gate.passed) {
-        text.push_str(&paragraph(&format!("{}: {}.", gate.id, gate.text), 2, 4));
+        text.push_str(&paragraph(&format!("{}: {}.", gate.condition.id(), condition(gate)), 2, 4));
     }
     text.push('\n');
     text.push_str(&bound(prediction));
-    for caveat in &prediction.caveats {
-        text.push_str(&wrap(&format!("- {caveat}")));
+    for found in &prediction.caveats {
+        text.push_str(&wrap(&format!("- {}", caveat(found, facts))));
     }
     text
 }
 
-/// The largest latencies that are drawn.
-const SHOWN: usize = 300;
+/// What a gate looked at and found, as a clause.
+fn condition(gate: &Gate) -> String {
+    let whole = |number: f64| count(number as u64);
+    let statistic = gate.statistic.unwrap_or(f64::NAN);
+    match &gate.condition {
+        Condition::Size { clustered: Some(index) } => format!(
+            "exceedances come in clusters (extremal index {index:.2}): {} clusters of their own, {} needed",
+            whole(statistic),
+            whole(gate.critical)
+        ),
+        Condition::Size { clustered: None } => format!(
+            "{} exceedances in the largest 1 % of the run, {} needed",
+            whole(statistic),
+            whole(gate.critical)
+        ),
+        Condition::Dispersion { latencies, parts } => {
+            format!("the {latencies} largest latencies over {parts} equal parts of the run: an even spread")
+        }
+        Condition::ClusterSizes { clusters: Some(clusters), extremal_index } => format!(
+            "{clusters} clusters of exceedances (extremal index {extremal_index:.2}): the size of the largest"
+        ),
+        Condition::ClusterSizes { clusters: None, extremal_index } => {
+            format!("exceedances come each for itself (extremal index {extremal_index:.2})")
+        }
+        Condition::GoodnessOfFit { latencies: Some(latencies) } => {
+            format!("the {latencies} largest latencies against a generalised Pareto tail (Anderson-Darling)")
+        }
+        Condition::GoodnessOfFit { latencies: None } => {
+            "the largest latencies are all equal: there is no tail to fit".into()
+        }
+        Condition::Shape { variation } => {
+            let variation = variation.map_or("unknown".into(), |v| format!("{v:.2}"));
+            format!(
+                "weight of the tail (xi; standard deviation over mean {variation}, 1 for an exponential tail)"
+            )
+        }
+        Condition::TopCluster { latencies } => format!(
+            "the {latencies} largest latencies: no group apart from the rest (largest spacing over the median one)"
+        ),
+        Condition::Halves { latencies, first_half } => format!(
+            "of the {latencies} largest latencies {first_half} in the first half (difference in standard deviations)"
+        ),
+        Condition::Level { parts } => {
+            format!("the maxima of {parts} equal parts of the run: a constant level (KPSS)")
+        }
+        Condition::Migrations if gate.passed => "the task stayed on one processor".into(),
+        Condition::Migrations => {
+            format!("the task moved to another processor {}", plural(statistic as u64, "time"))
+        }
+        Condition::Machine { events } if events.is_empty() => {
+            "no event on the machine that is known to matter".into()
+        }
+        Condition::Machine { events } => events.iter().map(clause).collect::<Vec<_>>().join("; "),
+    }
+}
+
+fn caveat(caveat: &PredictionCaveat, facts: &Facts) -> String {
+    match caveat {
+        PredictionCaveat::Persistence => "It holds if the observed mechanism and load persist.".into(),
+        PredictionCaveat::Unseen { every_ns, expected } => format!(
+            "Anything that comes every {} or less often may not have come in {}, and nothing here can know it: up to \
+             {expected:.0} such events may come within the horizon.",
+            time(*every_ns),
+            time(facts.run_ns)
+        ),
+        PredictionCaveat::FarHorizon { times, needed_run_ns } => format!(
+            "The horizon is {times:.0} times the run; beyond {DEFAULT_HORIZON:.0} times, slow causes that the run cannot \
+             have met decide the maximum, and bounds have proved wrong in tests (an interrupt every 10 minutes, a \
+             load every hour). Measure for {} to look ahead that far.",
+            time(*needed_run_ns)
+        ),
+    }
+}
 
 /// The largest latencies against how often they came, and the bound at the horizon.
-pub fn chart(name: &str, scan: &TaskScan, prediction: &Prediction) -> Option<Chart> {
+fn chart(name: &str, prediction: &Prediction) -> Option<Chart> {
     let facts = &prediction.facts;
-    let peaks = scan.peaks.largest();
-    let peaks = peaks.get(..peaks.len().min(SHOWN))?;
-    let top = prediction.bound.as_ref().map_or(0.0, |b| b.bound_ns).max(peaks.first()?.latency_ns as f64);
-    let (per, unit) = time_unit(top);
-    let (seconds, time) = time_unit(facts.horizon_ns);
-    let points = peaks
-        .iter()
-        .zip(1u32..)
-        .map(|(peak, rank)| [facts.run_ns / f64::from(rank) / seconds, peak.latency_ns as f64 / per]);
+    let largest = &prediction.largest_ns;
+    largest.first()?;
+    let points = largest.iter().zip(1u32..).map(|(ns, rank)| [facts.run_ns / f64::from(rank), *ns as f64]);
     let mut layers = vec![
-        Layer::new("", 4, Shape::Level(facts.observed_max_ns as f64 / per)),
+        Layer::new("", 4, Shape::Level(facts.observed_max_ns as f64)),
         Layer::new("largest latencies of the run", 0, Shape::Points(points.collect())),
     ];
-    let at = facts.horizon_ns / seconds;
-    let low = facts.observed_max_ns as f64 / per;
-    match &prediction.bound {
-        Some(bound) => layers.push(Layer::new(
+    let (at, low) = (facts.horizon_ns, facts.observed_max_ns as f64);
+    layers.push(match &prediction.bound {
+        Some(bound) => Layer::new(
             "stays below, 95 %",
             1,
-            Shape::Intervals(vec![[at, low, bound.bound_ns / per, bound.bound_ns / per]]),
-        )),
-        None => layers.push(Layer::new("", 1, Shape::Marks(vec![(at, "no bound: a gate failed".into())]))),
-    }
+            Shape::Intervals(vec![[at, low, bound.bound_ns, bound.bound_ns]]),
+        ),
+        None => Layer::new("", 1, Shape::Marks(vec![(at, "no bound: a gate failed".into())])),
+    });
     Some(Chart {
         name: "prediction",
         caption: format!(
             "{name}: the {} largest of {} latencies, each at the time in which one as large came once on average. Dashed: the largest. Looked ahead: {}.",
-            peaks.len(),
+            largest.len(),
             count(facts.count),
-            Human(facts.horizon_ns)
+            time(facts.horizon_ns)
         ),
-        x: Axis::log(format!("once in, {time}")),
-        y: Axis::linear(format!("latency, {unit}")),
+        x: Axis::log("once in").time(),
+        y: Axis::linear("latency").time(),
         layers,
         height: 380,
     })
@@ -119,8 +262,8 @@ fn bound(prediction: &Prediction) -> String {
     let confidence = CONFIDENCE * 100.0;
     let mut text = wrap(&format!(
         "With {confidence:.0} % confidence the largest latency within {} stays below {} with a probability of {confidence:.0} %.",
-        Human(prediction.facts.horizon_ns),
-        Human(bound.bound_ns)
+        time(prediction.facts.horizon_ns),
+        time(bound.bound_ns)
     ));
     let rows = bound.fits.iter().map(|fit| {
         vec![
@@ -141,22 +284,29 @@ fn bound(prediction: &Prediction) -> String {
 }
 
 /// The outcome of a requirement in a line or two, the outcome first: for scripts and people.
-pub fn judgement(task: &str, judgement: &Judgement) -> String {
+fn judgement(task: &str, judgement: &Judgement) -> String {
+    if let Some(unknown) = judgement.unknown {
+        let what = gap(unknown);
+        return wrap(&format!(
+            "unknown: {task}: {}: the source does not tell {what}, so it cannot be decided.",
+            judgement.requirement
+        ));
+    }
     wrap(&format!("{}: {task}: {}: {}.", judgement.outcome, judgement.requirement, judgement.text))
 }
 
 /// How long to run to support a claim.
-pub fn plan(task: &str, plan: &Plan) -> String {
+fn claim(task: &str, plan: &Plan) -> String {
     wrap(&format!("claim on {task}: {}: {}. {plan}", plan.requirement, plan.now.text))
 }
 
 /// How predictions from the windows of a run turned out.
-pub fn reliability(task: &str, found: &Reliability) -> String {
+fn reliability(task: &str, found: &Reliability) -> String {
     let ahead = found.window_ns * found.horizon_windows as f64;
     let mut text = wrap(&format!(
         "{task}: predictions from windows of {} for the {} after each",
-        Human(found.window_ns),
-        Human(ahead)
+        time(found.window_ns),
+        time(ahead)
     ));
     let held = found.held_limits.map_or("-".into(), |[low, high]| {
         let held = found.held as f64 / found.bounded as f64;
@@ -192,7 +342,11 @@ mod tests {
     use jitterlab_analysis::scan::TaskScan;
     use jitterlab_model::Activation;
 
-    fn prediction(count: u64) -> Prediction {
+    fn text_of(count: u64) -> String {
+        prediction("main", &predicted(count))
+    }
+
+    fn predicted(count: u64) -> Prediction {
         let mut scan = TaskScan::new(1_000_000, count);
         let rows: Vec<Activation> = (0..count)
             .map(|index| {
@@ -208,12 +362,12 @@ mod tests {
         scan.push_all(&rows);
         let tail = scan.tail().unwrap();
         let horizon = 10.0 * tail.run_ns();
-        predict("main", &tail, horizon, &[])
+        predict(&tail, horizon, &[])
     }
 
     #[test]
     fn a_bound_has_its_confidence_its_horizon_and_its_caveat() {
-        let text = text(&prediction(120_000));
+        let text = text_of(120_000);
         for part in ["next 20 min", "With 95 % confidence", "persist", "may not have come", "p99.9"] {
             assert!(text.contains(part), "{part} in {text}");
         }
@@ -222,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_refusal_names_its_gate() {
-        let text = text(&prediction(2_000));
+        let text = text_of(2_000);
         assert!(text.contains("No extrapolation") && text.contains("301 needed"), "{text}");
         assert!(text.contains("needs 2 995 731 activations"), "{text}");
     }

@@ -1,11 +1,11 @@
 //! What `jitterlab run` says before and after the figures.
 
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Activation, CpuSet, Flags, RunInfo, TaskRun};
+use jitterlab_model::{Activation, Bench, CpuSet, Flags, RunInfo, TaskRun};
 
 use crate::summary::wrap;
 use crate::table::columns;
-use crate::waiting;
+use crate::{waiting, warnings};
 
 /// The tasks as they will run, and everything that was refused with its remedy.
 pub fn announcement(info: &RunInfo) -> String {
@@ -13,8 +13,8 @@ pub fn announcement(info: &RunInfo) -> String {
     for task in &info.tasks {
         text.push_str(&wrap(&task_line(info, task)));
     }
-    if !info.placement.is_empty() {
-        text.push_str(&wrap(&info.placement));
+    if let Some(placed) = warnings::placement(info.placement.as_ref()) {
+        text.push_str(&wrap(&placed));
     }
     text + &refusals(info)
 }
@@ -30,7 +30,7 @@ pub fn refusals(info: &RunInfo) -> String {
 /// One task in a line: period, processors, policy as granted, how it waits and works; on a microcontroller its clock.
 pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     let spec = &task.spec;
-    if info.bench == "mcu" {
+    if info.bench == Bench::Mcu {
         return format!("{}: every {}, timed in {}", spec.name, Exact(spec.period_ns), info.clock);
     }
     if info.is_imported() {
@@ -58,7 +58,7 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     )
 }
 
-/// The activation above the limit among its neighbours.
+/// The activation that reached the limit, after those before it.
 pub fn around(info: &RunInfo, task: usize, above: &Activation, around: &[Activation]) -> String {
     let name = info.tasks.get(task).map_or("?", |t| t.spec.name.as_str());
     let zero_ns = info.tasks.get(task).and_then(|t| t.result.as_ref()).map_or(0, |r| r.first_due_ns);
@@ -90,7 +90,7 @@ pub fn around(info: &RunInfo, task: usize, above: &Activation, around: &[Activat
         ]
     });
     format!(
-        "\nactivations of {name} around the latency above the limit\n{}",
+        "\nactivations of {name} up to the latency that reached the limit\n{}",
         columns(&["  activation", "due, s", "latency", "execution", "CPU", ""], rows)
     )
 }

@@ -1,8 +1,7 @@
 //! What a page is made of beside its fixed parts: sections that appear when their data exist.
 //!
-//! To show a new kind of result, make a [`Section`] of it (one function in a file of its own beside this one, or
-//! wherever the result is at hand) and hand it to [`render`](super::render). Text is escaped by the page; numbers
-//! are the caller's, ready to read, with their units.
+//! To show a new kind of result, make a [`Section`] of it and hand it to [`render`](crate::page::render). Text is escaped by
+//! the page; numbers are the caller's, ready to read, with their units.
 
 use serde::Serialize;
 
@@ -10,7 +9,7 @@ use crate::chart::Chart;
 use crate::typeset::microseconds;
 
 /// A part of the page with a heading.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Section {
     /// Name within the page, in lower case with hyphens; its address is `report.html#ID`.
     pub id: String,
@@ -33,6 +32,10 @@ impl Section {
                     rows.iter_mut().flatten().for_each(|cell| *cell = microseconds(cell));
                 }
                 Block::Figure(chart) => *chart = chart.clone().typeset(),
+                Block::Choice { figures, .. } => {
+                    let charts = figures.iter_mut().flat_map(|figure| &mut figure.charts);
+                    charts.for_each(|chart| *chart = chart.clone().typeset());
+                }
                 Block::Details { .. } => {}
             }
         }
@@ -48,8 +51,7 @@ impl Section {
 }
 
 /// A piece of a section.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Block {
     /// A paragraph.
     Text {
@@ -67,6 +69,13 @@ pub enum Block {
     },
     /// A figure.
     Figure(Chart),
+    /// Figures of which one is seen at a time.
+    Choice {
+        /// What there is to choose.
+        label: String,
+        /// The figures, the first one seen first.
+        figures: Vec<Shown>,
+    },
     /// Text that is folded away until somebody wants it.
     Details {
         /// What is behind it.
@@ -74,4 +83,26 @@ pub enum Block {
         /// Shown as it is, in a fixed-width fount.
         text: String,
     },
+}
+
+/// One of several figures to choose from: charts below each other, which move together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// What it is called among the others.
+    pub label: String,
+    /// Its charts.
+    pub charts: Vec<Chart>,
+    /// Where the page has finer detail of them; `None` if they hold all there is.
+    pub detail: Option<Detail>,
+}
+
+/// The series that charts are of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Detail {
+    /// Number of the run.
+    pub run: usize,
+    /// Number of the task within the run.
+    pub task: usize,
+    /// For each chart the column of the series that it shows.
+    pub columns: Vec<usize>,
 }

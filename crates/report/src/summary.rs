@@ -2,26 +2,27 @@
 
 use std::fmt::Write as _;
 
-use crate::words::count;
-use jitterlab_analysis::Verdict;
-use jitterlab_analysis::summary::{Figures, Summary};
+use crate::caveats::{distinct, statement};
+use crate::words::{count, known_count};
+use jitterlab_analysis::Caveat;
+use jitterlab_analysis::caveats::measured_ns;
+use jitterlab_analysis::summary::{PERCENTILES, Statistics, Summary};
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Keep, RunInfo, StopReason, TaskRun, TimingStats};
+use jitterlab_model::{Bench, Keep, Known, RunInfo, StopReason, TaskRun, TimingStats, Warning};
 
 use crate::chart::Terminal;
-use crate::histogram::terminal_histogram;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
-use crate::waiting;
+use crate::{waiting, warnings};
 
 /// One task's figures in all their forms.
 #[derive(Debug)]
 pub struct TaskFigures {
     /// The few numbers.
     pub summary: Summary,
-    /// What they mean.
-    pub verdict: Verdict,
+    /// What speaks against them.
+    pub caveats: Vec<Caveat>,
     /// The distributions behind them.
     pub stats: TimingStats,
 }
@@ -29,31 +30,32 @@ pub struct TaskFigures {
 /// The whole summary, readable at 80 columns.
 pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String {
     let mut text = head(info);
-    let mut caveats: Vec<&str> = Vec::new();
-    for (task, TaskFigures { summary, verdict, stats }) in info.tasks.iter().zip(tasks) {
+    for (task, TaskFigures { summary, stats, .. }) in info.tasks.iter().zip(tasks) {
         text.push('\n');
         text.push_str(&figures(info, task, summary));
         text.push_str(&histogram(summary, stats, terminal));
-        text.push_str(&wrap(&verdict.statement));
-        for caveat in &verdict.caveats {
-            if !caveats.contains(&caveat.text.as_str()) {
-                caveats.push(&caveat.text);
-            }
-        }
+        text.push_str(&wrap(&statement(summary, measured_ns(task))));
     }
+    let caveats = distinct(tasks.iter().flat_map(|task| &task.caveats));
     if !caveats.is_empty() {
         text.push_str("\nBear in mind:\n");
         text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
     }
-    for warning in &info.warnings {
-        text.push_str(&wrap(&format!("warning: {warning}")));
-    }
-    text + &refusals(info)
+    text + &warnings(&info.warnings) + &refusals(info)
 }
 
-/// The load that ran beside a run, as far as it is known.
-pub(crate) fn load_told(info: &RunInfo) -> &str {
-    if info.load.is_empty() { "not told" } else { &info.load }
+/// What a reader of the figures has to know, each on lines of its own.
+pub fn warnings(warnings: &[Warning]) -> String {
+    warnings.iter().map(|warning| wrap(&format!("warning: {}", warnings::sentence(warning)))).collect()
+}
+
+/// The load that ran beside a run, with what each part of it reached where that is known.
+pub fn load(info: &RunInfo) -> String {
+    match info.loads.as_slice() {
+        [] if info.bench == Bench::Mcu => "the firmware's own".into(),
+        [] => info.load.to_string(),
+        ran => ran.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// What was measured where, how long, and why it ended.
@@ -62,7 +64,7 @@ fn head(info: &RunInfo) -> String {
     let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
     // A program that records itself need not tell all of it.
     let told = [info.tool.as_str(), &info.started, &length].into_iter().filter(|part| !part.is_empty());
-    let _ = writeln!(text, "{}, load: {}", told.collect::<Vec<_>>().join(", "), load_told(info));
+    let _ = writeln!(text, "{}, load: {}", told.collect::<Vec<_>>().join(", "), load(info));
     if let Some(facts) = &info.facts_before {
         text.push_str(&wrap(&machine_line(facts)));
     }
@@ -73,13 +75,17 @@ fn head(info: &RunInfo) -> String {
             let latency = Human(*latency_ns as f64);
             let _ = writeln!(text, "ended by a latency of {latency} of {name} (activation {index})");
         }
-        Some(StopReason::Overloaded { explanation, .. }) => {
-            text.push_str(&wrap(&format!("stopped for the machine's safety: {explanation}")));
+        Some(StopReason::Overloaded { overload, .. }) => {
+            text.push_str(&wrap(&format!("stopped for the machine's safety: {overload}")));
+        }
+        Some(StopReason::WaitFailed { task, why }) => {
+            let name = info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
+            text.push_str(&wrap(&format!("ended because {name} could not wait any more: {why}")));
         }
         Some(StopReason::Crashed) => {
             text.push_str("recovered: the measuring process did not end by itself\n");
         }
-        Some(StopReason::Duration | StopReason::Count) | None => {}
+        _ => {}
     }
     if let Keep::Spikes { above_ns } = info.keep {
         let above = Exact(above_ns);
@@ -90,8 +96,7 @@ fn head(info: &RunInfo) -> String {
 }
 
 fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
-    let lost =
-        if summary.dropped > 0 { format!(", {} records lost", summary.dropped) } else { String::new() };
+    let lost = records_lost(summary.dropped);
     let share =
         summary.missed_share().filter(|s| *s > 0.0).map_or(String::new(), |s| format!(" ({:.2e})", s));
     let mut text = wrap(&task_line(info, task));
@@ -107,23 +112,41 @@ fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
     let _ = writeln!(
         text,
         "  {} activations, {} missed{share}{lost}{outside}",
-        count(summary.executed),
-        count(summary.missed)
+        known_count(summary.executed),
+        known_count(summary.missed)
     );
     text.push_str(&waiting::findings(task));
-    let header = ["in us", "min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
+    let mut header = vec!["in us", "min", "mean", "sd"];
+    header.extend(PERCENTILES.map(|p| p.name));
+    header.push("max");
     text + &columns(&header, summary.quantities().map(|(name, figures)| row(name, figures)))
 }
 
-fn row(name: &str, figures: &Figures) -> Vec<String> {
+fn row(name: &str, figures: &Statistics) -> Vec<String> {
     let mut cells = vec![name.to_owned()];
     let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
-    let values = [whole(figures.min_ns), figures.mean_ns, figures.sd_ns]
-        .into_iter()
-        .chain(figures.quantiles().map(|(_, _, ns)| whole(ns)))
-        .chain([whole(figures.max_ns)]);
+    let values = [whole(figures.min_ns), figures.mean_ns, figures.sd_ns].into_iter();
     cells.extend(values.map(|ns| ns.map_or("-".into(), microseconds)));
+    cells.extend(figures.percentiles().map(|(_, ns)| bounded(ns)));
+    cells.push(figures.max_ns.map_or("-".into(), |ns| microseconds(ns as f64)));
     cells
+}
+
+/// How many records were lost, if any were or that is not known.
+pub(crate) fn records_lost(dropped: Known<u64>) -> String {
+    match dropped {
+        Known::Exactly(0) | Known::Unknown => String::new(),
+        lost => format!(", {} records lost", known_count(lost)),
+    }
+}
+
+/// A percentile in a narrow cell: `>12.00` where it is only known to be above that.
+fn bounded(ns: Known<i64>) -> String {
+    match (ns.exactly(), ns.at_least()) {
+        (Some(ns), _) => microseconds(ns as f64),
+        (None, Some(low)) => format!(">{}", microseconds(low as f64)),
+        (None, None) => "-".into(),
+    }
 }
 
 /// Four significant digits in microseconds, as narrow as they come.
@@ -146,7 +169,7 @@ fn histogram(summary: &Summary, stats: &TimingStats, terminal: Terminal) -> Stri
         "  latency of {}, {} wake-ups, logarithmic count\n{}",
         summary.task,
         count(stats.latency.count()),
-        terminal_histogram(&stats.latency, terminal)
+        terminal.distribution(&stats.latency)
     )
 }
 

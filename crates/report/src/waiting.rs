@@ -87,7 +87,7 @@ mod tests {
     use jitterlab_model::TaskResult;
 
     fn task(spec: &str, result: TaskResult) -> TaskRun {
-        TaskRun { spec: spec.parse().unwrap(), granted: None, result: Some(result) }
+        TaskRun { result: Some(result), ..TaskRun::new(spec.parse().unwrap()) }
     }
 
     #[test]

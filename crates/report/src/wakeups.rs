@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use jitterlab_analysis::summary::{P50, P99};
 use jitterlab_analysis::wakeup::WayFigures;
 use jitterlab_model::units::Human;
 use serde::Serialize;
@@ -35,8 +36,8 @@ pub fn text(period_ns: i64, ways: &[Way]) -> String {
         let f = way.figures.as_ref()?;
         Some(vec![
             way.name.clone(),
-            time(f.latency.p50_ns),
-            time(f.latency.p99_ns),
+            time(f.latency.at(P50).exactly()),
+            time(f.latency.at(P99).exactly()),
             time(f.latency.max_ns),
             number(f.drift_ppm, 0),
             f.cpu_per_activation_ns.map_or_else(|| "-".into(), |ns| Human(ns).to_string()),

@@ -3,6 +3,8 @@
 //! Values that options take (`500us`) are written by [`Exact`](jitterlab_model::units::Exact); everything read rather than
 //! typed goes through here.
 
+use jitterlab_model::CpuSet;
+use jitterlab_model::Known;
 use jitterlab_model::units::Human;
 
 /// A count in groups of three digits: `1 234 567`.
@@ -24,11 +26,31 @@ pub fn count(count: u64) -> String {
     text
 }
 
+/// A count as far as it is known: `12`, `12 or more`, `unknown`.
+///
+/// ```
+/// # use jitterlab_model::Known;
+/// # use jitterlab_report::words::known_count;
+/// assert_eq!(known_count(Known::Exactly(12_000)), "12 000");
+/// assert_eq!(known_count(Known::AtLeast { at_least: 3 }), "3 or more");
+/// assert_eq!(known_count(Known::Unknown), "unknown");
+/// ```
+#[must_use]
+pub fn known_count(known: Known<u64>) -> String {
+    match known {
+        Known::Exactly(value) => count(value),
+        Known::Between { at_least, at_most } => format!("{} to {}", count(at_least), count(at_most)),
+        Known::AtLeast { at_least } => format!("{} or more", count(at_least)),
+        Known::Unknown => "unknown".into(),
+    }
+}
+
 /// A share (0 to 1, more where parts overlap, negative for a saving) in percent, never rounded to 0 % or 100 %.
 ///
 /// ```
 /// # use jitterlab_report::words::share;
 /// assert_eq!((share(0.5), share(0.0123), share(0.0)), ("50 %".into(), "1.2 %".into(), "0 %".into()));
+/// assert_eq!((share(0.9991), share(-0.03)), ("99.9 %".into(), "-3.0 %".into()));
 /// assert_eq!((share(0.99999), share(1e-9)), ("more than 99.9 %".into(), "less than 0.001 %".into()));
 /// ```
 #[must_use]
@@ -37,6 +59,7 @@ pub fn share(share: f64) -> String {
         p if !p.is_finite() => "-".into(),
         p if p < 0.0 => format!("-{}", self::share(-share)),
         p if p >= 99.95 && share < 1.0 => "more than 99.9 %".into(),
+        p if p >= 99.5 && share < 1.0 => format!("{p:.1} %"),
         p if p >= 10.0 => format!("{p:.0} %"),
         p if p >= 1.0 => format!("{p:.1} %"),
         0.0 => "0 %".into(),
@@ -72,6 +95,12 @@ pub fn list(names: &[String]) -> String {
         [only] => only.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// CPUs as a sentence names them: `CPU 3`, `CPUs 2-3`.
+#[must_use]
+pub fn cpus_named(cpus: &CpuSet) -> String {
+    if cpus.len() == 1 { format!("CPU {cpus}") } else { format!("CPUs {cpus}") }
 }
 
 /// The plural of a counted thing: `1 run`, `2 runs`.

@@ -36,7 +36,7 @@ fn control(spec: TaskSpec, recorder: Recorder) -> Result<TaskRun, Failure> {
     while let Some(activation) = task.wait() {
         black_box((0..activation.index() % 1_000).map(|x| (x as f64).sqrt()).sum::<f64>());
     }
-    Ok(TaskRun { granted: task.granted().cloned(), result: Some(task.result()), spec })
+    Ok(TaskRun { granted: task.granted().cloned(), result: Some(task.result()), ..TaskRun::new(spec) })
 }
 
 /// Takes records out of the ring into the file until the task has ended, on an ordinary thread.
@@ -57,7 +57,7 @@ fn collect(mut drain: Drain, writer: &mut RunWriter) -> Result<(), Failure> {
 fn main() -> Result<(), Failure> {
     let path = PathBuf::from(env::args().nth(1).unwrap_or_else(|| "self_recording.parquet".into()));
     let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
-    let mut info = RunInfo::new("host", "monotonic", [spec.clone()]);
+    let mut info = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [spec.clone()]);
     info.tool = "self_recording".into();
     let mut writer = RunWriter::create(&path, &info)?;
     let (recorder, drain) = record::ring(RING);

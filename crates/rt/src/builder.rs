@@ -4,31 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use jitterlab_model::task::TaskError;
-use jitterlab_model::{Compensation, Granted, Overrun, Policy, Refusal, SleepClock, TaskSpec, WakeMethod};
+use jitterlab_model::{Compensation, Overrun, Policy, Refusal, SleepClock, TaskSpec, WakeMethod};
 
 use crate::compensate;
 use crate::counters::TaskCounters;
-use crate::periodic::{Limits, PeriodicLoop};
+use crate::error::{BuildError, Wanted};
+use crate::periodic::{Limits, Parts, PeriodicLoop};
 use crate::polling;
 use crate::record::Recorder;
-use crate::setup::ThreadSetup;
-use crate::sys;
-use crate::system::System;
+use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
+use crate::sys::{self, signal};
+use crate::system::{Kernel, Linux, System};
 use crate::wake::{self, Nanosleep, WakeUp};
 
-/// Why a periodic loop cannot be made. The message says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    /// A description that contradicts itself.
-    #[error(transparent)]
-    Contradiction(#[from] TaskError),
-    /// A task that would keep everybody else off the only processor there is.
-    #[error("{0}")]
-    Unreachable(String),
-}
-
 /// Describes a [`PeriodicLoop`]; everything has a default. Made by [`PeriodicLoop::every`].
+#[must_use]
 pub struct Builder<S: System> {
     system: S,
     spec: TaskSpec,
@@ -43,7 +33,27 @@ pub struct Builder<S: System> {
     may_poll: bool,
 }
 
-pub(crate) fn ns(duration: Duration) -> i64 {
+impl PeriodicLoop<Linux> {
+    /// A loop of this period on this machine. A period below 1 ns counts as 1 ns.
+    pub fn every(period: Duration) -> Builder<Linux> {
+        PeriodicLoop::every_on(Linux, period)
+    }
+}
+
+impl<S: System> PeriodicLoop<S> {
+    /// A loop on another system: a [`crate::fitted::Fitted`] to be timed by the processor's counter, a
+    /// [`crate::fake::FakeSystem`] in tests.
+    pub fn every_on(system: S, period: Duration) -> Builder<S> {
+        Builder::new(system, TaskSpec { period_ns: ns(period).max(1), ..TaskSpec::default() })
+    }
+
+    /// A loop as described. The policy, processor and clock to read of the description are left to the caller.
+    pub fn of_task(system: S, spec: &TaskSpec) -> Builder<S> {
+        Builder::new(system, spec.clone())
+    }
+}
+
+fn ns(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }
 
@@ -51,7 +61,7 @@ impl<S: System> Builder<S> {
     pub(crate) fn new(system: S, spec: TaskSpec) -> Self {
         Builder {
             system,
-            may_poll: spec.wake == WakeMethod::Spin,
+            may_poll: spec.wake.traits().polls,
             spec,
             setup: None,
             epoch_ns: None,
@@ -60,7 +70,7 @@ impl<S: System> Builder<S> {
             recorder: None,
             counters: Arc::default(),
             limits: Limits::default(),
-            guarded: true,
+            guarded: false,
         }
     }
 
@@ -74,14 +84,12 @@ impl<S: System> Builder<S> {
     }
 
     /// Its name in reports. Default: task.
-    #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.spec.name = name.into();
         self
     }
 
     /// Shifts the grid against its beginning. Default: not at all.
-    #[must_use]
     pub fn offset(mut self, offset: Duration) -> Self {
         self.spec.offset_ns = ns(offset);
         self
@@ -89,28 +97,24 @@ impl<S: System> Builder<S> {
 
     /// The beginning of the grid on CLOCK_MONOTONIC, so that several tasks can share one. Default: one period
     /// after [`Builder::build`].
-    #[must_use]
     pub fn start_at_ns(mut self, epoch_ns: i64) -> Self {
         self.epoch_ns = Some(epoch_ns);
         self
     }
 
     /// Ends before the first due time that is not earlier than this one. Default: never.
-    #[must_use]
     pub fn until_ns(mut self, until_ns: i64) -> Self {
         self.limits.until_ns = until_ns;
         self
     }
 
     /// Ends after this many activations. Default: never.
-    #[must_use]
     pub fn count(mut self, activations: u64) -> Self {
         self.limits.count = activations;
         self
     }
 
     /// What happens to due times that passed. Default: skip.
-    #[must_use]
     pub fn overrun(mut self, overrun: Overrun) -> Self {
         self.spec.overrun = overrun;
         self
@@ -118,22 +122,19 @@ impl<S: System> Builder<S> {
 
     /// How to wait. Default: absolute nanosleep. Where the system refuses another method, nanosleep is used and
     /// [`PeriodicLoop::refused`] says so.
-    #[must_use]
     pub fn wake(mut self, method: WakeMethod) -> Self {
         self.spec.wake = method;
-        self.may_poll |= method == WakeMethod::Spin;
+        self.may_poll |= method.traits().polls;
         self
     }
 
     /// A wake-up of one's own making, instead of method, clock and compensation.
-    #[must_use]
     pub fn wake_by(mut self, wake: Box<dyn WakeUp<S>>) -> Self {
         self.wake = Some(wake);
         self
     }
 
     /// The clock to sleep on; due times stay on CLOCK_MONOTONIC. Default: monotonic.
-    #[must_use]
     pub fn clock(mut self, clock: SleepClock) -> Self {
         self.spec.clock = clock;
         self
@@ -141,14 +142,12 @@ impl<S: System> Builder<S> {
 
     /// How to make up for the jitter of the wake-up. A margin that is chosen from data is measured in
     /// [`Builder::build`], which takes up to ten seconds for the rarest late starts. Default: none.
-    #[must_use]
     pub fn compensate(mut self, compensation: Compensation) -> Self {
         self.spec.compensate = compensation;
         self
     }
 
     /// How the kernel schedules the calling thread. Default: as it is.
-    #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.spec.policy = Some(policy);
         self.setup().policy = policy;
@@ -156,7 +155,6 @@ impl<S: System> Builder<S> {
     }
 
     /// The processor to bind the calling thread to. Default: none.
-    #[must_use]
     pub fn cpu(mut self, cpu: u16) -> Self {
         self.spec.cpu = Some(cpu);
         self.setup().cpu = Some(cpu);
@@ -164,61 +162,58 @@ impl<S: System> Builder<S> {
     }
 
     /// Locks all memory of the process, now and later, so that no page fault delays the task. Default: no.
-    #[must_use]
     pub fn lock_memory(mut self) -> Self {
         self.setup().lock_memory = true;
         self
     }
 
     /// A flag that ends the loop once it is set: before the next activation, or when a signal cuts the wait short.
-    #[must_use]
     pub fn stop_flag(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = stop;
         self
     }
 
-    /// Sets the stop flag at the first latency of this or more, so that what surrounds it is not overwritten.
-    #[must_use]
+    /// Ends with the first activation whose latency is this or more, and sets the stop flag. Default: never.
     pub fn stop_above(mut self, limit: Duration) -> Self {
         self.limits.stop_above_ns = ns(limit);
         self
     }
 
     /// Records every activation there (see [`crate::record::ring`]).
-    #[must_use]
     pub fn recorder(mut self, recorder: Recorder) -> Self {
         self.recorder = Some(recorder);
         self
     }
 
     /// Counts there, so that another thread can look at any time (see [`PeriodicLoop::counters`]).
-    #[must_use]
     pub fn counters(mut self, counters: Arc<TaskCounters>) -> Self {
         self.counters = counters;
         self
     }
 
-    /// Whether a task that cannot keep up is stopped (see [`crate::Overload`]). Default: yes.
-    #[must_use]
-    pub fn guarded(mut self, guarded: bool) -> Self {
-        self.guarded = guarded;
+    /// Stops a task that leaves its processor to nobody: one under SCHED_FIFO or SCHED_RR that uses 95 % of it or more
+    /// (see [`jitterlab_model::Overload`]). Where [`Builder::build`] sets the thread up, it also lets the kernel make
+    /// a thread that never waits an ordinary one: see [`ThreadSetup::longest_computing`], which concerns the whole
+    /// process. Default: no.
+    pub fn guarded(mut self) -> Self {
+        self.guarded = true;
         self
     }
 
     /// Sets up the calling thread as far as asked for, and gives the loop that is to run on it.
     ///
     /// # Errors
-    /// A description that contradicts itself, and polling under a real-time policy on the only processor. What
-    /// the system refuses is no error: see [`PeriodicLoop::refused`].
+    /// A description that contradicts itself, polling under a real-time policy on the only processor, and a system on
+    /// which nothing can sleep. What else the system refuses is no error: see [`PeriodicLoop::refused`].
     pub fn build(self) -> Result<PeriodicLoop<S>, BuildError> {
-        let Builder { system, spec, setup, epoch_ns, wake, mut limits, .. } = self;
+        let Builder { system, spec, mut setup, epoch_ns, wake, mut limits, .. } = self;
         spec.validate()?;
         // Once the thread is bound it is too late to see what is left to others.
         if setup.is_some() {
-            let allowed = sys::sched::cpus().unwrap_or_default();
-            if let Some(why) = polling::refusal(std::slice::from_ref(&spec), &allowed) {
-                return Err(BuildError::Unreachable(why));
-            }
+            polling::check(std::slice::from_ref(&spec), &sys::sched::cpus().unwrap_or_default())?;
+        }
+        if let (true, Some(setup)) = (self.guarded, &mut setup) {
+            setup.longest_computing = Some(LONGEST_COMPUTING);
         }
         let (granted, mut refused) = match setup.map(|setup| setup.apply()) {
             Some((granted, refused)) => (Some(granted), refused),
@@ -226,9 +221,15 @@ impl<S: System> Builder<S> {
         };
         let wake = match wake {
             Some(wake) => wake,
-            None => wake_or_nanosleep(&system, &spec, &mut refused),
+            None => wake_or_nanosleep(&system, &spec, &mut refused)?,
         };
         limits.may_poll = self.may_poll;
+        // Only these keep others off their processor.
+        let policy = system.kernel().policy();
+        let guarded = self.guarded && matches!(policy, Ok(Policy::Fifo(_) | Policy::RoundRobin(_)));
+        if guarded && self.may_poll {
+            signal::allow_holding_cpu();
+        }
         let now_ns = system.now_ns();
         let first_due_ns =
             epoch_ns.unwrap_or_else(|| now_ns.saturating_add(spec.period_ns)).saturating_add(spec.offset_ns);
@@ -244,35 +245,25 @@ impl<S: System> Builder<S> {
                 recorder: self.recorder,
                 counters: self.counters,
                 limits,
-                guarded: self.guarded,
+                guarded,
             },
         ))
     }
 }
 
-/// What goes unchanged from the builder into the loop.
-pub(crate) struct Parts {
-    pub granted: Option<Granted>,
-    pub refused: Vec<Refusal>,
-    pub stop: Arc<AtomicBool>,
-    pub recorder: Option<Recorder>,
-    pub counters: Arc<TaskCounters>,
-    pub limits: Limits,
-    pub guarded: bool,
-}
-
 /// The wake-up asked for or, where the system refuses it, plain nanosleep.
+///
+/// # Errors
+/// Where that cannot be either.
 pub(crate) fn wake_or_nanosleep<S: System>(
     system: &S,
     spec: &TaskSpec,
     refused: &mut Vec<Refusal>,
-) -> Box<dyn WakeUp<S>> {
-    wake::of_task(system, spec).unwrap_or_else(|error| {
-        refused.push(Refusal {
-            what: format!("wake={} on clock={} for task {}", spec.wake, spec.clock, spec.name),
-            why: error.to_string(),
-            remedy: "get the policy it needs (see the other refusals), or use wake=nanosleep; until then wake=nanosleep is used".into(),
-        });
-        compensate::around(Box::new(Nanosleep::default()), system, spec.compensate, spec.period_ns)
+) -> Result<Box<dyn WakeUp<S>>, BuildError> {
+    wake::of_task(system, spec).or_else(|error| {
+        let wanted = Wanted::WakeUp(spec.wake, spec.clock);
+        refused.push(wanted.refused(&format!("task {}", spec.name), error.to_string(), None));
+        let sleep = Box::new(Nanosleep::default());
+        compensate::around(sleep, system, spec.compensate, spec.period_ns).map_err(BuildError::Sleep)
     })
 }

@@ -8,89 +8,76 @@ use jitterlab_model::{Activation, Flags};
 
 use crate::wake::Arrival;
 
-/// Counters of one task. Only its own thread writes them, by plain stores to cache lines of their own.
-#[derive(Debug)]
-#[repr(align(128))]
-pub struct TaskCounters {
-    executed: AtomicU64,
-    missed: AtomicU64,
-    dropped: AtomicU64,
-    first_due_ns: AtomicI64,
-    last_end_ns: AtomicI64,
-    phase_loss_ns: AtomicI64,
-    min_latency_ns: AtomicI64,
-    max_latency_ns: AtomicI64,
-    polled_ns: AtomicI64,
-    longest_hole_ns: AtomicI64,
-    not_real_time: AtomicU64,
+/// Makes the counters and what they show out of one table.
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident: $atomic:ident = $begin:expr => $kind:ty),+ $(,)?) => {
+        /// Counters of one task. Only its own thread writes them, by plain stores to cache lines of their own.
+        ///
+        /// ```
+        /// use std::time::Duration;
+        /// use jitterlab_rt::PeriodicLoop;
+        ///
+        /// let mut task = PeriodicLoop::every(Duration::from_millis(1)).count(3).build()?;
+        /// // For any other thread to look at, at any time.
+        /// let counters = task.counters().clone();
+        /// while task.wait().is_some() {}
+        /// assert_eq!(counters.snapshot().executed, 3);
+        /// # Ok::<(), jitterlab_rt::BuildError>(())
+        /// ```
+        #[derive(Debug)]
+        #[repr(align(128))]
+        pub struct TaskCounters {
+            $($name: $atomic),+
+        }
+
+        /// What the counters showed at one moment.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub struct Snapshot {
+            $($(#[$doc])* pub $name: $kind),+
+        }
+
+        impl Default for TaskCounters {
+            fn default() -> Self {
+                TaskCounters { $($name: $atomic::new($begin)),+ }
+            }
+        }
+
+        impl TaskCounters {
+            /// What the counters show now. While the task runs, counts of two neighbouring activations may mix.
+            pub fn snapshot(&self) -> Snapshot {
+                // First: whatever the activations left behind that it counts is seen with it.
+                if self.executed.load(Acquire) == 0 {
+                    return Snapshot::default();
+                }
+                Snapshot { $($name: self.$name.load(Acquire)),+ }
+            }
+        }
+    };
 }
 
-/// What the counters showed at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Snapshot {
+counters! {
     /// Activations that ran.
-    pub executed: u64,
+    executed: AtomicU64 = 0 => u64,
     /// Due times skipped so far.
-    pub missed: u64,
+    missed: AtomicU64 = 0 => u64,
     /// Records lost because the ring was full.
-    pub dropped: u64,
+    dropped: AtomicU64 = 0 => u64,
     /// t_0, 0 before the first activation.
-    pub first_due_ns: i64,
+    first_due_ns: AtomicI64 = 0 => i64,
     /// The end of the last activation; its due time, if it ended before that.
-    pub last_end_ns: i64,
+    last_end_ns: AtomicI64 = 0 => i64,
     /// Sum of the shifts of the grid (policy re-phase).
-    pub phase_loss_ns: i64,
+    phase_loss_ns: AtomicI64 = 0 => i64,
     /// Smallest latency of all, 0 before the first activation.
-    pub min_latency_ns: i64,
+    min_latency_ns: AtomicI64 = i64::MAX => i64,
     /// Largest latency of all, 0 before the first activation.
-    pub max_latency_ns: i64,
+    max_latency_ns: AtomicI64 = i64::MIN => i64,
     /// Time spent polling the clock for due times.
-    pub polled_ns: i64,
+    polled_ns: AtomicI64 = 0 => i64,
     /// Longest time between two readings while polling.
-    pub longest_hole_ns: i64,
+    longest_hole_ns: AtomicI64 = 0 => i64,
     /// Activations that began outside real-time mode (Xenomai).
-    pub not_real_time: u64,
-}
-
-impl Default for TaskCounters {
-    fn default() -> Self {
-        TaskCounters {
-            executed: AtomicU64::new(0),
-            missed: AtomicU64::new(0),
-            dropped: AtomicU64::new(0),
-            first_due_ns: AtomicI64::new(0),
-            last_end_ns: AtomicI64::new(0),
-            phase_loss_ns: AtomicI64::new(0),
-            min_latency_ns: AtomicI64::new(i64::MAX),
-            max_latency_ns: AtomicI64::new(i64::MIN),
-            polled_ns: AtomicI64::new(0),
-            longest_hole_ns: AtomicI64::new(0),
-            not_real_time: AtomicU64::new(0),
-        }
-    }
-}
-
-impl TaskCounters {
-    /// What the counters show now. While the task runs, figures of two neighbouring activations may mix.
-    pub fn snapshot(&self) -> Snapshot {
-        let executed = self.executed.load(Acquire);
-        if executed == 0 {
-            return Snapshot::default();
-        }
-        Snapshot {
-            executed,
-            missed: self.missed.load(Relaxed),
-            dropped: self.dropped.load(Relaxed),
-            first_due_ns: self.first_due_ns.load(Relaxed),
-            last_end_ns: self.last_end_ns.load(Relaxed),
-            phase_loss_ns: self.phase_loss_ns.load(Relaxed),
-            min_latency_ns: self.min_latency_ns.load(Relaxed),
-            max_latency_ns: self.max_latency_ns.load(Relaxed),
-            polled_ns: self.polled_ns.load(Relaxed),
-            longest_hole_ns: self.longest_hole_ns.load(Relaxed),
-            not_real_time: self.not_real_time.load(Relaxed),
-        }
-    }
+    not_real_time: AtomicU64 = 0 => u64,
 }
 
 /// The writing side: one per task, so that a load and a store need not be one indivisible step.

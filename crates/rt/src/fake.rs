@@ -3,27 +3,29 @@
 //! ```
 //! use jitterlab_model::SleepClock;
 //! use jitterlab_rt::fake::FakeSystem;
-//! use jitterlab_rt::system::{Slept, System};
+//! use jitterlab_rt::system::{Sleep, Slept, System};
 //!
 //! let system = FakeSystem::new(0);
 //! system.script_latencies([70, 20]);
-//! assert_eq!(system.sleep_until(SleepClock::Monotonic, 1_000), Slept::ToTheEnd);
+//! assert_eq!(system.sleep(SleepClock::Monotonic, Sleep::Until(1_000))?, Slept::ToTheEnd);
 //! assert_eq!(system.now_ns(), 1_070);
+//! # Ok::<(), std::io::Error>(())
 //! ```
 
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jitterlab_model::SleepClock;
+use jitterlab_model::{Policy, SleepClock};
 
-use crate::system::{Expired, Slept, System, Timer, TimerKind};
+use crate::system::{Expired, Kernel, Sleep, Slept, System, Timer, TimerKind};
 
 /// What happens at a scripted time, in the middle of whatever sleep is going on.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Signal,
     CivilTimeMoves { by_ns: i64 },
+    Error { number: i32 },
 }
 
 #[derive(Debug, Default)]
@@ -38,6 +40,8 @@ struct State {
     events: VecDeque<(i64, Event)>,
     watched: bool,
     sleeps: u64,
+    cpu_time_readings: u64,
+    policy: Option<Policy>,
     deadline: Option<DeadlineGrid>,
 }
 
@@ -58,7 +62,7 @@ impl State {
     }
 
     /// Sleeps until `clock` shows `due_ns`. The next scripted latency is used only if the sleep comes to its end.
-    fn sleep_until(&mut self, clock: SleepClock, due_ns: i64) -> Slept {
+    fn sleep_until(&mut self, clock: SleepClock, due_ns: i64) -> io::Result<Slept> {
         self.sleeps += 1;
         loop {
             let wake_ns = due_ns.saturating_sub(self.offset_ns(clock)).max(self.now_ns);
@@ -68,16 +72,17 @@ impl State {
                 if let Some(grid) = &mut self.deadline {
                     grid.anchor_ns.get_or_insert(self.now_ns);
                 }
-                return Slept::ToTheEnd;
+                return Ok(Slept::ToTheEnd);
             };
             self.events.pop_front();
             self.now_ns = self.now_ns.max(at);
             match event {
                 Event::CivilTimeMoves { by_ns } => self.civil_offset_ns += by_ns,
-                Event::Signal => return Slept::Interrupted,
+                Event::Signal => return Ok(Slept::Interrupted),
+                Event::Error { number } => return Err(io::Error::from_raw_os_error(number)),
             }
             if self.watched {
-                return Slept::Interrupted;
+                return Ok(Slept::Interrupted);
             }
         }
     }
@@ -105,6 +110,13 @@ impl FakeSystem {
     #[must_use]
     pub fn with_deadline_period_ns(self, period_ns: i64) -> Self {
         self.state().deadline = Some(DeadlineGrid { period_ns, anchor_ns: None });
+        self.with_policy(Policy::Deadline { runtime_ns: period_ns })
+    }
+
+    /// Makes its thread run with this policy. Default: other.
+    #[must_use]
+    pub fn with_policy(self, policy: Policy) -> Self {
+        self.state().policy = Some(policy);
         self
     }
 
@@ -126,6 +138,11 @@ impl FakeSystem {
     /// Signals that arrive at these times: a sleep across one is interrupted.
     pub fn script_signals(&self, at_ns: impl IntoIterator<Item = i64>) {
         at_ns.into_iter().for_each(|at| self.script_event(at, Event::Signal));
+    }
+
+    /// A sleep across `at_ns` fails with this number of an error (errno).
+    pub fn script_error(&self, at_ns: i64, number: i32) {
+        self.script_event(at_ns, Event::Error { number });
     }
 
     /// Somebody sets civil time (realtime and TAI) at `at_ns`, by so much. It takes effect in the next sleep
@@ -151,6 +168,11 @@ impl FakeSystem {
         self.state().now_ns += ns;
     }
 
+    /// How often the thread's processor time was read, which is a system call on a real one.
+    pub fn cpu_time_readings(&self) -> u64 {
+        self.state().cpu_time_readings
+    }
+
     /// How many sleeps there were.
     pub fn sleeps(&self) -> u64 {
         self.state().sleeps
@@ -159,7 +181,7 @@ impl FakeSystem {
 
 /// Interrupts sleeps on a [`FakeSystem`] when its civil time is set.
 #[derive(Debug)]
-pub struct FakeWatch(FakeSystem);
+struct FakeWatch(FakeSystem);
 
 impl Drop for FakeWatch {
     fn drop(&mut self) {
@@ -168,8 +190,7 @@ impl Drop for FakeWatch {
 }
 
 impl System for FakeSystem {
-    type Timer = FakeTimer;
-    type Watch = FakeWatch;
+    type Kernel = FakeSystem;
 
     fn now_ns(&self) -> i64 {
         let mut state = self.state();
@@ -179,37 +200,43 @@ impl System for FakeSystem {
         now
     }
 
+    fn kernel(&self) -> &FakeSystem {
+        self
+    }
+}
+
+impl Kernel for FakeSystem {
     fn clock_ns(&self, clock: SleepClock) -> i64 {
         let offset_ns = self.state().offset_ns(clock);
         self.now_ns() + offset_ns
     }
 
-    fn sleep_until(&self, clock: SleepClock, due_ns: i64) -> Slept {
-        self.state().sleep_until(clock, due_ns)
-    }
-
-    fn sleep_for(&self, clock: SleepClock, ns: i64) -> Slept {
-        // As in the kernel, setting civil time does not change how long a relative sleep takes.
-        let _ = clock;
+    fn sleep_on(&self, clock: SleepClock, sleep: Sleep) -> io::Result<Slept> {
         let mut state = self.state();
-        let due_ns = state.now_ns.saturating_add(ns.max(0));
-        state.sleep_until(SleepClock::Monotonic, due_ns)
-    }
-
-    fn timer(&self, kind: TimerKind, clock: SleepClock) -> io::Result<FakeTimer> {
-        match (kind, clock) {
-            (TimerKind::File, SleepClock::Tai) => Err(io::ErrorKind::InvalidInput.into()),
-            _ => Ok(FakeTimer { system: self.clone(), clock, next_ns: None, interval_ns: 0 }),
+        match sleep {
+            Sleep::Until(due_ns) => state.sleep_until(clock, due_ns),
+            // As in the kernel, setting civil time does not change how long a relative sleep takes.
+            Sleep::For(ns) => {
+                let due_ns = state.now_ns.saturating_add(ns.max(0));
+                state.sleep_until(SleepClock::Monotonic, due_ns)
+            }
         }
     }
 
-    fn watch_civil_time(&self) -> io::Result<FakeWatch> {
-        self.state().watched = true;
-        Ok(FakeWatch(self.clone()))
+    fn timer(&self, kind: TimerKind, clock: SleepClock) -> io::Result<Box<dyn Timer>> {
+        match (kind, clock) {
+            (TimerKind::File, SleepClock::Tai) => Err(io::ErrorKind::InvalidInput.into()),
+            _ => Ok(Box::new(FakeTimer { system: self.clone(), clock, next_ns: None, interval_ns: 0 })),
+        }
     }
 
-    fn is_deadline_thread(&self) -> bool {
-        self.state().deadline.is_some()
+    fn watch_civil_time(&self) -> io::Result<Box<dyn Send>> {
+        self.state().watched = true;
+        Ok(Box::new(FakeWatch(self.clone())))
+    }
+
+    fn policy(&self) -> io::Result<Policy> {
+        Ok(self.state().policy.unwrap_or(Policy::Other))
     }
 
     fn end_deadline_job(&self) {
@@ -225,14 +252,16 @@ impl System for FakeSystem {
         0
     }
 
-    fn thread_cpu_time_ns(&self) -> i64 {
-        self.state().cpu_time_ns
+    fn cpu_time_ns(&self) -> i64 {
+        let mut state = self.state();
+        state.cpu_time_readings += 1;
+        state.cpu_time_ns
     }
 }
 
 /// A timer of a [`FakeSystem`]: file or signal behave alike.
 #[derive(Debug)]
-pub struct FakeTimer {
+struct FakeTimer {
     system: FakeSystem,
     clock: SleepClock,
     next_ns: Option<i64>,
@@ -245,15 +274,16 @@ impl Timer for FakeTimer {
         Ok(())
     }
 
-    fn wait(&mut self) -> Expired {
-        let Some(next_ns) = self.next_ns else { return Expired::Interrupted };
+    fn wait(&mut self) -> io::Result<Expired> {
+        // Nothing would ever end this wait.
+        let next_ns = self.next_ns.ok_or(io::ErrorKind::InvalidInput)?;
         let mut state = self.system.state();
-        if state.sleep_until(self.clock, next_ns) == Slept::Interrupted {
-            return Expired::Interrupted;
+        if state.sleep_until(self.clock, next_ns)? == Slept::Interrupted {
+            return Ok(Expired::Interrupted);
         }
         let now_ns = state.now_ns + state.offset_ns(self.clock);
         let times = 1 + (now_ns - next_ns).max(0).checked_div(self.interval_ns).unwrap_or(0);
         self.next_ns = Some(next_ns + times * self.interval_ns);
-        Expired::Times(times as u64)
+        Ok(Expired::Times(times as u64))
     }
 }

@@ -7,17 +7,18 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::time::Duration;
 
-use jitterlab_model::{ClockFit, SleepClock};
+use jitterlab_model::ClockFit;
 
 use crate::sys;
-use crate::system::{Linux, Slept, System, TimerKind};
+use crate::system::{Linux, System, SystemReport};
 
 /// Pairs that the line is fitted through.
 const WINDOW: usize = 32;
 /// Shortest distance of two pairs while running, and at the beginning.
 const SPACING_NS: i64 = 10_000_000;
-const FIRST_SPACING_NS: i64 = 200_000;
+const FIRST_SPACING: Duration = Duration::from_micros(200);
 /// Binary digits after the point of the rate.
 const FRACTION_BITS: u32 = 32;
 
@@ -97,7 +98,7 @@ impl Fitted {
             let (pair, width) = closest(read);
             narrowest = narrowest.min(width);
             recent.push_back(pair);
-            Linux.sleep_for(SleepClock::Monotonic, FIRST_SPACING_NS);
+            std::thread::sleep(FIRST_SPACING);
         }
         let first = recent.front().copied().unwrap_or(Pair { count: 0, ns: 0 });
         let line = line_through(&recent, first).unwrap_or(Line { from: first, rate: 1 << FRACTION_BITS });
@@ -129,8 +130,7 @@ fn line_through(pairs: &VecDeque<Pair>, otherwise: Pair) -> Option<Line> {
 }
 
 impl System for Fitted {
-    type Timer = <Linux as System>::Timer;
-    type Watch = <Linux as System>::Watch;
+    type Kernel = Linux;
 
     #[inline]
     fn now_ns(&self) -> i64 {
@@ -138,44 +138,8 @@ impl System for Fitted {
     }
 
     #[inline]
-    fn clock_ns(&self, clock: SleepClock) -> i64 {
-        Linux.clock_ns(clock)
-    }
-
-    #[inline]
-    fn sleep_until(&self, clock: SleepClock, due_ns: i64) -> Slept {
-        Linux.sleep_until(clock, due_ns)
-    }
-
-    #[inline]
-    fn sleep_for(&self, clock: SleepClock, ns: i64) -> Slept {
-        Linux.sleep_for(clock, ns)
-    }
-
-    fn timer(&self, kind: TimerKind, clock: SleepClock) -> std::io::Result<Self::Timer> {
-        Linux.timer(kind, clock)
-    }
-
-    fn watch_civil_time(&self) -> std::io::Result<Self::Watch> {
-        Linux.watch_civil_time()
-    }
-
-    fn is_deadline_thread(&self) -> bool {
-        Linux.is_deadline_thread()
-    }
-
-    #[inline]
-    fn end_deadline_job(&self) {
-        Linux.end_deadline_job();
-    }
-
-    #[inline]
-    fn current_cpu(&self) -> u16 {
-        Linux.current_cpu()
-    }
-
-    fn thread_cpu_time_ns(&self) -> i64 {
-        Linux.thread_cpu_time_ns()
+    fn kernel(&self) -> &Linux {
+        &Linux
     }
 
     #[inline]
@@ -204,19 +168,20 @@ impl System for Fitted {
         }
     }
 
-    fn clock_fit(&self) -> Option<ClockFit> {
+    fn report(&self) -> SystemReport {
         let fit = self.fit.borrow();
         let last = fit.recent.back().copied().unwrap_or(fit.first);
         let elapsed_ns = last.ns - fit.first.ns;
         let counted = last.count - fit.first.count;
         let per_s = if elapsed_ns > 0 { counted as f64 / elapsed_ns as f64 * 1e9 } else { 0.0 };
         let mean_square = if fit.pairs > 0 { fit.sum_of_squares / fit.pairs as f64 } else { 0.0 };
-        Some(ClockFit {
+        let clock_fit = ClockFit {
             pairs: fit.pairs,
             units_per_s: per_s.round() as u64,
             rms_error_ns: mean_square.sqrt().round() as u64,
             max_error_ns: fit.max_error_ns,
-        })
+        };
+        SystemReport { clock_fit: Some(clock_fit), core: None }
     }
 }
 
@@ -248,11 +213,11 @@ mod tests {
         for read in [monotonic_raw as ReadCounter, processor_counter] {
             let fitted = Fitted::new(read);
             for _ in 0..20 {
-                Linux.sleep_for(SleepClock::Monotonic, SPACING_NS);
+                std::thread::sleep(Duration::from_nanos(SPACING_NS as u64));
                 // Several, since one may be torn apart.
                 (0..5).for_each(|_| fitted.after_activation());
             }
-            let fit = fitted.clock_fit().unwrap();
+            let fit = fitted.report().clock_fit.unwrap();
             assert!(fit.pairs > 0 && fit.units_per_s > 1_000_000);
             assert!(fit.rms_error_ns <= fit.max_error_ns);
             // Between two readings of the clock, up to the error of the fit.

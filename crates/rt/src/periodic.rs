@@ -1,19 +1,18 @@
 //! The periodic loop: wait, read the clock, work, read the clock, record. Nothing else.
 
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use jitterlab_model::{Activation, CoreUse, Flags, Granted, Refusal, TaskResult, TaskSpec};
+use jitterlab_model::{Activation, CoreUse, Flags, Granted, Overload, Refusal, TaskResult, TaskSpec};
 
-use crate::builder::{Builder, Parts, ns};
 use crate::counters::{CounterWriter, TaskCounters};
-use crate::overload::{Guard, Overload};
+use crate::guard::Guard;
 use crate::record::Recorder;
 use crate::schedule::{Due, Schedule};
 use crate::sys::signal::held_cpu_too_long;
-use crate::system::{Linux, System};
+use crate::system::{Kernel, Linux, System};
 use crate::wake::{Arrival, Wake, WakeUp};
 
 /// When a loop comes to its end.
@@ -30,6 +29,35 @@ impl Default for Limits {
     fn default() -> Self {
         Limits { until_ns: i64::MAX, count: u64::MAX, stop_above_ns: i64::MAX, may_poll: false }
     }
+}
+
+/// What a builder gives to the loop it makes.
+pub(crate) struct Parts {
+    pub granted: Option<Granted>,
+    pub refused: Vec<Refusal>,
+    pub stop: Arc<AtomicBool>,
+    pub recorder: Option<Recorder>,
+    pub counters: Arc<TaskCounters>,
+    pub limits: Limits,
+    pub guarded: bool,
+}
+
+/// Why a loop came to its end.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum End {
+    /// The next due time is not before that of [`crate::Builder::until_ns`].
+    Until,
+    /// It had the activations of [`crate::Builder::count`].
+    Count,
+    /// Somebody set the stop flag.
+    Stopped,
+    /// The latency of this activation, the last one, reached the limit of [`crate::Builder::stop_above`].
+    Above(Activation),
+    /// It was stopped for the machine's safety (see [`crate::Builder::guarded`]).
+    Overload(Overload),
+    /// It could not wait any more: what the system answered.
+    Wait(io::Error),
 }
 
 /// A task that runs once every period, on the thread that calls it.
@@ -56,31 +84,12 @@ pub struct PeriodicLoop<S: System = Linux> {
     limits: Limits,
     guard: Option<Guard>,
     last_end_ns: i64,
-    overload: Option<Overload>,
-    above: Option<Activation>,
+    end: Option<End>,
     granted: Option<Granted>,
     refused: Vec<Refusal>,
 }
 
-impl PeriodicLoop<Linux> {
-    /// A loop of this period on this machine. A period below 1 ns counts as 1 ns.
-    pub fn every(period: Duration) -> Builder<Linux> {
-        PeriodicLoop::every_on(Linux, period)
-    }
-}
-
 impl<S: System> PeriodicLoop<S> {
-    /// A loop on another system: a [`crate::fitted::Fitted`] to be timed by the processor's counter, a
-    /// [`crate::fake::FakeSystem`] in tests.
-    pub fn every_on(system: S, period: Duration) -> Builder<S> {
-        Builder::new(system, TaskSpec { period_ns: ns(period).max(1), ..TaskSpec::default() })
-    }
-
-    /// A loop as described. The policy, processor and clock to read of the description are left to the caller.
-    pub fn of_task(system: S, spec: &TaskSpec) -> Builder<S> {
-        Builder::new(system, spec.clone())
-    }
-
     pub(crate) fn new(
         system: S,
         spec: &TaskSpec,
@@ -99,15 +108,14 @@ impl<S: System> PeriodicLoop<S> {
             limits: parts.limits,
             guard: parts.guarded.then(|| Guard::new(spec.period_ns, now_ns)),
             last_end_ns: i64::MIN,
-            overload: None,
-            above: None,
+            end: None,
             granted: parts.granted,
             refused: parts.refused,
         }
     }
 
     /// Waits for the next activation, which lasts until the answer is dropped. `None` once the loop has come to
-    /// its end: count, time, stop flag or overload.
+    /// its end, for the reason that [`PeriodicLoop::end`] gives.
     #[inline]
     pub fn wait(&mut self) -> Option<Running<'_, S>> {
         let due = self.schedule.next();
@@ -115,26 +123,48 @@ impl<S: System> PeriodicLoop<S> {
             if self.stop.load(Ordering::Relaxed)
                 || due.due_ns >= self.limits.until_ns
                 || self.counters.executed() >= self.limits.count
+                || self.end.is_some()
             {
-                return None;
+                return self.come_to_end(due);
             }
             if due.due_ns <= self.last_end_ns {
                 break Wake::Due;
             }
             match self.wake.wait(&self.system, due.due_ns) {
-                Wake::Interrupted => {}
-                wake => break wake,
+                Ok(Wake::Interrupted) => {}
+                Ok(wake) => break wake,
+                Err(error) => self.end_all(End::Wait(error)),
             }
         };
         let arrival = match wake {
             Wake::Read(arrival) => arrival,
             Wake::Due | Wake::Interrupted => Arrival::at(self.system.now_ns()),
         };
-        let cpu = self.system.current_cpu();
+        let cpu = self.system.kernel().current_cpu();
         let polled = if arrival.arrived_ns < arrival.now_ns { Flags::POLLED } else { Flags::default() };
         let mode = if self.system.in_real_time() { Flags::default() } else { Flags::NOT_REAL_TIME };
         let due = Due { flags: due.flags.with(polled).with(mode), ..due };
         Some(Running { due, arrival, cpu, task: self })
+    }
+
+    /// Notes why there is no further activation.
+    #[cold]
+    fn come_to_end(&mut self, due: Due) -> Option<Running<'_, S>> {
+        self.end.get_or_insert(if self.counters.executed() >= self.limits.count {
+            End::Count
+        } else if due.due_ns >= self.limits.until_ns {
+            End::Until
+        } else {
+            End::Stopped
+        });
+        None
+    }
+
+    /// Ends this loop, and with the stop flag those that share it.
+    #[cold]
+    fn end_all(&mut self, end: End) {
+        self.end.get_or_insert(end);
+        self.stop.store(true, Ordering::Relaxed);
     }
 
     /// Runs `work` at every activation until it breaks or the loop comes to its end.
@@ -168,17 +198,15 @@ impl<S: System> PeriodicLoop<S> {
             recorder.push(activation);
             self.counters.set_dropped(recorder.dropped());
         }
-        if activation.latency_ns() >= self.limits.stop_above_ns && self.above.is_none() {
-            self.above = Some(activation);
-            self.stop.store(true, Ordering::Relaxed);
+        if activation.latency_ns() >= self.limits.stop_above_ns {
+            self.end_all(End::Above(activation));
         }
         if let Some(guard) = &mut self.guard {
-            let system = &self.system;
+            let kernel = self.system.kernel();
             let from_ns = if self.limits.may_poll { arrival.now_ns } else { arrival.arrived_ns };
-            let overload = guard.observe(from_ns, end_ns, || system.thread_cpu_time_ns());
-            if overload.is_some() || held_cpu_too_long() {
-                self.overload = overload.or(Some(Overload::HeldCpu));
-                self.stop.store(true, Ordering::Relaxed);
+            let overload = guard.observe(from_ns, end_ns, || kernel.cpu_time_ns());
+            if let Some(overload) = overload.or_else(|| held_cpu_too_long().then_some(Overload::HeldCpu)) {
+                self.end_all(End::Overload(overload));
             }
         }
         self.last_end_ns = end_ns;
@@ -194,7 +222,7 @@ impl<S: System> PeriodicLoop<S> {
     /// resource usage is left to [`crate::sys::usage`].
     pub fn result(&self) -> TaskResult {
         let s = self.counters.shared().snapshot();
-        let wake = self.wake.report();
+        let (wake, system) = (self.wake.report(), self.system.report());
         TaskResult {
             executed: s.executed,
             missed: s.missed + self.schedule.backlog(),
@@ -209,10 +237,10 @@ impl<S: System> PeriodicLoop<S> {
             margin: wake.margin,
             clock_steps: wake.clock_steps,
             clock_moved_ns: wake.clock_moved_ns,
-            clock_fit: self.system.clock_fit(),
-            core: self.system.core_use().map(|core| CoreUse {
+            clock_fit: system.clock_fit,
+            core: system.core.map(|core| CoreUse {
                 outside: s.not_real_time,
-                gravity_ns: self.wake.gravity_ns(),
+                gravity_ns: wake.gravity_ns,
                 ..core
             }),
             ..TaskResult::default()
@@ -229,18 +257,18 @@ impl<S: System> PeriodicLoop<S> {
         self.granted.as_ref()
     }
 
-    /// Why the task was stopped for the machine's safety, if it was.
-    pub fn overload(&self) -> Option<Overload> {
-        self.overload
+    /// Why it came to its end; `None` while it goes on.
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
     }
 
-    /// The activation that reached the limit of [`Builder::stop_above`], if one did.
-    pub fn above(&self) -> Option<Activation> {
-        self.above
+    pub(crate) fn into_end(self) -> End {
+        self.end.unwrap_or(End::Stopped)
     }
 }
 
 /// An activation that runs: from [`PeriodicLoop::wait`] until this is dropped.
+#[must_use = "it ends when dropped"]
 pub struct Running<'a, S: System> {
     due: Due,
     arrival: Arrival,

@@ -6,11 +6,20 @@ use std::time::Duration;
 
 use jitterlab_model::{Granted, Policy, Refusal};
 
-use crate::remedy;
+use crate::error::Wanted;
 use crate::sys;
 
 /// What a thread should be. Nothing of it is assumed to have worked: what is refused is reported with its remedy,
 /// and what is in force is read back.
+///
+/// ```
+/// use jitterlab_model::Policy;
+/// use jitterlab_rt::ThreadSetup;
+///
+/// let setup = ThreadSetup { lock_memory: false, ..ThreadSetup::new("main", Policy::Other, 1_000_000) };
+/// let (granted, refused) = setup.apply();
+/// assert!(refused.is_empty() && granted.policy == Policy::Other);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadSetup {
     /// Who the thread is in reports, such as `task servo`.
@@ -24,7 +33,8 @@ pub struct ThreadSetup {
     /// Whether the memory of the process is locked.
     pub lock_memory: bool,
     /// How long a real-time thread may compute without once waiting before the kernel makes it an ordinary
-    /// one (RLIMIT_RTTIME, for the whole process); `None` leaves the limit alone.
+    /// one. This lowers RLIMIT_RTTIME and installs a handler for SIGXCPU, both for the whole process; `None`, the
+    /// default, leaves them alone.
     pub longest_computing: Option<Duration>,
 }
 
@@ -39,7 +49,7 @@ const EVERY_CPU: [u16; libc::CPU_SETSIZE as usize] = {
     cpus
 };
 
-/// The default of [`ThreadSetup::longest_computing`].
+/// A [`ThreadSetup::longest_computing`] that no task reaches which leaves its processor to anybody.
 pub const LONGEST_COMPUTING: Duration = Duration::from_secs(3);
 
 impl ThreadSetup {
@@ -51,24 +61,20 @@ impl ThreadSetup {
             period_ns,
             cpu: None,
             lock_memory: true,
-            longest_computing: Some(LONGEST_COMPUTING),
+            longest_computing: None,
         }
     }
 
     /// Does it to the calling thread, as far as the system allows.
+    #[must_use]
     pub fn apply(&self) -> (Granted, Vec<Refusal>) {
         let mut asked = Asked { of: &self.name, refused: Vec::new() };
-        let memory_locked =
-            self.lock_memory && asked.for_("locked memory", lock_memory(), |_| remedy::locked_memory());
+        let memory_locked = self.lock_memory && asked.for_(&Wanted::LockedMemory, lock_memory());
         sys::memory::touch_stack();
-        asked.for_("timer slack of 1 ns", sys::sched::set_timer_slack_ns(1), |_| {
-            "use policy=fifo:N, which has no timer slack".into()
-        });
+        asked.for_(&Wanted::TimerSlack, sys::sched::set_timer_slack_ns(1));
         if let (true, Some(limit)) = (self.policy.is_real_time(), self.longest_computing) {
             let limit_us = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
-            asked.for_("limit on computing without a wait", sys::signal::limit_real_time(limit_us), |_| {
-                "allow setrlimit(RLIMIT_RTTIME) in the container's seccomp profile".into()
-            });
+            asked.for_(&Wanted::RealTimeLimit, sys::signal::limit_real_time(limit_us));
         }
         // Bound first, so that it never runs in real time on a wrong processor. The kernel refuses to combine a
         // deadline with a processor, whichever comes second: then the policy matters more.
@@ -93,16 +99,13 @@ impl ThreadSetup {
 
     fn schedule(&self, asked: &mut Asked<'_>) {
         let answer = sys::sched::set_policy(self.policy, self.period_ns);
-        asked.for_(&format!("policy {}", self.policy), answer, |error| remedy::policy(self.policy, error));
+        asked.for_(&Wanted::Policy(self.policy), answer);
     }
 
     fn bind(&self, asked: &mut Asked<'_>) {
         if let Some(cpu) = self.cpu {
             let answer = sys::sched::set_cpus(&[cpu]);
-            asked.for_(&format!("processor {cpu}"), answer, |_| match self.policy {
-                Policy::Deadline { .. } => remedy::bound_deadline(),
-                _ => remedy::processor(cpu),
-            });
+            asked.for_(&Wanted::Processor { cpu, policy: self.policy }, answer);
         }
     }
 }
@@ -114,16 +117,10 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Notes `what` with its remedy if the answer is an error, and says whether it was granted.
-    fn for_(
-        &mut self,
-        what: &str,
-        answer: io::Result<()>,
-        remedy: impl FnOnce(&io::Error) -> String,
-    ) -> bool {
+    /// Notes what was wanted with its remedy if the answer is an error, and says whether it was granted.
+    fn for_(&mut self, wanted: &Wanted, answer: io::Result<()>) -> bool {
         let Err(error) = answer else { return true };
-        let what = format!("{what} for {}", self.of);
-        self.refused.push(Refusal { what, why: error.to_string(), remedy: remedy(&error) });
+        self.refused.push(wanted.refused(self.of, error.to_string(), error.raw_os_error()));
         false
     }
 }

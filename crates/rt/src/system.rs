@@ -1,13 +1,22 @@
-//! What a task needs of the operating system, as a port: [`Linux`] is the real one, [`crate::fake::FakeSystem`]
+//! What a task needs of the operating system, as ports: [`Linux`] is the real one, [`crate::fake::FakeSystem`]
 //! a scripted one for tests, [`crate::fitted::Fitted`] a real one read by another clock.
 
 use std::io;
 
-use jitterlab_model::{ClockFit, CoreUse, SleepClock};
+use jitterlab_model::{ClockFit, CoreUse, Policy, SleepClock};
 
 use crate::sys;
 use crate::sys::timer::SystemTimer;
 use crate::sys::watch::ClockWatch;
+
+/// How long to sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sleep {
+    /// Until the clock shows this time, in its nanoseconds.
+    Until(i64),
+    /// For so many nanoseconds.
+    For(i64),
+}
 
 /// How a sleep ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,52 +45,50 @@ pub enum TimerKind {
     Signal,
 }
 
-/// A periodic timer of the kernel.
+/// A periodic timer of the kernel, for the thread that made it.
 pub trait Timer: Send {
-    /// Lets it expire at `first_ns` of its clock and then every `interval_ns`. What it still had to say is lost.
+    /// Lets it expire at `first_ns` of its clock and then every `interval_ns`. Expiries not yet waited for are
+    /// forgotten.
     ///
     /// # Errors
     /// What the kernel answered.
     fn arm(&mut self, first_ns: i64, interval_ns: i64) -> io::Result<()>;
 
     /// Waits until it has expired.
-    fn wait(&mut self) -> Expired;
+    ///
+    /// # Errors
+    /// What the kernel answered.
+    fn wait(&mut self) -> io::Result<Expired>;
 }
 
-/// Time and sleep as an operating system offers them.
-pub trait System: Send + Sized + 'static {
-    /// A timer of this system.
-    type Timer: Timer;
-
-    /// Kept as long as sleeps of this thread are to be interrupted when civil time is set.
-    type Watch: Send;
-
-    /// The time now, in nanoseconds of CLOCK_MONOTONIC.
-    fn now_ns(&self) -> i64;
-
-    /// The time now on another clock, in its nanoseconds.
+/// What wake-up methods ask of a kernel, for the calling thread.
+pub trait Kernel: Send + 'static {
+    /// The time now on a clock, in its nanoseconds.
     fn clock_ns(&self, clock: SleepClock) -> i64;
 
-    /// Sleeps until `clock` shows `due_ns`, or a signal arrives.
-    fn sleep_until(&self, clock: SleepClock, due_ns: i64) -> Slept;
-
-    /// Sleeps for `ns` of `clock`, or until a signal arrives.
-    fn sleep_for(&self, clock: SleepClock, ns: i64) -> Slept;
+    /// Sleeps on `clock`, or until a signal arrives.
+    ///
+    /// # Errors
+    /// What the kernel answered, other than that a signal arrived.
+    fn sleep_on(&self, clock: SleepClock, sleep: Sleep) -> io::Result<Slept>;
 
     /// A timer for the calling thread, which alone may wait for it.
     ///
     /// # Errors
     /// What the kernel answered.
-    fn timer(&self, kind: TimerKind, clock: SleepClock) -> io::Result<Self::Timer>;
+    fn timer(&self, kind: TimerKind, clock: SleepClock) -> io::Result<Box<dyn Timer>>;
 
     /// Interrupts sleeps of the calling thread whenever civil time is set, until the answer is dropped.
     ///
     /// # Errors
     /// What the kernel answered.
-    fn watch_civil_time(&self) -> io::Result<Self::Watch>;
+    fn watch_civil_time(&self) -> io::Result<Box<dyn Send>>;
 
-    /// Whether the calling thread runs under SCHED_DEADLINE.
-    fn is_deadline_thread(&self) -> bool;
+    /// How the calling thread is scheduled.
+    ///
+    /// # Errors
+    /// What the kernel answered.
+    fn policy(&self) -> io::Result<Policy>;
 
     /// Under SCHED_DEADLINE: gives up the rest of this period's runtime, so that the kernel releases the thread
     /// again at the beginning of the next one (sched(7)).
@@ -91,37 +98,68 @@ pub trait System: Send + Sized + 'static {
     fn current_cpu(&self) -> u16;
 
     /// Processor time the calling thread has used.
-    fn thread_cpu_time_ns(&self) -> i64;
+    fn cpu_time_ns(&self) -> i64;
+}
 
-    /// Told after every activation, off the measured path.
+/// A clock, and the kernel below it. Only the first two methods have to be written.
+pub trait System: Send + Sized + 'static {
+    /// What schedules its threads.
+    type Kernel: Kernel;
+
+    /// The time now, in nanoseconds of CLOCK_MONOTONIC.
+    fn now_ns(&self) -> i64;
+
+    /// The kernel.
+    fn kernel(&self) -> &Self::Kernel;
+
+    /// Sleeps on `clock`, or until a signal arrives.
+    ///
+    /// # Errors
+    /// What the system answered, other than that a signal arrived.
     #[inline]
-    fn after_activation(&self) {}
+    fn sleep(&self, clock: SleepClock, sleep: Sleep) -> io::Result<Slept> {
+        self.kernel().sleep_on(clock, sleep)
+    }
 
     /// Whether the calling thread is in real-time mode at this moment: on Linux always, on a Xenomai core while it
-    /// is on the core's side. Looked at in every activation.
+    /// is on the core's side. Asked in every activation.
     #[inline]
     fn in_real_time(&self) -> bool {
         true
     }
 
-    /// How the calling thread fared on its Xenomai core, if it is on one.
-    fn core_use(&self) -> Option<CoreUse> {
-        None
-    }
+    /// Called after every activation, off the measured path.
+    #[inline]
+    fn after_activation(&self) {}
 
-    /// How well [`System::now_ns`] states CLOCK_MONOTONIC, if it reads another clock.
-    fn clock_fit(&self) -> Option<ClockFit> {
-        None
+    /// What it knows of itself at the end of a run.
+    fn report(&self) -> SystemReport {
+        SystemReport::default()
     }
 }
 
-/// The Linux kernel this runs on.
+/// What a system knows of itself at the end of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SystemReport {
+    /// How well [`System::now_ns`] states CLOCK_MONOTONIC, if it reads another clock.
+    pub clock_fit: Option<ClockFit>,
+    /// How the calling thread fared on its Xenomai core, if it is on one.
+    pub core: Option<CoreUse>,
+}
+
+/// The Linux kernel this runs on, read by CLOCK_MONOTONIC.
+///
+/// ```
+/// use jitterlab_rt::system::{Linux, System};
+///
+/// let before_ns = Linux.now_ns();
+/// assert!(Linux.now_ns() >= before_ns);
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Linux;
 
 impl System for Linux {
-    type Timer = SystemTimer;
-    type Watch = ClockWatch;
+    type Kernel = Linux;
 
     #[inline]
     fn now_ns(&self) -> i64 {
@@ -129,31 +167,33 @@ impl System for Linux {
     }
 
     #[inline]
+    fn kernel(&self) -> &Linux {
+        self
+    }
+}
+
+impl Kernel for Linux {
+    #[inline]
     fn clock_ns(&self, clock: SleepClock) -> i64 {
         sys::time::now_ns(sys::time::id_of(clock))
     }
 
     #[inline]
-    fn sleep_until(&self, clock: SleepClock, due_ns: i64) -> Slept {
-        sys::time::sleep_until(sys::time::id_of(clock), due_ns)
+    fn sleep_on(&self, clock: SleepClock, sleep: Sleep) -> io::Result<Slept> {
+        sys::time::sleep(sys::time::id_of(clock), sleep)
     }
 
-    #[inline]
-    fn sleep_for(&self, clock: SleepClock, ns: i64) -> Slept {
-        sys::time::sleep_for(sys::time::id_of(clock), ns)
+    fn timer(&self, kind: TimerKind, clock: SleepClock) -> io::Result<Box<dyn Timer>> {
+        Ok(Box::new(SystemTimer::new(kind, sys::time::id_of(clock))?))
     }
 
-    fn timer(&self, kind: TimerKind, clock: SleepClock) -> io::Result<SystemTimer> {
-        SystemTimer::new(kind, sys::time::id_of(clock))
-    }
-
-    fn watch_civil_time(&self) -> io::Result<ClockWatch> {
+    fn watch_civil_time(&self) -> io::Result<Box<dyn Send>> {
         sys::signal::accept_interrupts()?;
-        ClockWatch::new(sys::signal::this_thread())
+        Ok(Box::new(ClockWatch::new(sys::signal::this_thread())?))
     }
 
-    fn is_deadline_thread(&self) -> bool {
-        matches!(sys::sched::policy(), Ok(jitterlab_model::Policy::Deadline { .. }))
+    fn policy(&self) -> io::Result<Policy> {
+        sys::sched::policy()
     }
 
     #[inline]
@@ -166,7 +206,7 @@ impl System for Linux {
         sys::sched::current_cpu()
     }
 
-    fn thread_cpu_time_ns(&self) -> i64 {
+    fn cpu_time_ns(&self) -> i64 {
         sys::usage::thread_cpu_time_ns()
     }
 }

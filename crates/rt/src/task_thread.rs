@@ -1,18 +1,18 @@
 //! A task on a thread of its own, from its description: what a bench starts.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use jitterlab_model::{Activation, Granted, Policy, ReadClock, Refusal, TaskResult, TaskSpec, WakeMethod};
+use jitterlab_model::{Granted, Policy, ReadClock, Refusal, TaskResult, TaskSpec};
 
 use crate::builder::wake_or_nanosleep;
 use crate::counters::TaskCounters;
+use crate::error::{BuildError, Wanted};
 use crate::fitted::{self, Fitted, ReadCounter};
-use crate::periodic::PeriodicLoop;
+use crate::periodic::{End, PeriodicLoop};
 use crate::polling;
 use crate::record::{self, Drain, Recorder};
 use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
@@ -20,44 +20,44 @@ use crate::sys::signal::{self, ThreadId};
 use crate::sys::{self, usage};
 use crate::system::{Linux, System};
 use crate::workload::{Activity, Workload};
-use crate::xenomai::{self, Core};
+use crate::xenomai;
+use crate::xenomai::Core;
 
 /// What a [`TaskThread`] should do besides its [`TaskSpec`].
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct ThreadOptions {
     /// Whether the memory of the process is locked. Default: yes.
     pub lock_memory: bool,
     /// How many activations the ring to the recorder holds; 0 for no recording. Default: 0.
     pub ring: usize,
     /// Ends after this many activations. Default: never.
     pub count: Option<u64>,
-    /// Sets the stop flag at the first latency of this or more. Default: never.
+    /// Ends with the first activation of this latency or more, and sets the stop flag. Default: never.
     pub stop_above_ns: Option<i64>,
-    /// See [`ThreadSetup::longest_computing`].
-    pub longest_computing: Option<Duration>,
+    /// Whether a task that leaves its processor to nobody is stopped (see [`crate::Builder::guarded`]). Default: no.
+    pub guarded: bool,
 }
 
-impl Default for Plan {
+impl Default for ThreadOptions {
     fn default() -> Self {
-        Plan {
-            lock_memory: true,
-            ring: 0,
-            count: None,
-            stop_above_ns: None,
-            longest_computing: Some(LONGEST_COMPUTING),
-        }
+        ThreadOptions { lock_memory: true, ring: 0, count: None, stop_above_ns: None, guarded: false }
     }
 }
 
 /// What a task's thread left behind.
-#[derive(Debug, Clone, Default)]
-pub struct Outcome {
+#[derive(Debug)]
+pub struct TaskEnd {
     /// Its counters and what it used.
     pub result: TaskResult,
-    /// Why it was stopped for the machine's safety, as a sentence, if it was.
-    pub overload: Option<String>,
-    /// The activation that reached the limit on the latency, if one did.
-    pub above: Option<Activation>,
+    /// Why it ended.
+    pub end: End,
+}
+
+impl TaskEnd {
+    /// Of a task that never began.
+    fn before_the_first() -> Self {
+        TaskEnd { result: TaskResult::default(), end: End::Stopped }
+    }
 }
 
 /// The beginning of a run, common to all its tasks, and its end.
@@ -77,7 +77,7 @@ pub struct TaskThread {
     id: ThreadId,
     go: Option<Sender<Go>>,
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<Outcome>,
+    thread: JoinHandle<TaskEnd>,
 }
 
 struct Ready {
@@ -93,11 +93,26 @@ impl TaskThread {
     /// Makes the thread, sets it up and reports what it got; it then waits for [`TaskThread::start`]. A missing
     /// policy counts as [`Policy::Other`]. Every task of a run shares `stop`, which ends them all.
     ///
+    /// ```
+    /// use jitterlab_rt::{Linux, System, TaskThread, ThreadOptions};
+    ///
+    /// let spec = "period=1ms,policy=other".parse()?;
+    /// let options = ThreadOptions { lock_memory: false, count: Some(5), ..ThreadOptions::default() };
+    /// let mut task = TaskThread::spawn(&spec, &options, &Default::default())?;
+    /// task.start(Linux.now_ns(), None);
+    /// assert_eq!(task.finish()?.result.executed, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
-    /// The system's, if no thread could be made; a description that contradicts itself; a task that would poll on the only processor there is (for
-    /// several tasks together ask [`polling::refusal`] first).
-    pub fn spawn(spec: &TaskSpec, plan: &Plan, stop: &Arc<AtomicBool>) -> io::Result<TaskThread> {
-        Self::spawn_with(spec, plan, stop, None)
+    /// No thread; a description that contradicts itself; a task that would poll on the only processor there is (for
+    /// several tasks together ask [`polling::check`] first); a core that does not take it.
+    pub fn spawn(
+        spec: &TaskSpec,
+        options: &ThreadOptions,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<TaskThread, BuildError> {
+        Self::spawn_with(spec, options, stop, None)
     }
 
     /// The same, with somebody's own activity in place of the description's work.
@@ -106,18 +121,15 @@ impl TaskThread {
     /// As [`TaskThread::spawn`].
     pub fn spawn_with(
         spec: &TaskSpec,
-        plan: &Plan,
+        options: &ThreadOptions,
         stop: &Arc<AtomicBool>,
         activity: Option<Box<dyn Activity>>,
-    ) -> io::Result<TaskThread> {
-        let bad_use = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
-        spec.validate().map_err(|error| bad_use(error.to_string()))?;
-        if let Some(why) = polling::refusal(std::slice::from_ref(spec), &sys::sched::cpus()?) {
-            return Err(bad_use(why));
-        }
+    ) -> Result<TaskThread, BuildError> {
+        spec.validate()?;
+        polling::check(std::slice::from_ref(spec), &sys::sched::cpus()?)?;
         signal::accept_interrupts()?;
         let counters = Arc::new(TaskCounters::default());
-        let (recorder, drain) = match plan.ring {
+        let (recorder, drain) = match options.ring {
             0 => (None, None),
             capacity => {
                 let (recorder, drain) = record::ring(capacity);
@@ -128,7 +140,7 @@ impl TaskThread {
         let (say_ready, ready) = mpsc::channel();
         let body = Body {
             spec: spec.clone(),
-            plan: plan.clone(),
+            options: options.clone(),
             counters: counters.clone(),
             recorder,
             stop: stop.clone(),
@@ -138,8 +150,7 @@ impl TaskThread {
             .name(spec.name.chars().take(15).filter(|c| *c != '\0').collect())
             .stack_size(STACK_BYTES)
             .spawn(move || body.run(&say_ready, &gone))?;
-        let Ready { granted, refused, id } =
-            ready.recv().map_err(|_| io::Error::other("the task's thread ended while it was set up"))??;
+        let Ready { granted, refused, id } = ready.recv().map_err(|_| BuildError::Broken)??;
         Ok(TaskThread { granted, refused, counters, drain, id, go: Some(go), stop: stop.clone(), thread })
     }
 
@@ -167,7 +178,7 @@ impl TaskThread {
     /// `until_ns`. Only the first call has an effect.
     pub fn start(&mut self, epoch_ns: i64, until_ns: Option<i64>) {
         if let Some(go) = self.go.take() {
-            // A thread that is gone has nothing to start; finish() tells.
+            // A thread that is gone has nothing to start; finish() says why.
             let _ = go.send(Go { epoch_ns, until_ns: until_ns.unwrap_or(i64::MAX) });
         }
     }
@@ -189,7 +200,7 @@ impl TaskThread {
     ///
     /// # Errors
     /// A panic on the task's thread.
-    pub fn finish(mut self) -> io::Result<Outcome> {
+    pub fn finish(mut self) -> Result<TaskEnd, BuildError> {
         self.go = None;
         while !self.thread.is_finished() {
             if self.stop.load(Ordering::Relaxed) {
@@ -197,13 +208,13 @@ impl TaskThread {
             }
             thread::sleep(Duration::from_millis(1));
         }
-        self.thread.join().map_err(|_| io::Error::other("the task's thread panicked"))
+        self.thread.join().map_err(|_| BuildError::Broken)
     }
 }
 
 struct Body {
     spec: TaskSpec,
-    plan: Plan,
+    options: ThreadOptions,
     counters: Arc<TaskCounters>,
     recorder: Option<Recorder>,
     stop: Arc<AtomicBool>,
@@ -211,12 +222,12 @@ struct Body {
 }
 
 impl Body {
-    fn run(self, say_ready: &Sender<io::Result<Ready>>, go: &Receiver<Go>) -> Outcome {
-        let Body { spec, plan, .. } = &self;
+    fn run(self, say_ready: &Sender<Result<Ready, BuildError>>, go: &Receiver<Go>) -> TaskEnd {
+        let Body { spec, options, .. } = &self;
         let setup = ThreadSetup {
             cpu: spec.cpu,
-            lock_memory: plan.lock_memory,
-            longest_computing: plan.longest_computing,
+            lock_memory: options.lock_memory,
+            longest_computing: options.guarded.then_some(LONGEST_COMPUTING),
             ..ThreadSetup::new(
                 format!("task {}", spec.name),
                 spec.policy.unwrap_or(Policy::Other),
@@ -225,38 +236,27 @@ impl Body {
         };
         let (granted, mut refused) = setup.apply();
         sys::restartable::leave();
-        if let Some(core) = core_of(spec.wake) {
-            return match xenomai::attach(core, spec.policy.unwrap_or(Policy::Other), &spec.name) {
-                Ok(system) => drive(system, self, granted, refused, say_ready, go),
-                Err(error) => {
-                    let _ = say_ready.send(Err(io::Error::other(error)));
-                    Outcome::default()
-                }
+        if let Some(core) = Core::of(spec.wake) {
+            #[cfg(feature = "xenomai")]
+            let error = match xenomai::attach(core, spec.policy.unwrap_or(Policy::Other), &spec.name) {
+                Ok(system) => return drive(system, self, granted, refused, say_ready, go),
+                Err(error) => error,
             };
+            #[cfg(not(feature = "xenomai"))]
+            let error = xenomai::XenomaiError::NotBuilt { core };
+            let _ = say_ready.send(Err(error.into()));
+            return TaskEnd::before_the_first();
         }
         match counter_of(spec.read) {
             None => drive(Linux, self, granted, refused, say_ready, go),
             Some(read) => {
                 if let (ReadClock::Tsc, Some(why)) = (spec.read, sys::counter::unusable()) {
-                    refused.push(Refusal {
-                        what: format!("the {} for task {}", sys::counter::NAME, spec.name),
-                        why: why.into(),
-                        remedy: "use read=monotonic-raw; until then read=monotonic is used".into(),
-                    });
+                    refused.push(Wanted::Counter.refused(&setup.name, why.to_string(), None));
                     return drive(Linux, self, granted, refused, say_ready, go);
                 }
                 drive(Fitted::new(read), self, granted, refused, say_ready, go)
             }
         }
-    }
-}
-
-/// The core that a wake-up method runs on, if it is one of Xenomai's.
-pub fn core_of(wake: WakeMethod) -> Option<Core> {
-    match wake {
-        WakeMethod::Cobalt => Some(Core::Cobalt),
-        WakeMethod::Evl => Some(Core::Evl),
-        _ => None,
     }
 }
 
@@ -275,35 +275,39 @@ fn drive<S: System>(
     body: Body,
     granted: Granted,
     mut refused: Vec<Refusal>,
-    say_ready: &Sender<io::Result<Ready>>,
+    say_ready: &Sender<Result<Ready, BuildError>>,
     go: &Receiver<Go>,
-) -> Outcome {
-    let Body { spec, plan, counters, recorder, stop, mut activity } = body;
-    let wake = wake_or_nanosleep(&system, &spec, &mut refused);
-    let guarded = matches!(granted.policy, Policy::Fifo(_) | Policy::RoundRobin(_));
-    if spec.wake == WakeMethod::Spin {
-        signal::allow_holding_cpu();
-    }
+) -> TaskEnd {
+    let Body { spec, options, counters, recorder, stop, mut activity } = body;
+    let wake = match wake_or_nanosleep(&system, &spec, &mut refused) {
+        Ok(wake) => wake,
+        Err(error) => {
+            let _ = say_ready.send(Err(error));
+            return TaskEnd::before_the_first();
+        }
+    };
     if say_ready.send(Ok(Ready { granted, refused, id: signal::this_thread() })).is_err() {
-        return Outcome::default();
+        return TaskEnd::before_the_first();
     }
-    let Ok(Go { epoch_ns, until_ns }) = go.recv() else { return Outcome::default() };
+    let Ok(Go { epoch_ns, until_ns }) = go.recv() else { return TaskEnd::before_the_first() };
     let mut builder = PeriodicLoop::of_task(system, &spec)
         .wake_by(wake)
         .start_at_ns(epoch_ns)
         .until_ns(until_ns)
-        .count(plan.count.unwrap_or(u64::MAX))
+        .count(options.count.unwrap_or(u64::MAX))
         .stop_flag(stop)
-        .counters(counters)
-        .guarded(guarded);
-    if let Some(limit_ns) = plan.stop_above_ns {
+        .counters(counters);
+    if options.guarded {
+        builder = builder.guarded();
+    }
+    if let Some(limit_ns) = options.stop_above_ns {
         builder = builder.stop_above(Duration::from_nanos(limit_ns.unsigned_abs()));
     }
     if let Some(recorder) = recorder {
         builder = builder.recorder(recorder);
     }
     // Refused in spawn() already, if at all.
-    let Ok(mut task) = builder.build() else { return Outcome::default() };
+    let Ok(mut task) = builder.build() else { return TaskEnd::before_the_first() };
     let mut workload = Workload::new(spec.work);
     let before = usage::of_this_thread();
     while let Some(running) = task.wait() {
@@ -323,5 +327,5 @@ fn drive<S: System>(
         involuntary_switches: Some(used.involuntary_switches),
         ..task.result()
     };
-    Outcome { result, overload: task.overload().map(|o| o.to_string()), above: task.above() }
+    TaskEnd { result, end: task.into_end() }
 }

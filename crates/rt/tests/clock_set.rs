@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use jitterlab_model::TaskSpec;
 use jitterlab_rt::system::Linux;
-use jitterlab_rt::{Clock, Monotonic, Wake, wake};
+use jitterlab_rt::{System, Wake, wake};
 
 /// Moves CLOCK_REALTIME; whether that was permitted.
 fn move_clock(by_ns: i64) -> bool {
@@ -42,7 +42,7 @@ fn a_sleep_on_civil_time_is_told_when_that_is_set() {
         let sleeper = thread::spawn(move || {
             let mut wake = wake::of_task(&Linux, &spec).unwrap();
             say.send(()).unwrap();
-            let woken = wake.wait(&Linux, Monotonic.now_ns() + 3_600_000_000_000);
+            let woken = wake.wait(&Linux, Linux.now_ns() + 3_600_000_000_000).unwrap();
             (woken, wake.report())
         });
         said.recv().unwrap();

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jitterlab_model::{Activation, Flags, Overrun};
+use jitterlab_model::{Activation, Flags, Overload, Overrun, Policy};
 use jitterlab_rt::fake::FakeSystem;
-use jitterlab_rt::{Overload, PeriodicLoop, record};
+use jitterlab_rt::{End, PeriodicLoop, record};
 use proptest::prelude::*;
 
 const T: i64 = 1_000;
@@ -88,7 +88,7 @@ fn the_limit_on_latency_stops_at_once_and_keeps_the_culprit() {
         .unwrap();
     while task.wait().is_some() {}
     assert!(stop.load(Ordering::Relaxed));
-    assert_eq!(task.above().map(|a| (a.index, a.latency_ns())), Some((1, 250)));
+    assert!(matches!(task.end(), Some(End::Above(a)) if (a.index, a.latency_ns()) == (1, 250)));
     assert_eq!(task.result().executed, 2);
 }
 
@@ -102,19 +102,98 @@ fn early_wake_ups_stay_negative() {
     assert_eq!((result.min_latency_ns, result.max_latency_ns, result.missed), (-100, 5, 0));
 }
 
+#[test]
+fn a_latency_of_exactly_the_limit_is_above_it() {
+    let system = FakeSystem::new(0);
+    system.script_latencies([199, 200, 10]);
+    let mut task = every(&system).start_at_ns(1_000).stop_above(Duration::from_nanos(200)).build().unwrap();
+    while task.wait().is_some() {}
+    assert!(matches!(task.end(), Some(End::Above(a)) if a.latency_ns() == 200));
+    assert_eq!(task.result().executed, 2);
+}
+
+#[test]
+fn a_sleep_that_fails_ends_the_loop_and_keeps_what_was_measured() {
+    let system = FakeSystem::new(0);
+    system.script_error(3_500, libc::ENOSYS);
+    let (recorder, mut drain) = record::ring(16);
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut task =
+        every(&system).start_at_ns(1_000).recorder(recorder).stop_flag(stop.clone()).build().unwrap();
+    while task.wait().is_some() {}
+    assert!(matches!(task.end(), Some(End::Wait(error)) if error.raw_os_error() == Some(libc::ENOSYS)));
+    assert!(stop.load(Ordering::Relaxed), "other tasks of the run end too");
+    let mut got = Vec::new();
+    assert_eq!((drain.pop_into(&mut got, 16), task.result().executed), (3, 3));
+    assert!(task.wait().is_none());
+}
+
+#[test]
+fn the_reason_of_an_end_is_given() {
+    let of = |build: fn(jitterlab_rt::Builder<FakeSystem>) -> jitterlab_rt::Builder<FakeSystem>| {
+        let mut task = build(every(&FakeSystem::new(0)).start_at_ns(1_000)).build().unwrap();
+        assert!(task.end().is_none());
+        while task.wait().is_some() {}
+        format!("{:?}", task.end().unwrap())
+    };
+    assert_eq!(of(|loops| loops.count(3)), "Count");
+    assert_eq!(of(|loops| loops.until_ns(3_000)), "Until");
+    assert_eq!(of(|loops| loops.stop_flag(Arc::new(AtomicBool::new(true)))), "Stopped");
+}
+
 /// Runs a millisecond task on fake time until it stops itself or a fake minute has passed.
 fn overload_of(overrun: Overrun, work_ns: i64, preempted_ns: i64) -> Option<Overload> {
-    let system = FakeSystem::new(0);
+    guarded_overload_of(Policy::Fifo(50), overrun, work_ns, preempted_ns).0
+}
+
+/// The same under any policy, and how often the guard read the processor time.
+fn guarded_overload_of(
+    policy: Policy,
+    overrun: Overrun,
+    work_ns: i64,
+    preempted_ns: i64,
+) -> (Option<Overload>, u64) {
+    let system = FakeSystem::new(0).with_policy(policy);
     let mut task = PeriodicLoop::every_on(system.clone(), Duration::from_millis(1))
         .overrun(overrun)
         .until_ns(60_000_000_000)
+        .guarded()
         .build()
         .unwrap();
     while let Some(running) = task.wait() {
         running.system().work(work_ns);
         running.system().preempt(preempted_ns);
     }
-    task.overload()
+    let overload = match task.end() {
+        Some(End::Overload(overload)) => Some(*overload),
+        _ => None,
+    };
+    (overload, system.cpu_time_readings())
+}
+
+#[test]
+fn the_guard_watches_real_time_policies_only_and_only_when_asked() {
+    for policy in [Policy::Other, Policy::Batch, Policy::Idle, Policy::Deadline { runtime_ns: 900_000 }] {
+        assert_eq!(guarded_overload_of(policy, Overrun::Skip, 1_500_000, 0), (None, 0), "{policy}");
+    }
+    assert!(guarded_overload_of(Policy::RoundRobin(1), Overrun::Skip, 1_500_000, 0).0.is_some());
+    let mut task =
+        PeriodicLoop::every_on(FakeSystem::new(0).with_policy(Policy::Fifo(50)), Duration::from_millis(1))
+            .until_ns(10_000_000_000)
+            .build()
+            .unwrap();
+    while let Some(running) = task.wait() {
+        running.system().work(1_500_000);
+    }
+    assert!(matches!(task.end(), Some(End::Until)));
+}
+
+#[test]
+fn a_task_that_keeps_up_costs_the_guard_no_reading_of_processor_time() {
+    assert_eq!(guarded_overload_of(Policy::Fifo(50), Overrun::Skip, 800_000, 0), (None, 0));
+    // A suspicion is a reading for each window of half a second, not for each activation.
+    let (overload, readings) = guarded_overload_of(Policy::Fifo(50), Overrun::Skip, 100_000, 2_000_000);
+    assert!(overload.is_none() && (1..=120).contains(&readings), "{readings}");
 }
 
 #[test]
@@ -153,7 +232,7 @@ proptest! {
         system.script_latencies(script.iter().map(|(late, _)| *late));
         let (recorder, mut drain) = record::ring(capacity);
         let mut task = every(&system)
-            .start_at_ns(first).count(script.len() as u64).overrun(overrun).recorder(recorder).guarded(false)
+            .start_at_ns(first).count(script.len() as u64).overrun(overrun).recorder(recorder)
             .build().unwrap();
         let mut works = script.iter().map(|(_, work)| *work);
         while let Some(running) = task.wait() {

@@ -8,14 +8,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jitterlab_model::{Activation, Compensation, Policy, TaskSpec, WakeMethod};
-use jitterlab_rt::{Clock, Monotonic, PeriodicLoop, Plan, TaskThread};
+use jitterlab_rt::{Linux, PeriodicLoop, System, TaskThread, ThreadOptions};
 
 fn ordinary(text: &str) -> TaskSpec {
     format!("{text},policy=other").parse().unwrap()
 }
 
-fn plan() -> Plan {
-    Plan { lock_memory: false, ring: 4_096, ..Plan::default() }
+fn options() -> ThreadOptions {
+    ThreadOptions { lock_memory: false, ring: 4_096, ..ThreadOptions::default() }
 }
 
 #[test]
@@ -23,17 +23,17 @@ fn two_tasks_share_a_beginning_and_account_for_every_due_time() {
     let stop = Arc::new(AtomicBool::new(false));
     let specs = [ordinary("name=a,period=1ms"), ordinary("name=b,period=5ms,offset=2ms,work=spin:100us")];
     let mut tasks: Vec<TaskThread> =
-        specs.iter().map(|s| TaskThread::spawn(s, &plan(), &stop).unwrap()).collect();
-    let epoch = Monotonic.now_ns() + 2_000_000;
+        specs.iter().map(|s| TaskThread::spawn(s, &options(), &stop).unwrap()).collect();
+    let epoch = Linux.now_ns() + 2_000_000;
     for task in &mut tasks {
         task.start(epoch, Some(epoch + 200_000_000));
     }
     for (mut task, spec) in tasks.into_iter().zip(&specs) {
         let mut drain = task.take_drain().unwrap();
-        let outcome = task.finish().unwrap();
+        let ended = task.finish().unwrap();
         let mut got: Vec<Activation> = Vec::new();
         drain.pop_into(&mut got, usize::MAX);
-        let r = outcome.result;
+        let r = ended.result;
         assert_eq!((got.len() as u64, r.dropped), (r.executed, 0));
         assert_eq!(r.first_due_ns, epoch + spec.offset_ns);
         assert_eq!((r.executed + r.missed) as i64, (r.last_end_ns - r.first_due_ns) / spec.period_ns + 1);
@@ -50,8 +50,8 @@ fn two_tasks_share_a_beginning_and_account_for_every_due_time() {
 #[test]
 fn an_hourly_task_stops_at_once() {
     let stop = Arc::new(AtomicBool::new(false));
-    let mut task = TaskThread::spawn(&ordinary("period=1h"), &plan(), &stop).unwrap();
-    task.start(Monotonic.now_ns(), None);
+    let mut task = TaskThread::spawn(&ordinary("period=1h"), &options(), &stop).unwrap();
+    task.start(Linux.now_ns(), None);
     while task.counters().snapshot().executed == 0 {
         thread::sleep(Duration::from_millis(1));
     }
@@ -64,7 +64,7 @@ fn an_hourly_task_stops_at_once() {
 #[test]
 fn a_task_never_started_never_runs() {
     let stop = Arc::new(AtomicBool::new(false));
-    let task = TaskThread::spawn(&ordinary("period=1ms"), &plan(), &stop).unwrap();
+    let task = TaskThread::spawn(&ordinary("period=1ms"), &options(), &stop).unwrap();
     assert_eq!(task.finish().unwrap().result.executed, 0);
 }
 
@@ -72,8 +72,9 @@ fn a_task_never_started_never_runs() {
 fn counters_can_be_read_while_it_runs() {
     let stop = Arc::new(AtomicBool::new(false));
     let mut task =
-        TaskThread::spawn(&ordinary("period=200us"), &Plan { count: Some(300), ..plan() }, &stop).unwrap();
-    task.start(Monotonic.now_ns(), None);
+        TaskThread::spawn(&ordinary("period=200us"), &ThreadOptions { count: Some(300), ..options() }, &stop)
+            .unwrap();
+    task.start(Linux.now_ns(), None);
     let mut last = 0;
     while !task.is_finished() {
         let now = task.counters().snapshot();
@@ -92,7 +93,7 @@ fn polling_on_the_only_processor_is_refused_with_an_explanation() {
         jitterlab_rt::sys::sched::set_cpus(&[cpu]).unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let spec = format!("period=1ms,wake=spin,policy=fifo:1,cpu={cpu}").parse().unwrap();
-        let refused = TaskThread::spawn(&spec, &plan(), &stop).unwrap_err().to_string();
+        let refused = TaskThread::spawn(&spec, &options(), &stop).unwrap_err().to_string();
         assert!(refused.contains("unreachable"), "{refused}");
         let same = PeriodicLoop::every(Duration::from_millis(1))
             .wake(WakeMethod::Spin)
@@ -109,6 +110,6 @@ fn polling_on_the_only_processor_is_refused_with_an_explanation() {
 fn a_description_that_contradicts_itself_is_refused() {
     let stop = Arc::new(AtomicBool::new(false));
     let spec = TaskSpec { compensate: Compensation::Margin { margin_ns: 2_000_000 }, ..TaskSpec::default() };
-    let refused = TaskThread::spawn(&spec, &plan(), &stop).unwrap_err().to_string();
+    let refused = TaskThread::spawn(&spec, &options(), &stop).unwrap_err().to_string();
     assert!(refused.contains("margin"), "{refused}");
 }

@@ -33,7 +33,7 @@ fn measure(keep: Keep, sample: &[Vec<Activation>]) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("bench.parquet");
     let tasks = PERIODS_NS.map(|period_ns| TaskSpec { period_ns, ..TaskSpec::default() });
-    let info = RunInfo { keep, ..RunInfo::new("host", "CLOCK_MONOTONIC", tasks) };
+    let info = RunInfo { keep, ..RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", tasks) };
     let mut writer = RunWriter::create(&path, &info).unwrap();
     let mut next = [0u64; 2];
     let mut random = generator();

@@ -1,18 +1,18 @@
 //! Turning a journal into the run file: when a run is closed, and when a crash left the journal behind.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::run::FORMAT_VERSION;
+use jitterlab_model::warning::Warning;
 use jitterlab_model::{RunInfo, StopReason};
 
-use crate::codec;
-use crate::frame::{Frame, FrameReader, Kind, MAGIC, PREAMBLE, VERSION};
-use crate::paths::{check_target, sync_directory, target_of};
-use crate::slices::Slice;
+use crate::frame::MAGIC;
+use crate::paths::{is_journal_name, sync_directory, target_of};
+use crate::place::check_free;
+use crate::salvage::Skipped;
 use crate::table::RunFileWriter;
-use crate::tally::Tally;
+use crate::walk::{Part, Walk};
 use crate::{TraceError, journal_path};
 
 /// A run file that is complete on the disk.
@@ -24,13 +24,19 @@ pub struct FinishedRun {
     pub rows: u64,
     /// Its size.
     pub bytes: u64,
+    /// Parts of the journal that could not be read, and are missing here.
+    pub skipped: Vec<Skipped>,
+    /// The journal, where it was kept: because parts of it could not be read, or because it is a copy under another
+    /// name than that of a journal.
+    pub journal: Option<PathBuf>,
 }
 
 /// Turns the journal of a run that was not closed into its run file, which gets the journal's name without
 /// `.part`. The name of the run file itself will do too.
 ///
-/// An incomplete end is left out. The run is described as crashed, and each task's counters are rebuilt from what
-/// was recorded. The journal is removed when the run file is safe on the disk.
+/// Parts that are damaged, such as a cut-off end, are left out and named in the result. The run is described as
+/// crashed, and each task's counters are rebuilt from what was recorded. The journal is removed when the run file is
+/// safe on the disk, but only if all of it was read.
 ///
 /// # Errors
 /// There is no such journal, it is still being recorded, it is not a journal, its run file exists already, or
@@ -53,51 +59,28 @@ pub fn recover_to(
     progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
     let (journal, target) = (journal.as_ref(), target.as_ref());
-    let mut file = File::open(journal).map_err(TraceError::io("open", journal))?;
+    let file = File::open(journal).map_err(TraceError::io("open", journal))?;
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         return Err(TraceError::StillRecording(journal.into()));
     }
-    check_preamble(&mut file, journal)?;
-    check_target(target)?;
+    check_free(target)?;
     convert(&file, journal, target, None, progress)
 }
 
 /// Turns a journal that was closed properly into the run file.
 pub(crate) fn close_journal(
-    mut file: File,
+    file: &File,
     journal: &Path,
     target: &Path,
     info: RunInfo,
     progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
-    check_preamble(&mut file, journal)?;
-    convert(&file, journal, target, Some(info), progress)
+    convert(file, journal, target, Some(info), progress)
 }
 
 /// Whether these are the first bytes of a journal.
 pub(crate) fn is_journal(beginning: &[u8]) -> bool {
     beginning.starts_with(MAGIC)
-}
-
-fn check_preamble(file: &mut File, path: &Path) -> Result<(), TraceError> {
-    let mut preamble = Vec::new();
-    file.rewind().map_err(TraceError::io("read", path))?;
-    file.take(PREAMBLE as u64).read_to_end(&mut preamble).map_err(TraceError::io("read", path))?;
-    let not = |why: &str| TraceError::NotARunFile { path: path.into(), why: why.into() };
-    match preamble.strip_prefix(&MAGIC[..]) {
-        Some(&[low, high]) => {
-            let found = u16::from_le_bytes([low, high]);
-            if found > VERSION {
-                return Err(newer(path, u32::from(found), u32::from(VERSION)));
-            }
-            Ok(())
-        }
-        Some(_) => Err(not("it ends before its first line; nothing was recorded in it")),
-        None if preamble.starts_with(b"PAR1") => {
-            Err(not("only journals (NAME.part) are recovered, and this is a Parquet file already"))
-        }
-        None => Err(not("it does not begin as a journal does")),
-    }
 }
 
 pub(crate) fn newer(path: &Path, found: u32, known: u32) -> TraceError {
@@ -119,7 +102,22 @@ pub(crate) fn parse_info(path: &Path, json: &[u8]) -> Result<RunInfo, TraceError
     if version.format > FORMAT_VERSION {
         return Err(newer(path, version.format, FORMAT_VERSION));
     }
+    if version.format == 1 {
+        let mut described: serde_json::Value = serde_json::from_slice(json).map_err(damaged)?;
+        from_format_1(&mut described);
+        return serde_json::from_value(described).map_err(damaged);
+    }
     serde_json::from_slice(json).map_err(damaged)
+}
+
+/// Format 1 gave the reason of an overload as a sentence: it is kept as a warning. (Its other sentences are read as they
+/// are.)
+fn from_format_1(described: &mut serde_json::Value) {
+    let Some(explanation) = described.pointer("/stop/explanation").cloned() else { return };
+    described["stop"] = serde_json::json!({ "reason": "interrupted" });
+    if let Some(warnings) = described["warnings"].as_array_mut() {
+        warnings.push(explanation);
+    }
 }
 
 fn convert(
@@ -129,73 +127,32 @@ fn convert(
     final_info: Option<RunInfo>,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
-    let read_error = |e: io::Error| TraceError::io("read", path)(e);
-    let length = file.metadata().map_err(read_error)?.len();
-    let mut frames = FrameReader::new(BufReader::with_capacity(1 << 18, file));
-    let first = match frames.next().map_err(read_error)? {
-        Some(Frame { kind: Kind::Info, payload, .. }) => parse_info(path, payload)?,
-        _ => {
-            let why = "its description was never written; nothing was recorded in it".into();
-            return Err(TraceError::NotARunFile { path: path.into(), why });
+    let mut walk = Walk::begin(file, path)?;
+    let mut output = RunFileWriter::create(target, walk.tasks())?;
+    while let Some(part) = walk.next()? {
+        match part {
+            Part::Info => {}
+            Part::Rows(task, rows) => output.append(task, rows)?,
+            Part::Slice(slice) => output.slice(&slice)?,
         }
-    };
-    let periods: Vec<i64> = first.tasks.iter().map(|t| t.spec.period_ns).collect();
-    let mut last_info = first;
-    let mut tallies: Vec<Tally> = periods.iter().map(|p| Tally::new(*p)).collect();
-    let mut output = RunFileWriter::create(target, periods.len())?;
-    let mut rows = Vec::new();
-    let mut good = frames.good_bytes();
-    while let Some(frame) = frames.next().map_err(read_error)? {
-        let Some(&period_ns) = periods.get(frame.task) else { break };
-        let understood = match frame.kind {
-            Kind::Info => {
-                last_info = parse_info(path, frame.payload)?;
-                Some(())
-            }
-            Kind::Rows => {
-                rows.clear();
-                let limit = frame.rows.min(frame.payload.len());
-                let understood = codec::decode(frame.payload, period_ns, limit, &mut rows);
-                rows.iter().for_each(|a| tallies[frame.task].row(a));
-                output.append(frame.task, &rows)?;
-                understood
-            }
-            Kind::Slice => match Slice::decode(frame.task, frame.payload) {
-                Some(slice) => {
-                    tallies[frame.task].slice(&slice);
-                    output.slice(&slice)?;
-                    Some(())
-                }
-                None => None,
-            },
-        };
-        if understood.is_none() {
-            break;
-        }
-        good = frames.good_bytes();
-        progress(good, length);
+        let (done, of) = walk.progress();
+        progress(done, of);
     }
-    let info = final_info.unwrap_or_else(|| crashed(last_info, &tallies, length - good));
+    let skipped = walk.skipped().to_vec();
+    let mut info = final_info.unwrap_or_else(|| {
+        let mut info = walk.completed();
+        if info.stop.is_none() {
+            info.stop = Some(StopReason::Crashed);
+            info.warnings.push(Warning::NotClosed);
+        }
+        info
+    });
+    info.warnings.extend(skipped.iter().map(|s| s.warning()));
     let finished = output.finish(&info)?;
-    std::fs::remove_file(path).map_err(TraceError::io("remove", path))?;
-    sync_directory(path)?;
-    Ok(finished)
-}
-
-/// The description of a run that was not closed.
-fn crashed(mut info: RunInfo, tallies: &[Tally], cut_bytes: u64) -> RunInfo {
-    if info.stop.is_none() {
-        info.stop = Some(StopReason::Crashed);
-        info.warnings.push("the run was not closed; it was recovered from its journal".into());
+    if skipped.is_empty() && is_journal_name(path) {
+        std::fs::remove_file(path).map_err(TraceError::io("remove", path))?;
+        sync_directory(path)?;
+        return Ok(finished);
     }
-    if cut_bytes > 0 {
-        info.warnings
-            .push(format!("the last {cut_bytes} bytes of the journal were incomplete and are left out"));
-    }
-    for (task, tally) in info.tasks.iter_mut().zip(tallies) {
-        if task.result.is_none() {
-            task.result = tally.result();
-        }
-    }
-    info
+    Ok(FinishedRun { skipped, journal: Some(path.into()), ..finished })
 }

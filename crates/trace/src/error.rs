@@ -29,6 +29,28 @@ pub enum TraceError {
     /// The wanted file is there already; a measurement is never overwritten.
     #[error("{0} exists already: choose another name, or remove it if it is no longer needed")]
     Exists(PathBuf),
+    /// A measurement stands where a result is to be written.
+    #[error("{0} holds a measurement: choose another name, or replace it with --force")]
+    HoldsRun(PathBuf),
+    /// A result is to be written under the name that a run's file will get.
+    #[error(
+        "{path} is the name of the run that {journal} holds (`jitterlab recover {journal}` makes a run file of it once it is not being recorded any more): choose another name"
+    )]
+    NameOfRun {
+        /// The wanted file.
+        path: PathBuf,
+        /// The journal beside it.
+        journal: PathBuf,
+    },
+    /// A device, a socket or the like where only a file will do.
+    #[error("{0} is not a file: choose another name")]
+    NoFile(PathBuf),
+    /// A link to something that does not exist.
+    #[error("{0} is a link that leads nowhere: remove it, or choose another name")]
+    LeadsNowhere(PathBuf),
+    /// A run of the same name is being recorded.
+    #[error("a run is being recorded into {0} right now: choose another name")]
+    BeingRecorded(PathBuf),
     /// A journal of the same name is there already.
     #[error(
         "{0} holds what an unfinished run measured: recover it with `jitterlab recover {0}`, or remove it if it is no longer needed"

@@ -11,7 +11,8 @@ pub(crate) const MAGIC: &[u8; 14] = b"jitterlab-run\0";
 pub(crate) const VERSION: u16 = 1;
 /// Length of magic and version.
 pub(crate) const PREAMBLE: usize = MAGIC.len() + 2;
-const HEADER: usize = 20;
+/// Length of a frame's header.
+pub(crate) const HEADER: usize = 20;
 /// No frame is longer: what claims to be is damage.
 const LONGEST: u32 = 64 << 20;
 
@@ -53,6 +54,42 @@ fn checksum(header: &[u8], payload: &[u8]) -> u32 {
     crc.finalize()
 }
 
+/// What stands before a frame's payload.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Header {
+    bytes: [u8; HEADER],
+    pub(crate) kind: Kind,
+    task: u32,
+    pub(crate) rows: u32,
+    /// Length of the payload.
+    pub(crate) length: u32,
+}
+
+impl Header {
+    /// `None` where no frame can begin so.
+    pub(crate) fn read(bytes: &[u8; HEADER]) -> Option<Self> {
+        let field = |i: usize| u32::from_le_bytes([0, 1, 2, 3].map(|j| bytes[4 * i + j]));
+        let kind = Kind::of(field(0))?;
+        let header = Header { bytes: *bytes, kind, task: field(1), rows: field(2), length: field(3) };
+        (header.length <= LONGEST).then_some(header)
+    }
+
+    /// Length of the whole frame.
+    pub(crate) fn frame_bytes(self) -> u64 {
+        HEADER as u64 + u64::from(self.length)
+    }
+
+    /// Whether this is its payload, and whole.
+    pub(crate) fn holds(self, payload: &[u8]) -> bool {
+        payload.len() == self.length as usize
+            && checksum(&self.bytes[..16], payload).to_le_bytes() == self.bytes[16..]
+    }
+
+    pub(crate) fn frame(self, payload: &[u8]) -> Frame<'_> {
+        Frame { kind: self.kind, task: self.task as usize, rows: self.rows as usize, payload }
+    }
+}
+
 /// Appends a frame whose payload `fill` writes; `fill` returns how many rows it holds.
 pub(crate) fn put(out: &mut Vec<u8>, kind: Kind, task: usize, fill: impl FnOnce(&mut Vec<u8>) -> u32) {
     let start = out.len();
@@ -89,18 +126,14 @@ impl<R: Read> FrameReader<R> {
         if !fill(&mut self.input, &mut header)? {
             return Ok(None);
         }
-        let field = |i: usize| u32::from_le_bytes([0, 1, 2, 3].map(|j| header[4 * i + j]));
-        let (Some(kind), length) = (Kind::of(field(0)), field(3)) else { return Ok(None) };
-        if length > LONGEST {
-            return Ok(None);
-        }
+        let Some(header) = Header::read(&header) else { return Ok(None) };
         self.buffer.clear();
-        (&mut self.input).take(u64::from(length)).read_to_end(&mut self.buffer)?;
-        if self.buffer.len() != length as usize || checksum(&header[..16], &self.buffer) != field(4) {
+        (&mut self.input).take(u64::from(header.length)).read_to_end(&mut self.buffer)?;
+        if !header.holds(&self.buffer) {
             return Ok(None);
         }
-        self.good_bytes += HEADER as u64 + u64::from(length);
-        Ok(Some(Frame { kind, task: field(1) as usize, rows: field(2) as usize, payload: &self.buffer }))
+        self.good_bytes += header.frame_bytes();
+        Ok(Some(header.frame(&self.buffer)))
     }
 }
 

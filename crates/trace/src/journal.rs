@@ -24,6 +24,8 @@ impl Journal {
     pub(crate) fn begin(path: &Path, file: File, info: &RunInfo) -> Result<Self, TraceError> {
         let mut journal = Journal { path: path.into(), file, good_bytes: 0, rows: 0 };
         let mut bytes = frame::preamble();
+        // Twice: without it the times of the rows are unknown, and one damaged place must not cost the run.
+        put_info(&mut bytes, info);
         put_info(&mut bytes, info);
         journal
             .file
@@ -69,7 +71,7 @@ impl Journal {
         }
         self.good_bytes += whole.good_bytes() - begin;
         let Some(source) = failure else { return Ok(()) };
-        // A cut frame at the end would hide what is appended after it. If this fails too, reading stops there.
+        // Without the cut frame at the end, nothing has to be skipped when the journal is read.
         let _ = self.file.set_len(self.good_bytes);
         Err(recording_ended(&self.path, self.rows, source))
     }

@@ -17,15 +17,18 @@ mod frame;
 mod import;
 mod journal;
 mod paths;
+pub mod place;
 mod reader;
 mod recorder;
 mod redescribe;
+mod salvage;
 mod slice_table;
 mod slices;
 mod spikes;
 mod table;
 mod tally;
 mod varint;
+mod walk;
 mod writer;
 
 pub use convert::{FinishedRun, recover, recover_to};
@@ -35,8 +38,10 @@ pub use import::{Hints, Import, Measured, import};
 pub use paths::journal_path;
 pub use reader::{RowGroup, RunReader};
 pub use redescribe::redescribe;
+pub use salvage::Skipped;
 pub use slices::{Quantity, Slice, Stored};
 pub use table::RunFileWriter;
+pub use walk::JournalReader;
 pub use writer::RunWriter;
 
 /// What one activation takes in a run file, roughly: for telling in advance how large a run will be.

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use crate::TraceError;
 
 const JOURNAL: &str = ".part";
-const TEMPORARY: &str = ".tmp";
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -20,36 +19,22 @@ pub fn journal_path(run_file: &Path) -> PathBuf {
     with_suffix(run_file, JOURNAL)
 }
 
-/// Where the run file is built before it gets its name.
-pub(crate) fn temporary_path(run_file: &Path) -> PathBuf {
-    with_suffix(run_file, TEMPORARY)
-}
-
 /// The run file a journal becomes: its name without `.part`, or with `.parquet` added if it has another ending.
 pub(crate) fn target_of(journal: &Path) -> PathBuf {
-    match journal.extension() {
-        Some(e) if e == OsStr::new(&JOURNAL[1..]) => journal.with_extension(""),
-        _ => with_suffix(journal, ".parquet"),
-    }
+    if is_journal_name(journal) { journal.with_extension("") } else { with_suffix(journal, ".parquet") }
 }
 
-fn directory_of(path: &Path) -> PathBuf {
+/// Whether a name is one that a recorder gives its journal.
+pub(crate) fn is_journal_name(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new(&JOURNAL[1..]))
+}
+
+/// The folder a name is in.
+pub(crate) fn directory_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(p) if p != Path::new("") => p.into(),
         _ => ".".into(),
     }
-}
-
-/// Refuses to overwrite a run file, and names a missing directory.
-pub(crate) fn check_target(path: &Path) -> Result<(), TraceError> {
-    let directory = directory_of(path);
-    if !directory.exists() {
-        return Err(TraceError::NoDirectory { path: path.into(), directory });
-    }
-    if path.exists() {
-        return Err(TraceError::Exists(path.into()));
-    }
-    Ok(())
 }
 
 /// Makes the names in the file's directory last through a power loss.

@@ -99,7 +99,7 @@ impl Slice {
         stats: &TimingStats,
     ) -> Self {
         let stored = Quantity::ALL.map(|q| Stored::of(q.of(stats)));
-        Slice { task, start_ns, first_due_ns, last_end_ns, missed: stats.missed, stored }
+        Slice { task, start_ns, first_due_ns, last_end_ns, missed: stats.seen_missed(), stored }
     }
 
     /// Activations that ran.
@@ -117,7 +117,7 @@ impl Slice {
     /// Adds the slice's figures to those of its task. All slices of a run, added in any order, give exactly what
     /// counting the activations themselves would have given.
     pub fn add_to(&self, stats: &mut TimingStats) {
-        stats.missed += self.missed;
+        stats.add_missed(self.missed);
         for (quantity, stored) in Quantity::ALL.into_iter().zip(&self.stored) {
             quantity.of_mut(stats).merge_parts(stored.moments, stored.bins.iter().copied());
         }

@@ -18,10 +18,12 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, TypePtr};
+use tempfile::NamedTempFile;
 
 use crate::TraceError;
 use crate::convert::FinishedRun;
-use crate::paths::{check_target, sync_directory, temporary_path};
+use crate::paths::sync_directory;
+use crate::place;
 use crate::slice_table::SliceTable;
 use crate::slices::Slice;
 
@@ -53,7 +55,7 @@ const BUFFERED_ROWS: usize = 1 << 19;
 /// recovery. The file appears under its name when it is complete.
 pub struct RunFileWriter {
     path: PathBuf,
-    temporary: PathBuf,
+    temporary: NamedTempFile,
     file: Option<SerializedFileWriter<File>>,
     buffers: Vec<Vec<Activation>>,
     buffered: usize,
@@ -75,9 +77,9 @@ impl RunFileWriter {
     /// The directory is missing or not writable, or `path` exists already.
     pub fn create(path: impl AsRef<Path>, tasks: usize) -> Result<Self, TraceError> {
         let path = path.as_ref();
-        check_target(path)?;
-        let temporary = temporary_path(path);
-        let file = File::create(&temporary).map_err(TraceError::io("create", &temporary))?;
+        place::check_free(path)?;
+        let temporary = place::temporary(path)?;
+        let file = temporary.as_file().try_clone().map_err(TraceError::io("create", path))?;
         let schema = schema(SCHEMA).map_err(|e| failed(path, e))?;
         let writer = SerializedFileWriter::new(file, schema, Arc::new(properties()));
         Ok(RunFileWriter {
@@ -119,13 +121,13 @@ impl RunFileWriter {
     /// Takes the slice of a second.
     pub(crate) fn slice(&mut self, slice: &Slice) -> Result<(), TraceError> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        self.slices.push(file, slice).map_err(|e| failed(&self.temporary, e))
+        self.slices.push(file, slice).map_err(|e| failed(&self.path, e))
     }
 
     fn flush(&mut self, task: usize) -> Result<(), TraceError> {
         let rows = &mut self.buffers[task];
         let (Some(file), false) = (&mut self.file, rows.is_empty()) else { return Ok(()) };
-        write_group(file, task, rows, &mut self.scratch).map_err(|e| failed(&self.temporary, e))?;
+        write_group(file, task, rows, &mut self.scratch).map_err(|e| failed(&self.path, e))?;
         self.rows += rows.len() as u64;
         self.buffered -= rows.len();
         rows.clear();
@@ -141,7 +143,7 @@ impl RunFileWriter {
             self.flush(task)?;
         }
         let Some(mut file) = self.file.take() else { return Err(TraceError::Exists(self.path.clone())) };
-        let tables = self.slices.finish(&mut file).map_err(|e| failed(&self.temporary, e))?;
+        let tables = self.slices.finish(&mut file).map_err(|e| failed(&self.path, e))?;
         let mut describe = |key: &str, value: String| {
             file.append_key_value_metadata(KeyValue::new(key.into(), value));
         };
@@ -150,20 +152,15 @@ impl RunFileWriter {
         if !tables.is_empty() {
             describe(SLICES_KEY, json(&self.path, &tables)?);
         }
-        let file = file.into_inner().map_err(|e| failed(&self.temporary, e))?;
-        file.sync_all().map_err(TraceError::io("sync", &self.temporary))?;
-        let bytes = file.metadata().map_err(TraceError::io("read the size of", &self.temporary))?.len();
-        check_target(&self.path)?;
-        std::fs::rename(&self.temporary, &self.path).map_err(TraceError::io("rename to", &self.path))?;
+        let file = file.into_inner().map_err(|e| failed(&self.path, e))?;
+        file.sync_all().map_err(TraceError::io("sync", &self.path))?;
+        let bytes = file.metadata().map_err(TraceError::io("read the size of", &self.path))?.len();
+        self.temporary.persist_noclobber(&self.path).map_err(|e| match e.error.kind() {
+            std::io::ErrorKind::AlreadyExists => TraceError::Exists(self.path.clone()),
+            _ => TraceError::io("write", &self.path)(e.error),
+        })?;
         sync_directory(&self.path)?;
-        Ok(FinishedRun { path: self.path.clone(), rows: self.rows, bytes })
-    }
-}
-
-impl Drop for RunFileWriter {
-    fn drop(&mut self) {
-        // After `finish` there is nothing of that name any more; otherwise it is half a file that nobody can use.
-        let _ = std::fs::remove_file(&self.temporary);
+        Ok(FinishedRun { path: self.path, rows: self.rows, bytes, skipped: Vec::new(), journal: None })
     }
 }
 

@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::warning::Warning;
 use jitterlab_model::{Activation, RunInfo};
 
 use crate::TraceError;
 use crate::convert::{FinishedRun, close_journal};
 use crate::journal::Journal;
-use crate::paths::{check_target, journal_path, sync_directory};
+use crate::paths::{journal_path, sync_directory};
+use crate::place::{Holds, check_free, holds};
 use crate::recorder::Recorder;
 
 /// Records one run into a file.
@@ -23,7 +25,7 @@ use crate::recorder::Recorder;
 /// # use jitterlab_trace::{RunReader, RunWriter};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("run.parquet");
-/// let info = RunInfo::new("host", "CLOCK_MONOTONIC", [TaskSpec::default()]);
+/// let info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [TaskSpec::default()]);
 /// let mut writer = RunWriter::create(&path, &info)?;
 /// writer.append(0, &[Activation { start_ns: 2_300, end_ns: 2_330, ..Activation::default() }])?;
 /// let finished = writer.finish(info)?;
@@ -47,25 +49,46 @@ impl RunWriter {
     /// overwritten.
     pub fn create(path: impl AsRef<Path>, info: &RunInfo) -> Result<Self, TraceError> {
         let path = path.as_ref();
-        check_target(path)?;
+        check_free(path)?;
         let journal = journal_path(path);
         let file =
             File::options().read(true).write(true).create_new(true).open(&journal).map_err(|e| {
                 match e.kind() {
-                    io::ErrorKind::AlreadyExists => TraceError::JournalExists(journal.clone()),
+                    io::ErrorKind::AlreadyExists => taken(path, &journal),
                     _ => TraceError::io("create", &journal)(e),
                 }
             })?;
         // The lock tells `recover` that the run is not over. Where locks are not supported there is none.
         let _ = file.try_lock();
-        let recorder =
-            Journal::begin(&journal, file, info).and_then(|journal| Recorder::start(journal, info));
+        // A run of the same name may have ended between the first look and the journal.
+        let recorder = check_free(path)
+            .and_then(|()| Journal::begin(&journal, file, info))
+            .and_then(|journal| Recorder::start(journal, info));
         if recorder.is_err() {
             let _ = std::fs::remove_file(&journal);
         }
         let recorder = recorder?;
         sync_directory(&journal)?;
         Ok(RunWriter { path: path.into(), recorder })
+    }
+
+    /// Begins recording under this name or, where it is taken, the next free one: `NAME-2.parquet` and so on.
+    ///
+    /// # Errors
+    /// As [`RunWriter::create`].
+    pub fn create_numbered(path: impl AsRef<Path>, info: &RunInfo) -> Result<Self, TraceError> {
+        let path = path.as_ref();
+        let mut number = 1;
+        loop {
+            match Self::create(numbered(path, number), info) {
+                Err(TraceError::Exists(_) | TraceError::JournalExists(_) | TraceError::BeingRecorded(_))
+                    if number < 1000 =>
+                {
+                    number += 1;
+                }
+                begun => return begun,
+            }
+        }
     }
 
     /// Takes activations of one task, in their order. Never waits for the disk: if that falls behind by more than
@@ -114,17 +137,37 @@ impl RunWriter {
             });
         };
         let mut journal = recorded.journal;
-        info.warnings.extend(recorded.ended);
+        info.warnings.extend(recorded.ended.map(Into::into));
         for (task, lost) in info.tasks.iter().zip(&recorded.lost).filter(|(_, lost)| **lost > 0) {
-            info.warnings.push(format!(
-                "task {}: {lost} records are missing in the file because the disk was too slow",
-                task.spec.name
-            ));
+            info.warnings.push(Warning::RecordsLost { task: task.spec.name.clone(), records: *lost });
         }
         // The file gets the description from here. The journal gets it too, for `recover` if the file cannot be
         // written; where the disk is too full even for that, recovery describes the run as crashed.
         let _ = journal.end(&info);
-        close_journal(journal.file, &journal.path, &path, info, progress)
+        close_journal(&journal.file, &journal.path, &path, info, progress)
             .map_err(|source| TraceError::NotClosed { path, journal: journal_name, source: Box::new(source) })
+    }
+}
+
+/// The name with a number before its ending; the first has none.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    if number < 2 {
+        return path.into();
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    if let Some(ending) = path.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    path.with_file_name(name)
+}
+
+/// Why there is a file where the journal of `path` is to begin.
+fn taken(path: &Path, journal: &Path) -> TraceError {
+    match holds(journal) {
+        Holds::LiveJournal => TraceError::BeingRecorded(path.into()),
+        Holds::Journal => TraceError::JournalExists(journal.into()),
+        _ => TraceError::Exists(journal.into()),
     }
 }

@@ -74,7 +74,7 @@ fn recording_ends_while_the_file_can_still_be_closed() {
     assert!(error.to_string().contains("the run goes on"));
     let finished = writer.finish(closed(Keep::All)).unwrap();
     assert_eq!(finished.rows, check_rows(&path, appended) as u64);
-    let warnings = RunReader::open(&path).unwrap().info().warnings.join("\n");
+    let warnings = format!("{:?}", RunReader::open(&path).unwrap().info().warnings);
     assert!(warnings.contains(&format!("recording ended after {} rows", finished.rows)), "{warnings}");
 }
 

@@ -6,9 +6,9 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{all_rows, quick_directory};
-use jitterlab_model::TimingStats;
-use jitterlab_trace::{Hints, Import, RunReader, TraceError, import};
+use common::quick_directory;
+use jitterlab_model::{Gap, Known, TimingStats};
+use jitterlab_trace::{Hints, Import, Measured, TraceError, import};
 use proptest::prelude::*;
 
 const US: i64 = 1_000;
@@ -29,7 +29,7 @@ fn read_text(name: &str, text: impl AsRef<[u8]>) -> Result<Import, TraceError> {
 }
 
 fn stats(import: &Import, task: usize) -> TimingStats {
-    import.tasks[task].stats(import.info.tasks[task].spec.period_ns)
+    import.tasks[task].stats(&import.info.tasks[task])
 }
 
 /// Count, minimum and maximum of a task's latencies.
@@ -39,7 +39,7 @@ fn latency(import: &Import, task: usize) -> (u64, i64, i64) {
 }
 
 fn warnings(import: &Import) -> String {
-    import.info.warnings.join("\n")
+    format!("{:?}", import.info.warnings)
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn cyclictest_histograms_keep_what_overflowed() {
     assert_eq!(plain.tasks.len(), 2);
     assert_eq!(latency(&plain, 0), (2_000, 4 * US, 152 * US + 999));
     assert_eq!(latency(&plain, 1), (2_000, 6 * US, 1_799 * US + 999));
-    assert!(warnings(&plain).contains("2 latencies of thread 0 are above its histogram"));
+    assert!(warnings(&plain).contains("AboveHistogram { task: \"thread0\", count: 2 }"));
     let d = stats(&plain, 0).latency;
     // 141 of the 2000 are in the bins 4 and 5: the first percentile and the median lie in bins 5 and 10.
     assert!((5 * US..6 * US + 50).contains(&d.quantile_ns(0.01).unwrap()));
@@ -76,7 +76,7 @@ fn cyclictest_json_in_both_units() {
     assert_eq!(us.info.tasks[0].spec.period_ns, 1_000_000);
     assert_eq!(us.info.tool, "cyclictest 2.40");
     assert!((stats(&us, 0).latency.mean_ns().unwrap() - 10_620.0).abs() < 1.0);
-    assert!(warnings(&us).contains("above its histogram"));
+    assert!(warnings(&us).contains("AboveHistogram"));
 
     let ns = read(&sample("cyclictest-ns.json"));
     assert_eq!(latency(&ns, 0), (500, 4_153, 109_756));
@@ -89,7 +89,9 @@ fn oslat_bins_are_upper_edges_and_the_last_is_open() {
     let d = stats(&import, 0).latency;
     assert_eq!((d.count(), d.max_ns()), (1_518_573, Some(360_038 * US + 999)));
     assert!(d.quantile_ns(0.999_95).unwrap() <= 7 * US + 60);
-    assert_eq!(d.quantile_ns(0.999_99), d.max_ns());
+    assert!(
+        matches!(d.known_at_rank(d.count() - 15), Known::Between { at_most, .. } if Some(at_most) == d.max_ns())
+    );
 }
 
 #[test]
@@ -98,12 +100,14 @@ fn cyclictest_verbose_is_a_row_per_activation() {
     // Started with -i 1000 and the usual distance of 500 us; the printed intervals are one distance too long.
     assert_eq!(import.info.tasks[0].spec.period_ns, 1_000_000);
     assert_eq!(import.info.tasks[1].spec.period_ns, 1_500_000);
-    let directory = quick_directory();
-    let finished = import.write(directory.path().join("run.parquet")).unwrap();
-    let reader = RunReader::open(&finished.path).unwrap();
-    let rows = all_rows(&reader);
-    assert_eq!((rows[0][1].index, rows[0][1].due_ns, rows[0][1].latency_ns()), (1, 1_000_000, 13 * US));
-    assert_eq!(reader.info().tasks[1].result.as_ref().unwrap().executed, rows[1].len() as u64);
+    let Measured::Rows(rows) = &import.tasks[0] else { panic!("no rows") };
+    assert_eq!((rows[1].index, rows[1].due_ns, rows[1].latency_ns()), (1, 1_000_000, 13 * US));
+    let stats = stats(&import, 0);
+    assert_eq!(
+        (stats.latency.count(), stats.execution.count(), stats.period_error.count()),
+        (rows.len() as u64, 0, 0)
+    );
+    assert_eq!(stats.missed(), Known::Unknown);
 }
 
 #[test]
@@ -143,7 +147,7 @@ fn jitterdebugger_results_and_samples() {
         "cpu":{"0":{"histogram":{"3":3678,"4":20},"count":3700,"min":3,"max":2500,"avg":3.9}}}"#;
     let import = read_text("results.json", results).unwrap();
     assert_eq!(latency(&import, 0), (3_700, 3 * US, 2_500 * US + 999));
-    assert!(warnings(&import).contains("2 latencies of cpu 0"));
+    assert!(warnings(&import).contains("task: \"cpu0\", count: 2"));
 
     let directory = quick_directory();
     let mut raw = Vec::new();
@@ -178,7 +182,7 @@ fn xenomai_counts_are_one_too_high_between_two_rows_of_nothing() {
         RTD|     -0.100|      0.600|      9.250|       3|     0|     -0.344|      9.250\n";
     let import = read_text("latency", console).unwrap();
     assert_eq!(latency(&import, 0), (2_000, -344, 9_250));
-    assert_eq!(stats(&import, 0).missed, 3);
+    assert_eq!(stats(&import, 0).missed(), Known::Exactly(3));
     assert!((stats(&import, 0).latency.mean_ns().unwrap() - 556.0).abs() < 1.0);
 }
 
@@ -189,7 +193,10 @@ fn latmus_has_lower_edges_and_an_open_end() {
         0 400\n1 600\n2 0\n200 3+\n";
     let import = read_text("latmus", text).unwrap();
     assert_eq!(latency(&import, 0), (1_003, 150, 312 * US));
-    assert_eq!((import.info.tasks[0].spec.period_ns, stats(&import, 0).missed), (500_000, 1));
+    assert_eq!(
+        (import.info.tasks[0].spec.period_ns, stats(&import, 0).missed()),
+        (500_000, Known::Exactly(1))
+    );
 }
 
 #[test]
@@ -224,15 +231,26 @@ fn rttest_and_zephyr() {
 }
 
 #[test]
-fn a_histogram_becomes_a_run_file_with_the_same_figures() {
-    let directory = quick_directory();
-    let import = read(&sample("cyclictest.json"));
-    let finished = import.write(directory.path().join("run.parquet")).unwrap();
-    let reader = RunReader::open(&finished.path).unwrap();
-    assert!(reader.has_slices() && reader.info().warnings.len() >= 2);
-    let mut found = TimingStats::new(1_000_000);
-    reader.for_each_slice(|slice| slice.add_to(&mut found)).unwrap();
-    assert_eq!(found.latency, stats(&import, 0).latency);
+fn extremes_and_a_mean_give_no_percentile_no_deviation_and_no_misses() {
+    let text = r#"{"file_version": 1, "cmdline:": "cyclictest -q -i 1000 --json=a", "rt_test_version:": "2.40",
+        "thread": {"0": {"cycles": 1000, "min": 4, "max": 209, "avg": 10.62, "cpu": 0}}}"#;
+    let import = read_text("bare.json", text).unwrap();
+    let found = stats(&import, 0);
+    assert_eq!(latency(&import, 0), (1_000, 4 * US, 209 * US + 999));
+    assert_eq!((found.latency.quantile_ns(0.5), found.latency.standard_deviation_ns()), (None, None));
+    assert_eq!(
+        found.latency.known_at_rank(500),
+        Known::Between { at_least: 4 * US, at_most: 209 * US + 999 }
+    );
+    assert_eq!((found.missed(), found.corrected()), (Known::Unknown, None));
+    let task = &import.info.tasks[0];
+    assert_eq!(task.unknown, [Gap::Lost, Gap::Execution, Gap::Settings, Gap::Missed]);
+    assert_eq!((task.overrun(), task.period_ns()), (Known::Unknown, Known::Exactly(1_000_000)));
+
+    let text = "# Histogram\n000009 000002\n# Min Latencies: 00009\n# Avg Latencies: 00019\n\
+        # Max Latencies: 00031\n# Histogram Overflows: 00001\n";
+    let import = read_text("hist", text).unwrap();
+    assert_eq!(import.info.tasks[0].period_ns(), Known::Unknown, "the period is only assumed");
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn nothing_is_overwritten_and_mistakes_are_named() {
     let message = |r: Result<RunWriter, TraceError>| r.err().unwrap().to_string();
 
     let mut writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
-    assert!(message(RunWriter::create(&path, &info(Keep::All))).contains("jitterlab recover"));
+    assert!(message(RunWriter::create(&path, &info(Keep::All))).contains("being recorded"));
     assert!(writer.append(2, &[]).err().unwrap().to_string().contains("has 2 tasks"));
     assert!(matches!(jitterlab_trace::recover(&path), Err(TraceError::StillRecording(_))));
     assert!(matches!(RunReader::open(journal_path(&path)), Err(TraceError::Unfinished(_))));

@@ -15,14 +15,17 @@ pub(super) struct Sample {
     drawn: Vec<Vec<f64>>,
     /// By quantile of [`SHIFTS`].
     shifts: Vec<Vec<f64>>,
+    /// What the run's source does not tell.
+    unknown: Vec<Statistic>,
 }
 
 impl Sample {
-    pub fn draw(parts: &[Part], whole: &Part, seed: u64) -> Self {
+    pub fn draw(parts: &[Part], whole: &Part, unknown: Vec<Statistic>, seed: u64) -> Self {
         let mut sample = Sample {
             whole: whole.clone(),
             drawn: vec![Vec::new(); Statistic::ALL.len()],
             shifts: vec![Vec::new(); SHIFTS.len()],
+            unknown,
         };
         if parts.len() < FEWEST_PARTS {
             return sample;
@@ -49,7 +52,9 @@ impl Sample {
     /// The figure of the run, where it has enough values for it.
     pub fn value(&self, statistic: Statistic) -> Option<f64> {
         let needs = statistic.quantile().map_or(1, |q| q.1);
-        (self.whole.count >= needs).then(|| statistic.of(&self.whole)).flatten()
+        (self.whole.count >= needs && !self.unknown.contains(&statistic))
+            .then(|| statistic.of(&self.whole))
+            .flatten()
     }
 
     pub fn drawn(&self, statistic: Statistic) -> &[f64] {

@@ -1,6 +1,6 @@
 //! Whether two runs may be compared at all, and what else differs between them.
 
-use jitterlab_model::{RunInfo, TaskRun};
+use jitterlab_model::{Gap, RunInfo, TaskRun};
 use serde::{Deserialize, Serialize};
 
 /// How much a difference between two runs' conditions weighs.
@@ -40,12 +40,12 @@ pub fn comparable(first: (&RunInfo, &TaskRun), other: (&RunInfo, &TaskRun)) -> V
         }
     };
     let exact = |ns: i64| jitterlab_model::units::Exact(ns).to_string();
-    look("period", Weight::Refuse, &|_, t| Some(exact(t.spec.period_ns)));
-    look("overrun policy", Weight::Refuse, &|_, t| Some(t.spec.overrun.to_string()));
-    look("bench", Weight::Refuse, &|r, _| Some(r.bench.clone()));
-    look("wake-up method", Weight::Warn, &|_, t| Some(t.spec.wake.to_string()));
-    look("load", Weight::Warn, &|r, _| Some(r.load.clone()));
-    look("work", Weight::Warn, &|_, t| Some(t.spec.work.to_string()));
+    look("period", Weight::Refuse, &|_, t| Some(exact(t.period_ns().exactly()?)));
+    look("overrun policy", Weight::Refuse, &|_, t| Some(t.overrun().exactly()?.to_string()));
+    look("bench", Weight::Refuse, &|r, _| Some(r.bench.to_string()));
+    look("wake-up method", Weight::Warn, &|_, t| t.knows(Gap::Settings).then(|| t.spec.wake.to_string()));
+    look("load", Weight::Warn, &|r, _| r.load.specs().map(|_| r.load.to_string()));
+    look("work", Weight::Warn, &|_, t| t.knows(Gap::Settings).then(|| t.spec.work.to_string()));
     look("policy", Weight::Warn, &|_, t| t.granted.as_ref().map(|g| g.policy.to_string()));
     look("memory locked", Weight::Warn, &|_, t| t.granted.as_ref().map(|g| g.memory_locked.to_string()));
     look("clock", Weight::Warn, &|r, _| Some(r.clock.clone()));

@@ -195,7 +195,9 @@ pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
     let samples: Vec<Sample> = runs
         .iter()
         .enumerate()
-        .map(|(number, (_, scan))| Sample::draw(&scan.full_parts(), &all_parts(scan), number as u64))
+        .map(|(number, (_, scan))| {
+            Sample::draw(&scan.full_parts(), &all_parts(scan), unknown(scan), number as u64)
+        })
         .collect();
     let compared = runs.iter().zip(&samples).map(|((name, scan), sample)| ComparedRun {
         name: name.clone(),
@@ -207,6 +209,17 @@ pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
     let against_first =
         runs.iter().zip(&samples).skip(1).map(|((name, _), sample)| against(name, &samples[0], sample));
     Comparison { schema: COMPARISON_SCHEMA, runs: compared.collect(), against_first: against_first.collect() }
+}
+
+/// What the source of a run does not tell.
+fn unknown(scan: &TaskScan) -> Vec<Statistic> {
+    let latency = &scan.timing.latency;
+    let lacking = [
+        (Statistic::Mean, latency.mean_ns().is_none()),
+        (Statistic::StandardDeviation, latency.standard_deviation_ns().is_none()),
+        (Statistic::MissedShare, scan.timing.missed().exactly().is_none()),
+    ];
+    lacking.into_iter().filter(|(_, lacks)| *lacks).map(|(statistic, _)| statistic).collect()
 }
 
 fn all_parts(scan: &TaskScan) -> Part {

@@ -4,7 +4,6 @@
 use jitterlab_model::CpuSet;
 use serde::{Deserialize, Serialize};
 
-pub mod athlon;
 mod observations;
 mod plan;
 mod recommend;

@@ -7,6 +7,7 @@ use jitterlab_model::{CpuSet, SystemFacts};
 use proptest::prelude::*;
 
 use super::*;
+use crate::papers::athlon;
 
 #[test]
 fn the_report_s_author_is_confirmed() {

@@ -54,13 +54,13 @@ impl Backtest {
         let Some((number, scan)) = self.current.take() else { return };
         let Some(tail) = scan.tail() else { return };
         let horizon_ns = self.ahead as f64 * self.window as f64 * self.period_ns as f64;
-        let prediction = predict("", &tail, horizon_ns, &[]);
+        let prediction = predict(&tail, horizon_ns, &[]);
         let failed = prediction.gates.iter().filter(|gate| !gate.passed);
         self.windows.push(Window {
             number,
             max_ns: tail.latency.max_ns().unwrap_or(i64::MIN),
             bound_ns: prediction.bound.map(|bound| bound.bound_ns),
-            refused_by: failed.map(|gate| gate.id.clone()).collect(),
+            refused_by: failed.map(|gate| gate.condition.id().to_owned()).collect(),
         });
     }
 

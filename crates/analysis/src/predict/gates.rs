@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::Tail;
+use crate::Caveat;
 use crate::extremes::cluster_index::{cluster_gap, decluster};
 use crate::extremes::gpd::{Gpd, coefficient_of_variation};
 use crate::extremes::intervals_index;
@@ -26,16 +27,100 @@ pub(crate) const INDEPENDENT_INDEX: f64 = 0.8;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gate {
-    /// Its name, such as `dispersion`.
-    pub id: String,
+    /// What it looks at.
+    #[serde(flatten)]
+    pub condition: Condition,
     /// Whether the run meets it.
     pub passed: bool,
-    /// The figure it looks at.
-    pub statistic: f64,
-    /// What the figure must not exceed (or not fall below, where the text says so).
+    /// The number it looks at; `None` where there is no finite one, which fails.
+    pub statistic: Option<f64>,
+    /// What that must not exceed ([`Condition::Size`]: not fall below).
     pub critical: f64,
-    /// What was looked at and found, as a sentence without its full stop.
-    pub text: String,
+}
+
+/// What a gate looks at, with what was found beside its statistic.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "id", rename_all = "kebab-case")]
+pub enum Condition {
+    /// There are enough exceedances that are independent of each other. Statistic: their number.
+    Size {
+        /// The extremal index, where exceedances come in clusters, of which each counts once.
+        clustered: Option<f64>,
+    },
+    /// They spread evenly over the run. Statistic: chi-squared of their counts in equal parts of it.
+    Dispersion {
+        /// How many exceedances.
+        latencies: usize,
+        /// In how many parts of the run they were counted.
+        parts: usize,
+    },
+    /// Clusters of exceedances are of one kind. Statistic: the size of the largest.
+    ClusterSizes {
+        /// The number of clusters; `None` where exceedances come each for itself.
+        clusters: Option<usize>,
+        /// The extremal index.
+        extremal_index: f64,
+    },
+    /// The tail has the shape that is fitted to it. Statistic: Anderson and Darling's.
+    GoodnessOfFit {
+        /// How many of the largest latencies were fitted; `None` where they are all equal, so that there is no tail.
+        latencies: Option<usize>,
+    },
+    /// The tail is not so heavy that a bound would mean nothing. Statistic: its shape xi.
+    Shape {
+        /// Standard deviation over mean of the exceedances, 1 for an exponential tail.
+        variation: Option<f64>,
+    },
+    /// No group of the largest latencies stands apart. Statistic: the largest spacing over the median one.
+    TopCluster {
+        /// How many of the largest latencies.
+        latencies: usize,
+    },
+    /// Both halves of the run have as many of the largest latencies. Statistic: the difference in standard deviations.
+    Halves {
+        /// How many of the largest latencies.
+        latencies: usize,
+        /// How many of them came in the first half.
+        first_half: usize,
+    },
+    /// The maxima of equal parts of the run have a constant level. Statistic: KPSS.
+    Level {
+        /// How many parts.
+        parts: usize,
+    },
+    /// The task stayed on one processor. Statistic: how often it moved.
+    Migrations,
+    /// Nothing happened to the machine that will not come again, or come more. Statistic: the number of events.
+    Machine {
+        /// What happened.
+        events: Vec<Caveat>,
+    },
+}
+
+impl Condition {
+    /// Its name, as in JSON.
+    #[must_use]
+    pub fn id(&self) -> &'static str {
+        match self {
+            Condition::Size { .. } => "size",
+            Condition::Dispersion { .. } => "dispersion",
+            Condition::ClusterSizes { .. } => "cluster-sizes",
+            Condition::GoodnessOfFit { .. } => "goodness-of-fit",
+            Condition::Shape { .. } => "shape",
+            Condition::TopCluster { .. } => "top-cluster",
+            Condition::Halves { .. } => "halves",
+            Condition::Level { .. } => "level",
+            Condition::Migrations => "migrations",
+            Condition::Machine { .. } => "machine",
+        }
+    }
+
+    /// Met where the statistic does not exceed the critical value.
+    fn at_most(self, statistic: f64, critical: f64) -> Gate {
+        let passed = statistic <= critical;
+        Gate { condition: self, passed, statistic: Some(statistic).filter(|s| s.is_finite()), critical }
+    }
 }
 
 /// The exceedances an extrapolation would rest on.
@@ -134,20 +219,14 @@ pub(super) fn check(tail: &Tail, prepared: Option<&Prepared>) -> Vec<Gate> {
     gates
 }
 
-fn gate(id: &str, statistic: f64, critical: f64, passed: bool, text: String) -> Gate {
-    Gate { id: id.into(), passed, statistic, critical, text }
-}
-
 fn size(have: usize, prepared: Option<&Prepared>) -> Gate {
     let needed = MAIN_FIT + 1;
-    let text = match prepared {
-        Some(p) if p.declustered => format!(
-            "exceedances come in clusters (extremal index {:.2}): {have} clusters of their own, {needed} needed",
-            p.theta
-        ),
-        _ => format!("{have} exceedances in the largest 1 % of the run, {needed} needed"),
-    };
-    gate("size", have as f64, needed as f64, have >= needed, text)
+    Gate {
+        condition: Condition::Size { clustered: prepared.filter(|p| p.declustered).map(|p| p.theta) },
+        passed: have >= needed,
+        statistic: Some(have as f64),
+        critical: needed as f64,
+    }
 }
 
 /// (a) Exceedances spread over the run as independent ones would: the variance of their counts in blocks.
@@ -163,13 +242,7 @@ fn dispersion(tail: &Tail, prepared: &Prepared) -> Gate {
     let mean = count as f64 / blocks as f64;
     let statistic: f64 = counts.iter().map(|n| (n - mean) * (n - mean) / mean).sum();
     let critical = chi_squared_quantile(blocks as f64 - 1.0, 1.0 - LEVEL);
-    gate(
-        "dispersion",
-        statistic,
-        critical,
-        statistic <= critical,
-        format!("the {count} largest latencies over {blocks} equal parts of the run: an even spread"),
-    )
+    Condition::Dispersion { latencies: count, parts: blocks }.at_most(statistic, critical)
 }
 
 /// (b) Clusters are of one kind: a few large ones among many small ones have another cause, which comes too rarely for
@@ -179,12 +252,8 @@ fn cluster_sizes(prepared: &Prepared) -> Gate {
     let (theta, size) = (prepared.theta, prepared.largest_cluster as f64);
     let critical =
         if prepared.declustered { 1.0 + (LEVEL / clusters).ln() / (1.0 - theta).ln() } else { 1.0 };
-    let text = if prepared.declustered {
-        format!("{clusters:.0} clusters of exceedances (extremal index {theta:.2}): the size of the largest")
-    } else {
-        format!("exceedances come each for itself (extremal index {theta:.2})")
-    };
-    gate("cluster-sizes", size, critical, size <= critical, text)
+    let clusters = prepared.declustered.then_some(prepared.values.len());
+    Condition::ClusterSizes { clusters, extremal_index: theta }.at_most(size, critical)
 }
 
 fn chi_squared_quantile(degrees: f64, p: f64) -> f64 {
@@ -200,16 +269,7 @@ const ANDERSON_DARLING: [(f64, f64); 6] =
 fn goodness_of_fit(fit: &Gpd, excesses: &[f64]) -> Gate {
     let critical = interpolate(&ANDERSON_DARLING, fit.shape);
     let statistic = fit.anderson_darling(excesses);
-    gate(
-        "goodness-of-fit",
-        statistic,
-        critical,
-        statistic <= critical,
-        format!(
-            "the {} largest latencies against a generalised Pareto tail (Anderson-Darling)",
-            excesses.len()
-        ),
-    )
+    Condition::GoodnessOfFit { latencies: Some(excesses.len()) }.at_most(statistic, critical)
 }
 
 fn interpolate(table: &[(f64, f64)], x: f64) -> f64 {
@@ -226,21 +286,16 @@ fn interpolate(table: &[(f64, f64)], x: f64) -> f64 {
 
 /// (d) The tail is not so heavy that a bound would mean nothing.
 fn shape(fit: &Gpd, excesses: &[f64]) -> Gate {
-    let variation = coefficient_of_variation(excesses).unwrap_or(f64::NAN);
-    gate(
-        "shape",
-        fit.shape,
-        HEAVIEST_SHAPE,
-        fit.shape < HEAVIEST_SHAPE,
-        format!(
-            "weight of the tail (xi; standard deviation over mean {variation:.2}, 1 for an exponential tail)"
-        ),
-    )
+    Gate {
+        condition: Condition::Shape { variation: coefficient_of_variation(excesses) },
+        passed: fit.shape < HEAVIEST_SHAPE,
+        statistic: Some(fit.shape),
+        critical: HEAVIEST_SHAPE,
+    }
 }
 
 fn no_fit() -> Gate {
-    let text = "the largest latencies are all equal: there is no tail to fit".into();
-    gate("goodness-of-fit", f64::INFINITY, 0.0, false, text)
+    Condition::GoodnessOfFit { latencies: None }.at_most(f64::INFINITY, 0.0)
 }
 
 /// (e) No group of the largest values stands apart: i (X_(i) - X_(i+1)) of the top 30, which are alike for an exponential
@@ -255,15 +310,7 @@ fn top_cluster(values: &[f64], fit: &Gpd, k: usize) -> Gate {
     let middle = median(&mut spacings.clone()).unwrap_or(0.0);
     let largest = spacings.iter().copied().fold(0.0, f64::max);
     let statistic = if middle > 0.0 { largest / middle } else { f64::INFINITY };
-    gate(
-        "top-cluster",
-        statistic,
-        TOP_SPACING,
-        statistic <= TOP_SPACING,
-        format!(
-            "the {TOP} largest latencies: no group apart from the rest (largest spacing over the median one)"
-        ),
-    )
+    Condition::TopCluster { latencies: TOP }.at_most(statistic, TOP_SPACING)
 }
 
 /// 99 % quantile of the largest of 30 exponential spacings over their median (reproduced in the tests).
@@ -273,18 +320,9 @@ const TOP_SPACING: f64 = 14.0;
 fn halves(tail: &Tail, prepared: &Prepared) -> Option<Gate> {
     let k = MAIN_FIT.min(prepared.positions.len());
     let middle = tail.first + (tail.last - tail.first) / 2;
-    let early = prepared.positions[..k].iter().filter(|p| **p <= middle).count() as f64;
-    let statistic = (2.0 * early - k as f64).abs() / (k as f64).sqrt();
-    let critical = 2.575_829;
-    (k > 0).then(|| {
-        gate(
-            "halves",
-            statistic,
-            critical,
-            statistic <= critical,
-            format!("of the {k} largest latencies {early:.0} in the first half (difference in standard deviations)"),
-        )
-    })
+    let early = prepared.positions[..k].iter().filter(|p| **p <= middle).count();
+    let statistic = (2.0 * early as f64 - k as f64).abs() / (k as f64).sqrt();
+    (k > 0).then(|| Condition::Halves { latencies: k, first_half: early }.at_most(statistic, 2.575_829))
 }
 
 /// (f) The level of the blocks' maxima does not wander (KPSS on their ranks, so that one spike does not hide it).
@@ -295,26 +333,21 @@ fn level(tail: &Tail) -> Option<Gate> {
     let mut ranks = vec![0.0; maxima.len()];
     order.iter().enumerate().for_each(|(rank, i)| ranks[*i] = rank as f64);
     let found = kpss(&ranks, 4)?;
-    let text = format!("the maxima of {} equal parts of the run: a constant level (KPSS)", maxima.len());
-    Some(gate("level", found.eta, 0.739, found.p >= LEVEL, text))
+    Some(Gate {
+        condition: Condition::Level { parts: maxima.len() },
+        passed: found.p >= LEVEL,
+        statistic: Some(found.eta),
+        critical: 0.739,
+    })
 }
 
 fn migrations(tail: &Tail) -> Gate {
-    let moved = tail.migrations as f64;
-    let text = match tail.migrations {
-        0 => "the task stayed on one processor".into(),
-        n => format!("the task moved to another processor {n} times"),
-    };
-    gate("migrations", moved, 0.0, tail.migrations == 0, text)
+    Condition::Migrations.at_most(tail.migrations as f64, 0.0)
 }
 
 /// (g) Nothing happened to the machine that will not come again, or come more.
-pub(super) fn events(events: &[String]) -> Gate {
-    let text = match events {
-        [] => "no event on the machine that is known to matter".into(),
-        some => some.join("; "),
-    };
-    gate("machine", events.len() as f64, 0.0, events.is_empty(), text)
+pub(super) fn events(events: &[Caveat]) -> Gate {
+    Condition::Machine { events: events.to_vec() }.at_most(events.len() as f64, 0.0)
 }
 
 #[cfg(test)]

@@ -15,45 +15,80 @@ pub(crate) use gates::INDEPENDENT_INDEX;
 pub use backtest::{Backtest, Reliability};
 pub use bound::{Bound, TailFit};
 pub use facts::{Facts, QuantileLimit};
-pub use gates::Gate;
+pub use gates::{Condition, Gate};
 pub use tail::{TAIL_SIZE, Tail};
 
-use jitterlab_model::units::Human;
 use jitterlab_model::{RunInfo, TaskRun};
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::grouped;
+use crate::Caveat;
+use crate::caveats::machine_events;
+use crate::scan::TaskScan;
 
-/// Version of the JSON layout of [`Prediction`].
-pub const PREDICTION_SCHEMA: u32 = 1;
-
-/// How many times a run's length is looked ahead unless more is asked for.
+/// How many times a run's length is looked ahead unless more is asked for. Beyond it slow causes that the run cannot have
+/// met decide the maximum, and bounds proved wrong in tests (an interrupt every 10 minutes, a load every hour).
 pub const DEFAULT_HORIZON: f64 = 10.0;
 
 /// The confidence of every limit here.
 pub const CONFIDENCE: f64 = 0.95;
 
+/// How many of the largest latencies a prediction carries, to be drawn.
+const SHOWN: usize = 300;
+
 /// What a run says about the time after it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prediction {
-    /// [`PREDICTION_SCHEMA`] of the writer.
-    pub schema: u32,
-    /// The task's name.
-    pub task: String,
     /// What holds whatever the distribution is.
     pub facts: Facts,
     /// The conditions of an extrapolation, with their outcomes.
     pub gates: Vec<Gate>,
     /// The upper bound of the largest latency within the horizon. `None` if a gate failed.
     pub bound: Option<Bound>,
-    /// What a reader has to know, as sentences.
-    pub caveats: Vec<String>,
+    /// What a reader has to know.
+    pub caveats: Vec<PredictionCaveat>,
+    /// The largest latencies of the run, the largest first: at most 300.
+    pub largest_ns: Vec<i64>,
+}
+
+/// What limits a prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "id", rename_all = "kebab-case")]
+pub enum PredictionCaveat {
+    /// The bound holds if the observed mechanism and load persist.
+    Persistence,
+    /// What comes this rarely may not have come in the run, and nothing in it can show it.
+    Unseen {
+        /// Events that come so often or less often.
+        every_ns: f64,
+        /// So many such events may come within the horizon.
+        expected: f64,
+    },
+    /// The horizon is more than [`DEFAULT_HORIZON`] times the run.
+    FarHorizon {
+        /// How many times.
+        times: f64,
+        /// The length of a run that could look ahead that far.
+        needed_run_ns: f64,
+    },
+}
+
+impl Prediction {
+    /// What the scan of a task of a run says about the `horizon_ns` after it ([`DEFAULT_HORIZON`] times the run unless
+    /// given); `None` where nothing was measured.
+    #[must_use]
+    pub fn of(scan: &TaskScan, task: &TaskRun, run: &RunInfo, horizon_ns: Option<f64>) -> Option<Self> {
+        let tail = scan.tail()?;
+        let horizon_ns = horizon_ns.unwrap_or(DEFAULT_HORIZON * tail.run_ns());
+        Some(predict(&tail, horizon_ns, &machine_events(run, task)))
+    }
 }
 
 /// Predicts the largest latency of the `horizon_ns` after a run. `events` are things that happened to the machine
-/// meanwhile and rule an extrapolation out (SMIs, throttling, a changed clock source), as sentences.
-pub fn predict(task: &str, tail: &Tail, horizon_ns: f64, events: &[String]) -> Prediction {
+/// meanwhile and rule an extrapolation out (SMIs, throttling, a changed clock source).
+#[must_use]
+pub fn predict(tail: &Tail, horizon_ns: f64, events: &[Caveat]) -> Prediction {
     let facts = Facts::of(tail, horizon_ns);
     let prepared = gates::prepare(tail);
     let mut gates = gates::check(tail, prepared.as_ref());
@@ -63,36 +98,21 @@ pub fn predict(task: &str, tail: &Tail, horizon_ns: f64, events: &[String]) -> P
         _ => None,
     };
     let caveats = caveats(&facts, bound.is_some());
-    Prediction { schema: PREDICTION_SCHEMA, task: task.into(), facts, gates, bound, caveats }
+    let largest_ns = tail.peaks.iter().take(SHOWN).map(|peak| peak.latency_ns).collect();
+    Prediction { facts, gates, bound, caveats, largest_ns }
 }
 
-/// What happened to the machine meanwhile that rules an extrapolation out, as sentences: what [`predict`] wants to know.
-pub fn machine_events(run: &RunInfo, task: &TaskRun) -> Vec<String> {
-    let lost = task.result.as_ref().map_or(0, |r| r.dropped);
-    let records = (lost > 0).then(|| format!("{} records were lost", grouped(lost)));
-    crate::verdict::concerns(run, task).map(|change| change.text).chain(records).collect()
-}
-
-fn caveats(facts: &Facts, bounded: bool) -> Vec<String> {
-    let mut caveats = Vec::new();
-    if bounded {
-        caveats.push("It holds if the observed mechanism and load persist.".into());
-    }
-    caveats.push(format!(
-        "Anything that comes every {} or less often may not have come in {}, and nothing here can know it: up to {:.0} \
-         such events may come within the horizon.",
-        Human(1e9 / facts.unseen_rate_per_s),
-        Human(facts.run_ns),
-        facts.unseen_rate_per_s * facts.horizon_ns / 1e9,
-    ));
-    let ahead = facts.horizon_ns / facts.run_ns;
-    if ahead > DEFAULT_HORIZON * 1.001 {
-        caveats.push(format!(
-            "The horizon is {ahead:.0} times the run; beyond {DEFAULT_HORIZON:.0} times, slow causes that the run cannot \
-             have met decide the maximum, and bounds have proved wrong in tests (an interrupt every 10 minutes, a \
-             load every hour). Measure for {} to look ahead that far.",
-            Human(facts.horizon_ns / DEFAULT_HORIZON),
-        ));
-    }
-    caveats
+fn caveats(facts: &Facts, bounded: bool) -> Vec<PredictionCaveat> {
+    let times = facts.horizon_ns / facts.run_ns;
+    let far = PredictionCaveat::FarHorizon { times, needed_run_ns: facts.horizon_ns / DEFAULT_HORIZON };
+    let unseen = PredictionCaveat::Unseen {
+        every_ns: 1e9 / facts.unseen_rate_per_s,
+        expected: facts.unseen_rate_per_s * facts.horizon_ns / 1e9,
+    };
+    let all = [
+        bounded.then_some(PredictionCaveat::Persistence),
+        Some(unseen),
+        (times > DEFAULT_HORIZON * 1.001).then_some(far),
+    ];
+    all.into_iter().flatten().collect()
 }

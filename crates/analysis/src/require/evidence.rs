@@ -36,18 +36,32 @@ impl Evidence {
             evidence.broke += if breaks(low) { bin.count } else { 0 };
             evidence.may_have_broken += if breaks(high) { bin.count } else { 0 };
         }
+        if let Some(beyond) = values.beyond() {
+            let most = beyond.to_ns.unwrap_or(i64::MAX);
+            // Of a period error its size counts: values between bounds of both signs may be as small as 0.
+            let (low, high) = match requirement.figure {
+                Figure::PeriodError if beyond.from_ns < 0 => (0, most.max(beyond.from_ns.saturating_neg())),
+                _ => (beyond.from_ns, most),
+            };
+            evidence.broke += if requirement.broken_by(low) { beyond.count } else { 0 };
+            evidence.may_have_broken += if requirement.broken_by(high) { beyond.count } else { 0 };
+        }
         evidence
     }
 
-    /// What a scan shows, as far as its histograms tell. `None` for the response time, which they do not hold.
+    /// What a scan shows, as far as its histograms tell. `None` for the response time, which they do not hold. Of latencies
+    /// each due time counts, or each wake-up where the source does not tell which due times were missed.
     pub fn of(scan: &TaskScan, requirement: &Requirement) -> Option<Self> {
         let timing = &scan.timing;
         Some(match requirement.figure {
-            Figure::Latency => Self::from_distribution(&timing.corrected(), requirement),
+            Figure::Latency => {
+                Self::from_distribution(timing.corrected().as_ref().unwrap_or(&timing.latency), requirement)
+            }
             Figure::PeriodError => Self::from_distribution(&timing.period_error, requirement),
             Figure::Execution => Self::from_distribution(&timing.execution, requirement),
             Figure::Missed => {
-                let (values, missed) = (timing.executed() + timing.missed, timing.missed);
+                let missed = timing.seen_missed();
+                let values = timing.executed() + missed;
                 Evidence { values, broke: missed, may_have_broken: missed }
             }
             Figure::Response => return None,

@@ -137,6 +137,7 @@ proptest! {
         let judged = r.judge(evidence(values, broke), 1.0);
         let [low, high] = judged.share_limits;
         match judged.outcome {
+            Outcome::Unknown => prop_assert!(false, "all is known here"),
             Outcome::Pass => prop_assert!(high <= share * (1.0 + 1e-6)),
             Outcome::Fail => prop_assert!(low >= share * (1.0 - 1e-6)),
             Outcome::NotEnoughData => prop_assert!(low <= share * (1.0 + 1e-6) && share <= high * (1.0 + 1e-6)),

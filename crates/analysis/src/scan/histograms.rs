@@ -40,7 +40,7 @@ impl Part {
         Part {
             bins: stats.latency.bins().collect(),
             count: moments.count,
-            missed: stats.missed,
+            missed: stats.seen_missed(),
             sum_ns: moments.sum,
             sum_of_squares: moments.sum_of_squares,
         }

@@ -1,9 +1,9 @@
 //! Everything that is gathered of one task in one pass.
 
-use jitterlab_model::{Activation, TimingStats};
+use jitterlab_model::{Activation, Gap, TimingStats};
 
 use super::{Block, Blocks, FEW, Glance, Part, PartHistograms, Peaks, Windows};
-use crate::misses::MissCounter;
+use crate::misses::{MissCounter, Misses};
 use crate::predict::{TAIL_SIZE, Tail};
 
 /// How many of the largest latencies are kept with their places.
@@ -17,8 +17,8 @@ const PARTS: usize = 256;
 pub struct TaskScan {
     /// The standing figures.
     pub timing: TimingStats,
-    /// Missed due times.
-    pub misses: MissCounter,
+    misses: MissCounter,
+    misses_untold: bool,
     /// The largest latencies.
     pub peaks: Peaks,
     /// The latency over time.
@@ -41,6 +41,7 @@ impl TaskScan {
         TaskScan {
             timing: TimingStats::new(period_ns),
             misses: MissCounter::new(period_ns),
+            misses_untold: false,
             peaks: Peaks::new(PEAKS),
             blocks: Blocks::new(BLOCKS),
             windows: Windows::new(expected),
@@ -85,12 +86,12 @@ impl TaskScan {
             self.complete = false;
             return;
         }
-        let due_times = latency.count + figures.missed;
+        let due_times = latency.count + figures.seen_missed();
         self.parts.enter_stretch(index, due_times, &self.timing);
         self.timing.merge(figures);
         let block = Block {
             count: latency.count,
-            missed: figures.missed,
+            missed: figures.seen_missed(),
             sum_ns: latency.sum,
             min_ns: latency.min_ns,
             max_ns: latency.max_ns,
@@ -125,6 +126,7 @@ impl TaskScan {
         self.blocks.merge(&next.blocks);
         self.windows.merge(&next.windows);
         self.complete &= next.complete;
+        self.misses_untold |= next.misses_untold;
         self.migrations += next.migrations;
         self.cpus = match (self.cpus, next.cpus) {
             (Some(mine), Some(theirs)) => {
@@ -134,6 +136,18 @@ impl TaskScan {
             (mine, theirs) => mine.or(theirs),
         };
         self.see_places(first, last);
+    }
+
+    /// Missed due times by their order; `None` where not every activation was seen, or the source does not tell which were
+    /// missed.
+    pub fn misses(&self) -> Option<Misses> {
+        (self.complete && !self.misses_untold).then(|| self.misses.figures())
+    }
+
+    /// Leaves out what the source does not tell, once all is seen.
+    pub fn forget(&mut self, unknown: &[Gap]) {
+        self.timing.forget(unknown);
+        self.misses_untold |= unknown.contains(&Gap::Missed);
     }
 
     /// Whether every activation was seen. If not, nothing is known of the order of latencies within a part, and of misses

@@ -5,22 +5,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use jitterlab_model::warning::Placed;
 use jitterlab_model::{
-    Activation, Distribution, Flags, Granted, Policy, Refusal, RunInfo, StopReason, SystemFacts, TaskResult,
-    TaskSpec,
+    Activation, Distribution, Flags, Granted, Overload, Policy, Refusal, RunInfo, StopReason, SystemFacts,
+    TaskResult, TaskSpec, Warning,
 };
-use jitterlab_rt::{Clock, Monotonic, Plan, TaskThread, ThreadSetup, polling};
+use jitterlab_rt::{BuildError, End, Linux, System, TaskThread, ThreadOptions, ThreadSetup, polling};
 
 use super::dma_latency::{DmaLatency, Held};
+use super::error::{PrepareError, dma_latency_refused};
 use super::facts::{self, Root};
-use super::prepare::{self, Moved, PrepareError};
+use super::prepare::{self, Moved};
 
 /// This machine, made ready to measure one task again and again.
 pub struct Stage {
     spec: TaskSpec,
     facts: SystemFacts,
-    placement: String,
-    warnings: Vec<String>,
+    placement: Placed,
+    warnings: Vec<Warning>,
     refused: Vec<Refusal>,
     /// The common grid of all blocks.
     grid_ns: i64,
@@ -38,7 +40,7 @@ pub struct Block {
     /// What the thread counted.
     pub result: TaskResult,
     /// Why it was stopped for the machine's safety, if it was.
-    pub overload: Option<String>,
+    pub overload: Option<Overload>,
     /// Every activation.
     pub activations: Vec<Activation>,
 }
@@ -57,9 +59,8 @@ impl Stage {
     /// A task that cannot be run as described.
     pub fn prepare(spec: TaskSpec, dma_latency: DmaLatency) -> Result<Self, PrepareError> {
         let mut refused = Vec::new();
-        let latency = dma_latency
-            .hold()
-            .map_err(|error| refused.push(prepare::dma_latency_refused(dma_latency, &error)));
+        let latency =
+            dma_latency.hold().map_err(|error| refused.push(dma_latency_refused(dma_latency, &error)));
         let facts = facts::read(&Root::system());
         let mut prepared = prepare::tasks(&facts, vec![spec], None)?;
         let moved = Moved::to(&prepared.housekeeping);
@@ -70,7 +71,7 @@ impl Stage {
             placement: prepared.placement,
             warnings: prepared.warnings,
             refused,
-            grid_ns: Monotonic.now_ns(),
+            grid_ns: Linux.now_ns(),
             _latency: latency.ok(),
             _moved: moved,
         })
@@ -91,13 +92,13 @@ impl Stage {
         facts::read(&Root::system())
     }
 
-    /// Why the task runs where it runs.
-    pub fn placement(&self) -> &str {
+    /// Where the task runs, and why there.
+    pub fn placement(&self) -> &Placed {
         &self.placement
     }
 
     /// What a reader of the figures has to know.
-    pub fn warnings(&self) -> &[String] {
+    pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
@@ -118,8 +119,9 @@ impl Stage {
     ) -> Result<Block, PrepareError> {
         let count = u64::try_from(length_ns / spec.period_ns).unwrap_or(0).clamp(1, MOST_ACTIVATIONS);
         let stop = Arc::new(AtomicBool::new(false));
-        let plan = Plan { ring: count as usize, count: Some(count), ..Plan::default() };
-        let mut task = TaskThread::spawn(spec, &plan, &stop)
+        let ring = count as usize;
+        let options = ThreadOptions { ring, count: Some(count), guarded: true, ..ThreadOptions::default() };
+        let mut task = TaskThread::spawn(spec, &options, &stop)
             .map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
         let drain = task.take_drain();
         let (granted, refused) = (task.granted().clone(), task.refused().to_vec());
@@ -128,12 +130,17 @@ impl Stage {
             thread::sleep(WATCH_EVERY);
         }
         stop.store(true, Ordering::Relaxed);
-        let outcome = task.finish().map_err(PrepareError::Broken)?;
+        let ended = task.finish().map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
+        let overload = match ended.end {
+            End::Overload(overload) => Some(overload),
+            End::Wait(error) => return Err(PrepareError::Wait { task: spec.name.clone(), error }),
+            _ => None,
+        };
         let mut activations = Vec::new();
         if let Some(mut drain) = drain {
             drain.pop_into(&mut activations, usize::MAX);
         }
-        Ok(Block { granted, refused, result: outcome.result, overload: outcome.overload, activations })
+        Ok(Block { granted, refused, result: ended.result, overload, activations })
     }
 
     /// Whether a task may be measured here at all; the error says why not.
@@ -144,29 +151,26 @@ impl Stage {
         spec.validate().map_err(|error| error.to_string())?;
         prepare::cores(std::slice::from_ref(spec)).map_err(|error| error.to_string())?;
         let allowed: Vec<u16> = self.facts.usable().iter().collect();
-        polling::refusal(std::slice::from_ref(spec), &allowed).map_or(Ok(()), Err)
+        polling::check(std::slice::from_ref(spec), &allowed).map_err(|error| error.to_string())
     }
 
     /// All blocks lie on one grid, as if there were one long run with pauses.
     fn next_on_grid(&self, period_ns: i64) -> i64 {
-        let earliest_ns = Monotonic.now_ns() + LEAD_NS;
+        let earliest_ns = Linux.now_ns() + LEAD_NS;
         self.grid_ns + ((earliest_ns - self.grid_ns) / period_ns + 1) * period_ns
     }
 
     /// The blocks of one task as one run: its description and, after it, the rows of each block, numbered through.
     pub fn as_run(&self, spec: &TaskSpec, blocks: &[Block]) -> (RunInfo, Vec<Activation>) {
-        let mut info = RunInfo::new("host", "monotonic", [spec.clone()]);
+        let mut info = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [spec.clone()]);
         info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
         info.started = prepare::now_utc();
         info.command = std::env::args().collect();
-        info.load = "none".into();
-        info.placement.clone_from(&self.placement);
+        info.load = jitterlab_model::Load::NONE;
+        info.placement = Some(self.placement.clone());
         info.refused.clone_from(&self.refused);
         info.warnings.clone_from(&self.warnings);
-        info.warnings.push(format!(
-            "measured in {} blocks with pauses between them, which count neither as missed nor as latency",
-            blocks.len()
-        ));
+        info.warnings.push(Warning::Parts { parts: blocks.len() as u64 });
         info.facts_before = Some(self.facts.clone());
         info.facts_after = Some(self.facts_now());
         info.stop = Some(StopReason::Duration);
@@ -237,20 +241,20 @@ impl Stage {
             ..ThreadSetup::new("clock readings", spec.policy.unwrap_or(Policy::Other), spec.period_ns)
         };
         let read = move || {
-            setup.apply();
+            let _ = setup.apply();
             let mut distances = Distribution::new();
-            let mut last_ns = Monotonic.now_ns();
+            let mut last_ns = Linux.now_ns();
             for _ in 0..READINGS {
-                let now_ns = Monotonic.now_ns();
+                let now_ns = Linux.now_ns();
                 distances.record(now_ns - last_ns);
                 // Recording takes time too: begin anew after it.
-                last_ns = Monotonic.now_ns();
+                last_ns = Linux.now_ns();
             }
             distances
         };
         let error = |error| PrepareError::Thread { task: "clock readings".into(), error };
-        let thread = thread::Builder::new().spawn(read).map_err(error)?;
-        thread.join().map_err(|_| PrepareError::Broken(std::io::Error::other("reading the clock panicked")))
+        let thread = thread::Builder::new().spawn(read).map_err(|system| error(system.into()))?;
+        thread.join().map_err(|_| error(BuildError::Broken))
     }
 }
 

@@ -20,14 +20,19 @@ pub enum DmaLatency {
     Limit(i32),
 }
 
-impl FromStr for DmaLatency {
-    type Err = String;
+/// Something that is no limit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is neither keep nor a number of microseconds such as 0")]
+pub struct DmaLatencyError(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for DmaLatency {
+    type Err = DmaLatencyError;
+
+    fn from_str(text: &str) -> Result<Self, DmaLatencyError> {
         match (text, text.parse()) {
             ("keep", _) => Ok(DmaLatency::Keep),
             (_, Ok(us)) if us >= 0 => Ok(DmaLatency::Limit(us)),
-            _ => Err(format!("{text:?} is neither keep nor a number of microseconds such as 0")),
+            _ => Err(DmaLatencyError(text.into())),
         }
     }
 }
@@ -72,7 +77,7 @@ mod tests {
     fn written_as_read() {
         assert_eq!("keep".parse(), Ok(DmaLatency::Keep));
         assert_eq!("20".parse(), Ok(DmaLatency::Limit(20)));
-        assert!("-1".parse::<DmaLatency>().is_err_and(|e| e.contains("keep")));
+        assert!("-1".parse::<DmaLatency>().is_err_and(|e| e.to_string().contains("keep")));
     }
 
     #[test]

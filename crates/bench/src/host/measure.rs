@@ -9,14 +9,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jitterlab_model::{Activation, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec};
-use jitterlab_rt::{Activity, Clock, Drain, Monotonic, Outcome, Plan, TaskThread};
+use jitterlab_model::{
+    Activation, Bench, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec, Warning,
+};
+use jitterlab_rt::{Activity, Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions};
 
 use super::dma_latency::{DmaLatency, Held};
+use super::error::{PrepareError, dma_latency_refused};
 use super::facts::{self, Root};
 use super::isolate::Isolation;
 use super::load::Loads;
-use super::prepare::{self, Moved, PrepareError};
+use super::prepare::{self, Moved};
 
 /// What to measure.
 #[derive(Debug, Clone)]
@@ -27,7 +30,7 @@ pub struct Request {
     pub duration_ns: Option<i64>,
     /// Activations after which each task ends, if there is such a number.
     pub count: Option<u64>,
-    /// Latency above which the run ends, if there is one.
+    /// Latency from which on the run ends, if there is one.
     pub stop_above_ns: Option<i64>,
     /// What the recorder will keep; only noted here.
     pub keep: Keep,
@@ -56,14 +59,14 @@ pub struct Progress {
     pub dropped: Vec<u64>,
 }
 
-/// The activation above the limit, with its neighbours.
+/// The activation that reached the limit, with those before it.
 #[derive(Debug, Clone)]
 pub struct Above {
     /// Index of its task.
     pub task: usize,
     /// The activation itself.
     pub activation: Activation,
-    /// It and the activations of its task before and after it.
+    /// The last activations of its task, it at the end; fewer where records were lost.
     pub around: Vec<Activation>,
 }
 
@@ -72,18 +75,16 @@ pub struct Above {
 pub struct Finished {
     /// The complete description of the run.
     pub info: RunInfo,
-    /// What ended it, if that was a latency above the limit.
+    /// What ended it, if that was a latency that reached the limit.
     pub above: Option<Above>,
 }
 
-/// Activations shown before and after one above the limit.
+/// Activations shown before one that reached the limit.
 const NEIGHBOURS: usize = 8;
 /// The ring of a task holds what it produces in this time, so that a collector held up by load loses nothing.
 const RING_NS: i64 = 4_000_000_000;
 /// Seldom: even on another processor, each look into the rings was seen to delay an activation or two.
 const COLLECT_EVERY: Duration = Duration::from_millis(200);
-/// While there is a limit on the latency, so that a run ends soon after it was exceeded.
-const COLLECT_EVERY_WITH_LIMIT: Duration = Duration::from_millis(20);
 const WATCH_EVERY: Duration = Duration::from_millis(100);
 /// From the last preparation to the first due time, which all tasks share.
 const LEAD_NS: i64 = 2_000_000;
@@ -126,7 +127,7 @@ impl Measurement {
         let latency = match dma_latency.hold() {
             Ok(held) => Some(held),
             Err(error) => {
-                refused.push(prepare::dma_latency_refused(dma_latency, &error));
+                refused.push(dma_latency_refused(dma_latency, &error));
                 None
             }
         };
@@ -147,8 +148,9 @@ impl Measurement {
         let mut threads: Vec<TaskThread> = Vec::new();
         for spec in &prepared.tasks {
             let ring = (RING_NS / spec.period_ns).clamp(4_096, 1 << 20) as usize;
-            let plan = Plan { ring, count, ..Plan::default() };
-            let thread = TaskThread::spawn_with(spec, &plan, &stop, activity.take())
+            let options =
+                ThreadOptions { ring, count, stop_above_ns, guarded: true, ..ThreadOptions::default() };
+            let thread = TaskThread::spawn_with(spec, &options, &stop, activity.take())
                 .map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
             for refusal in thread.refused() {
                 if !refused.contains(refusal) {
@@ -159,26 +161,26 @@ impl Measurement {
         }
         let mut warnings = prepared.warnings;
         warnings.extend(loads.caution(&prepared.measured));
-        warnings.extend(isolation.iter().flat_map(|isolation| isolation.report().sentences()));
-        let tasks = prepared.tasks.into_iter().zip(&threads).map(|(spec, thread)| TaskRun {
-            spec,
-            granted: Some(thread.granted().clone()),
-            result: None,
-        });
+        warnings.extend(isolation.iter().map(|isolation| Warning::Isolated(isolation.report().clone())));
+        let tasks = prepared
+            .tasks
+            .into_iter()
+            .zip(&threads)
+            .map(|(spec, thread)| TaskRun { granted: Some(thread.granted().clone()), ..TaskRun::new(spec) });
         let info = RunInfo {
             format: jitterlab_model::run::FORMAT_VERSION,
             tool: concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into(),
             command,
-            bench: "host".into(),
+            bench: Bench::Host,
             started: prepare::now_utc(),
             clock: "monotonic".into(),
             duration_ns,
             count,
             stop_above_ns,
             keep,
-            load: loads.to_string(),
+            load: loads.asked(),
             loads: Vec::new(),
-            placement: prepared.placement,
+            placement: Some(prepared.placement),
             tasks: tasks.collect(),
             refused,
             warnings,
@@ -206,19 +208,16 @@ impl Measurement {
         interrupted: &AtomicBool,
     ) -> Result<Finished, PrepareError> {
         let drains: Vec<Drain> = self.threads.iter_mut().filter_map(TaskThread::take_drain).collect();
-        let mut collector = Collector::new(drains, sink, self.info.stop_above_ns, self.stop.clone());
+        let mut collector = Collector::new(drains, sink);
         self.loads.start();
-        let epoch_ns = Monotonic.now_ns() + LEAD_NS;
+        let epoch_ns = Linux.now_ns() + LEAD_NS;
         let until_ns = self.info.duration_ns.map(|d| epoch_ns.saturating_add(d));
         for thread in &mut self.threads {
             thread.start(epoch_ns, until_ns);
         }
         let mut was_interrupted = false;
-        let above = thread::scope(|scope| {
-            let collecting = scope.spawn(|| {
-                collector.collect_to_the_end();
-                collector.above.take()
-            });
+        let ended = thread::scope(|scope| {
+            let collecting = scope.spawn(|| collector.collect_to_the_end());
             while !self.threads.iter().all(TaskThread::is_finished) {
                 if interrupted.load(Ordering::Relaxed) {
                     was_interrupted = true;
@@ -231,46 +230,52 @@ impl Measurement {
                 watch(&self.progress(epoch_ns));
                 thread::sleep(WATCH_EVERY);
             }
-            let outcomes = self.threads.drain(..).map(TaskThread::finish).collect::<Result<Vec<_>, _>>();
+            let names = self.info.tasks.iter().map(|task| task.spec.name.clone());
+            let ended =
+                self.threads.drain(..).zip(names).map(|(thread, task)| {
+                    thread.finish().map_err(|error| PrepareError::Thread { task, error })
+                });
+            let ended = ended.collect::<Result<Vec<_>, _>>();
             collecting.thread().unpark();
-            let above = collecting.join().unwrap_or_default();
-            outcomes.map(|outcomes| (outcomes, above)).map_err(PrepareError::Broken)
+            ended
         });
         self.info.warnings.extend(self.loads.failed());
         self.info.loads = self.loads.stop();
-        if !self.info.loads.is_empty() {
-            self.info.load = self.info.loads.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        }
-        let (outcomes, above) = above?;
-        self.info.stop = Some(self.reason(&outcomes, above.as_ref(), was_interrupted));
-        for (task, outcome) in self.info.tasks.iter_mut().zip(outcomes) {
-            task.result = Some(outcome.result);
+        let ended = ended?;
+        let above = above(&ended, &mut collector.last);
+        self.info.stop = Some(self.reason(&ended, above.as_ref(), was_interrupted));
+        for (task, ended) in self.info.tasks.iter_mut().zip(ended) {
+            task.result = Some(ended.result);
         }
         self.info.warnings.extend(self.info.tasks.iter().filter_map(prepare::core_warning));
         self.info.facts_after = Some(facts::read(&self.root));
         let problems = self.isolation.take().map(Isolation::end).unwrap_or_default();
-        self.info.warnings.extend(problems.iter().map(|problem| format!("could not be restored: {problem}")));
+        self.info.warnings.extend(problems.into_iter().map(|what| Warning::NotRestored { what }));
         Ok(Finished { info: self.info, above })
     }
 
     fn progress(&self, epoch_ns: i64) -> Progress {
         Progress {
-            elapsed_ns: (Monotonic.now_ns() - epoch_ns).max(0),
+            elapsed_ns: (Linux.now_ns() - epoch_ns).max(0),
             dropped: self.threads.iter().map(|t| t.counters().snapshot().dropped).collect(),
         }
     }
 
-    fn reason(&self, outcomes: &[Outcome], above: Option<&Above>, interrupted: bool) -> StopReason {
-        let overload = outcomes.iter().enumerate().find_map(|(task, o)| Some((task, o.overload.clone()?)));
-        match (overload, above) {
-            (Some((task, explanation)), _) => StopReason::Overloaded { task, explanation },
-            (None, Some(a)) => StopReason::Above {
-                task: a.task,
-                index: a.activation.index,
-                latency_ns: a.activation.latency_ns(),
+    fn reason(&self, ended: &[TaskEnd], above: Option<&Above>, interrupted: bool) -> StopReason {
+        let of_a_task = ended.iter().enumerate().find_map(|(task, ended)| match &ended.end {
+            End::Overload(overload) => Some(StopReason::Overloaded { task, overload: *overload }),
+            End::Wait(error) => Some(StopReason::WaitFailed { task, why: error.to_string() }),
+            _ => None,
+        });
+        match (of_a_task, above) {
+            (Some(reason), _) => reason,
+            (None, Some(Above { task, activation, .. })) => StopReason::Above {
+                task: *task,
+                index: activation.index,
+                latency_ns: activation.latency_ns(),
             },
             _ if interrupted => StopReason::Interrupted,
-            _ if self.info.count.is_some_and(|n| outcomes.iter().all(|o| o.result.executed >= n)) => {
+            _ if self.info.count.is_some_and(|n| ended.iter().all(|e| e.result.executed >= n)) => {
                 StopReason::Count
             }
             _ => StopReason::Duration,
@@ -278,28 +283,35 @@ impl Measurement {
     }
 }
 
+/// The first activation that reached the limit, with the last activations of its task.
+fn above(ended: &[TaskEnd], last: &mut [VecDeque<Activation>]) -> Option<Above> {
+    let reached = ended.iter().enumerate().filter_map(|(task, ended)| match ended.end {
+        End::Above(activation) => Some((task, activation)),
+        _ => None,
+    });
+    let (task, activation) = reached.min_by_key(|(_, activation)| activation.start_ns)?;
+    let around = last.get_mut(task).map(std::mem::take).unwrap_or_default();
+    Some(Above { task, activation, around: around.into() })
+}
+
 /// Takes records out of the rings and hands them on.
 struct Collector<'a> {
     drains: Vec<Drain>,
     sink: &'a mut dyn Sink,
-    limit_ns: Option<i64>,
-    stop: Arc<AtomicBool>,
-    /// The last activations of each task, while there is a limit and nothing exceeded it.
+    /// The last activations of each task.
     last: Vec<VecDeque<Activation>>,
-    above: Option<Above>,
     rows: Vec<Activation>,
 }
 
 impl<'a> Collector<'a> {
     const BATCH: usize = 8_192;
 
-    fn new(drains: Vec<Drain>, sink: &'a mut dyn Sink, limit_ns: Option<i64>, stop: Arc<AtomicBool>) -> Self {
+    fn new(drains: Vec<Drain>, sink: &'a mut dyn Sink) -> Self {
         let last = drains.iter().map(|_| VecDeque::with_capacity(NEIGHBOURS + 1)).collect();
-        Collector { drains, sink, limit_ns, stop, last, above: None, rows: Vec::with_capacity(Self::BATCH) }
+        Collector { drains, sink, last, rows: Vec::with_capacity(Self::BATCH) }
     }
 
     fn collect_to_the_end(&mut self) {
-        let every = if self.limit_ns.is_some() { COLLECT_EVERY_WITH_LIMIT } else { COLLECT_EVERY };
         loop {
             let before = Instant::now();
             let finished = self.drains.iter().all(Drain::is_finished);
@@ -309,7 +321,7 @@ impl<'a> Collector<'a> {
             if finished {
                 return;
             }
-            thread::park_timeout(every.saturating_sub(before.elapsed()));
+            thread::park_timeout(COLLECT_EVERY.saturating_sub(before.elapsed()));
         }
     }
 
@@ -319,34 +331,11 @@ impl<'a> Collector<'a> {
         let taken = self.drains[task].pop_into(&mut self.rows, Self::BATCH);
         if taken > 0 {
             self.sink.activations(task, &self.rows);
-            if let Some(limit_ns) = self.limit_ns {
-                self.look_for(task, limit_ns);
-            }
+            let last = &mut self.last[task];
+            let news = &self.rows[taken.saturating_sub(NEIGHBOURS + 1)..];
+            last.drain(..(last.len() + news.len()).saturating_sub(NEIGHBOURS + 1));
+            last.extend(news);
         }
         taken
-    }
-
-    fn look_for(&mut self, task: usize, limit_ns: i64) {
-        for row in &self.rows {
-            match &mut self.above {
-                None => {
-                    let last = &mut self.last[task];
-                    last.push_back(*row);
-                    if row.latency_ns() > limit_ns {
-                        self.stop.store(true, Ordering::Relaxed);
-                        let around = last.drain(..).collect();
-                        self.above = Some(Above { task, activation: *row, around });
-                    } else if last.len() > NEIGHBOURS {
-                        last.pop_front();
-                    }
-                }
-                Some(above) if above.task == task => {
-                    if row.index <= above.activation.index + NEIGHBOURS as u64 {
-                        above.around.push(*row);
-                    }
-                }
-                Some(_) => return,
-            }
-        }
     }
 }

@@ -3,6 +3,7 @@
 pub mod blocks;
 pub mod check;
 pub mod dma_latency;
+mod error;
 pub mod facts;
 pub mod isolate;
 pub mod load;
@@ -12,6 +13,7 @@ pub mod topology;
 
 pub use blocks::{Block, Stage};
 pub use dma_latency::DmaLatency;
+pub use error::PrepareError;
 pub use jitterlab_rt::Activity;
 pub use measure::{Above, Finished, Measurement, Progress, Request, Sink};
-pub use prepare::{PrepareError, now_utc};
+pub use prepare::now_utc;

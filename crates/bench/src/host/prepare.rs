@@ -1,102 +1,22 @@
 //! What has to be settled before the first activation: processors, policies, and whether it can work at all.
 
-use std::io;
 use std::time::SystemTime;
 
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{CpuSet, Policy, Refusal, SystemFacts, TaskRun, TaskSpec, Work};
+use jitterlab_model::warning::Placed;
+use jitterlab_model::{CpuSet, Policy, SystemFacts, TaskRun, TaskSpec, Warning, Work};
 use jitterlab_rt::sys::sched;
-use jitterlab_rt::task_thread::core_of;
-use jitterlab_rt::xenomai::{self, XenomaiError};
-use jitterlab_rt::{Clock, Monotonic, Workload, polling, system::Linux};
+use jitterlab_rt::xenomai::{self, Core, XenomaiError};
+use jitterlab_rt::{Linux, System, Workload, polling};
 
-use super::dma_latency::DmaLatency;
-use super::isolate::IsolateError;
-use super::load::LoadError;
-use super::topology::{self, CpuError};
+use super::error::PrepareError;
+use super::topology;
 
 /// The priority of a task that asks for no policy: above the kernel's threaded interrupt handlers (50), below
 /// the kernel's own migration and watchdog threads (99). Of several such tasks the one with the longer period
 /// gets less (rate-monotonic order), but never as little as the handlers.
-const DEFAULT_PRIORITY: u8 = 80;
+pub(super) const DEFAULT_PRIORITY: u8 = 80;
 const LEAST_PRIORITY: u8 = 51;
-
-/// Why tasks cannot be measured. The message says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum PrepareError {
-    /// Nothing to measure.
-    #[error("there is no task to measure: describe one with --task period=1ms")]
-    NoTask,
-    /// Names must be unique, since figures are told apart by them.
-    #[error("two tasks have the name {0:?}: give each its own with name=")]
-    SameName(String),
-    /// A processor that a task cannot run on.
-    #[error(transparent)]
-    Cpu(#[from] CpuError),
-    /// Work that does not fit into its period.
-    #[error(
-        "task {task}: {work} takes {takes} here, its period is {period}: lengthen the period or shorten the work"
-    )]
-    WorkExceedsPeriod {
-        /// The task.
-        task: String,
-        /// Its work.
-        work: Work,
-        /// How long the work was seen to take.
-        takes: Human,
-        /// Its period.
-        period: Exact,
-    },
-    /// A runtime that does not fit into the period.
-    #[error(
-        "task {task}: a runtime of {runtime} exceeds the period of {period}: choose policy=deadline:TIME with a TIME below the period"
-    )]
-    RuntimeExceedsPeriod {
-        /// The task.
-        task: String,
-        /// The wanted runtime.
-        runtime: Exact,
-        /// Its period.
-        period: Exact,
-    },
-    /// Tasks that would leave the machine no processor.
-    #[error("{0}")]
-    Polling(String),
-    /// A Xenomai core that a task asks for.
-    #[error(transparent)]
-    Core(#[from] XenomaiError),
-    /// The system gave no thread.
-    #[error(
-        "no thread for task {task}: {error}; is a limit on processes or memory in the way (ulimit -u, -l)?"
-    )]
-    Thread {
-        /// The task.
-        task: String,
-        /// The system's words.
-        error: io::Error,
-    },
-    /// A load that cannot run.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// CPUs that cannot be isolated.
-    #[error(transparent)]
-    Isolate(#[from] IsolateError),
-    /// A thread that should not have ended.
-    #[error("a measuring thread broke down: {0}")]
-    Broken(io::Error),
-}
-
-impl PrepareError {
-    /// Whether the request itself is at fault, rather than the system.
-    pub fn is_bad_use(&self) -> bool {
-        match self {
-            PrepareError::Core(_) | PrepareError::Thread { .. } | PrepareError::Broken(_) => false,
-            PrepareError::Isolate(error) => matches!(error, IsolateError::NothingLeft { .. }),
-            PrepareError::Load(error) => error.is_bad_use(),
-            _ => true,
-        }
-    }
-}
 
 /// Tasks with nothing left open.
 pub(super) struct Prepared {
@@ -105,9 +25,8 @@ pub(super) struct Prepared {
     pub measured: CpuSet,
     /// The processors for everything that is not measured.
     pub housekeeping: CpuSet,
-    /// Why the tasks run where they run.
-    pub placement: String,
-    pub warnings: Vec<String>,
+    pub placement: Placed,
+    pub warnings: Vec<Warning>,
 }
 
 pub(super) fn tasks(
@@ -153,21 +72,16 @@ pub(super) fn tasks(
         }
     }
     let allowed: Vec<u16> = facts.usable().iter().collect();
-    if let Some(why) = polling::refusal(&tasks, &allowed) {
-        return Err(PrepareError::Polling(why));
-    }
+    polling::check(&tasks, &allowed)?;
     let mut warnings = Vec::new();
     if !choice.measured().and(&choice.housekeeping).is_empty() {
-        warnings.push(format!(
-            "everything runs on CPU {}: the recorder and the rest of the system compete with the measured task",
-            choice.housekeeping
-        ));
+        warnings.push(Warning::SharedCpu { cpus: choice.housekeeping.clone() });
     }
     Ok(Prepared {
         tasks,
         measured: choice.measured(),
+        placement: choice.placed(),
         housekeeping: choice.housekeeping,
-        placement: choice.reason,
         warnings,
     })
 }
@@ -207,9 +121,9 @@ fn shortest_run_ns(work: Work) -> i64 {
     };
     let mut workload = Workload::new(tried);
     let once = |workload: &mut Workload| {
-        let start = Monotonic.now_ns();
+        let start = Linux.now_ns();
         workload.run(&Linux, start);
-        Monotonic.now_ns() - start
+        Linux.now_ns() - start
     };
     let shortest = (0..5).map(|_| once(&mut workload)).min().unwrap_or(0);
     (shortest as f64 * times) as i64
@@ -217,17 +131,19 @@ fn shortest_run_ns(work: Work) -> i64 {
 
 /// Prepares the Xenomai cores that tasks ask for. It may begin this process anew, so nothing is held yet.
 pub(super) fn cores(tasks: &[TaskSpec]) -> Result<(), XenomaiError> {
-    tasks.iter().filter_map(|task| core_of(task.wake)).try_for_each(xenomai::prepare)
+    tasks.iter().filter_map(|task| Core::of(task.wake)).try_for_each(xenomai::prepare)
 }
 
 /// What a task that lost real-time mode measured.
-pub(super) fn core_warning(task: &TaskRun) -> Option<String> {
+pub(super) fn core_warning(task: &TaskRun) -> Option<Warning> {
     let core = task.result.as_ref()?.core.as_ref().filter(|core| core.outside > 0)?;
-    let cause = core.last_cause.as_ref().map_or(String::new(), |cause| format!(", the last by {cause}"));
-    Some(format!(
-        "task {}: {} activations began outside real-time mode ({} mode switches{cause}): they show Linux, not {}",
-        task.spec.name, core.outside, core.mode_switches, core.core
-    ))
+    Some(Warning::OutsideCore {
+        task: task.spec.name.clone(),
+        core: core.core.clone(),
+        activations: core.outside,
+        mode_switches: core.mode_switches,
+        last_cause: core.last_cause.clone(),
+    })
 }
 
 /// The calling thread, and those it makes, on other processors; back where it was when this is dropped.
@@ -250,14 +166,6 @@ impl Drop for Moved {
         if let Some(before) = &self.before {
             let _ = sched::set_cpus(before);
         }
-    }
-}
-
-pub(super) fn dma_latency_refused(wanted: DmaLatency, error: &io::Error) -> Refusal {
-    Refusal {
-        what: format!("cpu_dma_latency {wanted}"),
-        why: error.to_string(),
-        remedy: "run as root, or let your group write it: chgrp GROUP /dev/cpu_dma_latency; chmod g+w /dev/cpu_dma_latency".into(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use jitterlab_model::facts::Sharing;
+use jitterlab_model::warning::{Because, Placed};
 use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
 
 /// Device interrupts a second, averaged since the machine started, from which on a CPU counts as busy with them.
@@ -38,14 +39,23 @@ pub struct CpuChoice {
     pub cpus: Vec<u16>,
     /// The CPUs for all threads that are not measured. Apart from the measured ones wherever there are enough.
     pub housekeeping: CpuSet,
-    /// Why, in one sentence.
-    pub reason: String,
+    /// Why.
+    pub because: Vec<Because>,
 }
 
 impl CpuChoice {
     /// The CPUs that tasks run on.
     pub fn measured(&self) -> CpuSet {
         self.cpus.iter().copied().collect()
+    }
+
+    /// The choice as a run's description has it.
+    pub fn placed(&self) -> Placed {
+        Placed::Chosen {
+            cpus: self.measured(),
+            rest: self.housekeeping.clone(),
+            because: self.because.clone(),
+        }
     }
 }
 
@@ -78,8 +88,8 @@ pub fn choose_cpus(facts: &SystemFacts, tasks: &[TaskSpec]) -> CpuChoice {
         tasks.iter().map(|task| task.cpu.unwrap_or_else(|| next.next().unwrap_or(fallback))).collect();
     let measured: CpuSet = cpus.iter().copied().collect();
     let housekeeping = housekeeping(facts, &usable, &measured);
-    let reason = reason(facts, &usable, &asked, &measured, &housekeeping);
-    CpuChoice { cpus, housekeeping, reason }
+    let because = because(facts, &usable, &asked, &measured);
+    CpuChoice { cpus, housekeeping, because }
 }
 
 /// What speaks against a CPU, most serious first: the smallest is the best.
@@ -150,50 +160,39 @@ fn housekeeping(facts: &SystemFacts, usable: &CpuSet, measured: &CpuSet) -> CpuS
         .unwrap_or_else(|| usable.clone())
 }
 
-fn reason(
-    facts: &SystemFacts,
-    usable: &CpuSet,
-    asked: &CpuSet,
-    measured: &CpuSet,
-    housekeeping: &CpuSet,
-) -> String {
-    let Some(first) = measured.first() else { return "there is no task to place".into() };
+/// What speaks for these CPUs.
+fn because(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, measured: &CpuSet) -> Vec<Because> {
+    let Some(first) = measured.first() else { return Vec::new() };
     if facts.cpus.is_empty() {
-        return format!("CPU {measured}, since this machine does not say which CPUs it has");
+        return vec![Because::NoneListed];
     }
-    let name = if measured.len() == 1 { format!("CPU {measured}") } else { format!("CPUs {measured}") };
     if measured.without(asked).is_empty() {
-        return format!("{name} as asked for; the rest of jitterlab runs on {housekeeping}");
+        return vec![Because::AskedFor];
     }
     if usable.len() == 1 {
-        return format!("{name}, the only one this process may use: everything else competes with the task");
+        return vec![Because::OnlyOne];
     }
-    let mut why: Vec<String> = Vec::new();
+    let mut because = Vec::new();
     let all_in = |set: &Option<CpuSet>| set.as_ref().is_some_and(|s| measured.without(s).is_empty());
     if all_in(&facts.isolation.isolated) {
-        why.push("isolated from other tasks".into());
+        because.push(Because::Isolated);
     }
     if all_in(&facts.isolation.nohz_full) {
-        why.push("without the tick while one task runs".into());
+        because.push(Because::NoTick);
     }
     if !measured.contains(0) {
-        why.push("away from CPU 0, which does most of the kernel's chores".into());
+        because.push(Because::AwayFromZero);
     }
-    let siblings = rest_of_cores(facts, measured).and(usable);
-    if !siblings.is_empty() {
-        let whose = if siblings.len() == 1 { "SMT sibling" } else { "SMT siblings" };
-        let isolated = facts.isolation.isolated.as_ref().is_some_and(|set| siblings.without(set).is_empty());
-        let state = if isolated { "isolated too" } else { "kept free of jitterlab's own threads" };
-        why.push(format!("with the {whose} {siblings} {state}"));
+    let cpus = rest_of_cores(facts, measured).and(usable);
+    if !cpus.is_empty() {
+        let isolated = facts.isolation.isolated.as_ref().is_some_and(|set| cpus.without(set).is_empty());
+        because.push(Because::FreeSiblings { cpus, isolated });
     }
     let distances = measured.iter().filter(|cpu| *cpu != first).map(|cpu| facts.sharing(first, cpu));
     if let Some(Sharing::Cache(level)) = distances.max() {
-        why.push(format!("together on one level {level} cache"));
+        because.push(Because::SharedCache { level });
     }
-    if why.is_empty() {
-        why.push("the best of those this process may use".into());
-    }
-    format!("{name}: {}; the rest of jitterlab runs on {housekeeping}", why.join(", "))
+    because
 }
 
 /// The SMT siblings of these CPUs.

@@ -20,15 +20,26 @@ use nix::unistd::Pid;
 
 use super::job::{Answer, COMPLAINT, JOB_FILE, Job, MODULES, RESULTS, Step, StepResult};
 
+/// What goes wrong inside a guest.
+#[derive(Debug, thiserror::Error)]
+enum GuestError {
+    #[error(
+        "this is what jitterlab does inside the guests of `jitterlab kernel run`; it is of no use elsewhere"
+    )]
+    NotFirst,
+    #[error("the module {0} does not load: {1}")]
+    Module(String, io::Error),
+    #[error("it was ended by signal {0}")]
+    Signal(i32),
+}
+
 /// Does the guest's job and switches the machine off. Only for the first process of a guest that jitterlab made.
 ///
 /// # Errors
 /// When this is not the first process.
 pub fn run() -> io::Result<std::convert::Infallible> {
     if std::process::id() != 1 {
-        return Err(io::Error::other(
-            "this is what jitterlab does inside the guests of `jitterlab kernel run`; it is of no use elsewhere",
-        ));
+        return Err(io::Error::other(GuestError::NotFirst));
     }
     if let Err(error) = job_done() {
         println!("{COMPLAINT}{error}");
@@ -46,7 +57,7 @@ fn job_done() -> io::Result<()> {
         let path = format!("{MODULES}/{module}");
         let file = File::open(&path).map_err(named(&path))?;
         let loaded = finit_module(&file, c"", ModuleInitFlags::empty());
-        loaded.map_err(|error| named(&format!("the module {module} does not load"))(error.into()))?;
+        loaded.map_err(|error| io::Error::other(GuestError::Module(module.clone(), error.into())))?;
     }
     make_nodes(Path::new("/sys/dev/char"), SFlag::S_IFCHR);
     make_nodes(Path::new("/sys/dev/block"), SFlag::S_IFBLK);
@@ -136,7 +147,7 @@ fn perform(step: &Step, environment: &BTreeMap<String, String>) -> StepResult {
     let output = command(&step.command, environment).and_then(|mut command| command.output());
     match output {
         Ok(output) => {
-            let signal = output.status.signal().map(|number| format!("it was ended by signal {number}"));
+            let signal = output.status.signal().map(|number| GuestError::Signal(number).to_string());
             StepResult {
                 status: output.status.code(),
                 failure: signal,

@@ -8,6 +8,7 @@
 //! [`qemu`] boots it, [`guest`] is what runs inside, [`job`] is what both sides agree on.
 
 pub mod archive;
+pub mod bare;
 pub mod debian;
 pub mod elf;
 pub mod guest;

@@ -5,6 +5,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::TimingStats;
+use jitterlab_model::kernel::Measures;
 use jitterlab_trace::{Hints, import};
 
 use super::debian::{self, DebianError, Package};
@@ -31,10 +32,10 @@ pub struct PeerTask {
 pub struct Peer {
     /// Its program.
     pub name: &'static str,
-    /// What it measures, where that is not the wake-up of a user's thread.
-    pub remark: Option<&'static str>,
-    /// The Debian package it is in.
-    package: &'static str,
+    /// What it measures.
+    pub measures: Measures,
+    /// The Debian package it is in; `None`: it is jitterlab itself.
+    package: Option<&'static str>,
     command: fn(&PeerTask) -> Vec<String>,
     /// The file it leaves; `None`: its standard output.
     file: Option<&'static str>,
@@ -42,16 +43,47 @@ pub struct Peer {
     task: fn(&str) -> bool,
 }
 
+/// Why a tool has no figures.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PeerError {
+    /// It ended without them.
+    #[error("it ended with status {0} and left no figures")]
+    NoFigures(i32),
+    /// It could not be run, or was cut off.
+    #[error("{0}")]
+    Failed(String),
+    /// It was not run.
+    #[error("it was not run")]
+    NotRun,
+    /// Its output cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// Its output has nothing of a thread.
+    #[error("its output holds no thread's latencies")]
+    NoThread,
+}
+
 /// Bins of 1 ns, as many as are of use; longer latencies are counted and the longest is known.
 const CYCLICTEST_BINS: &str = "100000";
 const RTLA_BINS: &str = "2000";
 
 /// All tools, in the order they are run.
-pub const PEERS: [Peer; 3] = [
+pub const PEERS: [Peer; 4] = [
+    Peer {
+        name: "bare loop",
+        measures: Measures::UserThread,
+        package: None,
+        command: |task| {
+            let PeerTask { period_ns, priority, cpu, count } = task;
+            words(&format!("jitterlab kernel bare {period_ns} {priority} {cpu} {count} bare.raw"))
+        },
+        file: Some("bare.raw"),
+        task: |_| true,
+    },
     Peer {
         name: "cyclictest",
-        remark: None,
-        package: "rt-tests",
+        measures: Measures::UserThread,
+        package: Some("rt-tests"),
         // It holds /dev/cpu_dma_latency and changes the system's limits unless told to leave the system alone.
         command: |task| {
             words(&format!(
@@ -67,8 +99,8 @@ pub const PEERS: [Peer; 3] = [
     },
     Peer {
         name: "jitterdebugger",
-        remark: None,
-        package: "jitterdebugger",
+        measures: Measures::UserThread,
+        package: Some("jitterdebugger"),
         // Its figures are in ns with -N, its interval in us all the same, whatever its help says.
         command: |task| {
             words(&format!(
@@ -84,8 +116,8 @@ pub const PEERS: [Peer; 3] = [
     },
     Peer {
         name: "rtla timerlat",
-        remark: Some("a thread of the kernel, which returns to no user's code"),
-        package: "rtla",
+        measures: Measures::KernelThread,
+        package: Some("rtla"),
         command: |task| {
             let seconds = (task.period_ns as u64).saturating_mul(task.count).div_ceil(1_000_000_000);
             words(&format!(
@@ -112,7 +144,8 @@ impl Peer {
     }
 
     /// Its program, as installed here or else from Debian's package, which goes to the cache; the directories of
-    /// libraries that came along are added to `libraries`. `note` is told of a download.
+    /// libraries that came along are added to `libraries`. `None` where it is jitterlab itself. `note` is called before
+    /// a download.
     ///
     /// # Errors
     /// A package that cannot be had.
@@ -120,13 +153,14 @@ impl Peer {
         &self,
         libraries: &mut LibraryPath,
         note: &mut dyn FnMut(&str),
-    ) -> Result<Included, DebianError> {
+    ) -> Result<Option<Included>, DebianError> {
+        let Some(of) = self.package else { return Ok(None) };
         let program = self.name.split(' ').next().unwrap_or(self.name);
         if let Ok(installed) = initramfs::find(program, libraries) {
-            return Ok(installed);
+            return Ok(Some(installed));
         }
-        let package = debian::fetch(self.package, note)?;
-        let mut waiting = debian::library_dependencies(self.package)?;
+        let package = debian::fetch(of, note)?;
+        let mut waiting = debian::library_dependencies(of)?;
         let mut done: Vec<String> = Vec::new();
         while let Some(name) = waiting.pop() {
             if !done.contains(&name) {
@@ -136,7 +170,7 @@ impl Peer {
             }
         }
         let there = Path::new("/usr/bin").join(program);
-        Ok(Included { here: package.unpacked("./usr")?.join("usr/bin").join(program), there })
+        Ok(Some(Included { here: package.unpacked("./usr")?.join("usr/bin").join(program), there }))
     }
 
     /// What it measured.
@@ -145,9 +179,9 @@ impl Peer {
     /// A sentence that says why there is nothing.
     pub fn figures(&self, task: &PeerTask, answer: &Answer) -> Result<TimingStats, String> {
         let step = answer.steps.get(self.name).cloned().unwrap_or_default();
-        let said = |what: String| {
+        let said = |what: PeerError| {
             let stderr = step.stderr.trim().replace('\n', "; ");
-            if stderr.is_empty() { what } else { format!("{what}: {stderr}") }
+            if stderr.is_empty() { what.to_string() } else { format!("{what}: {stderr}") }
         };
         let content = match self.file {
             Some(file) => answer.files.get(file).map(Vec::as_slice),
@@ -155,10 +189,11 @@ impl Peer {
         };
         let content = content.filter(|content| !content.is_empty());
         let content = content.ok_or_else(|| {
-            said(step.failure.clone().unwrap_or_else(|| match step.status {
-                Some(status) => format!("it ended with status {status} and left no figures"),
-                None => "it was not run".into(),
-            }))
+            said(match (&step.failure, step.status) {
+                (Some(failure), _) => PeerError::Failed(failure.clone()),
+                (None, Some(status)) => PeerError::NoFigures(status),
+                (None, None) => PeerError::NotRun,
+            })
         })?;
         let read = || -> Result<Option<TimingStats>, String> {
             let mut file = memory_file("peer").map_err(|error| error.to_string())?;
@@ -168,9 +203,9 @@ impl Peer {
             let imported = import(&path, &hints).map_err(|error| error.to_string())?;
             let mut tasks = imported.info.tasks.iter().zip(&imported.tasks);
             let found = tasks.find(|(of, _)| (self.task)(&of.spec.name));
-            Ok(found.map(|(_, measured)| measured.stats(task.period_ns)))
+            Ok(found.map(|(task, measured)| measured.stats(task)))
         };
-        read().map_err(&said)?.ok_or_else(|| said("its output holds no thread's latencies".into()))
+        read().map_err(|error| said(PeerError::Unreadable(error)))?.ok_or_else(|| said(PeerError::NoThread))
     }
 }
 
@@ -190,9 +225,10 @@ mod tests {
     fn every_tool_is_given_the_same_task() {
         let commands: Vec<String> = PEERS.iter().map(|peer| peer.step(&TASK).command.join(" ")).collect();
         assert!(commands.iter().all(|c| c.contains("90") && c.contains(" 0 ")), "{commands:?}");
-        assert!(commands[0].contains("-i 1000 -l 5500"), "{}", commands[0]);
+        assert!(commands[0].contains("1000000 90 0 5500"), "{}", commands[0]);
         assert!(commands[1].contains("-i 1000 -l 5500"), "{}", commands[1]);
-        assert!(commands[2].contains("-p 1000 -d 6"), "{}", commands[2]);
+        assert!(commands[2].contains("-i 1000 -l 5500"), "{}", commands[2]);
+        assert!(commands[3].contains("-p 1000 -d 6"), "{}", commands[3]);
     }
 
     #[test]
@@ -203,13 +239,13 @@ mod tests {
         let mut answer = Answer::default();
         let step = StepResult { status: Some(0), stdout: stdout.into(), ..StepResult::default() };
         answer.steps.insert("rtla timerlat".into(), step);
-        let stats = PEERS[2].figures(&TASK, &answer).unwrap();
+        let stats = PEERS[3].figures(&TASK, &answer).unwrap();
         assert_eq!((stats.latency.count(), stats.latency.max_ns()), (3, Some(3_609)));
         let mut sample = vec![0u8; 28];
         sample[4..12].copy_from_slice(&7u64.to_le_bytes());
         sample[20..28].copy_from_slice(&4_960u64.to_le_bytes());
         answer.files.insert("jitterdebugger/samples.raw".into(), sample);
-        assert_eq!(PEERS[1].figures(&TASK, &answer).unwrap().latency.max_ns(), Some(4_960));
+        assert_eq!(PEERS[2].figures(&TASK, &answer).unwrap().latency.max_ns(), Some(4_960));
     }
 
     #[test]
@@ -217,9 +253,9 @@ mod tests {
         let step = StepResult { status: Some(1), stderr: "no tracer\n".into(), ..StepResult::default() };
         let answer = Answer { steps: [("rtla timerlat".into(), step)].into(), ..Answer::default() };
         assert_eq!(
-            PEERS[2].figures(&TASK, &answer).unwrap_err(),
+            PEERS[3].figures(&TASK, &answer).unwrap_err(),
             "it ended with status 1 and left no figures: no tracer"
         );
-        assert_eq!(PEERS[0].figures(&TASK, &answer).unwrap_err(), "it was not run");
+        assert_eq!(PEERS[1].figures(&TASK, &answer).unwrap_err(), "it was not run");
     }
 }

@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use jitterlab_model::TaskSpec;
 use jitterlab_model::load::LoadSpec;
-use jitterlab_rt::task_thread::core_of;
+use jitterlab_model::{RunInfo, TaskSpec, Warning};
 use jitterlab_rt::xenomai::Core;
 
 use super::debian::DebianError;
@@ -15,7 +14,7 @@ use super::elf::LibraryPath;
 use super::image::{Image, ImageError, KernelChoice};
 use super::initramfs::{self, Contents, Included, InitramfsError};
 use super::job::{Job, Step, StepResult};
-use super::machine::Machine;
+use super::machine::{GuestTime, Machine};
 use super::modules::{self, ModuleError};
 use super::qemu::{self, Boot, BootError, Progress};
 use crate::host::load;
@@ -44,7 +43,7 @@ pub enum KernelError {
         /// The step.
         name: String,
         /// How it ended.
-        how: String,
+        how: StepEnd,
         /// What it wrote to standard error.
         said: String,
     },
@@ -100,7 +99,7 @@ impl Session {
     /// [`Session::with`], and for Cobalt a time stamp counter that the kernel trusts, without which its sleeps hang
     /// in a virtual machine. Device nodes are the guest's to make.
     pub fn bring_cores(&mut self, tasks: &[TaskSpec]) {
-        for core in tasks.iter().filter_map(|task| core_of(task.wake)) {
+        for core in tasks.iter().filter_map(|task| Core::of(task.wake)) {
             let library = core.library();
             let brought = |name: &String| Path::new(name).file_name().is_some_and(|name| name == library);
             if !self.with.iter().any(brought) {
@@ -178,6 +177,17 @@ fn module_tree(image: &Image) -> Result<PathBuf, DebianError> {
 }
 
 impl Measured {
+    /// Says in a run's description what the guest could not know. `command` is what was asked for outside.
+    pub fn describe(&self, info: &mut RunInfo, time: GuestTime, command: impl IntoIterator<Item = String>) {
+        info.bench = jitterlab_model::Bench::Kernel;
+        info.clock = format!("{} of the guest, {time}", info.clock);
+        info.command = command.into_iter().collect();
+        info.warnings.insert(0, Warning::Emulated { ns_per_instruction: time.ns_per_instruction() });
+        let (name, release, version) =
+            (self.image.name.clone(), self.image.release.clone(), self.image.version.clone());
+        info.warnings.insert(1, Warning::Kernel { name, release, version });
+    }
+
     /// The run file of a [`run_step`] of that name, in memory.
     ///
     /// # Errors
@@ -185,7 +195,7 @@ impl Measured {
     pub fn run_file(&self, step: &str) -> Result<RunFile, KernelError> {
         let content = self.boot.answer.files.get(&run_file_name(step)).ok_or_else(|| {
             let step = self.boot.answer.steps.get(step).cloned().unwrap_or_default();
-            KernelError::Step { name: "jitterlab run".into(), how: how(&step), said: said(&step) }
+            KernelError::Step { name: "jitterlab run".into(), how: StepEnd::from(&step), said: said(&step) }
         })?;
         let mut file = qemu::memory_file(step)?;
         file.write_all(content)?;
@@ -193,12 +203,27 @@ impl Measured {
     }
 }
 
-/// How a step ended, as half a sentence.
-fn how(step: &StepResult) -> String {
-    match (&step.failure, step.status) {
-        (Some(failure), _) => format!("did not come to its end ({failure})"),
-        (None, Some(status)) => format!("ended with status {status}"),
-        (None, None) => "was not run".into(),
+/// How a step of a guest ended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StepEnd {
+    /// It was cut off, or could not be started.
+    #[error("did not come to its end ({0})")]
+    Failed(String),
+    /// By itself.
+    #[error("ended with status {0}")]
+    Status(i32),
+    /// It was not its turn yet.
+    #[error("was not run")]
+    NotRun,
+}
+
+impl From<&StepResult> for StepEnd {
+    fn from(step: &StepResult) -> Self {
+        match (&step.failure, step.status) {
+            (Some(failure), _) => StepEnd::Failed(failure.clone()),
+            (None, Some(status)) => StepEnd::Status(status),
+            (None, None) => StepEnd::NotRun,
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use jitterlab_model::units::Exact;
+
 /// Why a microcontroller could not be simulated. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum McuError {
@@ -59,9 +61,28 @@ pub enum McuError {
     /// A pin that is not written as one.
     #[error("{0:?} is not a pin: write a port and a bit, such as B0 or D5")]
     NotAPin(String),
-    /// A request that cannot be met.
-    #[error("{0}")]
-    Impossible(String),
+    /// A period that no alarm can have.
+    #[error("{0} is no period of an alarm: it must be whole microseconds, at most 4294 s")]
+    NotAPeriod(Exact),
+    /// A period of nothing.
+    #[error("a period of {0} ns is none: it must be above 0")]
+    NoPeriod(i64),
+    /// No period that is needed.
+    #[error("no period was given: say what is needed, such as 20ms:50us")]
+    NoNeed,
+    /// A period that is too short for the timer.
+    #[error(
+        "no prescaler of timer 1 at {clock_hz} Hz can time {shortest_us} us: it is below one count of all of them"
+    )]
+    TooShort {
+        /// The chip's clock.
+        clock_hz: u32,
+        /// The shortest period that is needed.
+        shortest_us: u32,
+    },
+    /// Edges that are not written as such.
+    #[error("{0:?} is not an edge: use rising, falling or both")]
+    NotAnEdge(String),
     /// A file or process that could not be handled.
     #[error("{what}: {error}")]
     Io {
@@ -77,6 +98,20 @@ impl McuError {
     pub(super) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> McuError {
         let what = what.into();
         move |error| McuError::Io { what, error }
+    }
+
+    /// Whether the request itself is at fault, rather than what is installed here.
+    pub fn is_bad_use(&self) -> bool {
+        use McuError as E;
+        matches!(
+            self,
+            E::NotAPin(_)
+                | E::NotAPeriod(_)
+                | E::NoPeriod(_)
+                | E::NoNeed
+                | E::TooShort { .. }
+                | E::NotAnEdge(_)
+        )
     }
 
     /// Whether it is only that something is not installed.

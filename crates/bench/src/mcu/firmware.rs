@@ -209,7 +209,7 @@ impl Compiler {
             .suffix(".elf")
             .tempfile_in(self.directory.path())
             .and_then(|f| f.into_temp_path().keep().map_err(|e| e.error))
-            .map_err(McuError::io("creating a file for the firmware"))?;
+            .map_err(McuError::io("a file for the firmware"))?;
         let root = self.directory.path().display();
         let fixed = "-std=gnu++14 -Os -Wall -Wextra -fno-exceptions -fno-rtti -fno-threadsafe-statics \
                      -ffunction-sections -fdata-sections -Wl,--gc-sections";

@@ -12,7 +12,6 @@ pub mod cost;
 mod error;
 pub mod firmware;
 pub mod leds;
-pub mod paper;
 pub mod recommend;
 pub mod run;
 pub mod simulator;

@@ -29,16 +29,12 @@ pub fn recommend(
     let (Some(longest), Some(shortest)) =
         (needs.iter().map(|n| n.period_us).max(), needs.iter().map(|n| n.period_us).min())
     else {
-        return Err(McuError::Impossible(
-            "no period was given: say what is needed, such as 20ms:50us".into(),
-        ));
+        return Err(McuError::NoNeed);
     };
     let tick_us = needs.iter().fold(0, |tick, need| gcd(tick, need.period_us));
     let boards: Vec<Board> = candidates(mcu, clock_hz, shortest, longest, tick_us);
     if boards.is_empty() {
-        return Err(McuError::Impossible(format!(
-            "no prescaler of timer 1 at {clock_hz} Hz can time {shortest} us: it is below one count of all of them"
-        )));
+        return Err(McuError::TooShort { clock_hz, shortest_us: shortest });
     }
     let cells: Vec<Cell> = boards
         .iter()

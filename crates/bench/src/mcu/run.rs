@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
 
-use jitterlab_model::{Activation, Overrun, RunInfo, StopReason, TaskResult, TaskSpec};
+use jitterlab_model::warning::InterruptEntries;
+use jitterlab_model::{Activation, Overrun, RunInfo, StopReason, TaskResult, TaskSpec, Warning};
 
 use super::simulator::{ENTRY_CYCLES, ENTRY_FROM_SLEEP_CYCLES};
 use super::{McuError, Recording, StopCause};
@@ -51,14 +52,14 @@ pub enum EdgeKind {
 }
 
 impl FromStr for EdgeKind {
-    type Err = String;
+    type Err = McuError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, McuError> {
         match text {
             "rising" => Ok(EdgeKind::Rising),
             "falling" => Ok(EdgeKind::Falling),
             "both" => Ok(EdgeKind::Both),
-            _ => Err(format!("{text:?} is not an edge: use rising, falling or both")),
+            _ => Err(McuError::NotAnEdge(text.into())),
         }
     }
 }
@@ -110,9 +111,7 @@ impl McuRun {
         let intervals = spans.len() as i64 - 1;
         let period_ns = reading.period_ns.unwrap_or((last - first + intervals / 2) / intervals);
         if period_ns < 1 {
-            return Err(McuError::Impossible(format!(
-                "a period of {period_ns} ns is none: it must be above 0"
-            )));
+            return Err(McuError::NoPeriod(period_ns));
         }
         let first_due = reading.requested_at.map_or(first, |cycle| recording.ns(cycle) + period_ns);
         let activations: Vec<Activation> = spans
@@ -160,18 +159,15 @@ fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activation
     let spec =
         TaskSpec { name: reading.name.clone(), period_ns, overrun: Overrun::CatchUp, ..TaskSpec::default() };
     let clock = format!("cycles of {} at {} Hz in simavr", recording.mcu, recording.clock_hz);
-    let mut info = RunInfo::new("mcu", &clock, [spec]);
+    let mut info = RunInfo::new(jitterlab_model::Bench::Mcu, &clock, [spec]);
     info.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    info.load = "the firmware's own".into();
     info.stop = Some(match recording.stop {
         StopCause::Cycles => StopReason::Duration,
         StopCause::Edges | StopCause::Done => StopReason::Count,
     });
-    info.warnings.push(entry_note(recording));
+    info.warnings.push(Warning::InterruptEntries(interrupt_entries(recording)));
     if reading.period_ns.is_none() {
-        info.warnings.push(format!(
-            "no period was given: the mean distance of the edges, {period_ns} ns, was taken, so latencies show no drift"
-        ));
+        info.warnings.push(Warning::MeanPeriod { period_ns });
     }
     if let (Some(first), Some(last)) = (activations.first(), activations.last()) {
         let executed = activations.len() as u64;
@@ -191,20 +187,14 @@ fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activation
     info
 }
 
-/// What was done about the cycles that simavr does not charge, for the reader of the figures.
-pub fn entry_note(recording: &Recording) -> String {
-    let Recording { entries, entries_asleep, .. } = recording;
-    let total = entries * ENTRY_CYCLES + entries_asleep * ENTRY_FROM_SLEEP_CYCLES;
-    if recording.entries_charged {
-        format!(
-            "each of {entries} interrupt entries costs {ENTRY_CYCLES} cycles, and {ENTRY_FROM_SLEEP_CYCLES} more for the \
-             {entries_asleep} from sleep, as the datasheets say at least; simavr alone charges nothing"
-        )
-    } else {
-        format!(
-            "interrupt entries are not charged: on the chip the run takes up to {total} cycles more \
-             ({entries} entries, {entries_asleep} from sleep)"
-        )
+/// What the processor was charged for entering interrupts.
+pub fn interrupt_entries(recording: &Recording) -> InterruptEntries {
+    InterruptEntries {
+        charged: recording.entries_charged,
+        entries: recording.entries,
+        from_sleep: recording.entries_asleep,
+        cycles: ENTRY_CYCLES,
+        cycles_from_sleep: ENTRY_FROM_SLEEP_CYCLES,
     }
 }
 
@@ -260,8 +250,10 @@ mod tests {
         assert_eq!((result.executed, result.missed, result.first_due_ns), (3, 0, 100_000));
         assert_eq!((result.min_latency_ns, result.max_latency_ns), (0, 2_000));
         assert_eq!(result.cpu_time_ns, Some(100_000));
-        assert_eq!(run.info.bench, "mcu");
-        assert!(run.info.warnings[0].contains("3 interrupt entries"), "{:?}", run.info.warnings);
+        assert_eq!(run.info.bench, jitterlab_model::Bench::Mcu);
+        let charged =
+            InterruptEntries { charged: true, entries: 3, from_sleep: 2, cycles: 4, cycles_from_sleep: 4 };
+        assert_eq!(run.info.warnings, [Warning::InterruptEntries(charged)]);
     }
 
     #[test]
@@ -270,7 +262,7 @@ mod tests {
         let run = McuRun::new(&r, pin(), &Reading { edge: EdgeKind::Both, ..Reading::default() }).unwrap();
         assert_eq!(run.info.tasks[0].spec.period_ns, 100_000);
         assert_eq!(run.activations[1].latency_ns(), -1_000);
-        assert!(run.info.warnings[1].contains("no period"));
+        assert_eq!(run.info.warnings[1], Warning::MeanPeriod { period_ns: 100_000 });
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The paper's table 1 and figure 7, and the bars that the third strategy has to pass.
 
+use jitterlab_analysis::papers::epos as paper;
 use jitterlab_bench::mcu::sweep::{self, CellResult};
-use jitterlab_bench::mcu::{AlarmFigures, Board, Program, Setup, Strategy, leds, paper};
+use jitterlab_bench::mcu::{AlarmFigures, Board, Program, Setup, Strategy, leds};
 
 use super::bench;
 
@@ -189,7 +190,7 @@ fn a_run_has_the_common_form() {
     let cell = sweep::cells(&[Strategy::Anchored], &[64], &[1_000], 50).remove(0);
     let result = sweep::measure(&cell, &compiler, &simulator).unwrap();
     let info = &result.run.info;
-    assert_eq!((info.bench.as_str(), info.tasks[0].spec.period_ns), ("mcu", 1_000_000));
+    assert_eq!((info.bench, info.tasks[0].spec.period_ns), (jitterlab_model::Bench::Mcu, 1_000_000));
     let task = info.tasks[0].result.as_ref().unwrap();
     assert_eq!((task.executed, task.missed), (50, 0));
     assert!(

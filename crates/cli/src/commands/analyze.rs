@@ -2,22 +2,20 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
 use clap::ValueEnum;
 use jitterlab_analysis::TaskAnalysis;
 use jitterlab_analysis::scan::TaskScan;
-use jitterlab_analysis::transitions::TransitionCounter;
-use jitterlab_model::{Activation, RunInfo};
+use jitterlab_model::RunInfo;
 use jitterlab_report::figure::glance;
 use jitterlab_report::patterns;
 use jitterlab_report::summary::wrap;
-use jitterlab_trace::Columns;
+use jitterlab_runs::Run;
 use serde::Serialize;
 
 use crate::exit::{Outcome, Status};
 use crate::output;
 use crate::result::{RunResult, SCHEMA};
-use crate::source::{ImportArgs, Source};
+use crate::run_args::RunArgs;
 
 /// Say what saved runs show: figures, patterns, causes
 ///
@@ -38,7 +36,7 @@ pub struct Args {
     #[arg(long)]
     ascii: bool,
     #[command(flatten)]
-    import: ImportArgs,
+    run: RunArgs,
 }
 
 /// A part of the analysis.
@@ -92,86 +90,78 @@ struct Document<'a> {
 /// Analyses each file.
 pub fn execute(args: &Args) -> Outcome {
     for path in &args.files {
-        let source = Source::open(path, &args.import)?;
-        let scans = source.scans()?;
+        let run = args.run.open(path)?;
+        let wanted = run.tasks(args.run.task.as_deref())?;
+        let (scans, warnings) = run.scan()?.into_parts();
+        let transitions =
+            args.json || args.sections.iter().any(|s| s.shown().contains(&patterns::Section::Clusters));
+        let mut analyses = run.analyses(&scans, transitions)?;
+        let mut info = RunInfo { warnings, ..run.info().clone() };
+        let mut scans = scans;
+        keep(&wanted, &mut scans);
+        keep(&wanted, &mut analyses);
+        keep(&wanted, &mut info.tasks);
         let text = if args.json {
-            let document = Document {
+            serde_json::to_string_pretty(&Document {
                 schema: SCHEMA,
                 file: path,
-                tasks: &analyses(&source, &scans, true)?,
-                run: source.info(),
-            };
-            serde_json::to_string_pretty(&document)? + "\n"
+                tasks: &analyses,
+                run: &info,
+            })? + "\n"
         } else if args.sections.is_empty() {
-            summary(&source, &scans, args.ascii)?
+            summary(&run, &info, &scans, &analyses, args.ascii)
         } else {
-            in_full(&source, &scans, &args.sections)?
+            in_full(&info, &analyses, &args.sections)
         };
         output::print(&text)?;
     }
     Ok(Status::Fine)
 }
 
-/// What is said of each task; how modes follow each other takes a second pass.
-fn analyses(source: &Source, scans: &[TaskScan], with_transitions: bool) -> Result<Vec<TaskAnalysis>> {
-    let info = source.info();
-    let mut analyses: Vec<TaskAnalysis> =
-        info.tasks.iter().zip(scans).map(|(task, scan)| TaskAnalysis::of(scan, task, info)).collect();
-    let several =
-        |(task, a): (usize, &TaskAnalysis)| a.patterns.clusters.len() > 1 && source.has_activations(task);
-    if with_transitions && analyses.iter().enumerate().any(several) {
-        let counted = source.gather(
-            Columns::ALL,
-            |task| TransitionCounter::new(&analyses[task].patterns.clusters),
-            |counter, rows: &[Activation]| rows.iter().for_each(|a| counter.push(a)),
-            TransitionCounter::merge,
-        )?;
-        for (analysis, counter) in analyses.iter_mut().zip(counted) {
-            analysis.transitions = counter.figures();
-        }
-    }
-    Ok(analyses)
+fn keep<T>(wanted: &[usize], all: &mut Vec<T>) {
+    let mut number = 0;
+    all.retain(|_| {
+        number += 1;
+        wanted.contains(&(number - 1))
+    });
 }
 
 /// The first layer: figures, verdict, and the patterns in sentences.
-fn summary(source: &Source, scans: &[TaskScan], ascii: bool) -> Result<String> {
-    let info = source.info();
+fn summary(run: &Run, info: &RunInfo, scans: &[TaskScan], analyses: &[TaskAnalysis], ascii: bool) -> String {
     let stats = scans.iter().map(|scan| scan.timing.clone()).collect();
     let mut text = RunResult::new(info.clone(), stats, None).to_text(output::terminal(ascii));
     text.push('\n');
     text.push_str(&glance::figures(info, scans, output::terminal(ascii)));
-    for (task, analysis) in info.tasks.iter().zip(analyses(source, scans, false)?) {
+    for (task, analysis) in info.tasks.iter().zip(analyses) {
         text.push('\n');
-        text.push_str(&patterns::brief(&task.spec.name, task.spec.period_ns, &analysis));
+        text.push_str(&patterns::brief(&task.spec.name, task.spec.period_ns, analysis));
     }
     let names: Vec<String> = Section::value_variants()
         .iter()
         .filter_map(|s| Some(s.to_possible_value()?.get_name().to_owned()))
         .collect();
     text.push_str(&wrap(&format!("More with --section: {}.", names.join(", "))));
-    text.push_str(&format!("file: {}\n", source.path().display()));
-    Ok(text)
+    text.push_str(&format!("file: {}\n", run.path().display()));
+    text
 }
 
 /// The second layer: the wanted sections of every task.
-fn in_full(source: &Source, scans: &[TaskScan], sections: &[Section]) -> Result<String> {
+fn in_full(info: &RunInfo, analyses: &[TaskAnalysis], sections: &[Section]) -> String {
     let mut shown: Vec<patterns::Section> = Vec::new();
     for section in sections.iter().flat_map(|s| s.shown()) {
         if !shown.contains(section) {
             shown.push(*section);
         }
     }
-    let transitions = shown.contains(&patterns::Section::Clusters);
     let mut text = String::new();
-    let tasks = &source.info().tasks;
-    for (task, analysis) in tasks.iter().zip(analyses(source, scans, transitions)?) {
-        text.push_str(&jitterlab_report::run::task_line(source.info(), task));
+    for (task, analysis) in info.tasks.iter().zip(analyses) {
+        text.push_str(&jitterlab_report::run::task_line(info, task));
         text.push('\n');
         for section in &shown {
             text.push('\n');
-            text.push_str(&patterns::section(*section, task.spec.period_ns, &analysis));
+            text.push_str(&patterns::section(*section, task.spec.period_ns, analysis));
         }
         text.push('\n');
     }
-    Ok(text)
+    text
 }

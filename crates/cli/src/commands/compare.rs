@@ -6,13 +6,15 @@ use anyhow::anyhow;
 use clap::ValueEnum;
 use jitterlab_analysis::compare::{Comparison, Mismatch, TwenteRun, Weight, comparable, compare, twente};
 use jitterlab_analysis::scan::TaskScan;
+use jitterlab_model::Warning;
 use jitterlab_report::comparison;
+use jitterlab_runs::Run;
 use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
 use crate::result::SCHEMA;
-use crate::source::{ImportArgs, Source};
+use crate::run_args::RunArgs;
 
 /// Compare runs: figures with confidence intervals, and which differences are real
 ///
@@ -22,9 +24,6 @@ pub struct Args {
     /// Run files, or outputs of other tools
     #[arg(required = true, num_args = 2.., value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Only this task
-    #[arg(long, value_name = "NAME")]
-    task: Option<String>,
     /// A comparison as a source document makes it
     #[arg(long, value_enum)]
     preset: Option<Preset>,
@@ -38,7 +37,7 @@ pub struct Args {
     #[arg(long)]
     ascii: bool,
     #[command(flatten)]
-    import: ImportArgs,
+    run: RunArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,23 +71,33 @@ struct Document<'a> {
     schema: u32,
     files: &'a [PathBuf],
     tasks: Vec<Compared>,
+    warnings: Vec<Warning>,
 }
 
 /// Compares the runs, task by task.
 pub fn execute(args: &Args) -> Outcome {
-    let sources: Vec<Source> =
-        args.files.iter().map(|path| Source::open(path, &args.import)).collect::<Result<_, _>>()?;
-    let tasks = matching(&sources, args.task.as_deref())?;
+    let opened: Vec<Run> = args.files.iter().map(|path| args.run.open(path)).collect::<Result<_, _>>()?;
+    let tasks = matching(&opened, args.run.task.as_deref())?;
     let labels = labels(&args.files);
     // Conditions first: a refusal must not wait for hours of data to be read.
     let mut compared: Vec<Compared> = Vec::new();
     for numbers in &tasks {
-        let mismatches = differing(&sources, numbers, &labels);
+        let mismatches = differing(&opened, numbers, &labels);
         refuse(args, &mismatches)?;
-        let task = sources[0].info().tasks[numbers[0]].spec.name.clone();
+        let task = opened[0].info().tasks[numbers[0]].spec.name.clone();
         compared.push(Compared { task, mismatches, comparison: None, twente: None });
     }
-    let scans: Vec<Vec<TaskScan>> = sources.iter().map(Source::scans).collect::<Result<_, _>>()?;
+    let mut scans: Vec<Vec<TaskScan>> = Vec::new();
+    let mut warnings = Vec::new();
+    for (run, label) in opened.iter().zip(&labels) {
+        let (found, of_run) = run.scan()?.into_parts();
+        scans.push(found);
+        warnings.extend(
+            of_run
+                .iter()
+                .map(|w| Warning::from(format!("{label}: {}", jitterlab_report::warnings::sentence(w)))),
+        );
+    }
     for (compared, numbers) in compared.iter_mut().zip(&tasks) {
         let runs: Vec<(String, &TaskScan)> =
             labels.iter().zip(&scans).zip(numbers).map(|((l, s), n)| (l.clone(), &s[*n])).collect();
@@ -98,32 +107,37 @@ pub fn execute(args: &Args) -> Outcome {
         }
     }
     output::print(&if args.json {
-        serde_json::to_string_pretty(&Document { schema: SCHEMA, files: &args.files, tasks: compared })?
-            + "\n"
+        serde_json::to_string_pretty(&Document {
+            schema: SCHEMA,
+            files: &args.files,
+            tasks: compared,
+            warnings,
+        })? + "\n"
     } else {
         compared.iter().map(|c| text(c, args.ascii)).collect::<Vec<_>>().join("\n")
+            + &jitterlab_report::summary::warnings(&warnings)
     })?;
     Ok(Status::Fine)
 }
 
 /// For each task that is compared, its number in every run: by name, or the only one there is.
-fn matching(sources: &[Source], name: Option<&str>) -> Result<Vec<Vec<usize>>, Failure> {
-    let first = &sources[0];
-    if name.is_none() && sources.iter().all(|s| s.info().tasks.len() == 1) {
-        return Ok(vec![vec![0; sources.len()]]);
+fn matching(runs: &[Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, Failure> {
+    let first = &runs[0];
+    if name.is_none() && runs.iter().all(|s| s.info().tasks.len() == 1) {
+        return Ok(vec![vec![0; runs.len()]]);
     }
     let names = match name {
         Some(name) => vec![name.to_owned()],
         None => first.info().tasks.iter().map(|t| t.spec.name.clone()).collect(),
     };
-    let in_all = |name: &String| sources.iter().map(|s| s.task_number(name)).collect::<Option<Vec<usize>>>();
+    let in_all = |name: &String| runs.iter().map(|s| s.task(name)).collect::<Option<Vec<usize>>>();
     let found: Vec<Vec<usize>> = names.iter().filter_map(in_all).collect();
     if found.is_empty() {
-        let of = |s: &Source| {
+        let of = |s: &Run| {
             let names: Vec<&str> = s.info().tasks.iter().map(|t| t.spec.name.as_str()).collect();
             format!("{} has {}", s.path().display(), names.join(", "))
         };
-        let all = sources.iter().map(of).collect::<Vec<_>>().join("; ");
+        let all = runs.iter().map(of).collect::<Vec<_>>().join("; ");
         return Err(Failure::bad_use(anyhow!(
             "no task is in all of these runs: {all}; name one with --task"
         )));
@@ -131,9 +145,9 @@ fn matching(sources: &[Source], name: Option<&str>) -> Result<Vec<Vec<usize>>, F
     Ok(found)
 }
 
-fn differing(sources: &[Source], numbers: &[usize], labels: &[String]) -> Vec<Differing> {
-    let of = |at: usize| (sources[at].info(), &sources[at].info().tasks[numbers[at]]);
-    (1..sources.len())
+fn differing(runs: &[Run], numbers: &[usize], labels: &[String]) -> Vec<Differing> {
+    let of = |at: usize| (runs[at].info(), &runs[at].info().tasks[numbers[at]]);
+    (1..runs.len())
         .map(|other| Differing {
             first: labels[0].clone(),
             other: labels[other].clone(),

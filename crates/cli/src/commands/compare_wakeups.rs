@@ -69,10 +69,7 @@ impl Args {
     /// The ways to compare, with their names: those asked for, or one for each method.
     fn ways(&self, base: &TaskSpec) -> Result<Vec<(String, TaskSpec)>, Failure> {
         if self.ways.is_empty() {
-            return Ok(WakeMethod::OF_LINUX
-                .iter()
-                .map(|wake| (wake.to_string(), with(*wake, base)))
-                .collect());
+            return Ok(WakeMethod::of_linux().map(|wake| (wake.to_string(), with(wake, base))).collect());
         }
         let parse = |parts: &String| {
             // Read as parts of a whole description, so that everything is checked as in `run`.
@@ -100,7 +97,7 @@ fn policy_for(parts: &str, base: &TaskSpec) -> Policy {
 /// The task with another way to wait; SCHED_DEADLINE is bound to no processor.
 fn with(wake: WakeMethod, base: &TaskSpec) -> TaskSpec {
     match wake {
-        WakeMethod::Deadline => {
+        wake if wake.traits().deadline => {
             TaskSpec { wake, policy: Some(deadline_policy(base.period_ns)), cpu: None, ..base.clone() }
         }
         _ => TaskSpec { wake, ..base.clone() },
@@ -110,7 +107,7 @@ fn with(wake: WakeMethod, base: &TaskSpec) -> TaskSpec {
 /// Figures of one way, or why there are none.
 fn way(name: String, period_ns: i64, blocks: &[host::Block]) -> Way {
     let lacking = blocks.iter().flat_map(|b| &b.refused).find(|r| r.what.starts_with("wake="));
-    let overload = blocks.iter().find_map(|b| b.overload.clone());
+    let overload = blocks.iter().find_map(|b| b.overload.map(|overload| overload.to_string()));
     let refused = lacking.map(|r| format!("{}; {}", r.why, r.remedy)).or(overload);
     let views: Vec<Block<'_>> =
         blocks.iter().map(|b| Block { period_ns, result: &b.result, activations: &b.activations }).collect();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use jitterlab_analysis::Figures;
+use jitterlab_analysis::Statistics;
 use jitterlab_analysis::expectation::{MarginPoint, ServiceTime};
 use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, Recommendation, Wish, best, recommend};
@@ -196,7 +196,7 @@ fn choose(
         let recommendation = recommend(&latencies, args.period, args.wish(), service.often_ns)?;
         let mut all = jitterlab_model::Distribution::new();
         views(args.period, blocks).iter().for_each(|b| all.merge(&b.latencies()));
-        Some(Candidate { wake: spec.wake, early_latency: Figures::of(&all), recommendation })
+        Some(Candidate { wake: spec.wake, early_latency: Statistics::of(&all), recommendation })
     });
     let none = || anyhow!("no latency was measured: raise --sample");
     let candidates: Vec<Candidate> = candidates.collect::<Option<_>>().ok_or_else(none)?;
@@ -255,7 +255,8 @@ pub fn execute(args: &Args) -> Outcome {
         Proof::of(&plain, &compensated, LATE_READINGS * session.floor_ns)
     });
 
-    let mut warnings = session.stage.warnings().to_vec();
+    let mut warnings: Vec<String> =
+        session.stage.warnings().iter().map(jitterlab_report::warnings::sentence).collect();
     warnings.append(&mut session.notes);
     let refused = sampled.iter().flat_map(|(_, blocks)| blocks).flat_map(|b| &b.refused);
     for warning in refused.map(|r| format!("{}: {}; {}", r.what, r.why, r.remedy)) {
@@ -266,7 +267,7 @@ pub fn execute(args: &Args) -> Outcome {
     if session.is_interrupted() {
         warnings.push("interrupted: the proof rests on the whole pairs until then".into());
     }
-    warnings.extend(proven[1].iter().find_map(|b| b.overload.clone()));
+    warnings.extend(proven[1].iter().find_map(|b| b.overload.map(|overload| overload.to_string())));
     let mut files = Vec::new();
     if proof.is_some() {
         for ((spec, blocks), path) in ways.iter().zip(&proven).zip(&paths) {

@@ -4,20 +4,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Subcommand;
+use jitterlab_analysis::papers::epos::EVENTS;
 use jitterlab_bench::mcu::recommend::{self, Need};
 use jitterlab_bench::mcu::run::Reading;
 use jitterlab_bench::mcu::sweep::{self, Cell};
 use jitterlab_bench::mcu::{
-    AlarmFigures, Board, Choice, Compiler, EdgeKind, McuError, McuRun, Pin, Program, Setup, Simulator,
-    Strategy, firmware, paper,
+    Board, Compiler, EdgeKind, McuError, McuRun, Pin, Program, Setup, Simulator, Strategy, firmware,
 };
 use jitterlab_model::TimingStats;
+use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_model::units::{Exact, parse_duration_ns, parse_frequency_hz, parse_period_ns};
+use jitterlab_report::document::Content;
 use jitterlab_trace::{RunFileWriter, TraceError};
-use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Status};
-use crate::output;
+use crate::output::{self, OutputArgs};
 use crate::result::RunResult;
 
 /// Measure firmware on a simulated AVR microcontroller, cycle by cycle
@@ -82,7 +83,7 @@ struct RunArgs {
     #[arg(short = 'n', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(3..=10_000))]
     events: u32,
     /// The run file to write [default: none]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
     output: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
@@ -105,7 +106,7 @@ struct SweepArgs {
     #[arg(long, value_delimiter = ',', default_value = "100us,1ms,10ms,100ms,1s,10s", value_parser = parse_period_us, value_name = "TIME")]
     period: Vec<u32>,
     /// Events of the alarm
-    #[arg(short = 'n', long, default_value_t = paper::EVENTS, value_parser = clap::value_parser!(u32).range(3..=10_000))]
+    #[arg(short = 'n', long, default_value_t = EVENTS, value_parser = clap::value_parser!(u32).range(3..=10_000))]
     events: u32,
     /// The chip
     #[arg(long, default_value = "atmega128", value_name = "NAME")]
@@ -113,9 +114,8 @@ struct SweepArgs {
     /// Its clock
     #[arg(long, default_value = "7372800Hz", value_parser = parse_frequency_hz, value_name = "FREQUENCY")]
     clock: u32,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Find the strategy and the prescaler for a chip and the periods it has to keep
@@ -130,9 +130,8 @@ struct RecommendArgs {
     /// Its clock
     #[arg(long, default_value = "8MHz", value_parser = parse_frequency_hz, value_name = "FREQUENCY")]
     clock: u32,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 fn parse_prescaler(text: &str) -> Result<u16, String> {
@@ -145,16 +144,14 @@ fn parse_prescaler(text: &str) -> Result<u16, String> {
 
 /// A period in whole microseconds, as the library's alarms take it.
 fn parse_period_us(text: &str) -> Result<u32, String> {
-    whole_us(parse_period_ns(text).map_err(|e| e.to_string())?)
+    let ns = parse_period_ns(text).map_err(|e| e.to_string())?;
+    whole_us(ns).map_err(|e| e.to_string())
 }
 
-fn whole_us(ns: i64) -> Result<u32, String> {
+fn whole_us(ns: i64) -> Result<u32, McuError> {
     match u32::try_from(ns / 1_000) {
         Ok(us) if us > 0 && ns % 1_000 == 0 => Ok(us),
-        _ => Err(format!(
-            "{} is no period of an alarm: it must be whole microseconds, at most 4294 s",
-            Exact(ns)
-        )),
+        _ => Err(McuError::NotAPeriod(Exact(ns))),
     }
 }
 
@@ -177,10 +174,7 @@ pub fn execute(args: &Args) -> Outcome {
 
 /// What cannot be asked for is the user's mistake; everything else could not be measured.
 pub fn sort(error: McuError) -> Failure {
-    match error {
-        McuError::NotAPin(_) | McuError::Impossible(_) => Failure::bad_use(error),
-        other => Failure::from(other),
-    }
+    if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) }
 }
 
 fn run(args: &RunArgs) -> Outcome {
@@ -268,7 +262,7 @@ fn own_alarm(args: &RunArgs, simulator: &Simulator) -> Result<McuRun, McuError> 
 
 /// The period of an alarm: 10 ms where none is asked for.
 fn period_us(args: &RunArgs) -> Result<u32, McuError> {
-    whole_us(args.period.unwrap_or(10_000_000)).map_err(McuError::Impossible)
+    whole_us(args.period.unwrap_or(10_000_000))
 }
 
 /// The traits asked for: what is not asked for is set ideally for the period.
@@ -294,14 +288,6 @@ pub fn progress(quiet: bool) -> impl Fn(usize, usize) + Sync {
     }
 }
 
-#[derive(Serialize)]
-struct SweepDocument<'a> {
-    schema: u32,
-    mcu: &'a str,
-    clock_hz: u32,
-    alarms: Vec<&'a AlarmFigures>,
-}
-
 fn sweep(args: &SweepArgs) -> Outcome {
     let compiler = Compiler::new().map_err(sort)?;
     let simulator = Simulator::new().map_err(sort)?;
@@ -309,41 +295,31 @@ fn sweep(args: &SweepArgs) -> Outcome {
     for cell in &mut cells {
         cell.board = cell.board.clone().on(&args.mcu, args.clock);
     }
-    let results = sweep::measure_all(&cells, &compiler, &simulator, &progress(args.json)).map_err(sort)?;
-    let figures: Vec<AlarmFigures> = results.into_iter().map(|r| r.figures).collect();
-    if args.json {
-        let alarms = figures.iter().collect();
-        let document = SweepDocument { schema: 1, mcu: &args.mcu, clock_hz: args.clock, alarms };
-        output::print(&(serde_json::to_string_pretty(&document)? + "\n"))?;
-    } else {
-        output::print(&jitterlab_report::mcu::sweep(&figures))?;
-    }
+    let results =
+        sweep::measure_all(&cells, &compiler, &simulator, &progress(args.output.is_json())).map_err(sort)?;
+    let alarms = results.into_iter().map(|result| result.figures).collect();
+    args.output.show(Content::McuSweep(McuSweep { mcu: args.mcu.clone(), clock_hz: args.clock, alarms }))?;
     Ok(Status::Fine)
-}
-
-#[derive(Serialize)]
-struct ChoicesDocument<'a> {
-    schema: u32,
-    mcu: &'a str,
-    clock_hz: u32,
-    choices: &'a [Choice],
 }
 
 fn recommend(args: &RecommendArgs) -> Outcome {
     let compiler = Compiler::new().map_err(sort)?;
     let simulator = Simulator::new().map_err(sort)?;
-    let choices =
-        recommend::recommend(&args.mcu, args.clock, &args.needs, &compiler, &simulator, &progress(args.json))
-            .map_err(sort)?;
-    if args.json {
-        let document = ChoicesDocument { schema: 1, mcu: &args.mcu, clock_hz: args.clock, choices: &choices };
-        output::print(&(serde_json::to_string_pretty(&document)? + "\n"))?;
-    } else {
-        output::print(&jitterlab_report::mcu::choices(&choices))?;
-    }
-    match choices.first() {
-        Some(best) if best.fits => Ok(Status::Fine),
-        Some(_) => Ok(Status::RequirementFailed),
-        None => Err(anyhow!("nothing was measured").into()),
-    }
+    let choices = recommend::recommend(
+        &args.mcu,
+        args.clock,
+        &args.needs,
+        &compiler,
+        &simulator,
+        &progress(args.output.is_json()),
+    )
+    .map_err(sort)?;
+    let status = match choices.first() {
+        Some(best) if best.fits => Status::Fine,
+        Some(_) => Status::RequirementFailed,
+        None => return Err(anyhow!("nothing was measured").into()),
+    };
+    let (mcu, clock_hz) = (args.mcu.clone(), args.clock);
+    args.output.show(Content::McuRecommendation(McuRecommendation { mcu, clock_hz, choices }))?;
+    Ok(status)
 }

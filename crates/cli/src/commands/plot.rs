@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use jitterlab_report::figure::{self, Name, Quantity};
+use jitterlab_report::figure::{self, Figure, Quantity};
 
 use crate::exit::{Outcome, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
-use crate::source::ImportArgs;
+use crate::run_args::RunArgs;
 
 /// Draw a figure of saved runs: as SVG or PNG, or on the terminal
 #[derive(clap::Args)]
@@ -17,33 +17,37 @@ pub struct Args {
     #[arg(required = true, value_name = "RUN|RESULT")]
     files: Vec<PathBuf>,
     /// What to draw
-    #[arg(short, long, default_value = "histogram", value_name = "FIGURE", help = format!("What to draw: {}", Name::list()))]
-    figure: Name,
-    /// Of what, for histogram, series and percentiles: latency, execution, period
+    #[arg(short, long, default_value = "histogram", value_name = "FIGURE", help = format!("What to draw: {}", Figure::list()))]
+    figure: Figure,
+    /// Of what, for histogram and percentiles: latency, corrected, execution, period, cycle; for series: latency, execution,
+    /// period
     #[arg(short, long, default_value = "latency", value_name = "QUANTITY")]
     quantity: Quantity,
-    /// The file to write, .svg or .png; replaced if it exists [default: draw on the terminal]
+    /// The file to write, .svg or .png, or - for SVG on standard output; replaced if it exists, unless it holds a
+    /// measurement [default: draw on the terminal]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: output::ForceArgs,
     /// Draw on the terminal with plain ASCII characters
     #[arg(long, conflicts_with = "output")]
     ascii: bool,
     #[command(flatten)]
-    import: ImportArgs,
+    run: RunArgs,
 }
 
 /// Reads the runs and draws.
 pub fn execute(args: &Args) -> Outcome {
     let Some(path) = &args.output else {
-        let Inputs { runs, sections } = inputs::read(&args.files, &args.import)?;
+        let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
         let terminal = output::terminal(args.ascii);
-        output::print(&figure::text(args.figure, args.quantity, &runs, &sections, terminal)?)?;
+        output::print(&terminal.figures(&args.figure.charts(args.quantity, &runs, &sections)?))?;
         return Ok(Status::Fine);
     };
     output::check_figure(path, "--output")?;
-    let Inputs { runs, sections } = inputs::read(&args.files, &args.import)?;
-    let svg = figure::svg(&figure::charts(args.figure, args.quantity, &runs, &sections)?)?;
-    output::write_figure(path, &svg)?;
-    output::print(&format!("{}: {}\n", path.display(), args.figure))?;
+    let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
+    let svg = figure::svg(&args.figure.charts(args.quantity, &runs, &sections)?)?;
+    let file = output::figure(path, svg)?;
+    output::deliver(path, &file, args.force.force, &args.figure.to_string())?;
     Ok(Status::Fine)
 }

@@ -2,27 +2,58 @@
 
 use std::path::PathBuf;
 
-use crate::exit::{Outcome, Status};
+use anyhow::anyhow;
+use jitterlab_model::warning::Warning;
+use jitterlab_report::recovery;
+use jitterlab_trace::FinishedRun;
+
+use crate::exit::{Failure, Outcome, Status};
 use crate::output;
 
 /// Turn the journal of an interrupted run (FILE.part) into a run file
+///
+/// Exit status 1: a part of a journal is damaged; the rest is in the run file, and the journal is kept.
 #[derive(clap::Args)]
 pub struct Args {
     /// The journal, or the run file it belongs to
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// The run file to write, for one journal [default: the journal's name without .part]
+    #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
+    output: Option<PathBuf>,
 }
 
-/// Recovers each file.
+/// Recovers each file; one that cannot be recovered does not keep the others from it.
 pub fn execute(args: &Args) -> Outcome {
-    for path in &args.files {
-        let run = jitterlab_trace::recover(path)?;
-        output::print(&format!(
-            "{}: {} activations recovered, {} bytes\n",
-            run.path.display(),
-            run.rows,
-            run.bytes
-        ))?;
+    if args.output.is_some() && args.files.len() > 1 {
+        return Err(Failure::bad_use(anyhow!("--output is for one journal: recover each by itself")));
     }
-    Ok(Status::Fine)
+    let (mut failed, mut whole) = (None, true);
+    for path in &args.files {
+        let recovered = match &args.output {
+            Some(output) => jitterlab_trace::recover_to(path, output, |_, _| ()),
+            None => jitterlab_trace::recover(path),
+        };
+        match recovered {
+            Ok(run) => {
+                whole &= run.skipped.is_empty();
+                output::print(&said(&run))?;
+            }
+            Err(error) => {
+                if let Some(before) = failed.replace(error) {
+                    output::note(&format!("jitterlab: {before}"));
+                }
+            }
+        }
+    }
+    match failed {
+        Some(error) => Err(error.into()),
+        None if whole => Ok(Status::Fine),
+        None => Ok(Status::RequirementFailed),
+    }
+}
+
+fn said(run: &FinishedRun) -> String {
+    let damaged: Vec<Warning> = run.skipped.iter().map(|part| part.warning()).collect();
+    recovery::text(&run.path, run.rows, run.bytes, &damaged, run.journal.as_deref())
 }

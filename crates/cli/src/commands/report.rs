@@ -8,7 +8,7 @@ use jitterlab_report::page::render;
 use crate::exit::{Failure, Outcome, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
-use crate::source::ImportArgs;
+use crate::run_args::RunArgs;
 
 /// Make one HTML page of saved runs, with figures to explore, that opens without a network
 #[derive(clap::Args)]
@@ -17,11 +17,13 @@ pub struct Args {
     /// `check`, `compensate`, `stepper` or `servo` print with --json
     #[arg(required = true, value_name = "RUN|RESULT")]
     files: Vec<PathBuf>,
-    /// The page to write; replaced if it exists
+    /// The page to write; replaced if it exists, unless it holds a measurement; - is standard output
     #[arg(short, long, default_value = "report.html", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
-    import: ImportArgs,
+    force: output::ForceArgs,
+    #[command(flatten)]
+    run: RunArgs,
 }
 
 /// Reads the runs and writes the page.
@@ -32,9 +34,9 @@ pub fn execute(args: &Args) -> Outcome {
             "--output {file} is one of the run files: name another file for the page"
         )));
     }
-    let Inputs { runs, sections } = inputs::read(&args.files, &args.import)?;
+    let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
     let html = render(&runs, &sections)?;
-    output::write_file(&args.output, html.as_bytes())?;
-    output::print(&format!("{}: {:.1} MB\n", args.output.display(), html.len() as f64 / 1e6))?;
+    let said = format!("{:.1} MB", html.len() as f64 / 1e6);
+    output::deliver(&args.output, html.as_bytes(), args.force.force, &said)?;
     Ok(Status::Fine)
 }

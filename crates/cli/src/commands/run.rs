@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, anyhow};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jitterlab_bench::host::{Activity, DmaLatency, Finished, Measurement, PrepareError, Request, load};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{
@@ -43,8 +44,9 @@ pub struct Args {
     /// What the task does each time: none, spin:TIME, twente:DIVISIONS
     #[arg(long)]
     work: Option<Work>,
-    /// How the task waits: nanosleep, nanosleep-relative, timer-signal, timerfd, deadline, spin
-    #[arg(long)]
+    /// How the task waits
+    #[arg(long, value_parser = PossibleValuesParser::new(WakeMethod::ALL.iter().map(|wake| wake.name()))
+        .try_map(|wake| wake.parse::<WakeMethod>()))]
     wake: Option<WakeMethod>,
     /// The clock it sleeps on: monotonic, realtime, tai
     #[arg(long)]
@@ -62,7 +64,7 @@ pub struct Args {
     /// Stop each task after this many activations
     #[arg(short = 'n', long)]
     count: Option<u64>,
-    /// Stop at the first latency above this, and show the activations around it
+    /// Stop at the first latency of this or more, and show it with the activations before it
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     stop_above: Option<i64>,
 
@@ -71,7 +73,7 @@ pub struct Args {
     #[arg(long, value_parser = parse_keep)]
     keep: Option<Keep>,
     /// The run file to write [default: jitterlab-DATE-TIME.parquet]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
     output: Option<PathBuf>,
     /// Write no run file
     #[arg(long, conflicts_with_all = ["output", "keep"])]
@@ -195,7 +197,7 @@ impl Args {
         }
         let stamp: String = info.started.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
         let path = PathBuf::from(format!("jitterlab-{stamp}.parquet"));
-        RunWriter::create(&path, info).map(Some).or_else(|error| {
+        RunWriter::create_numbered(&path, info).map(Some).or_else(|error| {
             output::note(&format!("no run file: {error}; name another place with --output"));
             Ok(None)
         })
@@ -249,7 +251,8 @@ fn reference(args: &Args, interrupted: &AtomicBool) -> Result<Vec<TimingStats>, 
 /// Measures and reports.
 pub fn execute(args: &Args) -> Outcome {
     if args.load.iter().any(|load| load == "help") {
-        output::print(&load::known())?;
+        let presets = load::PRESETS.iter().map(|preset| (preset.name, preset.loads));
+        output::print(&jitterlab_report::loads::help(load::kinds(), presets))?;
         return Ok(Status::Fine);
     }
     let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
@@ -289,7 +292,11 @@ pub fn execute(args: &Args) -> Outcome {
     }
     match &result.info.stop {
         Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
-        Some(StopReason::Overloaded { explanation, .. }) => Err(anyhow!(explanation.clone()).into()),
+        Some(StopReason::Overloaded { overload, .. }) => Err(anyhow!(*overload).into()),
+        Some(StopReason::WaitFailed { task, why }) => {
+            let task = result.info.tasks.get(*task).map_or("?", |task| task.spec.name.as_str());
+            Err(anyhow!("{task} could not wait any more: {why}").into())
+        }
         _ => Ok(Status::Fine),
     }
 }

@@ -41,7 +41,7 @@ pub fn run(
     latency_ns: impl Fn(i64) -> i64,
 ) -> PathBuf {
     let tasks = [TaskSpec { name: "known".into(), period_ns, ..TaskSpec::default() }];
-    let info = RunInfo::new("host", "CLOCK_MONOTONIC", tasks);
+    let info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", tasks);
     let path = folder.join(name);
     let mut writer = RunWriter::create(&path, &info).unwrap();
     let mut free_ns = 0;

@@ -181,6 +181,9 @@ impl std::fmt::Display for Sharing {
     }
 }
 
+/// What [`Power::dma_latency_us`] is where nobody asked for anything.
+pub const NO_REQUEST_US: u64 = 2_000_000_000;
+
 /// Power management of the whole machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

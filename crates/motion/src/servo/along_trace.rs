@@ -4,34 +4,48 @@
 //! P <- Phi P Phi' + R between events, E P E' + W at events, and the cost of each stretch is added up.
 
 use nalgebra::DMatrix;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::flow::Compact;
 use super::looped::{Event, Loop};
 use super::timing::Moment;
 
 /// What the trace cost.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlongTrace {
     /// Mean cost over the trace.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub cost: f64,
     /// Time of the trace in s.
     pub time_s: f64,
-    /// Mean cost of successive stretches of equal length: from (s), cost.
-    pub curve: Vec<(f64, f64)>,
+    /// Mean cost of successive stretches of equal length.
+    pub curve: Vec<CostStretch>,
+}
+
+/// A stretch of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CostStretch {
+    /// Begin, in s.
+    pub from_s: f64,
+    /// Mean cost; infinite where the loop left all numbers behind.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    pub cost: f64,
 }
 
 impl AlongTrace {
     /// The stretch that cost most.
-    pub fn worst(&self) -> Option<(f64, f64)> {
-        self.curve.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))
+    pub fn worst(&self) -> Option<CostStretch> {
+        self.curve.iter().copied().max_by(|a, b| a.cost.total_cmp(&b.cost))
     }
 }
 
 /// Which interval a controller that differentiates uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Interval {
+pub enum TimeBase {
     /// The nominal period.
     #[default]
     Nominal,
@@ -42,7 +56,7 @@ pub enum Interval {
 /// A covariance on its way along a trace. Feed it [`Moment`]s in order.
 pub struct Walk {
     closed: Loop,
-    interval: Interval,
+    interval: TimeBase,
     /// P, row by row.
     p: Vec<f64>,
     size: usize,
@@ -52,14 +66,14 @@ pub struct Walk {
     cost: f64,
     time_ns: i64,
     curve_step_ns: i64,
-    curve: Vec<(f64, f64)>,
+    curve: Vec<CostStretch>,
     mark: (i64, f64),
 }
 
 impl Walk {
     /// Starts from a covariance of the loop's state (such as the stationary one; zero if `None`), keeping the mean
     /// cost of stretches of `curve_step_ns` (0: none).
-    pub fn new(closed: &Loop, interval: Interval, begin: Option<&DMatrix<f64>>, curve_step_ns: i64) -> Walk {
+    pub fn new(closed: &Loop, interval: TimeBase, begin: Option<&DMatrix<f64>>, curve_step_ns: i64) -> Walk {
         let size = closed.order();
         Walk {
             closed: closed.clone(),
@@ -115,14 +129,15 @@ impl Walk {
         self.time_ns += stretch;
         if self.curve_step_ns > 0 && self.time_ns - self.mark.0 >= self.curve_step_ns {
             let span = (self.time_ns - self.mark.0) as f64 * 1e-9;
-            self.curve.push((self.mark.0 as f64 * 1e-9, (self.cost - self.mark.1) / span));
+            let cost = (self.cost - self.mark.1) / span;
+            self.curve.push(CostStretch { from_s: self.mark.0 as f64 * 1e-9, cost });
             self.mark = (self.time_ns, self.cost);
         }
     }
 
     /// v and xc become `sampling` times the state, plus noise.
     fn sample(&mut self, time: i64) {
-        if self.interval == Interval::Measured
+        if self.interval == TimeBase::Measured
             && let Some(last) = self.last_sample.filter(|last| *last < time)
         {
             self.closed.set_interval((time - last) as f64 * 1e-9);

@@ -1,17 +1,17 @@
 //! All of it at once: costs, margins, velocity noise, remedies and responses of one loop under one run.
 
 use jitterlab_model::{Activation, Flags};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::along_trace::Interval;
+use super::along_trace::TimeBase;
 use super::controller::Controller;
 use super::evaluate::{Evaluation, Question, Remedy, input_output_delay_ns};
-use super::margins::{delay_margin_ns, jitter_margin_ns, phase_margin};
-use super::response::{Drive, Point, Reference, Tracking, tracking};
+use super::margins::{DelayMargin, delay_margin, jitter_margin_ns, phase_margin};
+use super::response::{DrivenLoop, Point, Reference, Tracking, tracking};
 use crate::error::MotionError;
 
 /// Phase margins of one input's loop, in degrees; `None` where the gain never crosses one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChannelMargins {
     /// The output's name.
@@ -25,13 +25,13 @@ pub struct ChannelMargins {
 }
 
 /// How much more delay and jitter a loop stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Margins {
     /// Each input's loop.
     pub channels: Vec<ChannelMargins>,
-    /// Longest constant delay from sampling to actuation, in ns; `None` when it is unstable without any.
-    pub delay_ns: Option<i64>,
+    /// The constant delays from sampling to actuation it stands.
+    pub delay: DelayMargin,
     /// Delay from sampling to actuation that the figures with delay are for, in ns.
     pub with_delay_ns: i64,
     /// Jitter margin without delay, in ns; `None` where there is none (see [`jitter_margin_ns`]).
@@ -61,7 +61,7 @@ impl Margins {
         let jitter = |delay| jitter_margin_ns(plant, &controller, *period_ns, delay);
         Ok(Margins {
             channels: channels.collect(),
-            delay_ns: delay_margin_ns(plant, &controller, *period_ns),
+            delay: delay_margin(plant, &controller, *period_ns),
             with_delay_ns,
             jitter_ns: jitter(0),
             jitter_with_delay_ns: jitter(with_delay_ns),
@@ -70,7 +70,7 @@ impl Margins {
 }
 
 /// Error of a velocity that is computed from positions with the nominal period, as shares of the speed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VelocityError {
     /// Standard deviation: that of the period error over the period.
@@ -100,11 +100,11 @@ impl VelocityError {
 }
 
 /// One reference followed with ideal and with recorded timing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Response {
-    /// The reference, such as `step:1`.
-    pub reference: String,
+pub struct FollowedReference {
+    /// The reference.
+    pub reference: Reference,
     /// Figures with ideal timing.
     pub ideal: Tracking,
     /// Figures with the recorded timing.
@@ -115,20 +115,18 @@ pub struct Response {
     pub recorded_points: Vec<Point>,
 }
 
-/// The answer.
-#[derive(Debug, Clone, Serialize)]
+/// What a run's timing does to a loop.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Assessment {
+pub struct LoopAssessment {
     /// What the timing costs.
     pub evaluation: Evaluation,
     /// What would help.
     pub remedies: Vec<Remedy>,
-    /// How much more it stands.
-    pub margins: Margins,
     /// Velocity noise.
     pub velocity: VelocityError,
     /// Responses around the run's worst event.
-    pub responses: Vec<Response>,
+    pub responses: Vec<FollowedReference>,
 }
 
 /// Points of a curve.
@@ -148,8 +146,9 @@ pub fn usual_references(question: &Question, margins: &Margins) -> [Reference; 2
     [Reference::Step(1.0), Reference::Sine { amplitude: 1.0, frequency_hz }]
 }
 
-impl Assessment {
-    /// Judges a run's activations of the task that closes the loop. References default to [`usual_references`].
+impl LoopAssessment {
+    /// Judges a run's activations of the task that closes the loop, and gives its margins, also with the run's delay.
+    /// References default to [`usual_references`].
     ///
     /// # Errors
     /// As [`Question::evaluate`].
@@ -157,7 +156,7 @@ impl Assessment {
         question: &Question,
         trace: &[Activation],
         references: Option<&[Reference]>,
-    ) -> Result<Assessment, MotionError> {
+    ) -> Result<(LoopAssessment, Margins), MotionError> {
         let evaluation = question.evaluate(trace)?;
         let pattern = question.timing.constant_pattern(
             evaluation.timing.latency_ns.round() as i64,
@@ -172,7 +171,7 @@ impl Assessment {
         let responses = references.map(|r| respond(question, &controller, rad_per_s, trace, *r)).collect();
         let remedies = question.remedies(trace, &evaluation)?;
         let velocity = VelocityError::of(trace, question.period_ns);
-        Ok(Assessment { evaluation, remedies, margins, velocity, responses })
+        Ok((LoopAssessment { evaluation, remedies, velocity, responses }, margins))
     }
 }
 
@@ -183,7 +182,7 @@ fn respond(
     crossover_rad_per_s: f64,
     trace: &[Activation],
     reference: Reference,
-) -> Response {
+) -> FollowedReference {
     let period_ns = question.period_ns;
     let rise_s = 1.0 / crossover_rad_per_s;
     let (before_s, length_s) = match reference {
@@ -204,8 +203,8 @@ fn respond(
     let step_ns = (length_ns / POINTS).max(1);
     let ideal_points = follow(question, controller, punctual, reference, step_ns, length_ns);
     let recorded_points = follow(question, controller, recorded, reference, step_ns, length_ns);
-    Response {
-        reference: reference.to_string(),
+    FollowedReference {
+        reference,
         ideal: tracking(&ideal_points),
         recorded: tracking(&recorded_points),
         ideal_points,
@@ -223,7 +222,7 @@ fn follow(
 ) -> Vec<Point> {
     let mut moments = Vec::new();
     question.timing.moments(activations, question.period_ns, |moment| moments.push(moment));
-    let drive = Drive::new(&question.plant, controller, Interval::Nominal, reference);
+    let drive = DrivenLoop::new(&question.plant, controller, TimeBase::Nominal, reference);
     drive.through(moments, step_ns, length_ns)
 }
 
@@ -259,13 +258,16 @@ mod tests {
     #[test]
     fn one_run_gives_costs_margins_remedies_and_responses() {
         let question = question("dc-servo", H);
-        let found = Assessment::new(&question, &trace(H), None).unwrap();
-        assert_eq!(found.margins.with_delay_ns, H / 50);
-        let margins = &found.margins.channels[0];
-        assert!(margins.delayed_degrees < margins.punctual_degrees);
-        assert!((found.margins.jitter_ns.unwrap() / H as f64 - 2.00513).abs() < 1e-3);
+        let (found, margins) = LoopAssessment::new(&question, &trace(H), None).unwrap();
+        assert_eq!(margins.with_delay_ns, H / 50);
+        let channel = &margins.channels[0];
+        assert!(channel.delayed_degrees < channel.punctual_degrees);
+        assert!((margins.jitter_ns.unwrap() / H as f64 - 2.00513).abs() < 1e-3);
         let [step, sine] = &found.responses[..] else { panic!("{:?}", found.responses.len()) };
-        assert_eq!((step.reference.as_str(), sine.reference.as_str()), ("step:1", "sine:1:1Hz"));
+        assert_eq!(
+            (step.reference.to_string(), sine.reference.to_string()),
+            ("step:1".into(), "sine:1:1Hz".into())
+        );
         assert_eq!(step.ideal_points.len(), step.recorded_points.len());
         // The late activation is inside what is shown and makes the step worse.
         let differs = |(a, b): (&Point, &Point)| (a.outputs[0] - b.outputs[0]).abs();
@@ -279,8 +281,9 @@ mod tests {
     #[test]
     fn every_joint_has_margins_and_a_curve() {
         let question = question("jiwy", 5_000_000);
-        let found = Assessment::new(&question, &trace(5_000_000), Some(&[Reference::Step(0.5)])).unwrap();
-        assert_eq!((found.margins.channels.len(), found.responses.len()), (2, 1));
+        let (found, margins) =
+            LoopAssessment::new(&question, &trace(5_000_000), Some(&[Reference::Step(0.5)])).unwrap();
+        assert_eq!((margins.channels.len(), found.responses.len()), (2, 1));
         assert!(found.responses[0].recorded_points.iter().all(|p| p.outputs.len() == 2));
     }
 }

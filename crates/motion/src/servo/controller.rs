@@ -7,7 +7,7 @@ use super::flow::{Flow, FlowTable};
 use super::numeric::is_finite;
 use super::plant::Plant;
 use super::riccati::dare;
-use crate::error::MotionError;
+use crate::error::{MotionError, PlantFault};
 
 impl Design {
     /// The controller for a plant, a period and a constant delay from sampling to actuation that the design takes
@@ -23,41 +23,22 @@ impl Design {
     ) -> Result<Controller, MotionError> {
         let (_, m, p) = plant.sizes();
         if m != p {
-            return Err(MotionError::Impossible(format!(
-                "{}: a controller needs as many outputs as inputs, and the plant has {p} and {m}: keep the rows of c that \
-                 are to follow the reference, and weigh other states by cost.state",
-                plant.name
-            )));
+            return Err(PlantFault::NotSquare { inputs: m, outputs: p }.of(&plant.name));
         }
         if period_ns > LONGEST_PERIOD_NS {
-            return Err(MotionError::Impossible(format!(
-                "a period of {} days is none of a control loop: take one of at most a day",
-                period_ns / LONGEST_PERIOD_NS
-            )));
+            return Err(MotionError::LongPeriod(period_ns / LONGEST_PERIOD_NS));
         }
         if period_ns <= 0 || !(0..=period_ns).contains(&delay_ns) {
-            return Err(MotionError::Impossible(format!(
-                "a controller for a period of {period_ns} ns cannot be designed for a delay of {delay_ns} ns: the \
-                 delay has to be from zero to one period; shorten the work or lengthen the period"
-            )));
+            return Err(MotionError::DesignDelay { period_ns, delay_ns });
         }
         if delay_ns > 0 && !self.knows_delay() {
-            return Err(MotionError::Impossible(format!(
-                "{}: its controller is given by its numbers, which no design for a delay of {delay_ns} ns changes: leave the \
-                 delay out, or take a controller that is designed, such as lqg",
-                plant.name
-            )));
+            return Err(PlantFault::GivenByNumbers(delay_ns).of(&plant.name));
         }
         let lead = delay_ns as f64 * 1e-9;
         let mut table = FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost());
         let whole = table.flow(period_ns);
         if ![&whole.phi, &whole.noise, &whole.cost].into_iter().all(is_finite) {
-            return Err(MotionError::Impossible(format!(
-                "{}: within a period of {} s its numbers grow beyond what can be computed with: check the plant's \
-                 coefficients and their units, or take a shorter period",
-                plant.name,
-                period_ns as f64 * 1e-9
-            )));
+            return Err(PlantFault::Overflow(period_ns).of(&plant.name));
         }
         match self {
             Design::Pd { gain, derivative_s } => {
@@ -256,10 +237,7 @@ impl Sampled {
         let (lx, lu) = (gain.columns(0, n).into_owned(), gain.columns(n, m).into_owned());
         let d_reference = self.reference_gain(plant, gain);
         if plant.measurement_noise.diagonal().iter().any(|v| *v <= 0.0) {
-            return Err(MotionError::Impossible(format!(
-                "{}: a Kalman filter needs measurement noise above zero on every output: set noise.measurement",
-                plant.name
-            )));
+            return Err(PlantFault::NoMeasurementNoise.of(&plant.name));
         }
         let phi = whole.phi.view((0, 0), (n, n)).into_owned();
         let noise = whole.noise.view((0, 0), (n, n)).into_owned();
@@ -268,10 +246,10 @@ impl Sampled {
         let (covariance, _) =
             dare(&phi.transpose(), &c.transpose(), &noise, &plant.measurement_noise, &none)?;
         let innovation = c * &covariance * c.transpose() + &plant.measurement_noise;
-        let kalman =
-            innovation.cholesky().map(|s| s.solve(&(c * &covariance)).transpose()).ok_or_else(|| {
-                MotionError::Impossible(format!("{}: the Kalman filter has no gain", plant.name))
-            })?;
+        let kalman = innovation
+            .cholesky()
+            .map(|s| s.solve(&(c * &covariance)).transpose())
+            .ok_or_else(|| PlantFault::NoKalmanGain.of(&plant.name))?;
 
         // xc = [prediction of x; u_prev]. v = -Lx (xp + K (y - C xp)) - Lu u_prev.
         let keep = DMatrix::identity(n, n) - &kalman * c;

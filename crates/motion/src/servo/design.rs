@@ -3,8 +3,8 @@
 use nalgebra::DMatrix;
 use serde::Deserialize;
 
-use super::plant::{PerChannel, matrix};
-use crate::error::MotionError;
+use super::sheet::{PerChannel, matrix};
+use crate::error::{Bound, MotionError, PlantFault};
 use crate::quantity::{Dimension, parse};
 
 /// What controller to use. All but state feedback act on the error reference - output.
@@ -100,21 +100,12 @@ impl Design {
                 if gain.nrows() == m && (gain.ncols() == n || gain.ncols() == n + m) {
                     return Ok(Design::GivenFeedback(gain));
                 }
-                Err(MotionError::Impossible(format!(
-                    "{name}: controller.gain is {}x{}: for this plant it has a row for each of its inputs ({m}) and a \
-                     column for each of its states ({n}), or also for the inputs held before ({})",
-                    gain.nrows(),
-                    gain.ncols(),
-                    n + m
-                )))
+                Err(PlantFault::GivenGain { gain: gain.shape(), inputs: m, states: n }.of(name))
             }
             DesignSheet::Lqg {} => Ok(Design::Lqg),
             DesignSheet::TransferFunction { numerator, denominator } => {
                 if (m, p) != (1, 1) {
-                    return Err(MotionError::Impossible(format!(
-                        "{name}: a controller given as a transfer function is for one input and one output: write one \
-                         for more by kind = \"state-space\" with a, b, c and d"
-                    )));
+                    return Err(PlantFault::OneChannel.of(name));
                 }
                 transfer_function(name, &numerator, &denominator)
             }
@@ -125,10 +116,7 @@ impl Design {
                 if a.ncols() == k && b.shape() == (k, p) && c.shape() == (m, k) && d.shape() == (m, p) {
                     return Ok(Design::Discrete { a, b, c, d });
                 }
-                Err(MotionError::Impossible(format!(
-                    "{name}: the controller's matrices do not fit: with {k} states a has to be {k}x{k}, b {k}x{p}, c \
-                     {m}x{k} and d {m}x{p}"
-                )))
+                Err(PlantFault::ControllerMisfit { states: k, inputs: m, outputs: p }.of(name))
             }
         }
     }
@@ -147,11 +135,7 @@ impl Design {
             "pid" => "pid:1.5:80ms:35ms",
             "state-feedback" => "state-feedback",
             "lqg" => "lqg",
-            other => {
-                return Err(MotionError::Impossible(format!(
-                    "{other:?} is not a controller: write pd:GAIN:TD, pid:GAIN:TI:TD, state-feedback or lqg"
-                )));
-            }
+            other => return Err(MotionError::NotAController(other.into())),
         };
         let each = |text: &str| PerChannel::Each(text.split(',').map(|v| v.trim().to_owned()).collect());
         let list = |text: &str| match each(text) {
@@ -161,14 +145,7 @@ impl Design {
         let gains = |text: &str| {
             let texts = list(text).spread(NAME, "gain", outputs)?;
             let read = texts.iter().map(|t| t.parse().ok()).collect::<Option<Vec<f64>>>();
-            finite(
-                NAME,
-                read.ok_or_else(|| {
-                    MotionError::Impossible(format!(
-                        "{text:?} is a gain that is not a number: write the controller like {example}"
-                    ))
-                })?,
-            )
+            finite(NAME, read.ok_or_else(|| MotionError::NotAGain { text: text.into(), example })?)
         };
         let times = |key, text: &str| times(NAME, key, &list(text), outputs);
         match (kind, &values[..]) {
@@ -182,11 +159,12 @@ impl Design {
             }),
             ("state-feedback", []) => Ok(Design::StateFeedback),
             ("lqg", []) => Ok(Design::Lqg),
-            _ => Err(MotionError::Impossible(format!(
-                "{text:?} has {} values after the kind and this controller takes {}: write it like {example}",
-                values.len(),
-                example.matches(':').count()
-            ))),
+            _ => Err(MotionError::ControllerValues {
+                text: text.into(),
+                found: values.len(),
+                wanted: example.matches(':').count(),
+                example,
+            }),
         }
     }
 }
@@ -200,7 +178,7 @@ fn times(
 ) -> Result<Vec<f64>, MotionError> {
     let read = |text: &String| match parse(Dimension::Time, key, text) {
         Ok(time) if time > 0.0 || key == "derivative_time" && time == 0.0 => Ok(time),
-        Ok(_) => Err(MotionError::range(key, text, "it has to be a time above zero")),
+        Ok(_) => Err(MotionError::range(key, text, Bound::PositiveTime)),
         Err(error) => Err(MotionError::Quantity { name: name.into(), error }),
     };
     values.spread(name, key, outputs)?.iter().map(read).collect()
@@ -210,7 +188,7 @@ fn finite(name: &str, values: Vec<f64>) -> Result<Vec<f64>, MotionError> {
     if values.iter().all(|v| v.is_finite()) {
         return Ok(values);
     }
-    Err(MotionError::Impossible(format!("{name}: a gain is not a finite number: write one such as 1.5")))
+    Err(PlantFault::InfiniteGain.of(name))
 }
 
 fn numbers(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, MotionError> {
@@ -224,11 +202,7 @@ fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Design, Mot
     let strip = |p: &[f64]| p.iter().skip_while(|c| **c == 0.0).copied().collect::<Vec<_>>();
     let (num, den) = (strip(num), strip(den));
     if num.is_empty() || den.is_empty() || num.len() > den.len() {
-        return Err(MotionError::Impossible(format!(
-            "{name}: the controller's transfer function cannot be computed in time: in powers of z, the numerator must \
-             not be zero nor of higher degree than the denominator, such as numerator = [10, -9], denominator = [1, 0] \
-             for (10 z - 9)/z"
-        )));
+        return Err(PlantFault::NotCausal.of(name));
     }
     let k = den.len() - 1;
     let lead = den[0];

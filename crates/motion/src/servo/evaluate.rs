@@ -1,10 +1,10 @@
 //! What a run's timing costs a loop, and which part of it what share.
 
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, Flags};
 use nalgebra::DMatrix;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::along_trace::{AlongTrace, Interval, Walk};
+use super::along_trace::{AlongTrace, TimeBase, Walk};
 use super::classes::Classes;
 use super::controller::Controller;
 use super::design::Design;
@@ -28,7 +28,7 @@ pub struct Question {
 }
 
 /// The timing of a run in the figures a loop knows.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeanTiming {
     /// Periods of the grid.
@@ -47,7 +47,7 @@ pub struct MeanTiming {
 
 /// What the timing costs. All costs are means of the plant's cost rate; infinite where the loop is not mean-square
 /// stable.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
     /// Every activation punctual, with no work to do.
@@ -69,7 +69,7 @@ pub struct Evaluation {
 }
 
 /// How the loss against ideal timing divides.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// (cost - ideal) / ideal of the run's stationary cost with its memory.
@@ -103,15 +103,47 @@ impl Evaluation {
     }
 }
 
+/// What would lower a loop's cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum RemedyKind {
+    /// Design the controller for the mean delay from sampling to actuation.
+    DesignForDelay {
+        /// That delay.
+        delay_ns: i64,
+    },
+    /// Compute with the measured interval, not the nominal period.
+    MeasuredInterval,
+    /// Wake early by this quantile of the latency and poll to the due time.
+    WakeEarly {
+        /// The quantile, as a share.
+        quantile: f64,
+        /// The latency there.
+        margin_ns: i64,
+    },
+    /// Miss the same number of activations, but not in bursts.
+    SpreadMisses,
+    /// Miss no activation.
+    MissNone,
+}
+
+/// The part of all latencies that a task that wakes early hides.
+const HIDDEN: f64 = 0.999;
+
 /// What something would bring.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
     /// What to do.
-    pub what: &'static str,
+    pub remedy: RemedyKind,
     /// The cost it would leave.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub cost: f64,
     /// Cost now, for comparison on the same footing.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub instead_of: f64,
 }
 
@@ -134,6 +166,18 @@ impl Question {
         Ok(self.independent(&mut closed, [(pattern.as_slice(), 1.0)]))
     }
 
+    /// The stationary loop of a task that is always so late and works so long, and skips the due times that pass before
+    /// its end: beyond a period it serves one in so many. (An end on a due time has missed it.)
+    fn skipping(&self, latency_ns: i64, execution_ns: i64) -> Result<Stationary, MotionError> {
+        let periods = (latency_ns + execution_ns).max(0) / self.period_ns + 1;
+        let mut closed = Loop::new(&self.plant, &self.controller()?);
+        let pattern = self.timing.constant_cycle(latency_ns, execution_ns, self.period_ns, periods);
+        let cycle_ns = periods * self.period_ns;
+        let class = PeriodClass::new(&mut closed, cycle_ns, [(pattern.as_slice(), 1.0)]);
+        let found = JumpLinear::independent(class, cycle_ns).stationary();
+        Ok(Stationary { spectral_radius: found.spectral_radius.powf(1.0 / periods as f64), ..found })
+    }
+
     /// The stationary loop with every activation punctual and no work to do.
     ///
     /// # Errors
@@ -143,11 +187,11 @@ impl Question {
         if ideal.is_stable() {
             return Ok(ideal);
         }
-        Err(MotionError::Impossible(format!(
-            "{} is unstable with this controller at a period of {} ns even with ideal timing (spectral radius {:.4}): \
-             take a shorter period, other gains, or another controller such as --controller lqg",
-            self.plant.name, self.period_ns, ideal.spectral_radius
-        )))
+        Err(MotionError::Unstable {
+            plant: self.plant.name.clone(),
+            period_ns: self.period_ns,
+            radius: ideal.spectral_radius,
+        })
     }
 
     fn independent<'a>(
@@ -165,18 +209,18 @@ impl Question {
     /// A controller that cannot be designed, a loop that is unstable even with ideal timing, or too few activations.
     pub fn evaluate(&self, trace: &[Activation]) -> Result<Evaluation, MotionError> {
         if trace.len() < 10 {
-            return Err(MotionError::Impossible(format!(
-                "the run has {} activations of this task: a loop needs some hundred periods to show anything; make \
-                 a longer run",
-                trace.len()
-            )));
+            return Err(MotionError::TooFewActivations(trace.len()));
         }
         let closed = Loop::new(&self.plant, &self.controller()?);
         let ideal = self.ideal()?;
         let patterns = PeriodPatterns::of(self.timing, trace.iter().copied(), self.period_ns);
         let timing = mean_timing(trace, &patterns);
-        let mean_delay =
-            self.constant(timing.latency_ns.round() as i64, timing.execution_ns.round() as i64)?;
+        let mean = (timing.latency_ns.round() as i64, timing.execution_ns.round() as i64);
+        let mean_delay = if trace.iter().any(|a| a.flags.contains(Flags::CAUGHT_UP)) {
+            self.constant(mean.0, mean.1)?
+        } else {
+            self.skipping(mean.0, mean.1)?
+        };
         let classes = Classes::of(&patterns, &mut closed.clone(), self.period_ns);
         let stationary =
             |class: &PeriodClass| JumpLinear::independent(class.clone(), self.period_ns).stationary();
@@ -184,7 +228,7 @@ impl Question {
         let jitter = stationary(&served);
         let independent = stationary(&served.with(classes.empty()));
         let clustered = classes.chain(self.period_ns).stationary();
-        let along = self.along(&closed, trace, Interval::Nominal, ideal.covariance.as_ref());
+        let along = self.along(&closed, trace, TimeBase::Nominal, ideal.covariance.as_ref());
         let resolution_ns = patterns.resolution_ns;
         Ok(Evaluation { ideal, mean_delay, jitter, independent, clustered, along, timing, resolution_ns })
     }
@@ -193,7 +237,7 @@ impl Question {
         &self,
         closed: &Loop,
         trace: &[Activation],
-        interval: Interval,
+        interval: TimeBase,
         begin: Option<&DMatrix<f64>>,
     ) -> AlongTrace {
         const STRETCHES: i64 = 500;
@@ -225,20 +269,17 @@ impl Question {
             let patterns = PeriodPatterns::of(self.timing, trace.iter().copied(), self.period_ns);
             let cost =
                 Classes::of(&patterns, &mut closed, self.period_ns).chain(self.period_ns).stationary().cost;
-            remedies.push(Remedy {
-                what: "design the controller for the mean delay",
-                cost,
-                instead_of: clustered,
-            });
+            let remedy = RemedyKind::DesignForDelay { delay_ns };
+            remedies.push(Remedy { remedy, cost, instead_of: clustered });
         }
         if closed.controller.can_measure_interval()
             && matches!(self.plant.design, Design::Pd { .. } | Design::Pid { .. })
         {
-            let along = self.along(&closed, trace, Interval::Measured, now.ideal.covariance.as_ref());
-            let what = "compute with the measured interval, not the nominal period";
-            remedies.push(Remedy { what, cost: along.cost, instead_of: now.along.cost });
+            let along = self.along(&closed, trace, TimeBase::Measured, now.ideal.covariance.as_ref());
+            let remedy = RemedyKind::MeasuredInterval;
+            remedies.push(Remedy { remedy, cost: along.cost, instead_of: now.along.cost });
         }
-        let margin_ns = quantile(trace, 0.999);
+        let margin_ns = quantile(trace, HIDDEN);
         if margin_ns > 0 {
             let early = trace.iter().map(|a| {
                 let latency = (a.latency_ns() - margin_ns).max(0);
@@ -248,14 +289,15 @@ impl Question {
             let patterns = PeriodPatterns::of(self.timing, early, self.period_ns);
             let cost =
                 Classes::of(&patterns, &mut closed, self.period_ns).chain(self.period_ns).stationary().cost;
-            let what = "wake early by the 99.9 % latency and poll to the due time";
-            remedies.push(Remedy { what, cost, instead_of: clustered });
+            let remedy = RemedyKind::WakeEarly { quantile: HIDDEN, margin_ns };
+            remedies.push(Remedy { remedy, cost, instead_of: clustered });
         }
         if now.timing.empty > 0 {
-            let what = "avoid bursts: the same missed activations, spread at random";
-            remedies.push(Remedy { what, cost: now.independent.cost, instead_of: clustered });
-            let what = "miss no activation";
-            remedies.push(Remedy { what, cost: now.jitter.cost, instead_of: clustered });
+            for (remedy, cost) in
+                [(RemedyKind::SpreadMisses, now.independent.cost), (RemedyKind::MissNone, now.jitter.cost)]
+            {
+                remedies.push(Remedy { remedy, cost, instead_of: clustered });
+            }
         }
         Ok(remedies)
     }
@@ -328,6 +370,27 @@ mod tests {
         }
     }
 
+    /// Exact costs of constant execution times from an independent solver, each with the spectral radius of a period.
+    #[test]
+    fn a_mean_delay_beyond_a_period_skips_the_due_times_it_passes() {
+        const MS: f64 = 1e6;
+        for (plant, period_ms, execution, cost, radius) in [
+            ("dc-servo", 4, 0.5, 66.87215694, 0.7496028307),
+            ("dc-servo", 4, 1.0, 501.225991, 0.9292076112),
+            ("dc-servo", 4, 1.2, 871.5877074, 0.9613033074),
+            ("ball-screw", 1, 0.99, 40.5322017, 0.9702931701),
+            ("ball-screw", 1, 1.0 + 1e-6, 29.23451058, 0.9849016035),
+            ("ball-screw", 1, 1.9, f64::INFINITY, 1.0408154100),
+        ] {
+            let plant = catalog::find(plant, None).unwrap();
+            let question = Question { plant, period_ns: period_ms * 1_000_000, ..question() };
+            let execution_ns = (execution * period_ms as f64 * MS).round() as i64;
+            let found = question.skipping(0, execution_ns).unwrap();
+            assert!(cost == found.cost || (found.cost / cost - 1.0).abs() < 1e-6, "{execution}: {found:?}");
+            assert!((found.spectral_radius - radius).abs() < 1e-6, "{execution}: {found:?}");
+        }
+    }
+
     #[test]
     fn a_punctual_run_costs_its_execution_time_alone() {
         let trace: Vec<_> = (0..200).map(|k| at(k, 0, 1_200_000)).collect();
@@ -355,10 +418,11 @@ mod tests {
         let (along, clustered) = (found.along.cost, found.clustered.cost);
         assert!((along / clustered - 1.0).abs() < 0.01, "{along} {clustered}");
         let remedies = question().remedies(&trace, &found).unwrap();
-        let best = |word: &str| remedies.iter().find(|r| r.what.contains(word)).unwrap().clone();
-        assert!(best("bursts").cost < best("bursts").instead_of);
-        assert!(best("miss no").cost < best("bursts").cost);
-        assert!(best("early").cost < best("early").instead_of);
+        let best = |is: fn(&RemedyKind) -> bool| remedies.iter().find(|r| is(&r.remedy)).unwrap().clone();
+        let spread = best(|r| matches!(r, RemedyKind::SpreadMisses));
+        let early = best(|r| matches!(r, RemedyKind::WakeEarly { .. }));
+        assert!(spread.cost < spread.instead_of && early.cost < early.instead_of);
+        assert!(best(|r| matches!(r, RemedyKind::MissNone)).cost < spread.cost);
     }
 
     #[test]

@@ -6,8 +6,10 @@
 //! 2002). Latency is measured from the grid of due times, so that independent latencies make independent patterns
 //! although successive intervals depend on each other.
 
+use std::f64::consts::TAU;
+
 use nalgebra::{DMatrix, DVector};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::looped::{Event, Loop};
 use super::numeric::{balance, smallest_eigenvalue};
@@ -98,13 +100,17 @@ pub struct JumpLinear {
 }
 
 /// The loop after a long time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stationary {
     /// Mean cost; infinite when the loop is not mean-square stable.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub cost: f64,
     /// Spectral radius of the covariance's map over one period: below one if and only if the loop is mean-square
     /// stable.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub spectral_radius: f64,
     /// Covariance of the state at due times; `None` when there is none.
     #[serde(skip)]
@@ -114,7 +120,7 @@ pub struct Stationary {
 impl Stationary {
     /// Whether the covariance stays bounded.
     pub fn is_stable(&self) -> bool {
-        self.covariance.is_some()
+        self.cost.is_finite()
     }
 }
 
@@ -236,7 +242,7 @@ impl JumpLinear {
     fn spectral_radius(&self, n: usize) -> f64 {
         let unit = DVector::from_column_slice(DMatrix::<f64>::identity(n, n).as_slice());
         let mut x: Vec<DVector<f64>> = vec![unit; self.classes.len()];
-        // Power iteration; the growth over the second half of the steps averages out any rotation.
+        // Power iteration. The growth beats where the loop rotates; a window that begins and ends softly averages that out.
         const STEPS: u32 = 1_000;
         let mut log_growth = 0.0;
         for step in 0..2 * STEPS {
@@ -253,7 +259,8 @@ impl JumpLinear {
             }
             x.iter_mut().for_each(|part| *part /= norm);
             if step >= STEPS {
-                log_growth += norm.ln();
+                let phase = TAU * f64::from(step - STEPS) / f64::from(STEPS);
+                log_growth += norm.ln() * (1.0 - phase.cos());
             }
         }
         (log_growth / f64::from(STEPS)).exp()

@@ -1,7 +1,7 @@
 //! A controller against a simulated plant in real time: the work of one activation, without an allocation.
 
 use nalgebra::DMatrix;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::controller::Controller;
 use super::flow::FlowTable;
@@ -9,12 +9,16 @@ use super::plant::Plant;
 use super::response::Reference;
 
 /// How far the outputs were from their references.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrackingError {
     /// Root mean square over the time, in the output's unit.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub rms: f64,
     /// Largest magnitude, in the output's unit.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub max: f64,
 }
 
@@ -206,7 +210,7 @@ impl LiveLoop {
 mod tests {
     use super::*;
     use crate::catalog;
-    use crate::servo::{Drive, Interval, Moment, TaskTiming, tracking};
+    use crate::servo::{DrivenLoop, Moment, TaskTiming, TimeBase, tracking};
     use jitterlab_model::Activation;
 
     const H: i64 = 5_000_000;
@@ -230,7 +234,7 @@ mod tests {
         for reference in [Reference::Step(0.5), Reference::Sine { amplitude: 0.5, frequency_hz: 1.0 }] {
             let mut moments: Vec<Moment> = Vec::new();
             TaskTiming::default().moments(trace.iter().copied(), H, |m| moments.push(m));
-            let points = Drive::new(&plant, &controller, Interval::Nominal, reference).through(
+            let points = DrivenLoop::new(&plant, &controller, TimeBase::Nominal, reference).through(
                 moments,
                 100_000,
                 399 * H,

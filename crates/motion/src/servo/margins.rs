@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 
 use nalgebra::Complex;
+use serde::{Deserialize, Serialize};
 
 use super::controller::Controller;
 use super::design::Design;
@@ -92,20 +93,35 @@ fn worst_crossing(
 /// Longest delay whose loop is built, in periods.
 const MOST_PERIODS: i64 = 16;
 
-/// The longest constant delay L such that the loop is stable for every constant delay from zero to L, in ns: exactly
-/// up to 16 periods, beyond from the frequency response. `i64::MAX` when it is stable with any; `None` when
-/// not even without delay.
-pub fn delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) -> Option<i64> {
+/// The constant delays from sampling to actuation that a loop stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "stable", content = "ns", rename_all = "kebab-case")]
+pub enum DelayMargin {
+    /// It is unstable without any.
+    Never,
+    /// It is stable with every delay from zero to this, in ns.
+    UpTo(i64),
+    /// It is stable with any.
+    Always,
+}
+
+/// The longest constant delay L such that the loop is stable for every constant delay from zero to L: exactly up to 16
+/// periods, beyond from the frequency response.
+pub fn delay_margin(plant: &Plant, controller: &Controller, period_ns: i64) -> DelayMargin {
     let stable = |delay_ns| SampledLoop::new(plant, controller, period_ns, delay_ns).is_stable();
     if !stable(0) {
-        return None;
+        return DelayMargin::Never;
     }
     let step = (period_ns / 4).max(1);
     let mut low = 0;
     while stable(low + step) {
         low += step;
         if low >= period_ns.saturating_mul(MOST_PERIODS) {
-            return Some(long_delay_margin_ns(plant, controller, period_ns).max(low));
+            return match long_delay_margin_ns(plant, controller, period_ns) {
+                Some(ns) => DelayMargin::UpTo(ns.max(low)),
+                None => DelayMargin::Always,
+            };
         }
     }
     let mut high = low + step;
@@ -113,11 +129,12 @@ pub fn delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) -
         let middle = low + (high - low) / 2;
         if stable(middle) { low = middle } else { high = middle }
     }
-    Some(low)
+    DelayMargin::UpTo(low)
 }
 
-/// The same from the frequency response: the part of a period and the whole periods that agree with each other.
-fn long_delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) -> i64 {
+/// The same from the frequency response: the part of a period and the whole periods that agree with each
+/// other; `None` for any delay.
+fn long_delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) -> Option<i64> {
     let period = period_ns as f64;
     let mut margin_ns = 0.0;
     for _ in 0..4 {
@@ -125,10 +142,10 @@ fn long_delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) 
         let whole = periods_to_turn(&SampledLoop::new(plant, controller, period_ns, part_ns));
         margin_ns = part_ns as f64 + whole * period;
         if margin_ns.is_infinite() {
-            return i64::MAX;
+            return None;
         }
     }
-    margin_ns as i64
+    Some(margin_ns as i64)
 }
 
 /// How many whole periods of delay turn one of the loop's characteristic loci into -1: a delay of d periods turns each
@@ -211,6 +228,13 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
+    fn delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) -> i64 {
+        match delay_margin(plant, controller, period_ns) {
+            DelayMargin::UpTo(ns) => ns,
+            other => panic!("{other:?}"),
+        }
+    }
+
     fn servo(period_ns: i64) -> (Plant, Controller) {
         let plant: Plant = catalog::find("dc-servo", None).unwrap();
         let controller = plant.design.controller(&plant, period_ns, 0).unwrap();
@@ -254,7 +278,7 @@ mod tests {
             [(1, 18.36691), (2, 17.34863), (4, 15.33709), (6, 13.35156), (8, 11.41254), (10, 9.54752)]
         {
             let (plant, controller) = servo(h * MS);
-            let margin = delay_margin_ns(&plant, &controller, h * MS).unwrap() as f64 * 1e-6;
+            let margin = delay_margin_ns(&plant, &controller, h * MS) as f64 * 1e-6;
             assert!((margin - ms).abs() < 1e-5, "{h} ms: {margin}");
         }
     }
@@ -263,20 +287,20 @@ mod tests {
     fn delay_margins_of_many_periods_go_on_from_those_of_few() {
         for period_ns in [2 * MS, 4 * MS] {
             let (plant, controller) = servo(period_ns);
-            let exact = delay_margin_ns(&plant, &controller, period_ns).unwrap();
+            let exact = delay_margin_ns(&plant, &controller, period_ns);
             assert!(exact < MOST_PERIODS * period_ns);
-            assert!((long_delay_margin_ns(&plant, &controller, period_ns) - exact).abs() <= 2);
+            assert!((long_delay_margin_ns(&plant, &controller, period_ns).unwrap() - exact).abs() <= 2);
         }
         // Towards the continuous loop's 19.3923 ms.
         for (period_ns, ms) in [(100_000, 19.29), (10_000, 19.382)] {
             let (plant, controller) = servo(period_ns);
-            let margin = delay_margin_ns(&plant, &controller, period_ns).unwrap() as f64 * 1e-6;
+            let margin = delay_margin_ns(&plant, &controller, period_ns) as f64 * 1e-6;
             assert!((margin - ms).abs() < 5e-3, "{margin}");
             assert!(jitter_margin_ns(&plant, &controller, period_ns, 0).unwrap() * 1e-6 < margin);
         }
         let jiwy: Plant = catalog::find("jiwy", None).unwrap();
         let margin = |period_ns| {
-            delay_margin_ns(&jiwy, &jiwy.design.controller(&jiwy, period_ns, 0).unwrap(), period_ns).unwrap()
+            delay_margin_ns(&jiwy, &jiwy.design.controller(&jiwy, period_ns, 0).unwrap(), period_ns)
         };
         let (slow, fast) = (margin(MS), margin(100_000));
         assert!(fast > MOST_PERIODS * 100_000 && (slow..slow + MS).contains(&fast), "{slow} {fast}");
@@ -289,7 +313,7 @@ mod tests {
                     derivative_time = '0 s'";
         let plant = Plant::from_toml("x", weak).unwrap();
         let controller = plant.design.controller(&plant, MS, 0).unwrap();
-        assert_eq!(delay_margin_ns(&plant, &controller, MS), Some(i64::MAX));
+        assert_eq!(delay_margin(&plant, &controller, MS), DelayMargin::Always);
     }
 
     #[test]
@@ -327,7 +351,7 @@ mod tests {
             let margin = jitter_margin_ns(&plant, &controller, h * MS, delay).unwrap();
             let found = margin / (h * MS) as f64;
             assert!((found - periods).abs() < 1e-3, "{h} ms, {share}: {found} {periods}");
-            let longest = delay_margin_ns(&plant, &controller, h * MS).unwrap();
+            let longest = delay_margin_ns(&plant, &controller, h * MS);
             assert!(delay as f64 + margin <= longest as f64);
         }
     }
@@ -337,7 +361,7 @@ mod tests {
         // Eigenvalues by LAPACK of the same loop: 0.99625 at 4.3 ms, 1.00157 at 4.5 ms.
         let plant: Plant = catalog::find("ball-screw", None).unwrap();
         let controller = plant.design.controller(&plant, MS, 0).unwrap();
-        let margin = delay_margin_ns(&plant, &controller, MS).unwrap();
+        let margin = delay_margin_ns(&plant, &controller, MS);
         assert!((4_300_000..4_500_000).contains(&margin), "{margin}");
         let jitter = jitter_margin_ns(&plant, &controller, MS, 0).unwrap();
         assert!(jitter < margin as f64, "{jitter}");

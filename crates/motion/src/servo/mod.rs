@@ -19,25 +19,34 @@ mod flow;
 mod frequency;
 mod jump_linear;
 mod live;
+mod live_result;
 mod looped;
 mod margins;
 mod numeric;
 mod plant;
 mod realisation;
 mod response;
+mod result;
 mod riccati;
+mod sheet;
 mod timing;
 
-pub use along_trace::{AlongTrace, Interval, Walk};
-pub use assessment::{Assessment, ChannelMargins, Margins, Response, VelocityError, usual_references};
+pub use along_trace::{AlongTrace, CostStretch, TimeBase, Walk};
+pub use assessment::{
+    ChannelMargins, FollowedReference, LoopAssessment, Margins, VelocityError, usual_references,
+};
 pub use controller::Controller;
 pub use design::Design;
-pub use evaluate::{Evaluation, Loss, MeanTiming, Question, Remedy, input_output_delay_ns};
+pub use evaluate::{Evaluation, Loss, MeanTiming, Question, Remedy, RemedyKind, input_output_delay_ns};
 pub use flow::{Flow, FlowTable};
 pub use jump_linear::{JumpLinear, PeriodClass, Stationary};
 pub use live::{LiveLoop, TrackingError};
+pub use live_result::{LiveTrouble, LiveWay, ServoLive};
 pub use looped::{Event, Loop, Pattern};
-pub use margins::{PhaseMargin, continuous_phase_margin, delay_margin_ns, jitter_margin_ns, phase_margin};
-pub use plant::Plant;
-pub use response::{Drive, Point, Reference, Tracking, tracking};
+pub use margins::{
+    DelayMargin, PhaseMargin, continuous_phase_margin, delay_margin, jitter_margin_ns, phase_margin,
+};
+pub use plant::{Plant, PlantFigures};
+pub use response::{DrivenLoop, Point, Reference, Tracking, tracking};
+pub use result::{DelayCost, Judged, LoopDescription, LoopUnderRun, ServoResult};
 pub use timing::{Actuation, Moment, PeriodPatterns, Sampling, TaskTiming};

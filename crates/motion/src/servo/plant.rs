@@ -1,13 +1,14 @@
 //! The continuous-time system under control, with its disturbances and what counts as bad.
 
 use nalgebra::DMatrix;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::design::{Design, DesignSheet};
-use super::numeric::{is_finite, smallest_eigenvalue};
+use super::numeric::is_finite;
 use super::realisation::{parse_complex, polynomial, transfer_function};
+use super::sheet::{OfStates, PerChannel, matrix};
 use crate::catalog::{self, Device};
-use crate::error::MotionError;
+use crate::error::{MotionError, PlantFault};
 
 /// x' = A x + B u + w, y = C x, with the cost rate y'Qy + u'Ru and measurements y + e.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,32 +35,6 @@ pub struct Plant {
     pub outputs: Vec<String>,
     /// The controller its file asks for.
     pub design: Design,
-}
-
-/// A number for all channels or one for each.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "wrong type of value: write a number such as 1.5, or a time as a text with its unit such as \"10 ms\"; a \
-                 list has one for each input or output"
-)]
-pub(super) enum PerChannel<T> {
-    One(T),
-    Each(Vec<T>),
-}
-
-impl<T: Clone> PerChannel<T> {
-    /// One value for each of `n` channels.
-    pub fn spread(&self, name: &str, what: &str, n: usize) -> Result<Vec<T>, MotionError> {
-        match self {
-            PerChannel::One(value) => Ok(vec![value.clone(); n]),
-            PerChannel::Each(values) if values.len() == n => Ok(values.clone()),
-            PerChannel::Each(values) => Err(MotionError::Impossible(format!(
-                "{name}: {what} has {} values for {n} channels: give one for all or one for each",
-                values.len()
-            ))),
-        }
-    }
 }
 
 #[derive(Deserialize)]
@@ -128,49 +103,36 @@ struct Cost {
     input: Option<PerChannel<f64>>,
 }
 
-/// A symmetric matrix on the states, or its diagonal.
-#[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "wrong type of value: write one number for each state such as [1.0, 0.1], or the rows of a symmetric \
-                 matrix such as [[1.0, 0.0], [0.0, 0.1]]"
-)]
-enum OfStates {
-    Diagonal(Vec<f64>),
-    Full(Vec<Vec<f64>>),
+/// A plant as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlantFigures {
+    /// What it is called.
+    pub name: String,
+    /// Where the figures come from.
+    pub source: String,
+    /// How many states it has.
+    pub states: usize,
+    /// How many inputs.
+    pub inputs: usize,
+    /// Names of its outputs.
+    pub outputs: Vec<String>,
+    /// The controller its file asks for.
+    pub controller: String,
 }
 
-impl OfStates {
-    fn matrix(&self, name: &str, what: &str, n: usize) -> Result<DMatrix<f64>, MotionError> {
-        let matrix = match self {
-            OfStates::Diagonal(values) => DMatrix::from_diagonal(&values.clone().into()),
-            OfStates::Full(rows) => matrix(name, what, rows)?,
-        };
-        let fail = |why: String| Err(MotionError::Impossible(format!("{name}: {what} {why}")));
-        if matrix.shape() != (n, n) {
-            return fail(format!("is for {} states and the plant has {n}", matrix.nrows()));
-        }
-        if matrix != matrix.transpose()
-            || smallest_eigenvalue(matrix.clone()).is_none_or(|least| least < -1e-9 * matrix.amax())
-        {
-            return fail(
-                "has to be symmetric, of numbers, without a negative direction (positive semidefinite)"
-                    .into(),
-            );
-        }
-        Ok(matrix)
+impl From<Plant> for PlantFigures {
+    fn from(plant: Plant) -> Self {
+        let (states, inputs, _) = plant.sizes();
+        let Plant { name, source, outputs, design, .. } = plant;
+        PlantFigures { name, source, states, inputs, outputs, controller: design.name().into() }
     }
 }
 
 impl Device for Plant {
     const KIND: &'static str = "plant";
     const FOLDER: &'static str = "plants";
-    const SHIPPED: &'static [(&'static str, &'static str)] = &[
-        ("dc-servo", include_str!("../../data/plants/dc-servo.toml")),
-        ("ball-screw", include_str!("../../data/plants/ball-screw.toml")),
-        ("jiwy", include_str!("../../data/plants/jiwy.toml")),
-        ("integrator", include_str!("../../data/plants/integrator.toml")),
-    ];
+    const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::PLANTS;
 
     fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
         let sheet: Sheet = catalog::layout(Self::KIND, name, text)?;
@@ -188,44 +150,27 @@ impl Device for Plant {
                 matrix(name, "state_space.b", &ss.b)?,
                 matrix(name, "state_space.c", &ss.c)?,
             ),
-            _ => {
-                return Err(MotionError::Impossible(format!(
-                    "{name}: a plant is described once: by a table [transfer_function], [zpk] or [state_space]"
-                )));
-            }
+            _ => return Err(PlantFault::DescribedOnce.of(name)),
         };
         fitting(name, &a, &b, &c)?;
         if !described_states && (sheet.noise.state.is_some() || sheet.cost.state.is_some()) {
-            return Err(MotionError::Impossible(format!(
-                "{name}: noise.state and cost.state need states with a meaning: describe the plant by [state_space]"
-            )));
+            return Err(PlantFault::NamelessStates.of(name));
         }
         let (n, m, p) = (a.nrows(), b.ncols(), c.nrows());
-        let each = |what: &str, values: Option<PerChannel<f64>>, unnamed: f64, channels: usize| {
+        let each = |what: &'static str, values: Option<PerChannel<f64>>, unnamed: f64, channels: usize| {
             let values = values.unwrap_or(PerChannel::One(unnamed)).spread(name, what, channels)?;
             if values.iter().any(|v| !(*v >= 0.0 && v.is_finite())) {
-                return Err(MotionError::Impossible(format!(
-                    "{name}: {what} has a value that is negative or not a number: intensities and weights are at \
-                     least zero"
-                )));
+                return Err(PlantFault::Negative(what).of(name));
             }
             Ok(DMatrix::from_diagonal(&values.into()))
         };
-        let of_states = |what: &str, values: &Option<OfStates>| match values {
-            Some(values) => values.matrix(name, what, n),
-            None => Ok(DMatrix::zeros(n, n)),
-        };
+        let of_states = |what, values: &Option<OfStates>| OfStates::matrix(values.as_ref(), name, what, n);
         let (noise, cost) = (sheet.noise, sheet.cost);
         let unnamed_noise = if noise.state.is_some() { 0.0 } else { 1.0 };
         let unnamed_weight = if cost.state.is_some() { 0.0 } else { 1.0 };
         let input_noise = each("noise.input", noise.input, unnamed_noise, m)?;
         let output_weight = each("cost.output", cost.output, unnamed_weight, p)?;
-        let controller = sheet.controller.ok_or_else(|| {
-            MotionError::Impossible(format!(
-                "{name}: no controller is named: add a table [controller] with its kind, such as kind = \"lqg\", or \
-                 kind = \"pd\" with gain = 1.5 and derivative_time = \"35 ms\""
-            ))
-        })?;
+        let controller = sheet.controller.ok_or_else(|| PlantFault::NoController.of(name))?;
         let outputs = sheet.outputs.unwrap_or_else(|| match p {
             1 => vec!["output".into()],
             p => (1..=p).map(|n| format!("output {n}")).collect(),
@@ -252,40 +197,17 @@ fn roots(name: &str, roots: &[Root]) -> Result<Vec<nalgebra::Complex<f64>>, Moti
         Root::Real(value) => parse_complex(&value.to_string()),
         Root::Complex(text) => parse_complex(text),
     };
-    roots.iter().map(read).collect::<Option<_>>().ok_or_else(|| {
-        MotionError::Impossible(format!(
-            "{name}: zeros and poles are numbers such as -1 or texts such as \"-1+2i\""
-        ))
-    })
-}
-
-pub(super) fn matrix(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, MotionError> {
-    let columns = rows.first().map_or(0, Vec::len);
-    if columns == 0 || rows.iter().any(|r| r.len() != columns) {
-        return Err(MotionError::Impossible(format!(
-            "{name}: {what} has to be a list of rows of the same length, such as [[0, 1], [0, -1]]"
-        )));
-    }
-    Ok(DMatrix::from_row_iterator(rows.len(), columns, rows.iter().flatten().copied()))
+    roots.iter().map(read).collect::<Option<_>>().ok_or_else(|| PlantFault::Roots.of(name))
 }
 
 /// Whether the matrices make a plant.
 fn fitting(name: &str, a: &DMatrix<f64>, b: &DMatrix<f64>, c: &DMatrix<f64>) -> Result<(), MotionError> {
-    let fail = |what: String| Err(MotionError::Impossible(format!("{name}: {what}")));
     if ![a, b, c].into_iter().all(is_finite) {
-        return fail("a coefficient is not a number".into());
+        return Err(PlantFault::NotANumber.of(name));
     }
     let n = a.nrows();
     if (a.ncols(), b.nrows(), c.ncols()) != (n, n, n) {
-        return fail(format!(
-            "the matrices do not fit: A is {n}x{}, B {}x{}, C {}x{}; A has to be square, with as many rows as B and as \
-             many columns as C",
-            a.ncols(),
-            b.nrows(),
-            b.ncols(),
-            c.nrows(),
-            c.ncols()
-        ));
+        return Err(PlantFault::Misfit { a: a.shape(), b: b.shape(), c: c.shape() }.of(name));
     }
     Ok(())
 }
@@ -300,18 +222,15 @@ impl Plant {
     /// The first thing that cannot be.
     pub fn checked(self) -> Result<Self, MotionError> {
         let (n, _, p) = self.sizes();
-        let fail = |what: String| Err(MotionError::Impossible(format!("{}: {what}", self.name)));
+        let fail = |fault: PlantFault| Err(fault.of(&self.name));
         if n > MOST_STATES {
-            return fail(format!("{n} states are too many: at most {MOST_STATES} can be handled"));
+            return fail(PlantFault::TooManyStates { states: n, most: MOST_STATES });
         }
         if self.outputs.len() != p {
-            return fail(format!("{} names are given for {p} outputs", self.outputs.len()));
+            return fail(PlantFault::OutputNames { names: self.outputs.len(), outputs: p });
         }
         if self.state_weight.amax() == 0.0 && self.input_weight.amax() == 0.0 {
-            return fail(
-                "the cost weighs nothing: give cost.output, cost.state or cost.input a value above zero"
-                    .into(),
-            );
+            return fail(PlantFault::NoWeight);
         }
         Ok(self)
     }

@@ -3,7 +3,7 @@
 use nalgebra::{Complex, DMatrix};
 
 use super::numeric::balance;
-use crate::error::MotionError;
+use crate::error::{MotionError, PlantFault};
 
 /// State-space matrices A, B, C of a strictly proper system.
 pub(super) type Realisation = (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>);
@@ -18,21 +18,13 @@ pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<
     let (num, den) = (strip(num), strip(den));
     let n = den.len().saturating_sub(1);
     if num.iter().chain(&den).any(|c| !c.is_finite()) {
-        return Err(MotionError::Impossible(format!("{name}: a coefficient is not a number")));
+        return Err(PlantFault::NotANumber.of(name));
     }
     if n == 0 || num.is_empty() {
-        return Err(MotionError::Impossible(format!(
-            "{name}: a transfer function needs a numerator that is not zero and a denominator with at least one \
-             power of s, such as numerator = [1000], denominator = [1, 1, 0] for 1000/(s^2 + s)"
-        )));
+        return Err(PlantFault::NoTransferFunction.of(name));
     }
     if num.len() > n {
-        return Err(MotionError::Impossible(format!(
-            "{name}: the transfer function is improper (numerator of degree {}, denominator of degree {n}): a \
-             plant's numerator has to be of lower degree; leave the derivative to the controller, or add the fast \
-             pole the real machine has",
-            num.len() - 1
-        )));
+        return Err(PlantFault::Improper { numerator: num.len() - 1, denominator: n }.of(name));
     }
     let mut a = DMatrix::zeros(n, n);
     for (j, c) in den[1..].iter().enumerate() {
@@ -71,9 +63,7 @@ pub(super) fn polynomial(name: &str, roots: &[Complex<f64>]) -> Result<Vec<f64>,
     }
     let largest = coefficients.iter().map(|c| c.norm()).fold(0.0, f64::max);
     if coefficients.iter().any(|c| c.im.abs() > 1e-9 * largest) {
-        return Err(MotionError::Impossible(format!(
-            "{name}: complex zeros and poles come in conjugate pairs: give both -1+2i and -1-2i"
-        )));
+        return Err(PlantFault::Unpaired.of(name));
     }
     Ok(coefficients.into_iter().map(|c| c.re).collect())
 }

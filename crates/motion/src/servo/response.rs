@@ -4,16 +4,19 @@ use std::fmt;
 use std::str::FromStr;
 
 use nalgebra::DVector;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::along_trace::Interval;
+use super::along_trace::TimeBase;
 use super::controller::Controller;
 use super::looped::{Event, Loop};
 use super::plant::Plant;
 use super::timing::Moment;
+use crate::error::MotionError;
 
-/// What the outputs are asked to do, from time zero on.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What the outputs are asked to do, from time zero on. Text: `step:VALUE`, `sine:AMPLITUDE:FREQUENCY` or `ramp:SPEED`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
+#[serde(try_from = "String", into = "String")]
 pub enum Reference {
     /// Jump from 0 to this value.
     Step(f64),
@@ -39,11 +42,25 @@ impl fmt::Display for Reference {
     }
 }
 
+impl From<Reference> for String {
+    fn from(reference: Reference) -> String {
+        reference.to_string()
+    }
+}
+
+impl TryFrom<String> for Reference {
+    type Error = MotionError;
+
+    fn try_from(text: String) -> Result<Self, MotionError> {
+        text.parse()
+    }
+}
+
 impl FromStr for Reference {
-    type Err = String;
+    type Err = MotionError;
 
     /// Reads `step:VALUE`, `sine:AMPLITUDE:FREQUENCY` or `ramp:SPEED`.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, MotionError> {
         let number = |t: &str| t.parse::<f64>().ok().filter(|v| v.is_finite() && *v != 0.0);
         let mut parts = text.split(':');
         let found = match (parts.next(), parts.next().and_then(number), parts.next(), parts.next()) {
@@ -56,9 +73,7 @@ impl FromStr for Reference {
                 .map(|frequency_hz| Reference::Sine { amplitude, frequency_hz }),
             _ => None,
         };
-        found.ok_or_else(|| {
-            format!("{text:?} is not a reference: write step:1, sine:1:0.5Hz or ramp:2, in the output's unit")
-        })
+        found.ok_or_else(|| MotionError::NotAReference(text.into()))
     }
 }
 
@@ -76,7 +91,7 @@ impl Reference {
 }
 
 /// One point of a response.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// Time since the reference began, in s.
@@ -84,18 +99,22 @@ pub struct Point {
     /// The reference.
     pub reference: f64,
     /// The plant's outputs.
+    #[serde(with = "crate::infinite::list")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Option<f64>>"))]
     pub outputs: Vec<f64>,
     /// The plant's inputs.
+    #[serde(with = "crate::infinite::list")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Option<f64>>"))]
     pub inputs: Vec<f64>,
 }
 
 /// A loop being driven; the same for a recorded trace and in real time.
 #[derive(Debug, Clone)]
-pub struct Drive {
+pub struct DrivenLoop {
     plant: Plant,
     closed: Loop,
     controller: Controller,
-    interval: Interval,
+    interval: TimeBase,
     reference: Reference,
     /// [x; u]
     moving: DVector<f64>,
@@ -105,11 +124,16 @@ pub struct Drive {
     last_sample_ns: Option<i64>,
 }
 
-impl Drive {
+impl DrivenLoop {
     /// The loop at rest at time zero, when the reference begins.
-    pub fn new(plant: &Plant, controller: &Controller, interval: Interval, reference: Reference) -> Drive {
+    pub fn new(
+        plant: &Plant,
+        controller: &Controller,
+        interval: TimeBase,
+        reference: Reference,
+    ) -> DrivenLoop {
         let (n, m, _) = plant.sizes();
-        Drive {
+        DrivenLoop {
             plant: plant.clone(),
             closed: Loop::new(plant, controller),
             controller: controller.clone(),
@@ -133,7 +157,7 @@ impl Drive {
 
     /// Reads the sensors and computes, at the time reached.
     pub fn sample(&mut self) {
-        if self.interval == Interval::Measured
+        if self.interval == TimeBase::Measured
             && let Some(last) = self.last_sample_ns.filter(|last| *last < self.now_ns)
         {
             self.controller.set_interval((self.now_ns - last) as f64 * 1e-9);
@@ -178,7 +202,7 @@ impl Drive {
         let step_ns = step_ns.max(1);
         let mut next_point = step_ns;
         let mut origin = None;
-        let mut walk = |drive: &mut Drive, until: i64| {
+        let mut walk = |drive: &mut DrivenLoop, until: i64| {
             while next_point <= until {
                 drive.advance_to(next_point);
                 points.push(drive.point());
@@ -209,14 +233,20 @@ impl Drive {
 }
 
 /// How two responses to one reference differ.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tracking {
     /// Root mean square of reference - output, over all outputs.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub rms_error: f64,
     /// Largest magnitude of it.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub max_error: f64,
     /// Largest output beyond the reference's largest value, as a share of it; 0 for none.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub overshoot: f64,
 }
 
@@ -249,7 +279,7 @@ mod tests {
     fn respond(name: &str, h: i64, latency_ns: i64, reference: Reference, end_ns: i64) -> Vec<Point> {
         let plant: Plant = catalog::find(name, None).unwrap();
         let controller = plant.design.controller(&plant, h, 0).unwrap();
-        let drive = Drive::new(&plant, &controller, Interval::Nominal, reference);
+        let drive = DrivenLoop::new(&plant, &controller, TimeBase::Nominal, reference);
         let activations = (0..end_ns / h).map(|k| Activation {
             due_ns: k * h,
             start_ns: k * h + latency_ns,
@@ -283,7 +313,7 @@ mod tests {
             assert_eq!(text.parse::<Reference>().unwrap().to_string(), text);
         }
         for text in ["step", "step:0", "sine:1:2", "sine:1:-2Hz", "ramp:x", "circle:1", "step:1:2"] {
-            assert!(text.parse::<Reference>().unwrap_err().contains("step:1"), "{text}");
+            assert!(text.parse::<Reference>().unwrap_err().to_string().contains("step:1"), "{text}");
         }
     }
 

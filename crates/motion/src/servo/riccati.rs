@@ -17,25 +17,19 @@ pub(super) fn dare(
     r: &DMatrix<f64>,
     cross: &DMatrix<f64>,
 ) -> Result<(DMatrix<f64>, DMatrix<f64>), MotionError> {
-    let unsolvable = || {
-        MotionError::Impossible(
-            "no controller of this kind stabilises the plant: some unstable part of it is not reached by the \
-             input, not seen by the output, or has no weight in the cost"
-                .into(),
-        )
-    };
     let x = match r.clone().cholesky() {
         Some(r) => doubled(a, b, q, &r.inverse(), cross),
         // An input that is used only after the period (a delay of all of it) has no weight within it.
         None => iterated(a, b, q, r, cross),
     }
-    .ok_or_else(unsolvable)?;
+    .ok_or(MotionError::NotStabilised)?;
     let weight = r + b.transpose() * &x * b;
-    let gain = weight.lu().solve(&(b.transpose() * &x * a + cross.transpose())).ok_or_else(unsolvable)?;
+    let gain =
+        weight.lu().solve(&(b.transpose() * &x * a + cross.transpose())).ok_or(MotionError::NotStabilised)?;
     let closed = a - b * &gain;
     let stable = eigenvalues(complex(&closed)).is_some_and(|all| all.iter().all(|z| z.norm() < 1.0 + 1e-9));
     if !stable {
-        return Err(unsolvable());
+        return Err(MotionError::NotStabilised);
     }
     Ok((x, gain))
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use jitterlab_model::{Activation, Flags};
 
 use super::looped::{Event, Pattern};
+use crate::error::MotionError;
 
 /// When the sensors are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,29 +33,27 @@ pub enum Actuation {
 }
 
 impl FromStr for Sampling {
-    type Err = String;
+    type Err = MotionError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, MotionError> {
         match text {
             "start" => Ok(Sampling::AtStart),
             "due" => Ok(Sampling::AtDue),
-            _ => Err(format!("{text:?} is not a moment of sampling: write start or due")),
+            _ => Err(MotionError::NotASampling(text.into())),
         }
     }
 }
 
 impl FromStr for Actuation {
-    type Err = String;
+    type Err = MotionError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, MotionError> {
         match text {
             "end" => Ok(Actuation::AtEnd),
             "start" => Ok(Actuation::AtStart),
             "next-start" => Ok(Actuation::AtNextStart),
             "next-due" => Ok(Actuation::AtNextDue),
-            _ => Err(format!(
-                "{text:?} is not a moment of actuation: write end, start, next-start or next-due"
-            )),
+            _ => Err(MotionError::NotAnActuation(text.into())),
         }
     }
 }
@@ -123,8 +122,20 @@ impl TaskTiming {
 
     /// The pattern of a task that always starts this much after its due time and works this long.
     pub fn constant_pattern(self, latency_ns: i64, execution_ns: i64, period_ns: i64) -> Pattern {
+        self.constant_cycle(latency_ns, execution_ns, period_ns, 1)
+    }
+
+    /// The same for a task that serves every n-th due time alone: the pattern of `periods` together.
+    pub(super) fn constant_cycle(
+        self,
+        latency_ns: i64,
+        execution_ns: i64,
+        period_ns: i64,
+        periods: i64,
+    ) -> Pattern {
+        let cycle_ns = periods * period_ns;
         let activations = (0..4).map(|k| {
-            let due_ns = k * period_ns;
+            let due_ns = k * cycle_ns;
             let start_ns = due_ns + latency_ns;
             Activation {
                 index: k as u64,
@@ -134,10 +145,10 @@ impl TaskTiming {
                 ..Activation::default()
             }
         });
-        let mut periods = Periods::default();
-        self.moments(activations, period_ns, |moment| periods.add(moment, period_ns));
-        // By the third period the task has settled: what was put off is there as well.
-        periods.slices.get(2).cloned().unwrap_or_default()
+        let mut cycles = Periods::default();
+        self.moments(activations, period_ns, |moment| cycles.add(moment, cycle_ns));
+        // By the third cycle the task has settled: what was put off is there as well.
+        cycles.slices.get(2).cloned().unwrap_or_default()
     }
 }
 

@@ -1,8 +1,8 @@
 //! All of it at once: what a run's timing, or an assumed jitter, means for one axis.
 
-use jitterlab_model::{Overrun, TimingStats};
+use jitterlab_model::{Known, TimingStats};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::axis::Axis;
 use super::quantisation::{Beat, Quantisation, beat, quantise};
@@ -14,7 +14,7 @@ use super::torque::{JitterTorque, jitter_torque, linear_share, speed_at_linear_s
 use crate::error::MotionError;
 
 /// The timing of the thread that makes the steps.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepTiming {
     /// Release jitter, largest minus smallest latency, in ns: the time a step may be displaced by.
@@ -28,7 +28,7 @@ pub struct StepTiming {
     /// Activations that ran and that were missed.
     pub executed: u64,
     /// Activations that were missed.
-    pub missed: u64,
+    pub missed: Known<u64>,
 }
 
 impl StepTiming {
@@ -50,7 +50,7 @@ impl StepTiming {
             },
             period_ns: Some(stats.period_ns()),
             executed: stats.executed(),
-            missed: stats.missed,
+            missed: stats.missed(),
         })
     }
 
@@ -62,7 +62,7 @@ impl StepTiming {
             period_error_ns: jitter_ns,
             period_ns: None,
             executed: 0,
-            missed: 0,
+            missed: Known::Exactly(0),
         }
     }
 
@@ -72,19 +72,23 @@ impl StepTiming {
 }
 
 /// The speed at which jitter costs a share of the available torque. Full steps per second.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Threshold {
     /// The share; 1 is all of it.
     pub share: f64,
     /// By NIST's linear formula, with half the holding torque available.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub linear_steps_per_s: f64,
     /// By the exact torque at the load, out of what the motor has left at that speed.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub exact_steps_per_s: f64,
 }
 
 /// One line of the table over speeds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpeedRow {
     /// Full steps per second.
@@ -96,21 +100,25 @@ pub struct SpeedRow {
     /// NIST's share of half the holding torque.
     pub linear_share: f64,
     /// Exact share of the torque left after the load; infinite where none is left.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub exact_share: f64,
     /// Lost time that costs steps here, in s; `None` where the motor cannot carry the load.
     pub step_loss_s: Option<f64>,
     /// What the base period alone does to the pulses.
     pub quantisation: Quantisation,
     /// NIST's share for the quantisation error alone.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub quantisation_share: f64,
     /// The pattern the base period makes, against the rotor's resonance.
     pub beat: Beat,
 }
 
 /// The answer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Assessment {
+pub struct AxisAssessment {
     /// The timing it rests on.
     pub timing: StepTiming,
     /// Base period of the step generator taken for quantisation and beat, in ns.
@@ -131,9 +139,9 @@ pub struct Assessment {
     pub unviolated: Option<TimingRisk>,
     /// The risk at StepConf's period; `None` without a run.
     pub risk_at_stepconf: Option<TimingRisk>,
-    /// The risk at [`Assessment::base_period_ns`]; `None` without a run.
+    /// The risk at [`AxisAssessment::base_period_ns`]; `None` without a run.
     pub risk_at_base: Option<TimingRisk>,
-    /// A change of direction on [`Assessment::base_period_ns`].
+    /// A change of direction on [`AxisAssessment::base_period_ns`].
     pub reversal: Reversal,
     /// The table.
     pub rows: Vec<SpeedRow>,
@@ -142,7 +150,7 @@ pub struct Assessment {
 /// Longest period of a run that is taken for the base period of a step generator.
 const LONGEST_BASE_NS: i64 = 200_000;
 
-impl Assessment {
+impl AxisAssessment {
     /// Judges an axis. `errors` are the run's interval errors, if there is one. `base_period_ns` overrides the
     /// choice of the base period: the run's own if it is at most 200 us, else StepConf's, which is never longer than
     /// 100 us. `speeds` are the table's full-step rates.
@@ -155,7 +163,7 @@ impl Assessment {
         errors: Option<IntervalErrors>,
         base_period_ns: Option<i64>,
         speeds: &[f64],
-    ) -> Result<Assessment, MotionError> {
+    ) -> Result<AxisAssessment, MotionError> {
         let stepconf = stepconf(timing.period_error_ns, &axis.drive);
         let own = timing.period_ns.filter(|p| *p <= LONGEST_BASE_NS);
         let base_period_ns =
@@ -170,7 +178,7 @@ impl Assessment {
             })
         };
         let of = |period| errors.and_then(|e| TimingRisk::of(e, &axis.drive, stepconf.mode, period));
-        Ok(Assessment {
+        Ok(AxisAssessment {
             timing,
             base_period_ns,
             ring_hz,
@@ -195,7 +203,7 @@ impl Assessment {
         self.stepconf.mode
     }
 
-    /// Most step pulses per second that software makes on [`Assessment::base_period_ns`].
+    /// Most step pulses per second that software makes on [`AxisAssessment::base_period_ns`].
     pub fn most_pulses_per_s(&self) -> f64 {
         self.mode().max_rate_hz(self.base_period_ns)
     }
@@ -238,9 +246,6 @@ fn row(
     })
 }
 
-/// The policies a simulation is made under, in the order they are shown.
-pub const POLICIES: [Overrun; 2] = [Overrun::Skip, Overrun::CatchUp];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,9 +284,9 @@ mod tests {
     fn one_command_s_worth_of_knowledge_gives_an_answer() {
         let (axis, stats) = (axis(), run());
         let timing = StepTiming::of(&stats).unwrap();
-        let errors = IntervalErrors::Measured(&stats.period_error);
-        let speeds = Assessment::usual_speeds(&axis).unwrap();
-        let found = Assessment::new(&axis, timing, Some(errors), None, &speeds).unwrap();
+        let errors = IntervalErrors::of(&stats);
+        let speeds = AxisAssessment::usual_speeds(&axis).unwrap();
+        let found = AxisAssessment::new(&axis, timing, Some(errors), None, &speeds).unwrap();
         assert_eq!((timing.jitter_ns, found.base_period_ns), (38_000, 50_000));
         assert!(found.thresholds[0].exact_steps_per_s < found.thresholds[1].exact_steps_per_s);
         // 10 % of half the holding torque at 38 us: 0.1 / (pi 38e-6).
@@ -295,14 +300,15 @@ mod tests {
 
     #[test]
     fn a_large_jitter_leaves_a_base_period_that_exists() {
-        let found = Assessment::new(&axis(), StepTiming::assumed(6_000_000), None, None, &[500.0]).unwrap();
+        let found =
+            AxisAssessment::new(&axis(), StepTiming::assumed(6_000_000), None, None, &[500.0]).unwrap();
         assert_eq!((found.stepconf.min_period_ns, found.base_period_ns), (6_015_000, 100_000));
         assert!(found.reversal.broken_by_jitter);
     }
 
     #[test]
     fn without_a_run_an_assumed_jitter_does() {
-        let found = Assessment::new(&axis(), StepTiming::assumed(15_000), None, None, &[500.0]).unwrap();
+        let found = AxisAssessment::new(&axis(), StepTiming::assumed(15_000), None, None, &[500.0]).unwrap();
         assert_eq!((found.stepconf.min_period_ns, found.base_period_ns), (30_000, 30_000));
         assert!(found.unviolated.is_none() && found.rows[0].jitter.is_some());
     }

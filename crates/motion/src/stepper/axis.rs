@@ -2,15 +2,16 @@
 
 use std::f64::consts::TAU;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::assumed::Assumed;
 use super::drive::Drive;
-use super::motor::{Assumed, Motor};
+use super::motor::Motor;
 use super::pull_out::{Supply, limited_torque_nm};
 use super::resonance::ring_frequency_hz;
 use super::step_loss::critical_jump;
 use super::torque::jitter_torque;
-use crate::error::MotionError;
+use crate::error::{Bound, MotionError};
 
 /// What a user says of an axis; everything left out is assumed and listed.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +71,7 @@ impl From<Axis> for AxisOptions {
 }
 
 /// A motor with everything needed to compute with it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Axis {
     /// The motor; its optional figures are present.
@@ -93,6 +94,10 @@ pub struct Axis {
     pub assumed: Vec<Assumed>,
 }
 
+/// Supply voltage assumed, the usual one.
+const ASSUMED_VOLTAGE_V: f64 = 24.0;
+/// Microsteps assumed, a common setting.
+const ASSUMED_MICROSTEPS: u32 = 8;
 /// Damping ratio assumed for an axis whose friction is not known.
 const ASSUMED_DAMPING: f64 = 0.02;
 
@@ -103,38 +108,36 @@ impl Axis {
     /// A value that cannot be: negative inertia, no microsteps, a load above the holding torque.
     pub fn new(options: AxisOptions) -> Result<Axis, MotionError> {
         let (motor, mut assumed) = options.motor.checked()?.completed();
-        let mut assume = |what, value: String, why: &str| {
-            assumed.push(Assumed { what, value, why: why.into() });
-        };
         let drive = match options.drive {
             Some(drive) => drive.checked()?,
             None => {
-                assume(
-                    "drive timing",
-                    "5 us step, 5 us space, 20 us direction".into(),
-                    "StepConf's defaults",
-                );
-                crate::catalog::find("stepconf", None)?
+                let drive: Drive = crate::catalog::find("stepconf", None)?;
+                assumed.push(Assumed::DriveTiming {
+                    step_time_ns: drive.step_time_ns,
+                    step_space_ns: drive.step_space_ns,
+                    direction_ns: drive.direction_setup_ns.max(drive.direction_hold_ns),
+                });
+                drive
             }
         };
         let voltage_v = options.voltage_v.unwrap_or_else(|| {
-            assume("supply voltage", "24 V".into(), "the usual one for this size");
-            24.0
+            assumed.push(Assumed::SupplyVoltage { voltage_v: ASSUMED_VOLTAGE_V });
+            ASSUMED_VOLTAGE_V
         });
         let rated = motor.current_a.ok_or_else(|| motor.lacks("current", "the torque at speed"))?;
         let current_a = options.current_a.unwrap_or(rated);
         let microsteps = options.microsteps.unwrap_or_else(|| {
-            assume("microsteps", "8".into(), "a common setting");
-            8
+            assumed.push(Assumed::Microsteps { microsteps: ASSUMED_MICROSTEPS });
+            ASSUMED_MICROSTEPS
         });
         let load_torque_nm = options.load_torque_nm.unwrap_or_else(|| {
             let half = motor.holding_torque_nm / 2.0;
-            assume("load torque", format!("{half:.3} N m"), "half of the holding torque, as NIST's table 1");
+            assumed.push(Assumed::LoadTorque { torque_nm: half });
             half
         });
         let rotor = motor.rotor_inertia_kg_m2.ok_or_else(|| motor.lacks("rotor_inertia", "the swing"))?;
         let load_inertia_kg_m2 = options.load_inertia_kg_m2.unwrap_or_else(|| {
-            assume("load inertia", format!("{:.3} kg cm2", rotor * 1e4), "as much as the rotor");
+            assumed.push(Assumed::LoadInertia { inertia_kg_m2: rotor });
             rotor
         });
         for (what, value, positive) in [
@@ -145,24 +148,23 @@ impl Axis {
             ("friction", options.friction.unwrap_or(0.0), false),
             ("travel of a revolution", options.lead_mm.unwrap_or(1.0), true),
         ] {
-            let remedy = if positive { "it has to be above zero" } else { "it cannot be below zero" };
+            let bound = if positive { Bound::Positive } else { Bound::NotNegative };
             if !value.is_finite() || value < 0.0 || positive && value == 0.0 {
-                return Err(MotionError::range(what, &value, remedy));
+                return Err(MotionError::range(what, &value, bound));
             }
         }
         if !(1..=256).contains(&microsteps) {
-            return Err(MotionError::range("microsteps", &microsteps, "drives make 1 to 256 of a full step"));
+            return Err(MotionError::range("microsteps", &microsteps, Bound::Microsteps));
         }
         if load_torque_nm >= motor.holding_torque_nm {
-            let remedy =
-                "it has to be below the motor's holding torque: take a smaller load or a larger motor";
-            return Err(MotionError::range("load torque", &format!("{load_torque_nm} N m"), remedy));
+            let value = format!("{load_torque_nm} N m");
+            return Err(MotionError::range("load torque", &value, Bound::BelowHolding));
         }
         let inertia = rotor + load_inertia_kg_m2;
         let friction = options.friction.unwrap_or_else(|| {
             let stiffness = motor.pole_pairs() * motor.holding_torque_nm;
             let value = 2.0 * ASSUMED_DAMPING * (stiffness * inertia).sqrt();
-            assume("friction", format!("{value:.2e} N m s/rad"), "2 % of critical damping");
+            assumed.push(Assumed::Friction { friction: value, damping: ASSUMED_DAMPING });
             value
         });
         let supply = Supply { voltage_v, current_a };
@@ -293,13 +295,12 @@ mod tests {
             ..AxisOptions::new(motor)
         };
         let axis = Axis::new(known).unwrap();
-        let whats: Vec<_> = axis.assumed.iter().map(|a| a.what).collect();
-        for what in
-            ["rated current", "rotor inertia", "drive timing", "load torque", "load inertia", "friction"]
+        let assumed = format!("{:?}", axis.assumed);
+        for figure in ["RatedCurrent", "RotorInertia", "DriveTiming", "LoadTorque", "LoadInertia", "Friction"]
         {
-            assert!(whats.contains(&what), "{what} not in {whats:?}");
+            assert!(assumed.contains(figure), "{figure} not in {assumed}");
         }
-        assert!(!whats.contains(&"supply voltage") && !whats.contains(&"microsteps"));
+        assert!(!assumed.contains("SupplyVoltage") && !assumed.contains("Microsteps"), "{assumed}");
         assert_eq!(axis.mm_per_s(200.0), Some(10.0));
     }
 

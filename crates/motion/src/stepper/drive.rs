@@ -4,10 +4,10 @@ use jitterlab_model::units::{Exact, parse_duration_ns};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{self, Device};
-use crate::error::MotionError;
+use crate::error::{Bound, Hint, MotionError};
 
 /// The shortest times a drive needs on its inputs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drive {
     /// Maker and type.
@@ -36,33 +36,10 @@ struct Sheet {
     direction_setup: String,
 }
 
-macro_rules! shipped {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../data/drives/", $name, ".toml")))),*]
-    };
-}
-
 impl Device for Drive {
     const KIND: &'static str = "drive";
     const FOLDER: &'static str = "drives";
-    const SHIPPED: &'static [(&'static str, &'static str)] = shipped![
-        "stepconf",
-        "gecko201",
-        "gecko202",
-        "gecko203v",
-        "gecko210",
-        "gecko212",
-        "gecko320",
-        "gecko540",
-        "l297",
-        "pmdx150",
-        "sherline",
-        "xylotex",
-        "oem750",
-        "jvlsmd41",
-        "hobbycnc",
-        "keling",
-    ];
+    const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::DRIVES;
 
     fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
         let sheet: Sheet = catalog::layout(Self::KIND, name, text)?;
@@ -71,6 +48,7 @@ impl Device for Drive {
                 kind: Self::KIND,
                 name: name.into(),
                 reason: format!("{key}: {error}"),
+                hint: Hint::None,
             })
         };
         Drive {
@@ -99,8 +77,7 @@ impl Drive {
             ("direction setup", self.direction_setup_ns, 0),
         ] {
             if !(least..=SECOND).contains(&time) {
-                let remedy = "a drive's times are from 1 ns to 1 s (0 for direction)";
-                return Err(MotionError::range(what, &Exact(time), remedy));
+                return Err(MotionError::range(what, &Exact(time), Bound::DriveTime));
             }
         }
         Ok(self)

@@ -5,6 +5,7 @@
 //! or full steps (a quarter of it), torques N m.
 
 mod assessment;
+mod assumed;
 mod axis;
 mod chopper;
 mod drive;
@@ -15,6 +16,7 @@ mod pull_out;
 mod pulses;
 mod quantisation;
 mod resonance;
+mod result;
 mod simulate;
 mod speed;
 mod step_loss;
@@ -22,16 +24,21 @@ mod step_rate;
 mod torque;
 mod two_phase;
 
-pub use assessment::{Assessment, POLICIES, SpeedRow, StepTiming, Threshold};
+pub use assessment::{AxisAssessment, SpeedRow, StepTiming, Threshold};
+pub use assumed::Assumed;
 pub use axis::{Axis, AxisOptions};
 pub use drive::Drive;
-pub use motor::{Assumed, Motor};
+pub use motor::Motor;
 pub use playback::{fastest_punctual, play};
 pub use pull_out::{Supply, current_knee_rad_per_s, limited_torque_nm, voltage_fed_torque_nm};
 pub use pulses::{Pulse, PulseTrain, latencies_ns};
 pub use quantisation::{Beat, Quantisation, StepTicks, beat, quantise};
 pub use resonance::ring_frequency_hz;
-pub use simulate::{Interval, Response, Watch, simulate};
+pub use result::{
+    Recorded, Simulated, Simulations, StepperCaveat, StepperDevices, StepperQuestion, StepperResult, Ticks,
+    checked_simulation_ns,
+};
+pub use simulate::{AngleRange, RotorResponse, Watch, simulate};
 pub use step_loss::{CriticalJump, critical_jump, load_angle_rad, lost_time_limit_s};
 pub use step_rate::{IntervalErrors, Reversal, StepConf, StepMode, TimingRisk, stepconf};
 pub use torque::{

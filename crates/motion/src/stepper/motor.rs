@@ -4,13 +4,14 @@ use std::f64::consts::{PI, SQRT_2};
 
 use serde::{Deserialize, Serialize};
 
+use super::assumed::Assumed;
 use crate::catalog::{self, Device};
-use crate::error::MotionError;
+use crate::error::{Bound, MotionError};
 use crate::quantity::{Dimension, parse};
 
 /// A two-phase hybrid or permanent-magnet stepper motor. Figures a data sheet may lack are options; see
 /// [`Motor::completed`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Motor {
     /// Maker and type.
@@ -35,18 +36,6 @@ pub struct Motor {
     pub detent_torque_nm: Option<f64>,
 }
 
-/// A figure that was not given and what was taken instead.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Assumed {
-    /// The quantity.
-    pub what: &'static str,
-    /// The value taken, with its unit.
-    pub value: String,
-    /// Why this value.
-    pub why: String,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sheet {
@@ -67,18 +56,7 @@ struct Sheet {
 impl Device for Motor {
     const KIND: &'static str = "motor";
     const FOLDER: &'static str = "motors";
-    const SHIPPED: &'static [(&'static str, &'static str)] = &[
-        ("nist-23", include_str!("../../data/motors/nist-23.toml")),
-        ("nist-80", include_str!("../../data/motors/nist-80.toml")),
-        ("nist-500", include_str!("../../data/motors/nist-500.toml")),
-        ("as1010", include_str!("../../data/motors/as1010.toml")),
-        ("as1030", include_str!("../../data/motors/as1030.toml")),
-        ("as1050", include_str!("../../data/motors/as1050.toml")),
-        ("as1060", include_str!("../../data/motors/as1060.toml")),
-        ("23hs30-2804s", include_str!("../../data/motors/23hs30-2804s.toml")),
-        ("mt-2305hs280aw", include_str!("../../data/motors/mt-2305hs280aw.toml")),
-        ("ml23hs8l4550", include_str!("../../data/motors/ml23hs8l4550.toml")),
-    ];
+    const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::MOTORS;
 
     fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
         let sheet: Sheet = catalog::layout(Self::KIND, name, text)?;
@@ -139,18 +117,16 @@ impl Motor {
         ];
         for (what, value, unit) in positive {
             if let Some(value) = value.filter(|v| !(*v > 0.0 && v.is_finite())) {
-                return Err(MotionError::range(what, &format!("{value} {unit}"), "it has to be above zero"));
+                return Err(MotionError::range(what, &format!("{value} {unit}"), Bound::Positive));
             }
         }
         if let Some(detent) = self.detent_torque_nm.filter(|t| !(0.0..self.holding_torque_nm).contains(t)) {
-            let remedy = "it has to be from zero to below the holding torque";
-            return Err(MotionError::range("detent torque", &format!("{detent} N m"), remedy));
+            return Err(MotionError::range("detent torque", &format!("{detent} N m"), Bound::Detent));
         }
         let pairs = 90.0 / self.step_angle_deg;
         if !(1.0..=1000.0).contains(&pairs) || (pairs - pairs.round()).abs() > 1e-6 * pairs {
-            let remedy =
-                "90 degrees have to be a whole number of steps, as with 1.8, 0.9, 3.75, 7.5 or 15 degrees";
-            return Err(MotionError::range("step angle", &format!("{} deg", self.step_angle_deg), remedy));
+            let value = format!("{} deg", self.step_angle_deg);
+            return Err(MotionError::range("step angle", &value, Bound::WholeSteps));
         }
         Ok(self)
     }
@@ -199,43 +175,35 @@ impl Motor {
             if let Some((like, (own_current, (r, l)))) = like
                 .and_then(|m| Some((m.name.clone(), (m.current_a?, (m.resistance_ohm?, m.inductance_h?)))))
             {
-                let why = format!("as the {like}, the closest shipped motor in holding torque");
                 let current = *full.current_a.get_or_insert_with(|| {
-                    let value = format!("{own_current} A");
-                    assumed.push(Assumed { what: "rated current", value, why: why.clone() });
+                    assumed.push(Assumed::RatedCurrent { current_a: own_current, like: like.clone() });
                     own_current
                 });
                 let turns = (own_current / current).powi(2);
                 full.resistance_ohm.get_or_insert_with(|| {
-                    let value = format!("{:.3} ohm", r * turns);
-                    assumed.push(Assumed { what: "resistance", value, why: why.clone() });
+                    assumed.push(Assumed::Resistance { resistance_ohm: r * turns, like: like.clone() });
                     r * turns
                 });
                 full.inductance_h.get_or_insert_with(|| {
-                    let value = format!("{:.3} mH", l * turns * 1e3);
-                    assumed.push(Assumed { what: "inductance", value, why: why.clone() });
+                    assumed.push(Assumed::Inductance { inductance_h: l * turns, like });
                     l * turns
                 });
             }
         }
+        let proportion = |figure: fn(&Motor) -> Option<f64>| {
+            let like = self.closest(|m| figure(m).is_some())?;
+            Some((figure(&like)? / like.holding_torque_nm, like.name))
+        };
         if full.rotor_inertia_kg_m2.is_none()
-            && let Some((like, per_nm)) = self
-                .closest(|m| m.rotor_inertia_kg_m2.is_some())
-                .and_then(|m| Some((m.name.clone(), m.rotor_inertia_kg_m2? / m.holding_torque_nm)))
+            && let Some((per_nm, like)) = proportion(|m| m.rotor_inertia_kg_m2)
         {
-            let value = format!("{:.3} kg cm2", per_nm * h * 1e4);
-            let why = format!("in proportion to the holding torque, as the {like}");
-            assumed.push(Assumed { what: "rotor inertia", value, why });
+            assumed.push(Assumed::RotorInertia { inertia_kg_m2: per_nm * h, like });
             full.rotor_inertia_kg_m2 = Some(per_nm * h);
         }
         if full.detent_torque_nm.is_none()
-            && let Some((like, share)) = self
-                .closest(|m| m.detent_torque_nm.is_some())
-                .and_then(|m| Some((m.name.clone(), m.detent_torque_nm? / m.holding_torque_nm)))
+            && let Some((share, like)) = proportion(|m| m.detent_torque_nm)
         {
-            let value = format!("{:.4} N m", share * h);
-            let why = format!("{:.1} % of the holding torque, as the {like}", share * 100.0);
-            assumed.push(Assumed { what: "detent torque", value, why });
+            assumed.push(Assumed::DetentTorque { torque_nm: share * h, share, like });
             full.detent_torque_nm = Some(share * h);
         }
         (full, assumed)
@@ -320,8 +288,15 @@ mod tests {
         let (motor, assumed) = Motor::of_frame(23, 1.9).unwrap().completed();
         assert_eq!(motor.resistance_ohm, Some(1.13));
         assert!((motor.rotor_inertia_kg_m2.unwrap() - 1.9 / 1.2 * 3.6e-5).abs() < 1e-12);
-        let whats: Vec<_> = assumed.iter().map(|a| a.what).collect();
-        assert_eq!(whats, ["rated current", "resistance", "inductance", "rotor inertia", "detent torque"]);
+        use Assumed::*;
+        let all = [
+            matches!(assumed[0], RatedCurrent { current_a: 2.8, .. }),
+            matches!(assumed[1], Resistance { resistance_ohm: 1.13, .. }),
+            matches!(assumed[2], Inductance { .. }),
+            matches!(assumed[3], RotorInertia { .. }),
+            matches!(assumed[4], DetentTorque { .. }),
+        ];
+        assert_eq!((all, assumed.len()), ([true; 5], 5), "{assumed:?}");
     }
 
     #[test]

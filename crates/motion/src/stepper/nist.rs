@@ -1,10 +1,14 @@
 //! NIST's table 1, recomputed: Proctor and Shackleford, "Real-time Operating System Timing Jitter and its Impact
 //! on Motor Control" (2001), section 4.
 
+use jitterlab_analysis::papers::Tested;
+use serde::{Deserialize, Serialize};
+
 use super::torque::{linear_share, linear_torque_nm};
 
 /// One motor of the table as printed: torques in oz-in, shares in % of the available torque.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrintedRow {
     /// Holding torque h in oz-in.
     pub holding_oz_in: f64,
@@ -57,6 +61,110 @@ pub const TABLE_1: [PrintedRow; 3] = [
 pub const STATED_UNCOMPENSATED_S: f64 = 3.60e-6;
 /// The jitter the text states for the compensated task, in seconds (the caption says 0.0988 us).
 pub const STATED_COMPENSATED_S: f64 = 0.098e-6;
+/// A jitter from which the uncompensated column does follow, in seconds.
+pub const FOUND_UNCOMPENSATED_S: f64 = 4.08e-6;
+
+/// The table recomputed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NistTorques {
+    /// Its motors.
+    pub rows: Vec<TorqueRow>,
+    /// What the paper says of it, tested.
+    pub claims: Vec<Tested<Claim>>,
+}
+
+/// One motor of the table, printed and computed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TorqueRow {
+    /// As printed.
+    pub printed: PrintedRow,
+    /// From the stated uncompensated jitter.
+    pub uncompensated: Torque,
+    /// From the jitter that gives the printed uncompensated torques.
+    pub uncompensated_found: Torque,
+    /// From the stated compensated jitter.
+    pub compensated: Torque,
+}
+
+/// What a jitter takes from a motor.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Torque {
+    /// The jitter in seconds.
+    pub jitter_s: f64,
+    /// Torque in oz-in.
+    pub oz_in: f64,
+    /// Its share of the available torque in %.
+    pub percent: f64,
+}
+
+/// What the paper says of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "says", rename_all = "kebab-case")]
+pub enum Claim {
+    /// The compensated torques follow from the stated jitter.
+    CompensatedFollows {
+        /// The stated jitter in seconds.
+        stated_s: f64,
+        /// The jitter from which they follow, from inclusive to exclusive.
+        behind_s: Option<(f64, f64)>,
+    },
+    /// The uncompensated torques follow from the stated jitter.
+    UncompensatedFollows {
+        /// The stated jitter in seconds.
+        stated_s: f64,
+        /// The jitter from which they follow, from inclusive to exclusive.
+        behind_s: Option<(f64, f64)>,
+    },
+    /// Jitter takes less than 10 % of the torque.
+    BelowTenPercent {
+        /// The largest share by any of these jitters, in %.
+        largest_percent: f64,
+    },
+}
+
+impl NistTorques {
+    /// Computes the table by the paper's equation 7 and tests what it says.
+    pub fn compute() -> Self {
+        let row = |printed: PrintedRow| {
+            let torque = |jitter_s| Torque {
+                jitter_s,
+                oz_in: printed.torque_oz_in(jitter_s),
+                percent: printed.percent(jitter_s),
+            };
+            TorqueRow {
+                printed,
+                uncompensated: torque(STATED_UNCOMPENSATED_S),
+                uncompensated_found: torque(FOUND_UNCOMPENSATED_S),
+                compensated: torque(STATED_COMPENSATED_S),
+            }
+        };
+        let holds = |behind: Option<(f64, f64)>, stated| {
+            behind.is_some_and(|(from, to)| from <= stated && stated < to)
+        };
+        let (compensated, uncompensated) =
+            (jitter_behind(|row| row.compensated_oz_in), jitter_behind(|row| row.uncompensated_oz_in));
+        let most_s = uncompensated.map_or(FOUND_UNCOMPENSATED_S, |(_, to)| to);
+        let largest_percent = TABLE_1.iter().map(|row| row.percent(most_s)).fold(0.0, f64::max);
+        NistTorques {
+            rows: TABLE_1.map(row).into(),
+            claims: vec![
+                Tested::new(
+                    Claim::CompensatedFollows { stated_s: STATED_COMPENSATED_S, behind_s: compensated },
+                    Some(holds(compensated, STATED_COMPENSATED_S)),
+                ),
+                Tested::new(
+                    Claim::UncompensatedFollows { stated_s: STATED_UNCOMPENSATED_S, behind_s: uncompensated },
+                    Some(holds(uncompensated, STATED_UNCOMPENSATED_S)),
+                ),
+                Tested::new(Claim::BelowTenPercent { largest_percent }, Some(largest_percent < 10.0)),
+            ],
+        }
+    }
+}
 
 impl PrintedRow {
     /// Full steps per second.
@@ -130,6 +238,13 @@ mod tests {
         assert!((from * 1e6 - 4.060).abs() < 1e-3 && (to * 1e6 - 4.106).abs() < 1e-3, "{from} {to}");
         let (from, to) = jitter_behind(|row| row.compensated_oz_in).unwrap();
         assert!((from * 1e6 - 0.09799).abs() < 1e-5 && (to * 1e6 - 0.09974).abs() < 1e-5, "{from} {to}");
+    }
+
+    #[test]
+    fn the_table_s_claims_are_decided() {
+        use jitterlab_analysis::papers::Standing::{DoesNotHold, Holds};
+        let standings = NistTorques::compute().claims.iter().map(|claim| claim.standing).collect::<Vec<_>>();
+        assert_eq!(standings, [Holds, DoesNotHold, Holds]);
     }
 
     #[test]

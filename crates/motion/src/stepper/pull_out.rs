@@ -4,13 +4,13 @@
 
 use std::f64::consts::SQRT_2;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::motor::Motor;
 use crate::error::MotionError;
 
 /// What the drive gives a motor.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Supply {
     /// Supply voltage in V.

@@ -29,10 +29,7 @@ pub fn ring_frequency_hz(
     }
     let stiffness = motor.pole_pairs() * (h * angle.cos() + 4.0 * detent * (4.0 * angle).cos());
     if !(stiffness.is_finite() && stiffness > 0.0) {
-        return Err(MotionError::Impossible(format!(
-            "{} does not hold {load_torque_nm} N m at a stable angle: lower the load torque",
-            motor.name
-        )));
+        return Err(MotionError::NotHeld { motor: motor.name.clone(), load_nm: load_torque_nm });
     }
     Ok((stiffness / (rotor + extra_inertia_kg_m2)).sqrt() / TAU)
 }

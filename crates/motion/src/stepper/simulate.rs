@@ -2,7 +2,7 @@
 
 use std::f64::consts::FRAC_PI_2;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::axis::Axis;
 use super::two_phase::TwoPhase;
@@ -13,14 +13,14 @@ use crate::error::MotionError;
 pub struct Watch {
     /// Time left out of the figures at the start, for the transient of starting at speed.
     pub settle_s: f64,
-    /// Length of one interval of [`Response::curve`]; zero keeps no curve.
+    /// Length of one interval of [`RotorResponse::curve`]; zero keeps no curve.
     pub interval_s: f64,
 }
 
 /// What the load angle did in one interval: no spike is lost however long the interval is.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Interval {
+pub struct AngleRange {
     /// Begin, in s.
     pub from_s: f64,
     /// Smallest load angle in full steps.
@@ -30,9 +30,9 @@ pub struct Interval {
 }
 
 /// What the motor did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Response {
+pub struct RotorResponse {
     /// Simulated time in s, the settling included.
     pub time_s: f64,
     /// Peak-to-peak ripple of the load angle in full steps, over the time in which no step was lost.
@@ -50,10 +50,10 @@ pub struct Response {
     /// When the first cycle was lost for good, in s.
     pub lost_at_s: Option<f64>,
     /// The load angle over time.
-    pub curve: Vec<Interval>,
+    pub curve: Vec<AngleRange>,
 }
 
-impl Response {
+impl RotorResponse {
     /// Whether the motor kept every step.
     pub fn kept_steps(&self) -> bool {
         self.lost_steps == 0 && self.lost_at_s.is_none()
@@ -73,25 +73,17 @@ pub fn simulate(
     full_steps_per_s: f64,
     pulses_ns: impl IntoIterator<Item = i64>,
     watch: Watch,
-) -> Result<Response, MotionError> {
+) -> Result<RotorResponse, MotionError> {
     let torque = axis.torque_at(full_steps_per_s)?;
     if torque <= axis.load_torque_nm {
-        return Err(MotionError::Impossible(format!(
-            "at {full_steps_per_s:.0} full steps/s the motor has {torque:.3} N m, less than the load of {} N m even \
-             with ideal timing: lower the speed or the load, or raise the voltage",
-            axis.load_torque_nm
-        )));
+        let load_nm = axis.load_torque_nm;
+        return Err(MotionError::Overloaded { steps_per_s: full_steps_per_s, torque_nm: torque, load_nm });
     }
     let mut motor = TwoPhase::running(axis, full_steps_per_s)?;
     let wanted = axis.load_torque_nm + axis.friction * axis.shaft_rad_per_s(full_steps_per_s);
     let mut seen = Seen::new(torque, wanted, watch, &motor);
     let mut pulses = pulses_ns.into_iter();
-    let Some(mut last_ns) = pulses.next() else {
-        return Err(MotionError::Impossible(
-            "there are no step pulses: the run is too short for this speed; take a longer run or a higher speed"
-                .into(),
-        ));
-    };
+    let mut last_ns = pulses.next().ok_or(MotionError::NoPulses)?;
     motor.command(1);
     for pulse_ns in pulses {
         motor.advance((pulse_ns - last_ns) as f64 * 1e-9, |motor, step_s| seen.look(motor, step_s));
@@ -125,7 +117,7 @@ struct Seen {
     away: Option<(f64, Kept)>,
     lost_at: Option<f64>,
     stalled: bool,
-    curve: Vec<Interval>,
+    curve: Vec<AngleRange>,
     next_interval: f64,
 }
 
@@ -170,7 +162,7 @@ impl Seen {
         self.recent += (angle - self.recent) * (RECENT_PER_S * step_s).min(1.0);
         if self.watch.interval_s > 0.0 {
             if self.time >= self.next_interval {
-                self.curve.push(Interval { from_s: self.time, min_steps: angle, max_steps: angle });
+                self.curve.push(AngleRange { from_s: self.time, min_steps: angle, max_steps: angle });
                 self.next_interval = self.time + self.watch.interval_s;
             } else if let Some(last) = self.curve.last_mut() {
                 last.min_steps = last.min_steps.min(angle);
@@ -214,14 +206,14 @@ impl Seen {
         }
     }
 
-    fn finish(self) -> Response {
+    fn finish(self) -> RotorResponse {
         let Kept { min, max, sum, weight } = self.kept;
         let watched = weight > 0.0;
         let own = (self.wanted / self.torque).clamp(-1.0, 1.0).asin();
         let lag = (self.settled * FRAC_PI_2 - own).max(0.0);
         let largest = (max * FRAC_PI_2 - lag).abs().max((min * FRAC_PI_2 - lag).abs());
         let reserve = if largest < FRAC_PI_2 { self.torque * (1.0 - largest.sin()) } else { 0.0 };
-        Response {
+        RotorResponse {
             time_s: self.time,
             ripple_steps: if watched { max - min } else { 0.0 },
             mean_steps: if watched { sum / weight } else { self.rest },

@@ -3,8 +3,6 @@
 use super::axis::Axis;
 use crate::error::MotionError;
 
-const KNOWN: &str = "rev/s, rpm, steps/s (full steps), Hz or kHz (step pulses), mm/s or mm/min";
-
 impl Axis {
     /// Reads a speed into full steps per second.
     ///
@@ -12,21 +10,11 @@ impl Axis {
     /// No number above zero, an unknown unit, or millimetres on an axis whose travel is not known.
     pub fn read_speed(&self, text: &str) -> Result<f64, MotionError> {
         let text = text.trim();
-        let bad = || {
-            MotionError::Impossible(format!(
-                "{text:?} is not a speed: write a number above zero with {KNOWN}, such as 5rev/s"
-            ))
-        };
+        let bad = || MotionError::NotASpeed(text.into());
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let value = text[..end].parse::<f64>().ok().filter(|v| *v > 0.0 && v.is_finite()).ok_or_else(bad)?;
         let per_revolution = self.motor.steps_per_revolution();
-        let travel = || {
-            self.lead_mm.ok_or_else(|| {
-                MotionError::Impossible(format!(
-                    "{text:?} needs the travel of a revolution: give --travel 10mm/rev"
-                ))
-            })
-        };
+        let travel = || self.lead_mm.ok_or_else(|| MotionError::NoTravel(text.into()));
         Ok(match text[end..].trim() {
             "rev/s" | "r/s" => value * per_revolution,
             "rpm" | "rev/min" => value * per_revolution / 60.0,
@@ -49,9 +37,7 @@ impl Axis {
         };
         let (from, to) = (self.read_speed(from)?, self.read_speed(to)?);
         if from >= to {
-            return Err(MotionError::Impossible(format!(
-                "{text:?} does not rise: write the lower speed first, such as 1rev/s..10rev/s"
-            )));
+            return Err(MotionError::FallingRange(text.into()));
         }
         Ok((0..10).map(|k| from + (to - from) * f64::from(k) / 9.0).collect())
     }

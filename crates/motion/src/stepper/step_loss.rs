@@ -7,7 +7,7 @@
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use crate::error::MotionError;
+use crate::error::{Bound, MotionError};
 
 /// delta_0 = asin(T_L/h): where the rotor stands under a load.
 ///
@@ -17,8 +17,7 @@ pub fn load_angle_rad(load_ratio: f64) -> Result<f64, MotionError> {
     if (0.0..1.0).contains(&load_ratio) {
         Ok(load_ratio.asin())
     } else {
-        let remedy = "the load torque has to be from zero to below the torque the motor has at that speed";
-        Err(MotionError::range("load torque / motor torque", &load_ratio, remedy))
+        Err(MotionError::range("load torque / motor torque", &load_ratio, Bound::BelowTorque))
     }
 }
 

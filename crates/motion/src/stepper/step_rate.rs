@@ -1,14 +1,14 @@
 //! How fast a software step generator may run: LinuxCNC StepConf's formulas, and the probability of breaking a
 //! drive's timing.
 
-use jitterlab_model::Distribution;
+use jitterlab_model::{Distribution, TimingStats};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::drive::Drive;
 
 /// How step pulses are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StepMode {
@@ -41,7 +41,7 @@ impl StepMode {
 }
 
 /// What StepConf computes from one jitter figure.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepConf {
     /// How steps are made. It chooses double step when the step time is at most 5 us.
@@ -98,7 +98,15 @@ pub enum IntervalErrors<'a> {
     FromLatency(&'a Distribution),
 }
 
-impl IntervalErrors<'_> {
+impl<'a> IntervalErrors<'a> {
+    /// What a run knows of its intervals.
+    pub fn of(stats: &'a TimingStats) -> Self {
+        match &stats.period_error {
+            measured if measured.count() > 0 => IntervalErrors::Measured(measured),
+            _ => IntervalErrors::FromLatency(&stats.latency),
+        }
+    }
+
     fn distribution(&self) -> &Distribution {
         let (IntervalErrors::Measured(d) | IntervalErrors::FromLatency(d)) = self;
         d
@@ -139,7 +147,7 @@ fn counted_below(distribution: &Distribution, limit_ns: i64) -> u64 {
 /// Two successive ticks come T + e apart, where e is the run's period error; the drive's step time or space is
 /// broken when that is too short. The run's errors are taken as they were: the figures hold for its load, and
 /// assume that latency does not depend on the period.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimingRisk {
     /// The base period T.
@@ -212,7 +220,7 @@ impl TimingRisk {
 
 /// What a change of direction takes on a base period: whole ticks between the last step and the new direction, and
 /// between that and the next step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reversal {
     /// Ticks the direction is held after a step, as stepgen rounds them up.

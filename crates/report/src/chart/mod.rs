@@ -1,12 +1,13 @@
-//! A figure as data: what is to be seen, without saying how it is drawn. It looks alike on the page ([`plotly`]), as
-//! SVG ([`svg`]) and on the terminal ([`text`]), since all three draw the same layers over the same axes.
+//! A figure as data: what is to be seen, without saying how it is drawn. It looks alike as SVG ([`svg`]), on the
+//! terminal ([`text`]) and in the browser (`chart.js` of the page, from what [`data`] serialises), since all three draw
+//! the same layers over the same axes.
 
-mod plotly;
+mod counts;
+mod data;
 mod range;
 pub(crate) mod svg;
 mod text;
 
-pub use plotly::plotly;
 pub use range::Ticks;
 pub use text::Terminal;
 
@@ -14,7 +15,7 @@ use serde::Serialize;
 
 use crate::typeset::times;
 
-/// A figure. Serialised is only what the page's frame needs.
+/// A figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chart {
     /// The figure it belongs to, in lower case with hyphens. A figure of several tasks has a chart for each.
@@ -23,13 +24,10 @@ pub struct Chart {
     /// who cannot see it gets.
     pub caption: String,
     /// Across.
-    #[serde(skip)]
     pub x: Axis,
     /// Upwards.
-    #[serde(skip)]
     pub y: Axis,
     /// What is drawn, the lowest first.
-    #[serde(skip)]
     pub layers: Vec<Layer>,
     /// Height in CSS pixels.
     pub height: u32,
@@ -57,21 +55,28 @@ impl Chart {
 }
 
 /// An axis.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Axis {
-    /// What it shows, with the unit.
+    /// What it shows; with the unit, unless it is one of time.
     pub title: String,
     /// Where values lie on it.
     pub scale: Scale,
+    /// Whether the values are nanoseconds: they are shown in the unit that suits what is drawn, and named by it.
+    pub time: bool,
+    /// Another scale, for whoever wants it on the page.
+    pub other: Option<Scale>,
 }
 
 /// Where values lie on an axis.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// Evenly.
     Linear,
     /// By their logarithm; values must be above 0, others are left out.
     Log,
+    /// By the logarithm of 1 + their size, to either side of 0.
+    SignedLog,
     /// The n-th name stands at n, from 0.
     Names(Vec<String>),
     /// By their logarithm, with a name at each of these values.
@@ -81,17 +86,42 @@ pub enum Scale {
 impl Axis {
     /// An axis on which values lie evenly.
     pub fn linear(title: impl Into<String>) -> Self {
-        Axis { title: title.into(), scale: Scale::Linear }
+        Axis::of(title, Scale::Linear)
     }
 
     /// An axis on which values lie by their logarithm.
     pub fn log(title: impl Into<String>) -> Self {
-        Axis { title: title.into(), scale: Scale::Log }
+        Axis::of(title, Scale::Log)
     }
 
     /// An axis of names.
     pub fn names<S: Into<String>>(title: impl Into<String>, names: impl IntoIterator<Item = S>) -> Self {
-        Axis { title: title.into(), scale: Scale::Names(names.into_iter().map(Into::into).collect()) }
+        Axis::of(title, Scale::Names(names.into_iter().map(Into::into).collect()))
+    }
+
+    /// An axis of this scale.
+    pub fn of(title: impl Into<String>, scale: Scale) -> Self {
+        Axis { title: title.into(), scale, time: false, other: None }
+    }
+
+    /// The same for values in nanoseconds.
+    #[must_use]
+    pub fn time(self) -> Self {
+        Axis { time: true, ..self }
+    }
+
+    /// The same with another scale to choose from.
+    #[must_use]
+    pub fn or(self, other: Scale) -> Self {
+        Axis { other: Some(other), ..self }
+    }
+
+    /// An axis for values in nanoseconds that reach from `low_ns` to `high_ns`: linear or logarithmic as wanted, and the
+    /// other one to choose.
+    pub fn span(title: impl Into<String>, low_ns: i64, log: bool) -> Self {
+        let by_log = if low_ns > 0 { Scale::Log } else { Scale::SignedLog };
+        let (scale, other) = if log { (by_log, Scale::Linear) } else { (Scale::Linear, by_log) };
+        Axis::of(title, scale).time().or(other)
     }
 
     fn typeset(&mut self) {
@@ -107,13 +137,17 @@ impl Axis {
 
     /// Where a value is drawn: itself, or its decimal logarithm. `None` where it has no place.
     fn place(&self, value: f64) -> Option<f64> {
-        let place = if self.is_log() { value.log10() } else { value };
+        let place = match self.scale {
+            Scale::Log | Scale::NamedLog(_) => value.log10(),
+            Scale::SignedLog => (1.0 + value.abs()).log10().copysign(value),
+            Scale::Linear | Scale::Names(_) => value,
+        };
         place.is_finite().then_some(place)
     }
 }
 
 /// Something drawn in one colour under one name.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Layer {
     /// What the legend calls it; empty for what needs none.
     pub name: String,
@@ -146,6 +180,9 @@ pub enum Shape {
     Band(Vec<[f64; 3]>),
     /// Bars from the foot of the figure: `[left, right, height]`.
     Bars(Vec<[f64; 3]>),
+    /// How many values lie where: `[from, to, count]`, to excluded, from left to right. Neighbours are added up to bars as
+    /// wide as the drawing can show.
+    Counts(Vec<[f64; 3]>),
     /// A value with the interval it lies in: `[x, low, value, high]`.
     Intervals(Vec<[f64; 4]>),
     /// Rectangles, shaded.
@@ -161,7 +198,8 @@ pub enum Shape {
 }
 
 /// How a line is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Stroke {
     /// Straight from point to point.
     Solid,

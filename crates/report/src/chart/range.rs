@@ -1,6 +1,6 @@
 //! How far the axes of a chart reach, and where their ticks stand.
 
-use super::{Axis, Chart, Scale, Shape};
+use super::{Axis, Chart, Scale, Shape, time_unit};
 
 /// The ticks of an axis: places (see [`Axis`]; logarithms on a logarithmic axis) with their words.
 pub type Ticks = Vec<(f64, String)>;
@@ -23,7 +23,7 @@ impl Chart {
                     x.extend(parts.iter().map(|p| p[0]));
                     y.extend(parts.iter().flat_map(|p| [p[1], p[2]]));
                 }
-                Shape::Bars(bars) => {
+                Shape::Bars(bars) | Shape::Counts(bars) => {
                     foot = true;
                     x.extend(bars.iter().flat_map(|b| [b[0], b[1]]));
                     y.extend(bars.iter().map(|b| b[2]));
@@ -75,6 +75,28 @@ impl Axis {
         }
     }
 
+    /// The nanoseconds and the name of the unit that all of an evenly spread axis is in.
+    fn unit(&self, (low, high): (f64, f64)) -> (f64, &'static str) {
+        if self.time { time_unit(low.abs().max(high.abs())) } else { (1.0, "") }
+    }
+
+    /// The title with its unit, where one holds for all of the axis.
+    pub(super) fn titled(&self, range: (f64, f64)) -> String {
+        match (&self.scale, self.time) {
+            (Scale::Linear, true) => format!("{}, {}", self.title, self.unit(range).1),
+            _ => self.title.clone(),
+        }
+    }
+
+    /// A value beside its tick, with a unit of its own where values of the axis have different ones.
+    fn label(&self, value: f64) -> String {
+        if !self.time || value == 0.0 {
+            return number(value);
+        }
+        let (per, unit) = time_unit(2.0 * value);
+        format!("{} {unit}", number(value / per))
+    }
+
     /// About `count` ticks between two places.
     pub(crate) fn ticks(&self, (low, high): (f64, f64), count: usize) -> Ticks {
         match &self.scale {
@@ -83,8 +105,25 @@ impl Axis {
                 let placed = named.iter().map(|(value, name)| (value.log10(), name.clone()));
                 placed.filter(|(place, _)| (low..=high).contains(place)).collect()
             }
-            Scale::Linear => even(low, high, count).into_iter().map(|v| (v, number(v))).collect(),
+            Scale::Linear => {
+                let (per, _) = self.unit((low, high));
+                even(low, high, count).into_iter().map(|v| (v, number(v / per))).collect()
+            }
+            Scale::SignedLog => {
+                let value = |power: f64| (10f64.powf(power.abs()) - 1.0).copysign(power);
+                let step = ((high - low) / count.max(2) as f64).ceil();
+                even_by(low, high, step)
+                    .into_iter()
+                    .map(|p| {
+                        // The power of ten beside it, which is a number to read.
+                        let power = if p == 0.0 { 0.0 } else { 10f64.powf(p.abs().round()).copysign(p) };
+                        let place = self.place(power).filter(|at| (low..=high).contains(at));
+                        place.map_or_else(|| (p, self.label(value(p))), |at| (at, self.label(power)))
+                    })
+                    .collect()
+            }
             Scale::Log => {
+                let number = |value: f64| self.label(value);
                 let whole = |step: f64| {
                     let ticks = even_by(low, high, step);
                     ticks.into_iter().map(|p| (p, number(10f64.powf(p)))).collect::<Ticks>()

@@ -11,6 +11,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::range::rows;
 use super::{Cells, Chart, Layer, MANY, SHADES, Shape, Stroke, wrapped};
 use crate::figure::FigureError;
+use crate::printable::printable_drawing;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Plot<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Placed, Placed>>;
@@ -60,7 +61,12 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(106, 82, 0),
     RGBColor(75, 79, 176),
 ];
+/// Length and gap of the dashes of each colour's lines, where they could be taken for each other.
+const PATTERNS: [Option<(u32, u32)>; 6] =
+    [None, Some((9, 3)), Some((2, 3)), Some((5, 5)), Some((14, 4)), Some((4, 4))];
 const WIDTH: u32 = 900;
+/// Bars of counts across a figure, at most.
+const BARS: f64 = 180.0;
 /// Width of a letter of the legend, about.
 const LETTER: i32 = 7;
 const LINE: i32 = 18;
@@ -76,7 +82,7 @@ const KEY: u32 = 84;
 /// # Errors
 /// The plotting library gives up.
 pub(crate) fn svg(charts: &[Chart]) -> Result<String, FigureError> {
-    let charts: Vec<Chart> = charts.iter().cloned().map(Chart::typeset).collect();
+    let charts: Vec<Chart> = charts.iter().cloned().map(|chart| chart.typeset().with_bars(BARS)).collect();
     let captions: Vec<Vec<String>> =
         charts.iter().map(|chart| wrapped(&chart.caption, CAPTION_COLUMNS)).collect();
     let heights: Vec<u32> = charts
@@ -103,7 +109,7 @@ pub(crate) fn svg(charts: &[Chart]) -> Result<String, FigureError> {
         Ok(())
     };
     draw(&mut text).map_err(|e| FigureError::Drawing(e.to_string()))?;
-    Ok(text)
+    Ok(printable_drawing(&text).into_owned())
 }
 
 fn panel(chart: &Chart, area: &Area<'_>) -> Drawn {
@@ -128,8 +134,8 @@ fn panel(chart: &Chart, area: &Area<'_>) -> Drawn {
         .y_label_area_size(LEFT - 10)
         .build_cartesian_2d(across, upwards)?;
     let mut mesh = plot.configure_mesh();
-    mesh.x_desc(chart.x.title.clone())
-        .y_desc(chart.y.title.clone())
+    mesh.x_desc(chart.x.titled(x))
+        .y_desc(chart.y.titled(y))
         .axis_desc_style((FONT, 16))
         .label_style((FONT, 14))
         .light_line_style(TRANSPARENT)
@@ -240,7 +246,12 @@ fn head(chart: &Chart, (low, high): (f64, f64), room: f64) -> Head {
 fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [(f64, f64); 2]) -> Drawn {
     let colour = COLOURS[layer.colour % 6];
     let at = |x: f64, y: f64| chart.x.place(x).zip(chart.y.place(y));
-    let stroke = |style: Stroke| colour.stroke_width(if style == Stroke::Dashed { 1 } else { 2 });
+    // Lines that cross are told apart without colours, too.
+    let crossing = chart
+        .layers
+        .iter()
+        .filter(|l| matches!(l.shape, Shape::Line { stroke: Stroke::Solid | Stroke::Steps, .. }));
+    let pattern = if crossing.count() > 1 { PATTERNS[layer.colour % 6] } else { None };
     match &layer.shape {
         Shape::Line { points, stroke: style } => {
             let mut places: Vec<(f64, f64)> = points.iter().filter_map(|p| at(p[0], p[1])).collect();
@@ -256,12 +267,17 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
                     plot.draw_series(DashedLineSeries::new(places, 7, 5, colour.stroke_width(2)))?;
                 }
                 Stroke::Dotted => {
-                    plot.draw_series(LineSeries::new(places.iter().copied(), stroke(*style)))?;
+                    plot.draw_series(LineSeries::new(places.iter().copied(), colour.stroke_width(2)))?;
                     plot.draw_series(places.into_iter().map(|p| Circle::new(p, 3, colour.filled())))?;
                 }
-                Stroke::Solid | Stroke::Steps => {
-                    plot.draw_series(LineSeries::new(places, stroke(*style)))?;
-                }
+                Stroke::Solid | Stroke::Steps => match pattern {
+                    Some((dash, gap)) => {
+                        plot.draw_series(DashedLineSeries::new(places, dash, gap, colour.stroke_width(2)))?;
+                    }
+                    None => {
+                        plot.draw_series(LineSeries::new(places, colour.stroke_width(2)))?;
+                    }
+                },
             }
         }
         Shape::Points(points) => {
@@ -291,6 +307,8 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
             });
             plot.draw_series(bars)?;
         }
+        // They are bars by now.
+        Shape::Counts(_) => {}
         Shape::Intervals(values) => {
             for [x, low, value, high] in values {
                 if let (Some(from), Some(to), Some(middle)) = (at(*x, *low), at(*x, *high), at(*x, *value)) {

@@ -58,6 +58,10 @@ impl Terminal {
 
     /// The chart without its caption.
     pub fn figure(self, chart: &Chart) -> String {
+        if chart.layers.iter().any(|layer| matches!(layer.shape, Shape::Counts(_))) {
+            // A line for each occupied bin says more than so few columns could.
+            return self.counts(&chart.layers);
+        }
         text(&chart.clone().typeset(), self.columns.max(40), self.ascii)
     }
 
@@ -78,7 +82,7 @@ fn text(chart: &Chart, width: usize, ascii: bool) -> String {
         canvas.draw(chart, number, layer);
     }
     let plain = |text: &str| if ascii { spelled(text) } else { text.to_owned() };
-    let mut out = wrapped(&chart.y.title, width).join("\n") + "\n";
+    let mut out = wrapped(&chart.y.titled(y), width).join("\n") + "\n";
     canvas.write(
         &mut out,
         &chart.y.ticks(y, if lines == LINES { 5 } else { 3 }),
@@ -174,6 +178,8 @@ impl Canvas {
                     }
                 }
             }
+            // Drawn by themselves.
+            Shape::Counts(_) => {}
             Shape::Intervals(values) => {
                 for [x, low, middle, high] in values {
                     if let (Some(from), Some(to), Some(middle)) =
@@ -337,7 +343,7 @@ fn write_foot(
     let (line, words): (String, String) = (line.into_iter().collect(), words.into_iter().collect());
     let _ = writeln!(out, "{:LABEL$} {corner}{line}", "");
     let _ = writeln!(out, "{:LABEL$}  {}", "", words.trim_end());
-    for part in wrapped(&axis.title, columns).iter().filter(|part| !part.is_empty()) {
+    for part in wrapped(&axis.titled((low, high)), columns).iter().filter(|part| !part.is_empty()) {
         let _ = writeln!(out, "{:LABEL$}  {}", "", format!("{part:^columns$}").trim_end());
     }
 }

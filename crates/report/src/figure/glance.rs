@@ -5,7 +5,7 @@ use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::RunInfo;
 
 use super::{Quantity, percentiles};
-use crate::chart::{Axis, Chart, Layer, Shape, Terminal, time_unit};
+use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
 
 /// Both figures for each task that has latencies.
 pub fn figures(info: &RunInfo, scans: &[TaskScan], terminal: Terminal) -> String {
@@ -25,21 +25,23 @@ pub fn figures(info: &RunInfo, scans: &[TaskScan], terminal: Terminal) -> String
 /// The smallest and the largest latency over time, in at most so many parts of the run.
 fn over_time(name: &str, period_ns: i64, scan: &TaskScan, parts: usize) -> Option<Chart> {
     let (length, blocks) = scan.blocks.blocks();
+    // One stretch of which only the extremes are known has no course.
+    if blocks.len() < 2 {
+        return None;
+    }
     let joint = blocks.len().div_ceil(parts).max(1);
     let latency = &scan.timing.latency;
-    let (per, unit) = time_unit(latency.max_ns()?.max(-latency.min_ns()?) as f64);
     let part_ns = (length * joint as u64) as f64 * period_ns as f64;
-    let (seconds, time) = time_unit(part_ns * blocks.len().div_ceil(joint) as f64);
     let (mut band, mut missed) = (Vec::new(), Vec::new());
     for (k, part) in (0u32..).zip(blocks.chunks(joint)) {
         let known = || part.iter().flatten();
         let Some((low, high)) = known().map(|b| b.min_ns).min().zip(known().map(|b| b.max_ns).max()) else {
             continue;
         };
-        let at = (f64::from(k) + 0.5) * part_ns / seconds;
-        band.push([at, low as f64 / per, high as f64 / per]);
+        let at = (f64::from(k) + 0.5) * part_ns;
+        band.push([at, low as f64, high as f64]);
         if known().any(|block| block.missed > 0) {
-            missed.push([at, high as f64 / per]);
+            missed.push([at, high as f64]);
         }
     }
     let mut layers = vec![Layer::new("smallest to largest", 0, Shape::Band(band))];
@@ -52,8 +54,8 @@ fn over_time(name: &str, period_ns: i64, scan: &TaskScan, parts: usize) -> Optio
             "{name} over time: every extreme of its {} latencies is drawn.",
             count(latency.count())
         ),
-        x: Axis::linear(format!("time, {time}")),
-        y: Axis::linear(format!("{name}: latency, {unit}")),
+        x: Axis::linear("time").time(),
+        y: Axis::linear(format!("{name}: latency")).time(),
         layers,
         height: Chart::GLANCE,
     })
@@ -77,7 +79,7 @@ mod tests {
             })
             .collect();
         scan.push_all(&rows);
-        let info = RunInfo::new("host", "monotonic", [spec]);
+        let info = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [spec]);
         let text = figures(&info, &[scan], Terminal { columns: 80, ascii: true, colour: false });
         let (over_time, percentiles) = text.split_once("is drawn.").unwrap();
         let top = over_time.lines().nth(1).unwrap();

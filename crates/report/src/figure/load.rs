@@ -4,7 +4,7 @@ use jitterlab_analysis::compensation::nist;
 use jitterlab_analysis::expectation::LoadPoint;
 use jitterlab_model::units::{Exact, Human};
 
-use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
+use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 
 /// Points of a curve.
 const STEPS: i32 = 200;
@@ -13,10 +13,9 @@ const STEPS: i32 = 200;
 /// A from a hundredth of T to T. `beside` is another S with its name, whose curve is drawn as well.
 pub fn curve(period_ns: i64, service_ns: f64, measured: &[LoadPoint], beside: Option<(f64, &str)>) -> Chart {
     let (t, s) = (period_ns as f64, service_ns);
-    let (per, unit) = time_unit(t);
     let line = |load: &dyn Fn(f64) -> f64, stroke| {
         let at = |i: i32| t * 100f64.powf(f64::from(i) / f64::from(STEPS) - 1.0);
-        let points = (0..=STEPS).map(at).map(|a| [a / per, 100.0 * load(a)]);
+        let points = (0..=STEPS).map(at).map(|a| [a, 100.0 * load(a)]);
         Shape::Line { points: points.collect(), stroke }
     };
     let (best_ns, least) = nist::optimum(s, t);
@@ -27,9 +26,9 @@ pub fn curve(period_ns: i64, service_ns: f64, measured: &[LoadPoint], beside: Op
     if let Some((other, name)) = beside {
         layers.push(Layer::new(name, 4, line(&|a| nist::load(a, other, t), Stroke::Dashed)));
     }
-    let points = measured.iter().map(|p| [p.every_ns as f64 / per, 100.0 * p.measured]);
+    let points = measured.iter().map(|p| [p.every_ns as f64, 100.0 * p.measured]);
     layers.push(Layer::new("measured", 1, Shape::Points(points.collect())));
-    let best = Shape::Points(vec![[best_ns / per, 100.0 * least]]);
+    let best = Shape::Points(vec![[best_ns, 100.0 * least]]);
     layers.push(Layer::new("least by equations 2 and 3", 3, best));
     let hidden = measured.iter().filter(|p| p.measured <= 0.0).count();
     let hidden = match hidden {
@@ -44,7 +43,7 @@ pub fn curve(period_ns: i64, service_ns: f64, measured: &[LoadPoint], beside: Op
             100.0 * least,
             Human(best_ns)
         ),
-        x: Axis::log(format!("A, {unit}")),
+        x: Axis::log("A").time(),
         y: Axis::log("extra processor load, %"),
         layers,
         height: 420,
@@ -71,6 +70,6 @@ mod tests {
         let names: Vec<&str> = chart.layers.iter().map(|layer| layer.name.as_str()).collect();
         assert!(names[0].contains("S = 5 us") && names.contains(&"the paper"), "{names:?}");
         let drawn = chart.layers.iter().find(|layer| layer.name == "measured").unwrap();
-        assert_eq!(drawn.shape, Shape::Points(vec![[50.0, 17.1], [100.0, 20.0], [250.0, -0.4]]));
+        assert_eq!(drawn.shape, Shape::Points(vec![[50e3, 17.1], [100e3, 20.0], [250e3, -0.4]]));
     }
 }

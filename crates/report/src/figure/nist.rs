@@ -5,8 +5,8 @@ use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::deviations::Deviations;
 use jitterlab_model::units::Human;
 
-use super::cluster_words;
-use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
+use super::histogram::cluster_words;
+use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 
 /// Bars of the histogram.
 const BARS: usize = 60;
@@ -16,9 +16,8 @@ const CONNECTED: usize = 1_000;
 /// Figure 1: a short series and its histogram, clusters boxed in both.
 pub fn figure_1(deviations: &Deviations, clusters: &[LatencyCluster]) -> [Chart; 2] {
     let mut series = series(&[("", deviations)]);
-    let (per, _) = unit(&[deviations]);
     let samples = deviations.each_ns.len() as f64;
-    let frame = |c: &LatencyCluster| [1.0, c.low_ns as f64 / per, samples, c.high_ns as f64 / per];
+    let frame = |c: &LatencyCluster| [1.0, c.low_ns as f64, samples, c.high_ns as f64];
     series.layers.push(Layer::new("", 1, Shape::Frames(clusters.iter().map(frame).collect())));
     [series, histogram(deviations, clusters)]
 }
@@ -33,16 +32,11 @@ pub fn figure_6(uncompensated: &Deviations, compensated: &Deviations) -> Chart {
     series(&[("uncompensated", uncompensated), ("compensated", compensated)])
 }
 
-fn unit(all: &[&Deviations]) -> (f64, &'static str) {
-    time_unit(all.iter().map(|d| d.residual.min.abs().max(d.residual.max.abs())).fold(0.0, f64::max))
-}
-
 /// The deviations over the samples.
 fn series(all: &[(&str, &Deviations)]) -> Chart {
-    let (per, unit) = unit(&all.iter().map(|(_, d)| *d).collect::<Vec<_>>());
     let layer = |(number, (name, deviations)): (usize, &(&str, &Deviations))| {
         let points: Vec<[f64; 2]> =
-            (1u32..).zip(&deviations.each_ns).map(|(k, ns)| [f64::from(k), ns / per]).collect();
+            (1u32..).zip(&deviations.each_ns).map(|(k, ns)| [f64::from(k), *ns]).collect();
         let shape = if points.len() > CONNECTED {
             Shape::Points(points)
         } else {
@@ -65,7 +59,7 @@ fn series(all: &[(&str, &Deviations)]) -> Chart {
             jitters.collect::<Vec<_>>().join("; ")
         ),
         x: Axis::linear("sample"),
-        y: Axis::linear(format!("deviation, {unit}")),
+        y: Axis::linear("deviation").time(),
         layers: all.iter().enumerate().map(layer).collect(),
         height: 380,
     }
@@ -73,25 +67,24 @@ fn series(all: &[(&str, &Deviations)]) -> Chart {
 
 /// How many deviations lie where, boxes around the clusters.
 fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Chart {
-    let (per, unit) = unit(&[deviations]);
-    let (low, high) = (deviations.residual.min / per, deviations.residual.max / per);
+    let (low, high) = (deviations.residual.min, deviations.residual.max);
     let width = ((high - low) / BARS as f64).max(f64::MIN_POSITIVE);
     let mut counts = [0u32; BARS];
     for ns in &deviations.each_ns {
-        counts[(((ns / per - low) / width) as usize).min(BARS - 1)] += 1;
+        counts[(((ns - low) / width) as usize).min(BARS - 1)] += 1;
     }
     let bars = counts.iter().zip(0u32..).filter(|(count, _)| **count > 0).map(|(count, i)| {
         let from = low + f64::from(i) * width;
         [from, from + width, f64::from(*count)]
     });
-    let boxes = clusters.iter().map(|c| (c.low_ns as f64 / per, c.high_ns as f64 / per, cluster_words(c)));
+    let boxes = clusters.iter().map(|c| (c.low_ns as f64, c.high_ns as f64, cluster_words(c)));
     Chart {
         name: "nist-figure-1-histogram",
         caption: format!(
             "How many of the {} samples deviate by how much; clusters are boxed, each with its share and its centre.",
             count(deviations.each_ns.len() as u64)
         ),
-        x: Axis::linear(format!("deviation, {unit}")),
+        x: Axis::linear("deviation").time(),
         y: Axis::linear("samples"),
         layers: vec![
             Layer::new("", 0, Shape::Bars(bars.collect())),

@@ -3,9 +3,20 @@
 use jitterlab_model::Distribution;
 
 use super::Quantity;
-use super::caption::{drawables, of_all};
-use crate::chart::{Axis, Chart, Layer, Scale, Shape, Stroke, time_unit};
-use crate::page::PageRun;
+use super::task::{captions, choice, with_values};
+use crate::chart::{Axis, Chart, Layer, Scale, Shape, Stroke};
+use crate::section::Section;
+use crate::shown::PageRun;
+
+/// Percentiles of every quantity.
+pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
+    let words = (
+        "percentiles",
+        "Percentiles",
+        "The value that a share of all values does not exceed. Each step to the right is ten times rarer; the curve ends at the worst case that was seen, and says nothing about what was not.",
+    );
+    choice(words, |quantity| charts(quantity, runs).pop())
+}
 
 /// Points of the curve: one in `k` values is above the value. The last one is the largest of n, at k = n.
 fn curve(values: &Distribution) -> Vec<(f64, i64)> {
@@ -21,43 +32,31 @@ fn curve(values: &Distribution) -> Vec<(f64, i64)> {
 }
 
 /// The curves of all tasks.
-pub fn chart(quantity: Quantity, runs: &[PageRun]) -> Option<Chart> {
-    let drawables = drawables(quantity, runs);
-    let named: Vec<_> = drawables.iter().map(|d| (d.name.as_str(), quantity.of(d.task))).collect();
-    let caption = format!("{} The curve of n values ends at 1 − 1/n.", of_all(quantity, &drawables));
-    curves(quantity, &named, caption)
+pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
+    let tasks = with_values(quantity, runs);
+    let named: Vec<_> = tasks.iter().map(|(task, values)| (task.name.as_str(), values)).collect();
+    let caption = format!("{} The curve of n values ends at 1 − 1/n.", captions(quantity, &tasks));
+    curves(quantity, &named, caption).into_iter().collect()
 }
 
 /// The curves of these values, each with its name.
-pub fn curves(quantity: Quantity, named: &[(&str, &Distribution)], caption: String) -> Option<Chart> {
+pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], caption: String) -> Option<Chart> {
     let low_ns = named.iter().filter_map(|(_, values)| values.min_ns()).min()?;
     let high_ns = named.iter().filter_map(|(_, values)| values.max_ns()).max()?;
-    let log = low_ns > 0 && high_ns > 30 * low_ns;
-    let (per, unit) = time_unit(if log {
-        low_ns as f64 * 10.0
-    } else {
-        high_ns.unsigned_abs().max(low_ns.unsigned_abs()) as f64
-    });
     let layers = named.iter().enumerate().map(|(number, (name, values))| {
         // A step stands where its value begins to hold: at the rarity of the one before.
         let curve = curve(values);
-        let points = curve
-            .iter()
-            .enumerate()
-            .map(|(i, (_, value))| [curve[i.saturating_sub(1)].0, *value as f64 / per]);
-        let end = curve.last().map(|(one_in, value)| [*one_in, *value as f64 / per]);
+        let points =
+            curve.iter().enumerate().map(|(i, (_, value))| [curve[i.saturating_sub(1)].0, *value as f64]);
+        let end = curve.last().map(|(one_in, value)| [*one_in, *value as f64]);
         Layer::new(*name, number, Shape::Line { points: points.chain(end).collect(), stroke: Stroke::Steps })
     });
-    let title = format!("{quantity}, {unit}");
     let shares = (0..16).map(|nines| (10f64.powi(nines), share(nines)));
     Some(Chart {
         name: "percentiles",
         caption,
-        x: Axis {
-            title: "share of values that are not above".into(),
-            scale: Scale::NamedLog(shares.collect()),
-        },
-        y: if log { Axis::log(title) } else { Axis::linear(title) },
+        x: Axis::of("share of values that are not above", Scale::NamedLog(shares.collect())),
+        y: Axis::span(quantity.name(), low_ns, low_ns > 0 && high_ns > 30 * low_ns),
         layers: layers.collect(),
         height: 460,
     })

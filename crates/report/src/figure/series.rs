@@ -1,16 +1,83 @@
 //! The series: smallest and largest value over time, with mean and standard deviation. No more columns than the figure
 //! has pixels, and no extreme is lost.
 
+use jitterlab_model::Distribution;
 use jitterlab_model::units::Human;
+use serde::Serialize;
 
 use super::Quantity;
-use super::caption::{Drawable, drawables, of};
-use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
-use crate::page::series::{Extent, Series};
-use crate::page::{PageRun, phases};
+use super::task::{Task, phases, tasks, with_values};
+use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
+use crate::section::{Block, Detail, Section, Shown};
+use crate::shown::PageRun;
+use crate::shown::series::{Extent, Series};
+use crate::words::count;
 
-/// Columns of the figure.
+/// Columns of a file's figure.
 const COLUMNS: usize = 1_200;
+/// Columns of the page's, until it has unpacked finer ones.
+const FIRST_COLUMNS: usize = 500;
+
+/// What the page says below a series of the stretch that is seen; numbers stand for the words in braces.
+#[derive(Serialize)]
+pub(crate) struct Status {
+    every: &'static str,
+    steps: &'static str,
+    shown: &'static str,
+    hidden: &'static str,
+    none: &'static str,
+    largest: &'static str,
+}
+
+pub(crate) const STATUS: Status = Status {
+    every: "{from} to {to}: every activation, exact. ",
+    steps: "{from} to {to}: each step is the smallest, mean and largest value of {executed} activations",
+    shown: "; {exact} activations of this stretch are shown exactly, as dots. ",
+    hidden: "; zoom in to see single activations. ",
+    none: "; of this stretch the page holds no single activations. ",
+    largest: "Largest latency here: {largest}.",
+};
+
+/// The series of each task, to choose from; for these the page carries finer detail.
+pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
+    let shown = |task: Task<'_>| {
+        let rows = Quantity::OF_SERIES.iter().enumerate();
+        let (columns, mut charts): (Vec<usize>, Vec<Chart>) =
+            rows.filter_map(|(row, q)| Some((row, of_page(&task, row, *q)?))).unzip();
+        let first = charts.first_mut()?;
+        first.caption = format!("{} {}", first.caption, resolution(&task));
+        let (run, number) = task.place;
+        Some(Shown { label: task.name, charts, detail: Some(Detail { run, task: number, columns }) })
+    };
+    let figures: Vec<Shown> = tasks(runs).filter_map(shown).collect();
+    (!figures.is_empty()).then(|| Section {
+        id: "series".into(),
+        title: "Series".into(),
+        lead: "Latency, execution time and period error over the whole run. Every spike is drawn at every zoom: the shaded band reaches from the smallest to the largest value of each step, and single activations appear as dots where they are kept exactly.".into(),
+        blocks: vec![Block::Choice { label: "Task".into(), figures }],
+    })
+}
+
+/// What the page holds of a task.
+fn resolution(task: &Task<'_>) -> String {
+    let series = &task.task.series;
+    let spikes_only = matches!(task.run.info.keep, jitterlab_model::Keep::Spikes { .. });
+    let holds = if series.complete {
+        "The page holds every activation of this task.".into()
+    } else {
+        let step = match series.per_step {
+            per_step if spikes_only => format!("every {}", crate::words::plural(per_step, "second")),
+            per_step => format!("every {} activations", count(per_step)),
+        };
+        format!(
+            "The page holds {step} as smallest, mean and largest value, and {} activations around the largest values exactly; the run file holds all that was kept.",
+            count(series.exact.len() as u64)
+        )
+    };
+    format!(
+        "{holds} Thin line: mean of the step; dashed lines: mean and standard deviation of the whole run."
+    )
+}
 
 /// One column of a series: from when, and what the quantity was.
 struct Column {
@@ -25,7 +92,7 @@ fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
         value.map_or(Extent::default(), |v| Extent { count: 1, min_ns: v, max_ns: v, sum_ns: v.into() })
     };
     let all: Vec<Column> = if series.complete {
-        let column = |e: &crate::page::series::Exact| Column {
+        let column = |e: &crate::shown::series::Exact| Column {
             due_ns: e.due_ns,
             extent: single(e.values_ns[quantity]),
             missed: e.missed.into(),
@@ -45,69 +112,86 @@ fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
 }
 
 /// One chart for each task.
-pub fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
-    let drawables = drawables(quantity, runs);
-    let many = drawables.len() > 1;
-    drawables.iter().filter_map(|d| chart(quantity, d, many)).collect()
+pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
+    let Some(row) = Quantity::OF_SERIES.iter().position(|q| *q == quantity) else { return Vec::new() };
+    let tasks = with_values(quantity, runs);
+    let many = tasks.len() > 1;
+    let chart = |(task, values): &(Task<'_>, Distribution)| {
+        let mut chart = chart(task, values, row, quantity, COLUMNS)?;
+        // Beside the band a second line over the whole width would only be in the way.
+        chart.layers.retain(|layer| !layer.shape.is_empty() && layer.name != STEP_MEAN);
+        if many {
+            chart.y.title = format!("{}: {quantity}", task.name);
+            chart.height = 320;
+        }
+        Some(chart)
+    };
+    tasks.iter().filter_map(chart).collect()
 }
 
-fn chart(quantity: Quantity, d: &Drawable<'_>, many: bool) -> Option<Chart> {
-    let columns = columns(&d.task.series, quantity.column(), COLUMNS);
-    let (first, last) = (columns.first()?, columns.last()?);
-    let low_ns = columns.iter().map(|c| c.extent.min_ns).min()? as f64;
-    let high_ns = columns.iter().map(|c| c.extent.max_ns).max()? as f64;
-    let (per, unit) = time_unit(high_ns.abs().max(low_ns.abs()));
-    let (seconds, time) = time_unit((last.due_ns - first.due_ns) as f64);
-    let at = |due_ns: i64| (due_ns - first.due_ns) as f64 / seconds;
+/// A chart of the page; only the first says what it rests on.
+fn of_page(task: &Task<'_>, row: usize, quantity: Quantity) -> Option<Chart> {
+    let values = quantity.of(task.task);
+    let mut chart = chart(task, &values, row, quantity, FIRST_COLUMNS)?;
+    if row > 0 {
+        chart.caption = String::new();
+    }
+    chart.height = 240;
+    Some(chart)
+}
+
+/// The layer that only a page can show, since it can be looked at more closely.
+const STEP_MEAN: &str = "mean of each step";
+
+/// The first four layers are those of which a page has finer detail: band, mean, single activations, missed.
+fn chart(
+    task: &Task<'_>,
+    values: &Distribution,
+    row: usize,
+    quantity: Quantity,
+    most: usize,
+) -> Option<Chart> {
+    let columns = columns(&task.task.series, row, most);
+    columns.first()?;
+    let low_ns = columns.iter().map(|c| c.extent.min_ns).min()?;
+    let high_ns = columns.iter().map(|c| c.extent.max_ns).max()?;
+    let origin_ns = task.run.origin_ns();
+    let at = |c: &Column| (c.due_ns - origin_ns) as f64;
     let single = columns.iter().all(|c| c.extent.count == 1);
-    let shape = if single {
-        let points = columns.iter().map(|c| [at(c.due_ns), c.extent.max_ns as f64 / per]);
-        Shape::Line { points: points.collect(), stroke: Stroke::Solid }
-    } else {
-        let parts = columns
-            .iter()
-            .map(|c| [at(c.due_ns), c.extent.min_ns as f64 / per, c.extent.max_ns as f64 / per]);
-        Shape::Band(parts.collect())
-    };
-    let mut layers =
-        vec![Layer::new(if single { "each activation" } else { "smallest to largest" }, 0, shape)];
-    let values = quantity.of(d.task);
+    let bands = columns.iter().filter(|_| !single);
+    let singles = columns.iter().filter(|_| single);
+    let band = bands.clone().map(|c| [at(c), c.extent.min_ns as f64, c.extent.max_ns as f64]);
+    let means = bands.filter_map(|c| Some([at(c), c.extent.mean_ns()? as f64]));
+    let singles = singles.map(|c| [at(c), c.extent.max_ns as f64]);
+    let missed = columns.iter().filter(|c| c.missed > 0).map(|c| [at(c), c.extent.max_ns as f64]);
+    let line = |points, stroke| Shape::Line { points, stroke };
+    let mut layers = vec![
+        Layer::new("smallest to largest", 0, Shape::Band(band.collect())),
+        Layer::new(STEP_MEAN, 5, line(means.collect(), Stroke::Solid)),
+        Layer::new("each activation", 0, line(singles.collect(), Stroke::Solid)),
+        Layer::new("due times missed", 3, Shape::Points(missed.collect())),
+    ];
     if let (Some(mean), Some(sd)) = (values.mean_ns(), values.standard_deviation_ns()) {
-        layers.push(Layer::new(format!("mean {}", Human(mean)), 1, Shape::Level(mean / per)));
-        let ends = [mean - sd, mean + sd].into_iter().filter(|v| (low_ns..=high_ns).contains(v));
+        layers.push(Layer::new(format!("mean {}", Human(mean)), 1, Shape::Level(mean)));
+        let ends =
+            [mean - sd, mean + sd].into_iter().filter(|v| (low_ns as f64..=high_ns as f64).contains(v));
         for (i, end) in ends.enumerate() {
             let name =
                 if i == 0 { format!("mean ± standard deviation {}", Human(sd)) } else { String::new() };
-            layers.push(Layer::new(name, 2, Shape::Level(end / per)));
+            layers.push(Layer::new(name, 2, Shape::Level(end)));
         }
     }
-    let missed: Vec<[f64; 2]> = columns
-        .iter()
-        .filter(|c| c.missed > 0)
-        .map(|c| [at(c.due_ns), c.extent.max_ns as f64 / per])
-        .collect();
-    if !missed.is_empty() {
-        layers.push(Layer::new("due times missed", 3, Shape::Points(missed)));
-    }
-    let began: Vec<(f64, String)> =
-        phases(&d.run.info).into_iter().map(|(text, from_ns)| (from_ns as f64 / seconds, text)).collect();
-    if !began.is_empty() {
-        layers.push(Layer::new("", 4, Shape::Marks(began)));
-    }
-    let jitter = Human(high_ns - low_ns);
+    layers.push(Layer::new("", 4, Shape::Marks(phases(&task.run.info))));
+    let range = Human((high_ns - low_ns) as f64);
     Some(Chart {
         name: "series",
         caption: format!(
-            "{} Jitter, largest minus smallest: {jitter}. Every extreme is drawn.",
-            of(quantity, d)
+            "{} Largest minus smallest: {range}. Every extreme is drawn.",
+            task.of(quantity, values)
         ),
-        x: Axis::linear(format!("time, {time}")),
-        y: Axis::linear(if many {
-            format!("{}: {quantity}, {unit}", d.name)
-        } else {
-            format!("{quantity}, {unit}")
-        }),
+        x: Axis::linear("time since the first due time").time(),
+        y: Axis::span(quantity.name(), low_ns, false),
         layers,
-        height: if many { 320 } else { 420 },
+        height: 420,
     })
 }

@@ -1,11 +1,13 @@
 //! What `jitterlab check` says of the machine, as a table.
 
-use jitterlab_model::check::{Check, CheckReport, Status};
+use jitterlab_model::check::{Check, CheckReport, Remedy, Status};
 use serde::Serialize;
 
 use super::PageRun;
+use crate::check::{how_to_set_parameters, words};
 use crate::section::{Block, Section};
 use crate::typeset::microseconds;
+use crate::words::cpus_named;
 
 /// The checks of one machine.
 #[derive(Debug, Serialize)]
@@ -25,7 +27,8 @@ pub fn section(report: &CheckReport) -> Section {
     let parameters = (!report.kernel_parameters.is_empty()).then(|| Block::Text {
         text: format!(
             "All kernel parameters in one line: {}. To set them: {}",
-            report.kernel_parameters, report.kernel_parameters_how
+            report.kernel_parameters,
+            how_to_set_parameters(report.kernel_parameters_place)
         ),
     });
     let table = Block::Table {
@@ -43,10 +46,9 @@ pub fn section(report: &CheckReport) -> Section {
 }
 
 fn totals(report: &CheckReport) -> String {
-    let cpus = if report.cpus.len() == 1 { "CPU" } else { "CPUs" };
     format!(
-        "for real-time tasks on {cpus} {}: {} failed, {} warned, {} passed, {} not applicable",
-        report.cpus,
+        "for real-time tasks on {}: {} failed, {} warned, {} passed, {} not applicable",
+        cpus_named(&report.cpus),
         report.count(Status::Fail),
         report.count(Status::Warn),
         report.count(Status::Pass),
@@ -60,10 +62,12 @@ fn rows(report: &CheckReport) -> Vec<[String; 4]> {
     checks.sort_by_key(|check| check.status);
     let row = |check: &Check| {
         let wrong = matches!(check.status, Status::Fail | Status::Warn);
-        let found = if wrong { format!("{}. {}", check.found, check.why) } else { check.found.clone() };
-        let remedies: Vec<String> =
-            check.remedies.iter().filter(|_| wrong).map(|r| format!("{}: {}", r.kind, r.text)).collect();
-        [check.status.to_string(), check.title.clone(), microseconds(&found), remedies.join("; ")]
+        let found = words::found(check);
+        let found = if wrong { format!("{found}. {}", words::why(check)) } else { found };
+        let remedy = |r: &Remedy| format!("{}: {}", words::remedy_kind(r.kind), words::remedy(check, r));
+        let remedies: Vec<String> = check.remedies.iter().filter(|_| wrong).map(remedy).collect();
+        let (status, title) = (words::status(check.status), words::title(check));
+        [status.into(), title.into(), microseconds(&found), remedies.join("; ")]
     };
     checks.into_iter().map(row).collect()
 }
@@ -72,31 +76,30 @@ fn rows(report: &CheckReport) -> Vec<[String; 4]> {
 mod tests {
     use super::*;
     use jitterlab_model::SystemFacts;
-    use jitterlab_model::check::{Remedy, RemedyKind};
+    use jitterlab_model::check::{Action, CommandLinePlace, RemedyKind};
 
     #[test]
     fn faults_stand_first_with_their_remedies() {
-        let check = |title: &str, status| Check {
-            id: title.into(),
-            group: "kernel".into(),
-            title: title.into(),
+        let check = |id: &str, status, found: &str| Check {
+            id: id.into(),
+            topic: "power".into(),
             status,
-            found: "as it is".into(),
-            why: "It matters.".into(),
-            remedies: vec![Remedy { kind: RemedyKind::Command, text: "do this".into() }],
+            found: found.into(),
+            values: [].into(),
+            remedies: vec![Remedy { kind: RemedyKind::Command, action: Action::Exact("do this".into()) }],
         };
         let report = CheckReport {
-            format: 1,
             machine: SystemFacts::default(),
             cpus: [1u16].into_iter().collect(),
-            checks: vec![check("fine", Status::Pass), check("broken", Status::Fail)],
+            checks: vec![check("turbo", Status::Pass, "off"), check("turbo", Status::Fail, "on")],
             kernel_parameters: "isolcpus=1".into(),
-            kernel_parameters_how: "edit the boot loader".into(),
+            kernel_parameters_place: CommandLinePlace::BootLoader,
         };
         let section = section(&report);
         let Block::Table { rows, caption, .. } = &section.blocks[0] else { panic!("no table") };
-        assert_eq!(rows[0], ["fail", "broken", "as it is. It matters.", "now: do this"]);
-        assert_eq!(rows[1], ["pass", "fine", "as it is", ""]);
+        assert_eq!((rows[0][0].as_str(), rows[0][3].as_str()), ("fail", "now: do this"));
+        assert!(rows[0][2].starts_with("on. How far"), "{rows:?}");
+        assert_eq!(rows[1], ["pass", "Turbo", "off", ""]);
         assert!(caption.contains("CPU 1: 1 failed, 0 warned, 1 passed"), "{caption}");
         assert!(matches!(&section.blocks[1], Block::Text { text } if text.contains("isolcpus=1")));
     }

@@ -6,40 +6,31 @@
 pub(crate) mod checks;
 pub mod documents;
 mod facts;
+mod frame;
 mod pack;
+mod patterns;
 mod plots;
 pub use crate::section;
-pub(crate) mod sections;
-pub mod series;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use std::io;
 
-use jitterlab_analysis::patterns::Patterns;
-use jitterlab_analysis::predict::{DEFAULT_HORIZON, Prediction, predict};
-use jitterlab_analysis::scan::TaskScan;
-use jitterlab_model::check::CheckReport;
-use jitterlab_model::facts::changes;
-use jitterlab_model::{CpuSet, RunInfo};
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
 
 use crate::section::Section;
-use crate::summary::TaskFigures;
+pub use crate::shown::{PageRun, PageTask, read};
 use crate::typeset::microseconds;
-pub(crate) use plots::phases;
-use series::Series;
 
-/// plotly.js, with what the figures need.
-const PLOTLY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.min.js"));
 const TEMPLATE: &str = include_str!("page.html");
-const LIBRARY: &str = include_str!("library.js");
 const STYLE: &str = include_str!("page.css");
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("data.js"),
-    include_str!("figures.js"),
+    include_str!("axis.js"),
+    include_str!("chart.js"),
+    include_str!("plot.js"),
     include_str!("series.js"),
     include_str!("start.js"),
 ];
@@ -61,60 +52,6 @@ pub enum PageError {
     Compression(#[from] io::Error),
 }
 
-/// One run of the page.
-#[derive(Debug)]
-pub struct PageRun {
-    /// What the run is called on the page: its file's name.
-    pub label: String,
-    /// Its description.
-    pub info: RunInfo,
-    /// What `analyze --json` prints for it: the page carries it word for word, since reading and writing numbers
-    /// again may change their last digit.
-    pub document: String,
-    /// What `check` says of its machine as it was before the run; `None` where the run does not describe it.
-    pub checks: Option<CheckReport>,
-    /// Its tasks, in the order of the description.
-    pub tasks: Vec<PageTask>,
-}
-
-/// One task of a run of the page.
-#[derive(Debug)]
-pub struct PageTask {
-    /// Its figures.
-    pub figures: TaskFigures,
-    /// Its series.
-    pub series: Series,
-    /// Everything gathered for the questions below; `None` where only spikes were kept.
-    pub scan: Option<TaskScan>,
-    /// What pattern its latency has.
-    pub patterns: Option<Patterns>,
-    /// How much worse it can get.
-    pub prediction: Option<Prediction>,
-}
-
-impl PageTask {
-    /// A task of the run that `info` describes, with what its scan says.
-    pub fn new(figures: TaskFigures, series: Series, scan: Option<TaskScan>, info: &RunInfo) -> Self {
-        let patterns = scan.as_ref().map(Patterns::of);
-        let prediction = scan.as_ref().and_then(|scan| {
-            let tail = scan.tail()?;
-            let events = events(info);
-            let horizon_ns = DEFAULT_HORIZON * tail.run_ns();
-            Some(predict(&figures.summary.task, &tail, horizon_ns, &events))
-        });
-        PageTask { figures, series, scan, patterns, prediction }
-    }
-}
-
-/// What happened to the machine meanwhile and forbids to conclude from this run on another.
-fn events(info: &RunInfo) -> Vec<String> {
-    let (Some(before), Some(after)) = (&info.facts_before, &info.facts_after) else { return Vec::new() };
-    let granted = info.tasks.iter().filter_map(|task| task.granted.as_ref());
-    let measured: CpuSet = granted.flat_map(|granted| granted.cpus.iter().copied()).collect();
-    let changes = changes(before, after, &measured).into_iter();
-    changes.filter(|change| change.concern).map(|change| change.text).collect()
-}
-
 /// The page as HTML: what the runs themselves show, then the further sections.
 ///
 /// # Errors
@@ -126,9 +63,10 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         ([only], _) => format!("{}: timing report", only.label),
         ([first, more @ ..], _) => format!("{} and {} more: timing report", first.label, more.len()),
     };
-    let mut sections = [sections::of(runs), sections.to_vec()].concat();
+    let own = patterns::section(runs).into_iter().chain(crate::figure::sections(runs));
+    let mut sections: Vec<Section> = own.chain(sections.iter().cloned()).collect();
     sections.iter_mut().for_each(Section::typeset);
-    let (plots, packed) = plots::data(runs, &sections)?;
+    let plots = plots::data(runs, &sections)?;
     let documents: Vec<_> = runs.iter().map(|run| run.document.trim()).collect();
     let mut environment = Environment::new();
     environment.add_filter("typeset", |text: &str| microseconds(text));
@@ -141,12 +79,9 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         runs => Serde(runs.iter().map(words::RunWords::of).collect::<Vec<_>>()),
         checks => Serde(runs.iter().filter_map(checks::of).collect::<Vec<_>>()),
         facts => Serde(runs.iter().flat_map(facts::of).collect::<Vec<_>>()),
-        sections => Serde(&sections),
+        sections => Serde(sections.iter().map(frame::of).collect::<Vec<_>>()),
         documents => in_script(&format!("[{}]", documents.join(","))),
-        plots => in_script(&serde_json::to_string(&plots)?),
-        packed,
-        plotly => PLOTLY,
-        library => LIBRARY,
+        plots => Serde(&plots),
         version => env!("CARGO_PKG_VERSION"),
     })?;
     Ok(page)

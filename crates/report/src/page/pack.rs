@@ -68,10 +68,18 @@ impl Packer {
     /// # Errors
     /// Never in practice: the bytes go to memory.
     pub fn finish(self) -> io::Result<String> {
-        let mut packed = GzEncoder::new(Vec::with_capacity(self.bytes.len() / 2), Compression::new(6));
-        packed.write_all(&self.bytes)?;
-        Ok(STANDARD.encode(packed.finish()?))
+        compressed(&self.bytes)
     }
+}
+
+/// Bytes, compressed and in base64.
+///
+/// # Errors
+/// Never in practice: the bytes go to memory.
+pub fn compressed(bytes: &[u8]) -> io::Result<String> {
+    let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 2), Compression::new(6));
+    packed.write_all(bytes)?;
+    Ok(STANDARD.encode(packed.finish()?))
 }
 
 #[cfg(test)]

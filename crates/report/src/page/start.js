@@ -1,35 +1,46 @@
-// Unpacks the data, wires the controls, draws.
+// Unpacks the data, draws what is seen, offers the numbers.
 
-const plots = JSON.parse(byId('plots').textContent);
 const documents = JSON.parse(byId('documents').textContent);
+let page, columns;
 
-function offer(select, options) {
-  for (const [value, text] of options) select.add(new Option(text, value));
+// Draws a figure once it comes near the screen.
+function whenSeen(figure) {
+  const watcher = new IntersectionObserver(entries => {
+    if (!entries.some(entry => entry.isIntersecting)) return;
+    watcher.disconnect();
+    figure.seen = true;
+    figure.draw();
+  }, { rootMargin: '300px' });
+  watcher.observe(figure.element);
+  new ResizeObserver(() => { if (figure.seen) figure.draw(); }).observe(figure.place);
 }
 
 function download(name, type, text) {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.download = name;
+  const link = make('a', { href: URL.createObjectURL(new Blob([text], { type })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
 const cell = value => /[",\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? '');
 const csv = rows => rows.map(row => row.map(cell).join(',')).join('\n') + '\n';
+const allTasks = () => page.runs.flatMap((run, r) => run.tasks.map((task, t) => ({ run, task, data: new SeriesView({ run: r, task: t }).data })));
 
 function summaryCsv() {
-  const rows = [['run', 'task', 'quantity', 'count', 'min_ns', 'mean_ns', 'sd_ns', 'p50_ns', 'p90_ns', 'p99_ns', 'p99_9_ns', 'p99_99_ns', 'max_ns']];
-  plots.runs.forEach((run, r) => documents[r].tasks.forEach(({ summary }) => {
-    for (const quantity of Object.keys(NAMES)) rows.push([run.label, summary.task, quantity, ...rows[0].slice(3).map(name => summary[quantity][name])]);
+  const percentiles = Object.keys(documents[0]?.tasks[0]?.summary.latency.percentiles ?? {});
+  const bound = value => value?.at_least === undefined ? value : `${value.at_least}..${value.at_most ?? ''}`;
+  const rows = [['run', 'task', 'quantity', 'count', 'min_ns', 'mean_ns', 'sd_ns', ...percentiles.map(name => `${name}_ns`), 'max_ns']];
+  page.runs.forEach((run, r) => documents[r].tasks.forEach(({ summary }) => {
+    for (const quantity of ['latency', 'corrected_latency', 'execution', 'period_error', 'cycle_to_cycle']) {
+      const { count, min_ns, mean_ns, sd_ns, max_ns, percentiles: of } = summary[quantity];
+      rows.push([run.label, summary.task, quantity, count, min_ns, mean_ns, sd_ns, ...percentiles.map(name => bound(of[name])), max_ns]);
+    }
   }));
   return csv(rows);
 }
 
-function seriesCsv(view) {
+function seriesCsv() {
   const rows = [['run', 'task', 'due_ns', 'executed', 'missed', ...QUANTITIES.flatMap(q => [`${q}_min_ns`, `${q}_mean_ns`, `${q}_max_ns`])]];
-  for (const { run, task } of allTasks()) {
-    const level = view.of(task).levels[0];
+  for (const { run, task, data: { levels: [level] } } of allTasks()) {
     for (let i = 0; i < level.due.length; i++) {
       rows.push([run.label, task.name, level.due[i], level.executed[i], level.missed[i],
         ...QUANTITIES.flatMap(q => ['min', 'mean', 'max'].map(side => Number.isNaN(level[q][side][i]) ? '' : level[q][side][i]))]);
@@ -38,10 +49,9 @@ function seriesCsv(view) {
   return csv(rows);
 }
 
-function exactCsv(view) {
+function exactCsv() {
   const rows = [['run', 'task', 'index', 'due_ns', 'missed', ...QUANTITIES.map(q => `${q}_ns`)]];
-  for (const { run, task } of allTasks()) {
-    const { exact } = view.of(task);
+  for (const { run, task, data: { exact } } of allTasks()) {
     for (let i = 0; i < exact.due.length; i++) {
       rows.push([run.label, task.name, exact.index[i], exact.due[i], exact.missed[i], ...QUANTITIES.map(q => Number.isNaN(exact[q][i]) ? '' : exact[q][i])]);
     }
@@ -49,22 +59,9 @@ function exactCsv(view) {
   return csv(rows);
 }
 
-function wire(view) {
-  offer(byId('series-task'), view.choices.map(({ name }, i) => [i, name]));
-  byId('series-task').addEventListener('change', event => { view.choose(Number(event.target.value)); view.draw(); });
-  byId('series-scale').addEventListener('change', () => view.draw());
-  document.querySelectorAll('[data-act]').forEach(button => button.addEventListener('click', () => view.act(button.dataset.act)));
-  for (const [figure, draw] of [['histogram', drawHistogram], ['percentiles', drawPercentiles]]) {
-    offer(byId(figure + '-quantity'), Object.entries(NAMES).filter(([q]) => allTasks().some(({ task }) => task.bins[q].length)));
-    byId(figure + '-quantity').addEventListener('change', draw);
-    byId(figure + '-scale').addEventListener('change', draw);
-  }
-  // A few large values would press all others into one line.
-  const far = allTasks().some(({ run, task }) => { const { p50_ns, max_ns } = summaryOf(run, task).latency; return max_ns > 30 * Math.abs(p50_ns ?? max_ns); });
-  if (far) byId('histogram-scale').value = 'log';
-  byId('histogram-counts').addEventListener('change', drawHistogram);
+function offerNumbers() {
   const contents = { json: () => ['json', 'application/json', JSON.stringify(documents, null, 2)], summary: () => ['csv', 'text/csv', summaryCsv()],
-    series: () => ['csv', 'text/csv', seriesCsv(view)], exact: () => ['csv', 'text/csv', exactCsv(view)] };
+    series: () => ['csv', 'text/csv', seriesCsv()], exact: () => ['csv', 'text/csv', exactCsv()] };
   document.querySelectorAll('[data-download]').forEach(button => button.addEventListener('click', () => {
     const [extension, type, text] = contents[button.dataset.download]();
     download(`jitterlab-${button.dataset.download}.${extension}`, type, text);
@@ -75,24 +72,25 @@ function wire(view) {
 const painted = () => new Promise(resolve => { requestAnimationFrame(() => setTimeout(resolve)); });
 
 async function start() {
-  const packed = await unzipped('packed');
-  const view = plots.runs.length ? new SeriesView(packed) : null;
-  if (view) wire(view);
-  await library;
-  if (view) {
-    view.draw();
-    drawn.set(view.element, { draw: () => view.draw(), seen: true });
-    whenSeen(byId('histogram-plot'), drawHistogram);
-    whenSeen(byId('percentiles-plot'), drawPercentiles);
-  }
-  for (const figure of plots.figures) whenSeen(byId('figure-' + figure.id), () => drawFigure(figure));
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => redrawAll(false));
-  matchMedia('print').addEventListener('change', () => redrawAll(true));
-  addEventListener('beforeprint', () => redrawAll(true));
-  addEventListener('afterprint', () => redrawAll(false));
+  const unpacking = unzipped('columns');
+  page = JSON.parse(new TextDecoder().decode(await unzipped('charts')));
+  const figures = page.figures.map(figure => new Figure(figure));
+  const redraw = always => figures.forEach(figure => { if (figure.seen || always) figure.draw(); });
+  figures.forEach(whenSeen);
+  // What most people came for is there, and can be looked at closely, before they scroll to it.
+  const series = figures.find(figure => figure.series);
+  const draw = () => { if (series) { series.seen = true; series.draw(); } };
+  draw();
+  columns = await unpacking;
+  draw();
+  offerNumbers();
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => redraw(false));
+  matchMedia('print').addEventListener('change', () => redraw(true));
+  addEventListener('beforeprint', () => redraw(true));
+  addEventListener('afterprint', () => redraw(false));
   await painted();
   // For whoever examines the page by script.
-  window.jitterlab = { view, plots, documents, readyAfterMs: performance.now() };
+  window.jitterlab = { figures, page, documents, readyAfterMs: performance.now() };
   document.documentElement.dataset.ready = 'yes';
 }
 

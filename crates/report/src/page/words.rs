@@ -1,6 +1,8 @@
 //! What the page says of a run in words and tables.
 
-use crate::words::count;
+use crate::caveats::{distinct, statement};
+use crate::words::known_count;
+use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Refusal, StopReason};
 use serde::Serialize;
@@ -8,8 +10,9 @@ use serde::Serialize;
 use super::PageRun;
 use crate::machine::machine_line;
 use crate::run::task_line;
-use crate::summary::load_told;
+use crate::summary::{load, records_lost};
 use crate::typeset::times;
+use crate::warnings;
 
 /// A run in words.
 #[derive(Debug, Serialize)]
@@ -36,19 +39,18 @@ impl RunWords {
     /// The words for a run.
     pub fn of(run: &PageRun) -> Self {
         let info = &run.info;
-        let mut caveats: Vec<String> = Vec::new();
-        for caveat in run.tasks.iter().flat_map(|task| &task.figures.verdict.caveats) {
-            let text = sentence(&caveat.text);
-            if !caveats.contains(&text) {
-                caveats.push(text);
-            }
-        }
+        let caveats = distinct(run.tasks.iter().flat_map(|task| &task.figures.caveats));
+        let statements = run
+            .tasks
+            .iter()
+            .zip(&info.tasks)
+            .map(|(of, task)| times(&statement(&of.figures.summary, measured_ns(task))));
         RunWords {
             label: run.label.clone(),
-            statements: run.tasks.iter().map(|task| times(&task.figures.verdict.statement)).collect(),
-            caveats,
+            statements: statements.collect(),
+            caveats: caveats.iter().map(|text| sentence(text)).collect(),
             facts: facts(run),
-            warnings: info.warnings.clone(),
+            warnings: warnings::sentences(info),
             refused: info.refused.clone(),
             tables: run.tasks.iter().map(table).collect(),
             commands: commands(run),
@@ -68,15 +70,15 @@ fn facts(run: &PageRun) -> Vec<(String, String)> {
         told.into_iter().filter(|(_, what)| !what.is_empty()).map(|(how, what)| format!("{how}{what}"));
     fact("Measured", told.collect::<Vec<_>>().join(", "));
     fact("For", info.measured_ns().map_or("an unknown time".into(), |ns| Human(ns as f64).to_string()));
-    fact("Load beside it", load_told(info).to_owned());
+    fact("Load beside it", load(info));
     for task in &info.tasks {
         fact("Task", times(&task_line(info, task)));
     }
     if let Some(stop) = &info.stop {
         fact("Ended by", stopped(stop, run));
     }
-    if !info.placement.is_empty() {
-        fact("Processors", info.placement.clone());
+    if let Some(placed) = warnings::placement(info.placement.as_ref()) {
+        fact("Processors", placed);
     }
     facts
 }
@@ -90,31 +92,32 @@ fn stopped(stop: &StopReason, run: &PageRun) -> String {
             let name = run.info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
             format!("a latency of {} of {name}, activation {index}", Human(*latency_ns as f64))
         }
-        StopReason::Overloaded { explanation, .. } => {
-            format!("jitterlab, for the machine's safety: {explanation}")
+        StopReason::Overloaded { overload, .. } => {
+            format!("jitterlab, for the machine's safety: {overload}")
+        }
+        StopReason::WaitFailed { task, why } => {
+            let name = run.info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
+            format!("{name}, which could not wait any more: {why}")
         }
         StopReason::Crashed => "a crash of the measuring process; the file was recovered".into(),
+        _ => "a reason that this release does not know".into(),
     }
 }
 
 fn table(task: &super::PageTask) -> TaskTable {
     let summary = &task.figures.summary;
-    let lost = if summary.dropped > 0 {
-        format!(", {} records lost", count(summary.dropped))
-    } else {
-        String::new()
-    };
+    let lost = records_lost(summary.dropped);
     let caption = format!(
         "Task {}: {} activations, {} missed{lost}. Microseconds.",
         summary.task,
-        count(summary.executed),
-        count(summary.missed)
+        known_count(summary.executed),
+        known_count(summary.missed)
     );
     let rows = summary.quantities().map(|(name, figures)| {
         let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
         let values = [whole(figures.min_ns), figures.mean_ns, figures.sd_ns]
             .into_iter()
-            .chain(figures.quantiles().map(|(_, _, ns)| whole(ns)))
+            .chain(figures.percentiles().map(|(_, ns)| whole(ns.exactly())))
             .chain([whole(figures.max_ns)]);
         [name.to_owned()].into_iter().chain(values.map(|ns| ns.map_or("–".into(), microseconds))).collect()
     });

@@ -1,5 +1,7 @@
 //! One sleep that ends a margin before the due time, then polling.
 
+use std::io;
+
 use jitterlab_model::MarginUsed;
 
 use super::QuantileTracker;
@@ -35,39 +37,32 @@ impl<S: System> Early<S> {
 }
 
 impl<S: System> WakeUp<S> for Early<S> {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn needs(&self) -> &'static str {
-        self.inner.needs()
-    }
-
-    fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
+    fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake> {
         if self.polling.is_going_on() {
-            return self.polling.until(system, due_ns, due_ns);
+            return Ok(self.polling.until(system, due_ns, due_ns));
         }
         let early_ns = due_ns.saturating_sub(self.margin_ns);
         self.first_due_ns.get_or_insert(due_ns);
-        // Only a sleep that began before its end tells how late sleeps end.
+        // Only a sleep that began before its end shows how late sleeps end.
         let slept = self.tracker.is_some() && system.now_ns() < early_ns;
-        let arrived_ns = match self.inner.wait(system, early_ns) {
+        let arrived_ns = match self.inner.wait(system, early_ns)? {
             Wake::Due => system.now_ns(),
             Wake::Read(arrival) => arrival.now_ns,
-            Wake::Interrupted => return Wake::Interrupted,
+            Wake::Interrupted => return Ok(Wake::Interrupted),
         };
         if let (true, Some(tracker)) = (slept, &mut self.tracker) {
             tracker.observe(due_ns, arrived_ns > due_ns);
             self.margin_ns = tracker.margin_ns();
         }
-        self.polling.until(system, arrived_ns, due_ns)
+        Ok(self.polling.until(system, arrived_ns, due_ns))
     }
 
     fn report(&self) -> WakeReport {
-        let course = match &self.tracker {
-            Some(tracker) => tracker.course(),
-            None => self.first_due_ns.map(|due| (due, self.margin_ns)).into_iter().collect(),
-        };
+        let mut course = self.tracker.as_ref().map_or(Vec::new(), QuantileTracker::course);
+        // Fixed, or nothing was learned from: no sleep began before its end.
+        if course.is_empty() {
+            course.extend(self.first_due_ns.map(|due_ns| (due_ns, self.margin_ns)));
+        }
         WakeReport { margin: Some(MarginUsed { samples: self.samples, course }), ..self.inner.report() }
     }
 }

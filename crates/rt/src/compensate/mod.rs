@@ -12,6 +12,8 @@ pub use early::Early;
 pub use repeat::Repeat;
 pub use tracker::QuantileTracker;
 
+use std::io;
+
 use jitterlab_model::Compensation;
 
 use crate::system::System;
@@ -27,18 +29,21 @@ const MOST_SAMPLES: f64 = 1e6;
 
 /// The wake-up with the compensation asked for. Where the margin has to be chosen from data, early sleeps of the
 /// task's period are measured here.
+///
+/// # Errors
+/// A sleep that failed.
 pub fn around<S: System>(
     wake: Box<dyn WakeUp<S>>,
     system: &S,
     compensation: Compensation,
     period_ns: i64,
-) -> Box<dyn WakeUp<S>> {
-    match (compensation, compensation.wanted_late()) {
+) -> io::Result<Box<dyn WakeUp<S>>> {
+    Ok(match (compensation, compensation.wanted_late()) {
         (Compensation::Repeat { every_ns }, _) => Box::new(Repeat::new(wake, every_ns)),
         (Compensation::Margin { margin_ns }, _) => Box::new(Early::fixed(wake, margin_ns)),
         (_, Some(late)) => {
             let mut wake = wake;
-            let latencies = measure(&mut *wake, system, period_ns, samples_for(late, period_ns));
+            let latencies = measure(&mut *wake, system, period_ns, samples_for(late, period_ns))?;
             let margin_ns = margin_for(&latencies, late).min(longest_margin_ns(period_ns));
             match compensation {
                 Compensation::Adaptive { .. } => {
@@ -51,7 +56,7 @@ pub fn around<S: System>(
             }
         }
         (_, None) => wake,
-    }
+    })
 }
 
 /// The longest margin that is chosen without asking: half the period.
@@ -66,11 +71,19 @@ fn samples_for(late: f64, period_ns: i64) -> usize {
 }
 
 /// Latencies of sleeps to successive due times `period_ns` apart, in increasing order.
-pub fn measure<S: System>(wake: &mut dyn WakeUp<S>, system: &S, period_ns: i64, samples: usize) -> Vec<i64> {
+///
+/// # Errors
+/// A sleep that failed.
+pub fn measure<S: System>(
+    wake: &mut dyn WakeUp<S>,
+    system: &S,
+    period_ns: i64,
+    samples: usize,
+) -> io::Result<Vec<i64>> {
     let mut latencies = Vec::with_capacity(samples);
     let mut due_ns = system.now_ns().saturating_add(period_ns);
     while latencies.len() < samples {
-        let now_ns = match wake.wait(system, due_ns) {
+        let now_ns = match wake.wait(system, due_ns)? {
             Wake::Due => system.now_ns(),
             Wake::Read(arrival) => arrival.now_ns,
             Wake::Interrupted => continue,
@@ -80,7 +93,7 @@ pub fn measure<S: System>(wake: &mut dyn WakeUp<S>, system: &S, period_ns: i64, 
         due_ns = due_ns.saturating_add((passed + 1) * period_ns.max(1));
     }
     latencies.sort_unstable();
-    latencies
+    Ok(latencies)
 }
 
 /// The margin that leaves the share `late` of starts late, from latencies in increasing order: the k-th largest of

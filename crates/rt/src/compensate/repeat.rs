@@ -2,6 +2,8 @@
 //! Motor Control", section 3): a task of period A goes back to sleep as long as the due time is further away than
 //! A, else it polls.
 
+use std::io;
+
 use crate::system::System;
 use crate::wake::{Polling, Wake, WakeReport, WakeUp};
 
@@ -27,15 +29,7 @@ impl<S: System> Repeat<S> {
 }
 
 impl<S: System> WakeUp<S> for Repeat<S> {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn needs(&self) -> &'static str {
-        self.inner.needs()
-    }
-
-    fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
+    fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake> {
         let mut now_ns = system.now_ns();
         while due_ns - now_ns > self.every_ns {
             let mut next_ns = self.next_ns.unwrap_or_else(|| self.first_after(now_ns, due_ns));
@@ -44,13 +38,13 @@ impl<S: System> WakeUp<S> for Repeat<S> {
                 next_ns += ((now_ns - next_ns) / self.every_ns + 1) * self.every_ns;
             }
             self.next_ns = Some(next_ns);
-            now_ns = match self.inner.wait(system, next_ns) {
+            now_ns = match self.inner.wait(system, next_ns)? {
                 Wake::Due => system.now_ns(),
                 Wake::Read(arrival) => arrival.now_ns,
-                Wake::Interrupted => return Wake::Interrupted,
+                Wake::Interrupted => return Ok(Wake::Interrupted),
             };
         }
-        self.polling.until(system, now_ns, due_ns)
+        Ok(self.polling.until(system, now_ns, due_ns))
     }
 
     fn report(&self) -> WakeReport {

@@ -1,5 +1,5 @@
 //! Keeping memory where it is, so that no page fault delays the task.
-#![expect(unsafe_code, reason = "mlockall and getrlimit are C calls")]
+#![expect(unsafe_code, reason = "C calls")]
 
 use std::hint::black_box;
 use std::io;
@@ -22,7 +22,7 @@ pub fn lock_limit_bytes() -> Option<u64> {
     unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, limit.as_mut_ptr()) };
     // SAFETY: zeroed, which is a valid rlimit, and overwritten on success.
     let limit = unsafe { limit.assume_init() }.rlim_cur;
-    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32 bits wide on 32-bit processors")]
+    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32-bit processors")]
     (limit != libc::RLIM_INFINITY).then_some(limit as u64)
 }
 

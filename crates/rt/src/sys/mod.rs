@@ -1,4 +1,4 @@
-//! The operating system as safe functions. All `unsafe` of this crate is below this module.
+//! The operating system as safe functions. All `unsafe` of this crate is here and in [`crate::xenomai`].
 
 pub mod counter;
 pub mod memory;

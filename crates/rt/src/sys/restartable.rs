@@ -1,7 +1,7 @@
 //! Restartable sequences, rseq(2): the C library registers every thread for them, and from then on the kernel writes the
 //! thread's processor into its memory each time it comes back from a sleep, before the program runs on. A task that
 //! does not use them need not wait for that.
-#![expect(unsafe_code, reason = "rseq takes the address of the C library's area, which has to be asked for")]
+#![expect(unsafe_code, reason = "C calls")]
 
 use std::ffi::CStr;
 
@@ -17,10 +17,16 @@ const SIGNATURE: u32 = 0x5305_3053;
 #[cfg(target_arch = "aarch64")]
 const SIGNATURE: u32 = 0xd428_bc00;
 
-/// Takes the calling thread out, and says whether it was in. Only for threads whose whole program is known: allocators and
-/// libraries that count on restartable sequences do not find them afterwards.
+/// Takes the calling thread out, and says whether it was in and is out. Only for threads whose whole program is known:
+/// allocators and libraries that count on restartable sequences do not find them afterwards.
+///
+/// The C library takes the thread's processor from them too. Where the kernel offers no other way without a system call
+/// (arm64), the thread stays in: a system call in every activation would cost more than is won.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub fn leave() -> bool {
+    if !vdso_has_getcpu() {
+        return false;
+    }
     let Some(offset) = symbol::<isize>(c"__rseq_offset") else { return false };
     if symbol::<u32>(c"__rseq_size").is_none_or(|size| size == 0) {
         return false;
@@ -37,6 +43,19 @@ pub fn leave() -> bool {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub fn leave() -> bool {
     false
+}
+
+/// Whether the C library can ask the kernel's shared page, the vDSO, for the processor (vdso(7)): x86 has
+/// `__vdso_getcpu`, arm64 and others have not.
+fn vdso_has_getcpu() -> bool {
+    const NAMES: [(&CStr, &CStr); 2] =
+        [(c"linux-vdso.so.1", c"__vdso_getcpu"), (c"linux-vdso64.so.1", c"__kernel_getcpu")];
+    NAMES.iter().any(|(library, function)| {
+        // SAFETY: the name ends with a zero byte; nothing is loaded that is not there already.
+        let vdso = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        // SAFETY: the handle is one that was just given; the name ends with a zero byte.
+        !vdso.is_null() && !unsafe { libc::dlsym(vdso, function.as_ptr()) }.is_null()
+    })
 }
 
 /// The value of a constant that C libraries have which register threads (glibc 2.35 and later).
@@ -77,7 +96,7 @@ mod tests {
     fn a_thread_leaves_once_and_still_knows_its_processor() {
         let registers = symbol::<u32>(c"__rseq_size").is_some_and(|size| size > 0);
         std::thread::spawn(move || {
-            assert_eq!(leave(), registers);
+            assert_eq!(leave(), registers && vdso_has_getcpu());
             assert!(!leave(), "it was out already");
             let last = *sched::cpus().unwrap().last().unwrap();
             sched::set_cpus(&[last]).unwrap();

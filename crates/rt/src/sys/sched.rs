@@ -1,5 +1,5 @@
 //! Scheduling policy, processors and timer slack of the calling thread.
-#![expect(unsafe_code, reason = "scheduler calls take pointers")]
+#![expect(unsafe_code, reason = "C calls")]
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -67,7 +67,7 @@ pub fn policy() -> io::Result<Policy> {
         libc::SCHED_FIFO => Ok(Policy::Fifo(attr.priority as u8)),
         libc::SCHED_RR => Ok(Policy::RoundRobin(attr.priority as u8)),
         libc::SCHED_DEADLINE => Ok(Policy::Deadline { runtime_ns: attr.runtime_ns as i64 }),
-        other => Err(io::Error::other(format!("scheduling policy {other} is not known"))),
+        _ => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 

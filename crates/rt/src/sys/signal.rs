@@ -1,5 +1,5 @@
 //! Signals: cutting a wait short, and the kernel's limit on real-time computing as a backstop.
-#![expect(unsafe_code, reason = "signal handlers and limits are C calls")]
+#![expect(unsafe_code, reason = "C calls")]
 
 use std::cell::Cell;
 use std::io;
@@ -19,9 +19,15 @@ extern "C" fn on_interrupt(_signal: libc::c_int) {}
 /// The kernel sends SIGXCPU to a real-time thread that computed for RLIMIT_RTTIME without once waiting. Such a
 /// thread may be keeping everybody else off its processor, so it is made an ordinary thread right here.
 ///
-/// Xenomai's cores use the same signal, under the name SIGDEBUG, to tell a thread that it was moved to Linux's
-/// side. That is counted.
+/// Xenomai's cores use the same signal, under the name SIGDEBUG, for a thread that was moved to Linux's side.
+/// That is counted.
 extern "C" fn on_too_long(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // What it interrupted may be just about to look at the error of its own system call.
+    // SAFETY: takes nothing.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: the thread's own errno, which lives as long as the thread.
+    let errno = unsafe { &mut *errno };
+    let before = *errno;
     // SAFETY: the kernel hands over a valid siginfo, which outlives the handler.
     let info = unsafe { &*info };
     if let Some(cause) = stage_switch(info) {
@@ -33,11 +39,10 @@ extern "C" fn on_too_long(_signal: libc::c_int, info: *mut libc::siginfo_t, _con
         return;
     }
     HELD_CPU_TOO_LONG.set(true);
+    let parameter = MaybeUninit::<libc::sched_param>::zeroed();
     // SAFETY: a plain system call, safe in a signal handler; an all-zero parameter is what SCHED_OTHER takes.
-    unsafe {
-        let parameter = MaybeUninit::<libc::sched_param>::zeroed();
-        libc::sched_setscheduler(0, libc::SCHED_OTHER, parameter.as_ptr());
-    }
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, parameter.as_ptr()) };
+    *errno = before;
 }
 
 /// The cause in a SIGDEBUG: a queued signal whose value is marked, with the cause in its low byte.
@@ -161,4 +166,46 @@ pub fn held_cpu_too_long() -> bool {
 /// Exempts the calling thread from [`limit_real_time`]: it polls on a processor of its own.
 pub fn allow_holding_cpu() {
     MAY_HOLD_CPU.set(true);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes a system call of the calling thread fail with EPERM (seccomp(2)).
+    fn forbid(call: libc::c_long) {
+        let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
+        let answer = |k: u32| statement(libc::BPF_RET | libc::BPF_K, k);
+        let is_call = statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, call as u32);
+        let mut program = [
+            statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
+            libc::sock_filter { jf: 1, ..is_call },
+            answer(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+            answer(libc::SECCOMP_RET_ALLOW),
+        ];
+        let filter = libc::sock_fprog { len: 4, filter: program.as_mut_ptr() };
+        // SAFETY: takes numbers only.
+        assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
+        // SAFETY: `filter` and the program it points to outlive the call.
+        let set = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) };
+        assert_eq!(set, 0);
+    }
+
+    #[test]
+    fn the_handler_leaves_the_error_of_what_it_interrupted() {
+        std::thread::spawn(|| {
+            forbid(libc::SYS_sched_setscheduler);
+            // SAFETY: an all-zero siginfo_t is a valid one.
+            let mut info = unsafe { MaybeUninit::<libc::siginfo_t>::zeroed().assume_init() };
+            // SAFETY: takes nothing.
+            let errno = unsafe { libc::__errno_location() };
+            // SAFETY: the thread's own errno.
+            unsafe { *errno = libc::EAGAIN };
+            on_too_long(libc::SIGXCPU, &raw mut info, ptr::null_mut());
+            assert_eq!(io::Error::last_os_error().raw_os_error(), Some(libc::EAGAIN));
+            assert!(held_cpu_too_long());
+        })
+        .join()
+        .unwrap();
+    }
 }

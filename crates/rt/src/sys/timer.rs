@@ -1,8 +1,8 @@
 //! Periodic timers of the kernel: as a file and as a signal.
-#![expect(unsafe_code, reason = "timer calls take pointers and file descriptors")]
+#![expect(unsafe_code, reason = "C calls")]
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
@@ -55,19 +55,26 @@ impl Timer for SystemTimer {
     }
 
     #[inline]
-    fn wait(&mut self) -> Expired {
+    fn wait(&mut self) -> io::Result<Expired> {
         match self {
             SystemTimer::File(file) => {
                 let mut count = [0; 8];
                 match file.read(&mut count) {
-                    Ok(8) => Expired::Times(u64::from_ne_bytes(count).max(1)),
-                    Err(error) if error.kind() == ErrorKind::Interrupted => Expired::Interrupted,
-                    // ECANCELED where civil time was set: the caller looks at the clock again.
-                    _ => Expired::Interrupted,
+                    Ok(8) => Ok(Expired::Times(u64::from_ne_bytes(count).max(1))),
+                    Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
+                    Err(error) => interrupted(error),
                 }
             }
             SystemTimer::Signal(timer) => timer.wait(),
         }
+    }
+}
+
+/// A signal that arrived is no failure. ECANCELED, where civil time was set, lets the caller look at the clock again.
+fn interrupted(error: io::Error) -> io::Result<Expired> {
+    match error.raw_os_error() {
+        Some(libc::EINTR | libc::ECANCELED) => Ok(Expired::Interrupted),
+        _ => Err(error),
     }
 }
 
@@ -137,15 +144,15 @@ impl SignalTimer {
     }
 
     #[inline]
-    fn wait(&mut self) -> Expired {
+    fn wait(&mut self) -> io::Result<Expired> {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
         // SAFETY: set and info outlive the call.
         if unsafe { libc::sigwaitinfo(&raw const self.signals, info.as_mut_ptr()) } == -1 {
-            return Expired::Interrupted;
+            return interrupted(io::Error::last_os_error());
         }
         // SAFETY: siginfo_t begins with these fields for the signal of a timer, and is at least as large.
         let overrun = unsafe { (*info.as_ptr().cast::<TimerSignalInfo>()).fields.overrun };
-        Expired::Times(1 + u64::try_from(overrun).unwrap_or(0))
+        Ok(Expired::Times(1 + u64::try_from(overrun).unwrap_or(0)))
     }
 }
 

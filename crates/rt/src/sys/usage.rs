@@ -1,5 +1,5 @@
 //! What the calling thread has used so far.
-#![expect(unsafe_code, reason = "getrusage takes a pointer")]
+#![expect(unsafe_code, reason = "C calls")]
 
 use std::mem::MaybeUninit;
 

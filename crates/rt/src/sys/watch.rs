@@ -1,5 +1,5 @@
 //! Being told when civil time is set, even in the middle of a sleep.
-#![expect(unsafe_code, reason = "timerfd and eventfd are C calls")]
+#![expect(unsafe_code, reason = "C calls")]
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -6,10 +6,11 @@
 
 use std::io;
 
-use jitterlab_model::SleepClock;
+use jitterlab_model::{Policy, SleepClock};
 
 use super::{Arrival, Wake, WakeUp};
-use crate::system::{Slept, System};
+use crate::error::WakeError;
+use crate::system::{Kernel, Sleep, Slept, System};
 
 /// Waits for the kernel's next period.
 #[derive(Debug, Clone, Copy)]
@@ -22,43 +23,31 @@ impl Deadline {
     ///
     /// # Errors
     /// A thread that is not under SCHED_DEADLINE: it would not be held back at all.
-    pub fn new<S: System>(system: &S) -> io::Result<Self> {
-        if system.is_deadline_thread() {
-            Ok(Deadline { released: false })
-        } else {
-            Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                "the thread does not run under SCHED_DEADLINE, which alone could release it",
-            ))
+    pub fn new<S: System>(system: &S) -> Result<Self, WakeError> {
+        match system.kernel().policy()? {
+            Policy::Deadline { .. } => Ok(Deadline { released: false }),
+            _ => Err(WakeError::NotReleased),
         }
     }
 }
 
 impl<S: System> WakeUp<S> for Deadline {
-    fn name(&self) -> &'static str {
-        "deadline"
-    }
-
-    fn needs(&self) -> &'static str {
-        "a thread under SCHED_DEADLINE whose period is the task's"
-    }
-
-    fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
+    fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake> {
         if self.released {
-            system.end_deadline_job();
+            system.kernel().end_deadline_job();
             let now_ns = system.now_ns();
             if now_ns >= due_ns {
-                return Wake::Read(Arrival::at(now_ns));
+                return Ok(Wake::Read(Arrival::at(now_ns)));
             }
         }
         // The first wait, a due time after missed ones, or a kernel clock that runs ahead: sleep to the due time.
         self.released = true;
-        match system.sleep_until(SleepClock::Monotonic, due_ns) {
-            Slept::ToTheEnd => Wake::Due,
+        match system.sleep(SleepClock::Monotonic, Sleep::Until(due_ns))? {
+            Slept::ToTheEnd => Ok(Wake::Due),
             Slept::Interrupted => {
                 // What is left of the wait is a sleep again, not another period.
                 self.released = false;
-                Wake::Interrupted
+                Ok(Wake::Interrupted)
             }
         }
     }

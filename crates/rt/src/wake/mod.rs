@@ -3,32 +3,32 @@
 //! Decorators go around any of them: [`OnClock`] to sleep on another clock, [`crate::compensate`] to wake early
 //! and poll.
 
-mod cobalt;
 mod deadline;
-mod evl;
 mod nanosleep;
 mod nanosleep_relative;
 mod on_clock;
 mod polling;
 mod spin;
 mod timer;
+mod xenomai;
 
-pub use cobalt::Cobalt;
 pub use deadline::Deadline;
-pub use evl::Evl;
 pub use nanosleep::Nanosleep;
 pub use nanosleep_relative::NanosleepRelative;
 pub use on_clock::OnClock;
 pub(crate) use polling::Polling;
 pub use spin::Spin;
 pub use timer::PeriodicTimer;
+pub use xenomai::Xenomai;
 
 use std::io;
 
 use jitterlab_model::{Compensation, MarginUsed, SleepClock, TaskSpec, WakeMethod};
 
 use crate::compensate;
+use crate::error::WakeError;
 use crate::system::{System, TimerKind};
+use crate::xenomai::Core;
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,28 +69,41 @@ pub struct WakeReport {
     pub clock_steps: u64,
     /// By how much that clock was moved.
     pub clock_moved_ns: i64,
+    /// By how much it may wake early, in nanoseconds (Xenomai calls this gravity). 0 on stock Linux.
+    pub gravity_ns: i64,
 }
 
 /// A way to wait for a due time.
 ///
 /// A wait for a due time that has already passed returns at once, except by [`NanosleepRelative`], whose flaw
-/// that is. A wait never ends before the due time by more than the gravity that the method states.
+/// that is. A wait never ends before the due time by more than the gravity that the method reports.
+///
+/// ```
+/// use std::io;
+/// use jitterlab_rt::fake::FakeSystem;
+/// use jitterlab_rt::system::System;
+/// use jitterlab_rt::{PeriodicLoop, Wake, WakeUp};
+///
+/// /// Waits for nothing: the clock of the fake system is set by the work.
+/// struct Never;
+///
+/// impl<S: System> WakeUp<S> for Never {
+///     fn wait(&mut self, _: &S, _: i64) -> io::Result<Wake> {
+///         Err(io::ErrorKind::Unsupported.into())
+///     }
+/// }
+///
+/// let every = std::time::Duration::from_millis(1);
+/// let mut task = PeriodicLoop::every_on(FakeSystem::new(0), every).wake_by(Box::new(Never)).build()?;
+/// assert!(task.wait().is_none() && task.end().is_some());
+/// # Ok::<(), jitterlab_rt::BuildError>(())
+/// ```
 pub trait WakeUp<S: System>: Send {
-    /// The name used in options and files.
-    fn name(&self) -> &'static str;
-
-    /// What the method asks of the system beyond a clock, as a sentence; empty if nothing.
-    fn needs(&self) -> &'static str {
-        ""
-    }
-
-    /// By how much it may wake early, in nanoseconds (Xenomai calls this gravity). Nothing on stock Linux.
-    fn gravity_ns(&self) -> i64 {
-        0
-    }
-
     /// Waits until the clock shows `due_ns`, or a signal arrives.
-    fn wait(&mut self, system: &S, due_ns: i64) -> Wake;
+    ///
+    /// # Errors
+    /// What the system answered: the due time has not come, and waiting for it again is of no use.
+    fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake>;
 
     /// What it knows at the end.
     fn report(&self) -> WakeReport {
@@ -102,18 +115,18 @@ pub trait WakeUp<S: System>: Send {
 /// data measures for up to some seconds (see [`compensate::CALIBRATION_NS`]).
 ///
 /// # Errors
-/// What the system refused, as a sentence.
-pub fn of_task<S: System>(system: &S, spec: &TaskSpec) -> io::Result<Box<dyn WakeUp<S>>> {
+/// What the system refused.
+pub fn of_task<S: System>(system: &S, spec: &TaskSpec) -> Result<Box<dyn WakeUp<S>>, WakeError> {
     // The way of the NIST paper is a task of its own, shorter period.
     let interval_ns = match spec.compensate {
         Compensation::Repeat { every_ns } => every_ns,
         _ => spec.period_ns,
     };
     let mut wake = of_method(system, spec.wake, spec.clock, interval_ns)?;
-    if spec.clock != SleepClock::Monotonic && spec.wake != WakeMethod::NanosleepRelative {
+    if spec.clock != SleepClock::Monotonic && !spec.wake.traits().drifts {
         wake = Box::new(OnClock::new(wake, spec.clock, system)?);
     }
-    Ok(compensate::around(wake, system, spec.compensate, spec.period_ns))
+    Ok(compensate::around(wake, system, spec.compensate, spec.period_ns)?)
 }
 
 /// The bare method. Its due times are times of `clock`; it is asked for a due time every `interval_ns`.
@@ -122,7 +135,10 @@ fn of_method<S: System>(
     method: WakeMethod,
     clock: SleepClock,
     interval_ns: i64,
-) -> io::Result<Box<dyn WakeUp<S>>> {
+) -> Result<Box<dyn WakeUp<S>>, WakeError> {
+    if method.traits().core && system.report().core.is_none() {
+        return Err(WakeError::NotOnCore(method));
+    }
     Ok(match method {
         WakeMethod::Nanosleep => Box::new(Nanosleep::on(clock)),
         WakeMethod::NanosleepRelative => Box::new(NanosleepRelative::new(clock, interval_ns)),
@@ -132,7 +148,8 @@ fn of_method<S: System>(
         WakeMethod::Timerfd => Box::new(PeriodicTimer::new(system, TimerKind::File, clock, interval_ns)?),
         WakeMethod::Deadline => Box::new(Deadline::new(system)?),
         WakeMethod::Spin => Box::new(Spin::default()),
-        WakeMethod::Cobalt => Box::new(Cobalt::new()),
-        WakeMethod::Evl => Box::new(Evl::new()),
+        WakeMethod::Cobalt => Box::new(Xenomai::new(Core::Cobalt)),
+        WakeMethod::Evl => Box::new(Xenomai::new(Core::Evl)),
+        other => return Err(WakeError::NotMade(other)),
     })
 }

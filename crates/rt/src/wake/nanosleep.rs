@@ -1,9 +1,11 @@
 //! `clock_nanosleep` to the absolute due time: the kernel's own way to be periodic without drift.
 
+use std::io;
+
 use jitterlab_model::SleepClock;
 
 use super::{Wake, WakeUp};
-use crate::system::{Slept, System};
+use crate::system::{Sleep, Slept, System};
 
 /// Sleeps by `clock_nanosleep(clock, TIMER_ABSTIME)`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,15 +21,11 @@ impl Nanosleep {
 }
 
 impl<S: System> WakeUp<S> for Nanosleep {
-    fn name(&self) -> &'static str {
-        "nanosleep"
-    }
-
     #[inline]
-    fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
-        match system.sleep_until(self.clock, due_ns) {
+    fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake> {
+        Ok(match system.sleep(self.clock, Sleep::Until(due_ns))? {
             Slept::ToTheEnd => Wake::Due,
             Slept::Interrupted => Wake::Interrupted,
-        }
+        })
     }
 }

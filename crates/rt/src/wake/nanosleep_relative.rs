@@ -1,10 +1,12 @@
 //! `clock_nanosleep` for one period after each activation, as many programs do. Its work and its latency add up
 //! from activation to activation: it drifts through the grid until it has lost a due time.
 
+use std::io;
+
 use jitterlab_model::SleepClock;
 
 use super::{Wake, WakeUp};
-use crate::system::{Slept, System};
+use crate::system::{Sleep, Slept, System};
 
 /// Sleeps by `clock_nanosleep(clock, 0)` for a whole period.
 #[derive(Debug, Clone, Copy)]
@@ -24,23 +26,19 @@ impl NanosleepRelative {
 }
 
 impl<S: System> WakeUp<S> for NanosleepRelative {
-    fn name(&self) -> &'static str {
-        "nanosleep-relative"
-    }
-
-    fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
+    fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake> {
         let now_ns = system.now_ns();
         // No due time but the first is ever further away than one period.
         let fresh_ns = if self.started { now_ns.saturating_add(self.period_ns) } else { due_ns };
         let until_ns = self.until_ns.unwrap_or(fresh_ns);
-        match system.sleep_for(self.clock, until_ns.saturating_sub(now_ns)) {
+        match system.sleep(self.clock, Sleep::For(until_ns.saturating_sub(now_ns)))? {
             Slept::ToTheEnd => {
                 (self.started, self.until_ns) = (true, None);
-                Wake::Due
+                Ok(Wake::Due)
             }
             Slept::Interrupted => {
                 self.until_ns = Some(until_ns);
-                Wake::Interrupted
+                Ok(Wake::Interrupted)
             }
         }
     }

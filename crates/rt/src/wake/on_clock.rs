@@ -6,7 +6,7 @@ use std::io;
 use jitterlab_model::SleepClock;
 
 use super::{Arrival, Wake, WakeReport, WakeUp};
-use crate::system::System;
+use crate::system::{Kernel, System};
 
 /// A clock that is off by more than this has been set: slewing changes civil time and CLOCK_MONOTONIC alike.
 const STEP_NS: i64 = 100_000;
@@ -21,7 +21,7 @@ pub struct OnClock<S: System> {
     offset_ns: i64,
     steps: u64,
     moved_ns: i64,
-    _watch: S::Watch,
+    _watch: Box<dyn Send>,
 }
 
 impl<S: System> OnClock<S> {
@@ -30,7 +30,7 @@ impl<S: System> OnClock<S> {
     /// # Errors
     /// What the system answered.
     pub fn new(inner: Box<dyn WakeUp<S>>, clock: SleepClock, system: &S) -> io::Result<Self> {
-        let watch = system.watch_civil_time()?;
+        let watch = system.kernel().watch_civil_time()?;
         let readings = (0..TRIES).map(|_| offset_of(system, clock));
         let offset_ns = readings.min_by_key(|r| r.width_ns).map_or(0, |r| r.offset_ns);
         Ok(OnClock { inner, clock, offset_ns, steps: 0, moved_ns: 0, _watch: watch })
@@ -60,38 +60,26 @@ struct Reading {
 
 fn offset_of<S: System>(system: &S, clock: SleepClock) -> Reading {
     let before_ns = system.now_ns();
-    let clock_ns = system.clock_ns(clock);
+    let clock_ns = system.kernel().clock_ns(clock);
     Reading { offset_ns: clock_ns - before_ns, width_ns: system.now_ns() - before_ns }
 }
 
 impl<S: System> WakeUp<S> for OnClock<S> {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn needs(&self) -> &'static str {
-        self.inner.needs()
-    }
-
-    fn gravity_ns(&self) -> i64 {
-        self.inner.gravity_ns()
-    }
-
-    fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
+    fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake> {
         loop {
-            let arrival = match self.inner.wait(system, due_ns.saturating_add(self.offset_ns)) {
+            let arrival = match self.inner.wait(system, due_ns.saturating_add(self.offset_ns))? {
                 Wake::Due => Arrival::at(system.now_ns()),
                 Wake::Read(arrival) => arrival,
                 Wake::Interrupted => {
                     self.follow(system);
-                    return Wake::Interrupted;
+                    return Ok(Wake::Interrupted);
                 }
             };
             if (arrival.now_ns - due_ns).abs() > STEP_NS {
                 self.follow(system);
             }
             if arrival.now_ns >= due_ns {
-                return Wake::Read(arrival);
+                return Ok(Wake::Read(arrival));
             }
         }
     }

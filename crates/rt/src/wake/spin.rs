@@ -1,6 +1,8 @@
 //! Never waits: reads the clock until the due time. The processor is the task's alone, and what still delays the
 //! task are the holes that the system tears into it.
 
+use std::io;
+
 use super::{Polling, Wake, WakeUp};
 use crate::system::System;
 
@@ -11,16 +13,8 @@ pub struct Spin {
 }
 
 impl<S: System> WakeUp<S> for Spin {
-    fn name(&self) -> &'static str {
-        "spin"
-    }
-
-    fn needs(&self) -> &'static str {
-        "a processor of its own"
-    }
-
     #[inline]
-    fn wait(&mut self, system: &S, due_ns: i64) -> Wake {
-        self.polling.until(system, system.now_ns(), due_ns)
+    fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake> {
+        Ok(self.polling.until(system, system.now_ns(), due_ns))
     }
 }

@@ -10,9 +10,10 @@ use std::ptr;
 
 use jitterlab_model::Policy;
 
+use super::core::Core;
+use super::error::{self, XenomaiError};
 use super::library::{self, Loaded};
-use super::on_core::Handle;
-use super::{Core, XenomaiError, probe};
+use super::probe;
 use crate::sys::signal;
 
 const LIBRARY: &str = Core::Cobalt.library();
@@ -20,9 +21,6 @@ const LIBRARY: &str = Core::Cobalt.library();
 const XNRELAX: libc::c_int = 0x80;
 /// A mode switch raises SIGDEBUG.
 const PTHREAD_WARNSW: libc::c_int = 0x4000;
-
-const PERMISSION: &str = "If that is about permission: give the kernel the parameter xenomai.allowed_group=GID, join that group, and let it read and write /dev/rtdm/*; or run as root. If the core is stopped: xenomai.state=enabled";
-const MEMORY: &str = "libcobalt locks all memory: raise the limits memlock (to unlimited) and rtprio in /etc/security/limits.conf, or run as root";
 
 /// `struct cobalt_threadstat` of Xenomai 3.0.5 and later.
 #[repr(C)]
@@ -79,16 +77,16 @@ impl Calls {
         })
         .map_err(|said| XenomaiError::NotInitialised {
             library: LIBRARY.into(),
-            said,
-            remedy: format!("{PERMISSION}. {MEMORY}"),
+            said: said.to_string(),
+            remedy: format!("{}. {}", error::COBALT_PERMISSION, error::COBALT_MEMORY),
         })?;
         calls.initialise();
         Ok(calls)
     }
 
-    #[expect(clippy::multiple_unsafe_ops_per_block, reason = "the same operation once for each function")]
+    #[expect(clippy::multiple_unsafe_ops_per_block, reason = "one for each function")]
     fn load() -> Result<Self, XenomaiError> {
-        let library = library::load(LIBRARY, "Xenomai 3.0.5 or newer is needed")?;
+        let library = library::load(LIBRARY, error::COBALT_RELEASE)?;
         // SAFETY: each type is the one libcobalt's headers declare for that function.
         unsafe {
             Ok(Calls {
@@ -121,23 +119,19 @@ impl Calls {
         unsafe { (self.init)(&raw mut count, &raw mut words) };
     }
 
-    pub(super) fn attach(&self, policy: Policy, name: &str) -> Result<Handle, XenomaiError> {
+    pub(super) fn attach(&self, policy: Policy, name: &str) -> Result<u64, XenomaiError> {
         let (number, priority) = match policy {
             Policy::Fifo(priority) => (libc::SCHED_FIFO, priority),
             Policy::RoundRobin(priority) => (libc::SCHED_RR, priority),
             Policy::Other => (libc::SCHED_OTHER, 0),
-            Policy::Batch => return Err(XenomaiError::Policy { core: Core::Cobalt, policy: "batch" }),
-            Policy::Idle => return Err(XenomaiError::Policy { core: Core::Cobalt, policy: "idle" }),
-            Policy::Deadline { .. } => {
-                return Err(XenomaiError::Policy { core: Core::Cobalt, policy: "deadline" });
-            }
+            _ => return Err(XenomaiError::Policy { core: Core::Cobalt, policy }),
         };
         // Without this the core's warnings would end the process.
         signal::count_stage_switches().map_err(|error| XenomaiError::NotAttached {
             core: Core::Cobalt,
             call: "sigaction",
             error,
-            remedy: "allow sigaction in the sandbox",
+            remedy: error::SIGACTION,
         })?;
         let refused =
             |call, remedy| move |error| XenomaiError::NotAttached { core: Core::Cobalt, call, error, remedy };
@@ -148,7 +142,7 @@ impl Calls {
         let this = unsafe { libc::pthread_self() };
         // SAFETY: the thread is the calling one; the parameter outlives the call.
         let answer = unsafe { (self.set_schedparam)(this, number, &raw const parameter) };
-        errno(answer).map_err(refused("__cobalt_pthread_setschedparam", MEMORY))?;
+        errno(answer).map_err(refused("__cobalt_pthread_setschedparam", error::COBALT_MEMORY))?;
         let name: String = name.chars().filter(|c| *c != '\0').take(31).collect();
         if let Ok(name) = CString::new(name) {
             // SAFETY: the name outlives the call. A name that is taken is no reason to stop.
@@ -156,9 +150,8 @@ impl Calls {
         }
         // SAFETY: the former mode is not asked for.
         let answer = unsafe { (self.set_mode)(0, PTHREAD_WARNSW, ptr::null_mut()) };
-        errno(answer)
-            .map_err(refused("pthread_setmode_np", "report this kernel and library to jitterlab"))?;
-        Ok(Handle { mode_switches_before: self.mode_switches().unwrap_or(0) })
+        errno(answer).map_err(refused("pthread_setmode_np", error::REPORT))?;
+        Ok(self.mode_switches().unwrap_or(0))
     }
 
     /// CLOCK_MONOTONIC as Cobalt has it.

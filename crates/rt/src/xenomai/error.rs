@@ -1,12 +1,25 @@
 //! What can be missing, and what to do about each.
 
+#![cfg_attr(not(feature = "xenomai"), allow(dead_code, reason = "of the cores only"))]
+
 use std::io;
 
-use super::Core;
+use jitterlab_model::Policy;
+
+use super::core::Core;
 
 /// Why a task cannot run on a Xenomai core. Each message ends with the remedy.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum XenomaiError {
+    /// The program knows nothing of Xenomai.
+    #[error(
+        "this program was built without Xenomai, which {core} needs: build it with the cargo feature xenomai of jitterlab-rt"
+    )]
+    NotBuilt {
+        /// The core.
+        core: Core,
+    },
     /// The kernel has no such core.
     #[error(
         "this kernel has no running {core} core ({missing} does not exist): boot a kernel built with {option}, and not with {parameter} turned off"
@@ -67,7 +80,7 @@ pub enum XenomaiError {
         /// The core.
         core: Core,
         /// What was asked for.
-        policy: &'static str,
+        policy: Policy,
     },
     /// The core did not take the thread.
     #[error("{core} does not take the thread ({call}: {error}): {remedy}")]
@@ -87,4 +100,41 @@ pub enum XenomaiError {
         /// The core.
         core: Core,
     },
+}
+
+pub(super) const COBALT_RELEASE: &str = "Xenomai 3.0.5 or newer is needed";
+pub(super) const COBALT_PERMISSION: &str = "If that is about permission: give the kernel the parameter xenomai.allowed_group=GID, join that group, and let it read and write /dev/rtdm/*; or run as root. If the core is stopped: xenomai.state=enabled";
+pub(super) const COBALT_MEMORY: &str = "libcobalt locks all memory: raise the limits memlock (to unlimited) and rtprio in /etc/security/limits.conf, or run as root";
+pub(super) const EVL_RELEASE: &str = "libevl 0.49 is known to have it";
+pub(super) const EVL_PERMISSION: &str = "If that is about permission: let your group read and write /dev/evl/* (and what is below it), and raise its limits memlock and rtprio in /etc/security/limits.conf; or run as root";
+pub(super) const SIGACTION: &str = "allow sigaction in the sandbox";
+pub(super) const REPORT: &str = "report this kernel and library to jitterlab";
+/// What the dynamic linker says of a library whose thread-local storage wants to be there from the beginning.
+pub(super) const REFUSES: &str = "cannot be dlopen()ed";
+
+/// How an attempt in a child failed that said nothing itself.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Attempt {
+    #[error("it could not be tried: {0}")]
+    NotMade(#[from] io::Error),
+    #[error("it ends the process with status {0}")]
+    Status(i32),
+    #[error("it is ended by signal {0}")]
+    Signal(i32),
+    #[error("{0}")]
+    Said(String),
+}
+
+/// What moved the thread to Linux's side, in words (SIGDEBUG_* of Cobalt, EVL_HMDIAG_* of EVL).
+pub(super) fn cause_name(core: Core, cause: u8) -> String {
+    let name = match (core, cause) {
+        (_, 1) => "a signal",
+        (_, 2) => "a system call",
+        (_, 3) => "a fault",
+        (Core::Cobalt, 4) => "priority inversion",
+        (Core::Cobalt, 5) => "memory that was not locked",
+        (Core::Cobalt, 6) | (Core::Evl, 4) => "the watchdog",
+        _ => return format!("cause {cause}"),
+    };
+    name.into()
 }

@@ -8,9 +8,10 @@ use std::ptr;
 
 use jitterlab_model::Policy;
 
+use super::core::Core;
+use super::error::{self, XenomaiError};
 use super::library::{self, Loaded};
-use super::on_core::Handle;
-use super::{Core, XenomaiError, probe};
+use super::probe;
 use crate::sys::signal;
 
 const LIBRARY: &str = Core::Evl.library();
@@ -18,8 +19,6 @@ const LIBRARY: &str = Core::Evl.library();
 const CLOCK_MONOTONIC: libc::c_int = -1;
 /// A switch to Linux's side raises SIGDEBUG.
 const T_WOSS: libc::c_int = 0x8000;
-
-const PERMISSION: &str = "If that is about permission: let your group read and write /dev/evl/* (and what is below it), and raise its limits memlock and rtprio in /etc/security/limits.conf; or run as root";
 
 /// The functions in use; signatures as in libevl's headers.
 #[derive(Debug)]
@@ -47,8 +46,11 @@ impl Calls {
             });
         }
         let calls = Self::load()?;
-        let failed =
-            |said| XenomaiError::NotInitialised { library: LIBRARY.into(), said, remedy: PERMISSION.into() };
+        let failed = |said: String| XenomaiError::NotInitialised {
+            library: LIBRARY.into(),
+            said,
+            remedy: error::EVL_PERMISSION.into(),
+        };
         // libevl answers an error number; a child goes first all the same, since initialising locks all memory.
         probe::in_child(|| {
             calls.initialise().map_or_else(
@@ -59,14 +61,14 @@ impl Calls {
                 |()| 0,
             )
         })
-        .map_err(failed)?;
+        .map_err(|said| failed(said.to_string()))?;
         calls.initialise().map_err(|error| failed(format!("evl_init: {error}")))?;
         Ok(calls)
     }
 
-    #[expect(clippy::multiple_unsafe_ops_per_block, reason = "the same operation once for each function")]
+    #[expect(clippy::multiple_unsafe_ops_per_block, reason = "one for each function")]
     fn load() -> Result<Self, XenomaiError> {
-        let library = library::load(LIBRARY, "libevl 0.49 is known to have it")?;
+        let library = library::load(LIBRARY, error::EVL_RELEASE)?;
         // SAFETY: each type is the one libevl's headers declare for that function.
         unsafe {
             Ok(Calls {
@@ -89,24 +91,25 @@ impl Calls {
     }
 
     /// The thread keeps the policy it has: EVL takes SCHED_FIFO and SCHED_RR over from Linux.
-    pub(super) fn attach(&self, policy: Policy) -> Result<Handle, XenomaiError> {
+    pub(super) fn attach(&self, policy: Policy) -> Result<(), XenomaiError> {
         match policy {
             Policy::Fifo(_) | Policy::RoundRobin(_) | Policy::Other => {}
-            Policy::Batch => return Err(XenomaiError::Policy { core: Core::Evl, policy: "batch" }),
-            Policy::Idle => return Err(XenomaiError::Policy { core: Core::Evl, policy: "idle" }),
-            Policy::Deadline { .. } => {
-                return Err(XenomaiError::Policy { core: Core::Evl, policy: "deadline" });
-            }
+            _ => return Err(XenomaiError::Policy { core: Core::Evl, policy }),
         }
         // Without this the core's warnings would end the process.
         signal::count_stage_switches().map_err(|error| XenomaiError::NotAttached {
             core: Core::Evl,
             call: "sigaction",
             error,
-            remedy: "allow sigaction in the sandbox",
+            remedy: error::SIGACTION,
         })?;
         let refused = |call| {
-            move |error| XenomaiError::NotAttached { core: Core::Evl, call, error, remedy: PERMISSION }
+            move |error| XenomaiError::NotAttached {
+                core: Core::Evl,
+                call,
+                error,
+                remedy: error::EVL_PERMISSION,
+            }
         };
         // SAFETY: takes nothing.
         let thread = unsafe { libc::gettid() };
@@ -115,8 +118,7 @@ impl Calls {
         let file = answered(file).map_err(refused("evl_attach_thread"))?;
         // SAFETY: the file is the attached thread's; the former mode is not asked for.
         let answer = unsafe { (self.set_mode)(file, T_WOSS, ptr::null_mut()) };
-        answered(answer).map_err(refused("evl_set_thread_mode"))?;
-        Ok(Handle { mode_switches_before: 0 })
+        answered(answer).map(drop).map_err(refused("evl_set_thread_mode"))
     }
 
     /// Gives the calling thread back to Linux.

@@ -1,17 +1,15 @@
 //! Loading a shared library at run time and finding its functions.
-#![expect(unsafe_code, reason = "code that is loaded, and types given to its functions, cannot be checked")]
+#![expect(unsafe_code, reason = "a C library")]
 
 use std::env;
-use std::ffi::{CString, OsString};
+use std::ffi::CString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-use super::XenomaiError;
+use super::error::{REFUSES, XenomaiError};
 
-/// What the dynamic linker says of a library whose thread-local storage wants to be there from the beginning.
-const REFUSES: &str = "cannot be dlopen()ed";
 /// Set in the program that was begun anew, so that it does not begin anew for ever.
 const BEGUN_ANEW: &str = "JITTERLAB_PRELOADED";
 
@@ -27,6 +25,9 @@ pub(super) struct Loaded {
 /// `needed` says which release is needed if a function is missing.
 pub(super) fn load(name: &'static str, needed: &'static str) -> Result<Loaded, XenomaiError> {
     if env::var_os(BEGUN_ANEW).is_some_and(|preloaded| preloaded == name) {
+        // What this program starts later is not to be a program of the core's.
+        // SAFETY: a core is prepared before the program has other threads.
+        unsafe { env::remove_var("LD_PRELOAD") };
         return Ok(Loaded { name, library: Library::this(), needed });
     }
     // SAFETY: the library's constructors run; Xenomai's only register forks and set up tables. It is never
@@ -38,19 +39,15 @@ pub(super) fn load(name: &'static str, needed: &'static str) -> Result<Loaded, X
     }
 }
 
-/// Replaces this program by itself with the library preloaded; comes back only if that failed.
+/// Replaces this program by itself with the library preloaded; comes back only if that failed. What else was
+/// preloaded is left out: a foreign library's calls would move the thread to Linux's side.
 fn begin_anew(library: &'static str) -> XenomaiError {
-    let mut preload = OsString::from(library);
-    if let Some(others) = env::var_os("LD_PRELOAD") {
-        preload.push(":");
-        preload.push(others);
-    }
     let mut arguments = env::args_os();
     let name = arguments.next().unwrap_or_default();
     let error = Command::new("/proc/self/exe")
         .arg0(name)
         .args(arguments)
-        .env("LD_PRELOAD", preload)
+        .env("LD_PRELOAD", library)
         .env(BEGUN_ANEW, library)
         .exec();
     XenomaiError::NotPreloaded { library: library.into(), said: error.to_string() }

@@ -2,21 +2,17 @@
 
 use std::io;
 
-use jitterlab_model::{CoreUse, SleepClock};
+use jitterlab_model::{CoreUse, Policy, SleepClock};
 
-use super::Calls;
+use super::calls::{self, Calls};
+use super::core::Core;
+use super::error::{XenomaiError, cause_name};
 use crate::sys::signal;
-use crate::system::{Linux, Slept, System, TimerKind};
+use crate::system::{Kernel, Linux, Sleep, Slept, System, SystemReport};
 
 const NS_PER_S: i64 = 1_000_000_000;
 /// Pairs of readings of which the closest counts.
 const PAIRS: usize = 32;
-
-/// What attaching a thread left behind.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Handle {
-    pub(super) mode_switches_before: u64,
-}
 
 /// [`Linux`] with the clock and the sleep of a core, for the thread that is attached to it.
 ///
@@ -25,19 +21,36 @@ pub(super) struct Handle {
 #[derive(Debug)]
 pub struct OnCore {
     calls: Calls,
-    handle: Handle,
+    mode_switches_before: u64,
     offset_ns: i64,
 }
 
 fn ns(time: libc::timespec) -> i64 {
-    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32 bits wide on 32-bit processors")]
+    #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32-bit processors")]
     let (seconds, nanos) = (time.tv_sec as i64, time.tv_nsec as i64);
     seconds * NS_PER_S + nanos
 }
 
+/// Makes the calling thread a thread of the core, with this policy; Cobalt shows it under this name. For EVL the
+/// thread must have its policy already.
+///
+/// # Errors
+/// A core that was not [`calls::prepare`]d, a policy it does not have, or its own refusal.
+pub fn attach(core: Core, policy: Policy, name: &str) -> Result<OnCore, XenomaiError> {
+    let calls = calls::of(core)?;
+    let mode_switches_before = match calls {
+        Calls::Cobalt(calls) => calls.attach(policy, name)?,
+        Calls::Evl(calls) => {
+            calls.attach(policy)?;
+            0
+        }
+    };
+    Ok(OnCore::new(calls, mode_switches_before))
+}
+
 impl OnCore {
-    pub(super) fn new(calls: Calls, handle: Handle) -> Self {
-        let mut system = OnCore { calls, handle, offset_ns: 0 };
+    fn new(calls: Calls, mode_switches_before: u64) -> Self {
+        let mut system = OnCore { calls, mode_switches_before, offset_ns: 0 };
         let pairs = (0..PAIRS).map(|_| {
             let before = Linux.now_ns();
             let core = system.core_ns();
@@ -60,7 +73,7 @@ impl OnCore {
         })
     }
 
-    fn sleep_until_core_ns(&self, due_ns: i64) -> Slept {
+    fn sleep_until_core_ns(&self, due_ns: i64) -> io::Result<Slept> {
         let due_ns = due_ns.max(0);
         let due = libc::timespec {
             tv_sec: due_ns.div_euclid(NS_PER_S) as _,
@@ -71,7 +84,11 @@ impl OnCore {
             Calls::Evl(calls) => calls.sleep_until(&due),
         };
         // POSIX's errors are positive, EVL's negative.
-        if answer.abs() == libc::EINTR { Slept::Interrupted } else { Slept::ToTheEnd }
+        match answer.abs() {
+            0 => Ok(Slept::ToTheEnd),
+            libc::EINTR => Ok(Slept::Interrupted),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
     }
 }
 
@@ -84,59 +101,29 @@ impl Drop for OnCore {
 }
 
 impl System for OnCore {
-    type Timer = <Linux as System>::Timer;
-    type Watch = <Linux as System>::Watch;
+    type Kernel = Linux;
 
     #[inline]
     fn now_ns(&self) -> i64 {
         self.core_ns() - self.offset_ns
     }
 
-    fn clock_ns(&self, clock: SleepClock) -> i64 {
-        match clock {
-            SleepClock::Monotonic => self.now_ns(),
-            civil => Linux.clock_ns(civil),
-        }
+    #[inline]
+    fn kernel(&self) -> &Linux {
+        &Linux
     }
 
     #[inline]
-    fn sleep_until(&self, clock: SleepClock, due_ns: i64) -> Slept {
-        match clock {
-            SleepClock::Monotonic => self.sleep_until_core_ns(due_ns.saturating_add(self.offset_ns)),
-            civil => Linux.sleep_until(civil, due_ns),
+    fn sleep(&self, clock: SleepClock, sleep: Sleep) -> io::Result<Slept> {
+        match (clock, sleep) {
+            (SleepClock::Monotonic, Sleep::Until(due_ns)) => {
+                self.sleep_until_core_ns(due_ns.saturating_add(self.offset_ns))
+            }
+            (SleepClock::Monotonic, Sleep::For(ns)) => {
+                self.sleep_until_core_ns(self.core_ns().saturating_add(ns))
+            }
+            _ => Linux.sleep_on(clock, sleep),
         }
-    }
-
-    fn sleep_for(&self, clock: SleepClock, ns: i64) -> Slept {
-        match clock {
-            SleepClock::Monotonic => self.sleep_until(clock, self.now_ns().saturating_add(ns)),
-            civil => Linux.sleep_for(civil, ns),
-        }
-    }
-
-    fn timer(&self, kind: TimerKind, clock: SleepClock) -> io::Result<Self::Timer> {
-        Linux.timer(kind, clock)
-    }
-
-    fn watch_civil_time(&self) -> io::Result<Self::Watch> {
-        Linux.watch_civil_time()
-    }
-
-    fn is_deadline_thread(&self) -> bool {
-        Linux.is_deadline_thread()
-    }
-
-    fn end_deadline_job(&self) {
-        Linux.end_deadline_job();
-    }
-
-    #[inline]
-    fn current_cpu(&self) -> u16 {
-        Linux.current_cpu()
-    }
-
-    fn thread_cpu_time_ns(&self) -> i64 {
-        Linux.thread_cpu_time_ns()
     }
 
     #[inline]
@@ -147,33 +134,18 @@ impl System for OnCore {
         }
     }
 
-    fn core_use(&self) -> Option<CoreUse> {
+    fn report(&self) -> SystemReport {
         let warned = signal::stage_switches();
         let (core, counted) = match self.calls {
-            Calls::Cobalt(calls) => {
-                ("cobalt", calls.mode_switches().map(|now| now - self.handle.mode_switches_before))
-            }
-            Calls::Evl(_) => ("evl", None),
+            Calls::Cobalt(calls) => (Core::Cobalt, calls.mode_switches()),
+            Calls::Evl(_) => (Core::Evl, None),
         };
-        Some(CoreUse {
-            core: core.into(),
-            mode_switches: counted.unwrap_or(warned.count),
-            last_cause: warned.last_cause.map(|cause| cause_name(self.calls, cause)),
+        let core = CoreUse {
+            core: core.to_string().to_lowercase(),
+            mode_switches: counted.map_or(warned.count, |now| now - self.mode_switches_before),
+            last_cause: warned.last_cause.map(|cause| cause_name(core, cause)),
             ..CoreUse::default()
-        })
+        };
+        SystemReport { clock_fit: None, core: Some(core) }
     }
-}
-
-/// What moved the thread to Linux's side, in words (SIGDEBUG_* of Cobalt, EVL_HMDIAG_* of EVL).
-fn cause_name(calls: Calls, cause: u8) -> String {
-    let name = match (calls, cause) {
-        (_, 1) => "a signal",
-        (_, 2) => "a system call",
-        (_, 3) => "a fault",
-        (Calls::Cobalt(_), 4) => "priority inversion",
-        (Calls::Cobalt(_), 5) => "memory that was not locked",
-        (Calls::Cobalt(_), 6) | (Calls::Evl(_), 4) => "the watchdog",
-        _ => return format!("cause {cause}"),
-    };
-    name.into()
 }

@@ -1,20 +1,21 @@
 //! Trying in a child what may end the process.
-#![expect(unsafe_code, reason = "fork is unsafe by nature")]
+#![expect(unsafe_code, reason = "fork")]
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{FromRawFd, OwnedFd};
 
+use super::error::Attempt;
+
 /// Runs `attempt` in a forked child. `Ok` if it came back with 0; otherwise what it wrote to standard error, or
 /// how it ended.
-pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), String> {
-    let failed = |error: io::Error| format!("it could not be tried: {error}");
-    let (reading, writing) = pipe().map_err(failed)?;
+pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), Attempt> {
+    let (reading, writing) = pipe()?;
     // SAFETY: the process has no other threads that matter yet (see `prepare`); the child only makes the attempt
     // and leaves by _exit, without running anything of this program's end.
     let child = unsafe { libc::fork() };
     if child == -1 {
-        return Err(failed(io::Error::last_os_error()));
+        return Err(io::Error::last_os_error().into());
     }
     if child == 0 {
         use std::os::fd::AsRawFd;
@@ -34,20 +35,18 @@ pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), String> {
     while unsafe { libc::waitpid(child, &raw mut status, 0) } == -1 {
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
-            return Err(failed(error));
+            return Err(error.into());
         }
     }
-    read.map_err(failed)?;
+    read?;
     if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&said).trim().replace('\n', "; ");
     Err(match said.as_str() {
-        "" if libc::WIFEXITED(status) => {
-            format!("it ends the process with status {}", libc::WEXITSTATUS(status))
-        }
-        "" => format!("it is ended by signal {}", libc::WTERMSIG(status)),
-        said => said.into(),
+        "" if libc::WIFEXITED(status) => Attempt::Status(libc::WEXITSTATUS(status)),
+        "" => Attempt::Signal(libc::WTERMSIG(status)),
+        said => Attempt::Said(said.into()),
     })
 }
 

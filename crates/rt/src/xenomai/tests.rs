@@ -10,8 +10,9 @@ use std::sync::atomic::AtomicBool;
 
 use jitterlab_model::{Activation, Flags, Policy, TaskSpec, WakeMethod};
 
-use super::*;
-use crate::{Plan, TaskThread};
+use super::Core;
+use super::calls::prepare_below;
+use crate::{BuildError, Linux, System, TaskThread, ThreadOptions};
 
 /// Fake /proc, /dev and libraries.
 struct Machine(tempfile::TempDir);
@@ -80,15 +81,17 @@ const COUNT: u64 = 20;
 fn child() {
     let Some(root) = env::var_os("FAKE_ROOT") else { return };
     let wake: WakeMethod = env::var("FAKE_CORE").unwrap().parse().unwrap();
-    let core = crate::task_thread::core_of(wake).unwrap();
+    let core = Core::of(wake).unwrap();
     let report = match prepare_below(Path::new(&root), core) {
         Err(error) => error.to_string(),
         Ok(()) => run_task(wake).unwrap_or_else(|error| error.to_string()),
     };
-    println!("\nreport: {report}");
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let foreign = maps.contains("libforeign") || env::var_os("LD_PRELOAD").is_some();
+    println!("\nreport: {report}{}", if foreign { " foreign" } else { "" });
 }
 
-fn run_task(wake: WakeMethod) -> std::io::Result<String> {
+fn run_task(wake: WakeMethod) -> Result<String, BuildError> {
     let spec = TaskSpec {
         name: "servo".into(),
         period_ns: PERIOD_NS,
@@ -96,11 +99,12 @@ fn run_task(wake: WakeMethod) -> std::io::Result<String> {
         wake,
         ..TaskSpec::default()
     };
-    let plan = Plan { lock_memory: false, ring: 64, count: Some(COUNT), ..Plan::default() };
-    let mut thread = TaskThread::spawn(&spec, &plan, &Arc::new(AtomicBool::new(false)))?;
+    let options =
+        ThreadOptions { lock_memory: false, ring: 64, count: Some(COUNT), ..ThreadOptions::default() };
+    let mut thread = TaskThread::spawn(&spec, &options, &Arc::new(AtomicBool::new(false)))?;
     let mut drain = thread.take_drain().unwrap();
     // Far ahead of the core's clock, so that it never stands behind a due time by itself.
-    thread.start(crate::Clock::now_ns(&crate::Monotonic) + 1_000_000_000, None);
+    thread.start(Linux.now_ns() + 1_000_000_000, None);
     let result = thread.finish()?.result;
     let mut rows: Vec<Activation> = Vec::new();
     drain.pop_into(&mut rows, usize::MAX);
@@ -195,7 +199,10 @@ fn a_thread_that_the_core_does_not_take_is_an_error_with_a_remedy() {
 fn a_library_that_refuses_to_be_loaded_is_preloaded_by_beginning_anew() {
     let Some(machine) = Machine::new() else { return };
     machine.library("cobalt.c", "libcobalt.so.2", &["-Wl,-z,nodlopen"]);
-    let report = machine.run("cobalt", &[]);
+    // What somebody else preloads would call Linux behind the thread's back; children are no programs of the core.
+    machine.library("evl.c", "libforeign.so", &[]);
+    let foreign = machine.path("lib/libforeign.so");
+    let report = machine.run("cobalt", &[("LD_PRELOAD", foreign.to_str().unwrap())]);
     assert_eq!(report, "executed 20 missed 0 latency 10..10 marked 0 outside 0 switches 0 cause ");
     machine.library("cobalt.c", "libcobalt.so.2", &["-Wl,-z,nodlopen", "-DWITHOUT_INIT"]);
     let broken = machine.run("cobalt", &[]);

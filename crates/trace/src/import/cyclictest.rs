@@ -4,6 +4,8 @@
 //! limit is not in the file, so it is taken as what follows the last bin. `-H` adds a column with the sum, which
 //! is told from the footers. rt-tests 2.7 and later leave out rows of zeros and the totals.
 
+use jitterlab_model::{Gap, Warning};
+
 use super::histogram::Histogram;
 use super::text::{expect_numbers, lines, ns, numbers};
 use super::{Hints, Import, Input, Peer, Unreadable};
@@ -17,7 +19,7 @@ fn recognise(input: &Input) -> bool {
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     let mut import = Import::new("cyclictest", "CLOCK_MONOTONIC");
     let unit_ns = hints.unit_ns.unwrap_or_else(|| {
-        import.warn("the output does not tell its unit; microseconds are taken (cyclictest -N counts in ns)");
+        import.warn(Warning::UnitAssumed { unit_ns: 1_000 });
         1_000
     });
     let mut rows: Vec<(usize, Vec<u64>)> = Vec::new();
@@ -33,7 +35,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     }
     let [min, average, max, overflows] = footers;
     let threads = min.len();
-    let period_ns = import.period(None, hints, 1_000_000);
+    let period = import.period(None, hints, 1_000_000);
     if let Some((number, _)) = rows.iter().find(|(_, row)| row.len() <= threads) {
         return Err(Unreadable::new(*number, format!("a row has fewer columns than the {threads} threads")));
     }
@@ -55,14 +57,12 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
             continue;
         }
         if overflow > 0 {
-            import.warn(format!(
-                "{overflow} latencies of thread {thread} are above its histogram; each counts as the maximum"
-            ));
+            import.warn(Warning::AboveHistogram { task: format!("thread{thread}"), count: overflow });
             // The mean is cut to whole units, but with values outside the histogram it is the better one.
             histogram.mean_ns = at(&average, thread).map(|v| v as f64 + unit_ns as f64 / 2.0);
         }
-        import.task(format!("thread{thread}"), period_ns, None, histogram.latency(period_ns));
+        import.task(format!("thread{thread}"), period, None, &[Gap::Missed], histogram.latency(period.0));
     }
-    import.warn("cyclictest skips missed activations and does not count them");
+    import.warn(Warning::MissedNotCounted { tool: "cyclictest".into() });
     import.complete()
 }

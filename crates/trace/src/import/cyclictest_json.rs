@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use jitterlab_model::{Gap, Warning};
+
 use super::histogram::Histogram;
 use super::text::{us, word_after};
 use super::{Hints, Import, Input, Peer, Unreadable};
@@ -63,7 +65,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         value.and_then(|v| v.parse::<i64>().ok()).or_else(stuck)
     };
     let told = option("-i", "--interval").map(|us| us.saturating_mul(1_000));
-    let base_ns = import.period(told, hints, 1_000_000);
+    let (base_ns, assumed) = import.period(told, hints, 1_000_000);
     // Without a histogram each thread's interval is longer than the one before (500 us unless -d is given).
     let distance_ns = match report.thread.values().all(|t| t.histogram.is_empty()) {
         true => option("-d", "--distance").unwrap_or(500).saturating_mul(1_000),
@@ -91,29 +93,28 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         let width = bins.windows(2).map(|pair| pair[1].0 - pair[0].0).min().unwrap_or(unit_ns);
         for &(edge, count) in &bins {
             match by_upper_edge {
-                true if edge == last => histogram.add(edge.saturating_sub(width), max_ns, count),
+                true if edge == last => histogram.add_overflow(edge.saturating_sub(width), count),
                 true => histogram.add(edge.saturating_sub(width), edge, count),
                 false => histogram.add(edge, edge.saturating_add(unit_ns - 1), count),
             }
         }
         let beyond = figures.cycles.unwrap_or(0).saturating_sub(histogram.count());
         if bins.is_empty() {
-            histogram.add(ns(figures.min), max_ns, beyond);
-            import.warn("the output has no histogram (option -h): only extremes and means are known, quantiles are upper bounds");
+            histogram.add_overflow(ns(figures.min), beyond);
+            import.warn(Warning::OnlyExtremes);
         } else if beyond > 0 {
             histogram.add_overflow(last.saturating_add(unit_ns), beyond);
-            import.warn(format!(
-                "{beyond} latencies of thread {name} are above its histogram; each counts as the maximum"
-            ));
+            import.warn(Warning::AboveHistogram { task: format!("thread{name}"), count: beyond });
         }
         if histogram.count() > 0 {
             let cpu = figures.cpu.and_then(|c| u16::try_from(c).ok());
-            import.task(format!("thread{name}"), period_ns, cpu, histogram.latency(period_ns));
+            let measured = histogram.latency(period_ns);
+            import.task(format!("thread{name}"), (period_ns, assumed), cpu, &[Gap::Missed], measured);
         }
     }
     match program {
-        "oslat" => import.warn("oslat measures interruptions of a busy loop, which has no period"),
-        _ => import.warn(format!("{program} skips missed activations and does not count them")),
+        "oslat" => import.warn(Warning::NoPeriod { tool: "oslat".into() }),
+        _ => import.warn(Warning::MissedNotCounted { tool: program.into() }),
     }
     import.complete()
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use jitterlab_model::{Activation, Flags};
+use jitterlab_model::{Activation, Flags, Gap, Warning};
 
 use super::text::{lines, ns};
 use super::{Hints, Import, Input, Measured, Peer, Unreadable};
@@ -29,7 +29,7 @@ fn recognise(input: &Input) -> bool {
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     let mut import = Import::new("cyclictest", "CLOCK_MONOTONIC");
     let unit_ns = hints.unit_ns.unwrap_or_else(|| {
-        import.warn("the output does not tell its unit; microseconds are taken (cyclictest -N counts in ns)");
+        import.warn(Warning::UnitAssumed { unit_ns: 1_000 });
         1_000
     });
     let mut printed: Vec<i64> = Vec::new();
@@ -45,20 +45,19 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     let distance = if printed.len() > 1 { printed[1].saturating_sub(printed[0]) } else { 500 };
     for (thread, samples) in samples {
         let told = printed.get(thread).map(|us| ns(us.saturating_sub(distance), 1_000));
-        let period_ns = import.period(told, hints, 1_000_000);
+        let period = import.period(told, hints, 1_000_000);
         let mut next = 0;
         let rows = samples.into_iter().map(|(index, latency)| {
-            let due_ns = ns(index as i64, period_ns);
+            let due_ns = ns(index as i64, period.0);
             let start_ns = due_ns.saturating_add(ns(latency, unit_ns));
             let flags = if index == next { Flags::default() } else { Flags::AFTER_GAP };
             next = index.saturating_add(1);
             Activation { index, due_ns, start_ns, end_ns: start_ns, flags, ..Activation::default() }
         });
         let rows = rows.collect();
-        import.task(format!("thread{thread}"), period_ns, None, Measured::Rows(rows));
+        let unknown = [Gap::Missed, Gap::DueTimes];
+        import.task(format!("thread{thread}"), period, None, &unknown, Measured::Rows(rows));
     }
-    import.warn(
-        "due times are nominal: cyclictest prints none, and skips missed activations without counting them",
-    );
+    import.warn(Warning::DueTimesAssumed { tool: "cyclictest".into() });
     import.complete()
 }

@@ -1,6 +1,6 @@
 //! A distribution as other tools print it: counts of intervals, and perhaps extremes, mean and deviation.
 
-use jitterlab_model::distribution::Moments;
+use jitterlab_model::distribution::{Beyond, Lacks, Moments};
 use jitterlab_model::{Distribution, TimingStats};
 
 use super::Measured;
@@ -14,6 +14,8 @@ pub(super) struct Histogram {
     pub(super) max_ns: Option<i64>,
     pub(super) mean_ns: Option<f64>,
     pub(super) deviation_ns: Option<f64>,
+    /// (bound, how many) of values that the tool only knows to be that or more.
+    pub(super) beyond: Option<(i64, u64)>,
 }
 
 impl Histogram {
@@ -26,16 +28,20 @@ impl Histogram {
     }
 
     pub(super) fn count(&self) -> u64 {
-        self.intervals.iter().fold(0, |sum, (_, _, n)| sum.saturating_add(*n))
+        let beyond = self.beyond.map_or(0, |(_, n)| n);
+        self.intervals.iter().fold(beyond, |sum, (_, _, n)| sum.saturating_add(*n))
     }
 
     /// Counts values that the tool only knows to be `limit_ns` or more: they lie up to the maximum, if that is
     /// known.
     pub(super) fn add_overflow(&mut self, limit_ns: i64, count: u64) {
-        self.add(limit_ns, self.max_ns.unwrap_or(limit_ns), count);
+        if count > 0 {
+            let (from_ns, before) = self.beyond.unwrap_or((limit_ns, 0));
+            self.beyond = Some((from_ns.min(limit_ns), before + count.min(1 << 48)));
+        }
     }
 
-    /// The values, each counted as the largest it may have been.
+    /// The values, each counted as the largest it may have been; of those above the last bin only the bounds.
     pub(super) fn distribution(&self) -> Distribution {
         let highest = self.max_ns.unwrap_or(i64::MAX);
         let occupied =
@@ -47,39 +53,52 @@ impl Histogram {
         };
         let sum = self.mean_ns.map_or_else(|| by_intervals(|v| v), |mean| mean * count as f64);
         let squares = match (self.mean_ns, self.deviation_ns) {
-            (Some(mean), Some(deviation)) => (mean * mean + deviation * deviation) * count as f64,
+            // Where the mean is not known either, the sum stands at that of no values beyond: 0.
+            (mean, Some(deviation)) => {
+                let mean = mean.unwrap_or(sum / count.max(1) as f64);
+                (mean * mean + deviation * deviation) * count as f64
+            }
             _ => by_intervals(|v| v * v),
         };
         // Rounded figures may contradict each other by a little: no variance is below 0.
         let squares = if count > 0 { squares.max(sum * sum / count as f64) } else { 0.0 };
+        let lowest = occupied().map(|(low, ..)| low).min();
         let moments = Moments {
             count,
-            min_ns: self.min_ns.or_else(|| occupied().map(|(low, ..)| low).min()).unwrap_or(0),
+            min_ns: self.min_ns.or(lowest).unwrap_or(0),
             max_ns: self.max_ns.or_else(|| occupied().map(|(_, high, _)| high).max()).unwrap_or(0),
             sum: sum as i128,
             sum_of_squares: squares.ceil() as u128,
         };
-        Distribution::from_parts(moments, occupied().map(|(_, high, n)| (high, n)))
+        let open = self.beyond.is_some();
+        let lacks = Lacks {
+            beyond: self.beyond.map(|(from_ns, count)| Beyond { count, from_ns, to_ns: self.max_ns }),
+            min: self.min_ns.is_none() && lowest.is_none(),
+            mean: self.mean_ns.is_none() && open,
+            deviation: self.deviation_ns.is_none() && open,
+        };
+        Distribution::from_parts(moments, occupied().map(|(_, high, n)| (high, n))).lacking(lacks)
     }
 
     /// The figures of a task whose latencies these are.
     pub(super) fn latency(&self, period_ns: i64) -> Measured {
         let mut stats = TimingStats::new(period_ns);
         stats.latency = self.distribution();
-        Measured::Figures(Box::new(stats))
+        Measured::Distributions(Box::new(stats))
     }
 
     /// The figures of a task whose period errors these are.
     pub(super) fn period_error(&self, period_ns: i64) -> Measured {
         let mut stats = TimingStats::new(period_ns);
         stats.period_error = self.distribution();
-        Measured::Figures(Box::new(stats))
+        Measured::Distributions(Box::new(stats))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jitterlab_model::Known;
 
     #[test]
     fn every_value_counts_as_the_largest_it_may_have_been_and_none_gets_lost() {
@@ -96,7 +115,14 @@ mod tests {
         assert_eq!((d.count(), d.min_ns(), d.max_ns()), (10, Some(9_000), Some(741_999)));
         assert_eq!(d.mean_ns(), Some(19_500.0));
         assert!(d.quantile_ns(0.5).is_some_and(|v| (9_999..10_080).contains(&v)));
-        assert_eq!(d.quantile_ns(1.0), Some(741_999));
+        assert_eq!((d.quantile_ns(1.0), d.standard_deviation_ns()), (Some(741_999), None));
+        let mut open = h.clone();
+        open.add_overflow(100_000, 1);
+        let between = Known::Between { at_least: 100_000, at_most: 741_999 };
+        assert_eq!(
+            (open.distribution().quantile_ns(0.9), open.distribution().known_at_rank(10)),
+            (None, between)
+        );
     }
 
     #[test]

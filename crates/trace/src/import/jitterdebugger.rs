@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, Warning};
 use serde::Deserialize;
 
 use super::histogram::Histogram;
@@ -49,7 +49,7 @@ fn parse_results(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         serde_json::from_str(input.text).map_err(|e| Unreadable::new(e.line(), e.to_string()))?;
     let mut import = Import::new("jitterdebugger", "CLOCK_MONOTONIC");
     let unit_ns = report.sysinfo.resolution_in_ns.or(hints.unit_ns).unwrap_or(1_000).clamp(1, 1_000_000);
-    let period_ns = import.period(None, hints, DEFAULT_PERIOD_NS);
+    let period = import.period(None, hints, DEFAULT_PERIOD_NS);
     let ns = |value: u64| text::ns(value as i64, unit_ns);
     let mut cpus: Vec<_> = report.cpu.into_iter().collect();
     cpus.sort_by_key(|(name, _)| name.parse::<u16>().unwrap_or(u16::MAX));
@@ -70,12 +70,11 @@ fn parse_results(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         let beyond = cpu.count.saturating_sub(histogram.count());
         if beyond > 0 {
             histogram.add_overflow(limit_ns, beyond);
-            import.warn(format!(
-                "{beyond} latencies of cpu {name} are above its histogram; each counts as the maximum"
-            ));
+            import.warn(Warning::AboveHistogram { task: format!("cpu{name}"), count: beyond });
         }
         if histogram.count() > 0 {
-            import.task(format!("cpu{name}"), period_ns, name.parse().ok(), histogram.latency(period_ns));
+            let measured = histogram.latency(period.0);
+            import.task(format!("cpu{name}"), period, name.parse().ok(), &[], measured);
         }
     }
     import.complete()
@@ -102,7 +101,7 @@ fn parse_samples(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     let report = beside.and_then(|text| serde_json::from_str::<Report>(&text).ok());
     let told = report.and_then(|r| r.sysinfo.resolution_in_ns);
     let unit_ns = told.or(hints.unit_ns).unwrap_or_else(|| {
-        import.warn("results.json is not beside samples.raw; latencies are taken as microseconds");
+        import.warn(Warning::UnitAssumed { unit_ns: 1_000 });
         1_000
     });
     let mut threads: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
@@ -118,7 +117,7 @@ fn parse_samples(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         threads.entry(thread).or_default().push((start_ns, latency_ns));
     }
     for (thread, samples) in threads {
-        let period_ns = import.period(period_of(&samples), hints, DEFAULT_PERIOD_NS);
+        let period = import.period(period_of(&samples), hints, DEFAULT_PERIOD_NS);
         let rows = (0..).zip(samples).map(|(index, (start_ns, latency_ns))| Activation {
             index,
             due_ns: start_ns.saturating_sub(latency_ns),
@@ -127,11 +126,11 @@ fn parse_samples(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
             ..Activation::default()
         });
         let rows = rows.collect();
-        import.task(format!("thread{thread}"), period_ns, None, Measured::Rows(rows));
+        import.task(format!("thread{thread}"), period, None, &[], Measured::Rows(rows));
     }
-    import.warn("jitterdebugger catches up: missed activations run late, back to back");
+    import.warn(Warning::CatchesUp { tool: "jitterdebugger".into() });
     if unit_ns > 1 {
-        import.warn("latencies are cut to whole microseconds, so due times are up to 1 us late");
+        import.warn(Warning::Cut { unit_ns });
     }
     import.complete()
 }

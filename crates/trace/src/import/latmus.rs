@@ -1,5 +1,7 @@
 //! EVL's `latmus -g`: a head of facts, then cells of a microsecond by their lower edge.
 
+use jitterlab_model::{Gap, Warning};
+
 use super::histogram::Histogram;
 use super::text::{lines, ns, us};
 use super::{Hints, Import, Input, Peer, Unreadable};
@@ -22,7 +24,7 @@ fn fact(text: &str, key: &str) -> Option<f64> {
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     let mut import = Import::new("EVL latmus", "CLOCK_MONOTONIC");
     let told = fact(input.text, "sampling period").map(us);
-    let period_ns = import.period(told, hints, 1_000_000);
+    let period = import.period(told, hints, 1_000_000);
     let mut histogram = Histogram {
         min_ns: fact(input.text, "min latency").map(us),
         mean_ns: fact(input.text, "avg latency").map(|v| v * 1_000.0),
@@ -39,17 +41,16 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
             Some((low_ns, count, false)) => histogram.add(low_ns, low_ns.saturating_add(999), count),
             Some((low_ns, count, true)) => {
                 histogram.add_overflow(low_ns, count);
-                import.warn(format!("{count} latencies are above the histogram; each counts as the maximum"));
+                import.warn(Warning::AboveHistogram { task: "latmus".into(), count });
             }
             None => return Err(Unreadable::new(number, format!("{line:?} is not a cell and its count"))),
         }
     }
-    let mut measured = histogram.latency(period_ns);
-    if let (super::Measured::Figures(stats), Some(overruns)) = (&mut measured, fact(input.text, "overruns")) {
-        stats.missed = overruns as u64;
-    }
+    let overruns = fact(input.text, "overruns");
+    let unknown: &[Gap] = if overruns.is_some() { &[] } else { &[Gap::Missed] };
+    let measured = histogram.latency(period.0).with_missed(overruns.unwrap_or(0.0) as u64);
     if histogram.count() > 0 {
-        import.task("latmus", period_ns, None, measured);
+        import.task("latmus", period, None, unknown, measured);
     }
     import.complete()
 }

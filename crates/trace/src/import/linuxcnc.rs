@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use jitterlab_model::{Gap, Warning};
+
 use super::histogram::Histogram;
 use super::text::{lines, us};
 use super::{Hints, Import, Input, Peer, Unreadable};
@@ -40,19 +42,20 @@ fn parse_nox(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         .map(|(elapsed, thread, figures)| (thread, (elapsed, figures)))
         .collect();
     for (thread, (elapsed, [min, max, deviation])) in last {
-        let period_ns = import.period(None, hints, default_period_ns(thread));
-        let count = (elapsed * 1e9 / period_ns as f64) as u64;
+        let period = import.period(None, hints, default_period_ns(thread));
+        let count = (elapsed * 1e9 / period.0 as f64) as u64;
         let mut histogram = Histogram {
             min_ns: Some(us(min)),
             max_ns: Some(us(max)),
-            mean_ns: Some(0.0),
             deviation_ns: Some(deviation * 1_000.0),
             ..Histogram::default()
         };
-        histogram.add(us(min), us(max), count.max(1));
-        import.task(thread, period_ns, None, histogram.period_error(period_ns));
+        histogram.add_overflow(us(min), count.max(1));
+        let unknown = [Gap::Count, Gap::Missed];
+        import.task(thread, period, None, &unknown, histogram.period_error(period.0));
     }
-    import.warn("only extremes and deviation of the period error are known: quantiles are upper bounds, counts are elapsed time by period");
+    import.warn(Warning::OnlyExtremes);
+    import.warn(Warning::CountAssumed);
     import.complete()
 }
 
@@ -63,10 +66,12 @@ fn is_dot_latency(input: &Input) -> bool {
 fn parse_dot_latency(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     let jitter_ns: i64 = input.text.trim().parse().map_err(|_| Unreadable::new(1, "it is not a number"))?;
     let mut import = Import::new("LinuxCNC latency-test", "RTAPI");
-    let period_ns = import.period(None, hints, default_period_ns("base"));
+    let period = import.period(None, hints, default_period_ns("base"));
     let mut histogram = Histogram { max_ns: Some(jitter_ns), ..Histogram::default() };
-    histogram.add(jitter_ns.saturating_neg(), jitter_ns, 1);
-    import.task("base", period_ns, None, histogram.period_error(period_ns));
-    import.warn("only the largest period error is known, not how often anything happened");
+    histogram.add_overflow(jitter_ns.saturating_neg(), 1);
+    let unknown = [Gap::Count, Gap::Missed];
+    import.task("base", period, None, &unknown, histogram.period_error(period.0));
+    import.warn(Warning::OnlyExtremes);
+    import.warn(Warning::CountAssumed);
     import.complete()
 }

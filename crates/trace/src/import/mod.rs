@@ -1,9 +1,8 @@
 //! Reading what other tools measured.
 //!
-//! Few of them keep single activations; most print a histogram, some only extremes. All of it becomes a run file:
-//! rows where there are rows, else one slice per task with the distribution as far as the output tells. What the
-//! output leaves open is said in the run's warnings, and a value known only to lie between two bounds counts as
-//! the upper one, so that no figure looks better than it was.
+//! Few of them keep single activations; most print a histogram, some only extremes. What an output leaves open is unknown in
+//! what is read (see [`Gap`] and [`Lacks`](jitterlab_model::distribution::Lacks)) and said in the run's warnings. A value of
+//! a histogram counts as the upper edge of its bin, so that no figure looks better than it was.
 
 mod cyclictest;
 mod cyclictest_json;
@@ -22,10 +21,9 @@ mod zephyr;
 
 use std::path::Path;
 
-use jitterlab_model::{Activation, Keep, RunInfo, TaskResult, TaskSpec, TimingStats};
+use jitterlab_model::{Activation, Bench, Gap, RunInfo, TaskResult, TaskRun, TaskSpec, TimingStats, Warning};
 
-use crate::slices::Slice;
-use crate::{FinishedRun, RunFileWriter, TraceError};
+use crate::TraceError;
 
 /// What the user knows and the output may not tell.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,7 +49,7 @@ pub enum Measured {
     /// Every activation.
     Rows(Vec<Activation>),
     /// Distributions only.
-    Figures(Box<TimingStats>),
+    Distributions(Box<TimingStats>),
 }
 
 /// One tool's output that can be read.
@@ -128,38 +126,50 @@ pub fn import(path: impl AsRef<Path>, hints: &Hints) -> Result<Import, TraceErro
 impl Import {
     /// An import with nothing in it yet. `warnings` begin with what every import lacks.
     fn new(tool: &str, clock: &str) -> Self {
-        let mut info = RunInfo::new("import", clock, []);
+        let mut info = RunInfo::new(Bench::Import, clock, []);
         info.tool = tool.into();
-        info.load = "unknown".into();
         Import { info, tasks: Vec::new() }
     }
 
-    /// Adds a task with what is known of it.
-    fn task(&mut self, name: impl Into<String>, period_ns: i64, cpu: Option<u16>, measured: Measured) {
-        if matches!(measured, Measured::Rows(_)) {
-            self.warn("the output tells no execution times: they stand as 0");
+    /// Adds a task with what is known of it; `unknown` is what its tool does not tell beside what none does (missed and
+    /// lost activations, execution times, settings).
+    fn task(
+        &mut self,
+        name: impl Into<String>,
+        (period_ns, assumed): (i64, bool),
+        cpu: Option<u16>,
+        unknown: &[Gap],
+        mut measured: Measured,
+    ) {
+        let mut all = vec![Gap::Lost, Gap::Execution, Gap::Settings];
+        all.extend(assumed.then_some(Gap::Period));
+        all.extend_from_slice(unknown);
+        if let Measured::Distributions(stats) = &mut measured {
+            stats.forget(&all);
         }
         let spec = TaskSpec { name: name.into(), period_ns, cpu, ..TaskSpec::default() };
-        let mut run = RunInfo::new("", "", [spec]).tasks;
-        run.iter_mut().for_each(|t| t.result = Some(measured.result()));
-        self.info.tasks.append(&mut run);
+        let result = Some(measured.result());
+        self.info.tasks.push(TaskRun { result, unknown: all, ..TaskRun::new(spec) });
         self.tasks.push(measured);
     }
 
-    fn warn(&mut self, warning: impl Into<String>) {
+    fn warn(&mut self, warning: impl Into<Warning>) {
         let warning = warning.into();
         if !self.info.warnings.contains(&warning) {
             self.info.warnings.push(warning);
         }
     }
 
-    /// The period: as the output tells, else as the user says, else the tool's default, with a warning.
-    fn period(&mut self, told: Option<i64>, hints: &Hints, default_ns: i64) -> i64 {
-        told.or(hints.period_ns).filter(|p| *p > 0).unwrap_or_else(|| {
-            let us = default_ns / 1_000;
-            self.warn(format!("the output does not tell the period; the tool's default of {us} us is taken"));
-            default_ns
-        })
+    /// The period: as the output says, else as the user says, else the tool's default, with a warning; and whether it is
+    /// that.
+    fn period(&mut self, said: Option<i64>, hints: &Hints, default_ns: i64) -> (i64, bool) {
+        match said.or(hints.period_ns).filter(|p| *p > 0) {
+            Some(period_ns) => (period_ns, false),
+            None => {
+                self.warn(Warning::PeriodAssumed { period_ns: default_ns });
+                (default_ns, true)
+            }
+        }
     }
 
     /// Refuses an output without any task.
@@ -169,38 +179,28 @@ impl Import {
         }
         Ok(self)
     }
-
-    /// Writes it as a run file.
-    ///
-    /// # Errors
-    /// The file cannot be written, or exists already.
-    pub fn write(&self, path: impl AsRef<Path>) -> Result<FinishedRun, TraceError> {
-        let mut file = RunFileWriter::create(path, self.tasks.len())?;
-        let mut info = self.info.clone();
-        for (task, measured) in self.tasks.iter().enumerate() {
-            match measured {
-                Measured::Rows(rows) => file.append(task, rows)?,
-                Measured::Figures(stats) => {
-                    info.keep = Keep::Spikes { above_ns: i64::MAX };
-                    file.slice(&Slice::new(task, 0, 0, measured.result().last_end_ns, stats))?;
-                }
-            }
-        }
-        file.finish(&info)
-    }
 }
 
 impl Measured {
-    /// The figures, counted from the rows where there are rows.
-    pub fn stats(&self, period_ns: i64) -> TimingStats {
+    /// The standing figures of a task that this was measured of, counted from the rows where there are rows.
+    pub fn stats(&self, task: &TaskRun) -> TimingStats {
         match self {
-            Measured::Figures(stats) => TimingStats::clone(stats),
+            Measured::Distributions(stats) => TimingStats::clone(stats),
             Measured::Rows(rows) => {
-                let mut stats = TimingStats::new(period_ns);
+                let mut stats = TimingStats::new(task.spec.period_ns);
                 stats.push_all(rows);
+                stats.forget(&task.unknown);
                 stats
             }
         }
+    }
+
+    /// The same with due times missed that the tool counts.
+    fn with_missed(mut self, missed: u64) -> Self {
+        if let Measured::Distributions(stats) = &mut self {
+            stats.add_missed(missed);
+        }
+        self
     }
 
     fn result(&self) -> TaskResult {
@@ -214,12 +214,12 @@ impl Measured {
                 max_latency_ns: rows.iter().map(Activation::latency_ns).max().unwrap_or(0),
                 ..TaskResult::default()
             },
-            Measured::Figures(stats) => {
+            Measured::Distributions(stats) => {
                 let executed = stats.executed().max(stats.period_error.count());
-                let last = (executed + stats.missed).saturating_sub(1);
+                let last = (executed + stats.seen_missed()).saturating_sub(1);
                 TaskResult {
                     executed,
-                    missed: stats.missed,
+                    missed: stats.seen_missed(),
                     last_end_ns: i64::try_from(last).unwrap_or(i64::MAX).saturating_mul(stats.period_ns()),
                     min_latency_ns: stats.latency.min_ns().unwrap_or(0),
                     max_latency_ns: stats.latency.max_ns().unwrap_or(0),

@@ -3,6 +3,8 @@
 //! The stages of timerlat (IRQ, thread, user) are times from the same due time: one activation each, never to be
 //! added. Each becomes a task of its own. Indices are lower edges; the bucket size is the largest that fits them all.
 
+use jitterlab_model::{Gap, Warning};
+
 use super::histogram::Histogram;
 use super::text::{self, lines};
 use super::{Hints, Import, Input, Peer, Unreadable};
@@ -61,7 +63,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     }
     let bucket = rows.iter().fold(0, |divisor, (index, _)| common_divisor(divisor, *index)).max(1);
     let ns = |value: u64| text::ns(value as i64, unit_ns);
-    let period_ns = import.period(None, hints, if osnoise { 1_000_000_000 } else { 1_000_000 });
+    let period = import.period(None, hints, if osnoise { 1_000_000_000 } else { 1_000_000 });
     let [over, min, average, max] = summary;
     let at = |row: &Option<Vec<u64>>, column: usize| row.as_ref().and_then(|r| r.get(column)).copied();
     for (column, name) in names.iter().enumerate() {
@@ -78,18 +80,16 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         let limit = rows.last().map_or(0, |(index, _)| ns(index.saturating_add(bucket)));
         histogram.add_overflow(limit, overflow);
         if overflow > 0 {
-            import.warn(format!(
-                "{overflow} latencies of {name} are above its histogram; each counts as the maximum"
-            ));
+            import.warn(Warning::AboveHistogram { task: name.clone(), count: overflow });
             histogram.mean_ns = at(&average, column).map(|v| ns(v) as f64 + unit_ns as f64 / 2.0);
         }
         if histogram.count() > 0 {
             let cpu = name.rsplit('-').next().and_then(|n| n.parse().ok());
-            import.task(name.clone(), period_ns, cpu, histogram.latency(period_ns));
+            import.task(name.clone(), period, cpu, &[Gap::Missed], histogram.latency(period.0));
         }
     }
     if !osnoise {
-        import.warn("irq, thr and usr are stages of the same activations, each from the due time on");
+        import.warn(Warning::Stages);
     }
     import.complete()
 }

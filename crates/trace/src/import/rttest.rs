@@ -1,6 +1,6 @@
 //! rttest (ROS 2): a line per iteration with its nominal time and latency in nanoseconds.
 
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, Gap};
 
 use super::text::{expect_numbers, lines, ns};
 use super::{Hints, Import, Input, Measured, Peer, Unreadable};
@@ -29,9 +29,9 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         );
     }
     let told = rows.windows(2).map(|p| p[1].due_ns.saturating_sub(p[0].due_ns)).find(|p| *p > 0);
-    let period_ns = import.period(told, hints, 1_000_000);
+    let period = import.period(told, hints, 1_000_000);
     if !rows.is_empty() {
-        import.task("rttest", period_ns, None, Measured::Rows(rows));
+        import.task("rttest", period, None, &[Gap::Missed], Measured::Rows(rows));
         if let Some(result) = import.info.tasks[0].result.as_mut() {
             result.minor_faults = u64::try_from(minor).ok();
             result.major_faults = u64::try_from(major).ok();

@@ -1,5 +1,7 @@
 //! stress-ng `--cyclic` with `--cyclic-dist`: lines of its log, one table for each of its workers.
 
+use jitterlab_model::{Gap, Warning};
+
 use super::histogram::Histogram;
 use super::text::ns;
 use super::{Hints, Import, Input, Peer, Unreadable};
@@ -31,7 +33,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
             workers.push((before.rsplit(' ').next().and_then(|d| d.parse().ok()), Histogram::default()));
         }
         if let Some(note) = message.strip_prefix("Note:") {
-            import.warn(format!("stress-ng says:{note}"));
+            import.warn(Warning::Said { tool: "stress-ng".into(), text: note.trim().into() });
         }
         let Some((_, histogram)) = workers.last_mut() else { continue };
         if let Some(mean) = number_after(message, "mean:") {
@@ -61,12 +63,13 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         }
         let shown_ns = histogram.intervals.iter().map(|(_, high, _)| *high).max().unwrap_or(0);
         if let Some(max_ns) = histogram.max_ns.filter(|max| *max > shown_ns) {
+            // How many there are is not printed; the maximum itself is one.
             histogram.add(max_ns, max_ns, 1);
-            import.warn("the printed distribution ends below the maximum; how many latencies it leaves out is not known, at least one is counted");
+            import.warn(Warning::EndsBelowMaximum);
         }
-        let period_ns = import.period(delay_ns, hints, 100_000);
-        import.task(format!("cyclic{worker}"), period_ns, None, histogram.latency(period_ns));
+        let period = import.period(delay_ns, hints, 100_000);
+        import.task(format!("cyclic{worker}"), period, None, &[Gap::Missed], histogram.latency(period.0));
     }
-    import.warn("stress-ng sleeps a relative delay: its latencies leave out what the loop itself takes");
+    import.warn(Warning::RelativeSleep { tool: "stress-ng".into() });
     import.complete()
 }

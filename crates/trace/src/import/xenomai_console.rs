@@ -1,8 +1,10 @@
 //! Xenomai's `latency` on the console: a line a second with extremes and mean, in microseconds, perhaps negative.
 
+use jitterlab_model::{Gap, Warning};
+
 use super::histogram::Histogram;
 use super::text::{lines, us};
-use super::{Hints, Import, Input, Measured, Peer, Unreadable};
+use super::{Hints, Import, Input, Peer, Unreadable};
 
 pub(super) const PEER: Peer = Peer { name: "Xenomai latency", recognise, parse };
 
@@ -20,31 +22,27 @@ pub(super) fn period_of(line: &str) -> Option<i64> {
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     let mut import = Import::new("Xenomai latency", "Cobalt");
     let told = lines(input.text).find_map(|(_, line)| period_of(line.strip_prefix("RTT|")?));
-    let period_ns = import.period(told, hints, 1_000_000);
-    let per_line = (1_000_000_000 / period_ns).max(1) as u64;
+    let period = import.period(told, hints, 1_000_000);
+    let per_line = (1_000_000_000 / period.0).max(1) as u64;
     let (mut histogram, mut missed, mut sum) = (Histogram::default(), 0, 0.0);
     for (number, line) in lines(input.text) {
         let Some(row) = line.strip_prefix("RTD|") else { continue };
         let fields: Option<Vec<f64>> = row.split('|').map(|field| field.trim().parse().ok()).collect();
-        let Some([min, mean, max, overruns, _switches, best, worst]) = fields.as_deref() else {
+        let Some([min, mean, _max, overruns, _switches, best, worst]) = fields.as_deref() else {
             return Err(Unreadable::new(number, "a line RTD| has other than seven figures"));
         };
-        histogram.add(us(*min), us(*max), per_line);
+        histogram.add_overflow(us(*min), per_line);
         sum += mean * 1_000.0 * per_line as f64;
         // The last three count from the start.
         (histogram.min_ns, histogram.max_ns) = (Some(us(*best)), Some(us(*worst)));
         missed = *overruns as u64;
     }
     histogram.mean_ns = Some(sum / histogram.count().max(1) as f64);
-    let mut measured = histogram.latency(period_ns);
-    if let Measured::Figures(stats) = &mut measured {
-        stats.missed = missed;
-    }
+    let measured = histogram.latency(period.0).with_missed(missed);
     if histogram.count() > 0 {
-        import.task("latency", period_ns, None, measured);
+        import.task("latency", period, None, &[Gap::Count], measured);
     }
-    import.warn(
-        "only each second's extremes and mean are known: quantiles are upper bounds, counts are nominal",
-    );
+    import.warn(Warning::OnlyExtremes);
+    import.warn(Warning::CountAssumed);
     import.complete()
 }

@@ -3,6 +3,8 @@
 //! Rows are the centre of a bin in microseconds and its count plus one (so that a logarithmic plot shows empty
 //! bins), framed by one row of nothing at each end.
 
+use jitterlab_model::Gap;
+
 use super::histogram::Histogram;
 use super::text::{lines, numbers, us};
 use super::{Hints, Import, Input, Peer, Unreadable, xenomai_console};
@@ -17,7 +19,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     let mut import = Import::new("Xenomai latency", "Cobalt");
     let mut head = lines(input.text).filter_map(|(_, line)| line.strip_prefix('#'));
     let told = head.find_map(xenomai_console::period_of);
-    let period_ns = import.period(told, hints, 1_000_000);
+    let period = import.period(told, hints, 1_000_000);
     let mut rows: Vec<(i64, u64)> = Vec::new();
     for (number, line) in lines(input.text).filter(|(_, l)| !l.is_empty() && !l.starts_with('#')) {
         match numbers::<f64>(line).as_deref() {
@@ -39,7 +41,10 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         histogram.add(centre - width / 2, centre + width - width / 2 - 1, count);
     }
     if histogram.count() > 0 {
-        import.task("latency", period_ns, None, histogram.latency(period_ns));
+        let overruns = figures.get(3).map(|n| *n as u64);
+        let unknown: &[Gap] = if overruns.is_some() { &[] } else { &[Gap::Missed] };
+        let measured = histogram.latency(period.0).with_missed(overruns.unwrap_or(0));
+        import.task("latency", period, None, unknown, measured);
     }
     import.complete()
 }

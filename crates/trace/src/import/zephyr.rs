@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use jitterlab_model::{Gap, Warning};
+
 use super::histogram::Histogram;
 use super::text::{lines, us};
 use super::{Hints, Import, Input, Peer, Unreadable};
@@ -30,21 +32,21 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         let Some((_, json)) = line.split_once("RECORD: ") else { continue };
         let record: Record =
             serde_json::from_str(json).map_err(|e| Unreadable::new(number, e.to_string()))?;
-        let period_ns = import.period(None, hints, 1_000_000);
-        let error = |period_us: f64| us(period_us).saturating_sub(period_ns);
+        let period = import.period(None, hints, 1_000_000);
+        let error = |period_us: f64| us(period_us).saturating_sub(period.0);
         let mut histogram = Histogram {
             min_ns: Some(error(record.min_us)),
             max_ns: Some(error(record.max_us)),
-            mean_ns: Some(record.mean_us * 1_000.0 - period_ns as f64),
+            mean_ns: Some(record.mean_us * 1_000.0 - period.0 as f64),
             deviation_ns: Some(record.stddev_us * 1_000.0),
             ..Histogram::default()
         };
-        histogram.add(error(record.min_us), error(record.max_us), record.stats_count);
+        histogram.add_overflow(error(record.min_us), record.stats_count);
         if record.stats_count > 0 {
             let name = format!("{} {}", record.testcase, record.mechanism);
-            import.task(name.trim(), period_ns, None, histogram.period_error(period_ns));
+            import.task(name.trim(), period, None, &[Gap::Missed], histogram.period_error(period.0));
         }
     }
-    import.warn("only extremes, mean and deviation of the period are known: quantiles are upper bounds");
+    import.warn(Warning::OnlyExtremes);
     import.complete()
 }

@@ -14,7 +14,7 @@ pub const PERIODS_NS: [i64; 2] = [25_000, 1_000_000];
 pub fn info(keep: Keep) -> RunInfo {
     let task = |name: &str, period_ns| TaskSpec { name: name.into(), period_ns, ..TaskSpec::default() };
     let tasks = [task("base", PERIODS_NS[0]), task("servo", PERIODS_NS[1])];
-    RunInfo { keep, ..RunInfo::new("host", "CLOCK_MONOTONIC", tasks) }
+    RunInfo { keep, ..RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", tasks) }
 }
 
 pub fn closed(keep: Keep) -> RunInfo {

@@ -1,49 +1,32 @@
 //! What the kernel keeps time with.
 
-use super::{Rule, Scope, Subject, Verdict, fail, not_applicable, pass, unknown, warn};
+use jitterlab_model::check::RemedyKind::{Host, Lasting, Machine};
+
+use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, warn};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "clocksource",
-        title: "Clocksource",
-        why: "The clock is read at every wake-up: a slow one costs microseconds each time, a coarse one hides the jitter.",
-        scope: Scope::Kernel,
-        verdict: clocksource,
-    },
-    Rule {
-        id: "tsc",
-        title: "Stability of the processor's counter",
-        why: "A counter that changes speed or stops in idle states makes the kernel fall back to a slower clock in the middle of a run.",
-        scope: Scope::Hardware("show the guest an invariant counter: `-cpu host,+invtsc` in QEMU"),
-        verdict: tsc,
-    },
+    Rule { id: "clocksource", scope: Scope::Kernel, ruling: clocksource },
+    Rule { id: "tsc", scope: Scope::Hardware, ruling: tsc },
 ];
 
-fn clocksource(s: &Subject<'_>) -> Verdict {
+fn clocksource(s: &Subject<'_>) -> Ruling {
     let clock = &s.facts.clock;
-    let Some(source) = clock.source.as_deref() else { return unknown("the clocksource") };
+    let Some(source) = clock.source.as_deref() else { return unknown() };
     let better = clock.available.iter().find(|name| is_fast(name));
-    let switch = |verdict: Verdict| {
-        match better {
-        Some(better) => verdict
-            .now(format!("echo {better} > /sys/devices/system/clocksource/clocksource0/current_clocksource"))
+    let switch = |ruling: Ruling| match better {
+        Some(better) => ruling
+            .write(better, "/sys/devices/system/clocksource/clocksource0/current_clocksource")
             .parameter(format!("clocksource={better}")),
-        None if s.in_virtual_machine() => {
-            verdict.on_the_host("give the guest a paravirtual clock or an invariant TSC")
-        }
-        None => verdict.on_the_machine(
-            "see `dmesg | grep -i tsc` for why the counter was given up; often a firmware update helps, or the kernel parameter tsc=reliable",
-        ),
-    }
+        None if s.in_virtual_machine() => ruling.advise(Host, "paravirtual"),
+        None => ruling.advise(Machine, "dmesg"),
     };
-    match source {
-        _ if is_fast(source) => pass(source),
-        "jiffies" | "refined-jiffies" => switch(fail(format!("{source}: time advances with the tick only"))),
-        "hpet" | "acpi_pm" => {
-            switch(warn(format!("{source}: each reading is a system call and takes about 1 us")))
-        }
-        _ => pass(format!("{source} (not among the known slow ones)")),
-    }
+    let ruling = match source {
+        _ if is_fast(source) => pass("fast"),
+        "jiffies" | "refined-jiffies" => switch(fail("tick")),
+        "hpet" | "acpi_pm" => switch(warn("slow")),
+        _ => pass("not-known-slow"),
+    };
+    ruling.with("source", source)
 }
 
 /// Those that are read without a system call.
@@ -52,24 +35,25 @@ fn is_fast(source: &str) -> bool {
         .contains(&source)
 }
 
-fn tsc(s: &Subject<'_>) -> Verdict {
+fn tsc(s: &Subject<'_>) -> Ruling {
     let processor = &s.facts.processor;
     if processor.vendor.is_none() {
-        return not_applicable("this processor has no TSC");
+        return not_applicable("none");
     }
     if s.facts.kernel.parameter("tsc") == Some("unstable") {
-        return warn("declared unstable by the kernel parameter tsc=unstable")
-            .for_good("take `tsc=unstable` off the kernel's command line, then restart");
+        return warn("declared-unstable").advise(Lasting, "take-off");
     }
-    let missing: Vec<&str> = ["constant_tsc", "nonstop_tsc"]
+    let missing: Vec<String> = ["constant_tsc", "nonstop_tsc"]
         .into_iter()
         .filter(|flag| !processor.properties.iter().any(|p| p == flag))
+        .map(String::from)
         .collect();
     match missing.as_slice() {
-        [] => pass("runs at one speed and in every idle state"),
-        _ if s.in_virtual_machine() => warn(format!("the guest is not promised {}", missing.join(" and ")))
-            .on_the_host("show the guest an invariant counter: `-cpu host,+invtsc` in QEMU"),
-        ["nonstop_tsc"] => warn("stops in deep idle states").parameter("processor.max_cstate=1"),
-        _ => warn(format!("the processor does not promise {}", missing.join(" and "))).parameter("idle=poll"),
+        [] => pass("stable"),
+        _ if s.in_virtual_machine() => {
+            warn("not-promised-to-guest").with("missing", missing).advise(Host, "host")
+        }
+        [one] if one == "nonstop_tsc" => warn("stops").parameter("processor.max_cstate=1"),
+        _ => warn("not-promised").with("missing", missing).parameter("idle=poll"),
     }
 }

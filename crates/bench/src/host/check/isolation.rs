@@ -1,128 +1,70 @@
 //! Which CPUs are kept free of what.
 
 use jitterlab_model::CpuSet;
+use jitterlab_model::check::RemedyKind::{Command, Machine};
 
-use super::{Rule, Scope, Subject, Verdict, cpu_folder, fail, named, not_applicable, pass, unknown, warn};
+use super::{Rule, Ruling, Scope, Subject, cpu_file, fail, not_applicable, pass, unknown, warn};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "cpu-count",
-        title: "A CPU for everything else",
-        why: "On the only CPU the task shares every interrupt and every chore, and a task that runs away takes the machine down.",
-        scope: Scope::Hardware("give the virtual machine at least two CPUs"),
-        verdict: cpu_count,
-    },
-    Rule {
-        id: "isolated-cpus",
-        title: "Isolated CPUs (isolcpus, cpusets)",
-        why: "Without isolation the scheduler puts other programs on the CPU of the real-time task and balances load across it.",
-        scope: Scope::Kernel,
-        verdict: isolated,
-    },
-    Rule {
-        id: "nohz-full",
-        title: "CPUs without a tick (nohz_full)",
-        why: "The tick interrupts a working task hundreds of times a second, for a few microseconds each.",
-        scope: Scope::Kernel,
-        verdict: nohz_full,
-    },
-    Rule {
-        id: "rcu-nocbs",
-        title: "CPUs without RCU callbacks (rcu_nocbs)",
-        why: "The kernel's deferred freeing of memory otherwise runs on the CPU that asked for it, in bursts.",
-        scope: Scope::Kernel,
-        verdict: rcu_nocbs,
-    },
-    Rule {
-        id: "smt",
-        title: "SMT siblings",
-        why: "A sibling shares the core's units and first-level caches, so whatever runs there slows the task down.",
-        scope: Scope::Hardware(
-            "do not let the host run two virtual CPUs on one core: `-smp threads=1` and pinning",
-        ),
-        verdict: smt,
-    },
-    Rule {
-        id: "workqueues",
-        title: "Unbound kernel work",
-        why: "Deferred work of drivers and file systems otherwise runs on any CPU.",
-        scope: Scope::Kernel,
-        verdict: workqueues,
-    },
-    Rule {
-        id: "numa-node",
-        title: "One NUMA node",
-        why: "Tasks on different nodes reach each other's memory through the link between them, at twice the latency.",
-        scope: Scope::Process,
-        verdict: numa_node,
-    },
+    Rule { id: "cpu-count", scope: Scope::Hardware, ruling: cpu_count },
+    Rule { id: "isolated-cpus", scope: Scope::Kernel, ruling: isolated },
+    Rule { id: "nohz-full", scope: Scope::Kernel, ruling: nohz_full },
+    Rule { id: "rcu-nocbs", scope: Scope::Kernel, ruling: rcu_nocbs },
+    Rule { id: "smt", scope: Scope::Hardware, ruling: smt },
+    Rule { id: "workqueues", scope: Scope::Kernel, ruling: workqueues },
+    Rule { id: "numa-node", scope: Scope::Process, ruling: numa_node },
 ];
 
-fn cpu_count(s: &Subject<'_>) -> Verdict {
-    match s.facts.cpus.len() {
-        0 => unknown("the list of CPUs"),
-        1 => fail("there is one CPU only").on_the_machine("use a machine with two cores or more"),
-        n => match s.facts.usable().len() {
-            1 => warn(format!("of {n} CPUs this process may use one only"))
-                .now(format!("taskset -c {} jitterlab ...", s.facts.online())),
-            _ => pass(format!(
-                "{} for {}",
-                s.others(),
-                if s.facts.usable().len() == 2 { "it" } else { "them" }
-            )),
-        },
+fn cpu_count(s: &Subject<'_>) -> Ruling {
+    match (s.facts.cpus.len(), s.facts.usable().len()) {
+        (0, _) => unknown(),
+        (1, _) => fail("one-cpu").advise(Machine, "two-cores"),
+        (n, 1) => {
+            warn("one-usable").with("number", n).with("online", &s.facts.online()).advise(Command, "taskset")
+        }
+        _ => pass("others").with("others", &s.others()),
     }
 }
 
-/// The rest of what is wanted, where it is not all there.
-fn missing(wanted: &CpuSet, there: &CpuSet) -> Option<CpuSet> {
-    let missing = wanted.without(there);
-    (!missing.is_empty()).then_some(missing)
+/// What the checks of one kind of isolation have in common: which of the wanted CPUs lack it, and the remedy.
+fn covered(s: &Subject<'_>, there: &CpuSet, remedy: impl FnOnce(Ruling) -> Ruling) -> Ruling {
+    let missing = s.cpus.without(there);
+    if missing.is_empty() {
+        pass("covered").with("there", there)
+    } else {
+        remedy(warn("missing").with("missing", &missing))
+    }
 }
 
-fn isolated(s: &Subject<'_>) -> Verdict {
+fn isolated(s: &Subject<'_>) -> Ruling {
     if s.facts.cpus.len() == 1 {
-        return not_applicable("there is one CPU only");
+        return not_applicable("one-cpu");
     }
-    let Some(isolated) = &s.facts.isolation.isolated else { return unknown("the list of isolated CPUs") };
-    match missing(s.cpus, isolated) {
-        None => pass(format!("{isolated}")),
-        Some(cpus) => warn(format!("{} not isolated", is_are(&cpus)))
+    let Some(isolated) = &s.facts.isolation.isolated else { return unknown() };
+    covered(s, isolated, |ruling| {
+        ruling
             .for_one_run(format!("--isolate {}", s.cpus))
-            .parameter(format!("isolcpus=managed_irq,domain,{}", s.cpus)),
-    }
+            .parameter(format!("isolcpus=managed_irq,domain,{}", s.cpus))
+    })
 }
 
-fn nohz_full(s: &Subject<'_>) -> Verdict {
+fn nohz_full(s: &Subject<'_>) -> Ruling {
     if s.facts.cpus.len() == 1 {
-        return not_applicable("there is one CPU only, and one has to keep the tick");
+        return not_applicable("one-cpu-keeps-tick");
     }
-    let Some(without) = &s.facts.isolation.nohz_full else {
-        return not_applicable("this kernel is built without it (CONFIG_NO_HZ_FULL)");
-    };
-    match missing(s.cpus, without) {
-        None => pass(format!("{without}")),
-        Some(cpus) => warn(format!("{} ticking", is_are(&cpus))).parameter(format!("nohz_full={}", s.cpus)),
-    }
+    let Some(without) = &s.facts.isolation.nohz_full else { return not_applicable("not-built") };
+    covered(s, without, |ruling| ruling.parameter(format!("nohz_full={}", s.cpus)))
 }
 
-fn rcu_nocbs(s: &Subject<'_>) -> Verdict {
+fn rcu_nocbs(s: &Subject<'_>) -> Ruling {
     if s.facts.cpus.len() == 1 {
-        return not_applicable("there is one CPU only");
+        return not_applicable("one-cpu");
     }
-    let Some(offloaded) = &s.facts.isolation.rcu_nocbs else { return unknown("the list of these CPUs") };
-    match missing(s.cpus, offloaded) {
-        None => pass(format!("{offloaded}")),
-        Some(cpus) => warn(format!("{} running RCU callbacks", is_are(&cpus)))
-            .parameter(format!("rcu_nocbs={}", s.cpus)),
-    }
+    let Some(offloaded) = &s.facts.isolation.rcu_nocbs else { return unknown() };
+    covered(s, offloaded, |ruling| ruling.parameter(format!("rcu_nocbs={}", s.cpus)))
 }
 
-fn is_are(cpus: &CpuSet) -> String {
-    format!("{} {}", named(cpus), if cpus.len() == 1 { "is" } else { "are" })
-}
-
-fn smt(s: &Subject<'_>) -> Verdict {
+fn smt(s: &Subject<'_>) -> Ruling {
     let siblings: CpuSet = s
         .cpus
         .iter()
@@ -130,23 +72,20 @@ fn smt(s: &Subject<'_>) -> Verdict {
         .flat_map(|cpu| cpu.siblings.iter().collect::<Vec<_>>())
         .collect();
     if siblings.is_empty() {
-        return unknown("the topology");
+        return unknown();
     }
     // A sibling that is isolated as well runs nothing that jitterlab does not put there.
     let isolated = s.facts.isolation.isolated.clone().unwrap_or_default();
     let others = siblings.without(s.cpus);
     let shared = others.without(&isolated).and(&s.facts.online());
     match () {
-        () if !shared.is_empty() => {
-            warn(format!("{} the second thread of a core that real-time tasks use", is_are(&shared)))
-                .now(format!("echo 0 | tee {}/online", cpu_folder(&shared)))
-                .parameter("nosmt")
-        }
-        () if !others.is_empty() => pass(format!("{} isolated as well", is_are(&others))),
-        () if cores(s) < s.cpus.len() => {
-            pass(format!("all threads of the {} cores are isolated: use one of each", cores(s)))
-        }
-        () => pass(format!("no other thread on the core of {}", s.named())),
+        () if !shared.is_empty() => warn("shared")
+            .with("siblings", &shared)
+            .now(format!("echo 0 | tee {}", cpu_file(&shared, "online")))
+            .parameter("nosmt"),
+        () if !others.is_empty() => pass("isolated").with("siblings", &others),
+        () if cores(s) < s.cpus.len() => pass("whole-cores").with("cores", cores(s)),
+        () => pass("alone"),
     }
 }
 
@@ -156,39 +95,38 @@ fn cores(s: &Subject<'_>) -> usize {
     s.cpus.iter().map(first).collect::<CpuSet>().len()
 }
 
-fn workqueues(s: &Subject<'_>) -> Verdict {
+fn workqueues(s: &Subject<'_>) -> Ruling {
     if s.facts.cpus.len() == 1 {
-        return not_applicable("there is one CPU only");
+        return not_applicable("one-cpu");
     }
     match &s.facts.isolation.workqueue_cpus {
-        None => unknown("the CPUs of unbound work"),
-        Some(cpus) if cpus.overlaps(s.cpus) => {
-            warn(format!("may run on {cpus}, which includes {}", named(&cpus.and(s.cpus))))
-                .for_one_run(format!("--isolate {}", s.cpus))
-                .now(format!("echo {} > /sys/devices/virtual/workqueue/cpumask", s.others().to_mask()))
-        }
-        Some(cpus) => pass(format!("runs on {cpus}")),
+        None => unknown(),
+        Some(cpus) if cpus.overlaps(s.cpus) => warn("includes")
+            .with("set", cpus)
+            .with("shared", &cpus.and(s.cpus))
+            .for_one_run(format!("--isolate {}", s.cpus))
+            .write(s.others().to_mask(), "/sys/devices/virtual/workqueue/cpumask"),
+        Some(cpus) => pass("apart").with("set", cpus),
     }
 }
 
-fn numa_node(s: &Subject<'_>) -> Verdict {
+fn numa_node(s: &Subject<'_>) -> Ruling {
     let node = |cpu: u16| s.facts.cpu(cpu).and_then(|c| c.numa_node);
     let mut nodes: Vec<u16> = s.facts.cpus.iter().filter_map(|cpu| cpu.numa_node).collect();
     nodes.sort_unstable();
     nodes.dedup();
     if nodes.len() < 2 {
-        return not_applicable("there is one node only");
+        return not_applicable("one-node");
     }
     let mut used: Vec<u16> = s.cpus.iter().filter_map(node).collect();
     used.sort_unstable();
     used.dedup();
     match used.as_slice() {
-        [one] => pass(format!("{} in node {one}", is_are(s.cpus))),
+        [one] => pass("together").with("node", u64::from(*one)),
         [first, ..] => {
             let together: CpuSet = s.cpus.iter().filter(|cpu| node(*cpu) == Some(*first)).collect();
-            warn(format!("{} spread over {} nodes", is_are(s.cpus), used.len()))
-                .for_one_run(format!("run the tasks that exchange data on {together} only"))
+            warn("spread").with("nodes", used.len()).with("together", &together).advise(Command, "together")
         }
-        [] => unknown("the nodes of these CPUs"),
+        [] => unknown(),
     }
 }

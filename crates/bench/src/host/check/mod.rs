@@ -1,6 +1,10 @@
 //! Is this machine set up for real time? Pure functions from the facts to verdicts, one file for each topic.
 
-use jitterlab_model::check::{CHECK_FORMAT_VERSION, Check, CheckReport, Remedy, RemedyKind, Status};
+use std::collections::BTreeMap;
+
+use jitterlab_model::check::{
+    Action, Check, CheckReport, CommandLinePlace, Remedy, RemedyKind, Status, Value,
+};
 use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
 
 use super::topology::choose_cpus;
@@ -43,24 +47,17 @@ impl Subject<'_> {
     fn in_virtual_machine(&self) -> bool {
         self.facts.virtualisation.virtual_machine == Some(true)
     }
-
-    /// `CPU 3` or `CPUs 2-3`.
-    fn named(&self) -> String {
-        named(self.cpus)
-    }
 }
 
-fn named(cpus: &CpuSet) -> String {
-    if cpus.len() == 1 { format!("CPU {cpus}") } else { format!("CPUs {cpus}") }
+/// `/sys/.../cpu3/FILE` or `/sys/.../cpu{2,3}/FILE`, as a shell takes it.
+fn cpu_file(cpus: &CpuSet, file: &str) -> String {
+    format!("/sys/devices/system/cpu/cpu{}/{file}", alternatives(cpus.iter()))
 }
 
-/// `/sys/.../cpu3/` or `/sys/.../cpu{2,3}/`, as a shell takes it.
-fn cpu_folder(cpus: &CpuSet) -> String {
-    let numbers: Vec<String> = cpus.iter().map(|cpu| cpu.to_string()).collect();
-    match numbers.as_slice() {
-        [one] => format!("/sys/devices/system/cpu/cpu{one}"),
-        many => format!("/sys/devices/system/cpu/cpu{{{}}}", many.join(",")),
-    }
+/// `3` or `{2,3}`, as a shell takes it.
+fn alternatives(words: impl Iterator<Item = impl ToString>) -> String {
+    let words: Vec<String> = words.map(|word| word.to_string()).collect();
+    if words.len() == 1 { words.concat() } else { format!("{{{}}}", words.join(",")) }
 }
 
 /// Who decides about what a check looks at.
@@ -70,86 +67,90 @@ enum Scope {
     Process,
     /// The kernel: in a container, the host's.
     Kernel,
-    /// The hardware: in a virtual machine, the host's, which can do this there.
-    Hardware(&'static str),
+    /// The hardware: in a virtual machine, the host's, for which there is the advice `host`.
+    Hardware,
 }
 
-/// One check: what it is called, why it matters, and how the facts decide it.
+/// One check: its name, who decides about it, and how the facts decide it. Its words are in the report, under the same name.
 struct Rule {
     id: &'static str,
-    title: &'static str,
-    why: &'static str,
     scope: Scope,
-    verdict: fn(&Subject<'_>) -> Verdict,
+    ruling: fn(&Subject<'_>) -> Ruling,
 }
 
-/// How a rule came out.
-struct Verdict {
+/// How a rule came out: ids of words, and the quantities they are about.
+struct Ruling {
     status: Status,
-    found: String,
+    found: &'static str,
+    values: BTreeMap<String, Value>,
     remedies: Vec<Remedy>,
 }
 
-impl Verdict {
-    fn with(mut self, kind: RemedyKind, text: impl Into<String>) -> Verdict {
-        self.remedies.push(Remedy { kind, text: text.into() });
+impl Ruling {
+    /// A quantity that the words of the finding and of its advice are about.
+    fn with(mut self, name: &str, value: impl Into<Value>) -> Ruling {
+        self.values.insert(name.into(), value.into());
         self
     }
 
-    fn now(self, command: impl Into<String>) -> Verdict {
-        self.with(RemedyKind::Command, command)
+    fn remedy(mut self, kind: RemedyKind, action: Action) -> Ruling {
+        self.remedies.push(Remedy { kind, action });
+        self
     }
 
-    fn for_good(self, what: impl Into<String>) -> Verdict {
-        self.with(RemedyKind::Lasting, what)
+    fn advise(self, kind: RemedyKind, id: &str) -> Ruling {
+        self.remedy(kind, Action::Advice(id.into()))
     }
 
-    fn parameter(self, parameter: impl Into<String>) -> Verdict {
-        self.with(RemedyKind::KernelParameter, parameter)
+    fn now(self, command: impl Into<String>) -> Ruling {
+        self.remedy(RemedyKind::Command, Action::Exact(command.into()))
     }
 
-    fn on_the_host(self, what: impl Into<String>) -> Verdict {
-        self.with(RemedyKind::Host, what)
+    /// Writes to a file of the kernel, or to several as a shell names them.
+    fn write(self, value: impl std::fmt::Display, file: &str) -> Ruling {
+        let to = if file.contains('{') { "| tee" } else { ">" };
+        self.now(format!("echo {value} {to} {file}"))
     }
 
-    fn on_the_machine(self, what: impl Into<String>) -> Verdict {
-        self.with(RemedyKind::Machine, what)
+    fn parameter(self, parameter: impl Into<String>) -> Ruling {
+        self.remedy(RemedyKind::KernelParameter, Action::Exact(parameter.into()))
     }
 
-    fn for_one_run(self, option: impl Into<String>) -> Verdict {
-        self.with(RemedyKind::Option, option)
+    fn for_one_run(self, option: impl Into<String>) -> Ruling {
+        self.remedy(RemedyKind::Option, Action::Exact(option.into()))
     }
 
     /// A `sysctl`, now and in its file.
-    fn sysctl(self, name: &str, value: &str) -> Verdict {
-        self.now(format!("sysctl -w {name}={value}"))
-            .for_good(format!("line `{name} = {value}` in /etc/sysctl.d/90-realtime.conf"))
+    fn sysctl(self, name: &str, value: &str) -> Ruling {
+        self.with("sysctl", format!("{name} = {value}").as_str())
+            .now(format!("sysctl -w {name}={value}"))
+            .advise(RemedyKind::Lasting, "sysctl-line")
     }
 }
 
-fn verdict(status: Status, found: impl Into<String>) -> Verdict {
-    Verdict { status, found: found.into(), remedies: Vec::new() }
+fn ruling(status: Status, found: &'static str) -> Ruling {
+    Ruling { status, found, values: BTreeMap::new(), remedies: Vec::new() }
 }
 
-fn pass(found: impl Into<String>) -> Verdict {
-    verdict(Status::Pass, found)
+fn pass(found: &'static str) -> Ruling {
+    ruling(Status::Pass, found)
 }
 
-fn warn(found: impl Into<String>) -> Verdict {
-    verdict(Status::Warn, found)
+fn warn(found: &'static str) -> Ruling {
+    ruling(Status::Warn, found)
 }
 
-fn fail(found: impl Into<String>) -> Verdict {
-    verdict(Status::Fail, found)
+fn fail(found: &'static str) -> Ruling {
+    ruling(Status::Fail, found)
 }
 
-fn not_applicable(found: impl Into<String>) -> Verdict {
-    verdict(Status::NotApplicable, found)
+fn not_applicable(found: &'static str) -> Ruling {
+    ruling(Status::NotApplicable, found)
 }
 
 /// For what the machine did not say.
-fn unknown(what: &str) -> Verdict {
-    not_applicable(format!("{what} could not be read"))
+fn unknown() -> Ruling {
+    not_applicable("unreadable")
 }
 
 /// The CPUs to look at when none are named: the isolated ones, or the one that a single task would get.
@@ -166,79 +167,62 @@ pub fn check(facts: &SystemFacts, cpus: &CpuSet) -> CheckReport {
         .flat_map(|(topic, rules)| rules.iter().map(|rule| judge(topic, rule, &subject)))
         .collect();
     CheckReport {
-        format: CHECK_FORMAT_VERSION,
         machine: facts.clone(),
         cpus: cpus.clone(),
         kernel_parameters: kernel_parameters(&checks),
-        kernel_parameters_how: how_to_set_parameters(facts),
+        kernel_parameters_place: command_line_place(facts),
         checks,
     }
 }
 
 fn judge(topic: &str, rule: &Rule, subject: &Subject<'_>) -> Check {
-    let mut verdict = (rule.verdict)(subject);
-    let virtualisation = &subject.facts.virtualisation;
+    let mut ruling = (rule.ruling)(subject).with("cpus", subject.cpus);
     match rule.scope {
-        Scope::Hardware(on_the_host)
-            if subject.in_virtual_machine() && verdict.status == Status::NotApplicable =>
-        {
-            verdict.found = format!("{}: only the host knows", verdict.found);
-            verdict = verdict.on_the_host(on_the_host);
+        Scope::Hardware if subject.in_virtual_machine() && ruling.status == Status::NotApplicable => {
+            ruling = ruling.advise(RemedyKind::Host, "host");
         }
-        Scope::Kernel | Scope::Hardware(_) if virtualisation.container.is_some() => {
+        Scope::Kernel | Scope::Hardware if subject.facts.virtualisation.container.is_some() => {
             // The kernel is the host's, and its files are read-only in here.
-            for remedy in &mut verdict.remedies {
-                remedy.kind = match remedy.kind {
-                    RemedyKind::Option => RemedyKind::Option,
-                    _ => RemedyKind::Host,
-                };
+            for remedy in ruling.remedies.iter_mut().filter(|remedy| remedy.kind != RemedyKind::Option) {
+                remedy.kind = RemedyKind::Host;
             }
         }
         _ => {}
     }
     Check {
         id: rule.id.into(),
-        group: topic.into(),
-        title: rule.title.into(),
-        status: verdict.status,
-        found: verdict.found,
-        why: rule.why.into(),
-        remedies: verdict.remedies,
+        topic: topic.into(),
+        status: ruling.status,
+        found: ruling.found.into(),
+        values: ruling.values,
+        remedies: ruling.remedies,
     }
 }
 
 /// All kernel parameters of the remedies, each once.
 fn kernel_parameters(checks: &[Check]) -> String {
     let mut all: Vec<&str> = Vec::new();
-    let remedies = checks.iter().flat_map(|check| &check.remedies);
-    for remedy in remedies.filter(|r| r.kind == RemedyKind::KernelParameter) {
-        for word in remedy.text.split_whitespace() {
-            if !all.contains(&word) {
-                all.push(word);
-            }
+    for remedy in checks.iter().flat_map(|check| &check.remedies) {
+        if let Remedy { kind: RemedyKind::KernelParameter, action: Action::Exact(parameter) } = remedy
+            && !all.contains(&parameter.as_str())
+        {
+            all.push(parameter);
         }
     }
     all.join(" ")
 }
 
-fn how_to_set_parameters(facts: &SystemFacts) -> String {
+fn command_line_place(facts: &SystemFacts) -> CommandLinePlace {
     let family = facts.kernel.distribution_family.as_deref().unwrap_or("");
     let is = |name: &str| family.split_whitespace().any(|word| word == name);
     let board = facts.processor.model.as_deref().is_some_and(|model| model.contains("Raspberry Pi"));
     match () {
-        () if board => "append them to the one line of /boot/firmware/cmdline.txt, then restart",
-        () if is("fedora") || is("rhel") => {
-            "grubby --update-kernel=ALL --args='THE PARAMETERS', then restart"
-        }
-        () if is("debian") || is("ubuntu") => {
-            "add them to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub, then restart"
-        }
-        () if is("arch") || is("suse") || is("opensuse") => {
-            "add them to GRUB_CMDLINE_LINUX in /etc/default/grub, run grub-mkconfig -o /boot/grub/grub.cfg, then restart"
-        }
-        () => "add them to the kernel's command line in the boot loader, then restart",
+        () if board => CommandLinePlace::CmdlineTxt,
+        () if is("fedora") || is("rhel") => CommandLinePlace::Grubby,
+        () if is("debian") || is("ubuntu") => CommandLinePlace::UpdateGrub,
+        () if is("arch") || is("suse") || is("opensuse") => CommandLinePlace::GrubMkconfig,
+        () => CommandLinePlace::BootLoader,
     }
-    .into()
 }
 
 #[cfg(test)]

@@ -1,76 +1,27 @@
 //! Frequencies, idle states, heat.
 
 use jitterlab_model::CpuSet;
-use jitterlab_model::facts::{Cpu, IdleState};
+use jitterlab_model::check::RemedyKind::{Command, Machine};
+use jitterlab_model::facts::{Cpu, IdleState, NO_REQUEST_US};
 
-use super::{Rule, Scope, Subject, Verdict, cpu_folder, fail, named, not_applicable, pass, unknown, warn};
+use super::{
+    Rule, Ruling, Scope, Subject, alternatives, cpu_file, fail, not_applicable, pass, unknown, warn,
+};
 
 /// Idle states that take longer than this to leave are worth a warning.
 const LONG_EXIT_US: u64 = 10;
 /// Idle states that take longer than this to leave rule real time out.
 const VERY_LONG_EXIT_US: u64 = 500;
-/// What `/dev/cpu_dma_latency` holds when nobody asked for anything.
-const NO_REQUEST_US: u64 = 2_000_000_000;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "governor",
-        title: "Frequency governor",
-        why: "A governor that saves power lets the CPU sleep at a low frequency and run slower just when the task wakes up.",
-        scope: Scope::Hardware("set the governor `performance` on the host's CPUs"),
-        verdict: governor,
-    },
-    Rule {
-        id: "frequency-range",
-        title: "Frequency range",
-        why: "The same code takes longer at a lower frequency, so a changing frequency is jitter.",
-        scope: Scope::Hardware("fix the frequency of the host's CPUs"),
-        verdict: frequency_range,
-    },
-    Rule {
-        id: "turbo",
-        title: "Turbo",
-        why: "How far the processor exceeds its nominal frequency depends on heat and on the other cores, moment by moment.",
-        scope: Scope::Hardware("switch turbo off on the host"),
-        verdict: turbo,
-    },
-    Rule {
-        id: "energy-preference",
-        title: "Energy preference",
-        why: "It tells the hardware how reluctantly to raise the frequency.",
-        scope: Scope::Hardware("set the energy preference `performance` on the host's CPUs"),
-        verdict: energy_preference,
-    },
-    Rule {
-        id: "idle-states",
-        title: "Idle states (C-states)",
-        why: "A CPU in a deep idle state needs its exit latency before the first instruction of a woken task.",
-        scope: Scope::Hardware(
-            "disable deep idle states on the host, or let the guest poll: `idle=poll` in the guest",
-        ),
-        verdict: idle_states,
-    },
-    Rule {
-        id: "cpu-dma-latency",
-        title: "Requests on /dev/cpu_dma_latency",
-        why: "Whoever holds it open forbids deep idle states for the whole machine, and figures measured meanwhile are better than those without that program.",
-        scope: Scope::Kernel,
-        verdict: dma_latency,
-    },
-    Rule {
-        id: "thermal-throttling",
-        title: "Thermal throttling",
-        why: "A core that is too hot is slowed down or stopped for moments, without asking the kernel.",
-        scope: Scope::Hardware("look at the host's thermal_throttle counters and its cooling"),
-        verdict: throttling,
-    },
-    Rule {
-        id: "power-supply",
-        title: "Voltage and firmware throttling",
-        why: "Boards with a weak supply are slowed down by their firmware.",
-        scope: Scope::Hardware("look at the host's supply"),
-        verdict: power_supply,
-    },
+    Rule { id: "governor", scope: Scope::Hardware, ruling: governor },
+    Rule { id: "frequency-range", scope: Scope::Hardware, ruling: frequency_range },
+    Rule { id: "turbo", scope: Scope::Hardware, ruling: turbo },
+    Rule { id: "energy-preference", scope: Scope::Hardware, ruling: energy_preference },
+    Rule { id: "idle-states", scope: Scope::Hardware, ruling: idle_states },
+    Rule { id: "cpu-dma-latency", scope: Scope::Kernel, ruling: dma_latency },
+    Rule { id: "thermal-throttling", scope: Scope::Hardware, ruling: throttling },
+    Rule { id: "power-supply", scope: Scope::Hardware, ruling: power_supply },
 ];
 
 fn cpus<'a>(s: &'a Subject<'_>) -> impl Iterator<Item = &'a Cpu> {
@@ -82,60 +33,61 @@ fn those(s: &Subject<'_>, holds: impl Fn(&Cpu) -> bool) -> CpuSet {
     cpus(s).filter(|cpu| holds(cpu)).map(|cpu| cpu.id).collect()
 }
 
-fn governor(s: &Subject<'_>) -> Verdict {
-    let Some(sample) = cpus(s).find_map(|cpu| cpu.frequency.governor.clone()) else {
-        return not_applicable("the kernel does not choose the frequency");
-    };
+fn governor(s: &Subject<'_>) -> Ruling {
+    let names: Vec<&String> = cpus(s).filter_map(|cpu| cpu.frequency.governor.as_ref()).collect();
+    let Some(first) = names.first() else { return not_applicable("not-the-kernels") };
     let slow = those(s, |cpu| cpu.frequency.governor.as_deref().is_some_and(|g| g != "performance"));
-    if slow.is_empty() {
-        return pass(sample);
+    match names.iter().find(|name| **name != "performance") {
+        None => pass("fast").with("governor", *first),
+        Some(name) => warn("saving")
+            .with("governor", *name)
+            .with("slow", &slow)
+            .now(format!("echo performance | tee {}", cpu_file(&slow, "cpufreq/scaling_governor")))
+            .parameter("cpufreq.default_governor=performance"),
     }
-    let names: Vec<String> = cpus(s).filter_map(|cpu| cpu.frequency.governor.clone()).collect();
-    let found = names.into_iter().find(|name| name != "performance").unwrap_or(sample);
-    warn(format!("{found} on {}", named(&slow)))
-        .now(format!("echo performance | tee {}/cpufreq/scaling_governor", cpu_folder(&slow)))
-        .parameter("cpufreq.default_governor=performance")
 }
 
-fn frequency_range(s: &Subject<'_>) -> Verdict {
+fn frequency_range(s: &Subject<'_>) -> Ruling {
     let range = |cpu: &Cpu| cpu.frequency.min_hz.zip(cpu.frequency.max_hz);
-    let Some((first, (low, high))) = cpus(s).find_map(|cpu| Some((cpu, range(cpu)?))) else {
-        return not_applicable("the kernel does not choose the frequency");
+    let Some((first, (_, high))) = cpus(s).find_map(|cpu| Some((cpu, range(cpu)?))) else {
+        return not_applicable("not-the-kernels");
     };
-    let mhz = |hz: u64| hz / 1_000_000;
     let wide = those(s, |cpu| range(cpu).is_some_and(|(low, high)| low < high));
-    if wide.is_empty() {
-        return pass(format!("fixed at {} MHz", mhz(high)));
-    }
-    let (low, high) = wide.first().and_then(|id| range(s.facts.cpu(id)?)).unwrap_or((low, high));
+    let Some((low, high)) = wide.first().and_then(|id| range(s.facts.cpu(id)?)) else {
+        return pass("fixed").with("highest_hz", high);
+    };
     let fixed_khz = first.frequency.max_hz.unwrap_or(high) / 1_000;
-    warn(format!("{} to {} MHz on {}", mhz(low), mhz(high), named(&wide)))
-        .now(format!("echo {fixed_khz} | tee {}/cpufreq/scaling_min_freq", cpu_folder(&wide)))
+    warn("wide")
+        .with("lowest_hz", low)
+        .with("highest_hz", high)
+        .with("wide", &wide)
+        .now(format!("echo {fixed_khz} | tee {}", cpu_file(&wide, "cpufreq/scaling_min_freq")))
 }
 
-fn turbo(s: &Subject<'_>) -> Verdict {
+fn turbo(s: &Subject<'_>) -> Ruling {
     let driver = cpus(s).find_map(|cpu| cpu.frequency.driver.clone()).unwrap_or_default();
     match s.facts.power.turbo {
         Some(false) => pass("off"),
         Some(true) if driver.starts_with("intel_") => {
-            warn("on").now("echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo")
+            warn("on").write(1, "/sys/devices/system/cpu/intel_pstate/no_turbo")
         }
-        Some(true) => warn("on").now("echo 0 > /sys/devices/system/cpu/cpufreq/boost"),
-        None => not_applicable("the kernel has no switch for it"),
+        Some(true) => warn("on").write(0, "/sys/devices/system/cpu/cpufreq/boost"),
+        None => not_applicable("no-switch"),
     }
 }
 
-fn energy_preference(s: &Subject<'_>) -> Verdict {
+fn energy_preference(s: &Subject<'_>) -> Ruling {
     let saving = those(s, |cpu| {
         cpu.frequency.preference.as_deref().is_some_and(|p| p != "performance" && p != "default")
     });
-    match cpus(s).find_map(|cpu| cpu.frequency.preference.clone()) {
-        None => not_applicable("the hardware takes no preference"),
-        Some(preference) if saving.is_empty() => pass(preference),
-        Some(preference) => warn(format!("{preference} on {}", named(&saving))).now(format!(
-            "echo performance | tee {}/cpufreq/energy_performance_preference",
-            cpu_folder(&saving)
-        )),
+    match cpus(s).find_map(|cpu| cpu.frequency.preference.as_ref()) {
+        None => not_applicable("none-taken"),
+        Some(preference) if saving.is_empty() => pass("fast").with("preference", preference),
+        Some(preference) => {
+            let file = cpu_file(&saving, "cpufreq/energy_performance_preference");
+            let ruling = warn("saving").with("preference", preference).with("saving", &saving);
+            ruling.now(format!("echo performance | tee {file}"))
+        }
     }
 }
 
@@ -148,80 +100,69 @@ fn reachable<'a>(s: &'a Subject<'_>, cpu: &'a Cpu) -> impl Iterator<Item = &'a I
         .filter(move |state| limit.is_none_or(|most| state.exit_latency_us.unwrap_or(0) <= most))
 }
 
-fn idle_states(s: &Subject<'_>) -> Verdict {
+fn idle_states(s: &Subject<'_>) -> Ruling {
     if s.facts.kernel.parameter("idle") == Some("poll") {
-        return pass("none: idle CPUs poll (idle=poll)");
+        return pass("polling");
     }
     if cpus(s).all(|cpu| cpu.idle_states.is_empty()) {
-        return not_applicable("the kernel offers no choice of idle states");
+        return not_applicable("no-choice");
     }
-    let deepest = cpus(s)
-        .flat_map(|cpu| reachable(s, cpu).map(move |state| (cpu.id, state)))
-        .max_by_key(|(_, state)| state.exit_latency_us);
-    let Some((_, state)) = deepest else { return pass("all are disabled") };
+    let deepest = cpus(s).flat_map(|cpu| reachable(s, cpu)).max_by_key(|state| state.exit_latency_us);
+    let Some(state) = deepest else { return pass("all-disabled") };
     let exit_us = state.exit_latency_us.unwrap_or(0);
-    let found = format!("down to {}, which takes up to {exit_us} us to leave", state.name);
-    if exit_us <= LONG_EXIT_US {
-        return pass(found);
-    }
-    let too_deep: Vec<usize> = cpus(s)
-        .next()
-        .map(|cpu| {
-            let long = |state: &IdleState| state.exit_latency_us.is_some_and(|us| us > LONG_EXIT_US);
-            cpu.idle_states.iter().enumerate().filter(|(_, state)| long(state)).map(|(n, _)| n).collect()
-        })
-        .unwrap_or_default();
-    let numbers: Vec<String> = too_deep.iter().map(ToString::to_string).collect();
-    let states = match numbers.as_slice() {
-        [one] => format!("state{one}"),
-        many => format!("state{{{}}}", many.join(",")),
+    let ruling = match exit_us {
+        0..=LONG_EXIT_US => pass("down-to"),
+        ..=VERY_LONG_EXIT_US => warn("down-to"),
+        _ => fail("down-to"),
     };
-    let verdict = if exit_us > VERY_LONG_EXIT_US { fail(found) } else { warn(found) };
-    verdict
+    let ruling = ruling.with("state", &state.name).with("exit_us", exit_us);
+    if exit_us <= LONG_EXIT_US {
+        return ruling;
+    }
+    let long = |state: &IdleState| state.exit_latency_us.is_some_and(|us| us > LONG_EXIT_US);
+    let states = cpus(s).next().map_or(&[][..], |cpu| cpu.idle_states.as_slice());
+    let too_deep = states.iter().enumerate().filter(|(_, state)| long(state)).map(|(n, _)| n);
+    let file = format!("cpuidle/state{}/disable", alternatives(too_deep));
+    ruling
         .for_one_run("--cpu-dma-latency 0")
-        .now(format!("echo 1 | tee {}/cpuidle/{states}/disable", cpu_folder(s.cpus)))
+        .now(format!("echo 1 | tee {}", cpu_file(s.cpus, &file)))
         .parameter(match s.facts.power.idle_driver.as_deref() {
             Some("intel_idle") => "intel_idle.max_cstate=1",
             _ => "processor.max_cstate=1",
         })
 }
 
-fn dma_latency(s: &Subject<'_>) -> Verdict {
+fn dma_latency(s: &Subject<'_>) -> Ruling {
     let power = &s.facts.power;
-    let Some(us) = power.dma_latency_us else { return unknown("/dev/cpu_dma_latency (root only)") };
+    let Some(us) = power.dma_latency_us else { return unknown() };
     if us >= NO_REQUEST_US {
-        return pass("none: idle states are what the system's settings make them");
+        return pass("none");
     }
     let holders: Vec<String> =
         power.dma_latency_holders.iter().map(|h| format!("{} (pid {})", h.name, h.pid)).collect();
     let pids: Vec<String> = power.dma_latency_holders.iter().map(|h| h.pid.to_string()).collect();
-    if holders.is_empty() {
-        return warn(format!("{us} us, held by a process that could not be seen"))
-            .now("fuser -v /dev/cpu_dma_latency, to find who holds it");
-    }
-    warn(format!("{us} us, held by {}", holders.join(", ")))
-        .now(format!("kill {}, unless it also runs in production", pids.join(" ")))
-}
-
-fn throttling(s: &Subject<'_>) -> Verdict {
-    let counts: Vec<u64> =
-        cpus(s).flat_map(|cpu| [cpu.core_throttle_count, cpu.package_throttle_count]).flatten().collect();
-    match counts.iter().max() {
-        None => not_applicable("this processor does not count it"),
-        Some(0) => pass("never since the start"),
-        Some(n) => warn(format!("{n} times since the start"))
-            .on_the_machine("clean or strengthen the cooling, or lower the highest frequency"),
-    }
-}
-
-fn power_supply(s: &Subject<'_>) -> Verdict {
-    let Some(bits) = s.facts.power.firmware_throttled else {
-        return not_applicable("this firmware does not report it");
+    let ruling = if holders.is_empty() {
+        warn("unseen-holder").advise(Command, "find")
+    } else {
+        warn("held").with("holders", holders).with("pids", pids.join(" ").as_str()).advise(Command, "kill")
     };
-    let advice = "use the supply the board's maker recommends, a short cable, and a heat sink";
+    ruling.with("limit_us", us)
+}
+
+fn throttling(s: &Subject<'_>) -> Ruling {
+    let counts = cpus(s).flat_map(|cpu| [cpu.core_throttle_count, cpu.package_throttle_count]).flatten();
+    match counts.max() {
+        None => not_applicable("not-counted"),
+        Some(0) => pass("never"),
+        Some(n) => warn("counted").with("times", n).advise(Machine, "cool"),
+    }
+}
+
+fn power_supply(s: &Subject<'_>) -> Ruling {
+    let Some(bits) = s.facts.power.firmware_throttled else { return not_applicable("not-reported") };
     match (bits & 0xF, bits >> 16 & 0xF) {
-        (0, 0) => pass("enough, and never throttled since the start"),
-        (0, _) => warn("low voltage or throttling since the start").on_the_machine(advice),
-        (_, _) => fail("low voltage or throttling at this moment").on_the_machine(advice),
+        (0, 0) => pass("enough"),
+        (0, _) => warn("since-start").advise(Machine, "supply"),
+        (_, _) => fail("now").advise(Machine, "supply"),
     }
 }

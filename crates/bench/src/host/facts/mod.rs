@@ -147,11 +147,11 @@ pub fn read(root: &Root) -> SystemFacts {
     let cpu_info = root.text("proc/cpuinfo").unwrap_or_default();
     let stat = root.text("proc/stat").unwrap_or_default();
     let kernel = kernel::kernel(root);
-    let processes = threads::processes(root);
+    let threads = threads::threads(root);
     let mut cpus = processor::cpus(root, &online);
     processor::add_times(&mut cpus, &stat);
     let mut interrupts = interrupts::interrupts(root);
-    interrupts.irqbalance_running = threads::runs(&processes, "irqbalance");
+    interrupts.irqbalance_running = threads::runs(&threads, "irqbalance");
     SystemFacts {
         uptime_s: root.text("proc/uptime").and_then(|t| t.split_whitespace().next()?.parse().ok()),
         clock: kernel::clock(root),
@@ -163,7 +163,7 @@ pub fn read(root: &Root) -> SystemFacts {
         memory: memory::memory(root),
         interrupts,
         process: process::process(root),
-        real_time_threads: threads::real_time(&processes),
+        real_time_threads: threads::real_time(&threads),
         virtualisation: virtualisation::virtualisation(root, &cpu_info),
         real_time_cores: virtualisation::real_time_cores(root),
         activity: memory::activity(root, &stat),

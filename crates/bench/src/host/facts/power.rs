@@ -1,11 +1,8 @@
 //! Power management of the whole machine, and who limits it.
 
-use jitterlab_model::facts::{LatencyHolder, Power};
+use jitterlab_model::facts::{LatencyHolder, NO_REQUEST_US, Power};
 
 use super::Root;
-
-/// What `/dev/cpu_dma_latency` holds when nobody asked for anything: 2000 s.
-const NO_REQUEST_US: u64 = 2_000_000_000;
 
 pub(super) fn power(root: &Root) -> Power {
     // Opening the device for reading asks for nothing: only a write makes a request.

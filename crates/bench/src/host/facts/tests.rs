@@ -160,3 +160,24 @@ fn this_machine_has_a_kernel_and_cpus() {
     let json = serde_json::to_string(&f).unwrap();
     assert_eq!(serde_json::from_str::<SystemFacts>(&json).unwrap(), f);
 }
+
+#[test]
+fn an_urgent_thread_of_an_ordinary_process_is_found() {
+    let machine = Machine::named("laptop");
+    // cyclictest -p90: its first thread is an ordinary one, its measuring thread is not.
+    let stat = |id: u32, priority: u8, policy: u8| {
+        format!(
+            "{id} (cyclictest) S 1 1 1 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 2 0 3 0 0 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 6 {priority} {policy} 0 0 0"
+        )
+    };
+    machine.add(&format!(
+        "=== proc/950/stat\n{}\n=== proc/950/task/950/stat\n{}\n=== proc/950/task/951/stat\n{}\n",
+        stat(950, 0, 0),
+        stat(950, 0, 0),
+        stat(951, 90, 1)
+    ));
+    let facts = read(&machine.root());
+    let found: Vec<_> = facts.real_time_threads.iter().filter(|t| t.name == "cyclictest").collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].pid, found[0].priority, found[0].cpu), (950, 90, Some(6)));
+}

@@ -1,4 +1,4 @@
-//! The processes of the machine, as far as `/proc` shows them: who runs, and who is as urgent as a measured task.
+//! The threads of the machine, as far as `/proc` shows them: which programs run, and who is as urgent as a measured task.
 
 use jitterlab_model::facts::RealTimeThread;
 
@@ -11,9 +11,12 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 /// From this many processes on, they are read by several threads.
 const MANY_PROCESSES: usize = 200;
 
-/// The main thread of a process.
-pub(super) struct ProcessLine {
+/// A thread.
+pub(super) struct ThreadLine {
+    /// Its process.
     pid: u32,
+    /// Whether it is the first of its process, which has the program's name.
+    first: bool,
     name: String,
     kernel: bool,
     policy: u32,
@@ -21,22 +24,37 @@ pub(super) struct ProcessLine {
     cpu: Option<u16>,
 }
 
-/// Every process that can be seen.
-pub(super) fn processes(root: &Root) -> Vec<ProcessLine> {
-    let pids: Vec<u32> = root.names("proc").iter().filter_map(|name| name.parse().ok()).collect();
-    let lines = in_parallel(&pids, MANY_PROCESSES, |pid| parse(&root.text(&format!("proc/{pid}/stat"))?));
-    lines.into_iter().flatten().collect()
+/// Every thread that can be seen.
+pub(super) fn threads(root: &Root) -> Vec<ThreadLine> {
+    let numbers = |folder: &str| -> Vec<u32> {
+        root.names(folder).iter().filter_map(|name| name.parse().ok()).collect()
+    };
+    let of_process = |pid: &u32| {
+        let first = root.text(&format!("proc/{pid}/stat")).and_then(|stat| parse(&stat));
+        // The kernel's threads are processes of one thread each.
+        let others = match &first {
+            Some(first) if !first.kernel => numbers(&format!("proc/{pid}/task")),
+            _ => Vec::new(),
+        };
+        let others = others.into_iter().filter(|thread| thread != pid).filter_map(|thread| {
+            let stat = root.text(&format!("proc/{pid}/task/{thread}/stat"))?;
+            Some(ThreadLine { pid: *pid, first: false, ..parse(&stat)? })
+        });
+        first.into_iter().chain(others).collect::<Vec<_>>()
+    };
+    in_parallel(&numbers("proc"), MANY_PROCESSES, of_process).into_iter().flatten().collect()
 }
 
 /// Reads `PID (NAME) STATE ...`; the name may hold spaces and parentheses (proc(5)).
-fn parse(stat: &str) -> Option<ProcessLine> {
+fn parse(stat: &str) -> Option<ThreadLine> {
     let (pid, rest) = stat.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(')')?;
     // The first word here is field 3 of the manual.
     let words: Vec<&str> = rest.split_whitespace().collect();
     let number = |field: usize| words.get(field - 3)?.parse::<u64>().ok();
-    Some(ProcessLine {
+    Some(ThreadLine {
         pid: pid.parse().ok()?,
+        first: true,
         name: name.to_owned(),
         kernel: number(9)? & PF_KTHREAD != 0,
         policy: u32::try_from(number(41)?).ok()?,
@@ -46,15 +64,15 @@ fn parse(stat: &str) -> Option<ProcessLine> {
 }
 
 /// Whether a program runs; `None` where other processes are hidden (a container, `hidepid`).
-pub(super) fn runs(processes: &[ProcessLine], name: &str) -> Option<bool> {
-    let all_seen = processes.iter().any(|p| p.kernel && p.name == "kthreadd");
-    let found = processes.iter().any(|p| p.name == name);
+pub(super) fn runs(threads: &[ThreadLine], name: &str) -> Option<bool> {
+    let all_seen = threads.iter().any(|t| t.kernel && t.name == "kthreadd");
+    let found = threads.iter().any(|t| t.first && t.name == name);
     (found || all_seen).then_some(found)
 }
 
 /// The urgent threads of others, most urgent first.
-pub(super) fn real_time(processes: &[ProcessLine]) -> Vec<RealTimeThread> {
-    let urgent = processes.iter().filter_map(|p| {
+pub(super) fn real_time(threads: &[ThreadLine]) -> Vec<RealTimeThread> {
+    let urgent = threads.iter().filter_map(|p| {
         // SCHED_FIFO, SCHED_RR and SCHED_DEADLINE of sched(7).
         let policy = match p.policy {
             1 => "fifo",

@@ -4,9 +4,25 @@ use std::io;
 use std::path::PathBuf;
 
 use jitterlab_model::CpuSet;
+use jitterlab_model::warning::{Chore, Isolated, LeftBehind};
 
-use super::threads::{Thread, processes, threads};
-use super::{IsolationReport, journal::Journal};
+use super::journal::Journal;
+use super::thread::{Thread, processes, threads};
+
+/// Why control groups cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum CpusetError {
+    #[error("version 2 is mounted without its cpuset controller")]
+    NoController,
+    #[error("this process is in no group")]
+    NoGroup,
+}
+
+impl From<CpusetError> for io::Error {
+    fn from(error: CpusetError) -> Self {
+        io::Error::other(error)
+    }
+}
 
 const V1: &str = "sys/fs/cgroup/cpuset";
 const V2: &str = "sys/fs/cgroup";
@@ -17,8 +33,8 @@ pub(super) fn confine(
     journal: &mut Journal,
     others: &CpuSet,
     wanted: &dyn Fn(u32) -> bool,
-    report: &mut IsolationReport,
-) -> usize {
+    report: &mut Isolated,
+) -> u64 {
     let root = journal.root().clone();
     let result = match () {
         () if root.exists(&format!("{V1}/cpuset.cpus")) => version_1(journal, others, wanted),
@@ -27,18 +43,19 @@ pub(super) fn confine(
     };
     match result {
         Ok(moved) => {
-            report.changed.push("cpuset".into());
+            report.changed.push(Chore::NewPrograms);
             moved
         }
         Err(error) => {
-            report.left.push(format!("cpuset ({error}): what starts during the run may use these CPUs"));
+            let chore = Chore::NewPrograms;
+            report.left.push(LeftBehind::Chore { chore, error: error.to_string() });
             0
         }
     }
 }
 
 /// Version 1: a group for the rest, and no load balancing across the isolated CPUs.
-fn version_1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> io::Result<usize> {
+fn version_1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> io::Result<u64> {
     let root = journal.root().clone();
     let name = format!("jitterlab-rest-{}", std::process::id());
     let group = journal.make_group(V1, &name)?;
@@ -75,13 +92,13 @@ fn group_of(pid: u32) -> Option<String> {
 }
 
 /// Version 2: a group of our own beside the others, and a limit on each of these.
-fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<usize> {
+fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
     let root = journal.root().clone();
     let enabled = root.text(&format!("{V2}/cgroup.subtree_control")).unwrap_or_default();
     let available = root.text(&format!("{V2}/cgroup.controllers")).unwrap_or_default();
     let has = |list: &str| list.split_whitespace().any(|c| c == "cpuset");
     if !has(&available) {
-        return Err(io::Error::other("version 2 is mounted without its cpuset controller"));
+        return Err(CpusetError::NoController.into());
     }
     if !has(&enabled) {
         // Left on afterwards: taking it away again would take the limits of groups made meanwhile.
@@ -96,7 +113,7 @@ fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<usize> {
         .find_map(|line| {
             line.strip_prefix("0::").map(|path| root.path(V2).join(path.trim_start_matches('/')))
         })
-        .ok_or_else(|| io::Error::other("this process is in no group"))?;
+        .ok_or(CpusetError::NoGroup)?;
     journal.move_process(own, &from.join("cgroup.procs"), &group.join("cgroup.procs"))?;
     let mut moved = 0;
     for name in siblings {
@@ -106,7 +123,8 @@ fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<usize> {
             _ => others.clone(),
         };
         journal.set(&file, &limit.to_string())?;
-        moved += root.text(&format!("{V2}/{name}/cgroup.procs")).map_or(0, |list| list.lines().count());
+        moved +=
+            root.text(&format!("{V2}/{name}/cgroup.procs")).map_or(0, |list| list.lines().count() as u64);
     }
     Ok(moved)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jitterlab_model::CpuSet;
 use serde::{Deserialize, Serialize};
 
-use super::threads::Thread;
+use super::thread::Thread;
 use crate::host::facts::Root;
 
 /// Where the journals are: gone after a restart, as what they tell of is.

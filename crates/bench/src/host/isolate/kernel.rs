@@ -1,11 +1,12 @@
 //! What the kernel does anywhere unless told otherwise: interrupts, unbound work, timers, watchdogs.
 
 use jitterlab_model::CpuSet;
+use jitterlab_model::warning::{Chore, Isolated, LeftBehind, tally};
 
-use super::{IsolationReport, journal::Journal, tally};
+use super::journal::Journal;
 
 /// Sends every device's interrupts to the other CPUs.
-pub(super) fn move_interrupts(journal: &mut Journal, others: &CpuSet, report: &mut IsolationReport) {
+pub(super) fn move_interrupts(journal: &mut Journal, others: &CpuSet, report: &mut Isolated) {
     let mut refused = Vec::new();
     let root = journal.root().clone();
     for irq in root.names("proc/irq").into_iter().filter(|name| name.parse::<u32>().is_ok()) {
@@ -35,22 +36,22 @@ pub(super) fn move_interrupts(journal: &mut Journal, others: &CpuSet, report: &m
         }
     }
     if !refused.is_empty() {
-        report.left.push(tally(&refused));
+        report.left.push(LeftBehind::Interrupts { names: tally(&refused) });
     }
 }
 
 /// Everything else the kernel lets be moved or stopped.
-pub(super) fn move_chores(journal: &mut Journal, others: &CpuSet, report: &mut IsolationReport) {
+pub(super) fn move_chores(journal: &mut Journal, others: &CpuSet, report: &mut Isolated) {
     const WORK: &str = "sys/devices/virtual/workqueue";
     let mask = others.to_mask();
-    let chores: [(&str, String, String); 5] = [
-        ("new interrupts", "proc/irq/default_smp_affinity".into(), mask.clone()),
-        ("unbound kernel work", format!("{WORK}/cpumask"), mask.clone()),
-        ("write-back of files", format!("{WORK}/writeback/cpumask"), mask),
-        ("watchdogs", "proc/sys/kernel/watchdog_cpumask".into(), others.to_string()),
-        ("other CPUs' timers", "proc/sys/kernel/timer_migration".into(), "0".into()),
+    let chores: [(Chore, String, String); 5] = [
+        (Chore::NewInterrupts, "proc/irq/default_smp_affinity".into(), mask.clone()),
+        (Chore::UnboundWork, format!("{WORK}/cpumask"), mask.clone()),
+        (Chore::WriteBack, format!("{WORK}/writeback/cpumask"), mask),
+        (Chore::Watchdogs, "proc/sys/kernel/watchdog_cpumask".into(), others.to_string()),
+        (Chore::OtherTimers, "proc/sys/kernel/timer_migration".into(), "0".into()),
     ];
-    for (what, name, value) in chores {
+    for (chore, name, value) in chores {
         let root = journal.root().clone();
         if !root.exists(&name) {
             continue;
@@ -60,8 +61,8 @@ pub(super) fn move_chores(journal: &mut Journal, others: &CpuSet, report: &mut I
             continue;
         }
         match journal.set(&name, &value) {
-            Ok(_) => report.changed.push(what.into()),
-            Err(error) => report.left.push(format!("{what} ({error})")),
+            Ok(_) => report.changed.push(chore),
+            Err(error) => report.left.push(LeftBehind::Chore { chore, error: error.to_string() }),
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Isolation without a restart: everything movable is moved off the measured CPUs while they are measured, and
 //! back afterwards, after a crash as well.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use jitterlab_model::CpuSet;
-use serde::{Deserialize, Serialize};
+use jitterlab_model::warning::Isolated;
 
 use super::facts::Root;
 use journal::Journal;
@@ -13,6 +12,7 @@ use journal::Journal;
 mod cpuset;
 mod journal;
 mod kernel;
+mod thread;
 mod threads;
 
 pub use journal::{Restored, restore};
@@ -38,43 +38,11 @@ pub enum IsolateError {
     },
 }
 
-/// What isolation did, and what it could not do.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct IsolationReport {
-    /// The CPUs that were isolated.
-    pub cpus: CpuSet,
-    /// How many threads were moved away.
-    pub threads_moved: usize,
-    /// How many interrupts were moved away.
-    pub interrupts_moved: usize,
-    /// What was changed besides, such as `unbound kernel work`.
-    pub changed: Vec<String>,
-    /// What stayed, and why.
-    pub left: Vec<String>,
-}
-
-impl IsolationReport {
-    /// What was done, in one sentence, and what stayed, in another.
-    pub fn sentences(&self) -> Vec<String> {
-        let changed = if self.changed.is_empty() {
-            String::new()
-        } else {
-            format!("; also {}", self.changed.join(", "))
-        };
-        let done = format!(
-            "isolated {}: {} threads and {} interrupts moved away{changed}",
-            self.cpus, self.threads_moved, self.interrupts_moved
-        );
-        let left = (!self.left.is_empty()).then(|| format!("could not be moved: {}", self.left.join("; ")));
-        [Some(done), left].into_iter().flatten().collect()
-    }
-}
-
 /// CPUs that are kept free as long as this lives.
 #[derive(Debug)]
 pub struct Isolation {
     journal: Journal,
-    report: IsolationReport,
+    report: Isolated,
 }
 
 impl Isolation {
@@ -83,7 +51,7 @@ impl Isolation {
     ///
     /// # Errors
     /// No CPU left for the rest, or no permission to note what is changed. What cannot be moved is no error but
-    /// told in the [report](Self::report).
+    /// listed in the [report](Self::report).
     pub fn begin(root: &Root, cpus: &CpuSet, usable: &CpuSet) -> Result<Self, IsolateError> {
         Self::begin_for(root, cpus, usable, &|_| true)
     }
@@ -102,7 +70,7 @@ impl Isolation {
         restore(root);
         let journal = Journal::create(root)
             .map_err(|(path, error)| IsolateError::NoJournal { path: path.display().to_string(), error })?;
-        let report = IsolationReport { cpus: cpus.clone(), ..IsolationReport::default() };
+        let report = Isolated { cpus: cpus.clone(), ..Isolated::default() };
         let mut isolation = Isolation { journal, report };
         let (journal, report) = (&mut isolation.journal, &mut isolation.report);
         kernel::move_interrupts(journal, &others, report);
@@ -113,7 +81,7 @@ impl Isolation {
     }
 
     /// What was done and what was not.
-    pub fn report(&self) -> &IsolationReport {
+    pub fn report(&self) -> &Isolated {
         &self.report
     }
 
@@ -127,25 +95,6 @@ impl Drop for Isolation {
     fn drop(&mut self) {
         self.journal.undo();
     }
-}
-
-/// Names with how often each came: `ksoftirqd/1, cpuhp/1` or `kworker (12)`.
-fn tally(names: &[String]) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in names {
-        *counts.entry(name).or_default() += 1;
-    }
-    let mut listed: Vec<(&str, usize)> = counts.into_iter().collect();
-    listed.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    let named = listed.iter().take(8).map(|(name, n)| match n {
-        1 => (*name).to_owned(),
-        n => format!("{name} ({n})"),
-    });
-    let mut text = named.collect::<Vec<_>>().join(", ");
-    if listed.len() > 8 {
-        text.push_str(&format!(" and {} more", listed.len() - 8));
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! Against a copied tree and against processes of our own, so that no test disturbs the machine.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Child, Command};
 
 use super::journal::{Journal, lift_limit};
-use super::threads::Thread;
+use jitterlab_model::warning::{Chore, LeftBehind};
+
+use super::thread::Thread;
 use super::*;
 use crate::host::facts::fixture::Machine;
 use crate::host::facts::read;
@@ -53,7 +56,7 @@ fn interrupts_and_chores_are_moved_and_put_back() {
     let report = isolation.report();
     assert_eq!(report.interrupts_moved, 2, "the third was not there: {report:?}");
     assert_eq!(report.changed.len(), 4, "{report:?}");
-    assert!(report.sentences()[0].contains("unbound kernel work"), "{:?}", report.sentences());
+    assert!(report.changed.contains(&Chore::UnboundWork), "{report:?}");
     assert_eq!(isolation.end(), Vec::<String>::new());
     assert_eq!(contents(&root), before);
 }
@@ -65,8 +68,9 @@ fn what_cannot_be_moved_is_told() {
     machine.without("proc/irq/130/smp_affinity_list");
     machine.add("=== proc/irq/130/smp_affinity_list/x\n=== proc/irq/130/i915/x\n");
     let isolation = isolate(&machine.root(), "7", "0-7").unwrap();
-    let left = isolation.report().left.join("; ");
-    assert!(left.contains("IRQ 130 i915"), "{left}");
+    let left = &isolation.report().left;
+    let LeftBehind::Interrupts { names } = &left[0] else { panic!("{left:?}") };
+    assert!(names[0].0.contains("IRQ 130 i915"), "{names:?}");
 }
 
 #[test]
@@ -124,7 +128,7 @@ fn threads_are_moved_and_put_back() {
     let isolated: CpuSet = [last].into_iter().collect();
     let machine = Machine::of("");
     let mut journal = Journal::create(&machine.root()).unwrap();
-    let mut report = IsolationReport { cpus: isolated.clone(), ..IsolationReport::default() };
+    let mut report = Isolated { cpus: isolated.clone(), ..Isolated::default() };
     let only = sleeper.0.id();
     threads::move_away(&mut journal, &all.without(&isolated), &|pid| pid == only, 0, &mut report);
     assert_eq!((report.threads_moved, report.left.len()), (1, 0));

@@ -16,7 +16,6 @@ const UNKNOWN_CACHE: u64 = 32 << 20;
 pub(super) const KIND: Kind = Kind {
     name: "cache",
     usage: "cache[:N[,SIZE]]",
-    summary: "rewriting SIZE (twice the largest cache) at random in N (1) processes",
     unit: Some(LoadUnit::Bytes),
     share: |arguments, place| {
         let (n, size) = arguments.split_once(',').unwrap_or((arguments, ""));

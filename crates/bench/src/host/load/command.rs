@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,15 +13,15 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
+use super::error::{ArgumentError, Ended};
 use super::{Kind, Share, Work};
 
 pub(super) const STRESS_NG: Kind = Kind {
     name: "stress-ng",
     usage: "stress-ng:ARGS",
-    summary: "stress-ng (Debian package stress-ng) with these arguments, such as stress-ng:--vm 2",
     unit: None,
     share: |arguments, _| match arguments.trim() {
-        "" => Err("it needs arguments".into()),
+        "" => Err(ArgumentError::Missing("arguments")),
         arguments => Ok(Share { workers: 1, told: format!("exec stress-ng {arguments}") }),
     },
     begin: |told| Ok(Box::new(Running::new(told)?)),
@@ -30,10 +30,9 @@ pub(super) const STRESS_NG: Kind = Kind {
 pub(super) const EXEC: Kind = Kind {
     name: "exec",
     usage: "exec:COMMAND",
-    summary: "any command of the shell, stopped with the run",
     unit: None,
     share: |arguments, _| match arguments.trim() {
-        "" => Err("it needs a command".into()),
+        "" => Err(ArgumentError::Missing("a command")),
         command => Ok(Share { workers: 1, told: command.into() }),
     },
     begin: |told| Ok(Box::new(Running::new(told)?)),
@@ -86,12 +85,11 @@ impl Work for Running {
         };
         thread::sleep(Duration::from_millis(20));
         if let Some(status) = child.try_wait()? {
-            let how = match (status.code(), status.signal()) {
-                (Some(code), _) => format!("ended by itself with status {code}"),
-                (None, Some(signal)) => format!("was killed by signal {signal}"),
-                (None, None) => "ended".into(),
-            };
-            return Err(io::Error::other(format!("the command {how}{}", self.last_words())));
+            return Err(io::Error::other(format!(
+                "the command {}{}",
+                Ended::from(status),
+                self.last_words()
+            )));
         }
         Ok(0)
     }

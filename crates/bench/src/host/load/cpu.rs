@@ -8,7 +8,6 @@ use super::{Kind, Share, Work, workers};
 pub(super) const KIND: Kind = Kind {
     name: "cpu",
     usage: "cpu[:N]",
-    summary: "square roots in N processes, as stress -c; without N one for each CPU",
     unit: None,
     share: |arguments, place| {
         let workers = workers(arguments, u32::try_from(place.cpus.len()).unwrap_or(1))?;

@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 use jitterlab_model::load::LoadUnit;
 use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise};
 
+use super::error::ArgumentError;
 use super::{Kind, Share, Work, workers};
 
 pub(super) const KIND: Kind = Kind {
     name: "disk",
     usage: "disk[:N[,DIR]]",
-    summary: "writing, syncing, reading and deleting files in DIR (.) in N (1) processes",
     unit: Some(LoadUnit::Bytes),
     share: |arguments, _| {
         let (n, folder) = arguments.split_once(',').unwrap_or((arguments, "."));
         let workers = workers(n, 1)?;
         if !Path::new(folder).is_dir() {
-            return Err(format!("{folder:?} is not a folder"));
+            return Err(ArgumentError::NotAFolder(folder.into()));
         }
         Ok(Share { workers, told: folder.into() })
     },

@@ -12,7 +12,6 @@ use super::{Kind, Share, Work, workers};
 pub(super) const KIND: Kind = Kind {
     name: "fork",
     usage: "fork[:N]",
-    summary: "making processes and waiting for their end in N (1) processes",
     unit: Some(LoadUnit::Operations),
     share: |arguments, _| Ok(Share { workers: workers(arguments, 1)?, told: String::new() }),
     begin: |_| Ok(Box::new(Forks)),

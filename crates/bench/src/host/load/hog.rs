@@ -10,7 +10,6 @@ use super::{Kind, Share, Work, workers};
 pub(super) const KIND: Kind = Kind {
     name: "hog",
     usage: "hog[:N]",
-    summary: "system calls to /dev/null in N processes, as LinuxCNC's shell loop; without N one for each CPU",
     unit: Some(LoadUnit::Operations),
     share: |arguments, place| {
         let workers = workers(arguments, u32::try_from(place.cpus.len()).unwrap_or(1))?;

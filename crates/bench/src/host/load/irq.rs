@@ -17,7 +17,6 @@ const EVERY: Duration = Duration::from_micros(20);
 pub(super) const KIND: Kind = Kind {
     name: "irq",
     usage: "irq[:N]",
-    summary: "a timer interrupt every 20 us from each of N processes; without N one for each CPU",
     unit: Some(LoadUnit::Operations),
     share: |arguments, place| {
         let workers = workers(arguments, u32::try_from(place.cpus.len()).unwrap_or(1))?;

@@ -5,6 +5,7 @@ use std::io;
 
 use jitterlab_model::load::LoadUnit;
 
+use super::error::ArgumentError;
 use super::{Kind, Share, Work, bytes, workers};
 
 /// What `stress -m` takes.
@@ -13,7 +14,6 @@ const DEFAULT_BYTES: u64 = 256 << 20;
 pub(super) const KIND: Kind = Kind {
     name: "mem",
     usage: "mem[:N[,SIZE]]",
-    summary: "allocating, filling and freeing SIZE (256M) in N (1) processes, as stress -m",
     unit: Some(LoadUnit::Bytes),
     share: |arguments, place| {
         let (n, size) = arguments.split_once(',').unwrap_or((arguments, ""));
@@ -21,7 +21,7 @@ pub(super) const KIND: Kind = Kind {
         let size = if size.is_empty() { DEFAULT_BYTES } else { bytes(size)? };
         let available = place.facts.memory.available_bytes.unwrap_or(u64::MAX);
         if size.saturating_mul(u64::from(workers)) > available / 10 * 9 {
-            return Err(format!("{workers} x {} MiB is more memory than there is", size >> 20));
+            return Err(ArgumentError::TooMuchMemory { workers, mib: size >> 20 });
         }
         Ok(Share { workers, told: size.to_string() })
     },

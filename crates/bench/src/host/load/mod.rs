@@ -6,16 +6,18 @@
 
 use std::time::{Duration, Instant};
 
-use jitterlab_model::load::{LoadRun, LoadSpec, LoadUnit, Placement};
-use jitterlab_model::{CpuSet, SystemFacts};
+use jitterlab_model::load::{Load, LoadRun, LoadSpec, LoadUnit, Placement};
+use jitterlab_model::{CpuSet, SystemFacts, Warning};
 
+use self::error::MOST_WORKERS;
 use self::process::WorkerProcess;
-use super::topology::{self, CpuError};
+use super::topology;
 
 mod cache;
 mod command;
 mod cpu;
 mod disk;
+mod error;
 mod fork;
 mod hog;
 mod irq;
@@ -26,6 +28,7 @@ mod proc;
 mod process;
 mod worker;
 
+pub use error::{ArgumentError, LoadError};
 pub use preset::{PRESETS, Preset, parse_loads};
 pub use worker::{WORKER, run_if_worker};
 
@@ -50,12 +53,10 @@ pub(super) struct Kind {
     name: &'static str,
     /// How it is written.
     usage: &'static str,
-    /// What it does, in half a sentence.
-    summary: &'static str,
     /// What it counts.
     unit: Option<LoadUnit>,
     /// How many workers its arguments ask for, and what each of them is told.
-    share: fn(&str, &Place<'_>) -> Result<Share, String>,
+    share: fn(&str, &Place<'_>) -> Result<Share, ArgumentError>,
     /// Makes a worker ready; `told` is what [`Share::told`] says.
     begin: fn(told: &str) -> std::io::Result<Box<dyn Work>>,
 }
@@ -78,23 +79,20 @@ pub(super) trait Work {
     fn step(&mut self) -> std::io::Result<u64>;
 }
 
-/// The most processes one load may ask for.
-const MOST_WORKERS: u32 = 1_024;
-
 /// Reads `N`, or takes the default where there is nothing.
-fn workers(text: &str, default: u32) -> Result<u32, String> {
+fn workers(text: &str, default: u32) -> Result<u32, ArgumentError> {
     match text.trim() {
         "" => Ok(default),
         n => match n.parse() {
             Ok(n @ 1..=MOST_WORKERS) => Ok(n),
-            _ => Err(format!("{n:?} is not a number of processes from 1 to {MOST_WORKERS}")),
+            _ => Err(ArgumentError::NotANumber(n.into())),
         },
     }
 }
 
 /// Reads a size such as `256M`, `64k` or `1G` into bytes above zero.
-fn bytes(text: &str) -> Result<u64, String> {
-    let bad = || format!("{text:?} is not a size such as 256M or 1G");
+fn bytes(text: &str) -> Result<u64, ArgumentError> {
+    let bad = || ArgumentError::NotASize(text.into());
     let (number, shift) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 10),
         Some((at, 'm' | 'M')) => (&text[..at], 20),
@@ -105,74 +103,15 @@ fn bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).filter(|n| (1..=1 << 46).contains(n)).ok_or_else(bad)
 }
 
-/// Why a load cannot run. The message says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// A kind that does not exist.
-    #[error("{kind:?} is not a load; there are:\n{known}")]
-    UnknownKind {
-        /// What was written.
-        kind: String,
-        /// The kinds and presets there are, a line each.
-        known: String,
-    },
-    /// Arguments its kind does not take.
-    #[error("load {spec}: {problem}; write {usage}")]
-    BadArguments {
-        /// What was written.
-        spec: String,
-        /// What is wrong with it.
-        problem: String,
-        /// How it is written.
-        usage: &'static str,
-    },
-    /// A description that cannot be read.
-    #[error(transparent)]
-    Spec(#[from] jitterlab_model::load::LoadSpecError),
-    /// A CPU it cannot run on.
-    #[error("load {spec}: {error}")]
-    Cpu {
-        /// The load.
-        spec: String,
-        /// What is wrong with the CPU.
-        error: CpuError,
-    },
-    /// Every CPU is measured.
-    #[error(
-        "load {spec}: no CPU is left beside the measured {measured}; write {spec}@{measured} to let it run there all the same"
-    )]
-    NoCpuLeft {
-        /// The load.
-        spec: String,
-        /// The CPUs that are measured.
-        measured: CpuSet,
-    },
-    /// A start in the middle of a run without an end.
-    #[error("load {0} starts at a share of the run's length: give the run a --duration")]
-    NeedsDuration(String),
-    /// A worker that did not come up.
-    #[error("load {spec} could not start: {reason}")]
-    NotStarted {
-        /// The load.
-        spec: String,
-        /// The reason in its own words, or the system's.
-        reason: String,
-    },
+/// Every kind of load by its name, with how it is written; the report has the words for each.
+pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KINDS.iter().map(|kind| (kind.name, kind.usage))
 }
 
-impl LoadError {
-    /// Whether the request itself is at fault, rather than the system.
-    pub fn is_bad_use(&self) -> bool {
-        !matches!(self, LoadError::NotStarted { .. })
-    }
-}
-
-/// Every kind and preset, a line each.
-pub fn known() -> String {
-    let kinds = KINDS.iter().map(|kind| format!("  {:22} {}\n", kind.usage, kind.summary));
-    let presets =
-        PRESETS.iter().map(|preset| format!("  {:22} {} ({})\n", preset.name, preset.loads, preset.source));
-    kinds.chain(presets).collect()
+/// How every kind is written, and the name of every preset.
+fn known() -> String {
+    let presets = PRESETS.iter().map(|preset| preset.name);
+    KINDS.iter().map(|kind| kind.usage).chain(presets).collect::<Vec<_>>().join(", ")
 }
 
 fn kind(spec: &LoadSpec) -> Result<&'static Kind, LoadError> {
@@ -198,14 +137,6 @@ pub struct Loads {
     begun: Option<Instant>,
 }
 
-impl std::fmt::Display for Loads {
-    /// What was asked for, or `none`.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let specs: Vec<String> = self.loads.iter().map(|load| load.spec.to_string()).collect();
-        f.write_str(if specs.is_empty() { "none".into() } else { specs.join(", ") }.as_str())
-    }
-}
-
 struct Running {
     spec: LoadSpec,
     cpus: CpuSet,
@@ -216,6 +147,11 @@ struct Running {
 }
 
 impl Loads {
+    /// What was asked for.
+    pub fn asked(&self) -> Load {
+        Load::of(self.loads.iter().map(|load| load.spec.clone()))
+    }
+
     /// Starts a process for every worker and waits until each is ready to begin.
     ///
     /// # Errors
@@ -273,25 +209,27 @@ impl Loads {
         }
     }
 
-    /// What to say of loads that run on a measured CPU though nobody asked for that, if any do.
-    pub fn caution(&self, measured: &CpuSet) -> Option<String> {
+    /// The loads that run on a measured CPU though nobody asked for that, if any do.
+    pub fn caution(&self, measured: &CpuSet) -> Option<Warning> {
         let unasked = |load: &&Running| {
             load.spec.placement == Placement::Housekeeping && !load.cpus.and(measured).is_empty()
         };
-        let specs: Vec<String> =
+        let loads: Vec<String> =
             self.loads.iter().filter(unasked).map(|load| load.spec.to_string()).collect();
-        (!specs.is_empty()).then(|| {
-            format!("{} run on the measured CPU {measured}, because there is no other", specs.join(" and "))
-        })
+        (!loads.is_empty()).then(|| Warning::LoadOnMeasuredCpu { loads, cpus: measured.clone() })
     }
 
     /// The loads that have failed since the last call, each with what happened.
-    pub fn failed(&mut self) -> Vec<String> {
+    pub fn failed(&mut self) -> Vec<Warning> {
         let mut news = Vec::new();
         for load in self.loads.iter_mut().filter(|load| load.failure.is_none()) {
             let Some(reason) = load.workers.iter_mut().find_map(WorkerProcess::failure) else { continue };
-            let after = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
-            news.push(format!("load {} failed after {after:.1} s: {reason}", load.spec));
+            let after = self.begun.map_or(Duration::ZERO, |begun| begun.elapsed());
+            news.push(Warning::LoadFailed {
+                load: load.spec.to_string(),
+                after_ns: i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+                reason: reason.clone(),
+            });
             load.failure = Some(reason);
         }
         news
@@ -398,7 +336,7 @@ mod tests {
             };
             (running.cpus.to_string(), Loads { loads: vec![running], begun: None }.caution(&measured))
         };
-        let said = "mem:2 run on the measured CPU 5, because there is no other".to_owned();
+        let said = Warning::LoadOnMeasuredCpu { loads: vec!["mem:2".into()], cpus: "5".parse().unwrap() };
         assert_eq!(place("mem:2", "5"), ("5".into(), Some(said)));
         assert_eq!(place("mem:2@5", "5"), ("5".into(), None), "asked for");
     }
@@ -425,12 +363,11 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_named_once_and_described() {
-        let text = known();
+    fn every_kind_is_named_once() {
         for kind in KINDS {
-            assert!(kind.usage.starts_with(kind.name) && !kind.summary.is_empty());
+            assert!(kind.usage.starts_with(kind.name));
+            assert!(jitterlab_report::loads::of_kind(kind.name).is_some(), "{}", kind.name);
             assert_eq!(KINDS.iter().filter(|other| other.name == kind.name).count(), 1);
-            assert!(text.contains(kind.usage));
         }
     }
 }

@@ -14,7 +14,6 @@ use super::{Kind, Share, Work, workers};
 pub(super) const KIND: Kind = Kind {
     name: "net",
     usage: "net[:N]",
-    summary: "TCP and UDP over the loopback interface in N (1) processes",
     unit: Some(LoadUnit::Bytes),
     share: |arguments, _| Ok(Share { workers: workers(arguments, 1)?, told: String::new() }),
     begin: |_| Ok(Box::new(Network::new()?)),

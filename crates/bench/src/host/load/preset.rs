@@ -2,35 +2,25 @@
 
 use jitterlab_model::load::{LoadSpec, Placement};
 
-use super::LoadError;
+use super::error::{ArgumentError, LoadError};
 
-/// Loads that go by one name.
+/// Loads that go by one name; the report says where each comes from.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
     /// The name.
     pub name: &'static str,
     /// The loads, separated by spaces.
     pub loads: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
 }
 
 /// Every preset there is. `stress` with its own options (`-c -m -d -i`) is understood as well.
 pub const PRESETS: &[Preset] = &[
-    Preset { name: "twente", loads: "cpu:4 mem:2", source: "Twente report: stress -c 4 -m 2" },
-    Preset { name: "twente-6", loads: "cpu:4 mem:6", source: "Twente report: stress -c 4 -m 6" },
-    Preset {
-        name: "athlon",
-        loads: "hog",
-        source: "Athlon report: a CPU hog on each CPU that is not measured",
-    },
-    Preset { name: "nist-disk", loads: "disk:1", source: "NIST paper, figure 3: heavy disk load" },
-    Preset { name: "nist-net", loads: "net:1", source: "NIST paper, figure 3: heavy network load" },
-    Preset {
-        name: "osadl",
-        loads: "net:1+36% disk:1+36% mem:1+36%",
-        source: "like OSADL's farm: idle for 36 % of the run, then network, disk and memory",
-    },
+    Preset { name: "twente", loads: "cpu:4 mem:2" },
+    Preset { name: "twente-6", loads: "cpu:4 mem:6" },
+    Preset { name: "athlon", loads: "hog" },
+    Preset { name: "nist-disk", loads: "disk:1" },
+    Preset { name: "nist-net", loads: "net:1" },
+    Preset { name: "osadl", loads: "net:1+36% disk:1+36% mem:1+36%" },
 ];
 
 /// Reads what `--load` takes: `none`, a load, a preset (with `@CPUS` for all its loads), or `stress -c 4 -m 2`.
@@ -66,8 +56,8 @@ pub fn parse_loads(text: &str) -> Result<Vec<LoadSpec>, LoadError> {
 
 /// The options of stress(1) that have a load here.
 fn stress(options: &str) -> Result<Vec<LoadSpec>, LoadError> {
-    const USAGE: &str = "stress with -c N, -m N, -d N or -i N, such as stress -c 4 -m 2";
-    let bad = |problem: String| LoadError::BadArguments {
+    const USAGE: &str = "stress [-c N] [-m N] [-d N] [-i N]";
+    let bad = |problem: ArgumentError| LoadError::BadArguments {
         spec: format!("stress {options}"),
         problem,
         usage: USAGE,
@@ -84,15 +74,15 @@ fn stress(options: &str) -> Result<Vec<LoadSpec>, LoadError> {
             "-m" | "--vm" => "mem",
             // Both write to the disk; stress -i calls sync() without writing anything itself.
             "-d" | "--hdd" | "-i" | "--io" => "disk",
-            other => return Err(bad(format!("{other:?} is not one of its options here"))),
+            other => return Err(bad(ArgumentError::NotAnOption(other.into()))),
         };
-        let n = words.next().ok_or_else(|| bad(format!("{option} needs a number")))?;
+        let n = words.next().ok_or_else(|| bad(ArgumentError::NoNumber(option.into())))?;
         if !matches!(n.parse::<u32>(), Ok(1..)) {
-            return Err(bad(format!("{n:?} is not a number of processes")));
+            return Err(bad(ArgumentError::NotANumber(n.into())));
         }
         loads.push(format!("{kind}:{n}{placement}").parse()?);
     }
-    if loads.is_empty() { Err(bad("nothing is asked for".into())) } else { Ok(loads) }
+    if loads.is_empty() { Err(bad(ArgumentError::Nothing)) } else { Ok(loads) }
 }
 
 #[cfg(test)]
@@ -133,6 +123,7 @@ mod tests {
     fn every_preset_consists_of_loads_there_are() {
         for preset in PRESETS {
             assert!(!parse_loads(preset.name).unwrap().is_empty());
+            assert!(jitterlab_report::loads::of_preset(preset.name).is_some(), "{}", preset.name);
         }
     }
 }

@@ -12,7 +12,6 @@ use super::{Kind, Share, Work, workers};
 pub(super) const KIND: Kind = Kind {
     name: "proc",
     usage: "proc[:N]",
-    summary: "reading interrupt, processor and process figures of /proc in N (1) processes",
     unit: Some(LoadUnit::Bytes),
     share: |arguments, _| Ok(Share { workers: workers(arguments, 1)?, told: String::new() }),
     begin: |_| Ok(Box::new(Reading { buffer: vec![0; 64 * 1024] })),

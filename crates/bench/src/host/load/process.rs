@@ -1,13 +1,14 @@
 //! The other side of a worker: starting it, following it, ending it.
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use jitterlab_model::CpuSet;
 
+use super::error::Ended;
 use super::worker::{Report, WORKER};
 
 /// How long a worker may take to end before it is killed.
@@ -119,11 +120,7 @@ impl Drop for WorkerProcess {
     }
 }
 
+/// How a worker ended.
 fn how_it_ended(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(0), _) => "it ended by itself".into(),
-        (Some(code), _) => format!("it ended by itself with status {code}"),
-        (None, Some(signal)) => format!("it was killed by signal {signal}"),
-        (None, None) => "it ended".into(),
-    }
+    format!("it {}", Ended::from(status))
 }

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, anyhow};
 use clap::Parser;
 use jitterlab_bench::kernel::{GuestTime, KernelChoice, Measured, Session};
 use jitterlab_model::RunInfo;
+use jitterlab_report::warnings;
 
 use super::progress::Board;
 use crate::commands::run;
@@ -78,7 +79,7 @@ fn sensible_jobs(time: GuestTime) -> usize {
 /// The figures of a guest's run, the step of that name, described as what it is.
 pub fn figures(measured: &Measured, step: &str, time: GuestTime) -> Result<RunResult> {
     let file = measured.run_file(step)?;
-    Ok(RunResult::of_file(file.path())?.without_file(|info| describe(info, time, measured)))
+    Ok(RunResult::of_file(file.path())?.without_file(|info| measured.describe(info, time, std::env::args())))
 }
 
 /// As [`figures`], with the run file kept in `directory` under the kernel's name.
@@ -93,24 +94,13 @@ pub fn figures_and_file(
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot make the directory {}", directory.display()))?;
     let path = free_name(directory, name);
-    jitterlab_trace::redescribe(file.path(), &path, |info| describe(info, time, measured))?;
+    jitterlab_trace::redescribe(file.path(), &path, |info| measured.describe(info, time, std::env::args()))?;
     RunResult::of_file(&path)
 }
 
-/// Says in the run's description what the guest could not know.
-fn describe(info: &mut RunInfo, time: GuestTime, measured: &Measured) {
-    info.bench = "kernel".into();
-    info.clock = format!("{} of the guest, {time}", info.clock);
-    info.command = std::env::args().collect();
-    let image = &measured.image;
-    info.warnings.insert(0, time.caution());
-    let booted = format!("Kernel {}, {} {}, booted in QEMU.", image.name, image.release, image.version);
-    info.warnings.insert(1, booted);
-}
-
-/// What the guest's run itself warns of, without what [`describe`] put before it.
-pub fn warnings_of_guest(info: &RunInfo) -> impl Iterator<Item = &str> {
-    info.warnings.iter().skip(2).map(String::as_str)
+/// What the guest's run itself warns of, without what [`Measured::describe`] put before it.
+pub fn warnings_of_guest(info: &RunInfo) -> impl Iterator<Item = String> {
+    info.warnings.iter().skip(2).map(warnings::sentence)
 }
 
 /// `debian-rt.parquet`, or the first such name with a number that is free.

@@ -3,18 +3,17 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
-use jitterlab_analysis::code_paths::{Change, changes, code_paths};
+use jitterlab_analysis::kernels::{KernelDiff, PathsOfTask};
 use jitterlab_bench::kernel::session::run_step;
 use jitterlab_bench::kernel::{GuestTime, KernelChoice};
 use jitterlab_model::units::parse_duration_ns;
-use jitterlab_report::kernels::{PathsOfTask, difference};
+use jitterlab_report::document::Content;
 use jitterlab_trace::{Columns, RunReader};
-use serde::Serialize;
 
 use super::boots::{RUN_STEP, boot_all, check_run_options};
 use super::machine::MachineArgs;
 use crate::exit::{Failure, Outcome, Status};
-use crate::output;
+use crate::output::OutputArgs;
 
 /// Tell which code paths appeared, moved or vanished from one kernel to another
 ///
@@ -36,9 +35,8 @@ pub struct Args {
     /// Print nothing while measuring
     #[arg(short, long)]
     quiet: bool,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     /// The options of `jitterlab run` for kernels, after --
     #[arg(last = true, value_name = "RUN-OPTIONS")]
     run_options: Vec<String>,
@@ -47,23 +45,6 @@ pub struct Args {
 /// The latencies of one kernel's tasks.
 struct Side {
     tasks: Vec<(String, Vec<i64>)>,
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    caution: String,
-    old: &'a str,
-    new: &'a str,
-    tolerance_ns: i64,
-    differs: bool,
-    tasks: Vec<TaskDocument<'a>>,
-}
-
-#[derive(Serialize)]
-struct TaskDocument<'a> {
-    task: &'a str,
-    changes: &'a [Change],
 }
 
 /// Compares, booting what is not measured yet.
@@ -93,31 +74,20 @@ pub fn execute(args: &Args) -> Outcome {
 }
 
 fn compare(args: &Args, old: Side, new: Side) -> Outcome {
-    let tasks = old.tasks.into_iter().zip(new.tasks).map(|((name, mut old), (other, mut new))| {
-        if name != other {
-            return Err(anyhow!(
-                "the runs have different tasks, {name} and {other}: measure the same on both"
-            ));
-        }
-        let largest = |latencies: &[i64]| latencies.iter().max().copied();
-        Ok(PathsOfTask {
-            old_max_ns: largest(&old),
-            new_max_ns: largest(&new),
-            changes: changes(&code_paths(&mut old), &code_paths(&mut new)),
-            task: name,
-        })
+    let tasks = old.tasks.into_iter().zip(new.tasks).map(|((name, old), (other, new))| match name == other {
+        true => Ok(PathsOfTask::of(name, old, new)),
+        false => Err(anyhow!("the runs have different tasks, {name} and {other}: measure the same on both")),
     });
     let tasks = tasks.collect::<Result<Vec<_>>>()?;
-    let differs = tasks.iter().flat_map(|task| &task.changes).any(|change| change.matters(args.tolerance));
-    let caution = args.machine.time().caution();
-    if args.json {
-        let tasks = tasks.iter().map(|t| TaskDocument { task: &t.task, changes: &t.changes }).collect();
-        let (old, new, tolerance_ns) = (args.old.as_str(), args.new.as_str(), args.tolerance);
-        let document = Document { schema: 1, caution, old, new, tolerance_ns, differs, tasks };
-        output::print(&(serde_json::to_string_pretty(&document)? + "\n"))?;
-    } else {
-        output::print(&difference(&caution, &args.old, &args.new, args.tolerance, &tasks))?;
-    }
+    let differs = tasks.iter().any(|task| task.different(args.tolerance) > 0);
+    args.output.show(Content::KernelDiff(KernelDiff {
+        old: args.old.clone(),
+        new: args.new.clone(),
+        ns_per_instruction: args.machine.time().ns_per_instruction(),
+        tolerance_ns: args.tolerance,
+        differs,
+        tasks,
+    }))?;
     Ok(if differs { Status::RequirementFailed } else { Status::Fine })
 }
 
@@ -133,7 +103,7 @@ fn is_run_file(path: &Path) -> bool {
 fn read(path: &Path) -> Result<Side, Failure> {
     let reader = RunReader::open(path)?;
     let info = reader.info();
-    if info.bench != "kernel" || !info.clock.contains("icount") {
+    if info.bench != jitterlab_model::Bench::Kernel || !info.clock.contains("icount") {
         return Err(Failure::bad_use(anyhow!(
             "{} was not measured in virtual time: give a run file of `jitterlab kernel run`, or a kernel",
             path.display()

@@ -1,5 +1,6 @@
 //! `jitterlab kernel`: measure on kernel images, in QEMU's virtual time.
 
+mod bare;
 pub mod boots;
 mod diff;
 mod guest;
@@ -29,6 +30,8 @@ enum Command {
     Peers(Box<peers::Args>),
     #[command(hide = true)]
     Guest,
+    #[command(hide = true)]
+    Bare(bare::Args),
 }
 
 /// Does what was asked of a kernel.
@@ -38,5 +41,6 @@ pub fn execute(args: &Args) -> Outcome {
         Command::Diff(args) => diff::execute(args),
         Command::Peers(args) => peers::execute(args),
         Command::Guest => guest::execute(),
+        Command::Bare(args) => bare::execute(args),
     }
 }

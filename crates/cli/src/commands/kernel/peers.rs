@@ -2,21 +2,23 @@
 
 use anyhow::{Result, anyhow};
 use jitterlab_analysis::Summary;
+use jitterlab_analysis::kernels::{KernelPeers, PeersOnKernel, ToolResult};
+use jitterlab_bench::kernel::image::Image;
 use jitterlab_bench::kernel::job::Step;
 use jitterlab_bench::kernel::peers::{PEERS, PeerTask};
 use jitterlab_bench::kernel::session::run_step;
 use jitterlab_bench::kernel::{KernelChoice, Measured};
+use jitterlab_model::kernel::Measures;
 use jitterlab_model::units::{Exact, parse_period_ns};
 use jitterlab_model::{TaskRun, TaskSpec, TimingStats};
-use jitterlab_report::kernels::{ToolFigures, tools};
-use serde::Serialize;
+use jitterlab_report::document::Content;
 
 use super::boots::{RUN_STEP, boot_all, figures};
 use super::machine::MachineArgs;
 use crate::exit::{Failure, Outcome, Status};
-use crate::output;
+use crate::output::{self, OutputArgs};
 
-/// Measure with cyclictest, jitterdebugger and rtla timerlat beside jitterlab, in the same boot of a kernel
+/// Measure with a bare loop, cyclictest, jitterdebugger and rtla timerlat beside jitterlab, in the same boot of a kernel
 ///
 /// What is not installed here is taken from Debian's packages, which are fetched and not installed. All tools run one
 /// after the other on the same processor, with the same period and SCHED_FIFO priority.
@@ -42,23 +44,8 @@ pub struct Args {
     /// Print nothing while measuring
     #[arg(short, long)]
     quiet: bool,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    caution: &'a str,
-    kernels: Vec<OneKernel<'a>>,
-}
-
-#[derive(Serialize)]
-struct OneKernel<'a> {
-    kernel: &'a str,
-    release: &'a str,
-    tools: &'a [ToolFigures],
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Boots and compares.
@@ -75,7 +62,7 @@ pub fn execute(args: &Args) -> Outcome {
     let mut session = args.machine.session(steps, None)?;
     for peer in &PEERS {
         let program = peer.program(&mut session.libraries, &mut |text| output::note(text));
-        session.programs.push(program.map_err(|error| anyhow!("{}: {error}", peer.name))?);
+        session.programs.extend(program.map_err(|error| anyhow!("{}: {error}", peer.name))?);
     }
     if let Some(command) = &args.background {
         let words = shlex::split(command).filter(|words| !words.is_empty());
@@ -83,16 +70,28 @@ pub fn execute(args: &Args) -> Outcome {
             words.ok_or_else(|| Failure::bad_use(anyhow!("--background {command:?} is no command line")))?;
         session.background = Some(words);
     }
-    let mut kernels: Vec<(Measured, Vec<ToolFigures>)> = Vec::new();
+    let mut kernels = Vec::new();
     let mut failures = Vec::new();
     for (kernel, answer) in args.kernels.iter().zip(boot_all(&session, &args.kernels, None, args.quiet)) {
-        let figures = answer.and_then(|measured| Ok((rows(args, &task, &measured)?, measured)));
-        match figures {
-            Ok((tools, measured)) => kernels.push((measured, tools)),
+        let on_kernel = answer.and_then(|measured| {
+            let tools = rows(args, &task, &measured)?;
+            let Image { name, release, .. } = measured.image;
+            Ok(PeersOnKernel { kernel: name, release, tools })
+        });
+        match on_kernel {
+            Ok(on_kernel) => kernels.push(on_kernel),
             Err(error) => failures.push(format!("{kernel}: {error:#}")),
         }
     }
-    print(args, &kernels)?;
+    if !kernels.is_empty() {
+        args.output.show(Content::KernelPeers(KernelPeers {
+            period_ns: args.period,
+            priority: args.priority,
+            background: args.background.clone(),
+            ns_per_instruction: args.machine.time().ns_per_instruction(),
+            kernels,
+        }))?;
+    }
     match failures.is_empty() {
         true => Ok(Status::Fine),
         false => Err(anyhow!(failures.join("\n")).into()),
@@ -109,51 +108,32 @@ fn own_step(task: &PeerTask) -> Step {
 }
 
 /// A row for each tool, jitterlab first.
-fn rows(args: &Args, task: &PeerTask, measured: &Measured) -> Result<Vec<ToolFigures>> {
+fn rows(args: &Args, task: &PeerTask, measured: &Measured) -> Result<Vec<ToolResult>> {
     let own = figures(measured, RUN_STEP, args.machine.time())?;
-    let mut tools: Vec<ToolFigures> = own
+    let mut tools: Vec<ToolResult> = own
         .summaries()
-        .map(|summary| ToolFigures {
+        .map(|summary| ToolResult {
             tool: "jitterlab".into(),
             command: own_step(task).command.join(" "),
-            remark: None,
-            figures: Ok(summary.clone()),
+            measures: Measures::UserThread,
+            summary: Some(summary.clone()),
+            failure: None,
         })
         .collect();
-    tools.extend(PEERS.iter().map(|peer| ToolFigures {
-        tool: peer.name.into(),
-        command: peer.step(task).command.join(" "),
-        remark: peer.remark.map(String::from),
-        figures: peer.figures(task, &measured.boot.answer).map(|stats| summary(peer.name, &stats)),
+    tools.extend(PEERS.iter().map(|peer| {
+        let measured = peer.figures(task, &measured.boot.answer).map(|stats| summary(peer.name, &stats));
+        ToolResult {
+            tool: peer.name.into(),
+            command: peer.step(task).command.join(" "),
+            measures: peer.measures,
+            failure: measured.as_ref().err().cloned(),
+            summary: measured.ok(),
+        }
     }));
     Ok(tools)
 }
 
 fn summary(name: &str, stats: &TimingStats) -> Summary {
     let spec = TaskSpec { name: name.into(), period_ns: stats.period_ns(), ..TaskSpec::default() };
-    Summary::of(&TaskRun { spec, granted: None, result: None }, stats)
-}
-
-fn print(args: &Args, kernels: &[(Measured, Vec<ToolFigures>)]) -> Result<()> {
-    if kernels.is_empty() {
-        return Ok(());
-    }
-    let caution = args.machine.time().caution();
-    if args.json {
-        let kernels = kernels.iter().map(|(measured, tools)| OneKernel {
-            kernel: &measured.image.name,
-            release: &measured.image.release,
-            tools,
-        });
-        let document = Document { schema: 1, caution: &caution, kernels: kernels.collect() };
-        return Ok(output::print(&(serde_json::to_string_pretty(&document)? + "\n"))?);
-    }
-    let beside = args.background.as_ref().map_or("idle".into(), |command| format!("beside {command}"));
-    let task = format!("{}, fifo:{}, {beside}", Exact(args.period), args.priority);
-    let texts = kernels.iter().map(|(measured, rows)| {
-        let kernel = format!("{}: Linux {}, {task}", measured.image.name, measured.image.release);
-        tools(&kernel, rows)
-    });
-    let text: Vec<String> = texts.collect();
-    Ok(output::print(&format!("{}\n{}", text.join("\n"), jitterlab_report::summary::wrap(&caution)))?)
+    Summary::of(&TaskRun::new(spec), stats)
 }

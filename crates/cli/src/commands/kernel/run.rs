@@ -12,6 +12,8 @@ use serde::Serialize;
 
 use super::boots::{RUN_STEP, boot_all, check_run_options, figures, figures_and_file, warnings_of_guest};
 use super::machine::MachineArgs;
+use jitterlab_report::warnings::emulated;
+
 use crate::exit::{Failure, Outcome, Status};
 use crate::output;
 use crate::result::RunResult;
@@ -113,8 +115,11 @@ fn print(args: &Args, results: &[(Measured, RunResult)]) -> anyhow::Result<()> {
             also: measured.boot.answer.steps.iter().filter(|(name, _)| name.starts_with("also")).collect(),
             result: result.document(),
         });
-        let document =
-            Document { schema: 1, caution: args.machine.time().caution(), kernels: kernels.collect() };
+        let document = Document {
+            schema: 1,
+            caution: emulated(args.machine.time().ns_per_instruction()),
+            kernels: kernels.collect(),
+        };
         return Ok(output::print(&(serde_json::to_string_pretty(&document)? + "\n"))?);
     }
     let mut text = String::new();
@@ -130,7 +135,7 @@ fn print(args: &Args, results: &[(Measured, RunResult)]) -> anyhow::Result<()> {
                 warnings: warnings_of_guest(&result.info).collect(),
             })
             .collect();
-        text.push_str(&comparison(&args.machine.time().caution(), &kernels));
+        text.push_str(&comparison(&emulated(args.machine.time().ns_per_instruction()), &kernels));
         text.extend(
             results
                 .iter()

@@ -1,25 +1,23 @@
 //! `jitterlab reproduce`: the experiments and computations of the source documents, again.
-//!
-//! One document is one file beside this one (`nist_*` for the parts of NIST's), and one line in [`Document`].
 
 mod athlon;
-mod epos;
 mod nist_jitter;
-mod nist_loads;
-mod nist_motors;
-mod nist_virtual;
-mod systems;
-mod twente;
-mod twente_virtual;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, anyhow};
-use jitterlab_model::units::{Exact, parse_duration_ns};
+use anyhow::{Context as _, anyhow};
+use clap::ValueEnum as _;
+use jitterlab_bench::kernel::KernelChoice;
+use jitterlab_model::units::parse_duration_ns;
+use jitterlab_motion::stepper::nist::NistTorques;
+use jitterlab_papers::systems::Kernels;
+use jitterlab_papers::{PapersError, Workplace, epos, nist, twente};
+use jitterlab_report::document::Content;
+use jitterlab_report::papers::{self, Found, NistReproduction};
 
-use crate::exit::{Failure, Outcome};
-use crate::output;
+use crate::exit::{Failure, Outcome, Status};
+use crate::interrupt;
+use crate::output::{self, OutputArgs};
 
 /// Repeat the experiments and computations of a source document, beside the document's own figures
 #[derive(clap::Args)]
@@ -29,11 +27,26 @@ pub struct Args {
     /// How long each measurement takes; not for epos, which is simulated [default: 5s]
     #[arg(short, long, value_parser = parse_duration_ns, value_name = "TIME")]
     duration: Option<i64>,
-    /// Where the run files, figures and the report go; made if it does not exist [default: the document's name]
-    #[arg(short, long, value_name = "DIRECTORY")]
-    output: Option<PathBuf>,
+    /// Where the run files, figures and the result go; made if it does not exist [default: the document's name]
+    #[arg(short = 'o', long = "output", value_name = "DIRECTORY")]
+    directory: Option<PathBuf>,
+    /// Measure on kernel images in QEMU's virtual time instead of this machine
+    #[arg(long = "virtual")]
+    in_virtual_time: bool,
+    /// The ordinary kernel
+    #[arg(long, default_value = "debian:generic", requires = "in_virtual_time", value_name = "KERNEL")]
+    ordinary: KernelChoice,
+    /// The kernel with PREEMPT_RT
+    #[arg(long, default_value = "debian:rt", requires = "in_virtual_time", value_name = "KERNEL")]
+    preempt_rt: KernelChoice,
+    /// A kernel with Xenomai's Cobalt core; libcobalt.so.2 is looked for where the dynamic linker looks
+    #[arg(long, requires = "in_virtual_time", value_name = "KERNEL")]
+    cobalt: Option<KernelChoice>,
+    /// A kernel with the EVL core (Xenomai 4); libevl.so is looked for where the dynamic linker looks
+    #[arg(long, requires = "in_virtual_time", value_name = "KERNEL")]
+    evl: Option<KernelChoice>,
     #[command(flatten)]
-    kernels: systems::Kernels,
+    output: OutputArgs,
 }
 
 /// The documents whose experiments can be repeated.
@@ -53,53 +66,49 @@ enum Document {
 /// Of each measurement, where nothing else is asked for.
 const DURATION_NS: i64 = 5_000_000_000;
 
-/// Repeats the document's experiments.
+/// Repeats the document's experiments, and writes figures and `result.json` beside the run files.
 pub fn execute(args: &Args) -> Outcome {
-    let directory = |name: &str| args.output.clone().unwrap_or_else(|| PathBuf::from(name));
-    let duration_ns = args.duration.unwrap_or(DURATION_NS);
-    match (args.document, args.kernels.in_virtual_time) {
-        (Document::Athlon, false) => athlon::reproduce(&directory("athlon"), duration_ns),
-        (Document::Athlon, true) => Err(Failure::bad_use(anyhow!(
-            "the Athlon report is about the processors of one machine, which --virtual cannot stand for: leave it out"
-        ))),
-        (Document::Epos, true) => Err(Failure::bad_use(anyhow!(
-            "epos runs on a simulated microcontroller in any case: leave --virtual out"
-        ))),
-        (Document::Epos, false) if args.duration.is_some() => Err(Failure::bad_use(anyhow!(
-            "epos is simulated until its events have come: leave --duration out"
-        ))),
-        (Document::Epos, false) => epos::reproduce(&directory("epos")),
-        (Document::Nist, false) => {
-            nist_motors::reproduce()?;
-            nist_jitter::reproduce(&directory("nist"), duration_ns)?;
-            nist_loads::reproduce(&directory("nist"), "figure-3", duration_ns)
+    let name = args.document.to_possible_value().map_or_else(String::new, |value| value.get_name().into());
+    let name = if args.in_virtual_time { format!("{name}-virtual") } else { name };
+    let directory = args.directory.clone().unwrap_or_else(|| PathBuf::from(name));
+    let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
+    let mut at = Workplace {
+        directory: &directory,
+        duration_ns: args.duration.unwrap_or(DURATION_NS),
+        interrupted: &interrupted,
+        tell: &mut |step| output::note(&papers::step(step)),
+    };
+    let kernels = Kernels {
+        ordinary: args.ordinary.clone(),
+        preempt_rt: args.preempt_rt.clone(),
+        cobalt: args.cobalt.clone(),
+        evl: args.evl.clone(),
+    };
+    let refuse = |why: &str| Err(Failure::bad_use(anyhow!("{why}")));
+    let found = match (args.document, args.in_virtual_time) {
+        (Document::Athlon, false) => athlon::reproduce(&mut at)?,
+        (Document::Athlon, true) => {
+            return refuse("--virtual has one processor, the report compares them: leave it out");
         }
-        (Document::Nist, true) => {
-            nist_virtual::reproduce(&directory("nist-virtual"), duration_ns, &args.kernels)
+        (Document::Epos, true) => return refuse("epos is simulated in any case: leave --virtual out"),
+        (Document::Epos, false) if args.duration.is_some() => {
+            return refuse("epos is simulated until its events have come: leave --duration out");
         }
-        (Document::Twente, false) => twente::reproduce(&directory("twente"), duration_ns),
-        (Document::Twente, true) => {
-            twente_virtual::reproduce(&directory("twente-virtual"), duration_ns, &args.kernels)
-        }
-    }
+        (Document::Epos, false) => epos::reproduce(&at, &super::mcu::progress(false)).map_err(sort)?,
+        (Document::Nist, false) => Found::Nist(Box::new(NistReproduction {
+            torques: NistTorques::compute(),
+            jitter: nist_jitter::reproduce(&at)?,
+            loads: nist::loads(&mut at, "figure-3").map_err(sort)?,
+        })),
+        (Document::Nist, true) => nist::virtual_time(&mut at, &kernels).map_err(sort)?,
+        (Document::Twente, false) => twente::host(&mut at).map_err(sort)?,
+        (Document::Twente, true) => twente::virtual_time(&mut at, &kernels).map_err(sort)?,
+    };
+    args.output.show(Content::Reproduction(Box::new(at.finish(found).map_err(sort)?)))?;
+    Ok(Status::Fine)
 }
 
-/// Measures one case as a person would, with `jitterlab run` and these arguments, into `<directory>/<name>.parquet`. A
-/// file that is there from before is kept, so that an interrupted reproduction goes on where it was.
-fn measure(directory: &Path, name: &str, duration_ns: i64, arguments: &[&str]) -> Result<PathBuf> {
-    let file = directory.join(format!("{name}.parquet"));
-    if file.exists() {
-        output::note(&format!("{} is there already and is taken as it is", file.display()));
-        return Ok(file);
-    }
-    let program = std::env::current_exe().context("cannot find the program itself")?;
-    let mut command = Command::new(program);
-    command.args(["run", "--quiet", "--json"]).args(arguments);
-    command.args(["--duration", &Exact(duration_ns).to_string(), "--output"]).arg(&file);
-    let measured = command.output().with_context(|| format!("cannot start {command:?}"))?;
-    if !measured.status.success() {
-        let said = String::from_utf8_lossy(&measured.stderr);
-        return Err(anyhow!("{name} could not be measured: {}", said.trim()));
-    }
-    Ok(file)
+/// Whose fault it is.
+fn sort(error: PapersError) -> Failure {
+    if error.is_bad_use() { Failure::bad_use(error) } else { error.into() }
 }

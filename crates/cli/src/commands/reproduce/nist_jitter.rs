@@ -1,27 +1,25 @@
 //! NIST, sections 2 and 3: the jitter of a task of 500 us, what compensating it costs, and what it brings (figures
 //! 1, 2, 5 and 6).
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
 use jitterlab_analysis::clusters::latency_clusters;
 use jitterlab_analysis::deviations::Deviations;
+use jitterlab_analysis::papers::nist::{NistJitter, PERIOD_NS, PRINTED};
 use jitterlab_analysis::proof::{MedianInterval, Proof};
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
 use jitterlab_bench::host::{self, DmaLatency};
 use jitterlab_model::{Activation, Compensation, ReadClock, TaskSpec};
-use jitterlab_report::figure::{self, load, nist};
-use jitterlab_report::nist_jitter::NistJitter;
 
-use crate::exit::{Failure, Outcome, Status};
+use jitterlab_papers::Workplace;
+
+use crate::exit::Failure;
 use crate::output;
 use crate::session::{Session, latencies, views};
 
-/// The paper's period, its number of samples in figures 1 and 6, and the service time it assumed.
-const PERIOD_NS: i64 = 500_000;
+/// The paper's number of samples in figures 1 and 6.
 const SHORT: usize = 100;
-const SERVICE_NS: f64 = 5_000.0;
 /// Pairs of blocks for figure 6, and how many series of samples each block has.
 const PAIRS: usize = 10;
 const SERIES_PER_BLOCK: usize = 10;
@@ -47,10 +45,10 @@ fn typical(blocks: &[host::Block]) -> Result<Deviations, Failure> {
     series.into_iter().nth(middle).ok_or_else(|| anyhow!("too few activations were measured").into())
 }
 
-/// Measures, draws and prints.
-pub fn reproduce(directory: &Path, duration_ns: i64) -> Outcome {
-    fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+/// Measures, and writes the run files.
+pub fn reproduce(at: &Workplace<'_>) -> Result<NistJitter, Failure> {
+    at.make().map_err(super::sort)?;
+    let Workplace { directory, duration_ns, .. } = *at;
     let task =
         TaskSpec { name: "nist".into(), period_ns: PERIOD_NS, read: ReadClock::Tsc, ..TaskSpec::default() };
     let block_ns = PERIOD_NS * (SHORT * SERIES_PER_BLOCK) as i64;
@@ -80,6 +78,7 @@ pub fn reproduce(directory: &Path, duration_ns: i64) -> Outcome {
         blocks[0].iter().zip(&blocks[1]).filter_map(|(a, b)| Some((jitter_ns(a)?, jitter_ns(b)?))).collect();
 
     let result = NistJitter {
+        printed: PRINTED,
         period_ns: PERIOD_NS,
         clock_fit: long[0].result.clock_fit,
         floor_ns: session.floor_ns,
@@ -97,21 +96,16 @@ pub fn reproduce(directory: &Path, duration_ns: i64) -> Outcome {
         factor: MedianInterval::of(jitters.iter().map(|(plain, compensated)| plain / compensated.max(1.0))),
         extra_load: proof.extra_load,
     };
-    let mut files = save(&session, directory, [(&plain, &long[..], "series")])?;
-    files.extend(save(
+    save(&session, directory, [(&plain, &long[..], "series")])?;
+    save(
         &session,
         directory,
         [(&plain, &blocks[0][..], "uncompensated"), (&compensated, &blocks[1][..], "compensated")],
-    )?);
-    files.extend(draw(directory, &result)?);
-    let mut text = result.to_text(output::terminal(false));
+    )?;
     for note in &session.notes {
-        text.push_str(&format!("note: {note}\n"));
+        output::note(note);
     }
-    drop(session);
-    text.push_str(&format!("\n{} files in {}\n", files.len(), directory.display()));
-    output::print(&text)?;
-    Ok(Status::Fine)
+    Ok(result)
 }
 
 /// Writes run files.
@@ -127,25 +121,4 @@ fn save<'a>(
         })
     };
     runs.into_iter().map(save).collect()
-}
-
-/// Writes the four figures as SVG and PNG.
-fn draw(directory: &Path, result: &NistJitter) -> Result<Vec<PathBuf>> {
-    let beside = Some((SERVICE_NS, "the paper: equation 1, S = 5 us"));
-    let figures = [
-        (1, nist::figure_1(&result.short, &result.short_clusters).to_vec()),
-        (2, vec![nist::figure_2(&result.long)]),
-        (5, vec![load::curve(PERIOD_NS, result.service.often_ns, &result.load_curve, beside)]),
-        (6, vec![nist::figure_6(&result.uncompensated, &result.compensated)]),
-    ];
-    let mut files = Vec::new();
-    for (number, charts) in figures {
-        let svg = figure::svg(&charts)?;
-        for extension in ["svg", "png"] {
-            let path = directory.join(format!("figure-{number}.{extension}"));
-            output::write_figure(&path, &svg)?;
-            files.push(path);
-        }
-    }
-    Ok(files)
 }

@@ -4,16 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
 use anyhow::{Context as _, anyhow};
-use jitterlab_analysis::{Summary, Verdict};
+use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_bench::host::{Activity, DmaLatency, Request};
 use jitterlab_model::units::{Human, parse_duration_ns};
 use jitterlab_model::{Compensation, Keep, LoadSpec, Policy, StopReason, TaskSpec, WakeMethod};
-use jitterlab_motion::servo::{LiveLoop, Margins, Question, Reference, TrackingError, usual_references};
-use jitterlab_report::servo_live::{Live, Way};
-use serde::Serialize;
+use jitterlab_motion::servo::{LiveLoop, LiveTrouble, LiveWay, Question, Reference, ServoLive};
 
 use crate::commands::run::{loads, prepare, prepare_with};
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::Failure;
 use crate::recording::{Closed, Recording};
 use crate::{interrupt, output};
 
@@ -70,45 +68,15 @@ impl Drop for Controlling {
     }
 }
 
-/// Version of the JSON layout.
-const SCHEMA: u32 = 1;
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    answer: String,
-    plant: &'a str,
-    controller: &'a str,
-    period_ns: i64,
-    references: Vec<String>,
-    outputs: &'a [String],
-    punctual: &'a [TrackingError],
-    ways: &'a [Way],
-}
-
 impl LiveArgs {
-    /// Runs every way and prints.
-    pub fn execute(&self, question: &Question, references: &[Reference], json: bool) -> Outcome {
-        if self.duration < 20 * question.period_ns {
-            return Err(Failure::bad_use(anyhow!(
-                "{} are too few for a loop with a period of {}: give --duration at least twenty periods",
-                Human(self.duration as f64),
-                Human(question.period_ns as f64)
-            )));
-        }
-        let controller = question.controller().map_err(Failure::bad_use)?;
-        let usual = match references {
-            [] => {
-                usual_references(question, &Margins::of(question, 0).map_err(Failure::bad_use)?)[1..].to_vec()
-            }
-            given => given.to_vec(),
-        };
-        let closed = LiveLoop::new(&question.plant, &controller, question.period_ns, &usual);
-        let punctual = closed.clone().punctual(question.period_ns, self.duration);
+    /// Runs every way.
+    pub fn execute(&self, question: &Question, references: &[Reference]) -> Result<ServoLive, Failure> {
+        let (mut seen, closed) =
+            ServoLive::begin(question, references, self.duration).map_err(Failure::bad_use)?;
         let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
-        let methods = if self.wake.is_empty() { WakeMethod::OF_LINUX } else { self.wake.as_slice() };
+        let methods = if self.wake.is_empty() { WakeMethod::of_linux().collect() } else { self.wake.clone() };
         // Polling all the time leaves nothing to wake early from, and a wake-up that drifts no time to poll up to.
-        let early = |wake| !matches!(wake, WakeMethod::Spin | WakeMethod::NanosleepRelative);
+        let early = |wake: WakeMethod| !wake.traits().polls && !wake.traits().drifts;
         let compensated = |wake| self.compensate.filter(|_| early(wake));
         let waits: Vec<Wait> = methods
             .iter()
@@ -120,43 +88,27 @@ impl LiveArgs {
         let conditions = [Vec::new(), asked];
         let conditions = &conditions[..if self.load.is_empty() { 1 } else { 2 }];
         let mut left = conditions.len() * waits.len();
-        let mut ways = Vec::new();
         for load in conditions {
             for (wait, impossible) in &waits {
                 if interrupted.load(Ordering::Relaxed) {
                     break;
                 }
-                let under = if load.is_empty() { "none".to_owned() } else { self.load.join(", ") };
-                if let Some(why) = impossible {
-                    ways.push(Way { trouble: Some(why.clone()), ..never(*wait, under) });
-                } else {
-                    let still = Human(left as f64 * self.duration as f64);
-                    output::note(&format!("{} under load {under}, {still} left", named(*wait)));
-                    ways.push(self.one(question, &closed, *wait, (load, under), &interrupted)?);
-                }
+                let asked = if load.is_empty() { &[] } else { self.load.as_slice() };
+                let never = LiveWay::never(wait.0, wait.1, asked);
+                seen.ways.push(match impossible {
+                    Some(why) => {
+                        LiveWay { trouble: Some(LiveTrouble::Impossible { why: why.clone() }), ..never }
+                    }
+                    None => {
+                        let still = Human(left as f64 * self.duration as f64);
+                        output::note(&format!("{} under load {}, {still} left", never.name(), never.load));
+                        self.one(question, &closed, never, load, &interrupted)?
+                    }
+                });
                 left -= 1;
             }
         }
-        let live =
-            Live { question, references: &usual, each_ns: self.duration, punctual: &punctual, ways: &ways };
-        let text = if json {
-            let document = Document {
-                schema: SCHEMA,
-                answer: live.sentence(),
-                plant: &question.plant.name,
-                controller: question.plant.design.name(),
-                period_ns: question.period_ns,
-                references: usual.iter().map(ToString::to_string).collect(),
-                outputs: &question.plant.outputs,
-                punctual: &punctual,
-                ways: &ways,
-            };
-            serde_json::to_string_pretty(&document)? + "\n"
-        } else {
-            live.text()
-        };
-        output::print(&text)?;
-        Ok(Status::Fine)
+        Ok(seen)
     }
 
     /// The ways to wait, each with why it cannot be had on this machine, if so. What was asked for by name and cannot
@@ -190,7 +142,7 @@ impl LiveArgs {
         let (policy, cpu) = match wake {
             // A tenth of the period is plenty for the loop, and half of it for polling besides; such a thread is bound to
             // no processor.
-            WakeMethod::Deadline => {
+            wake if wake.traits().deadline => {
                 let parts = if compensate == Compensation::None { 10 } else { 2 };
                 (Some(Policy::Deadline { runtime_ns: (question.period_ns / parts).max(20_000) }), None)
             }
@@ -224,64 +176,43 @@ impl LiveArgs {
         &self,
         question: &Question,
         closed: &LiveLoop,
-        wait: Wait,
-        (load, asked_load): (&[LoadSpec], String),
+        mut way: LiveWay,
+        load: &[LoadSpec],
         interrupted: &AtomicBool,
-    ) -> Result<Way, Failure> {
+    ) -> Result<LiveWay, Failure> {
         let (back, loops) = channel();
         let controlling = Controlling { closed: Some(closed.clone()), begin_ns: None, back };
-        let measurement = prepare_with(self.request(question, wait, load)?, Box::new(controlling))?;
+        let request = self.request(question, (way.wake, way.compensation), load)?;
+        let measurement = prepare_with(request, Box::new(controlling))?;
         let mut recording = Recording::new(measurement.info(), None);
         let finished = measurement.run(&mut recording, &mut |_| {}, interrupted)?;
         let Closed { info, stats, .. } = recording.close(finished.info)?;
+        way.errors = loops.recv().map_err(|_| anyhow!("no loop came back"))?.errors();
         let refused = info.refused.iter().find(|r| r.what.starts_with("wake="));
-        let refused = refused.map(|r| format!("{}; {}", r.why, r.remedy));
-        let stopped = match &info.stop {
-            Some(StopReason::Overloaded { explanation, .. }) => Some(explanation.clone()),
+        way.trouble = match (refused, &info.stop) {
+            (Some(r), _) => Some(LiveTrouble::Refused { why: r.why.clone(), remedy: r.remedy.clone() }),
+            (None, Some(StopReason::Overloaded { overload, .. })) => {
+                Some(LiveTrouble::Stopped { why: overload.to_string() })
+            }
+            (None, Some(StopReason::WaitFailed { why, .. })) => {
+                Some(LiveTrouble::Stopped { why: why.clone() })
+            }
             _ => None,
-        };
-        let closed = loops.recv().map_err(|_| anyhow!("the task's thread left no loop behind"))?;
-        let mut way = Way {
-            errors: closed.errors(),
-            trouble: refused.or(stopped),
-            asked_load,
-            ..never(wait, info.load.clone())
         };
         if let (Some(task), Some(stats)) = (info.tasks.first(), stats.first()) {
             way.mean_latency_ns = stats.latency.mean_ns();
             way.max_latency_ns = stats.latency.max_ns();
-            (way.executed, way.missed) = (stats.executed(), stats.missed);
-            let verdict = Verdict::on(&Summary::of(task, stats), task, &info);
-            let told = verdict.caveats.into_iter().filter(|c| c.id != "no-load");
-            way.caveats = told.map(|c| c.text).collect();
+            (way.executed, way.missed) = (Some(stats.executed()), Some(stats.seen_missed()));
+            way.caveats = Caveat::on(&Summary::of(task, stats), task, &info);
+            way.caveats.retain(|caveat| !matches!(caveat, Caveat::NoLoad { .. }));
         }
+        way.load = jitterlab_report::summary::load(&info);
         Ok(way)
     }
 }
 
 /// A way to wait.
 type Wait = (WakeMethod, Compensation);
-
-/// What a way to wait is called.
-fn named((wake, compensate): Wait) -> String {
-    if compensate == Compensation::None { wake.to_string() } else { format!("{wake} {compensate}") }
-}
-
-/// A way of which nothing was seen.
-fn never(wait: Wait, load: String) -> Way {
-    Way {
-        wake: named(wait),
-        asked_load: load.clone(),
-        load,
-        mean_latency_ns: None,
-        max_latency_ns: None,
-        executed: 0,
-        missed: 0,
-        errors: Vec::new(),
-        trouble: None,
-        caveats: Vec::new(),
-    }
-}
 
 /// The plant of `--live` where none is named.
 pub const PLANT: &str = "jiwy";

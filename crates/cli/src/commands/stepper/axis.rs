@@ -1,12 +1,10 @@
 //! The options that describe a stepper axis: its motor, supply, mechanics and drive.
 
-use anyhow::anyhow;
 use jitterlab_model::units::parse_duration_ns;
+use jitterlab_motion::MotionError;
 use jitterlab_motion::catalog;
-use jitterlab_motion::quantity::{self, Dimension};
+use jitterlab_motion::quantity::{self, Dimension, QuantityError};
 use jitterlab_motion::stepper::{Axis, AxisOptions, Drive, Motor};
-
-use crate::exit::Failure;
 
 /// A motor built into a machine.
 #[derive(clap::Args)]
@@ -77,8 +75,8 @@ pub struct AxisArgs {
 
 macro_rules! readers {
     ($($name:ident: $dimension:ident),* $(,)?) => {
-        $(fn $name(text: &str) -> Result<f64, String> {
-            quantity::parse(Dimension::$dimension, "it", text).map_err(|e| e.to_string())
+        $(fn $name(text: &str) -> Result<f64, QuantityError> {
+            quantity::parse(Dimension::$dimension, "it", text)
         })*
     };
 }
@@ -88,26 +86,18 @@ readers! {
     voltage: Voltage, friction: Friction, lead: Lead,
 }
 
-fn microsteps(text: &str) -> Result<u32, String> {
+fn microsteps(text: &str) -> Result<u32, MotionError> {
     let number = text.trim().strip_prefix("1/").unwrap_or(text.trim());
-    number.parse().map_err(|_| format!("{text:?} is not a number of microsteps: write 8 or 1/8"))
+    number.parse().map_err(|_| MotionError::NotMicrosteps(text.into()))
 }
 
 impl AxisArgs {
     /// The axis from a data sheet, options, and assumptions.
-    pub fn axis(&self) -> Result<Axis, Failure> {
+    pub fn axis(&self) -> Result<Axis, MotionError> {
         let motor = match (&self.motor, self.torque) {
-            (Some(name), _) => catalog::find::<Motor>(name, catalog::user_directory::<Motor>().as_deref())
-                .map_err(Failure::bad_use)?,
-            (None, Some(torque)) => {
-                Motor::of_frame(self.frame.unwrap_or(0), torque).map_err(Failure::bad_use)?
-            }
-            (None, None) => {
-                return Err(Failure::bad_use(anyhow!(
-                    "which motor? Name one of `jitterlab stepper --list` with --motor, or give --torque \"1.9 N m\" \
-                     (and --frame 23)"
-                )));
-            }
+            (Some(name), _) => catalog::known::<Motor>(name)?,
+            (None, Some(torque)) => Motor::of_frame(self.frame.unwrap_or(0), torque)?,
+            (None, None) => return Err(MotionError::NoMotor),
         };
         let motor = Motor {
             holding_torque_nm: self.torque.unwrap_or(motor.holding_torque_nm),
@@ -130,18 +120,17 @@ impl AxisArgs {
             lead_mm: self.travel,
             ..AxisOptions::new(motor)
         };
-        Axis::new(options).map_err(Failure::bad_use)
+        Axis::new(options)
     }
 
     /// The drive's timing, if anything is known of it.
-    fn drive(&self) -> Result<Option<Drive>, Failure> {
+    fn drive(&self) -> Result<Option<Drive>, MotionError> {
         let times = [self.step_time, self.step_space, self.direction_setup, self.direction_hold];
         if self.drive.is_none() && times.iter().all(Option::is_none) {
             return Ok(None);
         }
         let name = self.drive.as_deref().unwrap_or("stepconf");
-        let drive = catalog::find::<Drive>(name, catalog::user_directory::<Drive>().as_deref())
-            .map_err(Failure::bad_use)?;
+        let drive: Drive = catalog::known(name)?;
         Ok(Some(Drive {
             step_time_ns: self.step_time.unwrap_or(drive.step_time_ns),
             step_space_ns: self.step_space.unwrap_or(drive.step_space_ns),

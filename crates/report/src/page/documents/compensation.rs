@@ -1,6 +1,6 @@
 //! What compensating the jitter of a task costs and brings: `jitterlab compensate --json`.
 
-use jitterlab_analysis::Figures;
+use jitterlab_analysis::Statistics;
 use jitterlab_analysis::expectation::LoadPoint;
 use jitterlab_model::units::{Exact, Human};
 use serde::Deserialize;
@@ -45,7 +45,7 @@ struct Proof {
 #[derive(Deserialize)]
 struct Way {
     executed: u64,
-    deviation: Figures,
+    deviation: Statistics,
     load: Option<f64>,
 }
 
@@ -70,7 +70,8 @@ pub fn section(document: Document) -> Section {
 }
 
 fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
-    let named = |f: &Figures| [f.p50_ns, f.p90_ns, f.p99_ns, f.p99_9_ns, f.p99_99_ns, f.max_ns];
+    let named =
+        |f: &Statistics| f.percentiles().map(|(_, ns)| ns.exactly()).chain([f.max_ns]).collect::<Vec<_>>();
     let most = named(&proof.before.deviation).into_iter().flatten().max().unwrap_or(1);
     let least = named(&proof.after.deviation).into_iter().flatten().filter(|ns| *ns > 0).min().unwrap_or(1);
     let (per, unit) = time_unit((most as f64 * least as f64).sqrt());

@@ -2,8 +2,6 @@
 //! motors and loops. Each reads only what it shows, so that fields may be added to the documents.
 
 mod compensation;
-mod servo;
-mod stepper;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +10,7 @@ use serde_json::Value;
 
 use crate::chart::Chart;
 use crate::document::Document;
-use crate::section::{Block, Section};
+use crate::section::Section;
 
 /// Why a document gives no section.
 #[derive(Debug, thiserror::Error)]
@@ -39,8 +37,6 @@ pub fn section(text: &str) -> Result<Section, DocumentError> {
     let has = |field: &str| document.get(field).is_some();
     Ok(match () {
         () if has("load_curve") => compensation::section(serde_json::from_value(document)?),
-        () if has("axis") && has("assessment") => stepper::section(&serde_json::from_value(document)?),
-        () if has("plant") && has("margins") => servo::section(&serde_json::from_value(document)?),
         () => return Err(DocumentError::Unknown),
     })
 }
@@ -52,9 +48,4 @@ pub fn charts(document: &impl Serialize, names: &[&str]) -> Vec<Chart> {
     let section = section(&text).ok();
     let all = section.iter().flat_map(Section::charts);
     all.filter(|chart| names.contains(&chart.name)).cloned().collect()
-}
-
-/// The caveats of a result, one paragraph each.
-fn caveats(caveats: &[String]) -> impl Iterator<Item = Block> {
-    caveats.iter().map(|text| Block::Text { text: format!("Bear in mind: {text}.") })
 }

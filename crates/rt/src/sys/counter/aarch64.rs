@@ -1,6 +1,8 @@
-#![expect(unsafe_code, reason = "the virtual counter is read by an instruction")]
+#![expect(unsafe_code, reason = "an instruction")]
 
 use std::arch::asm;
+
+use crate::error::Unusable;
 
 pub(super) const NAME: &str = "virtual counter";
 
@@ -13,6 +15,6 @@ pub(super) fn read() -> i64 {
 }
 
 /// The architecture promises a constant rate.
-pub(super) fn unusable() -> Option<&'static str> {
+pub(super) fn unusable() -> Option<Unusable> {
     None
 }

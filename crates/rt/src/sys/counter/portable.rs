@@ -1,5 +1,7 @@
 //! No counter is known here that user space may read on every such processor.
 
+use crate::error::Unusable;
+
 pub(super) const NAME: &str = "CLOCK_MONOTONIC_RAW";
 
 #[inline]
@@ -7,6 +9,6 @@ pub(super) fn read() -> i64 {
     super::super::time::now_ns(libc::CLOCK_MONOTONIC_RAW)
 }
 
-pub(super) fn unusable() -> Option<&'static str> {
-    Some("jitterlab knows no counter of this processor that a program may read")
+pub(super) fn unusable() -> Option<Unusable> {
+    Some(Unusable::NotThere)
 }

@@ -1,6 +1,8 @@
-#![expect(unsafe_code, reason = "the time stamp counter is read by an intrinsic")]
+#![expect(unsafe_code, reason = "an intrinsic")]
 
 use std::arch::x86_64::{__cpuid, _mm_lfence, _rdtsc};
+
+use crate::error::Unusable;
 
 pub(super) const NAME: &str = "time stamp counter";
 
@@ -13,9 +15,8 @@ pub(super) fn read() -> i64 {
 }
 
 /// CPUID leaf 8000_0007h, EDX bit 8: the counter runs at a constant rate in all power states.
-pub(super) fn unusable() -> Option<&'static str> {
+pub(super) fn unusable() -> Option<Unusable> {
     let advanced = __cpuid(0x8000_0000).eax >= 0x8000_0007;
     let invariant = advanced && __cpuid(0x8000_0007).edx & (1 << 8) != 0;
-    (!invariant)
-        .then_some("the processor does not promise that its time stamp counter runs at a constant rate")
+    (!invariant).then_some(Unusable::NotConstant)
 }

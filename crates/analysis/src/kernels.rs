@@ -1,0 +1,99 @@
+//! What was measured on kernels: other tools beside jitterlab in one boot, and the code paths of two kernels.
+
+use jitterlab_model::kernel::Measures;
+use serde::{Deserialize, Serialize};
+
+use crate::code_paths::{Change, changes, code_paths};
+use crate::summary::Summary;
+
+/// How the code paths of one kernel differ from another's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelDiff {
+    /// The kernel or run file that is compared with.
+    pub old: String,
+    /// The kernel or run file that is compared.
+    pub new: String,
+    /// Virtual time of an instruction; `None` where time passed as on the host.
+    pub ns_per_instruction: Option<u32>,
+    /// By how much a path may move.
+    pub tolerance_ns: i64,
+    /// Whether a path that 1 % of the activations take appeared, vanished, or moved by more than the tolerance.
+    pub differs: bool,
+    /// Each task.
+    pub tasks: Vec<PathsOfTask>,
+}
+
+/// How one task's code paths differ between two kernels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PathsOfTask {
+    /// Its name.
+    pub task: String,
+    /// What became of each path, in order of latency.
+    pub changes: Vec<Change>,
+    /// Largest latency on the old kernel.
+    pub old_max_ns: Option<i64>,
+    /// Largest latency on the new kernel.
+    pub new_max_ns: Option<i64>,
+}
+
+impl PathsOfTask {
+    /// Compares a task's latencies on two kernels.
+    #[must_use]
+    pub fn of(task: String, mut old_ns: Vec<i64>, mut new_ns: Vec<i64>) -> Self {
+        let (old_max_ns, new_max_ns) = (old_ns.iter().max().copied(), new_ns.iter().max().copied());
+        let changes = changes(&code_paths(&mut old_ns), &code_paths(&mut new_ns));
+        PathsOfTask { task, changes, old_max_ns, new_max_ns }
+    }
+
+    /// How many of its paths differ by more than the tolerance.
+    #[must_use]
+    pub fn different(&self, tolerance_ns: i64) -> usize {
+        self.changes.iter().filter(|change| change.matters(tolerance_ns)).count()
+    }
+}
+
+/// The same task measured by several tools, on one kernel after the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelPeers {
+    /// The task's period.
+    pub period_ns: i64,
+    /// Its SCHED_FIFO priority.
+    pub priority: u8,
+    /// The command that ran beside all tools, if any.
+    pub background: Option<String>,
+    /// Virtual time of an instruction; `None` where time passed as on the host.
+    pub ns_per_instruction: Option<u32>,
+    /// Each kernel.
+    pub kernels: Vec<PeersOnKernel>,
+}
+
+/// What the tools measured in one boot of a kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PeersOnKernel {
+    /// The kernel, as the user named it.
+    pub kernel: String,
+    /// Its release, as `uname -r`.
+    pub release: String,
+    /// Each tool, jitterlab first.
+    pub tools: Vec<ToolResult>,
+}
+
+/// What one tool measured in a boot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolResult {
+    /// The tool.
+    pub tool: String,
+    /// The command it was run with.
+    pub command: String,
+    /// What its latencies are of.
+    pub measures: Measures,
+    /// What it measured; `None` where it measured nothing.
+    pub summary: Option<Summary>,
+    /// Why it measured nothing.
+    pub failure: Option<String>,
+}

@@ -1,0 +1,36 @@
+//! What `jitterlab predict` says of a file: for each task its prediction, claims, requirements, or how predictions from its
+//! windows turned out.
+
+use jitterlab_model::Warning;
+use serde::{Deserialize, Serialize};
+
+use crate::predict::{Prediction, Reliability};
+use crate::require::{Judgement, Plan};
+
+/// What is said of the tasks of a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Outlook {
+    /// The file.
+    pub file: String,
+    /// Its tasks.
+    pub tasks: Vec<TaskOutlook>,
+    /// What a reader has to know of the file.
+    pub warnings: Vec<Warning>,
+}
+
+/// What is said of one task.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TaskOutlook {
+    /// The task's name.
+    pub task: String,
+    /// How much worse it can get; `None` where it was not asked for, or nothing was measured.
+    pub prediction: Option<Prediction>,
+    /// How long to run for each claim that was asked for.
+    pub claims: Vec<Plan>,
+    /// The outcome of each requirement that was asked for.
+    pub requirements: Vec<Judgement>,
+    /// How predictions from windows of the run turned out, where that was asked for.
+    pub reliability: Option<Reliability>,
+}

@@ -1,0 +1,235 @@
+//! The tables of "xenomai-user threads (Athlon)" (LinuxCNC wiki, Kent, 12 November 2012): largest jitter of a servo thread of 1 ms
+//! and a base thread of 25 us on an Athlon II X4 640 under Xenomai, CPUs 2 and 3 isolated, two minutes for each pair of CPUs.
+
+use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
+use serde::{Deserialize, Serialize};
+
+use super::nist::NistLoads;
+use crate::matrix::{
+    Matrix, Measurement, Observation, Quantity, TaskFigures, condition_effect, exceptions, same_cpu,
+};
+
+/// Name of the condition without load, the report's test series 1.
+pub const NO_LOAD: &str = "none";
+/// Name of the condition with CPU hogs on CPUs 0 and 1, the report's test series 2.
+pub const HOGS: &str = "hog@0-1";
+
+/// Name of the condition of the report's note: somebody reads the kernel's figures while the threads run.
+pub const READING: &str = "proc";
+/// To what the report says that the base thread's jitter "typically jumps" then, from below 10 us; it gives no table.
+pub const READING_NS: (i64, i64) = (250_000, 350_000);
+
+/// Base CPU, servo CPU, largest jitter of the servo and of the base thread in microseconds.
+type Cell = (u16, u16, f64, f64);
+
+/// Test series 1 and 2 of the report.
+#[rustfmt::skip]
+const TABLES: [(&str, [Cell; 16]); 2] = [
+    (
+        NO_LOAD,
+        [
+            (0, 0, 7.7, 7.5),
+            (0, 1, 14.8, 7.8),
+            (0, 2, 10.1, 9.8),
+            (0, 3, 10.5, 9.2),
+            (1, 0, 15.4, 6.7),
+            (1, 1, 4.2, 5.2),
+            (1, 2, 11.1, 6.1),
+            (1, 3, 13.7, 9.4),
+            (2, 0, 16.5, 5.5),
+            (2, 1, 14.3, 8.4),
+            (2, 2, 2.5, 5.3),
+            (2, 3, 10.8, 7.5),
+            (3, 0, 15.0, 5.7),
+            (3, 1, 14.2, 7.3),
+            (3, 2, 12.3, 8.9),
+            (3, 3, 2.9, 5.5),
+        ],
+    ),
+    (
+        HOGS,
+        [
+            (0, 0, 5.8, 8.0),
+            (0, 1, 12.8, 7.9),
+            (0, 2, 7.8, 8.7),
+            (0, 3, 8.1, 10.0),
+            (1, 0, 14.3, 5.4),
+            (1, 1, 3.7, 4.9),
+            (1, 2, 7.3, 7.4),
+            (1, 3, 7.9, 6.4),
+            (2, 0, 15.3, 4.6),
+            (2, 1, 15.2, 4.8),
+            (2, 2, 2.5, 4.9),
+            (2, 3, 8.8, 5.8),
+            (3, 0, 14.3, 5.6),
+            (3, 1, 13.4, 5.0),
+            (3, 2, 7.4, 7.4),
+            (3, 3, 2.6, 4.7),
+        ],
+    ),
+];
+
+/// Both series as a matrix with one repetition. The report gives the largest period error only, so that stands for the largest
+/// latency too.
+pub fn matrix() -> Matrix {
+    let figures =
+        |us: f64| TaskFigures { max_ns: us * 1e3, jitter_ns: Some(us * 1e3), ..TaskFigures::default() };
+    let measurements = TABLES.iter().flat_map(|(condition, rows)| {
+        rows.iter().map(|&(base, servo, servo_us, base_us)| Measurement {
+            cpus: vec![servo, base],
+            condition: (*condition).into(),
+            repetition: 0,
+            tasks: vec![figures(servo_us), figures(base_us)],
+        })
+    });
+    Matrix { tasks: vec!["servo".into(), "base".into()], measurements: measurements.collect() }
+}
+
+/// The report's tables measured again on this machine, and its observations tested on both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AthlonReproduction {
+    /// This machine.
+    pub machine: SystemFacts,
+    /// Its tasks.
+    pub tasks: Vec<TaskSpec>,
+    /// Length of each cell.
+    pub duration_ns: i64,
+    /// How often each cell is measured.
+    pub repetitions: u32,
+    /// Cells that an interrupted measurement left; another call measures them.
+    pub left: usize,
+    /// The report's numbers.
+    pub printed: Matrix,
+    /// What was measured here.
+    pub today: Matrix,
+    /// The report's observations.
+    pub observations: Vec<Compared>,
+    /// Which CPUs are an exception to the first one, as CPU 0 was in the report.
+    pub exceptions: Exceptions,
+    /// NIST's figure 3 on this machine, which the report's author looks at beside; `None` where cells are left.
+    pub nist_figure_3: Option<NistLoads>,
+}
+
+/// One of the report's observations, tested on its numbers and on today's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Compared {
+    /// What is asked.
+    pub asked: Asked,
+    /// What the report's numbers say; `None` where it gives none.
+    pub printed: Option<Observation>,
+    /// What today's say; `None` where nothing was measured.
+    pub today: Option<Observation>,
+}
+
+/// What the report observes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Asked {
+    /// Is it better to have both threads on one CPU?
+    SameCpu,
+    /// Also beside CPU hogs?
+    SameCpuWithHogs,
+    /// Do CPU hogs help?
+    Hogs,
+    /// Does reading `/proc` during the run harm the base thread?
+    ReadingProc,
+}
+
+/// CPUs that stand out among the same-CPU cells without load, each with its factor against the others; `None` with fewer
+/// than three CPUs, where none can.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Exceptions {
+    /// In the report.
+    pub printed: Option<Vec<(u16, f64)>>,
+    /// Here.
+    pub today: Option<Vec<(u16, f64)>>,
+}
+
+impl AthlonReproduction {
+    /// Tests the observations on what was measured on `machine`: each cell `repetitions` times for `duration_ns`, of which
+    /// `left` cells are missing.
+    pub fn of(
+        machine: SystemFacts,
+        tasks: Vec<TaskSpec>,
+        duration_ns: i64,
+        repetitions: u32,
+        left: usize,
+        today: Matrix,
+    ) -> Self {
+        let printed = matrix();
+        let asked = [Asked::SameCpu, Asked::SameCpuWithHogs, Asked::Hogs, Asked::ReadingProc];
+        let observations = asked.map(|asked| Compared {
+            asked,
+            printed: asked.answer(&printed),
+            today: asked.answer(&today),
+        });
+        let exceptions = Exceptions { printed: standing_out(&printed), today: standing_out(&today) };
+        AthlonReproduction {
+            machine,
+            tasks,
+            duration_ns,
+            repetitions,
+            left,
+            observations: observations.into(),
+            exceptions,
+            printed,
+            today,
+            nist_figure_3: None,
+        }
+    }
+
+    /// The isolated CPUs of this machine.
+    pub fn isolated(&self) -> Option<&CpuSet> {
+        self.machine.isolation.isolated.as_ref().filter(|cpus| !cpus.is_empty())
+    }
+}
+
+impl Asked {
+    /// What a table says of it; `None` if it does not hold what is asked for.
+    fn answer(self, matrix: &Matrix) -> Option<Observation> {
+        let jitter = Quantity::Jitter;
+        match self {
+            Asked::SameCpu => same_cpu(matrix, NO_LOAD, jitter),
+            Asked::SameCpuWithHogs => same_cpu(matrix, HOGS, jitter),
+            Asked::Hogs => {
+                condition_effect(matrix, "Do CPU hogs help?", (NO_LOAD, HOGS), &[0, 1], jitter, true)
+            }
+            Asked::ReadingProc => condition_effect(
+                matrix,
+                "Does reading /proc during the run harm the base thread?",
+                (NO_LOAD, READING),
+                &[1],
+                jitter,
+                false,
+            ),
+        }
+    }
+}
+
+fn standing_out(matrix: &Matrix) -> Option<Vec<(u16, f64)>> {
+    (matrix.cpus_of(0).len() >= 3).then(|| exceptions(matrix, NO_LOAD, Quantity::Jitter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Answer;
+
+    #[test]
+    fn the_report_s_observations_hold_on_its_own_numbers() {
+        let of = |today| AthlonReproduction::of(SystemFacts::default(), Vec::new(), 1, 3, 0, today);
+        let same = of(matrix());
+        let answers: Vec<_> =
+            same.observations.iter().map(|o| o.printed.as_ref().map(|found| found.answer)).collect();
+        assert_eq!(answers, [Some(Answer::Yes), Some(Answer::Yes), Some(Answer::Little), None]);
+        assert!(same.observations.iter().all(|o| o.printed == o.today));
+        assert_eq!(same.exceptions.printed.as_deref().map(|found| found[0].0), Some(0));
+        let nothing = of(Matrix::default());
+        assert!(nothing.observations.iter().all(|o| o.today.is_none()));
+        assert_eq!(nothing.exceptions.today, None);
+    }
+}

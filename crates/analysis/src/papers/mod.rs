@@ -1,0 +1,74 @@
+//! The source documents: what they print as numbers, what they state, and whether it holds for what is measured here.
+//!
+//! Torques of the NIST report are in `jitterlab_motion::stepper::nist`, since they need motors.
+
+pub mod athlon;
+pub mod epos;
+pub mod nist;
+pub mod twente;
+
+use serde::{Deserialize, Serialize};
+
+/// Whether a statement of a document holds here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It holds.
+    Holds,
+    /// It does not.
+    DoesNotHold,
+    /// What was measured does not decide it.
+    CannotBeTold,
+}
+
+/// A statement of a document with the numbers that decide it, and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tested<S> {
+    /// The statement.
+    pub statement: S,
+    /// Whether it holds.
+    pub standing: Standing,
+}
+
+impl<S> Tested<S> {
+    /// A statement that holds or not; `None` where a number that decides it is unknown.
+    pub fn new(statement: S, holds: Option<bool>) -> Self {
+        let standing = match holds {
+            Some(true) => Standing::Holds,
+            Some(false) => Standing::DoesNotHold,
+            None => Standing::CannotBeTold,
+        };
+        Tested { statement, standing }
+    }
+}
+
+/// One measurement of a document, repeated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnderLoad<T> {
+    /// What tables and files call the condition.
+    pub condition: String,
+    /// The load beside the task, as `--load` takes it.
+    pub load: String,
+    /// What was found; `None` where nothing was measured.
+    pub found: Option<T>,
+}
+
+/// A system under the loads of a document, from none to most.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SystemUnderLoads<T> {
+    /// What tables and files call the system.
+    pub system: String,
+    /// Its measurements.
+    pub loads: Vec<UnderLoad<T>>,
+}
+
+impl<T> SystemUnderLoads<T> {
+    /// A number of each measurement; `None` where nothing was measured.
+    fn each<N>(&self, number: impl Fn(&T) -> N) -> Vec<Option<N>> {
+        self.loads.iter().map(|load| load.found.as_ref().map(&number)).collect()
+    }
+}

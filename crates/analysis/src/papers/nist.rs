@@ -1,0 +1,256 @@
+//! F. M. Proctor and W. P. Shackleford, "Real-time Operating System Timing Jitter and its Impact on Motor Control" (NIST,
+//! 2001), sections 2 and 3: the jitter of a task of 500 us, what it costs to compensate it, and what that brings.
+
+use jitterlab_model::ClockFit;
+use serde::{Deserialize, Serialize};
+
+use super::{SystemUnderLoads, Tested, UnderLoad};
+use crate::Summary;
+use crate::clusters::LatencyCluster;
+use crate::deviations::Deviations;
+use crate::expectation::{LoadPoint, ServiceTime};
+use crate::proof::MedianInterval;
+
+/// The paper's period.
+pub const PERIOD_NS: i64 = 500_000;
+
+/// What the paper prints of its figures 1, 2, 5 and 6.
+pub const PRINTED: PrintedJitter = PrintedJitter {
+    jitter_ns: 3_600.0,
+    jitter_in_figure_2_ns: 3_500.0,
+    compensated_jitter_ns: 98.0,
+    factor: 40.0,
+    extra_load: 0.20,
+    service_ns: 5_000.0,
+    least_load: 0.19,
+    least_load_every_ns: 50_000,
+};
+
+/// What the paper prints of its figures 1, 2, 5 and 6.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PrintedJitter {
+    /// Jitter of the uncompensated task in figure 6.
+    pub jitter_ns: f64,
+    /// The same as figure 2 has it.
+    pub jitter_in_figure_2_ns: f64,
+    /// Jitter of the compensated task in figure 6.
+    pub compensated_jitter_ns: f64,
+    /// How many times smaller that is, in the paper's words; the two numbers give 36.7.
+    pub factor: f64,
+    /// Share of the processor that it costs.
+    pub extra_load: f64,
+    /// The service time assumed for figure 5.
+    pub service_ns: f64,
+    /// The least load of figure 5.
+    pub least_load: f64,
+    /// The distance of wake-ups with that load.
+    pub least_load_every_ns: i64,
+}
+
+/// Figures 1, 2, 5 and 6 repeated on this machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NistJitter {
+    /// What the paper prints of it.
+    pub printed: PrintedJitter,
+    /// T, the paper's 500 us.
+    pub period_ns: i64,
+    /// How well the time stamp counter could be stated in nanoseconds; `None` if CLOCK_MONOTONIC was read.
+    pub clock_fit: Option<ClockFit>,
+    /// Time between two readings of the clock.
+    pub floor_ns: i64,
+    /// Figure 1: 100 samples.
+    pub short: Deviations,
+    /// Their clusters.
+    pub short_clusters: Vec<LatencyCluster>,
+    /// Figure 2: 10,000 samples.
+    pub long: Deviations,
+    /// Their clusters.
+    pub long_clusters: Vec<LatencyCluster>,
+    /// Figure 5: S.
+    pub service: ServiceTime,
+    /// Figure 5: measured loads.
+    pub load_curve: Vec<LoadPoint>,
+    /// Figure 6: 100 uncompensated samples.
+    pub uncompensated: Deviations,
+    /// Figure 6: 100 compensated samples.
+    pub compensated: Deviations,
+    /// Margin of the compensated task.
+    pub margin_ns: i64,
+    /// Jitter of uncompensated series of 100 samples.
+    pub uncompensated_jitter_ns: Option<MedianInterval>,
+    /// Jitter of compensated series of 100 samples.
+    pub compensated_jitter_ns: Option<MedianInterval>,
+    /// How many times smaller, series by series.
+    pub factor: Option<MedianInterval>,
+    /// Additional share of a processor.
+    pub extra_load: Option<MedianInterval>,
+}
+
+/// The latencies of one measurement of figure 3.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LatencyRange {
+    /// Smallest.
+    pub min_ns: i64,
+    /// Largest.
+    pub max_ns: i64,
+    /// Standard deviation.
+    pub sd_ns: Option<f64>,
+    /// Activations that ran.
+    pub executed: u64,
+    /// Activations that were missed.
+    pub missed: u64,
+}
+
+impl LatencyRange {
+    /// Of a task; `None` where nothing was measured.
+    pub fn of(summary: &Summary) -> Option<Self> {
+        let latency = &summary.latency;
+        Some(LatencyRange {
+            min_ns: latency.min_ns?,
+            max_ns: latency.max_ns?,
+            sd_ns: latency.sd_ns,
+            executed: summary.executed.exactly()?,
+            missed: summary.missed.exactly()?,
+        })
+    }
+
+    /// Largest minus smallest.
+    pub fn range_ns(&self) -> i64 {
+        self.max_ns.saturating_sub(self.min_ns)
+    }
+}
+
+/// Figure 3 repeated on this machine: normal, heavy network and heavy disk load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NistLoads {
+    /// The conditions, normal load first.
+    pub conditions: Vec<UnderLoad<LatencyRange>>,
+    /// Under how many loads the range is wider than under normal load, and under how many it is known.
+    pub wider: Option<(usize, usize)>,
+}
+
+impl NistLoads {
+    /// Of these conditions, normal load first.
+    pub fn of(conditions: Vec<UnderLoad<LatencyRange>>) -> Self {
+        let wider = conditions.split_first().and_then(|(normal, loaded)| {
+            let normal = normal.found?.range_ns();
+            let ranges: Vec<i64> = loaded.iter().filter_map(|load| Some(load.found?.range_ns())).collect();
+            let wider = ranges.iter().filter(|range| **range > normal).count();
+            (!ranges.is_empty()).then_some((wider, ranges.len()))
+        });
+        NistLoads { conditions, wider }
+    }
+}
+
+/// Figure 3 repeated on two kernels in virtual time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NistVirtual {
+    /// The systems of figures 3a and 3b under normal, network and disk load.
+    pub systems: Vec<SystemUnderLoads<LatencyRange>>,
+    /// Nanoseconds of virtual time for each instruction; `None` where time passed as on the host.
+    pub ns_per_instruction: Option<u32>,
+    /// What the paper says of the figure, tested.
+    pub statements: Vec<Tested<Statement>>,
+}
+
+/// What the paper says of its figure 3.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "says", rename_all = "kebab-case")]
+pub enum Statement {
+    /// The range grows as the environment is loaded more heavily.
+    RangeGrowsWithLoad {
+        /// The system.
+        system: String,
+        /// Ranges under the loads from none to most.
+        ranges_ns: Vec<Option<i64>>,
+    },
+    /// Under heavy disk load both systems are comparable: here, within a factor of 2.
+    ComparableUnderDiskLoad {
+        /// The systems' ranges under that load.
+        ranges_ns: Vec<Option<i64>>,
+    },
+    /// Worst cases are on the order of ten microseconds: from 3.162 to 31.62 us.
+    WorstOfTenMicroseconds {
+        /// The largest latency of all.
+        worst_ns: Option<i64>,
+    },
+}
+
+impl NistVirtual {
+    /// Tests what the paper says on what was measured.
+    pub fn of(systems: Vec<SystemUnderLoads<LatencyRange>>, ns_per_instruction: Option<u32>) -> Self {
+        let mut statements: Vec<Tested<Statement>> = systems
+            .iter()
+            .map(|system| {
+                let ranges_ns = system.each(LatencyRange::range_ns);
+                let known: Option<Vec<i64>> = ranges_ns.iter().copied().collect();
+                let grows = known.as_deref().and_then(|ranges| {
+                    let (normal, loaded) = ranges.split_first()?;
+                    Some(loaded.iter().all(|range| range > normal))
+                });
+                let system = system.system.clone();
+                Tested::new(Statement::RangeGrowsWithLoad { system, ranges_ns }, grows)
+            })
+            .collect();
+        let disk = |system: &SystemUnderLoads<LatencyRange>| Some(system.loads.last()?.found?.range_ns());
+        let ranges_ns: Vec<Option<i64>> = systems.iter().map(disk).collect();
+        let comparable = match ranges_ns.as_slice() {
+            [Some(first), Some(second)] => Some(first.max(second) <= &first.min(second).saturating_mul(2)),
+            _ => None,
+        };
+        statements.push(Tested::new(Statement::ComparableUnderDiskLoad { ranges_ns }, comparable));
+        let all = systems.iter().flat_map(|system| &system.loads);
+        let worst_ns = all.filter_map(|load| Some(load.found?.max_ns)).max();
+        let of_ten = worst_ns.map(|worst| (3_162..31_623).contains(&worst));
+        statements.push(Tested::new(Statement::WorstOfTenMicroseconds { worst_ns }, of_ten));
+        NistVirtual { systems, ns_per_instruction, statements }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::papers::Standing::{CannotBeTold, DoesNotHold, Holds};
+
+    fn under(range_ns: Option<i64>) -> UnderLoad<LatencyRange> {
+        UnderLoad {
+            condition: "normal".into(),
+            load: "none".into(),
+            found: range_ns.map(|range_ns| LatencyRange {
+                min_ns: 1_000,
+                max_ns: 1_000 + range_ns,
+                sd_ns: Some(10.0),
+                executed: 1,
+                missed: 0,
+            }),
+        }
+    }
+
+    #[test]
+    fn each_statement_can_hold_fail_and_stay_undecided() {
+        let standings = |systems: [[Option<i64>; 3]; 2]| {
+            let systems = systems
+                .map(|ranges| SystemUnderLoads { system: "a".into(), loads: ranges.map(under).into() });
+            let found = NistVirtual::of(systems.into(), Some(1));
+            found.statements.iter().map(|tested| tested.standing).collect::<Vec<_>>()
+        };
+        let known = |ranges: [[i64; 3]; 2]| ranges.map(|ranges| ranges.map(Some));
+        assert_eq!(standings(known([[4_000, 9_000, 11_000], [5_000, 7_000, 8_000]])), [Holds; 4]);
+        assert_eq!(standings(known([[900, 800, 700], [50, 60, 40]])), [DoesNotHold; 4]);
+        assert_eq!(standings([[None; 3]; 2]), [CannotBeTold; 4]);
+    }
+
+    #[test]
+    fn wider_ranges_are_counted_among_those_known() {
+        let wider = |ranges: [Option<i64>; 3]| NistLoads::of(ranges.map(under).into()).wider;
+        assert_eq!(wider([Some(10), Some(11), Some(9)]), Some((1, 2)));
+        assert_eq!(wider([Some(10), None, Some(12)]), Some((1, 1)));
+        assert_eq!((wider([None, Some(11), Some(9)]), wider([Some(1), None, None])), (None, None));
+    }
+}

@@ -1,0 +1,102 @@
+//! Why tasks cannot be measured on this machine.
+
+use std::io;
+
+use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::{Refusal, Work};
+use jitterlab_rt::xenomai::XenomaiError;
+use jitterlab_rt::{BuildError, Unreachable};
+
+use super::dma_latency::DmaLatency;
+use super::isolate::IsolateError;
+use super::load::LoadError;
+use super::topology::CpuError;
+
+/// Why tasks cannot be measured. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// Nothing to measure.
+    #[error("there is no task to measure: describe one with --task period=1ms")]
+    NoTask,
+    /// Names must be unique, since figures are told apart by them.
+    #[error("two tasks have the name {0:?}: give each its own with name=")]
+    SameName(String),
+    /// A processor that a task cannot run on.
+    #[error(transparent)]
+    Cpu(#[from] CpuError),
+    /// Work that does not fit into its period.
+    #[error(
+        "task {task}: {work} takes {takes} here, its period is {period}: lengthen the period or shorten the work"
+    )]
+    WorkExceedsPeriod {
+        /// The task.
+        task: String,
+        /// Its work.
+        work: Work,
+        /// How long the work was seen to take.
+        takes: Human,
+        /// Its period.
+        period: Exact,
+    },
+    /// A runtime that does not fit into the period.
+    #[error(
+        "task {task}: a runtime of {runtime} exceeds the period of {period}: choose policy=deadline:TIME with a TIME below the period"
+    )]
+    RuntimeExceedsPeriod {
+        /// The task.
+        task: String,
+        /// The wanted runtime.
+        runtime: Exact,
+        /// Its period.
+        period: Exact,
+    },
+    /// Tasks that would leave the machine no processor.
+    #[error(transparent)]
+    Polling(#[from] Unreachable),
+    /// A Xenomai core that a task asks for.
+    #[error(transparent)]
+    Core(#[from] XenomaiError),
+    /// A task's thread that cannot be made, or that should not have ended.
+    #[error("task {task}: {error}")]
+    Thread {
+        /// The task.
+        task: String,
+        /// Why not.
+        error: BuildError,
+    },
+    /// A task that could not wait any more.
+    #[error("task {task} could not wait any more: {error}")]
+    Wait {
+        /// The task.
+        task: String,
+        /// The system's words.
+        error: io::Error,
+    },
+    /// A load that cannot run.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// CPUs that cannot be isolated.
+    #[error(transparent)]
+    Isolate(#[from] IsolateError),
+}
+
+impl PrepareError {
+    /// Whether the request itself is at fault, rather than the system.
+    pub fn is_bad_use(&self) -> bool {
+        match self {
+            PrepareError::Core(_) | PrepareError::Thread { .. } | PrepareError::Wait { .. } => false,
+            PrepareError::Isolate(error) => matches!(error, IsolateError::NothingLeft { .. }),
+            PrepareError::Load(error) => error.is_bad_use(),
+            _ => true,
+        }
+    }
+}
+
+/// What is noted of a limit that was asked for and refused.
+pub(super) fn dma_latency_refused(wanted: DmaLatency, error: &io::Error) -> Refusal {
+    Refusal {
+        what: format!("cpu_dma_latency {wanted}"),
+        why: error.to_string(),
+        remedy: "run as root, or let your group write it: chgrp GROUP /dev/cpu_dma_latency; chmod g+w /dev/cpu_dma_latency".into(),
+    }
+}

@@ -1,0 +1,59 @@
+//! The limit of what a tool can measure: a loop as bare as can be, in the same boot. It sleeps by the raw system call,
+//! reads the clock and stores one number in an array.
+#![expect(unsafe_code, reason = "C calls")]
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::ptr;
+
+use jitterlab_model::Policy;
+use jitterlab_rt::sys::{restartable, time};
+use jitterlab_rt::{Linux, System, ThreadSetup};
+use nix::libc;
+
+use super::peers::PeerTask;
+
+const NS_PER_S: i64 = 1_000_000_000;
+
+/// Runs the loop on the calling thread, and writes its latencies as jitterdebugger does: processor, time and latency of
+/// each activation.
+///
+/// # Errors
+/// What the system refused: a thread set up otherwise is no limit.
+pub fn run(task: &PeerTask, file: &Path) -> io::Result<()> {
+    let mut latencies_ns = vec![1i64; usize::try_from(task.count).unwrap_or(usize::MAX)];
+    let setup = ThreadSetup {
+        cpu: Some(task.cpu),
+        ..ThreadSetup::new("the bare loop", Policy::Fifo(task.priority), task.period_ns)
+    };
+    let (_, refused) = setup.apply();
+    if let Some(refusal) = refused.first() {
+        return Err(io::Error::other(format!("{}: {}", refusal.what, refusal.why)));
+    }
+    restartable::leave();
+    let mut due_ns = Linux.now_ns() + task.period_ns;
+    for latency_ns in &mut latencies_ns {
+        let due = libc::timespec { tv_sec: (due_ns / NS_PER_S) as _, tv_nsec: (due_ns % NS_PER_S) as _ };
+        let (clock, absolute) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
+        // SAFETY: `due` outlives the call; no remaining time is asked for.
+        unsafe {
+            libc::syscall(
+                libc::SYS_clock_nanosleep,
+                clock,
+                absolute,
+                &raw const due,
+                ptr::null_mut::<libc::timespec>(),
+            )
+        };
+        let now_ns = time::now_ns(clock);
+        *latency_ns = now_ns - due_ns;
+        due_ns += task.period_ns;
+    }
+    let sample = |latency_ns: &i64| {
+        let mut sample = [0; 28];
+        sample[20..].copy_from_slice(&latency_ns.to_le_bytes());
+        sample
+    };
+    fs::write(file, latencies_ns.iter().flat_map(sample).collect::<Vec<u8>>())
+}

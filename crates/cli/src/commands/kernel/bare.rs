@@ -1,0 +1,25 @@
+//! What the executable does in a guest to show the limit of what `kernel peers` can measure.
+
+use std::path::PathBuf;
+
+use jitterlab_bench::kernel::bare;
+use jitterlab_bench::kernel::peers::PeerTask;
+
+use crate::exit::{Outcome, Status};
+
+/// Run a loop as bare as can be
+#[derive(clap::Args)]
+pub struct Args {
+    period_ns: i64,
+    priority: u8,
+    cpu: u16,
+    count: u64,
+    file: PathBuf,
+}
+
+/// Runs it.
+pub fn execute(args: &Args) -> Outcome {
+    let Args { period_ns, priority, cpu, count, ref file } = *args;
+    bare::run(&PeerTask { period_ns, priority, cpu, count }, file)?;
+    Ok(Status::Fine)
+}

@@ -1,0 +1,110 @@
+//! Opening runs: the same options for every command that takes one.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use jitterlab_bench::host::check::{check, cpus_to_check};
+use jitterlab_model::check::CheckReport;
+use jitterlab_model::units::{Human, parse_period_ns};
+use jitterlab_model::{CpuSet, RunInfo, TaskSpec};
+use jitterlab_motion::{JudgedRun, MotionError};
+use jitterlab_report::page::{self, PageRun};
+use jitterlab_runs::{Hints, OneTask, Progress, Run, RunsError};
+
+use crate::exit::Failure;
+
+/// What is shown of a run, and what helps to read the outputs of other tools.
+#[derive(clap::Args)]
+pub struct RunArgs {
+    /// Only this task
+    #[arg(long, value_name = "NAME")]
+    pub task: Option<String>,
+    /// Period of another tool's task, if its output does not say: a time (250us) or a rate (4kHz)
+    #[arg(long, value_parser = parse_period_ns, value_name = "TIME")]
+    pub period: Option<i64>,
+    /// Unit of another tool's values, if its output does not say
+    #[arg(long, value_enum)]
+    unit: Option<Unit>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Unit {
+    Ns,
+    Us,
+}
+
+impl RunArgs {
+    /// Opens anything that holds a run, and shows how far its reading is if that takes long.
+    pub fn open(&self, path: &Path) -> Result<Run, Failure> {
+        let unit_ns = self.unit.map(|unit| match unit {
+            Unit::Ns => 1,
+            Unit::Us => 1_000,
+        });
+        Ok(open(path, &Hints { period_ns: self.period, unit_ns })?)
+    }
+
+    /// Refuses a task where there is no run to have it.
+    pub fn check_task(&self, run: Option<&Path>) -> Result<(), Failure> {
+        let lacks_run = self.task.is_some() && run.is_none();
+        if lacks_run { Err(Failure::bad_use(MotionError::TaskWithoutRun)) } else { Ok(()) }
+    }
+
+    /// One task of a run, and its figures: the named one, else the one that `prefer` gives the smallest key.
+    pub fn one_task<K: Ord>(&self, path: &Path, prefer: impl Fn(&TaskSpec) -> K) -> Result<OneTask, Failure> {
+        Ok(OneTask::of(self.open(path)?, self.task.as_deref(), prefer)?)
+    }
+
+    /// Runs as a page or a figure shows them.
+    pub fn page_runs(&self, runs: &[Run]) -> Result<Vec<PageRun>, Failure> {
+        Ok(page_runs(runs, self.task.as_deref())?)
+    }
+}
+
+fn open(path: &Path, hints: &Hints) -> Result<Run, RunsError> {
+    Ok(Run::open(path, hints)?.on_progress(show))
+}
+
+/// What an answer about a motor or a loop says of its run.
+pub fn judged(of: &OneTask) -> JudgedRun {
+    JudgedRun {
+        file: of.run().path().display().to_string(),
+        task: of.name().into(),
+        period_ns: of.stats.period_ns(),
+        executed: of.stats.executed(),
+        warnings: of.warnings.clone(),
+        caveats: of.caveats.clone(),
+    }
+}
+
+fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, RunsError> {
+    let mut runs = page::read(runs, task)?;
+    runs.iter_mut().for_each(|run| run.checks = checks(&run.info));
+    Ok(runs)
+}
+
+/// What `check` says of the run's machine, for the processors its tasks ran on.
+fn checks(info: &RunInfo) -> Option<CheckReport> {
+    let facts = info.facts_before.as_ref()?;
+    let granted = info.tasks.iter().filter_map(|task| task.granted.as_ref());
+    let used: CpuSet = granted.flat_map(|granted| granted.cpus.iter().copied()).collect();
+    Some(check(facts, &if used.is_empty() { cpus_to_check(facts) } else { used }))
+}
+
+/// Nothing is shown before this time.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Shows how far reading is, on standard error if that is a terminal.
+fn show(progress: Progress) {
+    if progress.taken < PATIENCE || !io::stderr().is_terminal() {
+        return;
+    }
+    // Nobody is left to read it when standard error is closed.
+    let _ = if progress.finished {
+        write!(io::stderr(), "\r\x1b[K")
+    } else {
+        let (done, of) = (progress.done.max(1), progress.of.max(1));
+        let left = progress.taken.as_nanos() as f64 * of.saturating_sub(done) as f64 / done as f64;
+        write!(io::stderr(), "\r{} % read, {} left \x1b[K", 100 * done / of, Human(left))
+    };
+}

@@ -1,0 +1,123 @@
+//! Quantities that a source may not tell, or only between bounds.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A quantity as far as its source tells. JSON: the number, `{"at_least": .., "at_most": ..}`, `{"at_least": ..}`, or
+/// `null`.
+///
+/// ```
+/// # use jitterlab_model::Known;
+/// let missed: Known<u64> = Known::Unknown;
+/// assert_eq!((missed.exactly(), missed.at_least()), (None, None));
+/// let quantile = Known::Between { at_least: 99_000, at_most: 741_999 };
+/// assert_eq!((quantile.exactly(), quantile.at_most()), (None, Some(741_999)));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Known<T> {
+    /// This much.
+    Exactly(T),
+    /// Neither less nor more than these.
+    Between {
+        /// No less than this.
+        at_least: T,
+        /// No more than this.
+        at_most: T,
+    },
+    /// This much or more.
+    AtLeast {
+        /// No less than this.
+        at_least: T,
+    },
+    /// The source does not tell.
+    #[default]
+    Unknown,
+}
+
+impl<T: Copy> Known<T> {
+    /// The quantity, if it is known exactly.
+    pub fn exactly(self) -> Option<T> {
+        match self {
+            Known::Exactly(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// What it is not below, if anything is known of that.
+    pub fn at_least(self) -> Option<T> {
+        match self {
+            Known::Exactly(value) => Some(value),
+            Known::Between { at_least, .. } | Known::AtLeast { at_least } => Some(at_least),
+            Known::Unknown => None,
+        }
+    }
+
+    /// What it is not above, if anything is known of that.
+    pub fn at_most(self) -> Option<T> {
+        match self {
+            Known::Exactly(value) => Some(value),
+            Known::Between { at_most, .. } => Some(at_most),
+            Known::AtLeast { .. } | Known::Unknown => None,
+        }
+    }
+
+    /// The same of another quantity that grows with this one.
+    #[must_use]
+    pub fn map<U>(self, change: impl Fn(T) -> U) -> Known<U> {
+        match self {
+            Known::Exactly(value) => Known::Exactly(change(value)),
+            Known::Between { at_least, at_most } => {
+                Known::Between { at_least: change(at_least), at_most: change(at_most) }
+            }
+            Known::AtLeast { at_least } => Known::AtLeast { at_least: change(at_least) },
+            Known::Unknown => Known::Unknown,
+        }
+    }
+}
+
+impl<T> From<Option<T>> for Known<T> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Known::Unknown, Known::Exactly)
+    }
+}
+
+/// Something that the source of a task's activations does not tell: whatever stands for it is an assumption, and the
+/// figures that rest on it are unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Gap {
+    /// The period: the usual one of the tool is assumed.
+    Period,
+    /// How many activations ran: as many as fit into the time are assumed.
+    Count,
+    /// Which due times were missed.
+    Missed,
+    /// Whether records were lost.
+    Lost,
+    /// How long the task's own work took.
+    Execution,
+    /// Due times: they are assumed to follow each other without a miss, so what is between two starts is unknown.
+    DueTimes,
+    /// How the task was scheduled, waited, worked and overran.
+    Settings,
+}
+
+impl fmt::Display for Gap {
+    /// As it is written in JSON.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Gap::Period => "period",
+            Gap::Count => "count",
+            Gap::Missed => "missed",
+            Gap::Lost => "lost",
+            Gap::Execution => "execution",
+            Gap::DueTimes => "due-times",
+            Gap::Settings => "settings",
+        })
+    }
+}

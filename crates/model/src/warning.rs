@@ -1,0 +1,350 @@
+//! What a reader of a run's figures has to know, and where its tasks ran: as values. Their words are in the report.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cpus::CpuSet;
+
+/// Something a reader of a run's figures has to know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "about")]
+#[non_exhaustive]
+pub enum Warning {
+    /// The measured tasks, the recorder and the rest of the system share these CPUs.
+    SharedCpu {
+        /// The CPUs.
+        cpus: CpuSet,
+    },
+    /// Loads run on a measured CPU, because there is no other.
+    LoadOnMeasuredCpu {
+        /// The loads, as they were asked for.
+        loads: Vec<String>,
+        /// The measured CPUs.
+        cpus: CpuSet,
+    },
+    /// A load ended although nobody asked it to.
+    LoadFailed {
+        /// The load, as it was asked for.
+        load: String,
+        /// Time since the loads began.
+        after_ns: i64,
+        /// What it, or the system, gave as the reason.
+        reason: String,
+    },
+    /// CPUs were kept free of everything that can be moved.
+    Isolated(Isolated),
+    /// Something that isolation changed could not be put back.
+    NotRestored {
+        /// What, and the system's words.
+        what: String,
+    },
+    /// Activations of a task on a Xenomai core ran on Linux's side.
+    OutsideCore {
+        /// The task.
+        task: String,
+        /// The core, `cobalt` or `evl`.
+        core: String,
+        /// Activations that began outside real-time mode.
+        activations: u64,
+        /// How often the thread was moved to Linux's side.
+        mode_switches: u64,
+        /// What moved it there last, where the core said so.
+        last_cause: Option<String>,
+    },
+    /// The run was measured in parts with pauses between them.
+    Parts {
+        /// How many.
+        parts: u64,
+    },
+    /// The run was measured in a guest of an emulator.
+    Emulated {
+        /// Virtual time of an instruction in nanoseconds; `None` where the guest's time passed as the host's.
+        ns_per_instruction: Option<u32>,
+    },
+    /// The kernel that an emulator ran.
+    Kernel {
+        /// How the user named it.
+        name: String,
+        /// As `uname -r`.
+        release: String,
+        /// As `uname -v`.
+        version: String,
+    },
+    /// What a simulated processor was charged for entering interrupts.
+    InterruptEntries(InterruptEntries),
+    /// No period was given, so the mean distance of the edges counts as the period: latencies show no drift.
+    MeanPeriod {
+        /// The mean distance.
+        period_ns: i64,
+    },
+    /// The run file holds only a part of the run; the figures shown while measuring hold all of it.
+    RecordingEnded {
+        /// The system's words.
+        reason: String,
+    },
+    /// Records of a task are missing in the run file, because the disk was too slow.
+    RecordsLost {
+        /// The task.
+        task: String,
+        /// How many.
+        records: u64,
+    },
+    /// A part of the run's journal could not be read and is missing in its file.
+    JournalDamaged {
+        /// Where the part begins in the journal, in bytes.
+        at: u64,
+        /// Its length.
+        bytes: u64,
+        /// Activations in it; `None` where that is unknown.
+        rows: Option<u64>,
+    },
+    /// The run was not closed: what was read is what its journal holds.
+    NotClosed,
+    /// The run still goes on: what was read is what it has recorded until now.
+    StillRecording,
+    /// Another tool's output does not say its unit: this one is assumed.
+    UnitAssumed {
+        /// The unit.
+        unit_ns: i64,
+    },
+    /// Another tool's output does not say the period: the tool's usual one is assumed.
+    PeriodAssumed {
+        /// The period.
+        period_ns: i64,
+    },
+    /// Latencies of a task lie above the last bin of its histogram: only their number and bounds are known.
+    AboveHistogram {
+        /// The task.
+        task: String,
+        /// How many.
+        count: u64,
+    },
+    /// The printed distribution ends below the maximum, and how many values it leaves out is not known.
+    EndsBelowMaximum,
+    /// Only extremes, and perhaps mean and deviation, are known.
+    OnlyExtremes,
+    /// How many activations ran is not known: as many as fit into the time are assumed.
+    CountAssumed,
+    /// The tool prints no due times and skips missed ones without counting them: each follows the last is assumed.
+    DueTimesAssumed {
+        /// The tool.
+        tool: String,
+    },
+    /// The tool skips missed activations and does not count them.
+    MissedNotCounted {
+        /// The tool.
+        tool: String,
+    },
+    /// The tool runs missed activations late, back to back.
+    CatchesUp {
+        /// The tool.
+        tool: String,
+    },
+    /// Values are cut to whole units, so due times are up to one late.
+    Cut {
+        /// The unit.
+        unit_ns: i64,
+    },
+    /// The tool measures interruptions of a busy loop, which has no period.
+    NoPeriod {
+        /// The tool.
+        tool: String,
+    },
+    /// Tasks are stages of the same activations, each from the due time on.
+    Stages,
+    /// The tool sleeps a relative delay: latencies leave out what its loop itself takes.
+    RelativeSleep {
+        /// The tool.
+        tool: String,
+    },
+    /// What the tool itself says.
+    Said {
+        /// The tool.
+        tool: String,
+        /// Its words.
+        text: String,
+    },
+    /// Anything else, as a sentence: from other tools, and from run files of earlier versions.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl From<String> for Warning {
+    fn from(text: String) -> Self {
+        Warning::Other(text)
+    }
+}
+
+impl From<&str> for Warning {
+    fn from(text: &str) -> Self {
+        Warning::Other(text.into())
+    }
+}
+
+/// What a simulator was charged for entering interrupts: at least what the datasheets say, or nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InterruptEntries {
+    /// Whether the cycles below were charged; simavr alone charges nothing.
+    pub charged: bool,
+    /// Interrupts that were entered.
+    pub entries: u64,
+    /// Those of them that woke the processor.
+    pub from_sleep: u64,
+    /// Cycles that each entry takes.
+    pub cycles: u64,
+    /// Cycles that it takes more from sleep.
+    pub cycles_from_sleep: u64,
+}
+
+/// What isolating CPUs did, and what it could not do.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Isolated {
+    /// The CPUs that were isolated.
+    pub cpus: CpuSet,
+    /// How many threads were moved away.
+    pub threads_moved: u64,
+    /// How many interrupts were moved away.
+    pub interrupts_moved: u64,
+    /// What was changed besides.
+    pub changed: Vec<Chore>,
+    /// What stayed, and why.
+    pub left: Vec<LeftBehind>,
+}
+
+/// What the kernel does anywhere unless told otherwise, apart from single threads and interrupts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Chore {
+    /// Interrupts of devices that appear later.
+    NewInterrupts,
+    /// Work that drivers and file systems put off, not bound to a CPU.
+    UnboundWork,
+    /// Writing files back to the disk.
+    WriteBack,
+    /// The detectors of locked-up CPUs.
+    Watchdogs,
+    /// Timers of other CPUs.
+    OtherTimers,
+    /// Programs started later, by a control group.
+    NewPrograms,
+}
+
+/// What isolation could not move.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "what")]
+#[non_exhaustive]
+pub enum LeftBehind {
+    /// Kernel threads that belong to the isolated CPUs.
+    BoundThreads {
+        /// Their names, each once, with how many there are.
+        names: Vec<(String, u64)>,
+    },
+    /// Threads that the system refused to move.
+    Threads {
+        /// Name and the system's words, each once, with how many there are.
+        names: Vec<(String, u64)>,
+    },
+    /// Interrupts that the system refused to move.
+    Interrupts {
+        /// Number, device and the system's words, each once, with how many there are.
+        names: Vec<(String, u64)>,
+    },
+    /// A chore that the system refused to move.
+    Chore {
+        /// Which.
+        chore: Chore,
+        /// The system's words.
+        error: String,
+    },
+}
+
+/// Names, each once, with how often it came: the most frequent first.
+pub fn tally(names: &[String]) -> Vec<(String, u64)> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for name in names {
+        *counts.entry(name).or_default() += 1;
+    }
+    let mut listed: Vec<(String, u64)> = counts.into_iter().map(|(name, n)| (name.into(), n)).collect();
+    listed.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    listed
+}
+
+/// Where the tasks of a run are, and why there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Placed {
+    /// As chosen.
+    Chosen {
+        /// The CPUs of the tasks.
+        cpus: CpuSet,
+        /// The CPUs of every thread of jitterlab that is not measured.
+        rest: CpuSet,
+        /// Why these; empty where nothing speaks for them but that they may be used.
+        because: Vec<Because>,
+    },
+    /// As a sentence: from run files of earlier versions.
+    Sentence(String),
+}
+
+/// What speaks for a choice of CPUs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "reason")]
+#[non_exhaustive]
+pub enum Because {
+    /// The machine does not say which CPUs it has.
+    NoneListed,
+    /// They were asked for.
+    AskedFor,
+    /// It is the only one that this process may use.
+    OnlyOne,
+    /// They are isolated from other tasks.
+    Isolated,
+    /// They have no tick while one task runs.
+    NoTick,
+    /// They are away from CPU 0.
+    AwayFromZero,
+    /// The other threads of their cores are free of jitterlab's own threads.
+    FreeSiblings {
+        /// These threads.
+        cpus: CpuSet,
+        /// Whether these are isolated as well.
+        isolated: bool,
+    },
+    /// They share a cache.
+    SharedCache {
+        /// Its level.
+        level: u8,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_read_as_it_was_written_and_a_sentence_of_an_earlier_version_stays_one() {
+        let all = vec![
+            Warning::SharedCpu { cpus: "0".parse().unwrap() },
+            Warning::Isolated(Isolated {
+                left: vec![LeftBehind::Chore { chore: Chore::NewPrograms, error: "refused".into() }],
+                ..Isolated::default()
+            }),
+            Warning::Other("the disk was slow".into()),
+        ];
+        let json = serde_json::to_string(&all).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<Warning>>(&json).unwrap(), all, "{json}");
+        assert!(json.ends_with(r#","the disk was slow"]"#), "{json}");
+        let placed: Placed = serde_json::from_str(r#""CPU 1 as asked for""#).unwrap();
+        assert_eq!(placed, Placed::Sentence("CPU 1 as asked for".into()));
+    }
+}

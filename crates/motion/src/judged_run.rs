@@ -1,0 +1,23 @@
+//! The run whose timing is judged.
+
+use jitterlab_analysis::Caveat;
+use jitterlab_model::Warning;
+use serde::{Deserialize, Serialize};
+
+/// A task of a run, as far as an answer about a motor or a loop names it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct JudgedRun {
+    /// The file.
+    pub file: String,
+    /// The task.
+    pub task: String,
+    /// Its period.
+    pub period_ns: i64,
+    /// Activations of it that ran.
+    pub executed: u64,
+    /// What the run itself warns of.
+    pub warnings: Vec<Warning>,
+    /// What speaks against the run's figures.
+    pub caveats: Vec<Caveat>,
+}

@@ -1,0 +1,174 @@
+//! What `servo --live` saw: the tracking errors of a loop closed in real time, under each way to wait and each load.
+
+use jitterlab_analysis::Caveat;
+use jitterlab_model::{Compensation, WakeMethod};
+use serde::{Deserialize, Serialize};
+
+use super::assessment::{Margins, usual_references};
+use super::evaluate::Question;
+use super::live::{LiveLoop, TrackingError};
+use super::response::Reference;
+use super::result::LoopDescription;
+use crate::error::MotionError;
+
+/// Everything that was seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ServoLive {
+    /// The loop.
+    #[serde(rename = "loop")]
+    pub closed: LoopDescription,
+    /// What each output was to follow; the last holds for all further ones.
+    pub references: Vec<Reference>,
+    /// How long each way was run.
+    pub each_ns: i64,
+    /// Errors of each output with punctual activations that take no time.
+    pub punctual: Vec<TrackingError>,
+    /// Each way, those under the same load beside one another.
+    pub ways: Vec<LiveWay>,
+}
+
+/// One way to wait under one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LiveWay {
+    /// The wake-up method.
+    pub wake: WakeMethod,
+    /// What makes up for its latency.
+    pub compensation: Compensation,
+    /// The loads that were asked for, as they were written.
+    pub asked_loads: Vec<String>,
+    /// The load, and what it achieved.
+    pub load: String,
+    /// Mean latency.
+    pub mean_latency_ns: Option<f64>,
+    /// Largest latency.
+    pub max_latency_ns: Option<i64>,
+    /// Activations that ran; `None` where it could not be run at all.
+    pub executed: Option<u64>,
+    /// Activations that were missed; `None` where it could not be run at all.
+    pub missed: Option<u64>,
+    /// Tracking error of each output; none where it could not be run.
+    pub errors: Vec<TrackingError>,
+    /// Why the figures are not of what was asked for, if so.
+    pub trouble: Option<LiveTrouble>,
+    /// What speaks against its figures.
+    pub caveats: Vec<Caveat>,
+}
+
+/// Why a way to wait was not run as asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum LiveTrouble {
+    /// This machine cannot have it.
+    Impossible {
+        /// Why, with the remedy.
+        why: String,
+    },
+    /// The system refused it, and another took its place.
+    Refused {
+        /// Why.
+        why: String,
+        /// What would help.
+        remedy: String,
+    },
+    /// The task could not keep up and was stopped.
+    Stopped {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A tracking error this many times that of punctual activations is no longer tracking.
+const RAN_AWAY: f64 = 10.0;
+
+impl LiveWay {
+    /// A way of which nothing was seen yet, under loads as they were written.
+    #[must_use]
+    pub fn never(wake: WakeMethod, compensation: Compensation, asked_loads: &[String]) -> LiveWay {
+        LiveWay {
+            wake,
+            compensation,
+            asked_loads: asked_loads.to_vec(),
+            load: if asked_loads.is_empty() { "none".into() } else { asked_loads.join(", ") },
+            mean_latency_ns: None,
+            max_latency_ns: None,
+            executed: None,
+            missed: None,
+            errors: Vec::new(),
+            trouble: None,
+            caveats: Vec::new(),
+        }
+    }
+
+    /// The wake-up method and its compensation, as options write them.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.compensation {
+            Compensation::None => self.wake.to_string(),
+            compensation => format!("{} {compensation}", self.wake),
+        }
+    }
+}
+
+/// Fewest periods that show anything of a loop.
+const FEWEST_PERIODS: i64 = 20;
+
+impl ServoLive {
+    /// The loop to be run for so long in each way, at rest, and what its errors are with punctual activations. Follows a
+    /// slow sine where no reference is given.
+    ///
+    /// # Errors
+    /// A duration below twenty periods; as [`super::Design::controller`].
+    pub fn begin(
+        question: &Question,
+        references: &[Reference],
+        each_ns: i64,
+    ) -> Result<(ServoLive, LiveLoop), MotionError> {
+        let Question { plant, period_ns, .. } = question;
+        if each_ns < FEWEST_PERIODS.saturating_mul(*period_ns) {
+            return Err(MotionError::ShortDuration { duration_ns: each_ns, period_ns: *period_ns });
+        }
+        let references = match references {
+            [] => usual_references(question, &Margins::of(question, 0)?)[1..].to_vec(),
+            given => given.to_vec(),
+        };
+        let closed = LiveLoop::new(plant, &question.controller()?, *period_ns, &references);
+        let punctual = closed.clone().punctual(*period_ns, each_ns);
+        Ok((ServoLive { closed: question.into(), references, each_ns, punctual, ways: Vec::new() }, closed))
+    }
+
+    /// How much larger the worst output's error (root mean square) is than with punctual activations, as a share; infinite
+    /// for a loop that ran away.
+    #[must_use]
+    pub fn excess(&self, way: &LiveWay) -> f64 {
+        let of = |(e, ideal): (&TrackingError, &TrackingError)| e.rms / ideal.rms - 1.0;
+        // Not a number where the loop left all numbers behind.
+        let followed = |excess: f64| if excess < RAN_AWAY { excess } else { f64::INFINITY };
+        way.errors.iter().zip(&self.punctual).map(of).map(followed).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// The ways that were run as asked for, the best first.
+    #[must_use]
+    pub fn ranked(&self) -> Vec<&LiveWay> {
+        let mut ways: Vec<&LiveWay> = self.ways.iter().filter(|w| w.trouble.is_none()).collect();
+        ways.sort_by(|a, b| self.excess(a).total_cmp(&self.excess(b)));
+        ways
+    }
+
+    /// What speaks against all ways that were run, and what else against the worst of them.
+    #[must_use]
+    pub fn caveats(&self) -> (Vec<&Caveat>, Vec<&Caveat>) {
+        let ways = self.ranked();
+        let Some(worst) = ways.last() else { return (Vec::new(), Vec::new()) };
+        worst.caveats.iter().partition(|caveat| ways.iter().all(|w| w.caveats.contains(caveat)))
+    }
+
+    /// Whether no latency was a tenth of the period: such a loop cannot feel it. `None` where nothing was measured.
+    #[must_use]
+    pub fn hardly_late_ns(&self) -> Option<i64> {
+        let worst = self.ways.iter().filter_map(|w| w.max_latency_ns).max()?;
+        (worst < self.closed.period_ns / 10).then_some(worst)
+    }
+}

@@ -1,0 +1,84 @@
+//! What is taken where a user says nothing of an axis.
+
+use serde::{Deserialize, Serialize};
+
+/// A figure that was not given, with the value taken. `like` is the shipped motor it was taken from: the closest in
+/// holding torque that has the figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "figure", rename_all = "kebab-case")]
+pub enum Assumed {
+    /// The motor's rated current, that of another.
+    RatedCurrent {
+        /// In A.
+        current_a: f64,
+        /// Whose it is.
+        like: String,
+    },
+    /// Its winding's resistance, for the same copper with other turns.
+    Resistance {
+        /// In ohm.
+        resistance_ohm: f64,
+        /// Whose copper it is.
+        like: String,
+    },
+    /// Its winding's inductance, for the same copper with other turns.
+    Inductance {
+        /// In H.
+        inductance_h: f64,
+        /// Whose copper it is.
+        like: String,
+    },
+    /// Its rotor's inertia, in proportion to the holding torque.
+    RotorInertia {
+        /// In kg m^2.
+        inertia_kg_m2: f64,
+        /// Whose proportion it is.
+        like: String,
+    },
+    /// Its detent torque, in proportion to the holding torque.
+    DetentTorque {
+        /// In N m.
+        torque_nm: f64,
+        /// Of the holding torque.
+        share: f64,
+        /// Whose share it is.
+        like: String,
+    },
+    /// The drive's times: StepConf's defaults.
+    DriveTiming {
+        /// Length of a step pulse.
+        step_time_ns: i64,
+        /// Pause between pulses.
+        step_space_ns: i64,
+        /// Setup of the direction, and its hold.
+        direction_ns: i64,
+    },
+    /// The supply voltage, the usual one for the size.
+    SupplyVoltage {
+        /// In V.
+        voltage_v: f64,
+    },
+    /// Microsteps of a full step, a common setting.
+    Microsteps {
+        /// How many.
+        microsteps: u32,
+    },
+    /// The load torque: half of the holding torque, as in NIST's table 1.
+    LoadTorque {
+        /// In N m.
+        torque_nm: f64,
+    },
+    /// The inertia that moves with the rotor: as much as the rotor's.
+    LoadInertia {
+        /// In kg m^2.
+        inertia_kg_m2: f64,
+    },
+    /// Viscous friction, as a share of critical damping.
+    Friction {
+        /// In N m s/rad.
+        friction: f64,
+        /// Of critical damping.
+        damping: f64,
+    },
+}

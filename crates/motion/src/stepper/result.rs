@@ -1,0 +1,283 @@
+//! What `stepper` answers: an axis, what a run's timing means for it, and the motor driven by that timing.
+
+use jitterlab_model::{Activation, Overrun, TimingStats};
+use serde::{Deserialize, Serialize};
+
+use super::assessment::{AxisAssessment, StepTiming};
+use super::axis::Axis;
+use super::drive::Drive;
+use super::motor::Motor;
+use super::playback::{fastest_punctual, play};
+use super::pulses::latencies_ns;
+use super::simulate::RotorResponse;
+use super::step_rate::IntervalErrors;
+use crate::catalog::{self, Devices};
+use crate::error::MotionError;
+use crate::judged_run::JudgedRun;
+
+/// What is asked of an axis.
+#[derive(Debug, Clone)]
+pub struct StepperQuestion {
+    axis: Axis,
+    base_period_ns: Option<i64>,
+    speeds: Vec<f64>,
+}
+
+/// What a run's timing, or an assumed jitter, means for an axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StepperResult {
+    /// The motor in its machine, with what was assumed of it.
+    pub axis: Axis,
+    /// The run; `None` for an assumed jitter.
+    pub run: Option<JudgedRun>,
+    /// What was found.
+    pub assessment: AxisAssessment,
+    /// The motor driven by the recorded timing.
+    pub simulations: Option<Simulations>,
+    /// What speaks against the figures beside the run's own caveats.
+    pub caveats: Vec<StepperCaveat>,
+}
+
+/// What speaks against the figures of an axis.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "id", rename_all = "kebab-case")]
+pub enum StepperCaveat {
+    /// Only latencies are known, not their order: intervals are taken as if each latency were independent of the last.
+    IndependentIntervals,
+    /// Latencies of one period are taken for those of another.
+    OtherPeriod {
+        /// They are the second run's.
+        beside: bool,
+        /// The run's period.
+        period_ns: i64,
+        /// The step generator's.
+        base_period_ns: i64,
+    },
+    /// Nothing was simulated.
+    NotSimulated {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Which ticks a simulation plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Ticks {
+    /// Punctual ones.
+    Punctual,
+    /// The run's.
+    Run,
+    /// The second run's, for comparison.
+    Beside,
+}
+
+/// One simulation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Simulated {
+    /// What is played.
+    pub ticks: Ticks,
+    /// The overrun policy; `None` for punctual ticks, which it does not concern.
+    pub policy: Option<Overrun>,
+    /// What the motor did.
+    pub response: RotorResponse,
+    /// The slowest of the table's speeds at which it lost steps, in full steps per second.
+    pub loses_from_steps_per_s: Option<f64>,
+}
+
+/// What was simulated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Simulations {
+    /// Full steps per second.
+    pub steps_per_s: f64,
+    /// Name of the second run, if there is one.
+    pub beside: Option<String>,
+    /// Each run under each policy.
+    pub of: Vec<Simulated>,
+}
+
+/// A run's activations around its worst latency, to be simulated.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// The run's name.
+    pub name: String,
+    /// Its period.
+    pub period_ns: i64,
+    /// The activations, in order.
+    pub activations: Vec<Activation>,
+}
+
+/// The policies a simulation is made under, in the order they are shown.
+const POLICIES: [Overrun; 2] = [Overrun::Skip, Overrun::CatchUp];
+/// A base period below this is a slip of the pen.
+const SHORTEST_BASE_NS: i64 = 1_000;
+/// About a swing of a rotor.
+const SHORTEST_SIMULATION_NS: i64 = 10_000_000;
+
+/// Whether so short a simulation shows anything.
+///
+/// # Errors
+/// It does not.
+pub fn checked_simulation_ns(simulate_ns: i64) -> Result<i64, MotionError> {
+    let enough = simulate_ns >= SHORTEST_SIMULATION_NS;
+    enough.then_some(simulate_ns).ok_or(MotionError::ShortSimulation(simulate_ns, SHORTEST_SIMULATION_NS))
+}
+
+impl StepperQuestion {
+    /// A question about an axis. `speeds` as [`Axis::read_speeds`] reads them, for the table; ten up to the fastest at
+    /// which the motor carries its load by default. `base_period_ns` of the step generator: the run's by default where
+    /// it is one of step generators, else StepConf's.
+    ///
+    /// # Errors
+    /// Speeds that cannot be read, a base period below a microsecond, an axis that lacks figures.
+    pub fn new(axis: Axis, speeds: Option<&str>, base_period_ns: Option<i64>) -> Result<Self, MotionError> {
+        if let Some(base) = base_period_ns.filter(|base| *base < SHORTEST_BASE_NS) {
+            return Err(MotionError::ShortBasePeriod(base, SHORTEST_BASE_NS));
+        }
+        let mut speeds = match speeds {
+            Some(text) => axis.read_speeds(text)?,
+            None => AxisAssessment::usual_speeds(&axis)?,
+        };
+        speeds.sort_by(f64::total_cmp);
+        speeds.dedup();
+        Ok(StepperQuestion { axis, base_period_ns, speeds })
+    }
+
+    /// Judges the axis by latencies assumed to spread over a range.
+    ///
+    /// # Errors
+    /// An axis that lacks figures.
+    pub fn under_jitter(self, jitter_ns: i64) -> Result<StepperResult, MotionError> {
+        self.judged(StepTiming::assumed(jitter_ns), None, None)
+    }
+
+    /// Judges the axis by a run's task.
+    ///
+    /// # Errors
+    /// An axis that lacks figures, a run without activations.
+    pub fn under_run(self, run: JudgedRun, stats: &TimingStats) -> Result<StepperResult, MotionError> {
+        let timing = StepTiming::of(stats).ok_or(MotionError::NoPulses)?;
+        self.judged(timing, Some(IntervalErrors::of(stats)), Some(run))
+    }
+
+    fn judged(
+        self,
+        timing: StepTiming,
+        errors: Option<IntervalErrors>,
+        run: Option<JudgedRun>,
+    ) -> Result<StepperResult, MotionError> {
+        let assessment = AxisAssessment::new(&self.axis, timing, errors, self.base_period_ns, &self.speeds)?;
+        let independent = matches!(errors, Some(IntervalErrors::FromLatency(_)));
+        let mut result = StepperResult {
+            axis: self.axis,
+            run,
+            assessment,
+            simulations: None,
+            caveats: independent.then_some(StepperCaveat::IndependentIntervals).into_iter().collect(),
+        };
+        if let Some(period_ns) = timing.period_ns {
+            result.mind_period(period_ns, false);
+        }
+        Ok(result)
+    }
+}
+
+impl StepperResult {
+    /// Activations that a simulation of this length plays.
+    #[must_use]
+    pub fn ticks_of(&self, simulate_ns: i64) -> u64 {
+        (simulate_ns / self.assessment.base_period_ns).max(1) as u64
+    }
+
+    /// Drives the motor with the recorded timing, under each policy and at each speed of the table. `begun` hears of each
+    /// run before it is played: its name, the time to play and the number of speeds.
+    pub fn simulate(
+        &mut self,
+        run: &Recorded,
+        beside: Option<&Recorded>,
+        begun: &mut dyn FnMut(&str, i64, usize),
+    ) {
+        match self.simulations_of(run, beside, begun) {
+            Ok(simulations) => self.simulations = Some(simulations),
+            Err(error) => self.not_simulated(error.to_string()),
+        }
+        if let Some(beside) = beside {
+            self.mind_period(beside.period_ns, true);
+        }
+    }
+
+    /// Nothing can be simulated, such as for a run that keeps only a histogram.
+    pub fn not_simulated(&mut self, why: String) {
+        self.caveats.push(StepperCaveat::NotSimulated { why });
+    }
+
+    /// Whether latencies of one period are taken for those of another.
+    fn mind_period(&mut self, period_ns: i64, beside: bool) {
+        let base_period_ns = self.assessment.base_period_ns;
+        if period_ns != base_period_ns {
+            self.caveats.push(StepperCaveat::OtherPeriod { beside, period_ns, base_period_ns });
+        }
+    }
+
+    fn simulations_of(
+        &self,
+        run: &Recorded,
+        beside: Option<&Recorded>,
+        begun: &mut dyn FnMut(&str, i64, usize),
+    ) -> Result<Simulations, MotionError> {
+        let (axis, base_period_ns) = (&self.axis, self.assessment.base_period_ns);
+        let most = self.assessment.most_pulses_per_s();
+        let speeds = self.assessment.rows.iter().map(|row| row.steps_per_s);
+        let (within, beyond): (Vec<f64>, Vec<f64>) = speeds.partition(|f| axis.pulses_per_s(*f) <= most);
+        let steps_per_s = fastest_punctual(axis, base_period_ns, &within)
+            .ok_or(MotionError::NoPunctualSpeed { base_period_ns, microsteps: axis.microsteps })?;
+        let (made, lost): (Vec<f64>, Vec<f64>) =
+            within.into_iter().partition(|f| fastest_punctual(axis, base_period_ns, &[*f]).is_some());
+        let second = vec![0; (1_000_000_000 / base_period_ns) as usize];
+        let mut of = vec![Simulated {
+            ticks: Ticks::Punctual,
+            policy: None,
+            response: play(axis, steps_per_s, base_period_ns, &second, Overrun::Skip)?,
+            loses_from_steps_per_s: lost.into_iter().chain(beyond).next(),
+        }];
+        for (ticks, recorded) in [(Ticks::Run, Some(run)), (Ticks::Beside, beside)] {
+            let Some(recorded) = recorded else { continue };
+            let latencies: Vec<i64> = latencies_ns(&recorded.activations).collect();
+            begun(&recorded.name, latencies.len() as i64 * base_period_ns, made.len());
+            for policy in POLICIES {
+                let played = |f: f64| play(axis, f, base_period_ns, &latencies, policy);
+                let lost = |f: &f64| played(*f).is_ok_and(|response| !response.kept_steps());
+                of.push(Simulated {
+                    ticks,
+                    policy: Some(policy),
+                    response: played(steps_per_s)?,
+                    loses_from_steps_per_s: made.iter().copied().find(lost),
+                });
+            }
+        }
+        Ok(Simulations { steps_per_s, beside: beside.map(|b| b.name.clone()), of })
+    }
+}
+
+/// The motors and drives there are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StepperDevices {
+    /// Motors.
+    pub motors: Devices<Motor>,
+    /// Drives.
+    pub drives: Devices<Drive>,
+}
+
+impl StepperDevices {
+    /// The shipped and the user's.
+    #[must_use]
+    pub fn known() -> StepperDevices {
+        StepperDevices { motors: catalog::devices("as1050"), drives: catalog::devices("gecko203v") }
+    }
+}

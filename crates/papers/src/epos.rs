@@ -1,0 +1,80 @@
+//! EPOS: table 1, figures 5 and 7 on a simulated microcontroller, with a third strategy.
+
+use std::path::Path;
+
+use jitterlab_analysis::papers::epos::{self, EposReproduction, LedThread, Variant};
+use jitterlab_bench::mcu::sweep::{self, Cell};
+use jitterlab_bench::mcu::{AlarmFigures, Compiler, McuError, McuRun, Simulator, Strategy, cost, leds};
+use jitterlab_report::papers::Found;
+use jitterlab_trace::RunFileWriter;
+
+use crate::{PapersError, Workplace};
+
+/// Rounds of the led thread: what the paper's figure shows, and as many as the standard deviation is of.
+const ROUNDS: usize = 1_000;
+
+/// Measures everything; `done` gets how many cells of table 1 are measured, of how many.
+///
+/// # Errors
+/// A compiler or simulator is missing or fails, or a file cannot be written.
+pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Result<Found, PapersError> {
+    at.make()?;
+    let files = Strategy::ALL.map(|strategy| at.run_file(&format!("leds-{strategy}")));
+    if let Some(file) = files.iter().find(|file| file.exists()) {
+        return Err(PapersError::InTheWay(file.clone()));
+    }
+    let (compiler, simulator) = (Compiler::new()?, Simulator::new()?);
+    let results = sweep::measure_all(&cells(), &compiler, &simulator, done)?;
+    let table: Vec<AlarmFigures> = results.into_iter().map(|result| result.figures).collect();
+    let mut threads = Vec::new();
+    for (strategy, file) in Strategy::ALL.into_iter().zip(&files) {
+        let leds::LedThread { figures, mut run } = leds::measure(strategy, ROUNDS, &compiler, &simulator)?;
+        save(file, &mut run)?;
+        let rounds_ns = run.activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).collect();
+        threads.push(LedThread { figures, printed: epos::printed_thread(strategy), rounds_ns });
+    }
+    let mut costs = cost::measure(&compiler, &simulator)?;
+    let without_arduino = match cost::measure_arduino(&compiler, &simulator) {
+        Ok(arduino) => {
+            costs.push(arduino);
+            None
+        }
+        Err(error @ McuError::Missing { .. }) => Some(error.to_string()),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Found::Epos(EposReproduction::of(table, threads, costs, without_arduino)))
+}
+
+/// What is to be measured for table 1's columns.
+fn cells() -> Vec<Cell> {
+    let measured = epos::VARIANTS.into_iter().filter_map(|variant| match variant {
+        Variant::Printed(_) => None,
+        Variant::AsPaper(strategy) => Some((strategy, true)),
+        Variant::Right(strategy) => Some((strategy, false)),
+    });
+    let cells = measured.flat_map(|(strategy, as_paper)| {
+        let mut cells = sweep::cells(&[strategy], &epos::PRESCALERS, &epos::PERIODS_US, epos::EVENTS);
+        cells.iter_mut().for_each(|cell| cell.board.compare_as_paper = as_paper);
+        cells
+    });
+    cells.collect()
+}
+
+fn save(file: &Path, run: &mut McuRun) -> Result<(), PapersError> {
+    run.info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
+    run.info.command = std::env::args().collect();
+    let mut writer = RunFileWriter::create(file, 1)?;
+    writer.append(0, &run.activations)?;
+    writer.finish(&run.info)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_of_the_table_is_measured() {
+        assert_eq!(cells().len(), 5 * 18);
+    }
+}

@@ -1,0 +1,69 @@
+//! Measurements on this machine.
+
+use std::fs;
+use std::path::PathBuf;
+
+use jitterlab_bench::host::load::parse_loads;
+use jitterlab_bench::host::{DmaLatency, Measurement, Request, Sink};
+use jitterlab_model::{Activation, Keep, StopReason, TaskSpec};
+use jitterlab_report::papers::Step;
+use jitterlab_trace::{RunWriter, TraceError};
+
+use crate::{PapersError, Workplace};
+
+/// Hands every activation to the run file, up to the first that it does not take.
+struct Recorder {
+    writer: RunWriter,
+    failure: Option<TraceError>,
+}
+
+impl Sink for Recorder {
+    fn activations(&mut self, task: usize, rows: &[Activation]) {
+        if self.failure.is_none() {
+            self.failure = self.writer.append(task, rows).err();
+        }
+    }
+}
+
+impl Workplace<'_> {
+    /// Measures one task beside a load (as `--load` takes it) into a run file of that name. A file that is there from
+    /// before is kept, so that an interrupted reproduction goes on where it was.
+    pub(crate) fn measure(&mut self, name: &str, task: TaskSpec, load: &str) -> Result<PathBuf, PapersError> {
+        let file = self.run_file(name);
+        if file.exists() {
+            (self.tell)(&Step::Kept(file.clone()));
+            return Ok(file);
+        }
+        (self.tell)(&Step::Measuring { name: name.into(), load: load.into() });
+        let measurement = Measurement::prepare(Request {
+            tasks: vec![task],
+            duration_ns: Some(self.duration_ns),
+            count: None,
+            stop_above_ns: None,
+            keep: Keep::All,
+            dma_latency: DmaLatency::default(),
+            loads: parse_loads(load)?,
+            isolate: None,
+            command: std::env::args().collect(),
+        })?;
+        let writer = RunWriter::create(&file, measurement.info())?;
+        let mut recorder = Recorder { writer, failure: None };
+        let info = measurement.run(&mut recorder, &mut |_| (), self.interrupted)?.info;
+        let stop = info.stop.clone();
+        if let Some(error) = recorder.failure {
+            return Err(error.into());
+        }
+        recorder.writer.finish(info)?;
+        let failed = match stop {
+            Some(StopReason::Interrupted) => PapersError::Interrupted(name.into()),
+            Some(StopReason::Overloaded { overload, .. }) => {
+                PapersError::NotMeasured { name: name.into(), why: overload.to_string() }
+            }
+            Some(StopReason::WaitFailed { why, .. }) => PapersError::NotMeasured { name: name.into(), why },
+            _ => return Ok(file),
+        };
+        // A part of a measurement must not be taken for the whole one when the command is repeated.
+        let _ = fs::remove_file(&file);
+        Err(failed)
+    }
+}

@@ -1,0 +1,81 @@
+//! The source documents, repeated: what is measured as data, the measuring, and the files that come of it.
+//!
+//! One document is one file here. What it prints and states is in `jitterlab_analysis::papers` (for motors in
+//! `jitterlab_motion::stepper::nist`), the words and figures are in `jitterlab_report::papers`.
+
+pub mod athlon;
+pub mod epos;
+mod error;
+mod host;
+pub mod nist;
+pub mod systems;
+pub mod twente;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use jitterlab_report::document::{Content, Document};
+use jitterlab_report::figure;
+use jitterlab_report::page::{self, PageRun};
+use jitterlab_report::papers::{self, Found, PaperFigure, Reproduction, Step};
+use jitterlab_runs::{Hints, Run};
+use jitterlab_trace::place;
+
+pub use error::PapersError;
+
+/// Where and how a document is repeated.
+pub struct Workplace<'a> {
+    /// Where run files, figures and results go.
+    pub directory: &'a Path,
+    /// Length of each measurement.
+    pub duration_ns: i64,
+    /// Set when somebody asks for an end.
+    pub interrupted: &'a AtomicBool,
+    /// Gets each step as it begins.
+    pub tell: &'a mut dyn FnMut(&Step),
+}
+
+impl Workplace<'_> {
+    /// Makes the directory.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn make(&self) -> Result<(), PapersError> {
+        let path = self.directory;
+        fs::create_dir_all(path).map_err(|error| PapersError::Directory { path: path.into(), error })
+    }
+
+    /// Where a run file is.
+    fn run_file(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("{name}.parquet"))
+    }
+
+    /// Writes figures as SVG and PNG.
+    fn draw(&self, figures: &[PaperFigure]) -> Result<(), PapersError> {
+        for (name, charts) in figures.iter().filter(|(_, charts)| !charts.is_empty()) {
+            let svg = figure::svg(charts)?;
+            place::write(self.directory.join(format!("{name}.svg")), svg.as_bytes(), false)?;
+            place::write(self.directory.join(format!("{name}.png")), &figure::png(&svg)?, false)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the figures that the result holds, and the result as JSON.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn finish(&self, found: Found) -> Result<Reproduction, PapersError> {
+        self.draw(&papers::figures(&found))?;
+        let reproduction = Reproduction { directory: self.directory.into(), found };
+        let json = Document::new(Content::Reproduction(Box::new(reproduction.clone()))).json()?;
+        place::write(self.directory.join("result.json"), json.as_bytes(), false)?;
+        Ok(reproduction)
+    }
+}
+
+/// Run files as figures show them.
+fn read(files: &[PathBuf]) -> Result<Vec<PageRun>, PapersError> {
+    let runs = files.iter().map(|file| Run::open(file, &Hints::default()));
+    Ok(page::read(&runs.collect::<Result<Vec<_>, _>>()?, None)?)
+}

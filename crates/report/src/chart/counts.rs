@@ -1,0 +1,181 @@
+//! Counts: as bars where there is room, on the terminal as a line for each occupied bin.
+
+use std::fmt::Write as _;
+
+use jitterlab_model::Distribution;
+use jitterlab_model::units::Human;
+
+use super::{Axis, Chart, Layer, Shape, Terminal};
+
+/// Neighbouring bins added up until they are about `width` wide where they are drawn. None is lost, none is split.
+pub(super) fn bars(bins: &[[f64; 3]], axis: &Axis, width: f64) -> Vec<[f64; 3]> {
+    let mut bars: Vec<[f64; 3]> = Vec::new();
+    for [from, to, count] in bins {
+        let reach = |from: f64| Some(axis.place(*to)? - axis.place(from)?);
+        match bars.last_mut() {
+            Some([first, end, sum]) if reach(*first).is_some_and(|reach| reach <= width) => {
+                (*end, *sum) = (*to, *sum + count);
+            }
+            _ => bars.push([*from, *to, *count]),
+        }
+    }
+    bars
+}
+
+/// Lines a histogram takes at most, gaps not counted: a screen without scrolling.
+const MAX_LINES: usize = 24;
+/// Columns beside the bars: for the values, and for the count.
+const LABELS: usize = 40;
+
+/// A line: values from `low_ns` to `high_ns`, both inclusive.
+struct Line {
+    low_ns: i64,
+    high_ns: i64,
+    count: u64,
+}
+
+/// The sub-bin of a value when each power of two is split into `2^bits` parts: equal keys share a line.
+fn key(value_ns: i64, bits: u32) -> (i64, i64) {
+    let magnitude = value_ns.unsigned_abs();
+    let sign = if value_ns < 0 { -1 } else { 1 };
+    let exponent = 63 - magnitude.max(1).leading_zeros();
+    let part = magnitude >> exponent.saturating_sub(bits);
+    (sign * i64::from(exponent + 1), sign * part as i64)
+}
+
+/// The finest grouping of the bins that fits on [`MAX_LINES`] lines.
+fn lines(bins: &[[f64; 3]]) -> Vec<Line> {
+    let grouped = |bits: u32| {
+        let mut lines: Vec<Line> = Vec::new();
+        let mut last = None;
+        for [from, to, count] in bins {
+            let (low_ns, high_ns, count) = (*from as i64, *to as i64 - 1, *count as u64);
+            let this = key(high_ns, bits);
+            match lines.last_mut() {
+                Some(line) if last == Some(this) => {
+                    line.high_ns = high_ns;
+                    line.count += count;
+                }
+                _ => lines.push(Line { low_ns, high_ns, count }),
+            }
+            last = Some(this);
+        }
+        lines
+    };
+    (0..=7).rev().map(grouped).find(|lines| lines.len() <= MAX_LINES).unwrap_or_else(|| grouped(0))
+}
+
+impl Shape {
+    /// All values of a distribution.
+    pub fn counts(values: &Distribution) -> Self {
+        let bins = values.bins();
+        Shape::Counts(bins.map(|b| [b.low_ns as f64, b.high_ns as f64 + 1.0, b.count as f64]).collect())
+    }
+}
+
+impl Chart {
+    /// The chart with its counts as bars, at most `most` across.
+    pub(super) fn with_bars(mut self, most: f64) -> Self {
+        let (low, high) = self.ranges()[0];
+        for layer in &mut self.layers {
+            if let Shape::Counts(bins) = &layer.shape {
+                layer.shape = Shape::Bars(bars(bins, &self.x, (high - low) / most));
+            }
+        }
+        self
+    }
+}
+
+impl Terminal {
+    /// Counts of times, layer by layer. Each line shows where its values lie, a bar whose length is logarithmic in the
+    /// count, and the count itself; a gap of more than one empty line is marked with dots.
+    pub(super) fn counts(self, layers: &[Layer]) -> String {
+        let counted = layers.iter().filter_map(|layer| match &layer.shape {
+            Shape::Counts(bins) => Some((&layer.name, bins)),
+            _ => None,
+        });
+        let several = counted.clone().count() > 1;
+        let heading = |name: &str| if several { format!("{name}\n") } else { String::new() };
+        counted.map(|(name, bins)| heading(name) + &self.lines(bins)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The values of a distribution of times, a line for each bin.
+    pub fn distribution(self, values: &Distribution) -> String {
+        self.counts(&[Layer::new("", 0, Shape::counts(values))])
+    }
+
+    fn lines(self, bins: &[[f64; 3]]) -> String {
+        let width = self.columns.max(60) - LABELS;
+        let lines = lines(bins);
+        let most = lines.iter().map(|l| l.count).max().unwrap_or(0);
+        let mut out = String::new();
+        let mut previous: Option<&Line> = None;
+        for line in &lines {
+            let reach = line.high_ns.saturating_sub(line.low_ns);
+            if previous
+                .is_some_and(|p| line.low_ns.saturating_sub(p.high_ns) > reach.saturating_mul(2).max(2))
+            {
+                let _ = writeln!(out, "{:>24}", if self.ascii { ":" } else { "⋮" });
+            }
+            let range = format!("{} .. {}", Human(line.low_ns as f64), Human(line.high_ns as f64));
+            let _ = writeln!(out, "{range:>24} {} {}", bar(line.count, most, width, self.ascii), line.count);
+            previous = Some(line);
+        }
+        out
+    }
+}
+
+/// A bar for `count` of at most `most`, which has all of `width`: one count is visible, and each factor of ten adds the same length.
+fn bar(count: u64, most: u64, width: usize, ascii: bool) -> String {
+    let full = (most.max(1) as f64).ln() + 1.0;
+    let share = ((count.max(1) as f64).ln() + 1.0) / full;
+    let eighths = (share * (width * 8) as f64).round().max(1.0) as usize;
+    if ascii {
+        return "#".repeat(eighths.div_ceil(8));
+    }
+    let mut bar = "█".repeat(eighths / 8);
+    if let Some(part) = " ▏▎▍▌▋▊▉".chars().nth(eighths % 8).filter(|c| *c != ' ') {
+        bar.push(part);
+    }
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: impl IntoIterator<Item = i64>) -> Distribution {
+        let mut d = Distribution::new();
+        values.into_iter().for_each(|v| d.record(v));
+        d
+    }
+
+    #[test]
+    fn a_single_far_value_has_its_own_line() {
+        let d = of((0..100_000).map(|i| 2_000 + i % 300).chain([5_300_000]));
+        let text = Terminal { columns: 80, ascii: true, colour: false }.distribution(&d);
+        let last = text.lines().last().unwrap();
+        assert!(last.contains("5.3") && last.ends_with(" 1"), "{text}");
+        assert!(text.contains(':'));
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_is_in_a_bar(values in prop::collection::vec(-9_000i64..9_000_000, 1..300), width in 1f64..1e6) {
+            let Shape::Counts(bins) = Shape::counts(&of(values.iter().copied())) else { panic!("no counts") };
+            let bars = bars(&bins, &Axis::linear(""), width);
+            prop_assert_eq!(bars.iter().map(|b| b[2]).sum::<f64>(), values.len() as f64);
+            prop_assert!(bars.windows(2).all(|w| w[0][1] <= w[1][0]));
+        }
+
+        #[test]
+        fn no_count_is_lost_and_the_screen_holds_it(values in prop::collection::vec(-1_000_000i64..10_000_000, 1..500)) {
+            let Shape::Counts(bins) = Shape::counts(&of(values.iter().copied())) else { panic!("no counts") };
+            let lines = lines(&bins);
+            prop_assert_eq!(lines.iter().map(|l| l.count).sum::<u64>(), values.len() as u64);
+            prop_assert!(lines.len() <= 64);
+            prop_assert!(lines.windows(2).all(|w| w[0].high_ns < w[1].low_ns));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Words for the checks of what runs under and beside the task.
+
+use super::words::Words;
+
+pub(super) const WORDS: &[Words] = &[
+    Words {
+        id: "virtual-machine",
+        title: "Virtual machine",
+        why: "A hypervisor may stop a virtual CPU at any moment, and every timer interrupt takes a way through it.",
+        found: &[
+            ("unreadable", "this processor does not say"),
+            ("no", "no: Linux runs on the machine itself"),
+            ("under", "yes, under {hypervisor}: latencies are the guest's and the host's together"),
+            ("yes", "yes, under an unknown hypervisor: latencies are the guest's and the host's together"),
+        ],
+        advice: &[(
+            "bind",
+            "bind each virtual CPU of {online} to an isolated CPU of its own, with a real-time policy and locked memory (libvirt: <vcpupin>, <vcpusched scheduler='fifo' priority='1'/>, <memoryBacking><locked/>)",
+        )],
+    },
+    Words {
+        id: "steal",
+        title: "Time stolen by the hypervisor",
+        why: "While the hypervisor runs others on the real CPU, the task does not run, and its own kernel cannot help it.",
+        found: &[
+            ("no-hypervisor", "there is no hypervisor"),
+            ("unreadable", "/proc/stat could not be read"),
+            ("none", "none since the start"),
+            ("stolen", "{stolen_share:share} of the time of {cpus:cpus} since the start"),
+        ],
+        advice: &[(
+            "fewer",
+            "do not run more virtual CPUs than there are real ones, and bind these to CPUs of their own",
+        )],
+    },
+    Words {
+        id: "kernel-threads",
+        title: "Urgent kernel threads",
+        why: "A kernel thread of the same or a higher priority on the CPU of a task makes it wait.",
+        found: &[
+            ("unreadable", "the list of kernel threads could not be read"),
+            ("none", "none on {cpus:cpus} beyond the indispensable"),
+            (
+                "less-urgent",
+                "on {cpus:cpus}: {threads:some}, less urgent than a task's fifo:{default_priority}",
+            ),
+            ("urgent", "on {cpus:cpus}: {threads:some}"),
+        ],
+        advice: &[("higher-priority", "a higher priority for the task, such as --policy fifo:90")],
+    },
+    Words {
+        id: "real-time-programs",
+        title: "Other real-time programs",
+        why: "A program of the same or a higher priority competes with the task for its CPU.",
+        found: &[
+            ("unreadable", "the list of processes could not be read"),
+            ("none", "none of priority 50 or more"),
+            ("less-urgent", "{threads:some}, less urgent than a task's fifo:{default_priority}"),
+            ("urgent", "{threads:some}"),
+        ],
+        advice: &[],
+    },
+    Words {
+        id: "load",
+        title: "Load at this moment",
+        why: "What is measured beside unknown work cannot be repeated; load should be there on purpose (--load).",
+        found: &[
+            ("unreadable", "/proc/loadavg could not be read"),
+            ("much", "{load} tasks running or waiting for the disk, on {number_of_cpus} CPUs"),
+            ("little", "{load} tasks on {number_of_cpus} CPUs"),
+        ],
+        advice: &[("top", "top, and stop what should not run")],
+    },
+    Words {
+        id: "mitigations",
+        title: "Mitigations of processor vulnerabilities",
+        why: "They lengthen every entry into the kernel, and so every wake-up, by a part of a microsecond each.",
+        found: &[
+            ("off", "switched off: for machines that run trusted programs only"),
+            ("not-listed", "this kernel lists no vulnerabilities"),
+            ("none", "none is active"),
+            ("active", "active: {active}"),
+        ],
+        advice: &[(
+            "off",
+            "kernel parameter mitigations=off, only where every program is trusted and no browser runs",
+        )],
+    },
+];

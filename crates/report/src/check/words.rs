@@ -1,0 +1,200 @@
+//! The words of a check: its title, why it matters, what was found and what to do, by their ids.
+//!
+//! `{name}` in a text stands for the quantity of that name, `{name:form}` for one in another form than its own; a part in
+//! brackets is left out where one of its quantities is not known.
+
+use jitterlab_model::CpuSet;
+use jitterlab_model::check::{Action, Check, Remedy, RemedyKind, Status, Value};
+
+use super::{clock, interrupts, isolation, kernel, memory, permissions, power, surroundings};
+use crate::words::{cpus_named, share};
+
+/// The words of one check.
+pub(super) struct Words {
+    /// The check they are for.
+    pub id: &'static str,
+    /// What it looks at.
+    pub title: &'static str,
+    /// Why it matters, in one sentence.
+    pub why: &'static str,
+    /// What may be found.
+    pub found: &'static [(&'static str, &'static str)],
+    /// What may be advised.
+    pub advice: &'static [(&'static str, &'static str)],
+}
+
+const TOPICS: &[&[Words]] = &[
+    permissions::WORDS,
+    kernel::WORDS,
+    clock::WORDS,
+    power::WORDS,
+    isolation::WORDS,
+    interrupts::WORDS,
+    memory::WORDS,
+    surroundings::WORDS,
+];
+
+fn words(id: &str) -> Option<&'static Words> {
+    TOPICS.iter().flat_map(|topic| topic.iter()).find(|words| words.id == id)
+}
+
+/// What a check looks at.
+#[must_use]
+pub fn title(check: &Check) -> &str {
+    words(&check.id).map_or(&check.id, |words| words.title)
+}
+
+/// Why a check matters, in one sentence.
+#[must_use]
+pub fn why(check: &Check) -> &'static str {
+    words(&check.id).map_or("", |words| words.why)
+}
+
+/// What a check found.
+#[must_use]
+pub fn found(check: &Check) -> String {
+    let text = words(&check.id).and_then(|words| lookup(words.found, &check.found));
+    let text = filled(text.unwrap_or(&check.found), check);
+    // Advice that only the host can follow, where nothing could be found out here.
+    let on_host = check.remedies.iter().any(|remedy| remedy.kind == RemedyKind::Host);
+    if check.status == Status::NotApplicable && on_host {
+        format!("{text}: only the host knows")
+    } else {
+        text
+    }
+}
+
+/// What to do.
+#[must_use]
+pub fn remedy(check: &Check, remedy: &Remedy) -> String {
+    match &remedy.action {
+        Action::Exact(text) => text.clone(),
+        Action::Advice(id) => {
+            let text = words(&check.id).and_then(|words| lookup(words.advice, id));
+            filled(text.unwrap_or(id), check)
+        }
+    }
+}
+
+/// What kind of thing a remedy is.
+#[must_use]
+pub fn remedy_kind(kind: RemedyKind) -> &'static str {
+    match kind {
+        RemedyKind::Command => "now",
+        RemedyKind::Lasting => "permanently",
+        RemedyKind::KernelParameter => "kernel parameter",
+        RemedyKind::Host => "on the host",
+        RemedyKind::Machine => "on the machine",
+        RemedyKind::Option => "for one run",
+    }
+}
+
+/// A status in a word.
+#[must_use]
+pub fn status(status: Status) -> &'static str {
+    match status {
+        Status::Fail => "fail",
+        Status::Warn => "warn",
+        Status::Pass => "pass",
+        Status::NotApplicable => "n/a",
+    }
+}
+
+/// Every finding and every piece of advice that there are words for, as `check: id`.
+#[doc(hidden)]
+#[must_use]
+pub fn all() -> Vec<String> {
+    let of = |words: &Words| {
+        let ids = words.found.iter().chain(words.advice).map(|(id, _)| format!("{}: {id}", words.id));
+        ids.collect::<Vec<_>>()
+    };
+    TOPICS.iter().flat_map(|topic| topic.iter()).flat_map(of).collect()
+}
+
+fn lookup(texts: &'static [(&'static str, &'static str)], id: &str) -> Option<&'static str> {
+    texts.iter().find(|(known, _)| *known == id).map(|(_, text)| *text)
+}
+
+/// A text with its quantities; where one is missing, its name stays.
+fn filled(text: &str, check: &Check) -> String {
+    let Some((before, rest)) = text.split_once('[') else { return substituted(text, check).0 };
+    let (part, after) = rest.split_once(']').unwrap_or((rest, ""));
+    let (part, is_known) = substituted(part, check);
+    let part = if is_known { part.as_str() } else { "" };
+    format!("{}{part}{}", substituted(before, check).0, filled(after, check))
+}
+
+fn substituted(text: &str, check: &Check) -> (String, bool) {
+    let (mut out, mut rest, mut is_known) = (String::new(), text, true);
+    while let Some((before, (placeholder, after))) =
+        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        let (name, form) = placeholder.split_once(':').unwrap_or((placeholder, ""));
+        out += before;
+        match check.values.get(name) {
+            Some(value) => out += &shown(value, form),
+            None => {
+                is_known = false;
+                out += &format!("{{{placeholder}}}");
+            }
+        }
+        rest = after;
+    }
+    (out + rest, is_known)
+}
+
+fn shown(value: &Value, form: &str) -> String {
+    match (value, form) {
+        (Value::Whole(bytes), "mib") => (bytes >> 20).to_string(),
+        (Value::Whole(bytes), "kib") => (bytes >> 10).to_string(),
+        (Value::Whole(hz), "mhz") => (hz / 1_000_000).to_string(),
+        (Value::Whole(ns), "us") => (ns / 1_000).to_string(),
+        (Value::Whole(number), _) => number.to_string(),
+        (Value::Real(part), "share") => share(*part),
+        (Value::Real(number), "one") => format!("{number:.1}"),
+        (Value::Real(number), _) => format!("{number:.2}"),
+        (Value::Text(cpus), "cpus" | "are" | "it") => {
+            let cpus: CpuSet = cpus.parse().unwrap_or_default();
+            match (form, cpus.len()) {
+                ("are", 1) => format!("{} is", cpus_named(&cpus)),
+                ("are", _) => format!("{} are", cpus_named(&cpus)),
+                ("it", 1) => "it is".into(),
+                ("it", _) => "they are".into(),
+                _ => cpus_named(&cpus),
+            }
+        }
+        (Value::Text(text), _) => text.clone(),
+        (Value::List(names), "and") => names.join(" and "),
+        (Value::List(names), "some") if names.len() > 4 => {
+            format!("{} and {} more", names[..3].join(", "), names.len() - 3)
+        }
+        (Value::List(names), _) => names.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_stand_in_their_places_and_what_is_unknown_is_left_out() {
+        let check = |values: &[(&str, Value)]| Check {
+            id: "smi".into(),
+            topic: "interrupts".into(),
+            status: Status::Warn,
+            found: "counted".into(),
+            values: values.iter().map(|(name, value)| ((*name).into(), value.clone())).collect(),
+            remedies: Vec::new(),
+        };
+        let with_rate = check(&[("count", Value::Whole(951)), ("an_hour", Value::Real(171.21))]);
+        assert_eq!(found(&with_rate), "951 since the start, 171.2 an hour");
+        assert_eq!(found(&check(&[("count", Value::Whole(951))])), "951 since the start");
+    }
+
+    #[test]
+    fn every_reason_is_one_sentence() {
+        for words in TOPICS.iter().flat_map(|topic| topic.iter()) {
+            assert!(words.why.ends_with('.') && !words.why.contains(". "), "{}: {}", words.id, words.why);
+        }
+    }
+}

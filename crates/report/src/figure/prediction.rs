@@ -1,0 +1,13 @@
+//! How much worse can it get: the largest latencies seen, the conditions of an extrapolation, and the bound they allow.
+
+use super::task::tasks;
+use crate::prediction;
+use crate::section::Section;
+use crate::shown::PageRun;
+
+/// One figure and its gates for each task.
+pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
+    let found: Vec<_> =
+        tasks(runs).filter_map(|of| of.task.prediction.as_ref().map(|found| (of.name, found))).collect();
+    prediction::section(&found)
+}

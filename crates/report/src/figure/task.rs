@@ -1,0 +1,93 @@
+//! The tasks that a figure shows, and what it says of them: n, duration, load, wake-up, overrun policy, missed.
+
+use jitterlab_model::load::LoadSpec;
+use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::{Distribution, RunInfo};
+
+use super::Quantity;
+use crate::section::{Block, Section, Shown};
+use crate::shown::{PageRun, PageTask};
+use crate::summary::load;
+use crate::words::count;
+use crate::words::known_count;
+
+/// A task of a run with its name in the figure.
+pub(crate) struct Task<'a> {
+    pub name: String,
+    pub run: &'a PageRun,
+    pub task: &'a PageTask,
+    /// Numbers of its run and of itself within the run.
+    pub place: (usize, usize),
+}
+
+/// Every task of every run.
+pub(crate) fn tasks(runs: &[PageRun]) -> impl Iterator<Item = Task<'_>> {
+    runs.iter().enumerate().flat_map(move |(r, run)| {
+        run.tasks.iter().enumerate().map(move |(t, task)| {
+            let own = &task.figures.summary.task;
+            let name = if runs.len() > 1 { format!("{}: {own}", run.label) } else { own.clone() };
+            Task { name, run, task, place: (r, t) }
+        })
+    })
+}
+
+/// The tasks that have values of the quantity, with these.
+pub(super) fn with_values(quantity: Quantity, runs: &[PageRun]) -> Vec<(Task<'_>, Distribution)> {
+    tasks(runs)
+        .map(|task| (quantity.of(task.task), task))
+        .filter(|(v, _)| v.count() > 0)
+        .map(|(v, t)| (t, v))
+        .collect()
+}
+
+/// A section with a chart of every quantity that has one, to choose from.
+pub(super) fn choice(
+    (id, title, lead): (&str, &str, &str),
+    chart: impl Fn(Quantity) -> Option<crate::chart::Chart>,
+) -> Option<Section> {
+    let shown = |quantity: Quantity| {
+        Some(Shown { label: quantity.name().into(), charts: vec![chart(quantity)?], detail: None })
+    };
+    let figures: Vec<Shown> = Quantity::all().filter_map(shown).collect();
+    (!figures.is_empty()).then(|| Section {
+        id: id.into(),
+        title: title.into(),
+        lead: lead.into(),
+        blocks: vec![Block::Choice { label: "Quantity".into(), figures }],
+    })
+}
+
+impl Task<'_> {
+    /// What a caption says of its values.
+    pub fn of(&self, quantity: Quantity, values: &Distribution) -> String {
+        format!("{}: n = {}, {quantity} of {}.", self.name, count(values.count()), self.conditions())
+    }
+
+    /// How long and how it was measured.
+    pub fn conditions(&self) -> String {
+        let (info, summary) = (&self.run.info, &self.task.figures.summary);
+        let spec = info.tasks.iter().map(|t| &t.spec).find(|spec| spec.name == summary.task);
+        let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
+        let how = match spec {
+            Some(spec) if !info.is_imported() => {
+                format!("wake-up by {}, overrun policy {}", spec.wake, spec.overrun)
+            }
+            _ => "wake-up and overrun policy not told".into(),
+        };
+        let (period, load, missed) = (Exact(summary.period_ns), load(info), known_count(summary.missed));
+        format!("{length}, period {period}, load {load}, {how}, {missed} missed")
+    }
+}
+
+/// The caption for all.
+pub(super) fn captions(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> String {
+    tasks.iter().map(|(task, values)| task.of(quantity, values)).collect::<Vec<_>>().join(" ")
+}
+
+/// Loads that began while the run went on, and when; one that ran from the beginning is none.
+pub(super) fn phases(info: &RunInfo) -> Vec<(f64, String)> {
+    let length_ns = info.duration_ns.or(info.measured_ns()).unwrap_or(0);
+    let specs = info.load.specs().unwrap_or_default().iter();
+    let from_ns = |spec: &LoadSpec| length_ns as f64 * f64::from(spec.start_percent) / 100.0;
+    specs.filter(|spec| spec.start_percent > 0).map(|spec| (from_ns(spec), spec.to_string())).collect()
+}

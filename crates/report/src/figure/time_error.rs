@@ -1,0 +1,48 @@
+//! The figures of clocks: MTIE and TDEV over the observation time, as ITU-T G.810 defines them.
+
+use crate::words::count;
+use jitterlab_analysis::time_error::{TimeErrorPoint, time_error};
+
+use super::task::{Task, tasks};
+use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
+use crate::section::{Block, Section};
+use crate::shown::PageRun;
+
+/// The section, where a task has enough activations in a row.
+pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
+    let mut layers = Vec::new();
+    let mut told = Vec::new();
+    for (number, Task { name, task, .. }) in tasks(runs).enumerate() {
+        let first: Vec<f64> = task.series.first_latencies_ns.iter().map(|ns| *ns as f64).collect();
+        let points = time_error(&first, task.figures.summary.period_ns as f64);
+        if points.len() < 3 {
+            continue;
+        }
+        told.push(format!("{name}: the first {} activations", count(first.len() as u64)));
+        let curve = |of: fn(&TimeErrorPoint) -> f64| points.iter().map(|p| [p.tau_ns, of(p)]).collect();
+        let mtie = Shape::Line { points: curve(|p| p.mtie_ns), stroke: Stroke::Dotted };
+        let tdev = Shape::Line { points: curve(|p| p.tdev_ns), stroke: Stroke::Dashed };
+        layers.push(Layer::new(format!("{name}: MTIE"), number, mtie));
+        layers.push(Layer::new(format!("{name}: TDEV"), number, tdev));
+    }
+    if layers.is_empty() {
+        return None;
+    }
+    let chart = Chart {
+        name: "time-error",
+        caption: format!(
+            "{}. Solid: MTIE, the maximum time interval error; dashed: TDEV, the time deviation.",
+            told.join("; ")
+        ),
+        x: Axis::log("observation time").time(),
+        y: Axis::log("time error").time(),
+        layers,
+        height: 380,
+    };
+    Some(Section {
+        id: "time-error".into(),
+        title: "Time error".into(),
+        lead: "The starts of the task seen as a clock. MTIE (maximum time interval error) is the largest change of latency within any stretch of the given length; TDEV (time deviation) is what remains when fast noise is averaged over that length. Both as in ITU-T G.810.".into(),
+        blocks: vec![Block::Figure(chart)],
+    })
+}

@@ -1,0 +1,48 @@
+//! What each load does, for `--load help`.
+
+/// What a kind of load does, in half a sentence; `None` for one that is not known here.
+#[must_use]
+pub fn of_kind(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "cpu" => "square roots in N processes, as stress -c; without N one for each CPU",
+        "hog" => {
+            "system calls to /dev/null in N processes, as LinuxCNC's shell loop; without N one for each CPU"
+        }
+        "mem" => "allocating, filling and freeing SIZE (256M) in N (1) processes, as stress -m",
+        "cache" => "rewriting SIZE (twice the largest cache) at random in N (1) processes",
+        "disk" => "writing, syncing, reading and deleting files in DIR (.) in N (1) processes",
+        "net" => "TCP and UDP over the loopback interface in N (1) processes",
+        "irq" => "a timer interrupt every 20 us from each of N processes; without N one for each CPU",
+        "fork" => "making processes and waiting for their end in N (1) processes",
+        "proc" => "reading interrupt, processor and process figures of /proc in N (1) processes",
+        "stress-ng" => "stress-ng (Debian package stress-ng) with these arguments, such as stress-ng:--vm 2",
+        "exec" => "any command of the shell, stopped with the run",
+        _ => return None,
+    })
+}
+
+/// Where a preset comes from; `None` for one that is not known here.
+#[must_use]
+pub fn of_preset(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "twente" => "Twente report: stress -c 4 -m 2",
+        "twente-6" => "Twente report: stress -c 4 -m 6",
+        "athlon" => "Athlon report: a CPU hog on each CPU that is not measured",
+        "nist-disk" => "NIST paper, figure 3: heavy disk load",
+        "nist-net" => "NIST paper, figure 3: heavy network load",
+        "osadl" => "like OSADL's farm: idle for 36 % of the run, then network, disk and memory",
+        _ => return None,
+    })
+}
+
+/// Every kind (its name and how it is written) and every preset (its name and loads), a line each.
+#[must_use]
+pub fn help<'a>(
+    kinds: impl Iterator<Item = (&'a str, &'a str)>,
+    presets: impl Iterator<Item = (&'a str, &'a str)>,
+) -> String {
+    let kinds = kinds.map(|(name, usage)| format!("  {usage:22} {}\n", of_kind(name).unwrap_or_default()));
+    let presets = presets
+        .map(|(name, loads)| format!("  {name:22} {loads} ({})\n", of_preset(name).unwrap_or_default()));
+    kinds.chain(presets).collect()
+}

@@ -1,0 +1,158 @@
+//! What timing means for motors and loops, in words, tables and figures.
+
+pub(crate) mod devices;
+pub(crate) mod servo;
+pub mod servo_charts;
+pub(crate) mod servo_live;
+pub(crate) mod stepper;
+mod stepper_charts;
+
+use jitterlab_analysis::Caveat;
+use jitterlab_motion::JudgedRun;
+
+use crate::caveats::clause;
+use crate::section::Block;
+use crate::summary::wrap;
+use crate::warnings::sentence;
+
+/// A list of remarks below their heading; nothing where there are none.
+fn remarks(heading: &str, remarks: &[String]) -> String {
+    if remarks.is_empty() {
+        return String::new();
+    }
+    let items: String = remarks.iter().map(|remark| wrap(&format!("- {remark}"))).collect();
+    format!("\n{heading}:\n{items}")
+}
+
+/// What to bear in mind, on the terminal.
+fn minded(caveats: &[String]) -> String {
+    remarks("Bear in mind", caveats)
+}
+
+/// What to bear in mind, on the page.
+fn minded_blocks(caveats: Vec<String>) -> impl Iterator<Item = Block> {
+    caveats.into_iter().map(|text| Block::Text { text: format!("Bear in mind: {text}.") })
+}
+
+/// What speaks against a run, as clauses.
+fn of_run(run: &JudgedRun) -> Vec<String> {
+    run.warnings.iter().map(sentence).chain(clauses(&run.caveats)).collect()
+}
+
+/// Caveats of runs as clauses.
+fn clauses<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<String> {
+    caveats.into_iter().map(clause).collect()
+}
+
+/// A relative change in percent with so many decimals; what rounds to nothing has no sign.
+fn change(share: f64, decimals: usize) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 0.5 * 0.1f64.powi(decimals as i32) {
+        format!("{:.decimals$} %", 0.0)
+    } else {
+        format!("{percent:+.decimals$} %")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::change;
+    use crate::chart::Terminal;
+    use crate::document::{Content, Document};
+    use crate::section::{Block, Section};
+    use jitterlab_model::Activation;
+    use jitterlab_motion::servo::{Plant, Question, ServoResult, TaskTiming};
+    use jitterlab_motion::stepper::{Axis, AxisOptions, StepperDevices, StepperQuestion};
+    use jitterlab_motion::{JudgedRun, catalog};
+
+    const TERMINAL: Terminal = Terminal { columns: 80, ascii: true, colour: false };
+    const H: i64 = 6_000_000;
+
+    #[test]
+    fn a_change_that_rounds_to_nothing_has_no_sign() {
+        assert_eq!(
+            [-1e-9, 0.0, 1.5e-6, -0.25].map(|share| change(share, 4)),
+            ["0.0000 %", "0.0000 %", "+0.0002 %", "-25.0000 %"]
+        );
+    }
+
+    fn question() -> Question {
+        Question {
+            plant: catalog::find("dc-servo", None).unwrap(),
+            period_ns: H,
+            timing: TaskTiming::default(),
+            design_delay_ns: 0,
+        }
+    }
+
+    /// A loop under a run that stalls over 30 periods again and again: unstable by its bursts.
+    fn stalled() -> ServoResult {
+        let activation = |k: i64| {
+            let (due_ns, late_ns) = (k * H, if k % 200 == 100 { 30 * H } else { 0 });
+            let start_ns = due_ns + late_ns;
+            Activation { index: k as u64, due_ns, start_ns, end_ns: start_ns + 500, ..Activation::default() }
+        };
+        let trace: Vec<Activation> =
+            (0..2_000).filter(|k| !(101..130).contains(&(k % 200))).map(activation).collect();
+        let run = JudgedRun {
+            file: "stalled.parquet".into(),
+            task: "main".into(),
+            period_ns: H,
+            executed: 2 * trace.len() as u64,
+            warnings: vec![jitterlab_model::Warning::Parts { parts: 3 }],
+            caveats: Vec::new(),
+        };
+        ServoResult::under_run(&question(), run, &trace, &[]).unwrap()
+    }
+
+    fn sections(content: Content) -> Vec<Section> {
+        Document::new(content).sections()
+    }
+
+    #[test]
+    fn every_result_reads_back_from_its_json_and_says_the_same() {
+        let axis = Axis::new(AxisOptions::new(catalog::find("as1050", None).unwrap())).unwrap();
+        let stepper = |jitter| StepperQuestion::new(axis.clone(), None, None).unwrap().under_jitter(jitter);
+        for content in [
+            Content::Stepper(Box::new(stepper(100_000).unwrap())),
+            // No jitter costs nothing at any speed, and a large one all there is: both are infinite somewhere.
+            Content::Stepper(Box::new(stepper(0).unwrap())),
+            Content::Stepper(Box::new(stepper(6_000_000).unwrap())),
+            Content::Servo(Box::new(stalled())),
+            Content::Servo(Box::new(ServoResult::alone(&question()).unwrap())),
+            Content::StepperDevices(StepperDevices::known()),
+            Content::Plants(catalog::devices::<Plant, _>("dc-servo")),
+        ] {
+            let document = Document::new(content);
+            let again = Document::read(&document.json().unwrap()).unwrap();
+            // Figures are part of the text. (A number read back may differ in its last bit.)
+            let (text, first) = (again.text(TERMINAL), document.text(TERMINAL));
+            assert!(text == first, "{text}{first}");
+            assert_eq!(again.sections().len(), 1);
+        }
+    }
+
+    #[test]
+    fn an_unstable_loop_has_no_cost_from_there_on() {
+        let text = Document::new(Content::Servo(Box::new(stalled()))).text(TERMINAL);
+        assert!(text.contains("NOT stable") && text.contains("3 blocks"), "{text}");
+        assert!(text.contains("activations, those around the worst latency"), "{text}");
+        let [section] = &sections(Content::Servo(Box::new(stalled())))[..] else { panic!("one section") };
+        let captions: Vec<&str> = section.charts().map(|chart| chart.caption.as_str()).collect();
+        assert!(captions[0].contains("the loop is no longer stable"), "{captions:?}");
+        assert_eq!(captions.len(), 3, "cost, step and sine: {captions:?}");
+    }
+
+    #[test]
+    fn an_axis_shows_torque_and_rate_and_one_speed_makes_no_curve() {
+        let axis = Axis::new(AxisOptions::new(catalog::find("as1050", None).unwrap())).unwrap();
+        let of =
+            |speeds| StepperQuestion::new(axis.clone(), speeds, None).unwrap().under_jitter(20_000).unwrap();
+        let [section] = &sections(Content::Stepper(Box::new(of(None))))[..] else { panic!("one section") };
+        let names: Vec<&str> = section.charts().map(|chart| chart.name).collect();
+        assert_eq!(names, ["torque", "torque", "step-rate"]);
+        assert!(matches!(&section.blocks[0], Block::Text { text } if text.contains("rev/s")));
+        let one = Document::new(Content::Stepper(Box::new(of(Some("1rev/s"))))).text(TERMINAL);
+        assert!(!one.contains("left under the jitter"), "{one}");
+    }
+}

@@ -1,0 +1,292 @@
+//! A loop closed in real time: tracking errors under each wake-up method and load.
+
+use std::fmt::Write as _;
+
+use jitterlab_model::Compensation;
+use jitterlab_motion::servo::{LiveTrouble, LiveWay, ServoLive, TrackingError};
+
+use super::change;
+use super::servo::described;
+use crate::section::{Block, Section};
+use crate::summary::wrap;
+use crate::table::columns;
+use crate::words::{count, time};
+
+/// A tracking error that is off by less than this share is not worth choosing a method for.
+const ALIKE: f64 = 0.01;
+/// Columns of a terminal.
+const WIDTH: usize = 80;
+/// What the columns of the tables are.
+const EXPLAINED: &str = "rms, max: tracking error, root mean square and largest, in the output's unit; worse: rms of the \
+                         output that lost most, against punctual activations";
+
+/// The answer in a sentence.
+fn sentence(live: &ServoLive) -> String {
+    let ways = live.ranked();
+    let named = |way: &LiveWay| {
+        let what = match live.excess(way) {
+            excess if excess.is_finite() => {
+                format!("{} tracking error against punctual activations", change(excess, 2))
+            }
+            _ => "the loop ran away".into(),
+        };
+        format!("{} under load {} ({what})", way.name(), way.load)
+    };
+    match (ways.first(), ways.last()) {
+        (Some(_), Some(worst)) if ways.len() > 1 && live.excess(worst) < ALIKE => format!(
+            "Every way to wait tracks as punctual activations do, within {:.0} %; the worst was {}.",
+            ALIKE * 100.0,
+            named(worst)
+        ),
+        (Some(best), Some(worst)) if ways.len() > 1 => {
+            format!("Best was {}, worst {}.", named(best), named(worst))
+        }
+        (Some(only), _) => format!("Seen: {}.", named(only)),
+        _ => "No way could be run as asked for.".into(),
+    }
+}
+
+fn basis(live: &ServoLive) -> String {
+    let references: Vec<String> = live.references.iter().map(ToString::to_string).collect();
+    let due = live.each_ns / live.closed.period_ns;
+    format!(
+        "{}, simulated in real time; asked to follow {}. Each way {}, {} activations due; overrun skip.",
+        described(&live.closed),
+        references.join(", "),
+        time(live.each_ns as f64),
+        count(due.unsigned_abs())
+    )
+}
+
+/// The ways under the same load, and the load.
+fn by_load(live: &ServoLive) -> impl Iterator<Item = (String, &[LiveWay])> {
+    live.ways.chunk_by(|a, b| a.asked_loads == b.asked_loads).map(|ways| {
+        let load = ways.first().map(|way| way.asked_loads.join(", ")).filter(|load| !load.is_empty());
+        (format!("load {}; latencies in us", load.unwrap_or_else(|| "none".into())), ways)
+    })
+}
+
+/// What did not go as asked for, and what the latencies mean for this loop.
+fn notes(live: &ServoLive) -> Vec<String> {
+    let trouble = |way: &LiveWay| {
+        let why = match way.trouble.as_ref()? {
+            LiveTrouble::Impossible { why } | LiveTrouble::Stopped { why } => why.clone(),
+            LiveTrouble::Refused { why, remedy } => format!("{why}; {remedy}"),
+        };
+        Some(format!("(!) {}: {why}", way.name()))
+    };
+    let small = live.hardly_late_ns().map(|worst| {
+        format!(
+            "The largest latency of all was {}, small against the period: this loop cannot feel it.",
+            time(worst as f64)
+        )
+    });
+    live.ways.iter().filter_map(trouble).chain(small).collect()
+}
+
+/// What speaks against all ways, and what else against the worst.
+fn caveats(live: &ServoLive) -> Vec<String> {
+    let (all, own) = live.caveats();
+    let worst = live.ranked().last().map_or(String::new(), |w| format!("{} under load {}", w.name(), w.load));
+    let own = super::clauses(own).into_iter().map(|clause| format!("{worst}: {clause}"));
+    super::clauses(all).into_iter().chain(own).collect()
+}
+
+/// The whole answer, readable at 80 columns.
+pub fn text(live: &ServoLive) -> String {
+    let mut text = wrap(&sentence(live)) + "\n" + &wrap(&basis(live));
+    for (load, ways) in by_load(live) {
+        let _ = write!(text, "\n{}{}", wrap(&load), tables(live, ways));
+    }
+    text.push('\n');
+    text += &wrap(EXPLAINED);
+    text.extend(notes(live).iter().map(|note| wrap(note)));
+    text + &super::minded(&caveats(live))
+}
+
+/// The same for a page.
+pub fn section(live: &ServoLive) -> Section {
+    let text = |text: String| Block::Text { text };
+    let outputs: Vec<usize> = (0..live.closed.outputs.len()).collect();
+    let mut blocks = vec![text(sentence(live)), text(basis(live))];
+    blocks.extend(by_load(live).map(|(load, ways)| {
+        let (header, rows) = table(live, ways, true, &outputs);
+        Block::Table { caption: format!("{load}. {EXPLAINED}"), header, rows }
+    }));
+    blocks.extend(notes(live).into_iter().map(text));
+    blocks.extend(super::minded_blocks(caveats(live)));
+    Section {
+        id: "servo-live".into(),
+        title: "The control loop in real time".into(),
+        lead: "Tracking errors of the loop closed by a real-time task around a simulated plant, for each way to wait.".into(),
+        blocks,
+    }
+}
+
+/// The ways under one load beside punctual activations: in one table, or where that is too wide in one of the latencies
+/// and one of each output.
+fn tables(live: &ServoLive, ways: &[LiveWay]) -> String {
+    let shown = |latencies, outputs: &[usize]| {
+        let (header, rows) = table(live, ways, latencies, outputs);
+        let header: Vec<&str> = header.iter().map(String::as_str).collect();
+        columns(&header, rows)
+    };
+    let outputs: Vec<usize> = (0..live.closed.outputs.len()).collect();
+    let whole = shown(true, &outputs);
+    if whole.lines().all(|line| line.chars().count() <= WIDTH) {
+        return whole;
+    }
+    shown(true, &[]) + &outputs.iter().map(|output| shown(false, &[*output])).collect::<String>()
+}
+
+/// The errors of these outputs; with the latencies also how much worse the worst output is.
+fn table(
+    live: &ServoLive,
+    ways: &[LiveWay],
+    latencies: bool,
+    outputs: &[usize],
+) -> (Vec<String>, Vec<Vec<String>>) {
+    let row = |name: String, before: [String; 3], errors: &[TrackingError], worse: String| {
+        let cell = |o: &usize| errors.get(*o).map_or(["-".into(), "-".into()], |e| [e.rms, e.max].map(error));
+        let mut row = vec![name];
+        row.extend(before.into_iter().filter(|_| latencies));
+        row.extend(outputs.iter().flat_map(cell));
+        row.extend(latencies.then_some(worse));
+        row
+    };
+    let names = outputs.iter().filter_map(|o| live.closed.outputs.get(*o));
+    let mut header = vec![String::new()];
+    header.extend(["mean", "max", "missed"].map(str::to_owned).into_iter().filter(|_| latencies));
+    header.extend(names.flat_map(|name| [format!("{name} rms"), "max".into()]));
+    header.extend(latencies.then(|| "worse".to_owned()));
+    let of_way = |way: &LiveWay| {
+        // A compensated method stands under its own name, behind what it adds.
+        let name = match way.compensation {
+            Compensation::None => way.wake.to_string(),
+            compensation => format!("+ {compensation}"),
+        };
+        let before = [
+            way.mean_latency_ns.map_or("-".into(), microseconds),
+            way.max_latency_ns.map_or("-".into(), |ns| microseconds(ns as f64)),
+            way.missed.map_or("-".into(), count),
+        ];
+        let worse = match live.excess(way) {
+            _ if way.trouble.is_some() => "(!)".into(),
+            excess if excess.is_finite() => change(excess, 2),
+            _ => "ran away".into(),
+        };
+        row(name, before, &way.errors, worse)
+    };
+    let punctual = row("punctual".into(), ["0", "0", "0"].map(str::to_owned), &live.punctual, "-".into());
+    (header, std::iter::once(punctual).chain(ways.iter().map(of_way)).collect())
+}
+
+/// Microseconds, without a decimal where they are many.
+fn microseconds(ns: f64) -> String {
+    let us = ns / 1e3;
+    if us.abs() < 1e4 { format!("{us:.1}") } else { format!("{us:.0}") }
+}
+
+/// An error, or its order of magnitude where the loop ran away.
+fn error(value: f64) -> String {
+    if value.abs() < 1e3 { format!("{value:.4}") } else { format!("{value:.0e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::Caveat;
+    use jitterlab_motion::servo::{LoopDescription, Reference};
+
+    fn way(wake: &str, factor: f64, trouble: Option<&str>) -> LiveWay {
+        let (method, compensation) = wake.split_once(' ').unwrap_or((wake, "none"));
+        LiveWay {
+            wake: method.parse().unwrap(),
+            compensation: compensation.parse().unwrap(),
+            asked_loads: vec!["cpu:1".into()],
+            load: "cpu:1 (0.98 CPUs)".into(),
+            mean_latency_ns: Some(566_800.0),
+            max_latency_ns: Some(221_068_100),
+            executed: Some(1_000),
+            missed: Some(1_234),
+            errors: vec![TrackingError { rms: 0.1 * factor, max: 0.2 }, TrackingError { rms: 0.1, max: 0.2 }],
+            trouble: trouble.map(|why| LiveTrouble::Impossible { why: why.into() }),
+            caveats: vec![
+                Caveat::MemoryNotLocked,
+                // One of its own.
+                Caveat::WaitFailed { task: wake.into(), why: "a timer".into() },
+            ],
+        }
+    }
+
+    fn shown(outputs: [&str; 2], ways: &[LiveWay]) -> String {
+        let live = ServoLive {
+            closed: LoopDescription {
+                plant: "Jiwy".into(),
+                outputs: outputs.map(str::to_owned).to_vec(),
+                controller: "pd".into(),
+                period_ns: 1_000_000,
+            },
+            references: vec![Reference::Step(1.0)],
+            each_ns: 5_000_000_000,
+            punctual: vec![TrackingError { rms: 0.1, max: 0.2 }; 2],
+            ways: ways.to_vec(),
+        };
+        let text = text(&live);
+        assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn best_and_worst_are_named_and_what_was_refused_is_not_among_them() {
+        let ways = [
+            way("nanosleep-relative", 1.2, None),
+            way("timer-signal margin:100us", 1.0, None),
+            way("deadline", 9.0, Some("no rights")),
+        ];
+        let text = shown(["pan", "tilt"], &ways);
+        assert!(
+            text.starts_with("Best was timer-signal margin:100us under load cpu:1 (0.98 CPUs) ("),
+            "{text}"
+        );
+        assert!(text.contains("worst nanosleep-relative under load") && text.contains("+20.00 %"), "{text}");
+        assert!(text.contains("(!) deadline: no rights"), "{text}");
+        assert!(text.contains("Each way 5 s, 5 000 activations due; overrun skip."), "{text}");
+        assert!(
+            text.contains("+ margin:100us 566.8 221068 1 234 0.1000 0.2000 0.1000 0.2000 0.00 %"),
+            "{text}"
+        );
+        let minded = text.split("Bear in mind:").nth(1).unwrap();
+        assert!(
+            minded.contains("memory was not locked") && minded.contains("nanosleep-relative could not wait"),
+            "{text}"
+        );
+        assert!(
+            !minded.contains("timer-signal"),
+            "only what speaks against all, and against the worst: {text}"
+        );
+    }
+
+    #[test]
+    fn ways_that_hardly_differ_are_not_ranked_and_a_loop_that_ran_away_is_said_to_have() {
+        let alike = shown(["pan", "tilt"], &[way("nanosleep", 1.002, None), way("spin", 0.999, None)]);
+        assert!(
+            alike.starts_with("Every way to wait tracks as punctual activations do, within 1 %"),
+            "{alike}"
+        );
+        let lost = [way("nanosleep", 1.0, None), way("timerfd", 1e20, None), way("spin", f64::NAN, None)];
+        let text = shown(["pan", "tilt"], &lost);
+        assert!(text.starts_with("Best was nanosleep") && text.contains("the loop ran away"), "{text}");
+        assert!(text.contains("1e19"), "{text}");
+    }
+
+    #[test]
+    fn long_names_get_tables_of_their_own_and_what_never_ran_has_dashes() {
+        let mut never = way("spin", 1.0, Some("polling would leave no processor"));
+        (never.errors, never.mean_latency_ns, never.max_latency_ns, never.missed) =
+            (Vec::new(), None, None, None);
+        let text = shown(["left hind leg's knee joint", "right"], &[way("nanosleep", 1.1, None), never]);
+        assert!(text.contains("left hind leg's knee joint rms max punctual 0.1000 0.2000"), "{text}");
+        assert!(text.contains("nanosleep 566.8 221068 1 234 +10.00 % spin - - - (!)"), "{text}");
+    }
+}

@@ -1,0 +1,89 @@
+//! Figures of an axis: torque over speed, and how fast software can step.
+
+use jitterlab_motion::stepper::{SpeedRow, StepperResult};
+
+use crate::chart::{Axis as ChartAxis, Chart, Layer, Shape, Stroke};
+use crate::words::{count, time};
+
+/// Torque over speed, and the share of it that jitter takes.
+pub(super) fn torque(result: &StepperResult) -> [Chart; 2] {
+    let axis = &result.axis;
+    let motor =
+        format!("{}, release jitter {}", axis.motor.name, time(result.assessment.timing.jitter_ns as f64));
+    let line = |name, colour, stroke, of: &dyn Fn(&SpeedRow) -> Option<f64>| {
+        let point = |row: &SpeedRow| Some([axis.revolutions_per_s(row.steps_per_s), of(row)?]);
+        let points = result.assessment.rows.iter().filter_map(point).collect();
+        Layer::new(name, colour, Shape::Line { points, stroke })
+    };
+    // Where no torque is left the rotor falls out of step: what the field does to it then is no reserve.
+    let exact = |row: &SpeedRow| {
+        let jitter = row.jitter.filter(|_| row.exact_share.is_finite())?;
+        Some(row.torque_nm - jitter.early_nm.abs().max(jitter.late_nm.abs()))
+    };
+    let percent = |share: f64| share.is_finite().then_some(100.0 * share);
+    let x = ChartAxis::linear("speed, revolutions per second");
+    let curves = Chart {
+        name: "torque",
+        caption: format!(
+            "{motor}: torque at constant speed (ideal upper bound), and what is left of it at the moment of the worst step \
+             pulse; below the load the motor falls back, and may lose steps; the exact curve ends where jitter leaves \
+             nothing."
+        ),
+        x: x.clone(),
+        y: ChartAxis::linear("torque, N m"),
+        layers: vec![
+            Layer::new("load", 4, Shape::Level(axis.load_torque_nm)),
+            line("torque of the motor", 0, Stroke::Dotted, &|row| Some(row.torque_nm)),
+            line("left under the jitter, exact", 1, Stroke::Dotted, &exact),
+            line("left, NIST's linear formula", 2, Stroke::Dashed, &|row| {
+                Some(row.torque_nm - row.jitter?.linear_nm)
+            }),
+        ],
+        height: 380,
+    };
+    let shares = Chart {
+        name: "torque",
+        caption: format!(
+            "{motor}: share of the torque that jitter takes. Exact: of what the motor has left at the load; NIST: of half \
+             the holding torque. At 100 % nothing is left."
+        ),
+        x,
+        y: ChartAxis::log("torque of the jitter, %"),
+        layers: vec![
+            Layer::new("", 4, Shape::Level(100.0)),
+            line("exact", 1, Stroke::Dotted, &|row| percent(row.exact_share)),
+            line("NIST's linear formula", 2, Stroke::Dashed, &|row| percent(row.linear_share)),
+        ],
+        height: 340,
+    };
+    [curves, shares]
+}
+
+/// How fast software can step.
+pub(super) fn step_rate(result: &StepperResult) -> Chart {
+    let found = &result.assessment;
+    let conf = &found.stepconf;
+    let mut names = vec![format!("StepConf, base {}", time(conf.min_period_ns as f64))];
+    let mut rates = vec![conf.max_rate_hz];
+    let mut caption = format!(
+        "Highest rate of software step pulses for this jitter ({}): what LinuxCNC's StepConf computes",
+        time(found.timing.jitter_ns as f64)
+    );
+    if let Some(risk) = &found.unviolated {
+        names.push(format!("this run, base {}", time(risk.base_period_ns as f64)));
+        rates.push(risk.max_rate_hz(conf.mode));
+        caption += &format!(
+            ", and the shortest base period that none of the run's {} intervals would have violated",
+            count(risk.of)
+        );
+    }
+    let bars = rates.iter().zip(0u32..).map(|(rate, i)| [f64::from(i) - 0.3, f64::from(i) + 0.3, *rate]);
+    Chart {
+        name: "step-rate",
+        caption: caption + ".",
+        x: ChartAxis::names("", names),
+        y: ChartAxis::linear("steps per second"),
+        layers: vec![Layer::new("", 0, Shape::Bars(bars.collect()))],
+        height: 320,
+    }
+}

@@ -1,0 +1,76 @@
+//! Sections as the page's template takes them: words and tables, and the places of the figures.
+
+use serde::Serialize;
+
+use super::plots::id;
+use crate::chart::Chart;
+use crate::section::{Block, Section};
+
+/// A section.
+#[derive(Serialize)]
+pub struct Framed<'a> {
+    id: &'a str,
+    title: &'a str,
+    lead: &'a str,
+    blocks: Vec<Piece<'a>>,
+}
+
+/// A block of a section.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum Piece<'a> {
+    Text { text: &'a str },
+    Table { caption: &'a str, header: &'a [String], rows: &'a [Vec<String>] },
+    Figure(Place<'a>),
+    Details { summary: &'a str, text: &'a str },
+}
+
+/// Where the figures of a block stand. The script puts the charts there.
+#[derive(Serialize)]
+struct Place<'a> {
+    id: String,
+    /// What there is to choose, and its names.
+    label: &'a str,
+    options: Vec<&'a str>,
+    /// Whether each axis can be drawn in two ways.
+    across: bool,
+    upwards: bool,
+    /// Whether it is a series, which can be looked at more closely.
+    series: bool,
+    height: u32,
+    caption: String,
+}
+
+/// The section for the template.
+pub fn of(section: &Section) -> Framed<'_> {
+    let blocks = section.blocks.iter().enumerate().map(|(number, block)| match block {
+        Block::Text { text } => Piece::Text { text },
+        Block::Table { caption, header, rows } => Piece::Table { caption, header, rows },
+        Block::Details { summary, text } => Piece::Details { summary, text },
+        Block::Figure(chart) => {
+            Piece::Figure(place(id(section, number), "", Vec::new(), std::slice::from_ref(chart), false))
+        }
+        Block::Choice { label, figures } => {
+            let first = figures.first();
+            let series = first.is_some_and(|shown| shown.detail.is_some());
+            let charts = first.map_or(&[][..], |shown| &shown.charts);
+            let options = figures.iter().map(|shown| shown.label.as_str()).collect();
+            Piece::Figure(place(id(section, number), label, options, charts, series))
+        }
+    });
+    Framed { id: &section.id, title: &section.title, lead: &section.lead, blocks: blocks.collect() }
+}
+
+fn place<'a>(id: String, label: &'a str, options: Vec<&'a str>, charts: &[Chart], series: bool) -> Place<'a> {
+    let captions = charts.iter().map(|chart| chart.caption.as_str()).filter(|text| !text.is_empty());
+    Place {
+        id,
+        label,
+        options,
+        across: charts.iter().any(|chart| chart.x.other.is_some()),
+        upwards: charts.iter().any(|chart| chart.y.other.is_some()),
+        series,
+        height: charts.iter().map(|chart| chart.height).sum(),
+        caption: captions.collect::<Vec<_>>().join(" "),
+    }
+}

@@ -1,0 +1,290 @@
+//! EPOS: tables 1, figures 5 and 7 in numbers, costs, and where the paper is inconsistent.
+
+use jitterlab_analysis::papers::epos::{EposReproduction, Inconsistency, LedThread, PrintedThread, Row};
+use jitterlab_model::mcu::{AlarmFigures, CostFigures};
+
+use super::details;
+use crate::mcu::{number, period, signed_us, sweep};
+use crate::section::{Block, Section};
+use crate::summary::wrap;
+use crate::table::columns;
+use crate::words::count;
+
+pub(super) fn text(found: &EposReproduction) -> String {
+    let tables: String = tables(found).iter().map(|(title, table)| format!("{title}\n{table}\n")).collect();
+    let missing = found.without_arduino.as_ref();
+    let missing = missing.map_or(String::new(), |why| wrap(&format!("To compare with Arduino: {why}.")));
+    let notes: String = notes(found).iter().map(|note| wrap(&format!("- {note}"))).collect();
+    format!("{tables}{missing}\nWhere the paper is inconsistent\n{notes}")
+}
+
+pub(super) fn section(found: &EposReproduction) -> Section {
+    let notes = Block::Table {
+        caption: "Where the paper is inconsistent".into(),
+        header: vec!["what".into()],
+        rows: notes(found).into_iter().map(|note| vec![note]).collect(),
+    };
+    let tables = tables(found)
+        .into_iter()
+        .map(|(title, table)| details(title.lines().next().unwrap_or_default(), table));
+    super::section(
+        "epos",
+        "EPOS, table 1 and figures 5 and 7",
+        "The paper's programs and a third strategy, on a simulated microcontroller.",
+        std::iter::once(notes).chain(tables).collect(),
+    )
+}
+
+/// Every table with its title.
+fn tables(found: &EposReproduction) -> [(String, String); 5] {
+    let rows = found.rows();
+    let right: Vec<AlarmFigures> = found.table_1.iter().filter(|f| !f.compare_as_paper).cloned().collect();
+    let rounds = found.led_thread.first().map_or(0, |thread| thread.figures.rounds);
+    [
+        (
+            "Table 1: 11 events of an alarm, on an ATmega128 at 7.3728 MHz\n\
+             paper: as printed; alike: measured with the period itself in the compare\n\
+             register, as in the paper; right: with one count less, for the 0 counts too"
+                .into(),
+            errors(&rows, "us", |us, _| signed_us(us)),
+        ),
+        (
+            "Figure 5: the same in percent".into(),
+            errors(&rows, "% of the period", |us, row| percent(us.abs() / f64::from(row.period_us) * 100.0)),
+        ),
+        ("What table 1 does not give".into(), sweep(&right)),
+        (
+            format!(
+                "Figure 7: the led thread's period, {} rounds at 8 MHz, tick 1 ms, alarm 20 ms",
+                count(rounds)
+            ),
+            figure_7(&found.led_thread),
+        ),
+        ("What one event every 20 ms costs, on an ATmega328P at 8 MHz".into(), costs(&found.costs)),
+    ]
+}
+
+/// A percentage in few characters, however small.
+fn percent(percent: f64) -> String {
+    match percent {
+        p if p < 1e-9 => "0".into(),
+        p if p < 0.001 => format!("{p:.0e}"),
+        p if p < 9.9995 => format!("{p:.3}"),
+        p => format!("{p:.1}"),
+    }
+}
+
+/// Table 1 beside what is measured here: mean errors, a block for each timer clock. Columns: periodic as printed, as the
+/// paper programmed it, rightly programmed; single shot the same three; anchored.
+fn errors(rows: &[Row], unit: &str, show: impl Fn(f64, &Row) -> String) -> String {
+    let header =
+        ["period", "periodic: paper", "alike", "right", "single: paper", "alike", "right", "anchored"];
+    let block = |block: &[Row]| {
+        let hz = block.first().map_or(0.0, |row| row.timer_hz);
+        let title =
+            format!("\ntimer clock {hz:.0} Hz: mean error in {unit} (one count is {:.2} us)\n", 1e6 / hz);
+        let rows = block.iter().map(|row| {
+            let errors = row.errors_us.iter().map(|error| error.map_or("-".into(), |us| show(us, row)));
+            std::iter::once(period(row.period_us)).chain(errors).collect()
+        });
+        title + &columns(&header, rows)
+    };
+    rows.chunk_by(|a, b| a.timer_hz == b.timer_hz).map(block).collect()
+}
+
+/// What one event of 20 ms costs, a time service in each line.
+fn costs(figures: &[CostFigures]) -> String {
+    let header = ["", "flash", "RAM", "program", "irq/s", "in irq", "asleep", "min err", "max err"];
+    let rows = figures.iter().map(|c| {
+        vec![
+            c.name.clone(),
+            c.size.flash.to_string(),
+            c.size.ram.to_string(),
+            c.programming_cycles.map_or("-".into(), |cycles| cycles.to_string()),
+            number(c.interrupts_per_s),
+            format!("{:.3}%", c.interrupt_share * 100.0),
+            format!("{:.1}%", c.asleep_share * 100.0),
+            signed_us(c.min_error_us),
+            signed_us(c.max_error_us),
+        ]
+    });
+    columns(&header, rows)
+        + &wrap(
+            "flash and RAM in bytes above an empty program; program: cycles to program the next event; errors in us",
+        )
+}
+
+/// The paper's figure 7 beside what is measured here.
+fn figure_7(threads: &[LedThread]) -> String {
+    let header = ["in us", "mean", "std dev", "of mean", "a tick", "an event", "paper", "std dev"];
+    let rows = threads.iter().map(|LedThread { figures: t, printed, .. }| {
+        let us = |ns: f64| format!("{:.3}", ns / 1e3);
+        vec![
+            t.strategy.to_string(),
+            us(t.mean_ns),
+            us(t.standard_deviation_ns),
+            format!("{:.2}%", t.standard_deviation_ns / t.mean_ns * 100.0),
+            t.tick_cycles.map_or("-".into(), |c| format!("{c} cyc")),
+            format!("{} cyc", t.event_cycles),
+            printed.map_or("-".into(), |p| p.mean_us.to_string()),
+            printed.map_or("-".into(), two_readings),
+        ]
+    });
+    let mut text = columns(&header, rows);
+    for t in threads.iter().map(|thread| &thread.figures) {
+        let disturbed: u64 = t.interruptions.iter().map(|i| i.rounds).sum();
+        let by = t.interruptions.iter().map(|i| format!("{} by {} cycles", i.rounds, i.cycles));
+        let by =
+            if t.interruptions.is_empty() { "none longer".into() } else { by.collect::<Vec<_>>().join(", ") };
+        text.push_str(&wrap(&format!(
+            "{}: {} of {} rounds take exactly {} cycles; longer: {by}",
+            t.strategy,
+            t.rounds - disturbed,
+            t.rounds,
+            t.round_cycles
+        )));
+    }
+    text
+}
+
+/// The standard deviation as printed, and as the percentage beside it says where that is something else.
+fn two_readings(printed: PrintedThread) -> String {
+    let (us, by_percent_us) = (printed.standard_deviation_us, printed.standard_deviation_by_percent_us());
+    if (by_percent_us - us).abs() < 0.01 * us {
+        us.to_string()
+    } else {
+        format!("{us} or {by_percent_us:.4}")
+    }
+}
+
+/// Where the paper is inconsistent, a paragraph each.
+fn notes(found: &EposReproduction) -> Vec<String> {
+    let programming = found.costs.iter().filter(|cost| cost.name.contains("single"));
+    let programming = programming.filter_map(|cost| cost.programming_cycles).min();
+    found.inconsistent.iter().map(|inconsistency| note(inconsistency, programming)).collect()
+}
+
+/// `programming` is how many cycles it takes here to program a single shot.
+fn note(inconsistency: &Inconsistency, programming: Option<u64>) -> String {
+    match inconsistency {
+        Inconsistency::StandardDeviation {
+            printed,
+            percent,
+            by_percent_us,
+            event_cycles,
+            event_cycles_by_percent,
+            tick_cycles,
+        } => format!(
+            "Figure 7: a standard deviation of {:.1} ns is {percent:.4} % of {} us, not {} %; {} % would be {:.1} ns. Neither \
+             fits an event every 20 ms: the one would mean that an event takes {event_cycles} cycles, the other \
+             {event_cycles_by_percent}. So hardly any event fell into what was measured. The periodic timer's two numbers \
+             agree, with about {tick_cycles} cycles for each tick.",
+            printed.standard_deviation_us * 1e3,
+            printed.mean_us,
+            printed.printed_percent,
+            printed.printed_percent,
+            by_percent_us * 1e3
+        ),
+        Inconsistency::PeriodBelowOneCount { period_us, timer_hz, count_us } => format!(
+            "Table 1, {} at {timer_hz:.0} Hz: one count is {count_us:.1} us, so equation 1 rules the period out, and both \
+             columns have it.",
+            period(*period_us)
+        ),
+        Inconsistency::OneCountTooMany { within_us } => {
+            let alike = within_us.map_or(String::new(), |us| {
+                format!(" Measured so here, 10 ms to 1 s come out to {us:.1} us;")
+            });
+            format!(
+                "Table 1, periodic: from 10 ms on each error is one count for each hardware period: the compare register \
+                 held the period, and the counter counts the 0 as well.{alike} For 10 s the paper took 10 or 20 hardware \
+                 periods, where 2 to 18 are enough."
+            )
+        }
+        Inconsistency::LostCounts { slow, least, most } => {
+            let takes = programming.map_or(String::new(), |cycles| {
+                format!(", which takes {cycles} cycles here, less than one count")
+            });
+            format!(
+                "Table 1, single shot: 10 s at 7200 Hz is {slow:.0} counts too long, as 1000 ticks of 10 ms that lose a count \
+                 each are here. At 28800 and 115200 Hz, and 1 s at 115200 Hz, the paper loses {least:.0} to {most:.0} counts \
+                 in 10 ms: more than a timer that is programmed late explains{takes}."
+            )
+        }
+        Inconsistency::NotInEveryCase { timer_hz, before_percent, after_percent } => format!(
+            "\"In every case, the error rates decrease as the requested period increases\": not from 1 s to 10 s at \
+             {timer_hz:.0} Hz, where the periodic timer's error rises from {before_percent:.4} % to {after_percent:.4} %."
+        ),
+        Inconsistency::NotUsuallyBetter { better, cells } => format!(
+            "\"The single-shot timing strategy usually presents better results\": in {better} of the {cells} cells of \
+             table 1."
+        ),
+        Inconsistency::TicksOfAnInterval => {
+            "\"T = I / F\": an interval I has I * F ticks of a timer with the frequency F.".into()
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use jitterlab_analysis::papers::epos::printed_thread;
+    use jitterlab_model::mcu::{Interruption, Size, Strategy, ThreadFigures};
+
+    pub(in super::super) fn thread(strategy: Strategy) -> LedThread {
+        let figures = ThreadFigures {
+            strategy,
+            round_cycles: 163,
+            rounds: 1_000,
+            mean_ns: 20_525.0,
+            standard_deviation_ns: 1_444.0,
+            interruptions: vec![Interruption { cycles: 47, rounds: 19 }],
+            event_cycles: 160,
+            tick_cycles: Some(47),
+        };
+        LedThread { figures, printed: printed_thread(strategy), rounds_ns: vec![20_400, 26_200, 20_400] }
+    }
+
+    fn found() -> EposReproduction {
+        let cost = CostFigures {
+            name: "single-shot, up to 20 ms".into(),
+            size: Size { flash: 1_126, ram: 22 },
+            programming_cycles: Some(24),
+            interrupts_per_s: 49.5,
+            interrupt_share: 0.000_94,
+            asleep_share: 0.998_9,
+            min_error_us: 0.0,
+            max_error_us: -0.5,
+        };
+        let costs =
+            vec![cost.clone(), CostFigures { name: "periodic".into(), programming_cycles: None, ..cost }];
+        EposReproduction::of(Vec::new(), Strategy::ALL.map(thread).into(), costs, Some("no arduino".into()))
+    }
+
+    #[test]
+    fn everything_is_in_the_text() {
+        let text = text(&found());
+        for part in [
+            "981 of 1000",
+            "19 by 47",
+            "31.34",
+            "0.0191 or 0.1895",
+            " 1126 ",
+            "0.094%",
+            "8.68 us",
+            "+921704",
+            "To compare with Arduino: no arduino.",
+            "an event takes 4 cycles",
+            "about 200 cycles",
+            "997 counts",
+            "loses 8 to 176 counts",
+            "takes 24 cycles here",
+            "0.0016 % to 0.0017 %",
+            "in 9 of the 18 cells",
+        ] {
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains(part) || words.contains(part), "{part} is not in\n{text}");
+        }
+        assert!(!text.contains("Measured so here"), "nothing was measured\n{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+}

@@ -1,0 +1,137 @@
+//! The EPOS paper's figures, drawn from what is measured here.
+
+use jitterlab_analysis::papers::epos::{EposReproduction, LedThread, Row};
+use jitterlab_model::mcu::Strategy;
+
+use super::PaperFigure;
+use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
+
+const PERIODIC: usize = 0;
+const SINGLE_SHOT: usize = 1;
+const ANCHORED: usize = 2;
+
+/// The columns of [`Row::errors_us`]: name, colour, and whether it is a line (the paper's, and what is measured with the
+/// compare register rightly programmed) or points (measured with it programmed as the paper did).
+const CURVES: [(&str, usize, Look); 7] = [
+    ("periodic, paper", PERIODIC, Look::Paper),
+    ("periodic, programmed as in the paper", PERIODIC, Look::Points),
+    ("periodic", PERIODIC, Look::Measured),
+    ("single shot, paper", SINGLE_SHOT, Look::Paper),
+    ("single shot, programmed as in the paper", SINGLE_SHOT, Look::Points),
+    ("single shot", SINGLE_SHOT, Look::Measured),
+    ("anchored", ANCHORED, Look::Measured),
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Look {
+    Paper,
+    Points,
+    Measured,
+}
+
+/// Percent: what is exact lies at the foot of a logarithmic axis.
+const LEAST_PERCENT: f64 = 1e-7;
+
+/// Figures 5 and 7.
+pub(super) fn figures(found: &EposReproduction) -> Vec<PaperFigure> {
+    vec![
+        ("figure-5".into(), figure_5(&found.rows())),
+        ("figure-7".into(), found.led_thread.iter().map(period_along_time).collect()),
+    ]
+}
+
+/// Figure 5: the size of the mean error in percent of the period, a panel for each timer clock.
+fn figure_5(rows: &[Row]) -> Vec<Chart> {
+    rows.chunk_by(|a, b| a.timer_hz == b.timer_hz).map(errors).collect()
+}
+
+fn errors(block: &[Row]) -> Chart {
+    let clock = block.first().map_or(0.0, |row| row.timer_hz);
+    let layer = |(i, (name, colour, look)): (usize, &(&str, usize, Look))| {
+        let points = block.iter().filter_map(|row| {
+            let period_us = f64::from(row.period_us);
+            row.errors_us[i].map(|us| [period_us, (us.abs() / period_us * 100.0).max(LEAST_PERCENT)])
+        });
+        let points = points.collect();
+        let shape = match look {
+            Look::Paper => Shape::Line { points, stroke: Stroke::Dashed },
+            Look::Points => Shape::Points(points),
+            Look::Measured => Shape::Line { points, stroke: Stroke::Solid },
+        };
+        Layer::new(*name, *colour, shape)
+    };
+    Chart {
+        name: "epos-5",
+        caption: format!(
+            "Timer clock {clock:.0} Hz: size of the mean error against the period. No error at all is drawn at the foot of the axis."
+        ),
+        x: Axis::log("period, µs"),
+        y: Axis::log("error, %"),
+        layers: CURVES.iter().enumerate().map(layer).collect(),
+        height: 460,
+    }
+}
+
+/// Figure 7: the period of the led thread along time, a panel for each strategy.
+fn period_along_time(thread: &LedThread) -> Chart {
+    let colour = match thread.figures.strategy {
+        Strategy::Periodic => PERIODIC,
+        Strategy::SingleShot => SINGLE_SHOT,
+        Strategy::Anchored => ANCHORED,
+    };
+    let begins_ns = thread.rounds_ns.iter().scan(0, |at_ns, length_ns| {
+        let begin_ns = *at_ns;
+        *at_ns += length_ns;
+        Some(begin_ns)
+    });
+    let points = begins_ns.zip(&thread.rounds_ns);
+    let points = points.map(|(at_ns, length_ns)| [at_ns as f64 / 1e6, *length_ns as f64 / 1e3]).collect();
+    // From zero, so that the panels can be compared.
+    let zero = Layer::new("", colour, Shape::Level(0.0));
+    Chart {
+        name: "epos-7",
+        caption: format!("Period of the led thread, timer {}.", thread.figures.strategy.name()),
+        x: Axis::linear("time, ms"),
+        y: Axis::linear("period, µs"),
+        layers: vec![zero, Layer::new("", colour, Shape::Line { points, stroke: Stroke::Solid })],
+        height: 220,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::svg;
+    use crate::papers::epos::tests::thread;
+
+    #[test]
+    fn every_curve_of_figure_5_is_drawn_and_named() {
+        let errors =
+            [Some(173.0), Some(173.6), Some(0.0), Some(921_704.0), Some(8_681.0), Some(0.1), Some(-0.9)];
+        let row = |period_us, timer_hz| Row { period_us, timer_hz, errors_us: errors };
+        let rows = [row(100, 7_200.0), row(1_000, 7_200.0), row(100, 115_200.0), row(10_000_000, 115_200.0)];
+        let svg = svg(&figure_5(&rows)).unwrap();
+        for (name, ..) in CURVES {
+            assert!(svg.contains(name), "{name}");
+        }
+        assert!(svg.contains("Timer clock 7200 Hz") && svg.contains("Timer clock 115200 Hz"));
+        assert_eq!(
+            svg.matches("<circle").count(),
+            2 * (4 + 2),
+            "in both panels points of two curves, and the legend's"
+        );
+        let empty = Row { period_us: 100, timer_hz: 7_200.0, errors_us: [None; 7] };
+        assert!(crate::figure::svg(&figure_5(&[empty])).is_ok());
+    }
+
+    #[test]
+    fn figure_7_has_a_panel_for_each_strategy() {
+        let threads = Strategy::ALL.map(thread);
+        let charts: Vec<Chart> = threads.iter().map(period_along_time).collect();
+        let svg = svg(&charts).unwrap();
+        assert!(Strategy::ALL.iter().all(|s| svg.contains(s.name())));
+        assert_eq!(svg.matches("time, ms").count(), 3);
+        let Shape::Line { points, .. } = &charts[0].layers[1].shape else { panic!("no line") };
+        assert_eq!(points[2], [0.0466, 20.4]);
+    }
+}

@@ -1,0 +1,204 @@
+//! The source documents repeated: tables, statements with what became of them, and figures.
+//!
+//! One document is one file beside this one, and one variant of [`Found`].
+
+mod athlon;
+mod epos;
+mod epos_figures;
+mod nist;
+mod nist_jitter;
+mod twente;
+
+use std::path::PathBuf;
+
+use jitterlab_analysis::papers::athlon::AthlonReproduction;
+use jitterlab_analysis::papers::epos::EposReproduction;
+use jitterlab_analysis::papers::nist::{NistJitter, NistLoads, NistVirtual};
+use jitterlab_analysis::papers::twente::{TwenteCase, TwenteVirtual};
+use jitterlab_analysis::papers::{Standing, Tested};
+use jitterlab_motion::stepper::nist::NistTorques;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use twente::run_figures as twente_run_figures;
+
+use crate::chart::{Chart, Terminal};
+use crate::section::{Block, Section};
+use crate::summary::wrap;
+
+/// A source document's experiments, repeated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reproduction {
+    /// Where the run files and figures are.
+    pub directory: PathBuf,
+    /// What was found.
+    pub found: Found,
+}
+
+/// What the repetition of a document gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "document", content = "numbers", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Found {
+    /// "xenomai-user threads (Athlon)".
+    Athlon(Box<AthlonReproduction>),
+    /// "Temporal Event Management in EPOS".
+    Epos(EposReproduction),
+    /// NIST's report on jitter and motor control.
+    Nist(Box<NistReproduction>),
+    /// Its figure 3 in virtual time.
+    NistVirtual(NistVirtual),
+    /// The University of Twente's report.
+    Twente(Vec<TwenteCase>),
+    /// The same in virtual time.
+    TwenteVirtual(TwenteVirtual),
+}
+
+/// NIST's report, repeated on this machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NistReproduction {
+    /// Table 1.
+    pub torques: NistTorques,
+    /// Figures 1, 2, 5 and 6.
+    pub jitter: NistJitter,
+    /// Figure 3.
+    pub loads: NistLoads,
+}
+
+/// What a repetition begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// A run file is there from before and is not measured again.
+    Kept(PathBuf),
+    /// A task is measured on this machine.
+    Measuring {
+        /// The measurement.
+        name: String,
+        /// The load beside it.
+        load: String,
+    },
+    /// A kernel is booted.
+    Booting {
+        /// The document's system that it stands for.
+        system: String,
+        /// The kernel.
+        kernel: String,
+    },
+    /// Not all pairs of CPUs are measured, and which instead.
+    Chosen(String),
+    /// Something that a boot needs first, in its own words.
+    Preparing(String),
+}
+
+/// A step for people.
+#[must_use]
+pub fn step(step: &Step) -> String {
+    match step {
+        Step::Kept(file) => format!("{} is there already and is taken as it is", file.display()),
+        Step::Measuring { name, load } => format!("measuring {name}, load {load}"),
+        Step::Booting { system, kernel } => format!("booting {system} ({kernel})"),
+        Step::Chosen(cpus) => format!("measuring {cpus}; `jitterlab matrix` takes others"),
+        Step::Preparing(words) => words.clone(),
+    }
+}
+
+/// A figure of a document: the name of its file without extension, and its charts.
+pub type PaperFigure = (String, Vec<Chart>);
+
+/// For the terminal.
+#[must_use]
+pub fn text(reproduction: &Reproduction, terminal: Terminal) -> String {
+    let text = match &reproduction.found {
+        Found::Athlon(found) => athlon::text(found, terminal),
+        Found::Epos(found) => epos::text(found),
+        Found::Nist(found) => {
+            let jitter = nist_jitter::text(&found.jitter, terminal);
+            format!("{}\n{jitter}\n{}", nist::torques(&found.torques), nist::loads(&found.loads))
+        }
+        Found::NistVirtual(found) => nist::virtual_time(found),
+        Found::Twente(cases) => twente::text(cases),
+        Found::TwenteVirtual(found) => twente::virtual_time(found),
+    };
+    format!("{text}run files and figures: {}\n", reproduction.directory.display())
+}
+
+/// What the page shows of it, with the figures that need no run file.
+#[must_use]
+pub fn sections(found: &Found) -> Vec<Section> {
+    let mut section = match found {
+        Found::Athlon(found) => athlon::section(found),
+        Found::Epos(found) => epos::section(found),
+        Found::Nist(found) => nist::section(found),
+        Found::NistVirtual(found) => nist::virtual_section(found),
+        Found::Twente(cases) => twente::section(cases),
+        Found::TwenteVirtual(found) => twente::virtual_section(found),
+    };
+    let charts = figures(found).into_iter().flat_map(|(_, charts)| charts);
+    section.blocks.extend(charts.map(Block::Figure));
+    vec![section]
+}
+
+/// The figures that the result alone holds.
+#[must_use]
+pub fn figures(found: &Found) -> Vec<PaperFigure> {
+    match found {
+        Found::Athlon(found) => athlon::figures(found),
+        Found::Epos(found) => epos_figures::figures(found),
+        Found::Nist(found) => nist_jitter::figures(&found.jitter),
+        Found::NistVirtual(_) | Found::Twente(_) | Found::TwenteVirtual(_) => Vec::new(),
+    }
+}
+
+/// A statement, what became of it, and the numbers that decide.
+type Words = [String; 3];
+
+/// Statements in words; `words` gives the statement and the numbers.
+fn claims<S>(tested: &[Tested<S>], words: impl Fn(&S) -> (String, String)) -> Vec<Words> {
+    let each = tested.iter().map(|tested| {
+        let (statement, numbers) = words(&tested.statement);
+        [statement, standing(tested.standing).into(), numbers]
+    });
+    each.collect()
+}
+
+fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Holds => "holds",
+        Standing::DoesNotHold => "DOES NOT HOLD",
+        Standing::CannotBeTold => "cannot be told",
+    }
+}
+
+/// Statements as a list.
+fn listed(claims: &[Words]) -> String {
+    claims
+        .iter()
+        .map(|[statement, standing, why]| wrap(&format!("- {statement}: {standing} ({why})")))
+        .collect()
+}
+
+/// Statements as a table.
+fn table(caption: &str, claims: Vec<Words>) -> Block {
+    Block::Table {
+        caption: caption.into(),
+        header: ["the document says", "here", "numbers that decide"].map(String::from).into(),
+        rows: claims.into_iter().map(Vec::from).collect(),
+    }
+}
+
+/// A section of these blocks.
+fn section(id: &str, title: &str, lead: &str, blocks: Vec<Block>) -> Section {
+    Section { id: id.into(), title: title.into(), lead: lead.into(), blocks }
+}
+
+/// Text as a block of the page that keeps its columns.
+fn details(summary: &str, text: String) -> Block {
+    Block::Details { summary: summary.into(), text }
+}
+
+/// The same number of each measurement, for a sentence: `1 us, unknown, 3 us`.
+fn each<N: Copy>(numbers: &[Option<N>], show: impl Fn(N) -> String) -> String {
+    let shown = numbers.iter().map(|number| number.map_or_else(|| "unknown".into(), &show));
+    shown.collect::<Vec<_>>().join(", ")
+}

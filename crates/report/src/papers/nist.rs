@@ -1,0 +1,256 @@
+//! NIST's report on jitter and motor control: table 1 (section 4) and figure 3.
+
+use jitterlab_analysis::papers::nist::{LatencyRange, NistLoads, NistVirtual, Statement};
+use jitterlab_motion::stepper::nist::{Claim, NistTorques, TorqueRow};
+
+use super::{NistReproduction, Words, claims, details, each, listed, nist_jitter};
+use crate::chart::Terminal;
+use crate::section::{Block, Section};
+use crate::summary::wrap;
+use crate::table::columns;
+use crate::warnings::emulated;
+use crate::words::{count, time};
+
+/// Table 1 with computed values beside the printed ones, and what the paper says of it.
+pub(super) fn torques(found: &NistTorques) -> String {
+    let mut text = "NIST, section 4, table 1: torque of jitter in oz-in, printed and computed\n".to_owned();
+    text.push_str(&columns(&TORQUES, found.rows.iter().map(torque_row)));
+    text + &listed(&torque_claims(found))
+}
+
+const TORQUES: [&str; 10] =
+    ["motor", "Tu", "3.60us", "4.08us", "Tu %", "3.60us", "Tc", ".098us", "Tc %", ".098us"];
+
+fn torque_row(row: &TorqueRow) -> Vec<String> {
+    let TorqueRow { printed, uncompensated, uncompensated_found, compensated } = row;
+    vec![
+        format!("{} oz-in", printed.holding_oz_in),
+        format!("{}", printed.uncompensated_oz_in.0),
+        format!("{:.4}", uncompensated.oz_in),
+        format!("{:.4}", uncompensated_found.oz_in),
+        format!("{}", printed.uncompensated_percent),
+        format!("{:.3}", uncompensated.percent),
+        format!("{}", printed.compensated_oz_in.0),
+        format!("{:.5}", compensated.oz_in),
+        format!("{}", printed.compensated_percent),
+        format!("{:.4}", compensated.percent),
+    ]
+}
+
+fn torque_claims(found: &NistTorques) -> Vec<Words> {
+    let behind = |range: Option<(f64, f64)>| match range {
+        Some((from, to)) => {
+            format!("digits cut off, they follow from any jitter in {:.4} to {:.4} us", from * 1e6, to * 1e6)
+        }
+        None => "they follow from no single jitter".into(),
+    };
+    claims(&found.claims, |claim| match claim {
+        Claim::CompensatedFollows { stated_s, behind_s } => (
+            format!("the compensated torques (Tc) follow from the stated {:.3} us", stated_s * 1e6),
+            behind(*behind_s),
+        ),
+        Claim::UncompensatedFollows { stated_s, behind_s } => (
+            format!("the uncompensated torques (Tu) follow from the stated {:.2} us", stated_s * 1e6),
+            format!(
+                "{}; their percentages are ratios of the torques already cut; 4.08/0.0988 = 41 is also the text's \"about 40 times\"",
+                behind(*behind_s)
+            ),
+        ),
+        Claim::BelowTenPercent { largest_percent } => (
+            "the jitter takes less than 10 % of the torque".into(),
+            format!("{largest_percent:.1} % by the largest jitter that gives the printed torques"),
+        ),
+    })
+}
+
+/// Figure 3 on this machine.
+pub(super) fn loads(found: &NistLoads) -> String {
+    let mut text =
+        String::from("NIST figure 3: jitter of a task of 500 us under load (range is max - min)\n");
+    for condition in &found.conditions {
+        let range = condition.found.map_or_else(|| "not measured".into(), |range| range_words(&range));
+        text.push_str(&wrap(&format!("{}: {range}, load: {}", condition.condition, condition.load)));
+    }
+    text + &wrap(&wider(found))
+}
+
+fn range_words(range: &LatencyRange) -> String {
+    format!(
+        "range {}, standard deviation {}, {} activations, {} missed",
+        time(range.range_ns() as f64),
+        range.sd_ns.map_or_else(|| "not known".into(), time),
+        count(range.executed),
+        count(range.missed)
+    )
+}
+
+fn wider(found: &NistLoads) -> String {
+    let paper = "The paper: the range grows with the load, to the order of ten microseconds under real-time Linux of 2001.";
+    match found.wider {
+        Some((wider, of)) => format!(
+            "{paper} Here it is wider under {wider} of {of} loads; one run of each shows a tendency, no proof \
+             (`jitterlab compare` gives intervals)."
+        ),
+        None => format!("{paper} Here too little was measured to tell."),
+    }
+}
+
+/// Figure 3 as a table of the page.
+pub(super) fn loads_blocks(found: &NistLoads) -> Vec<Block> {
+    let row = |condition: &jitterlab_analysis::papers::UnderLoad<LatencyRange>| {
+        let range = condition.found.map_or_else(|| "not measured".into(), |range| range_words(&range));
+        vec![condition.condition.clone(), condition.load.clone(), range]
+    };
+    let table = Block::Table {
+        caption: "NIST figure 3: latency of a task of 500 us under load (range is max - min)".into(),
+        header: ["condition", "load", "found"].map(String::from).into(),
+        rows: found.conditions.iter().map(row).collect(),
+    };
+    vec![table, Block::Text { text: wider(found) }]
+}
+
+/// All that was found on this machine.
+pub(super) fn section(found: &NistReproduction) -> Section {
+    let torques = Block::Table {
+        caption: "Table 1: torque of jitter in oz-in, printed and computed".into(),
+        header: TORQUES.map(String::from).into(),
+        rows: found.torques.rows.iter().map(torque_row).collect(),
+    };
+    let said = super::table("What the paper says of table 1", torque_claims(&found.torques));
+    let terminal = Terminal { columns: 80, ascii: false, colour: false };
+    let jitter = details("Figures 1, 2, 5 and 6 in numbers", nist_jitter::numbers(&found.jitter, terminal));
+    let blocks = [torques, said, jitter].into_iter().chain(loads_blocks(&found.loads));
+    super::section(
+        "nist",
+        "NIST, table 1 and figures 1, 2, 3, 5 and 6",
+        "The paper's computations and measurements, repeated on this machine.",
+        blocks.collect(),
+    )
+}
+
+/// Figure 3 in virtual time.
+pub(super) fn virtual_time(found: &NistVirtual) -> String {
+    let mut text = String::from("NIST figure 3: latency of a task of 500 us in us of virtual time\n");
+    text.push_str(&columns(&RANGES, ranges(found)));
+    text.push_str("\nwhat the paper says of the figure, and what became of it here\n");
+    text.push_str(&listed(&statements(found)));
+    text + &wrap(&caution(found))
+}
+
+pub(super) fn virtual_section(found: &NistVirtual) -> Section {
+    let table = Block::Table {
+        caption: "Latency of a task of 500 us in us of virtual time".into(),
+        header: RANGES.map(String::from).into(),
+        rows: ranges(found).collect(),
+    };
+    let said = super::table("What the paper says of figure 3, and what became of it here", statements(found));
+    super::section(
+        "nist-virtual",
+        "NIST figure 3, in virtual time",
+        "Two real-time systems under normal, heavy network and heavy disk load.",
+        vec![table, said, Block::Text { text: caution(found) }],
+    )
+}
+
+const RANGES: [&str; 5] = ["", "min", "max", "range", "sd"];
+
+fn ranges(found: &NistVirtual) -> impl Iterator<Item = Vec<String>> {
+    let us = |ns: f64| format!("{:.3}", ns / 1e3);
+    found.systems.iter().flat_map(move |system| {
+        system.loads.iter().map(move |load| {
+            let numbers = load.found.map_or([None; 4], |range| {
+                let exact = [range.min_ns, range.max_ns, range.range_ns()].map(|ns| Some(ns as f64));
+                [exact[0], exact[1], exact[2], range.sd_ns]
+            });
+            let shown = numbers.map(|ns| ns.map_or_else(|| "-".into(), us));
+            std::iter::once(format!("{}, {}", system.system, load.condition)).chain(shown).collect()
+        })
+    })
+}
+
+fn caution(found: &NistVirtual) -> String {
+    format!("{} The guest has no disk: the disk load writes to memory.", emulated(found.ns_per_instruction))
+}
+
+fn statements(found: &NistVirtual) -> Vec<Words> {
+    let ranges = |ranges_ns: &[Option<i64>]| format!("ranges {}", each(ranges_ns, |ns| time(ns as f64)));
+    claims(&found.statements, |statement| match statement {
+        Statement::RangeGrowsWithLoad { system, ranges_ns } => (
+            format!("{system}: the range grows as the environment is loaded more heavily"),
+            ranges(ranges_ns),
+        ),
+        Statement::ComparableUnderDiskLoad { ranges_ns } => (
+            "under heavy disk load both systems are comparable".into(),
+            format!("{}, within a factor of 2 or not", ranges(ranges_ns)),
+        ),
+        Statement::WorstOfTenMicroseconds { worst_ns } => (
+            "worst cases are on the order of ten microseconds".into(),
+            format!(
+                "the largest latency is {}",
+                worst_ns.map_or_else(|| "unknown".into(), |ns| time(ns as f64))
+            ),
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::papers::{SystemUnderLoads, UnderLoad};
+
+    #[test]
+    fn table_1_shows_the_finding() {
+        let text = torques(&NistTorques::compute());
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains(
+                "DOES NOT HOLD (digits cut off, they follow from any jitter in 4.0596 to 4.1057 us"
+            )
+        );
+        // Printed, from the stated 3.60 us, from 4.08 us.
+        for row in
+            ["23 oz-in 0.88 0.7804 0.8844", "80 oz-in 1.3 1.2124 1.3741", "500 oz-in 19 16.9646 19.2265"]
+        {
+            assert!(words.contains(row), "{row}: {text}");
+        }
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+    }
+
+    fn under(range_ns: Option<i64>) -> UnderLoad<LatencyRange> {
+        let found = range_ns.map(|range_ns| LatencyRange {
+            min_ns: 1_000,
+            max_ns: 1_000 + range_ns,
+            sd_ns: Some(10.0),
+            executed: 5_000,
+            missed: 0,
+        });
+        UnderLoad { condition: "disk".into(), load: "disk:2".into(), found }
+    }
+
+    #[test]
+    fn a_tendency_is_called_one() {
+        let text = loads(&NistLoads::of(vec![under(Some(10)), under(Some(2_000)), under(None)]));
+        for part in ["range 2 us", "5 000 activations", "disk: not measured, load: disk:2", "1 of 1 loads"] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn statements_stand_with_their_numbers() {
+        let systems = ["fifo", "deadline"].map(|system| SystemUnderLoads {
+            system: system.into(),
+            loads: [Some(4_000), None, Some(11_000)].map(under).into(),
+        });
+        let text = virtual_time(&NistVirtual::of(systems.into(), Some(1)));
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "fifo, disk - - - -",
+            "loaded more heavily: cannot be told (ranges 4 us, unknown, 11 us)",
+            "comparable: holds (ranges 11 us, 11 us, within",
+            "the largest latency is 12 us",
+            "caches",
+        ] {
+            assert!(words.contains(part), "{part} is not in\n{text}");
+        }
+    }
+}

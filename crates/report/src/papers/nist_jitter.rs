@@ -1,0 +1,139 @@
+//! NIST's report, sections 2 and 3: the jitter of a task of 500 us and its compensation, beside the paper's figures.
+
+use std::fmt::Write as _;
+
+use jitterlab_analysis::clusters::LatencyCluster;
+use jitterlab_analysis::deviations::Deviations;
+use jitterlab_analysis::papers::nist::NistJitter;
+use jitterlab_model::ReadClock;
+use jitterlab_model::units::Exact;
+
+use super::PaperFigure;
+use crate::chart::{Chart, Terminal};
+use crate::compensation::{interval, load_table};
+use crate::figure::load;
+use crate::figure::nist::{figure_1, figure_2, figure_6};
+use crate::summary::wrap;
+use crate::table;
+use crate::waiting::clock;
+use crate::words::{share, time};
+
+/// Figures 1, 2, 5 and 6.
+pub(super) fn figures(found: &NistJitter) -> Vec<PaperFigure> {
+    let beside = format!("the paper: equation 1, S = {}", time(found.printed.service_ns));
+    let beside = Some((found.printed.service_ns, beside.as_str()));
+    vec![
+        ("figure-1".into(), figure_1(&found.short, &found.short_clusters).into()),
+        ("figure-2".into(), vec![figure_2(&found.long)]),
+        (
+            "figure-5".into(),
+            vec![load::curve(found.period_ns, found.service.often_ns, &found.load_curve, beside)],
+        ),
+        ("figure-6".into(), vec![figure_6(&found.uncompensated, &found.compensated)]),
+    ]
+}
+
+/// For the terminal, with its figures.
+pub(super) fn text(found: &NistJitter, terminal: Terminal) -> String {
+    words(found, terminal, &|chart| terminal.figure(chart))
+}
+
+/// The same without figures.
+pub(super) fn numbers(found: &NistJitter, terminal: Terminal) -> String {
+    words(found, terminal, &|_| String::new())
+}
+
+fn words(found: &NistJitter, terminal: Terminal, draw: &dyn Fn(&Chart) -> String) -> String {
+    let printed = &found.printed;
+    let mut out = format!(
+        "NIST paper, sections 2 and 3: a task of {} that logs the {}\n(deviations from the least-squares \
+         line through the starts; jitter: largest minus smallest)\n",
+        Exact(found.period_ns),
+        if found.clock_fit.is_some() { "time stamp counter" } else { "monotonic clock" },
+    );
+    if let Some(fit) = &found.clock_fit {
+        out.push_str(&wrap(&clock(ReadClock::Tsc, fit)));
+    }
+    let about = format!("about {}", time(printed.jitter_in_figure_2_ns));
+    let paper = format!("{} (figure 6; \"{about}\" in figure 2)", time(printed.jitter_ns));
+    let [short, _] = figure_1(&found.short, &found.short_clusters);
+    out.push_str(&series(("1", &paper), &found.short));
+    out.push_str(&draw(&short));
+    out.push_str(&clusters(&found.short_clusters));
+    let paper = format!("{about}; the first sample stands out");
+    out.push_str(&series(("2", &paper), &found.long));
+    out.push_str(&draw(&figure_2(&found.long)));
+    out.push_str(&clusters(&found.long_clusters));
+    let _ = write!(
+        out,
+        "\nFigure 5: extra load of waking every A. Paper: S = {} assumed, least {} at {}\n",
+        time(printed.service_ns),
+        share(printed.least_load),
+        Exact(printed.least_load_every_ns)
+    );
+    out.push_str(&load_table(&found.load_curve, &found.service, found.period_ns, terminal.ascii));
+    out.push_str(&compensation(found));
+    for (name, series) in [("uncompensated", &found.uncompensated), ("compensated", &found.compensated)] {
+        let jitter = time(series.residual.peak_to_peak());
+        let _ = writeln!(out, "  {name}, the series with the median jitter: {jitter}");
+        out.push_str(&draw(&figure_2(series)));
+    }
+    out
+}
+
+/// A series of samples in numbers, beside what the paper says of it.
+fn series((figure, paper): (&str, &str), series: &Deviations) -> String {
+    let mut out = format!(
+        "\nFigure {figure}: {} samples. Jitter {}; paper {paper}\n",
+        series.each_ns.len(),
+        time(series.residual.peak_to_peak())
+    );
+    if let Some(first) = series.each_ns.first() {
+        let beyond = series.each_ns.iter().filter(|ns| *ns > first).count();
+        let _ = writeln!(out, "  the first deviates by {}; of the others {beyond} by more", time(*first));
+    }
+    out
+}
+
+fn clusters(clusters: &[LatencyCluster]) -> String {
+    let rows = clusters.iter().map(|c| {
+        vec![
+            format!("{} .. {}", time(c.low_ns as f64), time(c.high_ns as f64)),
+            share(c.weight),
+            time(c.centre_ns),
+        ]
+    });
+    table::columns(&["boxed cluster", "share", "centre"], rows)
+}
+
+fn compensation(found: &NistJitter) -> String {
+    let printed = &found.printed;
+    let factor = printed.jitter_ns / printed.compensated_jitter_ns;
+    let row = |name: &str, here: String, paper: String| vec![name.into(), here, paper];
+    let rows = [
+        row("uncompensated jitter", interval(found.uncompensated_jitter_ns, time), time(printed.jitter_ns)),
+        row(
+            "compensated jitter",
+            interval(found.compensated_jitter_ns, time),
+            time(printed.compensated_jitter_ns),
+        ),
+        row(
+            "smaller by a factor of",
+            interval(found.factor, |f| format!("{f:.1}")),
+            format!("{factor:.1} (\"about {}\")", printed.factor),
+        ),
+        row(
+            "extra processor load",
+            interval(found.extra_load, share),
+            format!("about {}", share(printed.extra_load)),
+        ),
+    ];
+    format!(
+        "\nFigure 6: compensated by waking {} early and polling, series of 100 samples in turns\n{}  \
+         The paper disabled interrupts while it polled, which a Linux program cannot; its clock\n  \
+         was read in a few cycles, here two readings are {} apart.\n",
+        time(found.margin_ns as f64),
+        table::columns(&["", "here", "paper"], rows),
+        time(found.floor_ns as f64)
+    )
+}

@@ -1,0 +1,256 @@
+//! The University of Twente's report: the duration of a loop of 1 ms under ordinary Linux and in real time.
+
+use jitterlab_analysis::papers::SystemUnderLoads;
+use jitterlab_analysis::papers::twente::{Conclusion, LoopTimes, PrintedLoop, TwenteCase, TwenteVirtual};
+
+use super::{PaperFigure, Words, claims, each, listed};
+use crate::figure::{Figure, FigureError, Quantity};
+use crate::page::PageRun;
+use crate::section::{Block, Section};
+use crate::summary::wrap;
+use crate::table::columns;
+use crate::warnings::emulated;
+use crate::words::{count, time};
+
+const WHY_NOT_ONE: &str = "The report's program is said to sleep until absolute times, yet its mean is 1.07 to 1.3 ms: with \
+    absolute times the mean is the period, whatever the jitter. Its loop must have measured each sleep from the end of \
+    the work, or its period was not 1 ms. Here the times are absolute. The report's real-time task ran under Xenomai with \
+    default attributes; here it is SCHED_FIFO on this machine's kernel.";
+
+/// Of the six measurements on this machine.
+pub(super) fn text(cases: &[TwenteCase]) -> String {
+    let each = cases.iter().map(|case| {
+        let [figures, policy, load, here, printed] = row(case);
+        format!("figure {figures}: {policy}, load {load}\n  here:   {here}\n  report: {printed}\n")
+    });
+    each.collect::<String>() + &wrap(WHY_NOT_ONE)
+}
+
+pub(super) fn section(cases: &[TwenteCase]) -> Section {
+    let header = ["figures", "policy in force", "load", "period here", "the report"].map(String::from);
+    let table = Block::Table {
+        caption: "Time between successive starts of a loop of 1 ms".into(),
+        header: header.into(),
+        rows: cases.iter().map(|case| row(case).into()).collect(),
+    };
+    super::section(
+        "twente",
+        "Twente, figures 1 to 12",
+        "The report's six measurements, repeated on this machine. Odd figures are its line plots, even ones its histograms.",
+        vec![table, Block::Text { text: WHY_NOT_ONE.into() }],
+    )
+}
+
+/// Every figure by its number in the report, drawn from the run of each measurement, with what was measured here and what
+/// the report says in its caption.
+///
+/// # Errors
+/// A run holds nothing to draw.
+pub fn run_figures(cases: &[TwenteCase], runs: &[PageRun]) -> Result<Vec<PaperFigure>, FigureError> {
+    let mut figures = Vec::new();
+    for (case, run) in cases.iter().zip(runs) {
+        for (name, number) in [(Figure::SERIES, case.figure), (Figure::HISTOGRAM, case.figure + 1)] {
+            let mut charts = name.charts(Quantity::PeriodError, std::slice::from_ref(run), &[])?;
+            for chart in &mut charts {
+                chart.caption = format!(
+                    "Figure {number}. {} Time between starts here: {}; in the report: {}.",
+                    chart.caption,
+                    here(case),
+                    printed(&case.printed)
+                );
+            }
+            figures.push((format!("figure-{number:02}"), charts));
+        }
+    }
+    Ok(figures)
+}
+
+/// Figures, policy, load, what was measured here, what the report says.
+fn row(case: &TwenteCase) -> [String; 5] {
+    [
+        format!("{}, {}", case.figure, case.figure + 1),
+        case.policy.to_string(),
+        case.load.clone(),
+        here(case),
+        printed(&case.printed),
+    ]
+}
+
+fn ms(ns: f64) -> String {
+    format!("{:.4}", ns / 1e6)
+}
+
+fn here(case: &TwenteCase) -> String {
+    match &case.here {
+        Some(times) => format!(
+            "mean {} ms, sd {} ms, longest {}, {} missed",
+            ms(times.mean_ns),
+            ms(times.sd_ns),
+            time(times.longest_ns as f64),
+            count(times.missed)
+        ),
+        None => "not measured".into(),
+    }
+}
+
+/// `mean 1.08 ms (1.072 in another place), sd 0.031 ms`.
+fn printed(printed: &PrintedLoop) -> String {
+    let with_other = |name: &str, value: Option<f64>, other: Option<f64>| {
+        let other = other.map_or(String::new(), |other| format!(" ({other} in another place)"));
+        value.map(|value| format!("{name} {value} ms{other}"))
+    };
+    let mostly = printed.mostly_ms.map(|(from, to)| format!("mostly {from} to {to} ms"));
+    let mean = with_other("mean", printed.mean_ms, printed.other_mean_ms);
+    let parts = [
+        Some(mean.unwrap_or_else(|| "no mean".into())),
+        mostly,
+        with_other("sd", printed.sd_ms, printed.other_sd_ms),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Of the measurements in virtual time.
+pub(super) fn virtual_time(found: &TwenteVirtual) -> String {
+    let mut text = String::from("duration of the Twente report's loop of 1 ms, in ms of virtual time\n");
+    text.push_str(&columns(&HEADER, rows(found)));
+    text.push_str("\nwhat the report concludes, and what became of it here\n");
+    text.push_str(&listed(&conclusions(found)));
+    text + &wrap(&caution(found))
+}
+
+pub(super) fn virtual_section(found: &TwenteVirtual) -> Section {
+    let table = Block::Table {
+        caption: "Duration of the loop of 1 ms, in ms of virtual time".into(),
+        header: HEADER.map(String::from).into(),
+        rows: rows(found).collect(),
+    };
+    let said = super::table("What the report concludes, and what became of it here", conclusions(found));
+    super::section(
+        "twente-virtual",
+        "Twente, in virtual time",
+        "The report's measurements, repeated on an ordinary kernel and on real-time ones.",
+        vec![table, said, Block::Text { text: caution(found) }],
+    )
+}
+
+const HEADER: [&str; 7] = ["", "loops", "missed", "shortest", "mean", "sd", "longest"];
+
+fn rows(found: &TwenteVirtual) -> impl Iterator<Item = Vec<String>> {
+    let of = |system: &SystemUnderLoads<LoopTimes>| {
+        let row = |(condition, times): (&String, Option<LoopTimes>)| {
+            let numbers = times.map_or_else(
+                || ["-"; 6].map(String::from),
+                |t| {
+                    [
+                        t.executed.to_string(),
+                        t.missed.to_string(),
+                        ms(t.shortest_ns as f64),
+                        ms(t.mean_ns),
+                        ms(t.sd_ns),
+                        ms(t.longest_ns as f64),
+                    ]
+                },
+            );
+            std::iter::once(format!("{}, {condition}", system.system)).chain(numbers).collect()
+        };
+        system.loads.iter().map(|load| row((&load.condition, load.found))).collect::<Vec<_>>()
+    };
+    std::iter::once(&found.ordinary).chain(&found.real_time).flat_map(of)
+}
+
+fn caution(found: &TwenteVirtual) -> String {
+    format!(
+        "{} The report's machine had four processors; the virtual machine has one, which every load shares with the task.",
+        emulated(found.ns_per_instruction)
+    )
+}
+
+fn conclusions(found: &TwenteVirtual) -> Vec<Words> {
+    let sds = |sds_ns: &[Option<f64>]| format!("standard deviations {}", each(sds_ns, time));
+    let known = |ns: Option<f64>| ns.map_or_else(|| "unknown".into(), ms);
+    claims(&found.conclusions, |conclusion| match conclusion {
+        Conclusion::StressEnlargesJitter { sds_ns } => {
+            ("ordinary Linux: stress enlarges the jitter".into(), sds(sds_ns))
+        }
+        Conclusion::JitterGrowsWithStress { sds_ns } => {
+            ("ordinary Linux: the jitter grows with the stress applied".into(), sds(sds_ns))
+        }
+        Conclusion::MeanRisesUnderStress { idle_ns, stressed_ns, missed } => (
+            "ordinary Linux: the mean rises under stress, from 1.15 to 1.3 ms".into(),
+            format!(
+                "{} to {} ms, {} loops missed",
+                known(*idle_ns),
+                known(*stressed_ns),
+                missed.map_or_else(|| "unknown".into(), count)
+            ),
+        ),
+        Conclusion::StressDoesNotMatter { system, sds_ns, not_significant_ns } => (
+            format!("{system}: stress does not significantly affect the timing"),
+            format!("{}; the report's changed by {}", sds(sds_ns), time(*not_significant_ns)),
+        ),
+        Conclusion::MoreAccurate { system, factors } => (
+            format!("{system}: the period is met more accurately than on ordinary Linux"),
+            format!(
+                "ordinary Linux's standard deviation is {} times as large",
+                each(factors, |factor| format!("{factor:.1}"))
+            ),
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::papers::UnderLoad;
+    use jitterlab_analysis::papers::twente::PRINTED;
+    use jitterlab_model::Policy;
+
+    fn times(sd_ns: f64) -> LoopTimes {
+        LoopTimes {
+            mean_ns: 1e6,
+            sd_ns,
+            shortest_ns: 900_000,
+            longest_ns: 1_100_000,
+            executed: 5_000,
+            missed: 0,
+        }
+    }
+
+    #[test]
+    fn the_report_s_numbers_stand_beside_those_measured() {
+        let case = |figure, here| TwenteCase {
+            figure,
+            policy: Policy::Fifo(80),
+            load: "none".into(),
+            printed: PRINTED[figure as usize / 2],
+            here,
+        };
+        let text = text(&[case(7, Some(times(500.0))), case(3, None)]);
+        for part in [
+            "figure 7, 8: fifo:80, load none\n  here:   mean 1.0000 ms, sd 0.0005 ms, longest 1.10 ms, 0 missed\n",
+            "report: mean 1.08 ms (1.072 in another place), sd 0.031 ms (0.3 in another place)\n",
+            "  here:   not measured\n  report: no mean, mostly 1.05 to 1.4 ms\n",
+        ] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn conclusions_are_sentences_and_what_is_unknown_is_said() {
+        let system = |name: &str, sds: [Option<f64>; 3]| SystemUnderLoads {
+            system: name.into(),
+            loads: sds
+                .map(|sd| UnderLoad { condition: "idle".into(), load: "none".into(), found: sd.map(times) })
+                .into(),
+        };
+        let found = TwenteVirtual::of(
+            system("ordinary", [22e3, 80e3, 120e3].map(Some)),
+            vec![system("cobalt", [Some(21e3), None, Some(24e3)])],
+            Some(1),
+        );
+        let text = virtual_time(&found).split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["caches", "DOES NOT HOLD", "cobalt, idle", "cannot be told", "21 us, unknown, 24 us"] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Foreign text (names of tasks, files and machines, other programs' output) made harmless where it leaves the program:
+//! on the terminal and in a drawing.
+
+use std::borrow::Cow;
+
+/// Whether a character does something instead of being seen: it moves the cursor, rings, clears, or turns the direction
+/// of what follows.
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn escape_where(text: &str, harmful: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if harmful(c) {
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// A name in one line: characters that act are shown as `\u001b`.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    escape_where(text, acts)
+}
+
+/// A whole drawing: XML can hold no such characters at all.
+#[must_use]
+pub fn printable_drawing(text: &str) -> Cow<'_, str> {
+    escape_where(text, |c| acts(c) && !matches!(c, '\n' | '\t'))
+}
+
+/// Whole output: lines, and the colours that this program uses, stay. What is escaped is as JSON wants it in strings,
+/// where alone it can stand in JSON.
+#[must_use]
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    let harmful = |c: char| acts(c) && !matches!(c, '\n' | '\t');
+    if !text.contains(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\x1b') {
+        shown.push_str(&escape_where(&rest[..at], harmful));
+        let colour = colour_length(&rest[at..]);
+        match colour {
+            0 => shown.push_str("\\u001b"),
+            length => shown.push_str(&rest[at..at + length]),
+        }
+        rest = &rest[at + colour.max(1)..];
+    }
+    shown.push_str(&escape_where(rest, harmful));
+    Cow::Owned(shown)
+}
+
+/// Length of the code of a colour at the beginning of a text, 0 if there is none: `ESC [ digits and semicolons m`.
+fn colour_length(text: &str) -> usize {
+    let Some(code) = text.strip_prefix("\x1b[") else { return 0 };
+    match code.find(|c: char| !c.is_ascii_digit() && c != ';') {
+        // 8 would hide what follows.
+        Some(end) if code[end..].starts_with('m') && !code[..end].split(';').any(|n| n == "8") => end + 3,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acts_is_shown_and_what_is_seen_stays() {
+        assert_eq!(printable("Größe 5 µs"), "Größe 5 µs");
+        assert_eq!(
+            printable("a\x1b]0;b\x07\n\u{9b}2J\u{202e}c"),
+            "a\\u001b]0;b\\u0007\\u000a\\u009b2J\\u202ec"
+        );
+        assert_eq!(printable_lines("\x1b[31;1mfail\x1b[0m\n\tok"), "\x1b[31;1mfail\x1b[0m\n\tok");
+        assert_eq!(
+            printable_lines("\x1b[2J\x1b[8mx\x1b[31m\r\x1b"),
+            "\\u001b[2J\\u001b[8mx\x1b[31m\\u000d\\u001b"
+        );
+    }
+
+    #[test]
+    fn json_stays_json() {
+        let text = serde_json::to_string_pretty(&["a\u{9b}\u{7f}\x1b[2J\u{202e}"]).unwrap();
+        let shown = printable_lines(&text);
+        assert!(!shown.chars().any(|c| acts(c) && c != '\n'), "{shown}");
+        assert_eq!(serde_json::from_str::<[String; 1]>(&shown).unwrap(), ["a\u{9b}\u{7f}\x1b[2J\u{202e}"]);
+    }
+}

@@ -1,0 +1,353 @@
+//! The full series of a task in bounded memory: every extreme survives, and the activations around the largest
+//! values stay exact.
+//!
+//! Consecutive activations are gathered into *steps* of a fixed number; each step keeps minimum, mean and maximum
+//! of every quantity. A page builds its coarser levels from them, so that a spike is seen at every zoom. Beside
+//! them the blocks that hold the largest values are kept activation by activation.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use jitterlab_model::{Activation, Flags};
+
+/// Activations of all series together up to which a page holds every one.
+const COMPLETE: u64 = 1 << 17;
+/// Steps that all series of a longer page have together: with the exact blocks what keeps it below half a megabyte.
+pub const STEP_BUDGET: u64 = 1 << 14;
+/// Activations of a block that is kept exactly.
+const BLOCK: usize = 64;
+/// Latencies at the beginning that are kept in a row, for figures that need an unbroken series.
+const FIRST: usize = 1 << 17;
+/// Exact blocks of all series of a page together.
+const BLOCK_BUDGET: usize = 512;
+
+/// The quantities of a series, in the order of their columns.
+pub const QUANTITIES: [&str; 3] = ["latency", "execution", "period_error"];
+
+/// What one quantity was like in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Extent {
+    /// Values; 0 where the quantity has none (a period before the first activation).
+    pub count: u64,
+    /// Smallest value in nanoseconds.
+    pub min_ns: i64,
+    /// Largest value in nanoseconds.
+    pub max_ns: i64,
+    /// Sum of the values in nanoseconds.
+    pub sum_ns: i128,
+}
+
+impl Extent {
+    fn of(value_ns: Option<i64>) -> Self {
+        value_ns.map_or(Extent::default(), |v| Extent { count: 1, min_ns: v, max_ns: v, sum_ns: v.into() })
+    }
+
+    /// Adds the values of another extent.
+    pub fn merge(&mut self, other: &Extent) {
+        if self.count == 0 {
+            *self = *other;
+        } else if other.count > 0 {
+            self.min_ns = self.min_ns.min(other.min_ns);
+            self.max_ns = self.max_ns.max(other.max_ns);
+            self.count += other.count;
+            self.sum_ns += other.sum_ns;
+        }
+    }
+
+    /// The mean, rounded to a nanosecond.
+    pub fn mean_ns(&self) -> Option<i64> {
+        (self.count > 0).then(|| self.sum_ns.div_euclid(self.count.into()) as i64)
+    }
+}
+
+/// Consecutive activations in a few numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Step {
+    /// Due time of the first, on the run's clock.
+    pub due_ns: i64,
+    /// Activations in it.
+    pub executed: u64,
+    /// Due times missed in it.
+    pub missed: u64,
+    /// Its extremes and means, in the order of [`QUANTITIES`].
+    pub extents: [Extent; 3],
+}
+
+impl Step {
+    fn merge(&mut self, later: &Step) {
+        if self.executed == 0 {
+            *self = *later;
+            return;
+        }
+        self.executed += later.executed;
+        self.missed += later.missed;
+        self.extents.iter_mut().zip(&later.extents).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+}
+
+/// One activation as a page shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exact {
+    /// Its number on the task's grid.
+    pub index: u64,
+    /// Its due time on the run's clock.
+    pub due_ns: i64,
+    /// Due times missed with it.
+    pub missed: u32,
+    /// Latency, execution time, and period error where there is a predecessor.
+    pub values_ns: [Option<i64>; 3],
+}
+
+/// Chooses the blocks with the largest scores, and forgets the others.
+#[derive(Debug)]
+struct Top {
+    room: usize,
+    heap: BinaryHeap<Reverse<(i64, u64)>>,
+}
+
+impl Top {
+    fn wants(&self, score: i64) -> bool {
+        self.room > 0
+            && (self.heap.len() < self.room || self.heap.peek().is_some_and(|Reverse(least)| score > least.0))
+    }
+
+    /// Takes a block in, and gives the one that has to go.
+    fn take(&mut self, score: i64, block: u64) -> Option<u64> {
+        self.heap.push(Reverse((score, block)));
+        if self.heap.len() > self.room { self.heap.pop().map(|Reverse((_, block))| block) } else { None }
+    }
+}
+
+/// Gathers the series of one task.
+#[derive(Debug)]
+pub struct SeriesBuilder {
+    period_ns: i64,
+    per_step: u64,
+    /// Every activation is kept exactly, and there are no steps.
+    complete: bool,
+    in_step: u64,
+    step: Step,
+    steps: Vec<Step>,
+    block: Vec<Exact>,
+    blocks_seen: u64,
+    /// By what a block is judged: latest, earliest, longest execution, furthest from the period, most missed.
+    tops: [Top; 5],
+    kept: BTreeMap<u64, (u32, Vec<Exact>)>,
+    first_latencies_ns: Vec<i64>,
+    unbroken: bool,
+    previous: Option<(u64, u32, i64)>,
+}
+
+/// The finished series of one task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Series {
+    /// Activations (of a run that kept only spikes: slices) that make a step.
+    pub per_step: u64,
+    /// The steps in order of time; empty where `complete`.
+    pub steps: Vec<Step>,
+    /// Activations kept exactly, in order of time.
+    pub exact: Vec<Exact>,
+    /// Whether `exact` holds every activation.
+    pub complete: bool,
+    /// Latencies of the first activations, up to the first that was missed or lost; empty where only spikes were kept.
+    pub first_latencies_ns: Vec<i64>,
+}
+
+/// How the series of a page share its room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Activations (of a run that kept only spikes: slices) of this series, roughly.
+    pub expected: u64,
+    /// Of all series of the page.
+    pub total: u64,
+}
+
+impl SeriesBuilder {
+    /// For a task of this period whose activations all come.
+    pub fn new(period_ns: i64, share: Share) -> Self {
+        SeriesBuilder { complete: share.total <= COMPLETE, ..Self::for_spikes(period_ns, share) }
+    }
+
+    /// For a task of a run that kept only spikes: its steps come from its slices.
+    pub fn for_spikes(period_ns: i64, share: Share) -> Self {
+        let mut per_step = 1;
+        while share.total.div_ceil(per_step) > STEP_BUDGET {
+            per_step *= 2;
+        }
+        let part = share.expected as f64 / share.total.max(1) as f64;
+        let room = |eighths: usize| {
+            let blocks = (BLOCK_BUDGET / 8 * eighths) as f64 * part;
+            Top { room: (blocks as usize).max(4), heap: BinaryHeap::new() }
+        };
+        SeriesBuilder {
+            period_ns,
+            per_step,
+            complete: false,
+            in_step: 0,
+            step: Step::default(),
+            steps: Vec::new(),
+            block: Vec::with_capacity(BLOCK),
+            blocks_seen: 0,
+            tops: [room(3), room(1), room(2), room(1), room(1)],
+            kept: BTreeMap::new(),
+            first_latencies_ns: Vec::new(),
+            unbroken: true,
+            previous: None,
+        }
+    }
+
+    /// The next activations of the task.
+    pub fn push_all(&mut self, rows: &[Activation]) {
+        for a in rows {
+            let exact = self.exact(a);
+            self.unbroken &= exact.values_ns[2].is_some() || self.first_latencies_ns.is_empty();
+            if self.unbroken && self.first_latencies_ns.len() < FIRST {
+                self.first_latencies_ns.push(a.latency_ns());
+                self.unbroken = a.missed == 0;
+            }
+            if !self.complete {
+                let extents = exact.values_ns.map(Extent::of);
+                self.push_step(&Step { due_ns: a.due_ns, executed: 1, missed: a.missed.into(), extents });
+            }
+            self.push_exact(exact);
+        }
+    }
+
+    /// Activations of a run that kept only spikes.
+    pub fn push_spikes(&mut self, rows: &[Activation]) {
+        for a in rows {
+            let exact = self.exact(a);
+            self.push_exact(exact);
+        }
+    }
+
+    /// What the next activations were together (a slice of a run that kept only spikes).
+    pub fn push_step(&mut self, step: &Step) {
+        self.step.merge(step);
+        self.in_step += 1;
+        if self.in_step == self.per_step {
+            self.steps.push(std::mem::take(&mut self.step));
+            self.in_step = 0;
+        }
+    }
+
+    fn exact(&mut self, a: &Activation) -> Exact {
+        let follows = |(index, missed, _): &(u64, u32, i64)| {
+            !a.flags.contains(Flags::AFTER_GAP) && a.index.wrapping_sub(*index) <= 1 + u64::from(*missed)
+        };
+        let error = |(_, _, start)| a.start_ns.wrapping_sub(start).wrapping_sub(self.period_ns);
+        let period_error = self.previous.filter(follows).map(error);
+        self.previous = Some((a.index, a.missed, a.start_ns));
+        let values_ns = [Some(a.latency_ns()), Some(a.execution_ns()), period_error];
+        Exact { index: a.index, due_ns: a.due_ns, missed: a.missed, values_ns }
+    }
+
+    fn push_exact(&mut self, exact: Exact) {
+        self.block.push(exact);
+        if self.block.len() == BLOCK {
+            self.judge();
+        }
+    }
+
+    /// Keeps the full block if it holds one of the largest values so far.
+    fn judge(&mut self) {
+        let number = self.blocks_seen;
+        self.blocks_seen += 1;
+        let most = |of: fn(&Exact) -> Option<i64>| self.block.iter().filter_map(of).max().unwrap_or(i64::MIN);
+        let scores = [
+            most(|e| e.values_ns[0]),
+            most(|e| e.values_ns[0].map(i64::saturating_neg)),
+            most(|e| e.values_ns[1]),
+            most(|e| e.values_ns[2].map(i64::saturating_abs)),
+            most(|e| Some(e.missed.into()).filter(|missed| *missed > 0)),
+        ];
+        let mut holders = u32::from(self.complete);
+        for (top, score) in self.tops.iter_mut().zip(scores) {
+            if self.complete || score == i64::MIN || !top.wants(score) {
+                continue;
+            }
+            holders += 1;
+            let gone =
+                top.take(score, number).and_then(|gone| self.kept.get_mut(&gone).map(|kept| (gone, kept)));
+            if let Some((gone, (others, _))) = gone {
+                *others -= 1;
+                if *others == 0 {
+                    self.kept.remove(&gone);
+                }
+            }
+        }
+        if holders > 0 {
+            self.kept.insert(number, (holders, self.block.clone()));
+        }
+        self.block.clear();
+    }
+
+    /// What was gathered.
+    pub fn finish(mut self) -> Series {
+        if self.in_step > 0 {
+            self.steps.push(self.step);
+        }
+        if !self.block.is_empty() {
+            self.judge();
+        }
+        let exact = self.kept.into_values().flat_map(|(_, rows)| rows).collect();
+        Series {
+            per_step: self.per_step,
+            steps: self.steps,
+            exact,
+            complete: self.complete,
+            first_latencies_ns: self.first_latencies_ns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rows(latencies: &[i64]) -> Vec<Activation> {
+        let at = |(k, latency): (usize, &i64)| {
+            let due_ns = 1_000 * k as i64;
+            let start_ns = due_ns + latency;
+            Activation { index: k as u64, due_ns, start_ns, end_ns: start_ns + 7, ..Activation::default() }
+        };
+        latencies.iter().enumerate().map(at).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn steps_hold_every_extreme_and_the_largest_stay_exact(
+            latencies in prop::collection::vec(-50i64..500, 200..3_000), spike in 0usize..200,
+        ) {
+            let mut latencies = latencies;
+            latencies[spike] = 900_000;
+            let n = latencies.len() as u64;
+            // As if the page were far larger, so that steps of several activations and few blocks are kept.
+            let mut builder = SeriesBuilder::new(1_000, Share { expected: n, total: 64 * STEP_BUDGET });
+            rows(&latencies).chunks(37).for_each(|part| builder.push_all(part));
+            let series = builder.finish();
+            prop_assert_eq!(series.per_step, 64);
+            prop_assert_eq!(series.steps.iter().map(|s| s.executed).sum::<u64>(), n);
+            for (step, part) in series.steps.iter().zip(latencies.chunks(64)) {
+                prop_assert_eq!(step.extents[0].min_ns, *part.iter().min().unwrap());
+                prop_assert_eq!(step.extents[0].max_ns, *part.iter().max().unwrap());
+            }
+            prop_assert!(series.exact.len() < latencies.len().max(64 * 20));
+            let found = series.exact.iter().find(|e| e.index == spike as u64).unwrap();
+            prop_assert_eq!(found.values_ns[0], Some(900_000));
+        }
+    }
+
+    #[test]
+    fn a_short_run_is_kept_whole() {
+        let latencies: Vec<i64> = (0..1_000).map(|k| k % 17).collect();
+        let mut builder = SeriesBuilder::new(1_000, Share { expected: 1_000, total: 1_000 });
+        builder.push_all(&rows(&latencies));
+        let series = builder.finish();
+        assert!(series.complete && series.steps.is_empty());
+        assert_eq!(series.exact.iter().filter_map(|e| e.values_ns[0]).collect::<Vec<_>>(), latencies);
+        assert_eq!(series.exact[0].values_ns[2], None);
+        assert_eq!(series.exact[17].values_ns[2], Some(-16));
+    }
+}

@@ -1,0 +1,316 @@
+//! What a reader of a run's figures has to know, and where its tasks ran, in sentences.
+
+use jitterlab_model::units::Exact;
+use jitterlab_model::warning::{Because, Chore, InterruptEntries, Isolated, LeftBehind, Placed, Warning};
+use jitterlab_model::{Gap, RunInfo};
+
+use crate::words::{count, cpus_named, list, plural};
+
+/// A run's warnings, a sentence each.
+pub fn sentences(info: &RunInfo) -> Vec<String> {
+    info.warnings.iter().map(sentence).collect()
+}
+
+/// A warning as a sentence.
+#[must_use]
+pub fn sentence(warning: &Warning) -> String {
+    match warning {
+        Warning::SharedCpu { cpus } => format!(
+            "everything runs on {}: the recorder and the rest of the system compete with the measured task",
+            cpus_named(cpus)
+        ),
+        Warning::LoadOnMeasuredCpu { loads, cpus } => {
+            let run = if loads.len() == 1 { "runs" } else { "run" };
+            format!("{} {run} on the measured {}, because there is no other", list(loads), cpus_named(cpus))
+        }
+        Warning::LoadFailed { load, after_ns, reason } => {
+            format!("load {load} failed after {:.1} s: {reason}", *after_ns as f64 / 1e9)
+        }
+        Warning::Isolated(isolated) => isolation(isolated),
+        Warning::NotRestored { what } => format!("could not be restored: {what}"),
+        Warning::OutsideCore { task, core, activations, mode_switches, last_cause } => {
+            let cause = last_cause.as_ref().map_or(String::new(), |cause| format!(", the last by {cause}"));
+            format!(
+                "task {task}: {} began outside real-time mode ({} mode switches{cause}): they show Linux, not {core}",
+                plural(*activations, "activation"),
+                count(*mode_switches)
+            )
+        }
+        Warning::Parts { parts } => format!(
+            "measured in {} with pauses between them, which count neither as missed nor as latency",
+            plural(*parts, "block")
+        ),
+        Warning::Emulated { ns_per_instruction } => emulated(*ns_per_instruction),
+        Warning::Kernel { name, release, version } => {
+            format!("Kernel {name}, {release} {version}, booted in QEMU.")
+        }
+        Warning::InterruptEntries(entries) => interrupt_entries(entries),
+        Warning::MeanPeriod { period_ns } => format!(
+            "no period was given: the mean distance of the edges, {period_ns} ns, was taken, so latencies show no drift"
+        ),
+        Warning::RecordingEnded { reason } => format!("recording ended early: {reason}"),
+        Warning::UnitAssumed { unit_ns } => format!(
+            "the output does not say its unit; {} are assumed (cyclictest -N counts in ns): say it with --unit",
+            if *unit_ns == 1 { "nanoseconds" } else { "microseconds" }
+        ),
+        Warning::PeriodAssumed { period_ns } => format!(
+            "the output does not say the period; the tool's usual one of {} is assumed: say it with --period",
+            Exact(*period_ns)
+        ),
+        Warning::AboveHistogram { task, count: above } => format!(
+            "{} of {task} {} above its histogram: of those only the bounds are known",
+            plural(*above, "value"),
+            if *above == 1 { "is" } else { "are" }
+        ),
+        Warning::EndsBelowMaximum => {
+            "the printed distribution ends below the maximum, and how many values it leaves out is unknown"
+                .into()
+        }
+        Warning::OnlyExtremes => {
+            "the output has no histogram: percentiles are only known to lie between the extremes".into()
+        }
+        Warning::CountAssumed => {
+            "the output does not count activations: as many as fit into its time are assumed".into()
+        }
+        Warning::DueTimesAssumed { tool } => format!(
+            "{tool} prints no due times and skips missed activations without counting them: periods are unknown, and \
+             times over the run are as if none had been missed"
+        ),
+        Warning::MissedNotCounted { tool } => {
+            format!("{tool} skips missed activations and does not count them: how many there were is unknown")
+        }
+        Warning::CatchesUp { tool } => {
+            format!("{tool} catches up: missed activations run late, back to back")
+        }
+        Warning::Cut { unit_ns } => {
+            format!("values are cut to whole units, so due times are up to {} late", Exact(*unit_ns))
+        }
+        Warning::NoPeriod { tool } => {
+            format!("{tool} measures interruptions of a busy loop, which has no period")
+        }
+        Warning::Stages => {
+            "irq, thr and usr are stages of the same activations, each from the due time on".into()
+        }
+        Warning::RelativeSleep { tool } => {
+            format!("{tool} sleeps a relative delay: its latencies leave out what its loop itself takes")
+        }
+        Warning::Said { tool, text } => format!("{tool} says: {text}"),
+        Warning::RecordsLost { task, records } => {
+            format!(
+                "task {task}: {} are missing in the file because the disk was too slow",
+                plural(*records, "record")
+            )
+        }
+        Warning::JournalDamaged { at, bytes, rows } => {
+            let rows =
+                rows.map_or("how many activations it held is unknown".into(), |n| plural(n, "activation"));
+            format!(
+                "{} of the journal from byte {} on are damaged and left out ({rows})",
+                plural(*bytes, "byte"),
+                count(*at)
+            )
+        }
+        Warning::NotClosed => "the run was not closed: this is what its journal holds".into(),
+        Warning::StillRecording => "the run still goes on: this is what it has recorded until now".into(),
+        Warning::Other(text) => text.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// What a source does not tell, as the object of a sentence.
+#[must_use]
+pub fn gap(gap: Gap) -> &'static str {
+    match gap {
+        Gap::Period => "the period",
+        Gap::Count => "how many activations ran",
+        Gap::Missed => "which due times were missed",
+        Gap::Lost => "whether records were lost",
+        Gap::Execution => "execution times",
+        Gap::DueTimes => "due times",
+        Gap::Settings => "policy, wake-up, work and overrun policy",
+        _ => "all of it",
+    }
+}
+
+/// What figures measured in an emulator do not say.
+#[must_use]
+pub fn emulated(ns_per_instruction: Option<u32>) -> String {
+    match ns_per_instruction {
+        Some(each) => format!(
+            "Virtual time: {each} ns for each instruction. It counts code paths, not caches, memory or interrupt \
+             hardware, so it compares kernels and does not predict a machine's latency."
+        ),
+        None => {
+            "Emulated in real time: the emulation's own delays are in every figure, nothing repeats, and no \
+                 machine's latency is predicted."
+                .into()
+        }
+    }
+}
+
+/// What was done about the cycles that simavr does not charge.
+#[must_use]
+pub fn interrupt_entries(entries: &InterruptEntries) -> String {
+    let InterruptEntries { charged, entries, from_sleep, cycles, cycles_from_sleep } = entries;
+    if *charged {
+        format!(
+            "each of {entries} interrupt entries costs {cycles} cycles, and {cycles_from_sleep} more for the {from_sleep} \
+             from sleep, as the datasheets say at least; simavr alone charges nothing"
+        )
+    } else {
+        format!(
+            "interrupt entries are not charged: on the chip the run takes up to {} cycles more ({entries} entries, \
+             {from_sleep} from sleep)",
+            entries * cycles + from_sleep * cycles_from_sleep
+        )
+    }
+}
+
+/// What isolation did, and what stayed.
+fn isolation(isolated: &Isolated) -> String {
+    let mut text = format!(
+        "isolated {}: {} and {} moved away",
+        isolated.cpus,
+        plural(isolated.threads_moved, "thread"),
+        plural(isolated.interrupts_moved, "interrupt")
+    );
+    if !isolated.changed.is_empty() {
+        let changed: Vec<String> = isolated.changed.iter().map(|chore| of_chore(*chore).into()).collect();
+        text += &format!("; also {}", list(&changed));
+    }
+    if !isolated.left.is_empty() {
+        let left: Vec<String> = isolated.left.iter().map(of_left).collect();
+        text += &format!(". Could not be moved: {}", left.join("; "));
+    }
+    text
+}
+
+fn of_chore(chore: Chore) -> &'static str {
+    match chore {
+        Chore::NewInterrupts => "new interrupts",
+        Chore::UnboundWork => "unbound kernel work",
+        Chore::WriteBack => "write-back of files",
+        Chore::Watchdogs => "watchdogs",
+        Chore::OtherTimers => "other CPUs' timers",
+        Chore::NewPrograms => "what starts during the run",
+        _ => "something else",
+    }
+}
+
+fn of_left(left: &LeftBehind) -> String {
+    match left {
+        LeftBehind::BoundThreads { names } => {
+            let number = names.iter().map(|(_, n)| n).sum();
+            format!("{} of these CPUs: {}", plural(number, "kernel thread"), tallied(names))
+        }
+        LeftBehind::Threads { names } => format!("threads: {}", tallied(names)),
+        LeftBehind::Interrupts { names } => tallied(names),
+        LeftBehind::Chore { chore: Chore::NewPrograms, error } => {
+            format!("what starts during the run, which may use these CPUs ({error})")
+        }
+        LeftBehind::Chore { chore, error } => format!("{} ({error})", of_chore(*chore)),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Names with how often each came: `ksoftirqd/1, cpuhp/1` or `kworker (12)`.
+fn tallied(names: &[(String, u64)]) -> String {
+    const SHOWN: usize = 8;
+    let mut named: Vec<String> = names
+        .iter()
+        .take(SHOWN)
+        .map(|(name, n)| if *n == 1 { name.clone() } else { format!("{name} ({n})") })
+        .collect();
+    if names.len() > SHOWN {
+        named.push(format!("and {} more", names.len() - SHOWN));
+    }
+    named.join(", ")
+}
+
+/// Where the tasks run and why there; `None` where that is not known.
+#[must_use]
+pub fn placement(placed: Option<&Placed>) -> Option<String> {
+    let (cpus, rest, because) = match placed? {
+        Placed::Sentence(text) => return Some(text.clone()).filter(|text| !text.is_empty()),
+        Placed::Chosen { cpus, rest, because } => (cpus, rest, because.as_slice()),
+    };
+    let name = cpus_named(cpus);
+    Some(match because {
+        _ if cpus.is_empty() => return None,
+        [Because::NoneListed] => format!("{name}, since this machine does not say which CPUs it has"),
+        [Because::AskedFor] => format!("{name} as asked for; the rest of jitterlab runs on {rest}"),
+        [Because::OnlyOne] => {
+            format!("{name}, the only one this process may use: everything else competes with the task")
+        }
+        [] => {
+            format!("{name}: the best of those this process may use; the rest of jitterlab runs on {rest}")
+        }
+        because => {
+            let because: Vec<String> = because.iter().map(reason).collect();
+            format!("{name}: {}; the rest of jitterlab runs on {rest}", because.join(", "))
+        }
+    })
+}
+
+fn reason(because: &Because) -> String {
+    match because {
+        Because::Isolated => "isolated from other tasks".into(),
+        Because::NoTick => "without the tick while one task runs".into(),
+        Because::AwayFromZero => "away from CPU 0, which does most of the kernel's chores".into(),
+        Because::FreeSiblings { cpus, isolated } => {
+            let whose = if cpus.len() == 1 { "SMT sibling" } else { "SMT siblings" };
+            let state = if *isolated { "isolated too" } else { "kept free of jitterlab's own threads" };
+            format!("with the {whose} {cpus} {state}")
+        }
+        Because::SharedCache { level } => format!("together on one level {level} cache"),
+        other => format!("{other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_placement_says_where_and_why() {
+        let placed = |because: &[Because]| {
+            let (cpus, rest) = ("2-3".parse().unwrap(), "0-1".parse().unwrap());
+            placement(Some(&Placed::Chosen { cpus, rest, because: because.to_vec() })).unwrap()
+        };
+        let siblings = Because::FreeSiblings { cpus: "6".parse().unwrap(), isolated: true };
+        insta::assert_snapshot!(
+            placed(&[Because::Isolated, Because::AwayFromZero, siblings, Because::SharedCache { level: 3 }]),
+            @"CPUs 2-3: isolated from other tasks, away from CPU 0, which does most of the kernel's chores, with the SMT sibling 6 isolated too, together on one level 3 cache; the rest of jitterlab runs on 0-1"
+        );
+        assert!(placed(&[]).contains("the best of those"));
+        assert!(placed(&[Because::OnlyOne]).contains("only one"));
+        assert_eq!(placement(Some(&Placed::Sentence("as it was".into()))).as_deref(), Some("as it was"));
+        assert_eq!(placement(Some(&Placed::Sentence(String::new()))), None);
+    }
+
+    #[test]
+    fn isolation_says_what_moved_and_what_stayed() {
+        let isolated = Isolated {
+            cpus: "3".parse().unwrap(),
+            threads_moved: 1,
+            interrupts_moved: 12,
+            changed: vec![Chore::UnboundWork, Chore::Watchdogs],
+            left: vec![
+                LeftBehind::BoundThreads { names: vec![("ksoftirqd/3".into(), 1), ("kworker/3".into(), 2)] },
+                LeftBehind::Chore { chore: Chore::NewPrograms, error: "not permitted".into() },
+            ],
+        };
+        insta::assert_snapshot!(
+            sentence(&Warning::Isolated(isolated)),
+            @"isolated 3: 1 thread and 12 interrupts moved away; also unbound kernel work and watchdogs. Could not be moved: 3 kernel threads of these CPUs: ksoftirqd/3, kworker/3 (2); what starts during the run, which may use these CPUs (not permitted)"
+        );
+    }
+
+    #[test]
+    fn entries_that_were_not_charged_are_added_up() {
+        let entries =
+            InterruptEntries { charged: false, entries: 3, from_sleep: 2, cycles: 4, cycles_from_sleep: 4 };
+        assert!(interrupt_entries(&entries).contains("up to 20 cycles more"));
+        assert!(emulated(Some(8)).contains("8 ns"));
+    }
+}

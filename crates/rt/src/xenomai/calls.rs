@@ -1,0 +1,57 @@
+//! Loading the cores' libraries, once for the process.
+
+use std::path::Path;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::core::Core;
+use super::error::XenomaiError;
+use super::{cobalt, evl};
+
+/// A core's library, ready for use.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Calls {
+    Cobalt(&'static cobalt::Calls),
+    Evl(&'static evl::Calls),
+}
+
+static COBALT: OnceLock<cobalt::Calls> = OnceLock::new();
+static EVL: OnceLock<evl::Calls> = OnceLock::new();
+static PREPARING: Mutex<()> = Mutex::new(());
+
+/// Loads a core's library and initialises it for this process. To be called on the main thread before other
+/// threads are made: the cores take the calling thread for the program's first.
+///
+/// A libcobalt that refuses to be loaded is preloaded instead: the program then begins anew, with the same
+/// arguments, so nothing may have happened yet that must not happen twice.
+///
+/// # Errors
+/// What exactly is missing, and what to do about it.
+pub fn prepare(core: Core) -> Result<(), XenomaiError> {
+    prepare_below(Path::new("/"), core)
+}
+
+/// As [`prepare`], with /proc and /dev below `root`.
+pub(super) fn prepare_below(root: &Path, core: Core) -> Result<(), XenomaiError> {
+    let _one_at_a_time = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
+    match core {
+        Core::Cobalt if COBALT.get().is_none() => {
+            let calls = cobalt::Calls::prepare(root)?;
+            let _ = COBALT.set(calls);
+        }
+        Core::Evl if EVL.get().is_none() => {
+            let calls = evl::Calls::prepare(root)?;
+            let _ = EVL.set(calls);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A core's library, if it was prepared.
+pub(super) fn of(core: Core) -> Result<Calls, XenomaiError> {
+    let calls = match core {
+        Core::Cobalt => COBALT.get().map(Calls::Cobalt),
+        Core::Evl => EVL.get().map(Calls::Evl),
+    };
+    calls.ok_or(XenomaiError::NotPrepared { core })
+}

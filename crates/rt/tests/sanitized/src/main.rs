@@ -1,0 +1,8 @@
+//! The concurrent test without a test harness, whose own threads a sanitizer would watch too.
+
+#[path = "../../concurrent.rs"]
+mod concurrent;
+
+fn main() {
+    concurrent::check();
+}

@@ -1,0 +1,43 @@
+//! What can go wrong with runs, as sentences with the remedy.
+
+use std::path::PathBuf;
+
+use jitterlab_trace::TraceError;
+
+/// Why a run could not be read, or does not answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunsError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// There is no task of this name.
+    #[error("{path} has no task {wanted:?}: it has {}", .names.join(", "))]
+    NoSuchTask {
+        /// The run.
+        path: PathBuf,
+        /// The name that was asked for.
+        wanted: String,
+        /// The names there are.
+        names: Vec<String>,
+    },
+    /// It has no task at all.
+    #[error("{0} has no tasks")]
+    NoTasks(PathBuf),
+    /// The task never ran.
+    #[error("{0}: its task ran not once, so there is nothing to judge")]
+    NeverRan(PathBuf),
+    /// Only distributions are known, and the question is about single activations.
+    #[error(
+        "{path} keeps only {kept}, and this needs every activation: measure with `jitterlab run --keep all`"
+    )]
+    NeedsActivations {
+        /// The run.
+        path: PathBuf,
+        /// What it keeps: `spikes` or `a histogram`.
+        kept: &'static str,
+    },
+    /// A part of the run could not be read because its thread ended too early.
+    #[error("{0} was not read whole: a reading thread ended too early; please report this")]
+    NotReadWhole(PathBuf),
+}

@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+mod answers;
+mod error;
+mod one_task;
+mod read;
+mod run;
+mod warned;
+
+pub use error::RunsError;
+pub use jitterlab_trace::{Columns, Hints, Quantity, Slice};
+pub use one_task::OneTask;
+pub use read::Progress;
+pub use run::Run;
+pub use warned::Warned;

@@ -1,0 +1,110 @@
+//! One task of a run, for what is judged by a single one: a motor, a control loop.
+
+use std::ops::Range;
+
+use jitterlab_analysis::{Caveat, Summary};
+use jitterlab_model::{Activation, TaskSpec, TimingStats, Warning};
+use jitterlab_trace::Columns;
+
+use crate::{Run, RunsError};
+
+/// A task of a run, with its standing figures, what speaks against them, and its activations when they are wanted.
+#[derive(Debug)]
+pub struct OneTask {
+    run: Run,
+    number: usize,
+    /// Its standing figures.
+    pub stats: TimingStats,
+    /// What the run itself warns of.
+    pub warnings: Vec<Warning>,
+    /// What they mean, and what speaks against them.
+    pub caveats: Vec<Caveat>,
+    /// Place of its largest latency among its rows; `None` where not every activation is kept.
+    worst_row: Option<u64>,
+}
+
+/// What one pass gathers: the figures, the largest latency with its place, and how many rows there were.
+#[derive(Debug, Clone)]
+struct Counted {
+    stats: TimingStats,
+    worst: Option<(i64, u64)>,
+    rows: u64,
+}
+
+impl Counted {
+    fn push_all(&mut self, rows: &[Activation]) {
+        self.stats.push_all(rows);
+        for (a, place) in rows.iter().zip(self.rows..) {
+            if self.worst.is_none_or(|w| a.latency_ns() > w.0) {
+                self.worst = Some((a.latency_ns(), place));
+            }
+        }
+        self.rows += rows.len() as u64;
+    }
+
+    fn merge(&mut self, next: &Counted) {
+        self.stats.follow(&next.stats);
+        if let Some((ns, place)) = next.worst.filter(|next| self.worst.is_none_or(|mine| next.0 > mine.0)) {
+            self.worst = Some((ns, self.rows + place));
+        }
+        self.rows += next.rows;
+    }
+}
+
+impl OneTask {
+    /// Counts the task of this name, or without one the task that `prefer` gives the smallest key.
+    ///
+    /// # Errors
+    /// There is no such task, it never ran, or the file cannot be read.
+    pub fn of<K: Ord>(
+        run: Run,
+        name: Option<&str>,
+        prefer: impl Fn(&TaskSpec) -> K,
+    ) -> Result<Self, RunsError> {
+        let number = run.one_task(name, prefer)?;
+        let (stats, worst) = if run.keeps_all(number) {
+            let new = |task| Counted { stats: TimingStats::new(run.period_ns(task)), worst: None, rows: 0 };
+            let mut all = run.gather(Columns::TIMING, new, Counted::push_all, Counted::merge)?;
+            let mut counted = all.swap_remove(number);
+            counted.stats.forget(&run.info().tasks[number].unknown);
+            (counted.stats, counted.worst)
+        } else {
+            let (mut all, _) = run.timing()?.into_parts();
+            (all.swap_remove(number), None)
+        };
+        if stats.executed() == 0 {
+            return Err(RunsError::NeverRan(run.path));
+        }
+        let task = &run.info().tasks[number];
+        let caveats = Caveat::on(&Summary::of(task, &stats), task, run.info());
+        let ((), warnings) = run.warned(()).into_parts();
+        Ok(OneTask { run, number, stats, warnings, caveats, worst_row: worst.map(|w| w.1) })
+    }
+
+    /// The run it is of.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The task's name.
+    pub fn name(&self) -> &str {
+        &self.run.info().tasks[self.number].spec.name
+    }
+
+    /// The rows from `before` activations before the worst latency to `after` behind it.
+    ///
+    /// # Errors
+    /// Not every activation is kept.
+    pub fn rows_around_worst(&self, before: u64, after: u64) -> Result<Range<u64>, RunsError> {
+        let worst = self.worst_row.ok_or_else(|| self.run.needs_activations())?;
+        Ok(worst.saturating_sub(before)..worst.saturating_add(after))
+    }
+
+    /// Activations by their place among the task's rows.
+    ///
+    /// # Errors
+    /// Not every activation is kept, or the file cannot be read.
+    pub fn activations(&self, rows: Range<u64>) -> Result<Vec<Activation>, RunsError> {
+        self.run.activations(self.number, rows)
+    }
+}

@@ -1,0 +1,310 @@
+//! Going through a run: on all processors where that is possible, each part of it in order of time.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jitterlab_analysis::scan::TaskScan;
+use jitterlab_model::{Activation, Keep, TimingStats};
+use jitterlab_trace::{Columns, Measured, RunReader, Slice, TraceError};
+
+use crate::run::Holder;
+use crate::{Run, RunsError, Warned};
+
+/// The longest pause between two calls with the progress.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How far the reading of a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Activations read.
+    pub done: u64,
+    /// Activations in all.
+    pub of: u64,
+    /// Time since reading began.
+    pub taken: Duration,
+    /// Whether this is the last call.
+    pub finished: bool,
+}
+
+impl Run {
+    /// Everything that one pass gathers of each task.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged.
+    pub fn scan(&self) -> Result<Warned<Vec<TaskScan>>, RunsError> {
+        let new = |task: usize| TaskScan::new(self.period_ns(task), self.due_times(task));
+        let scans = match &self.holder {
+            Holder::Imported(import) => {
+                let scan = |(task, measured): (usize, &Measured)| {
+                    let mut scan = new(task);
+                    match measured {
+                        Measured::Rows(rows) => scan.push_all(rows),
+                        Measured::Distributions(stats) => scan.push_figures(0, stats),
+                    }
+                    scan.forget(&import.info.tasks[task].unknown);
+                    scan
+                };
+                import.tasks.iter().enumerate().map(scan).collect()
+            }
+            Holder::File(reader) if reader.has_slices() => self.scan_of_slices(new)?,
+            Holder::Journal(reader) if reader.has_slices() => self.scan_of_slices(new)?,
+            _ => self.gather(Columns::ALL, new, TaskScan::push_all, TaskScan::merge)?,
+        };
+        Ok(self.warned(scans))
+    }
+
+    /// The standing figures of each task alone: half of the work of [`Run::scan`].
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged.
+    pub fn timing(&self) -> Result<Warned<Vec<TimingStats>>, RunsError> {
+        let new = |task: usize| TimingStats::new(self.period_ns(task));
+        let mut stats: Vec<TimingStats> = (0..self.info().tasks.len()).map(new).collect();
+        match &self.holder {
+            Holder::Imported(import) => {
+                stats = import.tasks.iter().zip(&import.info.tasks).map(|(m, task)| m.stats(task)).collect();
+            }
+            _ if (0..stats.len()).all(|task| self.keeps_all(task)) => {
+                stats = self.gather(Columns::TIMING, new, TimingStats::push_all, TimingStats::follow)?;
+            }
+            _ => self.for_each_slice(|slice| slice.add_to(&mut stats[slice.task]))?,
+        }
+        Ok(self.warned(stats))
+    }
+
+    /// Only histograms by the second, and the spikes, were kept.
+    fn scan_of_slices(&self, new: impl Fn(usize) -> TaskScan) -> Result<Vec<TaskScan>, RunsError> {
+        let tasks = self.info().tasks.len();
+        let mut scans: Vec<TaskScan> = (0..tasks).map(new).collect();
+        // Slices are joined to stretches much shorter than the parts of a scan: (place on the grid, figures).
+        let mut pending: Vec<Option<(u64, TimingStats)>> = vec![None; tasks];
+        self.for_each_slice(|slice| {
+            let task = slice.task;
+            let begin = self.info().tasks[task].result.as_ref().map_or(0, |r| r.first_due_ns);
+            let period_ns = self.period_ns(task).max(1);
+            let place = u64::try_from((slice.first_due_ns - begin) / period_ns).unwrap_or(0);
+            let part = (self.due_times(task) / 8_192).max(1);
+            if let Some((first, stats)) = pending[task].take_if(|(first, _)| *first / part != place / part) {
+                scans[task].push_figures(first, &stats);
+            }
+            let (_, stats) = pending[task].get_or_insert_with(|| (place, TimingStats::new(period_ns)));
+            slice.add_to(stats);
+        })?;
+        for (scan, (first, stats)) in scans.iter_mut().zip(pending).filter_map(|(s, p)| Some((s, p?))) {
+            scan.push_figures(first, &stats);
+        }
+        if let Keep::Spikes { above_ns } = self.info().keep {
+            self.for_each_batch(Columns::ALL, |task, rows| scans[task].push_spikes(rows, above_ns))?;
+        }
+        Ok(scans)
+    }
+
+    /// Goes through the activations that are kept of one task in order of time.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged.
+    pub fn visit(
+        &self,
+        task: usize,
+        columns: Columns,
+        mut visit: impl FnMut(&[Activation]),
+    ) -> Result<(), RunsError> {
+        if let Holder::File(reader) = &self.holder {
+            let groups = reader.row_groups().iter().enumerate().filter(|(_, group)| group.task == task);
+            for (number, _) in groups {
+                reader.visit_row_group(number, columns, &mut visit)?;
+            }
+            return Ok(());
+        }
+        self.for_each_batch(columns, |of, rows| {
+            if of == task {
+                visit(rows);
+            }
+        })
+    }
+
+    /// Goes through all activations that are kept, each task's in order of time, with the number of their task.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged.
+    pub fn for_each_batch(
+        &self,
+        columns: Columns,
+        mut visit: impl FnMut(usize, &[Activation]),
+    ) -> Result<(), RunsError> {
+        match &self.holder {
+            Holder::File(reader) => reader.for_each_batch(columns, visit)?,
+            Holder::Journal(reader) => reader.for_each_batch(visit)?,
+            Holder::Imported(import) => {
+                for (task, measured) in import.tasks.iter().enumerate() {
+                    if let Measured::Rows(rows) = measured {
+                        visit(task, rows);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes through the slices of a run that keeps only spikes, each task's in order of time; there are none where every
+    /// activation is kept.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged.
+    pub fn for_each_slice(&self, visit: impl FnMut(&Slice)) -> Result<(), RunsError> {
+        match &self.holder {
+            Holder::File(reader) => reader.for_each_slice(visit)?,
+            Holder::Journal(reader) => reader.for_each_slice(visit)?,
+            Holder::Imported(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The activations of a task at these places among its rows.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged, or not every activation is kept.
+    pub fn activations(&self, task: usize, rows: Range<u64>) -> Result<Vec<Activation>, RunsError> {
+        if !self.keeps_all(task) {
+            return Err(self.needs_activations());
+        }
+        let mut kept = Vec::new();
+        // `row` is the place of the first of a batch among the task's rows.
+        let mut take = |row: u64, batch: &[Activation]| {
+            let from = rows.start.saturating_sub(row).min(batch.len() as u64) as usize;
+            let to = rows.end.saturating_sub(row).min(batch.len() as u64) as usize;
+            kept.extend_from_slice(batch.get(from..to).unwrap_or_default());
+        };
+        let mut row = 0;
+        if let Holder::File(reader) = &self.holder {
+            for (number, group) in reader.row_groups().iter().enumerate().filter(|(_, g)| g.task == task) {
+                let end = row + group.rows as u64;
+                // Row groups outside need not be read.
+                if row < rows.end && rows.start < end {
+                    reader.visit_row_group(number, Columns::ALL, |batch| {
+                        take(row, batch);
+                        row += batch.len() as u64;
+                    })?;
+                }
+                row = end;
+            }
+        } else {
+            self.visit(task, Columns::ALL, |batch| {
+                take(row, batch);
+                row += batch.len() as u64;
+            })?;
+        }
+        Ok(kept)
+    }
+
+    /// Goes through the activations of all tasks by row groups over all processors: one accumulator for each task and
+    /// processor, joined in order of time. Tasks of which only distributions are known stay as they were begun.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged.
+    pub fn gather<T: Send>(
+        &self,
+        columns: Columns,
+        new: impl Fn(usize) -> T + Sync,
+        push: impl Fn(&mut T, &[Activation]) + Sync,
+        merge: impl Fn(&mut T, &T),
+    ) -> Result<Vec<T>, RunsError> {
+        let tasks = self.info().tasks.len();
+        let Holder::File(reader) = &self.holder else {
+            let mut gathered: Vec<T> = (0..tasks).map(new).collect();
+            self.for_each_batch(columns, |task, rows| push(&mut gathered[task], rows))?;
+            return Ok(gathered);
+        };
+        let done = AtomicU64::new(0);
+        let part = |groups: Range<usize>| {
+            let mut gathered: Vec<Option<T>> = (0..tasks).map(|_| None).collect();
+            for group in groups {
+                let task = reader.row_groups()[group].task;
+                let to = gathered[task].get_or_insert_with(|| new(task));
+                reader.visit_row_group(group, columns, |rows| {
+                    push(to, rows);
+                    done.fetch_add(rows.len() as u64, Ordering::Relaxed);
+                })?;
+            }
+            Ok(gathered)
+        };
+        let parts: Vec<Option<Result<Vec<Option<T>>, TraceError>>> = thread::scope(|scope| {
+            let running: Vec<_> =
+                shares(reader).into_iter().map(|groups| scope.spawn(|| part(groups))).collect();
+            self.watch(reader.rows(), &done, || running.iter().all(thread::ScopedJoinHandle::is_finished));
+            running.into_iter().map(|thread| thread.join().ok()).collect()
+        });
+        let mut all: Vec<Option<T>> = (0..tasks).map(|_| None).collect();
+        for part in parts {
+            let part = part.ok_or_else(|| RunsError::NotReadWhole(self.path.clone()))??;
+            for (all, part) in all.iter_mut().zip(part) {
+                match (all.as_mut(), part) {
+                    (Some(all), Some(part)) => merge(all, &part),
+                    (None, Some(part)) => *all = Some(part),
+                    (_, None) => {}
+                }
+            }
+        }
+        Ok(all.into_iter().enumerate().map(|(task, t)| t.unwrap_or_else(|| new(task))).collect())
+    }
+
+    /// Returns when the work is finished; until then says how much is done.
+    fn watch(&self, of: u64, done: &AtomicU64, finished: impl Fn() -> bool) {
+        let Some(progress) = &self.progress else { return };
+        let begin = Instant::now();
+        let mut pause = Duration::from_micros(50);
+        loop {
+            let finished = finished();
+            progress(Progress { done: done.load(Ordering::Relaxed), of, taken: begin.elapsed(), finished });
+            if finished {
+                return;
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE);
+        }
+    }
+
+    pub(crate) fn period_ns(&self, task: usize) -> i64 {
+        self.info().tasks[task].spec.period_ns
+    }
+
+    /// Due times of a task, as far as is known before reading.
+    fn due_times(&self, task: usize) -> u64 {
+        let known = self.info().tasks[task].result.as_ref().map(|r| r.executed + r.missed);
+        known.unwrap_or_else(|| self.rows(task))
+    }
+
+    /// Activations that are kept of a task.
+    pub fn rows(&self, task: usize) -> u64 {
+        match &self.holder {
+            Holder::File(reader) => {
+                reader.row_groups().iter().filter(|g| g.task == task).map(|g| g.rows as u64).sum()
+            }
+            Holder::Journal(reader) => reader.rows().get(task).copied().unwrap_or(0),
+            Holder::Imported(import) => match import.tasks.get(task) {
+                Some(Measured::Rows(rows)) => rows.len() as u64,
+                _ => 0,
+            },
+        }
+    }
+}
+
+/// The row groups in one stretch for each processor, of about as many activations each.
+fn shares(reader: &RunReader) -> Vec<Range<usize>> {
+    let groups = reader.row_groups();
+    let processors = thread::available_parallelism().map_or(1, usize::from) as u64;
+    let share = reader.rows().div_ceil(processors).max(1);
+    let mut shares = Vec::new();
+    let (mut begin, mut rows) = (0, 0);
+    for (i, group) in groups.iter().enumerate() {
+        rows += group.rows as u64;
+        if rows >= share || i + 1 == groups.len() {
+            shares.push(begin..i + 1);
+            (begin, rows) = (i + 1, 0);
+        }
+    }
+    shares
+}

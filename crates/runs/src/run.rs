@@ -1,0 +1,145 @@
+//! A run that is open, whatever holds it.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use jitterlab_model::{RunInfo, TaskSpec, Warning};
+use jitterlab_trace::{Hints, Import, JournalReader, Measured, RunReader, TraceError, import};
+
+use crate::{Progress, RunsError, Warned};
+
+/// A run that can be gone through any number of times: a run file, the journal of an unfinished run, or what another
+/// tool measured.
+pub struct Run {
+    pub(crate) path: PathBuf,
+    pub(crate) holder: Holder,
+    pub(crate) progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
+}
+
+/// What holds it.
+#[derive(Debug)]
+pub(crate) enum Holder {
+    /// A run file.
+    File(Box<RunReader>),
+    /// The journal of a run that was not closed.
+    Journal(Box<JournalReader>),
+    /// What another tool left, in memory.
+    Imported(Box<Import>),
+}
+
+impl Run {
+    /// Opens a run file, a journal (`NAME.part`), or else the output of another tool, of which `hints` say what it leaves
+    /// out.
+    ///
+    /// # Errors
+    /// The file cannot be read, is damaged, or is of no known kind.
+    pub fn open(path: impl AsRef<Path>, hints: &Hints) -> Result<Self, RunsError> {
+        let path = path.as_ref();
+        let holder = match RunReader::open(path) {
+            Ok(reader) => Holder::File(Box::new(reader)),
+            Err(TraceError::Unfinished(_)) => Holder::Journal(Box::new(JournalReader::open(path)?)),
+            Err(TraceError::NotARunFile { .. }) if !is_parquet(path) => {
+                Holder::Imported(Box::new(import(path, hints)?))
+            }
+            // The directory that jitterdebugger writes.
+            Err(_) if path.is_dir() => Holder::Imported(Box::new(import(path, hints)?)),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Run { path: path.into(), holder, progress: None })
+    }
+
+    /// Calls `progress` now and then while the run is read.
+    #[must_use]
+    pub fn on_progress(mut self, progress: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Box::new(progress));
+        self
+    }
+
+    /// The run's description.
+    pub fn info(&self) -> &RunInfo {
+        match &self.holder {
+            Holder::File(reader) => reader.info(),
+            Holder::Journal(reader) => reader.info(),
+            Holder::Imported(import) => &import.info,
+        }
+    }
+
+    /// The file that was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What people call it: its file's name.
+    pub fn label(&self) -> String {
+        self.path.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// The number of the task of this name.
+    pub fn task(&self, name: &str) -> Option<usize> {
+        self.info().tasks.iter().position(|task| task.spec.name == name)
+    }
+
+    /// The numbers of the wanted tasks: the one of this name, or all.
+    ///
+    /// # Errors
+    /// There is no such task.
+    pub fn tasks(&self, name: Option<&str>) -> Result<Vec<usize>, RunsError> {
+        let tasks = &self.info().tasks;
+        let Some(wanted) = name else { return Ok((0..tasks.len()).collect()) };
+        self.task(wanted).map(|number| vec![number]).ok_or_else(|| RunsError::NoSuchTask {
+            path: self.path.clone(),
+            wanted: wanted.into(),
+            names: tasks.iter().map(|t| t.spec.name.clone()).collect(),
+        })
+    }
+
+    /// The number of the task of this name, or without one of the task that `prefer` gives the smallest key.
+    ///
+    /// # Errors
+    /// There is no such task.
+    pub fn one_task<K: Ord>(
+        &self,
+        name: Option<&str>,
+        prefer: impl Fn(&TaskSpec) -> K,
+    ) -> Result<usize, RunsError> {
+        let best = self.tasks(name)?.into_iter().min_by_key(|i| prefer(&self.info().tasks[*i].spec));
+        best.ok_or_else(|| RunsError::NoTasks(self.path.clone()))
+    }
+
+    /// Whether every activation of a task is known, and not only distributions (and perhaps the spikes).
+    pub fn keeps_all(&self, task: usize) -> bool {
+        match &self.holder {
+            Holder::File(reader) => !reader.has_slices(),
+            Holder::Journal(reader) => !reader.has_slices(),
+            Holder::Imported(import) => matches!(import.tasks.get(task), Some(Measured::Rows(_))),
+        }
+    }
+
+    /// Why a question about single activations has no answer.
+    pub(crate) fn needs_activations(&self) -> RunsError {
+        let kept = if matches!(self.holder, Holder::Imported(_)) { "a histogram" } else { "spikes" };
+        RunsError::NeedsActivations { path: self.path.clone(), kept }
+    }
+
+    /// A value that was read of this run, with what its reader has to know.
+    pub(crate) fn warned<T>(&self, value: T) -> Warned<T> {
+        let mut warnings = self.info().warnings.clone();
+        if let Holder::Journal(journal) = &self.holder {
+            warnings.push(if journal.is_recording() { Warning::StillRecording } else { Warning::NotClosed });
+        }
+        Warned::new(value, warnings)
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").field("path", &self.path).field("holder", &self.holder).finish_non_exhaustive()
+    }
+}
+
+fn is_parquet(path: &Path) -> bool {
+    let mut beginning = [0; 4];
+    File::open(path).and_then(|mut f| f.read_exact(&mut beginning)).is_ok() && &beginning == b"PAR1"
+}

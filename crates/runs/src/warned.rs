@@ -1,0 +1,31 @@
+//! A value that cannot be had without its warnings.
+
+use jitterlab_model::Warning;
+
+/// What was read of a run, with what its reader has to know of it.
+///
+/// The value is only to be had together with the warnings ([`Warned::into_parts`]), so that leaving them out takes a
+/// decision at the place where it is done.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use]
+pub struct Warned<T> {
+    value: T,
+    warnings: Vec<Warning>,
+}
+
+impl<T> Warned<T> {
+    /// A value and its warnings, the gravest first.
+    pub fn new(value: T, warnings: Vec<Warning>) -> Self {
+        Warned { value, warnings }
+    }
+
+    /// Both.
+    pub fn into_parts(self) -> (T, Vec<Warning>) {
+        (self.value, self.warnings)
+    }
+
+    /// Another value of the same warnings.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Warned<U> {
+        Warned { value: change(self.value), warnings: self.warnings }
+    }
+}

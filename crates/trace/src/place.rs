@@ -1,0 +1,150 @@
+//! Writing files so that nothing is destroyed by it.
+//!
+//! A file is built under a name of its own, which nobody can foresee and which no link can stand for, in the folder of
+//! its target, and gets the target's name in one step when it is whole. What is measured is never replaced unasked.
+
+use std::fs::{self, File, Permissions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+use crate::TraceError;
+use crate::convert::is_journal;
+use crate::paths::{directory_of, journal_path};
+
+/// Writes a result that can be made again from measurements: a page, a figure, a table.
+///
+/// - An existing regular file is replaced in one step and keeps its permissions; a file that may not be written is not
+///   replaced either. A link stays a link: the file it leads to is the one that is replaced.
+/// - A terminal, another character device or a FIFO is written to.
+/// - A measurement (a Parquet file or a journal) is replaced only by `force`, and never while it is being recorded. A
+///   name that a journal beside it will need is refused.
+///
+/// # Errors
+/// As above; a link that leads nowhere, a block device, a socket or a directory; a place that cannot be written.
+pub fn write(path: impl AsRef<Path>, content: &[u8], force: bool) -> Result<(), TraceError> {
+    let path = path.as_ref();
+    let (target, permissions) = match fs::metadata(path) {
+        Ok(found) if found.is_file() => {
+            check_replaceable(path, force)?;
+            // The system decides whether this file may be changed, and whether this link may be followed.
+            File::options().write(true).open(path).map_err(TraceError::io("write", path))?;
+            let target = fs::canonicalize(path).map_err(TraceError::io("find", path))?;
+            (target, Some(found.permissions()))
+        }
+        Ok(found) if found.is_dir() => {
+            return Err(TraceError::io("write", path)(io::ErrorKind::IsADirectory.into()));
+        }
+        Ok(_) => return write_through(path, content),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(TraceError::io("write", path)(e)),
+        Err(_) if fs::symlink_metadata(path).is_ok() => return Err(TraceError::LeadsNowhere(path.into())),
+        Err(_) => (path.into(), None),
+    };
+    check_no_journal(path)?;
+    check_no_journal(&target)?;
+    let mut file = temporary(&target)?;
+    file.write_all(content).map_err(TraceError::io("write", path))?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions).map_err(TraceError::io("write", path))?;
+    }
+    file.as_file().sync_all().map_err(TraceError::io("write", path))?;
+    file.persist(&target).map_err(|e| TraceError::io("write", path)(e.error))?;
+    Ok(())
+}
+
+/// A device or FIFO takes the bytes as they come.
+fn write_through(path: &Path, content: &[u8]) -> Result<(), TraceError> {
+    let stream = |of: fs::FileType| of.is_char_device() || of.is_fifo();
+    let kind = fs::metadata(path).map_err(TraceError::io("write", path))?.file_type();
+    if !stream(kind) {
+        return Err(TraceError::NoFile(path.into()));
+    }
+    let mut file = File::options().write(true).open(path).map_err(TraceError::io("write", path))?;
+    // It may have become something else since it was looked at.
+    if !file.metadata().is_ok_and(|opened| stream(opened.file_type())) {
+        return Err(TraceError::NoFile(path.into()));
+    }
+    file.write_all(content).map_err(TraceError::io("write", path))
+}
+
+/// A new file in the target's folder, removed again unless it gets the target's name.
+pub(crate) fn temporary(target: &Path) -> Result<NamedTempFile, TraceError> {
+    let directory = directory_of(target);
+    if !directory.exists() {
+        return Err(TraceError::NoDirectory { path: target.into(), directory });
+    }
+    Builder::new()
+        .prefix(".jitterlab-")
+        .suffix(".tmp")
+        // As any file a program makes: what the user's umask leaves of it.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(&directory)
+        .map_err(TraceError::io("create", target))
+}
+
+/// What a file of a measurement is, as far as its beginning tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// Something else, or nothing that can be read.
+    Other,
+    /// A Parquet file.
+    Parquet,
+    /// What a run that was not closed left.
+    Journal,
+    /// What a run writes right now.
+    LiveJournal,
+}
+
+/// Looks into a regular file; never waits, whatever stands there.
+pub(crate) fn holds(path: &Path) -> Holds {
+    if !fs::metadata(path).is_ok_and(|m| m.is_file()) {
+        return Holds::Other;
+    }
+    let Ok(file) = File::open(path) else { return Holds::Other };
+    let mut beginning = Vec::new();
+    if (&file).take(16).read_to_end(&mut beginning).is_err() {
+        return Holds::Other;
+    }
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Holds::LiveJournal,
+        _ if is_journal(&beginning) => Holds::Journal,
+        _ if beginning.starts_with(b"PAR1") => Holds::Parquet,
+        _ => Holds::Other,
+    }
+}
+
+fn check_replaceable(path: &Path, force: bool) -> Result<(), TraceError> {
+    match holds(path) {
+        Holds::LiveJournal => Err(TraceError::StillRecording(path.into())),
+        Holds::Journal | Holds::Parquet if !force => Err(TraceError::HoldsRun(path.into())),
+        _ => Ok(()),
+    }
+}
+
+/// The name belongs to the run whose journal is beside it.
+fn check_no_journal(path: &Path) -> Result<(), TraceError> {
+    let journal = journal_path(path);
+    match holds(&journal) {
+        Holds::Journal | Holds::LiveJournal => {
+            Err(TraceError::NameOfRun { path: PathBuf::from(path), journal })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to begin a run under a name that is taken, and names a missing directory.
+pub(crate) fn check_free(path: &Path) -> Result<(), TraceError> {
+    let directory = directory_of(path);
+    if !directory.exists() {
+        return Err(TraceError::NoDirectory { path: path.into(), directory });
+    }
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() || found.is_dir() || found.is_symlink() => {
+            Err(TraceError::Exists(path.into()))
+        }
+        Ok(_) => Err(TraceError::NoFile(path.into())),
+        Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,158 @@
+//! Reading a journal of which parts are damaged: every frame that is whole is found, wherever it stands.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use jitterlab_model::warning::Warning;
+
+use crate::frame::{Frame, HEADER, Header, Kind, PREAMBLE};
+
+/// A part of a journal that could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Skipped {
+    /// Where it begins in the journal.
+    pub at: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// Activations in it as its frame says; unknown where that is damaged as well.
+    pub rows: Option<u64>,
+}
+
+impl Skipped {
+    /// What a reader of the run has to know.
+    #[must_use]
+    pub fn warning(self) -> Warning {
+        Warning::JournalDamaged { at: self.at, bytes: self.bytes, rows: self.rows }
+    }
+}
+
+/// Read from the file at once.
+const WINDOW: usize = 1 << 18;
+/// Where a frame ended, the next begins; elsewhere only a frame up to this length is looked for, so that bytes that look
+/// like the beginning of a long one do not cost a checksum of megabytes each. Recorders write no longer ones.
+const LONGEST_FOUND: u32 = 8 << 20;
+
+/// Reads the whole frames of a journal, and notes what stands between them.
+pub(crate) struct Salvage<'f> {
+    file: &'f File,
+    length: u64,
+    at: u64,
+    window: Vec<u8>,
+    window_at: u64,
+    skipped: Vec<Skipped>,
+}
+
+impl<'f> Salvage<'f> {
+    /// From the first frame on.
+    pub(crate) fn new(file: &'f File) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        Ok(Salvage {
+            file,
+            length,
+            at: PREAMBLE as u64,
+            window: Vec::new(),
+            window_at: 0,
+            skipped: Vec::new(),
+        })
+    }
+
+    /// Whether a whole frame stands where the first one belongs.
+    pub(crate) fn begins_whole(&mut self) -> io::Result<bool> {
+        Ok(self.whole_frame(PREAMBLE as u64, u32::MAX)?.is_some())
+    }
+
+    /// How far it is read, and how long it is.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        (self.at, self.length)
+    }
+
+    /// What could not be read so far.
+    pub(crate) fn skipped(&self) -> &[Skipped] {
+        &self.skipped
+    }
+
+    /// Notes a part that could not be used.
+    pub(crate) fn skip(&mut self, skipped: Skipped) {
+        self.skipped.push(skipped);
+    }
+
+    /// The next whole frame, wherever it begins, and its place; `None` at the end.
+    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, Frame<'_>)>> {
+        let begin = self.at;
+        while self.at < self.length {
+            let (at, longest) = (self.at, if self.at == begin { u32::MAX } else { LONGEST_FOUND });
+            let Some(header) = self.whole_frame(at, longest)? else {
+                self.at += 1;
+                continue;
+            };
+            self.note(begin, at)?;
+            self.at = at + header.frame_bytes();
+            let payload = self.bytes(at + HEADER as u64, header.length as usize)?;
+            return Ok(Some((at, header.frame(payload))));
+        }
+        self.note(begin, self.length)?;
+        Ok(None)
+    }
+
+    /// Notes what stands between two places, if anything does.
+    fn note(&mut self, begin: u64, end: u64) -> io::Result<()> {
+        if begin >= end {
+            return Ok(());
+        }
+        // If the frame would end exactly where the next begins, or is cut off by the end, its header is sound.
+        let at_end = end == self.length;
+        let sound = |h: &Header| begin + h.frame_bytes() == end || at_end;
+        let rows = self.header(begin)?.filter(sound).and_then(|h| h.plausible_rows());
+        self.skipped.push(Skipped { at: begin, bytes: end - begin, rows });
+        Ok(())
+    }
+
+    fn header(&mut self, at: u64) -> io::Result<Option<Header>> {
+        if at + HEADER as u64 > self.length {
+            return Ok(None);
+        }
+        Ok(self.bytes(at, HEADER)?.first_chunk().and_then(Header::read))
+    }
+
+    /// The header of the frame that begins here, if all of it is there and its checksum holds.
+    fn whole_frame(&mut self, at: u64, longest: u32) -> io::Result<Option<Header>> {
+        let Some(header) = self.header(at)? else { return Ok(None) };
+        if header.length > longest || at + header.frame_bytes() > self.length {
+            return Ok(None);
+        }
+        let payload = self.bytes(at + HEADER as u64, header.length as usize)?;
+        Ok(header.holds(payload).then_some(header))
+    }
+
+    /// Bytes of the file; fewer than wanted where it has become shorter meanwhile.
+    fn bytes(&mut self, at: u64, wanted: usize) -> io::Result<&[u8]> {
+        let end = at + wanted as u64;
+        if at < self.window_at || end > self.window_at + self.window.len() as u64 {
+            self.window.resize(wanted.max(WINDOW), 0);
+            self.window_at = at;
+            let mut filled = 0;
+            while filled < self.window.len() {
+                match self.file.read_at(&mut self.window[filled..], at + filled as u64) {
+                    Ok(0) => break,
+                    Ok(n) => filled += n,
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                    Err(e) => return Err(e),
+                }
+            }
+            self.window.truncate(filled);
+        }
+        let begin = ((at - self.window_at) as usize).min(self.window.len());
+        Ok(&self.window[begin..(begin + wanted).min(self.window.len())])
+    }
+}
+
+impl Header {
+    /// What it says of its rows, unless that cannot be: a row takes two bytes at least.
+    fn plausible_rows(self) -> Option<u64> {
+        match self.kind {
+            Kind::Rows => (self.rows <= self.length / 2).then_some(u64::from(self.rows)),
+            Kind::Info | Kind::Slice => None,
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Going through a journal part by part: to turn it into the run file, or to read it as it lies there.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use jitterlab_model::{Activation, Flags, RunInfo, StopReason};
+
+use crate::TraceError;
+use crate::codec;
+use crate::convert::{is_journal, newer, parse_info};
+use crate::frame::{self, Frame, HEADER, Kind, MAGIC, PREAMBLE, VERSION};
+use crate::salvage::{Salvage, Skipped};
+use crate::slices::Slice;
+use crate::tally::Tally;
+
+/// What a journal's frame holds.
+pub(crate) enum Part<'a> {
+    /// The description once more; [`Walk::info`] has it.
+    Info,
+    /// Activations of one task.
+    Rows(usize, &'a [Activation]),
+    /// A slice of one task.
+    Slice(Slice),
+}
+
+/// Reads a journal from its begin to its end, around what is damaged.
+pub(crate) struct Walk<'a> {
+    path: &'a Path,
+    frames: Salvage<'a>,
+    lanes: Vec<Lane>,
+    rows: Vec<Activation>,
+    /// Damaged parts that the lanes know of.
+    gaps: usize,
+    /// The last description read.
+    info: RunInfo,
+}
+
+/// What is known of one task while its journal is read.
+struct Lane {
+    period_ns: i64,
+    tally: Tally,
+    last: Option<Activation>,
+    /// Something could not be read since its last row.
+    after_skip: bool,
+}
+
+impl Lane {
+    fn new(period_ns: i64) -> Self {
+        Lane { period_ns, tally: Tally::new(period_ns), last: None, after_skip: false }
+    }
+
+    /// Counts rows, and says of the first after a damaged part that rows are missing before it, if they are.
+    fn rows(&mut self, rows: &mut [Activation]) {
+        let Some(first) = rows.first_mut() else { return };
+        let index = first.index;
+        let follows = |last: &Activation| index.wrapping_sub(last.index) == 1 + u64::from(last.missed);
+        let all_there = self.last.as_ref().map_or(index == 0, follows);
+        if std::mem::take(&mut self.after_skip) && !all_there {
+            first.flags = first.flags.with(Flags::AFTER_GAP);
+        }
+        rows.iter().for_each(|a| self.tally.row(a));
+        self.last = rows.last().copied();
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Begins behind the first description that is whole.
+    pub(crate) fn begin(file: &'a File, path: &'a Path) -> Result<Self, TraceError> {
+        let read_error = |e: io::Error| TraceError::io("read", path)(e);
+        let mut preamble = vec![0; PREAMBLE];
+        let length = file.read_at(&mut preamble, 0).map_err(read_error)?;
+        preamble.truncate(length);
+        if let Some(&[low, high]) = preamble.strip_prefix(&MAGIC[..]) {
+            let found = u16::from_le_bytes([low, high]);
+            if found > VERSION {
+                return Err(newer(path, u32::from(found), u32::from(VERSION)));
+            }
+        }
+        let not = || TraceError::NotARunFile { path: path.into(), why: no_journal(&preamble).into() };
+        let mut frames = Salvage::new(file).map_err(read_error)?;
+        // What does not begin as a journal is one only if it goes on as one.
+        if !is_journal(&preamble) && !frames.begins_whole().map_err(read_error)? {
+            return Err(not());
+        }
+        if preamble != frame::preamble() {
+            frames.skip(Skipped { at: 0, bytes: PREAMBLE as u64, rows: None });
+        }
+        loop {
+            let (at, bytes, rows) = match frames.next().map_err(read_error)? {
+                Some((_, Frame { kind: Kind::Info, payload, .. })) => {
+                    let info = parse_info(path, payload)?;
+                    let lanes = info.tasks.iter().map(|t| Lane::new(t.spec.period_ns)).collect();
+                    return Ok(Walk { path, frames, lanes, rows: Vec::new(), gaps: 0, info });
+                }
+                Some((at, frame)) => (at, (HEADER + frame.payload.len()) as u64, frame.rows as u64),
+                None => return Err(not()),
+            };
+            // Without a description its times are unknown.
+            frames.skip(Skipped { at, bytes, rows: Some(rows) });
+        }
+    }
+
+    /// The next part; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Part<'_>>, TraceError> {
+        let (task, slice) = loop {
+            let Some((at, frame)) = self.frames.next().map_err(TraceError::io("read", self.path))? else {
+                return Ok(None);
+            };
+            let (kind, task, count) = (frame.kind, frame.task, frame.rows);
+            let bytes = (HEADER + frame.payload.len()) as u64;
+            let (mut whole, mut slice) = (false, None);
+            self.rows.clear();
+            match (kind, self.lanes.get(task)) {
+                (Kind::Info, _) => {
+                    self.info = parse_info(self.path, frame.payload)?;
+                    return Ok(Some(Part::Info));
+                }
+                (_, None) => {}
+                (Kind::Rows, Some(lane)) => {
+                    let limit = count.min(frame.payload.len());
+                    // What is decoded before something that cannot be is kept all the same.
+                    whole = codec::decode(frame.payload, lane.period_ns, limit, &mut self.rows).is_some();
+                }
+                (Kind::Slice, Some(_)) => {
+                    slice = Slice::decode(task, frame.payload);
+                    whole = slice.is_some();
+                }
+            }
+            if !whole {
+                let rows = (kind == Kind::Rows).then(|| count.saturating_sub(self.rows.len()) as u64);
+                self.frames.skip(Skipped { at, bytes, rows });
+            }
+            if self.frames.skipped().len() > self.gaps {
+                self.gaps = self.frames.skipped().len();
+                self.lanes.iter_mut().for_each(|lane| lane.after_skip = true);
+            }
+            if let Some(lane) = self.lanes.get_mut(task) {
+                lane.rows(&mut self.rows);
+                slice.iter().for_each(|slice| lane.tally.slice(slice));
+            }
+            if slice.is_some() || !self.rows.is_empty() {
+                break (task, slice);
+            }
+        };
+        Ok(Some(match slice {
+            Some(slice) => Part::Slice(slice),
+            None => Part::Rows(task, &self.rows),
+        }))
+    }
+
+    /// The number of tasks.
+    pub(crate) fn tasks(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// How far it is read, and how long it is.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        self.frames.progress()
+    }
+
+    /// What could not be read so far.
+    pub(crate) fn skipped(&self) -> &[Skipped] {
+        self.frames.skipped()
+    }
+
+    /// The description, each task with the counters that were rebuilt from what was recorded if it has none.
+    pub(crate) fn completed(&self) -> RunInfo {
+        let mut info = self.info.clone();
+        for (task, lane) in info.tasks.iter_mut().zip(&self.lanes) {
+            if task.result.is_none() {
+                task.result = lane.tally.result();
+            }
+        }
+        info
+    }
+}
+
+/// Why a file without a description is no journal that can be read.
+fn no_journal(preamble: &[u8]) -> &'static str {
+    match preamble.strip_prefix(&MAGIC[..]) {
+        Some([_, _]) => "its description was never written, or is damaged; nothing can be recovered from it",
+        Some(_) => "it ends before its first line; nothing was recorded in it",
+        None if preamble.starts_with(b"PAR1") => {
+            "only journals (NAME.part) are recovered, and this is a Parquet file already"
+        }
+        None => "it does not begin as a journal does",
+    }
+}
+
+/// The journal of a run that is not closed, opened to be read as it lies there; it stays as it is.
+#[derive(Debug)]
+pub struct JournalReader {
+    path: PathBuf,
+    info: RunInfo,
+    rows: Vec<u64>,
+    has_slices: bool,
+    recording: bool,
+}
+
+impl JournalReader {
+    /// Opens a journal and goes through it once: each task's counters are rebuilt from what was recorded.
+    ///
+    /// # Errors
+    /// There is no such file, it is no journal, or it was written by a newer jitterlab.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(TraceError::io("open", path))?;
+        let recording = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+        if !recording {
+            // Reading keeps nobody from recovering it; where locks are not supported there is none to give back.
+            let _ = file.unlock();
+        }
+        let mut walk = Walk::begin(&file, path)?;
+        let mut rows = vec![0; walk.tasks()];
+        let mut has_slices = false;
+        while let Some(part) = walk.next()? {
+            match part {
+                Part::Info => {}
+                Part::Rows(task, part) => rows[task] += part.len() as u64,
+                Part::Slice(_) => has_slices = true,
+            }
+        }
+        let mut info = walk.completed();
+        if !recording && info.stop.is_none() {
+            info.stop = Some(StopReason::Crashed);
+        }
+        // What is being written at this moment is not whole yet.
+        let (_, length) = walk.progress();
+        let damaged = walk.skipped().iter().filter(|s| !recording || s.at + s.bytes < length);
+        info.warnings.extend(damaged.map(|s| s.warning()));
+        Ok(JournalReader { path: path.into(), info, rows, has_slices, recording })
+    }
+
+    /// The run's description as far as it is known.
+    pub fn info(&self) -> &RunInfo {
+        &self.info
+    }
+
+    /// Whether the run still goes on: what is read is what it has recorded until now.
+    pub fn is_recording(&self) -> bool {
+        self.recording
+    }
+
+    /// Activations of each task in it.
+    pub fn rows(&self) -> &[u64] {
+        &self.rows
+    }
+
+    /// Whether it holds slices instead of all activations (see [`Keep::Spikes`](jitterlab_model::Keep)).
+    pub fn has_slices(&self) -> bool {
+        self.has_slices
+    }
+
+    /// Hands all activations to `visit`, batch by batch, with the number of their task.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn for_each_batch(&self, mut visit: impl FnMut(usize, &[Activation])) -> Result<(), TraceError> {
+        self.walk(|part| {
+            if let Part::Rows(task, rows) = part {
+                visit(task, rows);
+            }
+        })
+    }
+
+    /// Hands all slices to `visit`, each task's in order of time.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn for_each_slice(&self, mut visit: impl FnMut(&Slice)) -> Result<(), TraceError> {
+        self.walk(|part| {
+            if let Part::Slice(slice) = part {
+                visit(&slice);
+            }
+        })
+    }
+
+    fn walk(&self, mut visit: impl FnMut(Part<'_>)) -> Result<(), TraceError> {
+        let file = File::open(&self.path).map_err(TraceError::io("open", &self.path))?;
+        let mut walk = Walk::begin(&file, &self.path)?;
+        // A run that goes on has recorded more since it was opened; it stays what it was then.
+        let mut left = self.rows.clone();
+        while let Some(part) = walk.next()? {
+            match part {
+                Part::Rows(task, rows) => {
+                    let now = rows.len().min(usize::try_from(left[task]).unwrap_or(usize::MAX));
+                    left[task] -= now as u64;
+                    visit(Part::Rows(task, &rows[..now]));
+                }
+                other => visit(other),
+            }
+        }
+        Ok(())
+    }
+}
