@@ -1,7 +1,7 @@
 //! What speaks against the figures of a task, or limits what they may be applied to.
 
 use jitterlab_model::facts::{self, Change, NO_REQUEST_US, Preemption};
-use jitterlab_model::{Bench, CpuSet, Overload, Policy, RunInfo, StopReason, TaskRun};
+use jitterlab_model::{Bench, CpuSet, Gap, Overload, Policy, RunInfo, StopReason, TaskRun};
 use serde::{Deserialize, Serialize};
 
 use crate::summary::Summary;
@@ -112,7 +112,7 @@ impl Caveat {
 /// How long a task was measured, from its first due time to its last end; `None` where that is not known.
 #[must_use]
 pub fn measured_ns(task: &TaskRun) -> Option<i64> {
-    let result = task.result.as_ref()?;
+    let result = task.result.as_ref().filter(|_| task.knows(Gap::Period) && task.knows(Gap::Count))?;
     Some(result.last_end_ns - result.first_due_ns).filter(|ns| *ns > 0)
 }
 
@@ -151,7 +151,7 @@ fn stopped(run: &RunInfo, all: &mut Vec<Caveat>) {
     let name = |task: &usize| run.tasks.get(*task).map_or_else(String::new, |task| task.spec.name.clone());
     all.extend(match &run.stop {
         Some(StopReason::Overloaded { task, overload }) => {
-            Some(Caveat::Overloaded { task: name(task), overload: overload.clone() })
+            Some(Caveat::Overloaded { task: name(task), overload: *overload })
         }
         Some(StopReason::Above { latency_ns, .. }) => Some(Caveat::StoppedAbove { latency_ns: *latency_ns }),
         Some(StopReason::WaitFailed { task, why }) => {

@@ -119,13 +119,13 @@ pub struct Outlook {
 
 /// Latencies as they were measured; all figures are exact sums over them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct EmpiricalLaw {
     sorted: Vec<f64>,
     /// Sum of the first i latencies.
     sums: Vec<f64>,
 }
 
-impl Measured {
+impl EmpiricalLaw {
     /// From latencies in any order and unit.
     pub fn new(latencies: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = latencies.into_iter().filter(|x| x.is_finite()).collect();
@@ -135,7 +135,7 @@ impl Measured {
             Some(*sum)
         });
         let sums = std::iter::once(0.0).chain(running).collect();
-        Measured { sorted, sums }
+        EmpiricalLaw { sorted, sums }
     }
 
     /// How many.
@@ -173,7 +173,7 @@ impl Measured {
     }
 }
 
-impl LatencyLaw for Measured {
+impl LatencyLaw for EmpiricalLaw {
     fn share_up_to(&self, x: f64) -> f64 {
         self.up_to(x) as f64 / self.n()
     }
@@ -387,14 +387,14 @@ mod tests {
 
     #[test]
     fn measured_latencies_give_exact_sums() {
-        let measured = Measured::new([4.0, 1.0, 3.0, 2.0]);
+        let measured = EmpiricalLaw::new([4.0, 1.0, 3.0, 2.0]);
         assert_eq!(measured.expected_poll(2.5), (1.5 + 0.5) / 4.0);
         assert_eq!(measured.expected_late(2.5), (0.5 + 1.5) / 4.0);
         assert_eq!(measured.late_probability(3.0), 0.25);
         assert_eq!((measured.margin_for(0.25), measured.quantile(0.5)), (3.0, 2.0));
         assert_eq!((measured.assured_margin(0.2), measured.assured_margin(0.1)), (Some(4.0), None));
         assert_eq!((measured.fixed_cost_margin(100.0), measured.fixed_cost_margin(0.1)), (4.0, 1.0));
-        let none = Measured::new([]);
+        let none = EmpiricalLaw::new([]);
         assert_eq!((none.expected_poll(5.0), none.expected_late(5.0), none.quantile(0.5)), (0.0, 0.0, 0.0));
         assert!(none.is_empty() && none.assured_margin(0.5).is_none());
     }
@@ -403,7 +403,7 @@ mod tests {
         /// The sums over measured latencies are the integrals of their distribution.
         #[test]
         fn sums_and_integrals_agree(latencies in prop::collection::vec(0.0f64..100.0, 1..40), m in 0.0f64..120.0) {
-            let measured = Measured::new(latencies.iter().copied());
+            let measured = EmpiricalLaw::new(latencies.iter().copied());
             let by_hand: f64 = latencies.iter().map(|x| (m - x).max(0.0)).sum::<f64>() / latencies.len() as f64;
             prop_assert!((measured.expected_poll(m) - by_hand).abs() < 1e-9);
             // E[poll] - E[late] = m - E[X].
@@ -417,7 +417,7 @@ mod tests {
         fn the_newsvendor_margin_costs_least(
             latencies in prop::collection::vec(0.0f64..100.0, 1..40), ratio in 0.1f64..1_000.0, other in 0.0f64..120.0
         ) {
-            let measured = Measured::new(latencies.iter().copied());
+            let measured = EmpiricalLaw::new(latencies.iter().copied());
             let cost = |m: f64| measured.expected_poll(m) + ratio * measured.expected_late(m);
             prop_assert!(cost(measured.newsvendor_margin(ratio)) <= cost(other) + 1e-9);
         }

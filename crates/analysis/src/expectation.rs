@@ -2,8 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::compensation::{LatencyLaw, Measured, nist};
-use crate::wakeup::Block;
+use crate::compensation::{EmpiricalLaw, LatencyLaw, nist};
+use crate::wakeup::BlockView;
+
+/// The latencies of these blocks together.
+#[must_use]
+pub fn latency_law(blocks: &[BlockView<'_>]) -> EmpiricalLaw {
+    EmpiricalLaw::new(blocks.iter().flat_map(|b| b.activations).map(|a| a.latency_ns() as f64))
+}
 
 /// What one wake-up costs (S in the NIST paper), seen from inside and from outside.
 ///
@@ -28,15 +34,15 @@ pub struct ServiceTime {
 impl ServiceTime {
     /// From blocks of the task and a block of a task that only wakes, often. `None` where the system tells no
     /// processor time.
-    pub fn of(plain: &[Block<'_>], often: &Block<'_>) -> Option<Self> {
-        let each = |blocks: &[Block<'_>]| {
+    pub fn of(plain: &[BlockView<'_>], often: &BlockView<'_>) -> Option<Self> {
+        let each = |blocks: &[BlockView<'_>]| {
             let used: i64 = blocks.iter().map(|b| b.result.cpu_time_ns).sum::<Option<i64>>()?;
             let executed: u64 = blocks.iter().map(|b| b.result.executed).sum();
             Some(used as f64 / executed.max(1) as f64)
         };
         let responses = plain.iter().flat_map(|b| b.activations).map(|a| a.response_ns() as f64);
         Some(ServiceTime {
-            inside_ns: Measured::new(responses).quantile(0.5),
+            inside_ns: EmpiricalLaw::new(responses).quantile(0.5),
             outside_ns: each(plain)?,
             often_every_ns: often.period_ns,
             often_ns: each(std::slice::from_ref(often))?,
@@ -63,7 +69,7 @@ pub struct LoadPoint {
 impl LoadPoint {
     /// For a block measured with this A, the load of the uncompensated task, and a service time. `None` where the
     /// system tells no processor time.
-    pub fn of(every_ns: i64, block: &Block<'_>, uncompensated: f64, service_ns: f64) -> Option<Self> {
+    pub fn of(every_ns: i64, block: &BlockView<'_>, uncompensated: f64, service_ns: f64) -> Option<Self> {
         let (a, t) = (every_ns as f64, block.period_ns as f64);
         Some(LoadPoint {
             every_ns,
@@ -94,9 +100,14 @@ pub struct MarginPoint {
 impl MarginPoint {
     /// For blocks measured with this margin, and latencies measured in turns with them. A start is late beyond
     /// `tolerance_ns`.
-    pub fn of(margin_ns: i64, blocks: &[Block<'_>], latencies: &Measured, tolerance_ns: i64) -> Option<Self> {
+    pub fn of(
+        margin_ns: i64,
+        blocks: &[BlockView<'_>],
+        latencies: &EmpiricalLaw,
+        tolerance_ns: i64,
+    ) -> Option<Self> {
         let period_ns = blocks.first()?.period_ns as f64;
-        let length_ns: i64 = blocks.iter().map(Block::length_ns).sum();
+        let length_ns: i64 = blocks.iter().map(BlockView::length_ns).sum();
         let polled_ns: i64 = blocks.iter().map(|b| b.result.polled_ns).sum();
         let starts = || blocks.iter().flat_map(|b| b.activations);
         let late = starts().filter(|a| a.latency_ns() > tolerance_ns).count();
@@ -115,8 +126,8 @@ mod tests {
     use super::*;
     use jitterlab_model::{Activation, TaskResult};
 
-    fn block<'a>(result: &'a TaskResult, activations: &'a [Activation]) -> Block<'a> {
-        Block { period_ns: 500_000, result, activations }
+    fn block<'a>(result: &'a TaskResult, activations: &'a [Activation]) -> BlockView<'a> {
+        BlockView { period_ns: 500_000, result, activations }
     }
 
     #[test]
@@ -139,7 +150,7 @@ mod tests {
         let used = |cpu_time_ns| TaskResult { executed: 2, cpu_time_ns, ..TaskResult::default() };
         let (plain, often, unknown) = (used(Some(30_000)), used(Some(14_000)), used(None));
         let rows = [9_000, 11_000, 500_000].map(|end_ns| Activation { end_ns, ..Activation::default() });
-        let often_block = Block { period_ns: 50_000, result: &often, activations: &[] };
+        let often_block = BlockView { period_ns: 50_000, result: &often, activations: &[] };
         let service = ServiceTime::of(&[block(&plain, &rows)], &often_block).unwrap();
         assert_eq!((service.inside_ns, service.outside_ns, service.often_ns), (11_000.0, 15_000.0, 7_000.0));
         assert_eq!(ServiceTime::of(&[block(&unknown, &rows)], &often_block), None);
@@ -150,7 +161,7 @@ mod tests {
         let result = TaskResult { last_end_ns: 1_000_000, polled_ns: 16_000, ..TaskResult::default() };
         let starts = [10, 9_000].map(|start_ns| Activation { start_ns, ..Activation::default() });
         // X is 5 or 25 us: with m = 15 us half of the starts poll for 10 us, the others are late.
-        let latencies = Measured::new([5_000.0, 25_000.0]);
+        let latencies = EmpiricalLaw::new([5_000.0, 25_000.0]);
         let point = MarginPoint::of(15_000, &[block(&result, &starts)], &latencies, 100).unwrap();
         assert_eq!((point.expected_polled, point.expected_late), (0.01, 0.5));
         assert_eq!((point.measured_polled, point.measured_late), (0.016, 0.5));

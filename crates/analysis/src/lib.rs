@@ -39,6 +39,7 @@ pub mod summary;
 pub mod task_analysis;
 pub mod time_error;
 pub mod transitions;
+pub mod trial;
 pub mod wakeup;
 
 pub use caveats::Caveat;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Statistics;
 use crate::summary::P99;
-use crate::wakeup::{Block, LateStarts, WayFigures};
+use crate::wakeup::{BlockView, LateStarts, WayFigures};
 
 /// A median with an interval that holds the true one with a probability of at least 95 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ pub struct BlockFigures {
 }
 
 impl BlockFigures {
-    fn of(block: &Block<'_>) -> Self {
+    fn of(block: &BlockView<'_>) -> Self {
         BlockFigures {
             deviation: Statistics::of(&block.deviations()),
             jitter_ns: block.latencies().peak_to_peak_ns(),
@@ -91,7 +91,7 @@ pub struct Proof {
 
 impl Proof {
     /// From the blocks before and after, in the order they were measured in. A start is late beyond `tolerance_ns`.
-    pub fn of(before: &[Block<'_>], after: &[Block<'_>], tolerance_ns: i64) -> Self {
+    pub fn of(before: &[BlockView<'_>], after: &[BlockView<'_>], tolerance_ns: i64) -> Self {
         let pairs: Vec<(BlockFigures, BlockFigures)> =
             before.iter().zip(after).map(|(b, a)| (BlockFigures::of(b), BlockFigures::of(a))).collect();
         let factor = |of: fn(&BlockFigures) -> Option<i64>| {
@@ -151,9 +151,9 @@ mod tests {
             all.into_iter().map(|activations| (result.clone(), activations)).collect()
         };
         let (before, after) = (with(before, &result), with(after, &costly));
-        fn as_blocks(all: &[(TaskResult, Vec<Activation>)]) -> Vec<Block<'_>> {
+        fn as_blocks(all: &[(TaskResult, Vec<Activation>)]) -> Vec<BlockView<'_>> {
             all.iter()
-                .map(|(result, activations)| Block { period_ns: 1_000_000, result, activations })
+                .map(|(result, activations)| BlockView { period_ns: 1_000_000, result, activations })
                 .collect()
         }
         let proof = Proof::of(&as_blocks(&before), &as_blocks(&after), 100);

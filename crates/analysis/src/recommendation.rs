@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::compensation::{LatencyLaw, Measured, nist};
+use crate::compensation::{EmpiricalLaw, LatencyLaw, nist};
 
 /// What the user wants of a compensation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub const DEFAULT_WISH: Wish = Wish { late: Some(1e-3), budget: Some(0.20) };
 /// One margin, with what it can be expected to cost and to bring.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Recommendation {
+pub struct MarginChoice {
     /// m.
     pub margin_ns: i64,
     /// Share of a processor polled away on average.
@@ -65,7 +65,7 @@ impl NistChoice {
 }
 
 /// The largest margin whose polling stays within a share of the period.
-fn margin_within(latencies: &Measured, budget: f64, period_ns: i64) -> f64 {
+fn margin_within(latencies: &EmpiricalLaw, budget: f64, period_ns: i64) -> f64 {
     let t = period_ns as f64;
     let (mut low, mut high) = (0.0, t);
     // The poll grows with the margin; a nanosecond is fine enough.
@@ -79,11 +79,11 @@ fn margin_within(latencies: &Measured, budget: f64, period_ns: i64) -> f64 {
 /// The margin for what is wanted: the smallest that leaves no more late starts than wished, cut down to the budget;
 /// with a budget alone, all of it. `None` without latencies or a wish.
 pub fn recommend(
-    latencies: &Measured,
+    latencies: &EmpiricalLaw,
     period_ns: i64,
     wish: Wish,
     service_ns: f64,
-) -> Option<Recommendation> {
+) -> Option<MarginChoice> {
     if latencies.is_empty() {
         return None;
     }
@@ -97,7 +97,7 @@ pub fn recommend(
     };
     // Whole nanoseconds upwards, or the sleep with exactly this latency would be late.
     let margin = margin.max(0.0).min(period_ns as f64 / 2.0).ceil();
-    Some(Recommendation {
+    Some(MarginChoice {
         margin_ns: margin as i64,
         expected_load: latencies.expected_poll(margin) / period_ns as f64,
         expected_late: latencies.late_probability(margin),
@@ -112,16 +112,16 @@ pub fn recommend(
 const WORTH: f64 = 0.1;
 
 /// Of the difference between two shares of late starts, each counted among its samples.
-fn standard_error(a: &Recommendation, b: &Recommendation) -> f64 {
-    let variance = |r: &Recommendation| r.expected_late * (1.0 - r.expected_late) / r.samples.max(1) as f64;
+fn standard_error(a: &MarginChoice, b: &MarginChoice) -> f64 {
+    let variance = |r: &MarginChoice| r.expected_late * (1.0 - r.expected_late) / r.samples.max(1) as f64;
     (variance(a) + variance(b)).sqrt()
 }
 
 /// Which of several recommendations for the same wish to follow, one for each wake-up method, in the order of
 /// preference: one that keeps the wanted share of late starts rather than one whose budget does not allow it, then
 /// the one of least polling or, where the budget decides, of fewest late starts.
-pub fn best(candidates: &[Recommendation]) -> Option<usize> {
-    let better = |a: &Recommendation, b: &Recommendation| match (a.limited_by_budget, b.limited_by_budget) {
+pub fn best(candidates: &[MarginChoice]) -> Option<usize> {
+    let better = |a: &MarginChoice, b: &MarginChoice| match (a.limited_by_budget, b.limited_by_budget) {
         (false, true) => true,
         (true, false) => false,
         (false, false) => a.expected_load < b.expected_load * (1.0 - WORTH),
@@ -138,11 +138,11 @@ pub fn best(candidates: &[Recommendation]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn even() -> Measured {
-        Measured::new((1..=999).map(|x| f64::from(x) * 100.0))
+    fn even() -> EmpiricalLaw {
+        EmpiricalLaw::new((1..=999).map(|x| f64::from(x) * 100.0))
     }
 
-    fn wish(late: Option<f64>, budget: Option<f64>) -> Recommendation {
+    fn wish(late: Option<f64>, budget: Option<f64>) -> MarginChoice {
         recommend(&even(), 500_000, Wish { late, budget }, 5_000.0).unwrap()
     }
 
@@ -173,24 +173,24 @@ mod tests {
     #[test]
     fn a_method_is_preferred_for_what_it_saves() {
         let cheap = wish(Some(0.5), None);
-        let dear = Recommendation { expected_load: cheap.expected_load * 2.0, ..cheap };
-        let alike = Recommendation { expected_load: cheap.expected_load * 0.95, ..cheap };
-        let limited = Recommendation { limited_by_budget: true, expected_load: 0.0, ..cheap };
+        let dear = MarginChoice { expected_load: cheap.expected_load * 2.0, ..cheap };
+        let alike = MarginChoice { expected_load: cheap.expected_load * 0.95, ..cheap };
+        let limited = MarginChoice { limited_by_budget: true, expected_load: 0.0, ..cheap };
         assert_eq!(best(&[dear, cheap, limited]), Some(1));
         assert_eq!(best(&[cheap, alike]), Some(0));
         assert_eq!(best(&[limited, dear]), Some(1));
-        let rarer = Recommendation { expected_late: limited.expected_late / 2.0, ..limited };
+        let rarer = MarginChoice { expected_late: limited.expected_late / 2.0, ..limited };
         assert_eq!(best(&[limited, rarer]), Some(1));
-        let by_chance = Recommendation { expected_late: limited.expected_late * 0.95, ..limited };
+        let by_chance = MarginChoice { expected_late: limited.expected_late * 0.95, ..limited };
         assert_eq!(best(&[limited, by_chance]), Some(0));
         assert_eq!(best(&[]), None);
     }
 
     #[test]
     fn a_margin_stays_below_the_period() {
-        let slow = Measured::new([900_000.0; 10]);
+        let slow = EmpiricalLaw::new([900_000.0; 10]);
         let wish = Wish { late: Some(0.1), budget: None };
         assert_eq!(recommend(&slow, 500_000, wish, 5_000.0).unwrap().margin_ns, 250_000);
-        assert!(recommend(&Measured::new([]), 500_000, wish, 5_000.0).is_none());
+        assert!(recommend(&EmpiricalLaw::new([]), 500_000, wish, 5_000.0).is_none());
     }
 }

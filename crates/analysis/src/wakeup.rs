@@ -1,13 +1,13 @@
 //! What a way to wait was like: lateness, drift, and what it cost, from the blocks measured of it.
 
-use jitterlab_model::{Activation, Distribution, Flags, TaskResult};
+use jitterlab_model::{Activation, Distribution, Flags, Overload, Refusal, TaskResult};
 use serde::{Deserialize, Serialize};
 
 use crate::Statistics;
 
 /// One uninterrupted measurement of a task.
 #[derive(Debug, Clone, Copy)]
-pub struct Block<'a> {
+pub struct BlockView<'a> {
     /// T.
     pub period_ns: i64,
     /// What the task's thread counted.
@@ -16,7 +16,7 @@ pub struct Block<'a> {
     pub activations: &'a [Activation],
 }
 
-impl Block<'_> {
+impl BlockView<'_> {
     /// From the first due time to the last end.
     pub fn length_ns(&self) -> i64 {
         (self.result.last_end_ns - self.result.first_due_ns).max(1)
@@ -75,14 +75,14 @@ pub struct WayFigures {
 
 impl WayFigures {
     /// The figures of all blocks together.
-    pub fn of(blocks: &[Block<'_>]) -> Self {
+    pub fn of(blocks: &[BlockView<'_>]) -> Self {
         let sum = |of: fn(&TaskResult) -> u64| blocks.iter().map(|b| of(b.result)).sum::<u64>();
         let all = |of: fn(&TaskResult) -> Option<f64>| -> Option<f64> {
             blocks.iter().map(|b| of(b.result)).sum::<Option<f64>>().filter(|_| !blocks.is_empty())
         };
         let executed = sum(|r| r.executed);
         let each = |total: Option<f64>| total.map(|t| t / executed.max(1) as f64);
-        let length_ns = blocks.iter().map(Block::length_ns).sum::<i64>().max(1) as f64;
+        let length_ns = blocks.iter().map(BlockView::length_ns).sum::<i64>().max(1) as f64;
         let (mut latency, mut deviation) = (Distribution::new(), Distribution::new());
         for block in blocks {
             latency.merge(&block.latencies());
@@ -105,6 +105,56 @@ impl WayFigures {
     }
 }
 
+/// Ways to wait, measured in turns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaysCompared {
+    /// T.
+    pub period_ns: i64,
+    /// How many turns each way was to have.
+    pub rounds: u32,
+    /// Length of a turn.
+    pub block_ns: i64,
+    /// It was interrupted: the figures rest on the whole rounds until then.
+    pub interrupted: bool,
+    /// The ways.
+    pub ways: Vec<WayToWait>,
+}
+
+/// One way to wait, measured or not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WayToWait {
+    /// What it is called, such as `timerfd`.
+    pub name: String,
+    /// What it was like; `None` if it could not be measured here.
+    pub figures: Option<WayFigures>,
+    /// Why it could not be, or what it lacked.
+    pub trouble: Option<WayTrouble>,
+}
+
+/// Why a way to wait was not measured, or not to its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "id", rename_all = "kebab-case")]
+pub enum WayTrouble {
+    /// The system did not give it.
+    Refused {
+        /// What, why and what to do.
+        refusal: Refusal,
+    },
+    /// The task was stopped for the machine's safety.
+    Stopped {
+        /// What was seen.
+        overload: Overload,
+    },
+    /// It was not tried.
+    Impossible {
+        /// Why not, in the words of the room that refused it.
+        why: String,
+    },
+}
+
 /// Starts of a compensated task that were late all the same, by what made them late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -123,7 +173,7 @@ pub struct LateStarts {
 
 impl LateStarts {
     /// Of these blocks. A start is late beyond `tolerance_ns`.
-    pub fn of(blocks: &[Block<'_>], tolerance_ns: i64) -> Self {
+    pub fn of(blocks: &[BlockView<'_>], tolerance_ns: i64) -> Self {
         let mut late = LateStarts::default();
         for activation in blocks.iter().flat_map(|b| b.activations) {
             late.starts += 1;
@@ -147,7 +197,7 @@ impl LateStarts {
 const SHORTEST_RUN: usize = 10;
 
 /// The common slope of latency against due time of all runs of successive due times, in millionths.
-fn drift_ppm(blocks: &[Block<'_>]) -> Option<f64> {
+fn drift_ppm(blocks: &[BlockView<'_>]) -> Option<f64> {
     let (mut sxx, mut sxy) = (0.0, 0.0);
     for block in blocks {
         for run in block.activations.chunk_by(|a, b| b.index == a.index + 1) {
@@ -195,7 +245,7 @@ mod tests {
             (0..2_000u64).map(|k| late(k + k / 500, (k % 500) as i64 * 1_000)).collect();
         let result = result(2_000);
         let way =
-            WayFigures::of(&[Block { period_ns: 1_000_000, result: &result, activations: &activations }]);
+            WayFigures::of(&[BlockView { period_ns: 1_000_000, result: &result, activations: &activations }]);
         assert!((way.drift_ppm.unwrap() - 1_000.0).abs() < 1e-6, "{:?}", way.drift_ppm);
     }
 
@@ -203,7 +253,7 @@ mod tests {
     fn costs_are_stated_for_each_activation_and_as_a_share() {
         let activations = [late(0, 5), late(1, -7)];
         let result = result(2);
-        let block = Block { period_ns: 1_000_000, result: &result, activations: &activations };
+        let block = BlockView { period_ns: 1_000_000, result: &result, activations: &activations };
         let way = WayFigures::of(&[block, block]);
         assert_eq!((way.executed, way.cpu_per_activation_ns), (4, Some(4_000.0)));
         assert_eq!((way.load, way.polled_share), (Some(0.004), 0.1));
@@ -217,7 +267,7 @@ mod tests {
         let polled = |a: Activation| Activation { flags: a.flags.with(Flags::POLLED), ..a };
         let rows = [polled(late(0, 40)), polled(late(1, 5_000)), late(2, 90_000), late(3, 80)];
         let result = TaskResult::default();
-        let block = Block { period_ns: 1_000_000, result: &result, activations: &rows };
+        let block = BlockView { period_ns: 1_000_000, result: &result, activations: &rows };
         let expected =
             LateStarts { starts: 4, overslept: 1, worst_overslept_ns: 90_000, torn: 1, worst_torn_ns: 5_000 };
         assert_eq!(LateStarts::of(&[block], 100), expected);

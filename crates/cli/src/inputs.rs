@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use jitterlab_analysis::matrix::recommend;
-use jitterlab_report::page::{PageRun, documents};
+use jitterlab_report::document::Document;
+use jitterlab_report::page::PageRun;
 use jitterlab_report::section::Section;
 
 use crate::exit::Failure;
@@ -27,15 +28,15 @@ pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Failure> {
     let mut runs = Vec::new();
     for path in paths {
         let section = if path.is_dir() {
-            Some(matrix(path))
+            Some(matrix(path).map(|section| vec![section]))
         } else if path.extension().is_some_and(|extension| extension == "json") {
             Some(result(path))
         } else {
             None
         };
         let run = match section {
-            Some(Ok(section)) => {
-                sections.push(section);
+            Some(Ok(shown)) => {
+                sections.extend(shown);
                 continue;
             }
             // Other tools leave directories and JSON too.
@@ -48,9 +49,17 @@ pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Failure> {
 }
 
 /// What another command printed with `--json`.
-fn result(path: &Path) -> Result<Section, Failure> {
+fn result(path: &Path) -> Result<Vec<Section>, Failure> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    documents::section(&text).map_err(|error| Failure::bad_use(anyhow!("{}: {error}", path.display())))
+    let bad = |error: anyhow::Error| Failure::bad_use(anyhow!("{}: {error}", path.display()));
+    let sections = Document::read(&text).map_err(|error| bad(error.into()))?.sections();
+    if sections.is_empty() {
+        return Err(bad(anyhow!(
+            "it has nothing that a report shows: name what `check`, `predict`, `compare`, `compensate`, `stepper` or \
+             `servo` print with --json"
+        )));
+    }
+    Ok(sections)
 }
 
 fn matrix(folder: &Path) -> Result<Section, Failure> {

@@ -191,6 +191,7 @@ fn measure(
         loads: setting.loads.clone(),
         isolate: setting.isolate.clone(),
         command: std::env::args().collect(),
+        interrupted: std::sync::Arc::default(),
     })?;
     let file = format!("cell-{number:04}.parquet");
     let path = folder.join(&file);

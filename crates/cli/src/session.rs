@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, anyhow};
 use jitterlab_analysis::Statistics;
-use jitterlab_analysis::compensation::Measured;
 use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
 use jitterlab_analysis::summary::P50;
-use jitterlab_analysis::wakeup::Block;
+use jitterlab_analysis::trial::TrialNote;
+use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_bench::host::{self, DmaLatency, Stage};
-use jitterlab_model::units::Exact;
 use jitterlab_model::{Activation, Compensation, RunInfo, TaskSpec};
 use jitterlab_trace::{RunWriter, TraceError};
 
@@ -29,18 +28,13 @@ const SHORTEST_NS: i64 = 5_000;
 const POINT_NS: i64 = 500_000_000;
 
 /// A block as the analysis sees it.
-pub fn view(period_ns: i64, block: &host::Block) -> Block<'_> {
-    Block { period_ns, result: &block.result, activations: &block.activations }
+pub fn view(period_ns: i64, block: &host::Block) -> BlockView<'_> {
+    BlockView { period_ns, result: &block.result, activations: &block.activations }
 }
 
 /// Blocks as the analysis sees them.
-pub fn views(period_ns: i64, blocks: &[host::Block]) -> Vec<Block<'_>> {
+pub fn views(period_ns: i64, blocks: &[host::Block]) -> Vec<BlockView<'_>> {
     blocks.iter().map(|block| view(period_ns, block)).collect()
-}
-
-/// The latencies of these blocks together.
-pub fn latencies(blocks: &[host::Block]) -> Measured {
-    Measured::new(blocks.iter().flat_map(|b| &b.activations).map(|a| a.latency_ns() as f64))
 }
 
 /// The machine made ready for one task, and what is told meanwhile.
@@ -58,7 +52,7 @@ pub struct Session {
     /// Time between two readings of the clock, back to back.
     pub clock_floor: Statistics,
     /// What could not be measured, and why.
-    pub notes: Vec<String>,
+    pub notes: Vec<TrialNote>,
 }
 
 impl Session {
@@ -168,13 +162,13 @@ impl Session {
         plain: &[host::Block],
     ) -> Result<Vec<LoadPoint>, Failure> {
         let t = self.spec.period_ns;
-        let uncompensated: f64 = views(t, plain).iter().filter_map(Block::load).sum::<f64>();
+        let uncompensated: f64 = views(t, plain).iter().filter_map(BlockView::load).sum::<f64>();
         let uncompensated = uncompensated / plain.len().max(1) as f64;
         let mut points = Vec::new();
         for every_ns in Self::wake_ups(t) {
             let block = self.try_out(&self.compensated(Compensation::Repeat { every_ns }), POINT_NS)?;
             if let Some(why) = &block.overload {
-                self.notes.push(format!("waking every {}: {why}", Exact(every_ns)));
+                self.notes.push(TrialNote::NoLoadPoint { every_ns, overload: *why });
                 continue;
             }
             points.extend(LoadPoint::of(every_ns, &view(t, &block), uncompensated, service.often_ns));

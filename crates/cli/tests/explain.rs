@@ -107,7 +107,7 @@ fn a_steady_run_is_bounded_and_a_strange_one_is_not() {
     let text = fine(&["predict", "--horizon", "24h"], &[&steady]);
     assert!(text.contains("The horizon is 720 times the run"), "{text}");
     let found = json(&["predict", "--json"], &[&steady]);
-    let prediction = &found["tasks"][0]["prediction"];
+    let prediction = &found["result"]["tasks"][0]["prediction"];
     let bound = prediction["bound"]["bound_ns"].as_f64().unwrap();
     assert!(bound > prediction["facts"]["observed_max_ns"].as_f64().unwrap());
     let two = run_file(folder.path(), "two.parquet", 1_000_000, 120_000, |k| {
@@ -154,14 +154,15 @@ fn differences_are_told_with_their_intervals() {
     let text = fine(&["compare", "--ascii"], &[&before, &after]);
     assert!(text.contains("after against before") && text.contains("lower"), "{text}");
     let found = json(&["compare", "--json"], &[&before, &after]);
-    let differences = found["tasks"][0]["comparison"]["against_first"][0]["differences"].as_array().unwrap();
+    let differences =
+        found["result"]["tasks"][0]["comparison"]["against_first"][0]["differences"].as_array().unwrap();
     let p50 = differences.iter().find(|d| d["statistic"] == "p50").unwrap();
     assert!(
         p50["real"].as_bool().unwrap() && (p50["difference"].as_f64().unwrap() + 2_000.0).abs() < 60.0,
         "{p50}"
     );
     let text = fine(&["compare", "--preset", "twente"], &[&before, &after]);
-    assert!(text.contains("mean jitter") && text.contains("0.0 to 0.1"), "{text}");
+    assert!(text.contains("mean |error|") && text.contains("0.0 to 0.1"), "{text}");
     let fast = run_file(folder.path(), "fast.parquet", 250_000, 1_000, |k| 3_000 + noise(k, 900.0));
     let (code, _, err) = jitterlab(&["compare"], &[&before, &fast]);
     assert!(code == 2 && err.contains("period is 1ms in before and 250us in fast"), "{err}");

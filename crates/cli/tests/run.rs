@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -140,7 +140,7 @@ fn a_killed_run_is_recovered_up_to_the_last_second() {
     run.kill().unwrap();
     run.wait().unwrap();
     let unread = jitterlab(folder.path(), &["analyze", "run.parquet.part"]);
-    assert!(String::from_utf8_lossy(&unread.stderr).contains("jitterlab recover"));
+    assert!(String::from_utf8_lossy(&unread.stdout).contains("was not closed"));
     let recovered = jitterlab(folder.path(), &["recover", "run.parquet.part"]);
     // 1 where the kill cut a frame in two.
     assert!(matches!(recovered.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&recovered.stderr));
@@ -201,6 +201,23 @@ fn without_rights_it_measures_with_what_it_was_given_and_says_so() {
     assert!(refused.iter().any(|r| r["what"].as_str().unwrap().contains("policy fifo:80")));
     assert_eq!(run["run"]["tasks"][0]["granted"]["policy"], "other");
     assert_eq!(run["tasks"][0]["summary"]["executed"], 50);
+}
+
+/// Of several hundred tasks, setting up takes long enough to be interrupted in it.
+#[test]
+fn control_c_while_tasks_are_set_up_ends_the_run() {
+    let folder = TempDir::new().unwrap();
+    let tasks: Vec<String> = (0..600).map(|i| format!("--task=name=t{i},period=1s,policy=other")).collect();
+    let args = ["run", "-q", "-d", "60s", "-o", "run.parquet"];
+    let mut run = Command::new(PROGRAM).args(args).args(tasks).current_dir(folder.path()).spawn().unwrap();
+    let threads = || fs::read_dir(format!("/proc/{}/task", run.id())).map_or(0, Iterator::count);
+    let begin = Instant::now();
+    while threads() < 20 && begin.elapsed() < Duration::from_secs(30) {
+        sleep(Duration::from_millis(1));
+    }
+    signal(run.id(), "INT");
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert!(!folder.path().join("run.parquet.part").exists());
 }
 
 #[test]

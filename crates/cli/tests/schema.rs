@@ -51,6 +51,30 @@ fn check_keeps_to_the_schema() {
     valid(folder.path(), &["check", "--json"], "check", &[0, 1]);
 }
 
+/// What another tool left, so that nothing has to be measured here.
+fn measured() -> String {
+    let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/peers");
+    peers.join("cyclictest-v.txt").to_string_lossy().into_owned()
+}
+
+#[test]
+fn predictions_and_comparisons_keep_to_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = &measured();
+    valid(folder.path(), &["predict", "--json", file], "prediction", &[0]);
+    valid(folder.path(), &["predict", "--json", "--require", "p50 < 1h", file], "prediction", &[0]);
+    valid(folder.path(), &["compare", "--json", file, file], "comparison", &[0]);
+    valid(folder.path(), &["compare", "--json", "--preset", "twente", file, file], "comparison", &[0]);
+}
+
+#[test]
+fn ways_to_wait_keep_to_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let args =
+        ["compare-wakeups", "--rounds", "1", "--block", "20ms", "--policy", "other", "--json", "--quiet"];
+    valid(folder.path(), &args, "compare-wakeups", &[0]);
+}
+
 #[test]
 fn motors_and_loops_keep_to_the_schema() {
     let folder = tempfile::tempdir().unwrap();

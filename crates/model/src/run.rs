@@ -369,9 +369,11 @@ impl RunInfo {
         }
     }
 
-    /// The time all tasks were measured for: from the earliest first due time to the latest end.
+    /// The time all tasks were measured for: from the earliest first due time to the latest end. `None` where it would rest
+    /// on an assumed period or count.
     pub fn measured_ns(&self) -> Option<i64> {
-        let results = || self.tasks.iter().filter_map(|t| t.result.as_ref());
+        let known = |task: &&TaskRun| task.knows(Gap::Period) && task.knows(Gap::Count);
+        let results = || self.tasks.iter().filter(known).filter_map(|t| t.result.as_ref());
         let first = results().map(|r| r.first_due_ns).min()?;
         results().map(|r| r.last_end_ns).max().map(|last| last - first)
     }

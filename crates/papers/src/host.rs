@@ -45,6 +45,7 @@ impl Workplace<'_> {
             loads: parse_loads(load)?,
             isolate: None,
             command: std::env::args().collect(),
+            interrupted: std::sync::Arc::default(),
         })?;
         let writer = RunWriter::create(&file, measurement.info())?;
         let mut recorder = Recorder { writer, failure: None };

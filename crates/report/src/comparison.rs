@@ -2,19 +2,67 @@
 
 use std::fmt::Write as _;
 
-use crate::words::{count, share};
+use crate::warnings;
+use crate::words::{count, share, time};
 use jitterlab_analysis::compare::{
-    AgainstFirst, BIN_NS, Comparison, Difference, Estimate, Mismatch, Statistic, TwenteRun, Weight,
+    AgainstFirst, BIN_NS, Comparison, Difference, Estimate, Mismatch, RunsCompared, Statistic, TaskCompared,
+    TwenteRun, Weight,
 };
-use jitterlab_model::units::Human;
 
-use crate::chart::Terminal;
+use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
 use crate::check::paragraph;
+use crate::section::{Block, Section};
 use crate::summary::{microseconds, wrap};
 use crate::table::columns;
 
+/// Everything that is said of the runs.
+#[must_use]
+pub fn text(compared: &RunsCompared, terminal: Terminal) -> String {
+    let mut text = compared.tasks.iter().map(|task| of_task(task, terminal)).collect::<Vec<_>>().join("\n");
+    for run in &compared.warnings {
+        for warning in &run.warnings {
+            text.push_str(&wrap(&format!("warning: {}: {}", run.run, warnings::sentence(warning))));
+        }
+    }
+    text
+}
+
+fn of_task(compared: &TaskCompared, terminal: Terminal) -> String {
+    let mut text = format!("task {}\n", compared.task);
+    for d in &compared.mismatches {
+        text.push_str(&mismatches(&d.first, &d.other, &d.conditions));
+    }
+    text.extend(compared.comparison.iter().map(|found| comparison(found, terminal)));
+    text.extend(compared.twente.iter().map(|found| twente(found)));
+    text
+}
+
+/// The page's section; `None` where nothing is compared.
+#[must_use]
+pub fn section(compared: &[(&str, &Comparison)]) -> Option<Section> {
+    let mut blocks = Vec::new();
+    for (task, comparison) in compared {
+        blocks.extend(chart(task, comparison).map(Block::Figure));
+        let base = comparison.runs.first().map_or("", |run| run.name.as_str());
+        blocks.extend(comparison.against_first.iter().map(|other| difference_table(task, base, other)));
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: "comparison".into(),
+        title: "Comparison".into(),
+        lead: "Every figure of the latency against that of the first run, with the interval that holds the true change; all intervals together hold with 95 %. An interval that reaches over zero shows no real difference.".into(),
+        blocks,
+    })
+}
+
+/// What the page shows of it.
+#[must_use]
+pub fn sections(compared: &RunsCompared) -> Vec<Section> {
+    let found = compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.comparison.as_ref()?)));
+    section(&found.collect::<Vec<_>>()).into_iter().collect()
+}
+
 /// What differs between the conditions of two runs.
-pub fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> String {
+fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> String {
     let mut text = String::new();
     for m in all {
         let weight = if m.weight == Weight::Refuse { "not comparable" } else { "differs" };
@@ -29,7 +77,7 @@ pub fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> String {
 }
 
 /// The figures of all runs with their intervals, then each run against the first.
-pub fn text(comparison: &Comparison, terminal: Terminal) -> String {
+fn comparison(comparison: &Comparison, terminal: Terminal) -> String {
     let mut text = String::from("latency in us, with the interval that holds the figure of such runs\n");
     for run in &comparison.runs {
         let _ = writeln!(
@@ -37,8 +85,8 @@ pub fn text(comparison: &Comparison, terminal: Terminal) -> String {
             "{}: {} wake-ups, jitter {}, max {}",
             run.name,
             count(run.count),
-            time(run.jitter_ns),
-            time(run.max_ns)
+            known(run.jitter_ns),
+            known(run.max_ns)
         );
         text.push_str(&columns(&["", "value", "from", "to"], run.estimates.iter().map(estimate)));
     }
@@ -53,8 +101,8 @@ pub fn text(comparison: &Comparison, terminal: Terminal) -> String {
     text
 }
 
-fn time(ns: Option<i64>) -> String {
-    ns.map_or("-".into(), |ns| Human(ns as f64).to_string())
+fn known(ns: Option<i64>) -> String {
+    ns.map_or("-".into(), |ns| time(ns as f64))
 }
 
 /// A figure in its unit: a share for missed due times, else microseconds.
@@ -122,13 +170,13 @@ fn shift_plot(against: &AgainstFirst, ascii: bool) -> String {
         row[place(shift.shift_ns)] = point;
         let bar: String = row.into_iter().collect();
         let name = format!("p{}", (shift.p * 1e6).round() / 1e4);
-        let _ = writeln!(text, "  {name:>6} {bar} {}", Human(shift.shift_ns));
+        let _ = writeln!(text, "  {name:>6} {bar} {}", time(shift.shift_ns));
     }
     text
 }
 
 /// The comparison of the University of Twente's report: durations of loops, and their jitter in bins of 0.1 ms.
-pub fn twente(runs: &[TwenteRun]) -> String {
+fn twente(runs: &[TwenteRun]) -> String {
     let ms = |ns: Option<f64>| ns.map_or("-".into(), |ns| format!("{:.4}", ns / 1e6));
     let whole = |ns: Option<i64>| ms(ns.map(|ns| ns as f64));
     let rows = runs.iter().map(|r| {
@@ -139,14 +187,14 @@ pub fn twente(runs: &[TwenteRun]) -> String {
             ms(r.sd_ns),
             whole(r.min_ns),
             whole(r.max_ns),
-            ms(r.mean_jitter_ns),
+            ms(r.mean_period_error_ns),
         ]
     });
     let mut text = String::from("duration of a loop in ms, from one start to the next\n");
-    text.push_str(&columns(&["", "loops", "mean", "sd", "shortest", "longest", "mean jitter"], rows));
-    text.push_str("loops by their jitter, |duration - period|, in ms\n");
+    text.push_str(&columns(&["", "loops", "mean", "sd", "shortest", "longest", "mean |error|"], rows));
+    text.push_str("loops by the size of their period error (jitter, in the report), in ms\n");
     let names = runs.iter().map(|r| r.name.as_str());
-    let header: Vec<&str> = std::iter::once("jitter").chain(names).collect();
+    let header: Vec<&str> = std::iter::once("|error|").chain(names).collect();
     let longest = runs.iter().map(|r| r.histogram.len()).max().unwrap_or(0);
     let loops = |r: &TwenteRun, bin: usize| r.histogram.get(bin).copied().unwrap_or(0);
     let occupied = (0..longest).filter(|bin| runs.iter().any(|r| loops(r, *bin) > 0));
@@ -156,6 +204,75 @@ pub fn twente(runs: &[TwenteRun]) -> String {
         std::iter::once(label).chain(runs.iter().map(|r| count(loops(r, bin)))).collect()
     });
     text + &columns(&header, rows)
+}
+
+/// The change of a figure, as a share of the first run's.
+fn relative(difference: &Difference) -> Option<[f64; 3]> {
+    let [low, high] = difference.interval?;
+    let first = difference.difference / (difference.ratio? - 1.0);
+    let percent = |ns: f64| 100.0 * ns / first;
+    let all = [percent(low), percent(difference.difference), percent(high)];
+    all.iter().all(|v| v.is_finite()).then_some(all)
+}
+
+fn chart(task: &str, comparison: &Comparison) -> Option<Chart> {
+    // The share of missed due times is no latency: the table has it.
+    let shown = || Statistic::ALL.iter().filter(|s| **s != Statistic::MissedShare);
+    let names: Vec<&str> = shown().map(|s| s.name()).collect();
+    let others = comparison.against_first.len() as f64;
+    let layer = |(k, other): (usize, &AgainstFirst)| {
+        // Runs stand side by side at each name.
+        let shift = (k as f64 - (others - 1.0) / 2.0) * 0.6 / others;
+        let values = other.differences.iter().filter_map(|d| {
+            let [low, middle, high] = relative(d)?;
+            let at = shown().position(|s| *s == d.statistic)?;
+            Some([at as f64 + shift, low, middle, high])
+        });
+        Layer::new(&other.name, k, Shape::Intervals(values.collect()))
+    };
+    let layers: Vec<Layer> = comparison.against_first.iter().enumerate().map(layer).collect();
+    if layers.iter().all(|l| matches!(&l.shape, Shape::Intervals(v) if v.is_empty())) {
+        return None;
+    }
+    let base = &comparison.runs.first()?.name;
+    let level = Layer::new("", 4, Shape::Level(0.0));
+    Some(Chart {
+        name: "comparison",
+        caption: format!(
+            "Latency of task {task} in {}, against {base}: change of each figure in percent; below zero is better. Bars: 95 % intervals of all together.",
+            comparison.against_first.iter().map(|o| o.name.as_str()).collect::<Vec<_>>().join(", "),
+        ),
+        x: Axis::names("figure of the latency", names),
+        y: Axis::linear(format!("change against {base}, %")),
+        layers: [level].into_iter().chain(layers).collect(),
+        height: 400,
+    })
+}
+
+fn difference_table(task: &str, base: &str, other: &AgainstFirst) -> Block {
+    let rows = other.differences.iter().map(|d| {
+        let show = |v: f64| match d.statistic {
+            Statistic::MissedShare => format!("{:+.4} %", 100.0 * v),
+            _ => format!("{}{}", if v > 0.0 { "+" } else { "" }, time(v)),
+        };
+        vec![
+            d.statistic.name().into(),
+            show(d.difference),
+            d.interval
+                .map_or("too short a run".into(), |[low, high]| format!("{} to {}", show(low), show(high))),
+            d.ratio.map_or("–".into(), |r| format!("{r:.3}")),
+            if d.real { "real" } else { "not shown" }.into(),
+        ]
+    });
+    Block::Table {
+        caption: format!(
+            "Task {task}: {} against {base}; a latency of it is the lower one with a probability of {:.1} %",
+            other.name,
+            100.0 * other.p_lower
+        ),
+        header: ["figure", "change", "interval", "ratio", "difference"].map(String::from).to_vec(),
+        rows: rows.collect(),
+    }
 }
 
 #[cfg(test)]
@@ -183,7 +300,7 @@ mod tests {
     fn what_became_better_stands_to_the_left() {
         let (a, b) = (scan(9_000), scan(3_000));
         let runs = [("before".to_owned(), &a), ("after".to_owned(), &b)];
-        let text = text(&compare(&runs), Terminal { columns: 80, ascii: true, colour: false });
+        let text = comparison(&compare(&runs), Terminal { columns: 80, ascii: true, colour: false });
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let p50 = text.lines().find(|l| l.trim_start().starts_with("p50") && l.contains("lower")).unwrap();
         assert!(p50.contains("-6.0"), "{p50}");

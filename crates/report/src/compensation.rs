@@ -1,73 +1,24 @@
 //! What compensating the jitter of a task costs and brings on a machine: measured, recommended, proven.
 
+mod figures;
+
+pub use figures::sections;
+
 use std::fmt::Write as _;
 
-use jitterlab_analysis::Statistics;
-use jitterlab_analysis::expectation::{LoadPoint, MarginPoint, ServiceTime};
+use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
 use jitterlab_analysis::proof::{MedianInterval, Proof};
-use jitterlab_analysis::recommendation::{NistChoice, Recommendation};
+use jitterlab_analysis::recommendation::NistChoice;
 use jitterlab_analysis::summary::{P50, P90, P99, P99_9};
+use jitterlab_analysis::trial::{Candidate, CompensationTrial, Disturbance, TrialNote};
 use jitterlab_analysis::wakeup::WayFigures;
-use jitterlab_model::WakeMethod;
 use jitterlab_model::units::{Exact, Human};
-use serde::Serialize;
 
 use crate::chart::Terminal;
-use crate::page::documents;
 use crate::table;
 use crate::wakeups::time;
+use crate::warnings;
 use crate::words::share;
-
-/// A wake-up method for the early sleep.
-#[derive(Debug, Clone, Serialize)]
-pub struct Candidate {
-    /// The method.
-    pub wake: WakeMethod,
-    /// Latency of its early sleeps (F).
-    pub early_latency: Statistics,
-    /// What to do with it.
-    pub recommendation: Recommendation,
-}
-
-/// What happened to the measured processor during the proof.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Disturbance {
-    /// Time the hypervisor took, as a share; `None` if not known.
-    pub steal: Option<f64>,
-    /// Interrupts it took, those that wake the task included; `None` if not known.
-    pub interrupts: Option<u64>,
-}
-
-/// Everything, as it is printed and as it goes into JSON.
-#[derive(Debug, Clone, Serialize)]
-pub struct CompensationReport {
-    /// Version of this layout.
-    pub schema: u32,
-    /// T.
-    pub period_ns: i64,
-    /// Time between two readings of the clock, back to back.
-    pub clock_floor: Statistics,
-    /// What a wake-up costs.
-    pub service: ServiceTime,
-    /// Wake-up methods for the early sleep.
-    pub candidates: Vec<Candidate>,
-    /// Which of them is recommended.
-    pub chosen: usize,
-    /// Measured load of the NIST paper's way beside its equation 1.
-    pub load_curve: Vec<LoadPoint>,
-    /// Measured polling beside the integral of F.
-    pub margins: Vec<MarginPoint>,
-    /// That the recommended way works.
-    pub proof: Option<Proof>,
-    /// The longest hole torn into the processor while polling, in the proof.
-    pub longest_hole_ns: i64,
-    /// What else happened to the measured processor during the proof.
-    pub disturbance: Disturbance,
-    /// Where the two runs were saved.
-    pub files: Vec<String>,
-    /// What a reader has to know.
-    pub warnings: Vec<String>,
-}
 
 /// A median with its interval, for people.
 pub(crate) fn interval(m: Option<MedianInterval>, show: impl Fn(f64) -> String) -> String {
@@ -129,197 +80,213 @@ pub fn load_table(points: &[LoadPoint], service: &ServiceTime, period_ns: i64, a
     out
 }
 
-impl CompensationReport {
-    /// For people, at 80 columns.
-    pub fn to_text(&self, terminal: Terminal) -> String {
-        let mut out = String::new();
-        self.write_what_is(&mut out);
-        self.write_load_curve(&mut out, terminal.ascii);
-        self.write_margins(&mut out);
-        self.write_recommendation(&mut out);
-        self.write_proof(&mut out, terminal);
-        for warning in &self.warnings {
-            let _ = writeln!(out, "note: {warning}");
-        }
-        for file in &self.files {
-            let _ = writeln!(out, "written: {file}");
-        }
-        out
+/// For people, at 80 columns.
+#[must_use]
+pub fn text(trial: &CompensationTrial, terminal: Terminal) -> String {
+    let mut out = String::new();
+    write_what_is(trial, &mut out);
+    write_load_curve(trial, &mut out, terminal.ascii);
+    write_margins(trial, &mut out);
+    write_recommendation(trial, &mut out);
+    write_proof(trial, &mut out, terminal);
+    for found in &trial.notes {
+        let _ = writeln!(out, "note: {}", note(found));
     }
-
-    fn write_what_is(&self, out: &mut String) {
-        let ServiceTime { inside_ns, outside_ns, often_every_ns, often_ns } = self.service;
-        let _ = write!(
-            out,
-            "period {}; the clock read twice in a row: median {}, p99 {}\n\n\
-             a wake-up costs (S)\n  \
-             {:>8}  by the clock, from the due time to the next wait: interrupt, leaving idle,\n            \
-             switch to the task, its own code; not the switch back\n  \
-             {:>8}  of processor time of the thread: its code, its system calls and the switches\n            \
-             as far as the kernel counts them; not the interrupt, not leaving idle\n  \
-             {:>8}  the same if it wakes every {}: nothing has time to cool down\n\n",
-            Exact(self.period_ns),
-            time(self.clock_floor.at(P50).exactly()),
-            time(self.clock_floor.at(P99).exactly()),
-            Human(inside_ns).to_string(),
-            Human(outside_ns).to_string(),
-            Human(often_ns).to_string(),
-            Exact(often_every_ns),
-        );
-        out.push_str("latency of an early sleep, and the margin that follows from it\n");
-        let rows = self.candidates.iter().map(|c| {
-            let (f, r) = (&c.early_latency, &c.recommendation);
-            vec![
-                c.wake.to_string(),
-                time(f.at(P50).exactly()),
-                time(f.at(P99).exactly()),
-                time(f.at(P99_9).exactly()),
-                time(f.max_ns),
-                Human(r.margin_ns as f64).to_string(),
-                share(r.expected_load),
-                share(r.expected_late),
-            ]
-        });
-        let header = ["", "p50", "p99", "p99.9", "max", "margin", "polls", "late"];
-        out.push_str(&table::columns(&header, rows));
-        out.push('\n');
+    for file in &trial.files {
+        let _ = writeln!(out, "written: {file}");
     }
+    out
+}
 
-    fn write_load_curve(&self, out: &mut String, ascii: bool) {
-        if self.load_curve.is_empty() {
-            return;
+/// What a reader has to know, as a clause.
+#[must_use]
+pub fn note(note: &TrialNote) -> String {
+    match note {
+        TrialNote::Machine { warning } => warnings::sentence(warning),
+        TrialNote::Refused { refusal } => {
+            format!("{}: {}; {}", refusal.what, refusal.why, refusal.remedy)
         }
-        out.push_str("waking every A and polling in the last A (the NIST paper): extra processor load\n");
-        out.push_str(&load_table(&self.load_curve, &self.service, self.period_ns, ascii));
-        out.push('\n');
-    }
-
-    fn write_margins(&self, out: &mut String) {
-        if self.margins.is_empty() {
-            return;
+        TrialNote::NoLoadPoint { every_ns, overload } => {
+            format!("waking every {}: {overload}", Exact(*every_ns))
         }
-        out.push_str(
-            "one early sleep, then polling: as latencies measured in turns foretell, and measured\n",
-        );
-        let rows = self.margins.iter().map(|p| {
-            vec![
-                Exact(p.margin_ns).to_string(),
-                share(p.expected_polled),
-                share(p.measured_polled),
-                share(p.expected_late),
-                share(p.measured_late),
-            ]
-        });
-        out.push_str(&table::columns(&["margin", "polls", "measured", "late", "measured"], rows));
-        out.push('\n');
+        TrialNote::Stopped { overload } => overload.to_string(),
+        TrialNote::Interrupted => "interrupted: the proof rests on the whole pairs until then".into(),
+        TrialNote::NotSaved { why } => format!("no run file: {why}"),
     }
+}
 
-    fn write_recommendation(&self, out: &mut String) {
-        let Some(Candidate { wake, recommendation: r, .. }) = self.candidates.get(self.chosen) else {
-            return;
-        };
-        let _ = writeln!(
-            out,
-            "use wake={wake},compensate=margin:{}: polls {} of a processor and leaves {} of\n  \
-             the starts late, by {} latencies",
-            Exact(r.margin_ns),
+fn write_what_is(trial: &CompensationTrial, out: &mut String) {
+    let ServiceTime { inside_ns, outside_ns, often_every_ns, often_ns } = trial.service;
+    let _ = write!(
+        out,
+        "period {}; the clock read twice in a row: median {}, p99 {}\n\n\
+         a wake-up costs (S)\n  \
+         {:>8}  by the clock, from the due time to the next wait: interrupt, leaving idle,\n            \
+         switch to the task, its own code; not the switch back\n  \
+         {:>8}  of processor time of the thread: its code, its system calls and the switches\n            \
+         as far as the kernel counts them; not the interrupt, not leaving idle\n  \
+         {:>8}  the same if it wakes every {}: nothing has time to cool down\n\n",
+        Exact(trial.period_ns),
+        time(trial.clock_floor.at(P50).exactly()),
+        time(trial.clock_floor.at(P99).exactly()),
+        Human(inside_ns).to_string(),
+        Human(outside_ns).to_string(),
+        Human(often_ns).to_string(),
+        Exact(often_every_ns),
+    );
+    out.push_str("latency of an early sleep, and the margin that follows from it\n");
+    let rows = trial.candidates.iter().map(|c| {
+        let (f, r) = (&c.early_latency, &c.choice);
+        vec![
+            c.wake.to_string(),
+            time(f.at(P50).exactly()),
+            time(f.at(P99).exactly()),
+            time(f.at(P99_9).exactly()),
+            time(f.max_ns),
+            Human(r.margin_ns as f64).to_string(),
             share(r.expected_load),
             share(r.expected_late),
-            r.samples
+        ]
+    });
+    let header = ["", "p50", "p99", "p99.9", "max", "margin", "polls", "late"];
+    out.push_str(&table::columns(&header, rows));
+    out.push('\n');
+}
+
+fn write_load_curve(trial: &CompensationTrial, out: &mut String, ascii: bool) {
+    if trial.load_curve.is_empty() {
+        return;
+    }
+    out.push_str("waking every A and polling in the last A (the NIST paper): extra processor load\n");
+    out.push_str(&load_table(&trial.load_curve, &trial.service, trial.period_ns, ascii));
+    out.push('\n');
+}
+
+fn write_margins(trial: &CompensationTrial, out: &mut String) {
+    if trial.margins.is_empty() {
+        return;
+    }
+    out.push_str("one early sleep, then polling: as latencies measured in turns foretell, and measured\n");
+    let rows = trial.margins.iter().map(|p| {
+        vec![
+            Exact(p.margin_ns).to_string(),
+            share(p.expected_polled),
+            share(p.measured_polled),
+            share(p.expected_late),
+            share(p.measured_late),
+        ]
+    });
+    out.push_str(&table::columns(&["margin", "polls", "measured", "late", "measured"], rows));
+    out.push('\n');
+}
+
+fn write_recommendation(trial: &CompensationTrial, out: &mut String) {
+    let Some(Candidate { wake, choice: r, .. }) = trial.candidates.get(trial.chosen) else {
+        return;
+    };
+    let _ = writeln!(
+        out,
+        "use wake={wake},compensate=margin:{}: polls {} of a processor and leaves {} of\n  \
+         the starts late, by {} latencies",
+        Exact(r.margin_ns),
+        share(r.expected_load),
+        share(r.expected_late),
+        r.samples
+    );
+    if r.limited_by_budget {
+        out.push_str("  the budget allows no longer margin; fewer late starts cost more polling\n");
+    }
+    if let Some(late) = r.supported_late {
+        let _ = writeln!(
+            out,
+            "  so few latencies support no rarer late starts than {}: raise --sample for less",
+            share(late)
         );
-        if r.limited_by_budget {
-            out.push_str("  the budget allows no longer margin; fewer late starts cost more polling\n");
-        }
-        if let Some(late) = r.supported_late {
-            let _ = writeln!(
-                out,
-                "  so few latencies support no rarer late starts than {}: raise --sample for less",
-                share(late)
-            );
-        }
-        out.push('\n');
     }
+    out.push('\n');
+}
 
-    fn write_proof(&self, out: &mut String, terminal: Terminal) {
-        let Some(proof) = &self.proof else { return };
-        let _ = writeln!(out, "proof: {} pairs of blocks in turns, |start - due|", proof.pairs.len());
-        let row = |name: &str, way: &WayFigures| {
-            let d = &way.deviation;
-            let jitter = way.latency.max_ns.zip(way.latency.min_ns).map(|(max, min)| max - min);
-            vec![
-                name.into(),
-                time(d.at(P50).exactly()),
-                time(d.at(P90).exactly()),
-                time(d.at(P99).exactly()),
-                time(d.at(P99_9).exactly()),
-                time(jitter),
-                way.load.map_or_else(|| "-".into(), share),
-            ]
-        };
-        out.push_str(&table::columns(
-            &["", "p50", "p90", "p99", "p99.9", "max - min", "load"],
-            [row("uncompensated", &proof.before), row("compensated", &proof.after)],
-        ));
-        let times = |f: f64| if f >= 9.95 { format!("{f:.0}") } else { format!("{f:.1}") };
-        let _ = writeln!(out, "  p99 smaller by a factor of {}", interval(proof.p99_factor, times));
-        let _ = writeln!(out, "  max - min smaller by a factor of {}", interval(proof.jitter_factor, times));
-        let _ = writeln!(out, "  extra processor load {}", interval(proof.extra_load, share));
-        self.write_floor(out, proof);
-        out.push('\n');
-        out.push_str(&terminal.figures(&documents::charts(self, &["compensation"])));
-        out.push('\n');
-    }
+fn write_proof(trial: &CompensationTrial, out: &mut String, terminal: Terminal) {
+    let Some(proof) = &trial.proof else { return };
+    let _ = writeln!(out, "proof: {} pairs of blocks in turns, |start - due|", proof.pairs.len());
+    let row = |name: &str, way: &WayFigures| {
+        let d = &way.deviation;
+        let jitter = way.latency.max_ns.zip(way.latency.min_ns).map(|(max, min)| max - min);
+        vec![
+            name.into(),
+            time(d.at(P50).exactly()),
+            time(d.at(P90).exactly()),
+            time(d.at(P99).exactly()),
+            time(d.at(P99_9).exactly()),
+            time(jitter),
+            way.load.map_or_else(|| "-".into(), share),
+        ]
+    };
+    out.push_str(&table::columns(
+        &["", "p50", "p90", "p99", "p99.9", "max - min", "load"],
+        [row("uncompensated", &proof.before), row("compensated", &proof.after)],
+    ));
+    let times = |f: f64| if f >= 9.95 { format!("{f:.0}") } else { format!("{f:.1}") };
+    let _ = writeln!(out, "  p99 smaller by a factor of {}", interval(proof.p99_factor, times));
+    let _ = writeln!(out, "  max - min smaller by a factor of {}", interval(proof.jitter_factor, times));
+    let _ = writeln!(out, "  extra processor load {}", interval(proof.extra_load, share));
+    write_floor(trial, out, proof);
+    out.push('\n');
+    out.push_str(&terminal.figures(&Some(figures::before_and_after(trial.period_ns, proof))));
+    out.push('\n');
+}
 
-    /// What sets the limit: the clock, the sleep, interrupts, the host.
-    fn write_floor(&self, out: &mut String, proof: &Proof) {
-        let floor_ns = self.clock_floor.at(P50).exactly().unwrap_or(0).max(1);
-        if let Some(p90) = proof.after.deviation.at(P90).exactly() {
-            let _ = writeln!(
-                out,
-                "  p90 of the compensated task is {:.1} readings of the clock ({}); it cannot start more\n  \
-                 exactly than the clock can be read",
-                p90 as f64 / floor_ns as f64,
-                Human(floor_ns as f64),
-            );
-        }
-        let late = &proof.late;
-        if late.overslept > 0 {
-            let _ = writeln!(
-                out,
-                "  {} of {} starts were late because the sleep took longer than the margin, by up to {}",
-                late.overslept,
-                late.starts,
-                Human(late.worst_overslept_ns as f64)
-            );
-        }
-        if late.torn > 0 {
-            let _ = writeln!(
-                out,
-                "  {} were late although the task polled, by up to {}: an interrupt or the host had the\n  \
-                 processor at that moment, which no margin can help",
-                late.torn,
-                Human(late.worst_torn_ns as f64)
-            );
-        }
-        let Disturbance { steal, interrupts } = self.disturbance;
-        let mut seen = vec![format!("the longest hole in a poll was {}", Human(self.longest_hole_ns as f64))];
-        seen.extend(interrupts.map(|n| format!("the processor took {n} interrupts")));
-        seen.extend(steal.map(|stolen| format!("the hypervisor took {} of its time", share(stolen))));
-        let _ = writeln!(out, "  meanwhile {}", seen.join(",\n  "));
+/// What sets the limit: the clock, the sleep, interrupts, the host.
+fn write_floor(trial: &CompensationTrial, out: &mut String, proof: &Proof) {
+    let floor_ns = trial.clock_floor.at(P50).exactly().unwrap_or(0).max(1);
+    if let Some(p90) = proof.after.deviation.at(P90).exactly() {
+        let _ = writeln!(
+            out,
+            "  p90 of the compensated task is {:.1} readings of the clock ({}); it cannot start more\n  \
+             exactly than the clock can be read",
+            p90 as f64 / floor_ns as f64,
+            Human(floor_ns as f64),
+        );
     }
+    let late = &proof.late;
+    if late.overslept > 0 {
+        let _ = writeln!(
+            out,
+            "  {} of {} starts were late because the sleep took longer than the margin, by up to {}",
+            late.overslept,
+            late.starts,
+            Human(late.worst_overslept_ns as f64)
+        );
+    }
+    if late.torn > 0 {
+        let _ = writeln!(
+            out,
+            "  {} were late although the task polled, by up to {}: an interrupt or the host had the\n  \
+             processor at that moment, which no margin can help",
+            late.torn,
+            Human(late.worst_torn_ns as f64)
+        );
+    }
+    let Disturbance { steal, interrupts } = trial.disturbance;
+    let mut seen = vec![format!("the longest hole in a poll was {}", Human(trial.longest_hole_ns as f64))];
+    seen.extend(interrupts.map(|n| format!("the processor took {n} interrupts")));
+    seen.extend(steal.map(|stolen| format!("the hypervisor took {} of its time", share(stolen))));
+    let _ = writeln!(out, "  meanwhile {}", seen.join(",\n  "));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::compensation::Measured;
+    use jitterlab_analysis::Statistics;
+    use jitterlab_analysis::compensation::EmpiricalLaw;
+    use jitterlab_analysis::expectation::MarginPoint;
     use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
-    use jitterlab_analysis::wakeup::Block;
-    use jitterlab_model::{Activation, Flags, TaskResult};
+    use jitterlab_analysis::wakeup::BlockView;
+    use jitterlab_model::{Activation, Flags, TaskResult, WakeMethod};
 
-    fn report() -> CompensationReport {
-        let latencies = Measured::new((0..1_000).map(|x| 3_000.0 + f64::from(x) * 20.0));
-        let recommendation = recommend(&latencies, 500_000, DEFAULT_WISH, 5_000.0).unwrap();
+    fn report() -> CompensationTrial {
+        let latencies = EmpiricalLaw::new((0..1_000).map(|x| 3_000.0 + f64::from(x) * 20.0));
+        let choice = recommend(&latencies, 500_000, DEFAULT_WISH, 5_000.0).unwrap();
         let figures = Statistics { count: 1_000, ..Statistics::default() }.with(P50, 25).with(P99, 31);
         let result = |cpu| TaskResult {
             executed: 200,
@@ -337,10 +304,9 @@ mod tests {
         };
         let (plain, early) = (result(1_000_000), result(4_000_000));
         let (late, punctual) = (starts(10_000, Flags::default()), starts(100, Flags::POLLED));
-        let before = Block { period_ns: 500_000, result: &plain, activations: &late };
-        let after = Block { period_ns: 500_000, result: &early, activations: &punctual };
-        CompensationReport {
-            schema: 1,
+        let before = BlockView { period_ns: 500_000, result: &plain, activations: &late };
+        let after = BlockView { period_ns: 500_000, result: &early, activations: &punctual };
+        CompensationTrial {
             period_ns: 500_000,
             clock_floor: figures,
             service: ServiceTime {
@@ -349,7 +315,7 @@ mod tests {
                 often_every_ns: 50_000,
                 often_ns: 5_000.0,
             },
-            candidates: vec![Candidate { wake: WakeMethod::Timerfd, early_latency: figures, recommendation }],
+            candidates: vec![Candidate { wake: WakeMethod::Timerfd, early_latency: figures, choice }],
             chosen: 0,
             load_curve: vec![LoadPoint {
                 every_ns: 50_000,
@@ -369,7 +335,7 @@ mod tests {
             longest_hole_ns: 4_000,
             disturbance: Disturbance { steal: Some(0.02), interrupts: Some(77) },
             files: vec!["a.parquet".into()],
-            warnings: vec!["short".into()],
+            notes: vec![TrialNote::Interrupted],
         }
     }
 
@@ -377,7 +343,7 @@ mod tests {
     fn every_part_is_told_within_the_width_of_a_terminal() {
         let report = report();
         for ascii in [true, false] {
-            let text = report.to_text(Terminal { columns: 80, ascii, colour: false });
+            let text = text(&report, Terminal { columns: 80, ascii, colour: false });
             for part in [
                 "period 500us",
                 "5 us  the same if it wakes every 50us",
@@ -393,7 +359,7 @@ mod tests {
                 "took 77 interrupts",
                 "took 2.0 % of its time",
                 "written: a.parquet",
-                "note: short",
+                "note: interrupted: the proof rests on",
             ] {
                 assert!(text.contains(part), "{part} in {text}");
             }
@@ -403,12 +369,18 @@ mod tests {
 
     #[test]
     fn without_a_proof_nothing_is_claimed() {
-        let text = CompensationReport { proof: None, ..report() }.to_text(Terminal {
-            columns: 80,
-            ascii: true,
-            colour: false,
-        });
+        let text = text(
+            &CompensationTrial { proof: None, ..report() },
+            Terminal { columns: 80, ascii: true, colour: false },
+        );
         assert!(!text.contains("factor") && !text.contains("late although"), "{text}");
+    }
+
+    #[test]
+    fn the_page_shows_before_and_after() {
+        let sections = sections(&report());
+        let names: Vec<&str> = sections[0].charts().map(|chart| chart.name).collect();
+        assert_eq!(names, ["compensation", "load-curve", "margin"]);
     }
 
     #[test]

@@ -4,8 +4,11 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::kernels::{KernelDiff, KernelPeers};
 use jitterlab_analysis::outlook::Outlook;
+use jitterlab_analysis::trial::CompensationTrial;
+use jitterlab_analysis::wakeup::WaysCompared;
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_motion::catalog::Devices;
@@ -55,6 +58,12 @@ pub enum Content {
     Reproduction(Box<Reproduction>),
     /// What `predict` says of a file.
     Prediction(Outlook),
+    /// What `compare` says of runs.
+    Comparison(RunsCompared),
+    /// What `compensate` found.
+    Compensation(CompensationTrial),
+    /// What `compare-wakeups` measured.
+    CompareWakeups(WaysCompared),
     /// What `kernel diff` found.
     KernelDiff(KernelDiff),
     /// What `kernel peers` measured.
@@ -124,6 +133,9 @@ impl Document {
             Content::Plants(devices) => motion::devices::plants_text(devices),
             Content::Reproduction(found) => crate::papers::text(found, terminal),
             Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
+            Content::Comparison(compared) => crate::comparison::text(compared, terminal),
+            Content::Compensation(trial) => crate::compensation::text(trial, terminal),
+            Content::CompareWakeups(compared) => crate::wakeups::text(compared),
             Content::KernelDiff(diff) => crate::kernels::difference(diff),
             Content::KernelPeers(peers) => crate::kernels::peers(peers),
             Content::McuSweep(sweep) => crate::mcu::sweep(&sweep.alarms),
@@ -143,6 +155,8 @@ impl Document {
             Content::Plants(devices) => vec![motion::devices::plants_section(devices)],
             Content::Reproduction(found) => crate::papers::sections(&found.found),
             Content::Prediction(outlook) => crate::prediction::sections(outlook),
+            Content::Comparison(compared) => crate::comparison::sections(compared),
+            Content::Compensation(trial) => crate::compensation::sections(trial),
             _ => Vec::new(),
         }
     }

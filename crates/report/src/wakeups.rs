@@ -3,22 +3,10 @@
 use std::fmt::Write as _;
 
 use jitterlab_analysis::summary::{P50, P99};
-use jitterlab_analysis::wakeup::WayFigures;
+use jitterlab_analysis::wakeup::{WayTrouble, WaysCompared};
 use jitterlab_model::units::Human;
-use serde::Serialize;
 
 use crate::table;
-
-/// One way to wait, measured or refused.
-#[derive(Debug, Clone, Serialize)]
-pub struct Way {
-    /// What it is called, such as `timerfd`.
-    pub name: String,
-    /// What it was like; `None` if it could not be measured here.
-    pub figures: Option<WayFigures>,
-    /// Why it could not be, or what it lacked.
-    pub refused: Option<String>,
-}
 
 /// A time, or a dash where there is none.
 pub(crate) fn time(ns: Option<i64>) -> String {
@@ -29,10 +17,20 @@ fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".into(), |v| format!("{v:.decimals$}"))
 }
 
+/// Why a way was not measured, as a clause.
+fn trouble(trouble: &WayTrouble) -> String {
+    match trouble {
+        WayTrouble::Refused { refusal } => format!("{}; {}", refusal.why, refusal.remedy),
+        WayTrouble::Stopped { overload } => overload.to_string(),
+        WayTrouble::Impossible { why } => why.clone(),
+    }
+}
+
 /// The table and what its columns mean, at 80 columns.
-pub fn text(period_ns: i64, ways: &[Way]) -> String {
-    let mut out = format!("waiting for a due time every {}, in turns\n\n", Human(period_ns as f64));
-    let rows = ways.iter().filter_map(|way| {
+#[must_use]
+pub fn text(compared: &WaysCompared) -> String {
+    let mut out = format!("waiting for a due time every {}, in turns\n\n", Human(compared.period_ns as f64));
+    let rows = compared.ways.iter().filter_map(|way| {
         let f = way.figures.as_ref()?;
         Some(vec![
             way.name.clone(),
@@ -51,7 +49,7 @@ pub fn text(period_ns: i64, ways: &[Way]) -> String {
          CPU, switch: processor time and context switches of the thread per activation; what\n  \
          interrupts and switching cost the rest of the machine is only partly in it.\n",
     );
-    for way in ways {
+    for way in &compared.ways {
         if let Some(hole) = way.figures.as_ref().map(|f| f.longest_hole_ns).filter(|hole| *hole > 0) {
             let _ = writeln!(
                 out,
@@ -60,9 +58,12 @@ pub fn text(period_ns: i64, ways: &[Way]) -> String {
                 Human(hole as f64)
             );
         }
-        if let Some(why) = &way.refused {
-            let _ = writeln!(out, "  {}: {why}", way.name);
+        if let Some(found) = &way.trouble {
+            let _ = writeln!(out, "  {}: {}", way.name, trouble(found));
         }
+    }
+    if compared.interrupted {
+        out.push_str("  interrupted: the figures rest on the whole rounds until then\n");
     }
     out
 }
@@ -70,7 +71,7 @@ pub fn text(period_ns: i64, ways: &[Way]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::wakeup::Block;
+    use jitterlab_analysis::wakeup::{BlockView, WayFigures, WayToWait};
     use jitterlab_model::{Activation, TaskResult};
 
     #[test]
@@ -84,14 +85,14 @@ mod tests {
             ..TaskResult::default()
         };
         let rows = [Activation { start_ns: 2_300, ..Activation::default() }; 2];
-        let figures = WayFigures::of(&[Block { period_ns: 1_000_000, result: &result, activations: &rows }]);
-        let text = text(
-            1_000_000,
-            &[
-                Way { name: "nanosleep".into(), figures: Some(figures), refused: None },
-                Way { name: "deadline".into(), figures: None, refused: Some("not permitted".into()) },
-            ],
-        );
+        let figures =
+            WayFigures::of(&[BlockView { period_ns: 1_000_000, result: &result, activations: &rows }]);
+        let way = |name: &str, figures, trouble| WayToWait { name: name.into(), figures, trouble };
+        let why = WayTrouble::Impossible { why: "not permitted".into() };
+        let ways = vec![way("nanosleep", Some(figures), None), way("deadline", None, Some(why))];
+        let compared =
+            WaysCompared { period_ns: 1_000_000, rounds: 1, block_ns: 2_000_000, interrupted: false, ways };
+        let text = text(&compared);
         assert!(text.contains("nanosleep 2.30 us"), "{text}");
         assert!(
             text.contains("4 us")

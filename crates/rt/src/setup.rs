@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jitterlab_model::{Granted, Policy, Refusal};
@@ -126,9 +127,18 @@ impl Asked<'_> {
 }
 
 /// Locks what is mapped and, where the limit cannot make later memory requests fail, what will be.
+///
+/// What will be mapped is locked once for the whole process: each further call would go through all its memory again,
+/// which takes a minute for a thousand tasks.
 fn lock_memory() -> io::Result<()> {
+    static FUTURE_LOCKED: AtomicBool = AtomicBool::new(false);
+    if FUTURE_LOCKED.load(Ordering::Relaxed) {
+        return Ok(());
+    }
     let unlimited = sys::memory::lock_limit_bytes().is_none() || has_capability(CAP_IPC_LOCK);
-    sys::memory::lock_all(unlimited)
+    sys::memory::lock_all(unlimited)?;
+    FUTURE_LOCKED.store(unlimited, Ordering::Relaxed);
+    Ok(())
 }
 
 const CAP_IPC_LOCK: u32 = 14;

@@ -1,12 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
+mod compare;
 mod error;
 mod one_task;
 mod read;
 mod run;
 mod warned;
 
+pub use compare::{CompareError, CompareOptions, compare};
 pub use error::RunsError;
 pub use jitterlab_trace::{Columns, Hints, Quantity, Slice};
 pub use one_task::OneTask;

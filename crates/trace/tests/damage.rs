@@ -99,6 +99,7 @@ fn a_journal_with_any_changed_bit_gives_all_other_frames() {
         (tried, least) = (tried + 1, least.min(rows.len()));
         std::fs::remove_file(&path).unwrap();
     }
+    println!("{tried} changed bits: at least {least} of {} rows", wanted.len());
     // Three frames of 20 rows each.
     assert!(tried > 200 && least >= wanted.len() - 20, "{tried} {least}");
 }

@@ -6,9 +6,11 @@
 
 mod bootstrap;
 mod comparable;
+mod runs;
 mod twente;
 
 pub use comparable::{Mismatch, Weight, comparable};
+pub use runs::{Differing, RunWarnings, RunsCompared, TaskCompared};
 pub use twente::{BIN_NS, TwenteRun, twente};
 
 use serde::{Deserialize, Serialize};
@@ -16,8 +18,6 @@ use serde::{Deserialize, Serialize};
 use crate::scan::{Part, TaskScan};
 use bootstrap::Sample;
 
-/// Version of the JSON layout of [`Comparison`].
-pub const COMPARISON_SCHEMA: u32 = 1;
 /// Chance that any interval of one comparison of two runs misses its figure.
 const LEVEL: f64 = 0.05;
 /// Parts a run needs for intervals.
@@ -119,7 +119,7 @@ pub struct Difference {
 /// How far one quantile is shifted against the first run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Shift {
+pub struct QuantileShift {
     /// The quantile, 0 to 1.
     pub p: f64,
     /// Its value in the first run.
@@ -159,15 +159,13 @@ pub struct AgainstFirst {
     /// Difference of the means in standard deviations (Hedges' g).
     pub hedges_g: Option<f64>,
     /// The shift of quantiles.
-    pub shifts: Vec<Shift>,
+    pub shifts: Vec<QuantileShift>,
 }
 
 /// Runs side by side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// [`COMPARISON_SCHEMA`] of the writer.
-    pub schema: u32,
     /// The runs, the one others are compared with first.
     pub runs: Vec<ComparedRun>,
     /// All but the first against it.
@@ -208,7 +206,7 @@ pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
     });
     let against_first =
         runs.iter().zip(&samples).skip(1).map(|((name, _), sample)| against(name, &samples[0], sample));
-    Comparison { schema: COMPARISON_SCHEMA, runs: compared.collect(), against_first: against_first.collect() }
+    Comparison { runs: compared.collect(), against_first: against_first.collect() }
 }
 
 /// What the source of a run does not tell.
@@ -243,7 +241,7 @@ fn against(name: &str, first: &Sample, here: &Sample) -> AgainstFirst {
     let shifts = SHIFTS.iter().enumerate().filter_map(|(i, (p, needs))| {
         let supported = first.count().min(here.count()) >= *needs;
         let (a, b) = (first.whole.quantile_ns(*p)?, here.whole.quantile_ns(*p)?);
-        supported.then(|| Shift {
+        supported.then(|| QuantileShift {
             p: *p,
             first_ns: a,
             shift_ns: b - a,

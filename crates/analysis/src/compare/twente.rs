@@ -24,9 +24,9 @@ pub struct TwenteRun {
     pub min_ns: Option<i64>,
     /// Longest loop.
     pub max_ns: Option<i64>,
-    /// Jitter: by how much the duration misses the period in the mean, whatever the sign.
-    pub mean_jitter_ns: Option<f64>,
-    /// Loops by their jitter: entry i counts those from i to i + 1 tenths of a millisecond. Ends at the largest.
+    /// By how much the duration misses the period in the mean, whatever the sign: what the report calls jitter.
+    pub mean_period_error_ns: Option<f64>,
+    /// Loops by that: entry i counts those from i to i + 1 tenths of a millisecond. Ends at the largest.
     pub histogram: Vec<u64>,
 }
 
@@ -45,7 +45,7 @@ fn of(name: &str, scan: &TaskScan) -> TwenteRun {
         sd_ns: errors.standard_deviation_ns(),
         min_ns: errors.min_ns().map(|ns| ns.saturating_add(period_ns)),
         max_ns: errors.max_ns().map(|ns| ns.saturating_add(period_ns)),
-        mean_jitter_ns: mean_size(errors),
+        mean_period_error_ns: mean_size(errors),
         histogram: histogram(errors),
     }
 }
@@ -95,6 +95,6 @@ mod tests {
         let found = &twente(&[("plain".into(), &scan)])[0];
         assert_eq!((found.count, found.min_ns, found.max_ns), (4, Some(750_000), Some(1_250_000)));
         assert_eq!((found.mean_ns, found.histogram.as_slice()), (Some(1e6), &[2, 0, 2][..]));
-        assert!((found.mean_jitter_ns.unwrap() / 125_000.0 - 1.0).abs() < 0.01);
+        assert!((found.mean_period_error_ns.unwrap() / 125_000.0 - 1.0).abs() < 0.01);
     }
 }

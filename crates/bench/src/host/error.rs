@@ -15,6 +15,9 @@ use super::topology::CpuError;
 /// Why tasks cannot be measured. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
+    /// Ended before the first activation.
+    #[error("interrupted before anything was measured")]
+    Interrupted,
     /// Nothing to measure.
     #[error("there is no task to measure: describe one with --task period=1ms")]
     NoTask,
@@ -84,7 +87,10 @@ impl PrepareError {
     /// Whether the request itself is at fault, rather than the system.
     pub fn is_bad_use(&self) -> bool {
         match self {
-            PrepareError::Core(_) | PrepareError::Thread { .. } | PrepareError::Wait { .. } => false,
+            PrepareError::Interrupted
+            | PrepareError::Core(_)
+            | PrepareError::Thread { .. }
+            | PrepareError::Wait { .. } => false,
             PrepareError::Isolate(error) => matches!(error, IsolateError::NothingLeft { .. }),
             PrepareError::Load(error) => error.is_bad_use(),
             _ => true,

@@ -42,6 +42,8 @@ pub struct Request {
     pub isolate: Option<CpuSet>,
     /// The command line, to be noted in the run's description.
     pub command: Vec<String>,
+    /// Ends the preparation when it is set: of many tasks that takes a while.
+    pub interrupted: Arc<AtomicBool>,
 }
 
 /// Takes what is measured, on an ordinary thread of its own.
@@ -121,8 +123,18 @@ impl Measurement {
     ) -> Result<Self, PrepareError> {
         prepare::cores(&request.tasks)?;
         let root = Root::system();
-        let Request { tasks, duration_ns, count, stop_above_ns, keep, dma_latency, loads, isolate, command } =
-            request;
+        let Request {
+            tasks,
+            duration_ns,
+            count,
+            stop_above_ns,
+            keep,
+            dma_latency,
+            loads,
+            isolate,
+            command,
+            interrupted,
+        } = request;
         let mut refused = Vec::new();
         let latency = match dma_latency.hold() {
             Ok(held) => Some(held),
@@ -147,6 +159,9 @@ impl Measurement {
         let stop = Arc::new(AtomicBool::new(false));
         let mut threads: Vec<TaskThread> = Vec::new();
         for spec in &prepared.tasks {
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(PrepareError::Interrupted);
+            }
             let ring = (RING_NS / spec.period_ns).clamp(4_096, 1 << 20) as usize;
             let options =
                 ThreadOptions { ring, count, stop_above_ns, guarded: true, ..ThreadOptions::default() };
@@ -229,6 +244,10 @@ impl Measurement {
                 self.info.warnings.extend(self.loads.failed());
                 watch(&self.progress(epoch_ns));
                 thread::sleep(WATCH_EVERY);
+            }
+            // All at once: one after the other, many tasks of a long period would take long.
+            if self.stop.load(Ordering::Relaxed) {
+                self.threads.iter().for_each(TaskThread::interrupt);
             }
             let names = self.info.tasks.iter().map(|task| task.spec.name.clone());
             let ended =

@@ -3,16 +3,17 @@
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, anyhow};
-use jitterlab_analysis::wakeup::{Block, WayFigures};
+use jitterlab_analysis::wakeup::{WayFigures, WayToWait, WayTrouble, WaysCompared};
 use jitterlab_bench::host::{self, DmaLatency, Stage};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
-use jitterlab_report::wakeups::{Way, text};
-use serde::Serialize;
+use jitterlab_report::document::Content;
 
 use crate::exit::{Failure, Outcome, Status};
+use crate::interrupt;
+use crate::output::OutputArgs;
 use crate::progress::Progress;
-use crate::{interrupt, output};
+use crate::session::views;
 
 /// Compare the ways in which a task can wait: latency, drift, processor time, context switches
 ///
@@ -44,21 +45,8 @@ pub struct Args {
     /// Print nothing while measuring
     #[arg(short, long)]
     quiet: bool,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// Version of the JSON layout.
-const SCHEMA: u32 = 1;
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    period_ns: i64,
-    rounds: u32,
-    block_ns: i64,
-    ways: &'a [Way],
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 impl Args {
@@ -105,15 +93,15 @@ fn with(wake: WakeMethod, base: &TaskSpec) -> TaskSpec {
 }
 
 /// Figures of one way, or why there are none.
-fn way(name: String, period_ns: i64, blocks: &[host::Block]) -> Way {
+fn way(name: String, period_ns: i64, blocks: &[host::Block]) -> WayToWait {
     let lacking = blocks.iter().flat_map(|b| &b.refused).find(|r| r.what.starts_with("wake="));
-    let overload = blocks.iter().find_map(|b| b.overload.map(|overload| overload.to_string()));
-    let refused = lacking.map(|r| format!("{}; {}", r.why, r.remedy)).or(overload);
-    let views: Vec<Block<'_>> =
-        blocks.iter().map(|b| Block { period_ns, result: &b.result, activations: &b.activations }).collect();
+    let overload = blocks.iter().find_map(|b| b.overload);
+    let refused = lacking.map(|refusal| WayTrouble::Refused { refusal: refusal.clone() });
+    let trouble = refused.or(overload.map(|overload| WayTrouble::Stopped { overload }));
+    let views = views(period_ns, blocks);
     // What ran with another method in its place is no measurement of this one.
     let figures = (lacking.is_none() && !views.is_empty()).then(|| WayFigures::of(&views));
-    Way { name, figures, refused }
+    WayToWait { name, figures, trouble }
 }
 
 /// Measures and prints.
@@ -132,7 +120,9 @@ pub fn execute(args: &Args) -> Outcome {
                 names.push(name);
                 specs.push(spec);
             }
-            Err(why) => ways.push(Way { name, figures: None, refused: Some(why) }),
+            Err(why) => {
+                ways.push(WayToWait { name, figures: None, trouble: Some(WayTrouble::Impossible { why }) })
+            }
         }
     }
     let turns = i64::from(args.rounds) * specs.len() as i64;
@@ -148,15 +138,12 @@ pub fn execute(args: &Args) -> Outcome {
     drop(progress);
     let measured = names.into_iter().zip(&blocks).map(|(name, blocks)| way(name, args.period, blocks));
     ways.splice(0..0, measured);
-    if interrupted.load(Ordering::Relaxed) {
-        output::note("interrupted: the figures rest on the whole rounds until then");
-    }
-    if args.json {
-        let (period_ns, rounds, block_ns) = (args.period, args.rounds, args.block);
-        let document = Document { schema: SCHEMA, period_ns, rounds, block_ns, ways: &ways };
-        output::print(&(serde_json::to_string_pretty(&document)? + "\n"))?;
-    } else {
-        output::print(&text(args.period, &ways))?;
-    }
+    args.output.show(Content::CompareWakeups(WaysCompared {
+        period_ns: args.period,
+        rounds: args.rounds,
+        block_ns: args.block,
+        interrupted: interrupted.load(Ordering::Relaxed),
+        ways,
+    }))?;
     Ok(Status::Fine)
 }

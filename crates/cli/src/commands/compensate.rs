@@ -3,20 +3,19 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use jitterlab_analysis::Statistics;
-use jitterlab_analysis::expectation::{MarginPoint, ServiceTime};
+use jitterlab_analysis::expectation::{MarginPoint, ServiceTime, latency_law};
 use jitterlab_analysis::proof::Proof;
-use jitterlab_analysis::recommendation::{DEFAULT_WISH, Recommendation, Wish, best, recommend};
+use jitterlab_analysis::recommendation::{DEFAULT_WISH, MarginChoice, Wish, best};
+use jitterlab_analysis::trial::{Candidate, CompensationTrial, Disturbance, TrialNote};
 use jitterlab_bench::host::{self, DmaLatency};
-use jitterlab_model::facts::CpuTimes;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
-use jitterlab_model::{Compensation, Policy, SystemFacts, TaskSpec, WakeMethod};
-use jitterlab_report::compensation::{Candidate, CompensationReport, Disturbance};
+use jitterlab_model::{Compensation, Policy, TaskSpec, WakeMethod};
+use jitterlab_report::document::Content;
 use jitterlab_report::figure::{self, load};
 
 use crate::exit::{Failure, Outcome, Status};
-use crate::output;
-use crate::session::{Session, latencies, views};
+use crate::output::{self, OutputArgs};
+use crate::session::{Session, views};
 
 /// Cut the jitter of a task by waking early and polling: measure what it costs, recommend how, prove it
 ///
@@ -70,16 +69,10 @@ pub struct Args {
     /// Print nothing while measuring
     #[arg(short, long)]
     quiet: bool,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
-    /// Draw with plain ASCII characters
-    #[arg(long)]
-    ascii: bool,
+    #[command(flatten)]
+    shown: OutputArgs,
 }
 
-/// Version of the JSON layout.
-const SCHEMA: u32 = 1;
 /// Wake-up methods to choose from, in order of preference.
 const METHODS: [WakeMethod; 3] = [WakeMethod::Nanosleep, WakeMethod::Timerfd, WakeMethod::TimerSignal];
 /// Turns in which the methods are measured.
@@ -177,7 +170,7 @@ fn margins(args: &Args, session: &mut Session) -> Result<Vec<MarginPoint>, Failu
     let mut ways = vec![session.spec.clone()];
     ways.extend(margins.iter().map(|m| session.compensated(Compensation::Margin { margin_ns: *m })));
     let turns = session.turns(&ways, MARGIN_TURNS, TURN_NS)?;
-    let latencies = latencies(&turns[0]);
+    let latencies = latency_law(&views(args.period, &turns[0]));
     let tolerance_ns = LATE_READINGS * session.floor_ns;
     let point = |(m, blocks): (&i64, &Vec<host::Block>)| {
         MarginPoint::of(*m, &views(args.period, blocks), &latencies, tolerance_ns)
@@ -191,35 +184,13 @@ fn choose(
     sampled: &[(TaskSpec, Vec<host::Block>)],
     service: &ServiceTime,
 ) -> Result<(usize, Vec<Candidate>), Failure> {
-    let candidates = sampled.iter().map(|(spec, blocks)| {
-        let latencies = latencies(blocks);
-        let recommendation = recommend(&latencies, args.period, args.wish(), service.often_ns)?;
-        let mut all = jitterlab_model::Distribution::new();
-        views(args.period, blocks).iter().for_each(|b| all.merge(&b.latencies()));
-        Some(Candidate { wake: spec.wake, early_latency: Statistics::of(&all), recommendation })
-    });
+    let candidates = sampled
+        .iter()
+        .map(|(spec, blocks)| Candidate::of(spec.wake, &views(args.period, blocks), args.wish(), service));
     let none = || anyhow!("no latency was measured: raise --sample");
     let candidates: Vec<Candidate> = candidates.collect::<Option<_>>().ok_or_else(none)?;
-    let recommendations: Vec<Recommendation> = candidates.iter().map(|c| c.recommendation).collect();
-    Ok((best(&recommendations).ok_or_else(none)?, candidates))
-}
-
-/// What the host and the interrupts did to the measured processor meanwhile.
-fn disturbance(cpu: Option<u16>, before: &SystemFacts, after: &SystemFacts) -> Disturbance {
-    let times =
-        |facts: &SystemFacts| -> Option<CpuTimes> { facts.cpus.iter().find(|c| Some(c.id) == cpu)?.times };
-    let steal = || {
-        let (before, after) = (times(before)?, times(after)?);
-        let total = after.total_ns().checked_sub(before.total_ns()).filter(|total| *total > 0)?;
-        Some(after.steal_ns.saturating_sub(before.steal_ns) as f64 / total as f64)
-    };
-    let interrupts = || {
-        let counted = |facts: &SystemFacts| facts.interrupts.on_cpu(cpu.unwrap_or_default());
-        counted(after)
-            .checked_sub(counted(before))
-            .filter(|_| cpu.is_some() && !after.interrupts.lines.is_empty())
-    };
-    Disturbance { steal: steal(), interrupts: interrupts() }
+    let choices: Vec<MarginChoice> = candidates.iter().map(|c| c.choice).collect();
+    Ok((best(&choices).ok_or_else(none)?, candidates))
 }
 
 /// Measures, recommends and proves.
@@ -245,7 +216,7 @@ pub fn execute(args: &Args) -> Outcome {
     let margins = margins(args, &mut session)?;
 
     session.progress.step("proving it: uncompensated and compensated blocks in turns");
-    let margin_ns = candidates[chosen].recommendation.margin_ns;
+    let margin_ns = candidates[chosen].choice.margin_ns;
     let ways = [session.spec.clone(), session.compensated(Compensation::Margin { margin_ns })];
     let before = session.stage.facts_now();
     let proven = session.interleave(&ways, args.pairs as usize, args.block)?;
@@ -255,25 +226,25 @@ pub fn execute(args: &Args) -> Outcome {
         Proof::of(&plain, &compensated, LATE_READINGS * session.floor_ns)
     });
 
-    let mut warnings: Vec<String> =
-        session.stage.warnings().iter().map(jitterlab_report::warnings::sentence).collect();
-    warnings.append(&mut session.notes);
-    let refused = sampled.iter().flat_map(|(_, blocks)| blocks).flat_map(|b| &b.refused);
-    for warning in refused.map(|r| format!("{}: {}; {}", r.what, r.why, r.remedy)) {
-        if !warnings.contains(&warning) {
-            warnings.push(warning);
+    let mut notes: Vec<TrialNote> =
+        session.stage.warnings().iter().cloned().map(|warning| TrialNote::Machine { warning }).collect();
+    notes.append(&mut session.notes);
+    for refusal in sampled.iter().flat_map(|(_, blocks)| blocks).flat_map(|b| &b.refused) {
+        let refused = TrialNote::Refused { refusal: refusal.clone() };
+        if !notes.contains(&refused) {
+            notes.push(refused);
         }
     }
     if session.is_interrupted() {
-        warnings.push("interrupted: the proof rests on the whole pairs until then".into());
+        notes.push(TrialNote::Interrupted);
     }
-    warnings.extend(proven[1].iter().find_map(|b| b.overload.map(|overload| overload.to_string())));
+    notes.extend(proven[1].iter().find_map(|b| b.overload).map(|overload| TrialNote::Stopped { overload }));
     let mut files = Vec::new();
     if proof.is_some() {
         for ((spec, blocks), path) in ways.iter().zip(&proven).zip(&paths) {
             match session.save(spec, blocks, path) {
                 Ok(path) => files.push(path.display().to_string()),
-                Err(error) => warnings.push(format!("no run file: {error}")),
+                Err(error) => notes.push(TrialNote::NotSaved { why: error.to_string() }),
             }
         }
     }
@@ -282,8 +253,7 @@ pub fn execute(args: &Args) -> Outcome {
         output::write_figure(path, &figure::svg(&[chart])?)?;
         files.push(path.display().to_string());
     }
-    let report = CompensationReport {
-        schema: SCHEMA,
+    let trial = CompensationTrial {
         period_ns: args.period,
         clock_floor: session.clock_floor,
         service,
@@ -293,16 +263,12 @@ pub fn execute(args: &Args) -> Outcome {
         margins,
         longest_hole_ns: proven[1].iter().map(|b| b.result.longest_hole_ns).max().unwrap_or(0),
         proof,
-        disturbance: disturbance(session.spec.cpu, &before, &after),
+        disturbance: Disturbance::between(&before, &after, session.spec.cpu),
         files,
-        warnings,
+        notes,
     };
     // Ends the line of the progress first.
     drop(session);
-    if args.json {
-        output::print(&(serde_json::to_string_pretty(&report)? + "\n"))?;
-    } else {
-        output::print(&report.to_text(output::terminal(args.ascii)))?;
-    }
+    args.shown.show(Content::Compensation(trial))?;
     Ok(Status::Fine)
 }

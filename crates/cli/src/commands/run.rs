@@ -1,6 +1,7 @@
 //! `jitterlab run`: measure periodic tasks on this machine.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, anyhow};
@@ -184,6 +185,7 @@ impl Args {
             loads: self.loads()?,
             isolate: self.isolate.clone(),
             command: std::env::args().collect(),
+            interrupted: Arc::default(),
         })
     }
 
@@ -235,8 +237,9 @@ fn fault(prepared: Result<Measurement, PrepareError>) -> Result<Measurement, Fai
 }
 
 /// The same tasks, measured without isolation.
-fn reference(args: &Args, interrupted: &AtomicBool) -> Result<Vec<TimingStats>, Failure> {
-    let measurement = prepare(Request { isolate: None, ..args.request()? })?;
+fn reference(args: &Args, interrupted: &Arc<AtomicBool>) -> Result<Vec<TimingStats>, Failure> {
+    let measurement =
+        prepare(Request { isolate: None, interrupted: interrupted.clone(), ..args.request()? })?;
     if !args.quiet {
         output::note("first without isolation, for comparison");
     }
@@ -260,7 +263,7 @@ pub fn execute(args: &Args) -> Outcome {
         Some(_) => Some(reference(args, &interrupted)?),
         None => None,
     };
-    let measurement = prepare(args.request()?)?;
+    let measurement = prepare(Request { interrupted: interrupted.clone(), ..args.request()? })?;
     let mut recording = Recording::new(measurement.info(), args.recorder(measurement.info())?);
     if !args.quiet {
         output::note(jitterlab_report::run::announcement(measurement.info()).trim_end());

@@ -18,6 +18,9 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     choice(words, |quantity| charts(quantity, runs).pop())
 }
 
+/// Places across that can be told apart.
+const PLACES: f64 = 1_500.0;
+
 /// Points of the curve: one in `k` values is above the value. The last one is the largest of n, at k = n.
 fn curve(values: &Distribution) -> Vec<(f64, i64)> {
     let (n, largest) = (values.count(), values.max_ns().unwrap_or(0));
@@ -49,7 +52,8 @@ pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], captio
         let points =
             curve.iter().enumerate().map(|(i, (_, value))| [curve[i.saturating_sub(1)].0, *value as f64]);
         let end = curve.last().map(|(one_in, value)| [*one_in, *value as f64]);
-        Layer::new(*name, number, Shape::Line { points: points.chain(end).collect(), stroke: Stroke::Steps })
+        let points = thinned(points.chain(end), values.count());
+        Layer::new(*name, number, Shape::Line { points, stroke: Stroke::Steps })
     });
     let shares = (0..16).map(|nines| (10f64.powi(nines), share(nines)));
     Some(Chart {
@@ -60,6 +64,20 @@ pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], captio
         layers: layers.collect(),
         height: 460,
     })
+}
+
+/// Steps that can be told apart: of those closer together only the highest value is kept, at the place of the first.
+fn thinned(points: impl Iterator<Item = [f64; 2]>, count: u64) -> Vec<[f64; 2]> {
+    let apart = (count as f64).log10() / PLACES;
+    let mut kept: Vec<[f64; 2]> = Vec::new();
+    for point in points {
+        let length = kept.len();
+        match kept.last_mut() {
+            Some(last) if length > 1 && (point[0] / last[0]).log10() < apart => last[1] = point[1],
+            _ => kept.push(point),
+        }
+    }
+    kept
 }
 
 /// The share that is not above when one in 10 to the power of `nines` is: 1 is 90 %, 3 is 99.9 %.
@@ -85,6 +103,17 @@ mod tests {
         assert!(curve.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 <= w[1].1));
         let p90 = curve.iter().find(|(one_in, _)| *one_in >= 10.0 - 1e-9).unwrap();
         assert!((900..=908).contains(&p90.1), "{p90:?}");
+    }
+
+    #[test]
+    fn a_thinner_curve_reaches_as_high_and_is_nowhere_lower() {
+        let mut values = Distribution::new();
+        (1..=100_000).for_each(|v| values.record(v * v));
+        let whole: Vec<[f64; 2]> = curve(&values).iter().map(|(x, y)| [*x, *y as f64]).collect();
+        let thin = thinned(whole.iter().copied(), values.count());
+        assert!(thin.len() < whole.len() && thin.last().unwrap()[1] == whole.last().unwrap()[1]);
+        let at = |curve: &[[f64; 2]], x: f64| curve.iter().rfind(|p| p[0] <= x).unwrap()[1];
+        assert!(whole.iter().all(|p| at(&thin, p[0]) >= p[1]));
     }
 
     #[test]

@@ -66,7 +66,8 @@ fn resolution(task: &Task<'_>) -> String {
         "The page holds every activation of this task.".into()
     } else {
         let step = match series.per_step {
-            per_step if spikes_only => format!("every {}", crate::words::plural(per_step, "second")),
+            1 if spikes_only => "every second".into(),
+            per_step if spikes_only => format!("every {} seconds", count(per_step)),
             per_step => format!("every {} activations", count(per_step)),
         };
         format!(

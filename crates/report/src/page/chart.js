@@ -53,7 +53,8 @@ function shaded(share) {
 
 class Drawing {
   // `view`: the stretch that is looked at, in places of the axes; none for all.
-  constructor(canvas, width, height, chart, layers, [x, y], view) {
+  // `left`: the room left of it, at least.
+  constructor(canvas, width, height, chart, layers, [x, y], view, left) {
     const density = Math.max(window.devicePixelRatio || 1, onPaper() ? 2 : 1);
     canvas.width = Math.round(width * density);
     canvas.height = Math.round(height * density);
@@ -68,7 +69,7 @@ class Drawing {
       : { ...layer, shape: { kind: 'bars', columns: bars(layer.shape.columns, x, (wide[1] - wide[0]) / Math.min(180, width / 4)) } });
     const [across, upwards] = ranges(chart, x, y, this.layers, view.x);
     this.range = [across, view.y ?? upwards];
-    this.layout(chart);
+    this.layout(left);
     this.axes();
     this.g.save();
     this.g.beginPath();
@@ -86,17 +87,16 @@ class Drawing {
   rowOf(place) { const [low, high] = this.range[1]; return this.bottom - (place - low) / (high - low) * (this.bottom - this.top); }
 
   // Room for ticks, titles and words at the head.
-  layout(chart) {
+  layout(left) {
     this.font();
     const { g } = this, width = text => g.measureText(text).width, narrow = this.width < 500;
     this.upTicks = this.y.ticks(this.range[1], Math.max(2, Math.round(this.height / 45)));
-    this.left = Math.min(Math.max(30, ...this.upTicks.map(([, words]) => width(words))) + 12, this.width / 2.5);
+    this.left = Math.min(Math.max(left - 12, 30, ...this.upTicks.map(([, words]) => width(words))) + 12, this.width / 2.5);
     const key = this.layers.find(({ shape }) => shape.kind === 'cells' && shape.key[1].length)?.shape.key;
     this.key = key;
     this.right = this.width - 10 - (key ? Math.max(width(key[0]), ...key[1].map(([, words]) => width(words) + 20)) + 12 : 0);
     this.wordsAbove = this.above();
     this.top = 26 + ROW * this.wordsAbove.rows;
-    this.title = chart.title;
     const room = this.right - this.left;
     const tickCount = Math.max(2, Math.round(room / (narrow ? 75 : 100)));
     this.acrossTicks = this.x.ticks(this.range[0], tickCount);
@@ -228,16 +228,20 @@ class Drawing {
     const { g } = this;
     g.strokeStyle = g.fillStyle = colour;
     g.lineWidth = 1;
-    // Column by column of pixels, from the smallest to the largest in it.
-    let column = NaN, top = 0, foot = 0;
+    // Column by column of pixels: in each the first, the smallest or largest, and the last.
+    let column = NaN, tops = [], feet = [];
     const upper = [], lower = [];
-    const flush = () => { if (!Number.isNaN(column)) { upper.push([column, top]); lower.push([column, foot]); } };
+    const flush = () => {
+      for (const value of new Set([tops[0], Math.min(...tops), tops.at(-1)])) if (tops.length) upper.push([column, value]);
+      for (const value of new Set([feet[0], Math.max(...feet), feet.at(-1)])) if (feet.length) lower.push([column, value]);
+      [tops, feet] = [[], []];
+    };
     for (let i = 0; i < xs.length; i++) {
       const x = this.column(xs[i]), high = this.row(highs[i]), low = this.row(lows[i]);
       if (!fine(lows[i]) || !Number.isFinite(high + low)) continue;
-      if (Math.abs(x - column) < 0.5) { top = Math.min(top, high); foot = Math.max(foot, low); continue; }
-      flush();
-      [column, top, foot] = [x, high, low];
+      if (!(Math.abs(x - column) < 0.5)) { flush(); column = x; }
+      tops.push(high);
+      feet.push(low);
     }
     flush();
     g.globalAlpha = 0.3;

@@ -4,7 +4,6 @@
 //! Everything foreign (names of tasks, machines, commands) is escaped by the template engine.
 
 pub(crate) mod checks;
-pub mod documents;
 mod facts;
 mod frame;
 mod pack;
@@ -17,8 +16,11 @@ mod words;
 
 use std::io;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
+use sha2::{Digest as _, Sha256};
 
 use crate::section::Section;
 pub use crate::shown::{PageRun, PageTask, read};
@@ -68,6 +70,7 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
     sections.iter_mut().for_each(Section::typeset);
     let plots = plots::data(runs, &sections)?;
     let documents: Vec<_> = runs.iter().map(|run| run.document.trim()).collect();
+    let script = format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"));
     let mut environment = Environment::new();
     environment.add_filter("typeset", |text: &str| microseconds(text));
     environment.add_filter("prose", prose);
@@ -75,7 +78,8 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
     let page = environment.get_template("page.html")?.render(context! {
         title,
         style => STYLE,
-        scripts => SCRIPTS,
+        policy => policy(&script),
+        script,
         runs => Serde(runs.iter().map(words::RunWords::of).collect::<Vec<_>>()),
         checks => Serde(runs.iter().filter_map(checks::of).collect::<Vec<_>>()),
         facts => Serde(runs.iter().flat_map(facts::of).collect::<Vec<_>>()),
@@ -85,6 +89,14 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         version => env!("CARGO_PKG_VERSION"),
     })?;
     Ok(page)
+}
+
+/// What the page may do: run its own script, and nothing from anywhere else. Styles are not code.
+fn policy(script: &str) -> String {
+    let hash = BASE64.encode(Sha256::digest(script));
+    format!(
+        "default-src 'none'; script-src 'sha256-{hash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
 }
 
 /// Which columns of a table hold text to be read rather than figures or names.

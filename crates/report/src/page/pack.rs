@@ -77,7 +77,7 @@ impl Packer {
 /// # Errors
 /// Never in practice: the bytes go to memory.
 pub fn compressed(bytes: &[u8]) -> io::Result<String> {
-    let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 2), Compression::new(6));
+    let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 2), Compression::best());
     packed.write_all(bytes)?;
     Ok(STANDARD.encode(packed.finish()?))
 }

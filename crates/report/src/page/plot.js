@@ -34,7 +34,7 @@ class Plot {
     if (!width) return;
     const layers = this.layers, seen = layers.map((layer, i) => ({ ...layer, i })).filter(({ i, shape }) => !this.hidden.has(i) && (shape.kind === 'level' || shape.columns[0].length));
     const [x, y] = [new Axis(this.chart.x, this.other.x), new Axis(this.chart.y, this.other.y)];
-    this.drawing = new Drawing(this.canvas, width, height, this.chart, seen, [x, y], this.view);
+    this.drawing = new Drawing(this.canvas, width, height, this.chart, seen, [x, y], this.view, this.figure.left);
     this.whole ??= ranges(this.chart, x, y, seen)[0];
     this.names(layers);
   }

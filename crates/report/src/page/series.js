@@ -52,7 +52,11 @@ class Figure {
 
   draw() {
     if (this.series && columns) this.refine();
+    this.left = 0;
     this.plots.forEach(plot => plot.draw());
+    // What is at the same time stands below each other.
+    this.left = Math.max(...this.plots.map(({ drawing }) => drawing?.left ?? 0));
+    this.plots.forEach(plot => { if (plot.drawing?.left < this.left) plot.draw(); });
   }
 
   // The detail of the series for the stretch that is seen.
@@ -67,6 +71,14 @@ class Figure {
     const { task } = this.series, at = this.series.next();
     if (at !== undefined) this.plots[0].show([at - 24 * task.period_ns, at + 24 * task.period_ns]);
   }
+}
+
+// The ends of a stretch in one unit, with as many digits as tell them apart.
+function stretch(from, to) {
+  const [per, unit] = unitFor(Math.max(Math.abs(from), Math.abs(to)));
+  const decimals = Math.max(0, Math.ceil(2.5 - Math.log10((to - from) / per)));
+  const words = ns => `${number(ns / per, decimals)} ${unit}`;
+  return { from: words(from), to: words(to) };
 }
 
 // The series of one task.
@@ -120,7 +132,7 @@ class SeriesView {
       executed = Math.max(executed, level.executed[i]);
       if (level.latency.max[i] > largest) largest = level.latency.max[i];
     }
-    const known = { from: time(Math.round(from)), to: time(Math.round(to)), executed: grouped(executed), exact: grouped(end - start), largest: time(largest) };
+    const known = { ...stretch(from, to), executed: grouped(executed), exact: grouped(end - start), largest: time(largest) };
     const words = this.task.complete && number === 0 ? status.every : status.steps + (end > start ? status.shown : hidden ? status.hidden : status.none);
     return (words + status.largest).replace(/\{(\w+)\}/g, (_, name) => known[name]);
   }

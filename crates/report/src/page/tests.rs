@@ -84,3 +84,13 @@ fn the_document_is_carried_word_for_word() {
 fn a_report_of_nothing_says_so() {
     assert!(render(&[], &[]).unwrap_err().to_string().contains("at least one run"));
 }
+
+/// The page forbids every script but its own, which it names by what it is.
+#[test]
+fn only_its_own_script_may_run() {
+    let html = render(&[run("a.parquet")], &[]).unwrap();
+    let script = html.split("<script>").nth(1).unwrap().split("</script>").next().unwrap();
+    let allowed = super::policy(script).replace('\'', "&#x27;").replace('/', "&#x2f;");
+    assert!(html.contains(&allowed), "{allowed}");
+    assert!(!html.contains(" onclick=") && !html.contains(" onload="));
+}

@@ -202,3 +202,51 @@ fn each<N: Copy>(numbers: &[Option<N>], show: impl Fn(N) -> String) -> String {
     let shown = numbers.iter().map(|number| number.map_or_else(|| "unknown".into(), &show));
     shown.collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Content, Document};
+    use jitterlab_analysis::matrix::Matrix;
+    use jitterlab_analysis::papers::UnderLoad;
+    use jitterlab_analysis::papers::athlon::matrix;
+    use jitterlab_analysis::papers::twente::{LoopTimes, PRINTED};
+    use jitterlab_analysis::papers::{SystemUnderLoads, nist::LatencyRange};
+    use jitterlab_model::{Policy, SystemFacts};
+
+    fn system<T>(found: Vec<Option<T>>) -> SystemUnderLoads<T> {
+        let load = |found| UnderLoad { condition: "idle".into(), load: "none".into(), found };
+        SystemUnderLoads { system: "ordinary".into(), loads: found.into_iter().map(load).collect() }
+    }
+
+    #[test]
+    fn every_result_is_written_read_back_and_shown() {
+        let times =
+            LoopTimes { mean_ns: 1e6, sd_ns: 500.0, shortest_ns: 1, longest_ns: 2, executed: 3, missed: 0 };
+        let range = LatencyRange { min_ns: 1, max_ns: 9_000, sd_ns: None, executed: 3, missed: 0 };
+        let (printed, here) = (PRINTED[0], None);
+        let case = TwenteCase { figure: 1, policy: Policy::Other, load: "none".into(), printed, here };
+        let athlon = |today| AthlonReproduction::of(SystemFacts::default(), Vec::new(), 1, 3, 0, today);
+        let all = [
+            Found::Athlon(Box::new(athlon(matrix()))),
+            Found::Athlon(Box::new(athlon(Matrix::default()))),
+            Found::Epos(EposReproduction::of(Vec::new(), Vec::new(), Vec::new(), None)),
+            Found::NistVirtual(NistVirtual::of(vec![system(vec![Some(range), None])], Some(1))),
+            Found::Twente(vec![case]),
+            Found::TwenteVirtual(TwenteVirtual::of(
+                system(vec![Some(times)]),
+                vec![system(vec![None])],
+                None,
+            )),
+        ];
+        for found in all {
+            let reproduction = Reproduction { directory: "here".into(), found: found.clone() };
+            let document = Document::new(Content::Reproduction(Box::new(reproduction)));
+            let read = Document::read(&document.json().unwrap()).unwrap();
+            assert!(matches!(&read.content, Content::Reproduction(read) if read.found == found), "{read:?}");
+            let terminal = Terminal { columns: 80, ascii: false, colour: false };
+            assert!(read.text(terminal).ends_with("run files and figures: here\n"));
+            assert_eq!(read.sections().len(), 1);
+        }
+    }
+}

@@ -19,7 +19,7 @@ const BLOCK: usize = 64;
 /// Latencies at the beginning that are kept in a row, for figures that need an unbroken series.
 const FIRST: usize = 1 << 17;
 /// Exact blocks of all series of a page together.
-const BLOCK_BUDGET: usize = 512;
+const BLOCK_BUDGET: usize = 384;
 
 /// The quantities of a series, in the order of their columns.
 pub const QUANTITIES: [&str; 3] = ["latency", "execution", "period_error"];

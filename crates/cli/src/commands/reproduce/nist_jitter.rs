@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow};
 use jitterlab_analysis::clusters::latency_clusters;
 use jitterlab_analysis::deviations::Deviations;
+use jitterlab_analysis::expectation::latency_law;
 use jitterlab_analysis::papers::nist::{NistJitter, PERIOD_NS, PRINTED};
 use jitterlab_analysis::proof::{MedianInterval, Proof};
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
@@ -16,7 +17,7 @@ use jitterlab_papers::Workplace;
 
 use crate::exit::Failure;
 use crate::output;
-use crate::session::{Session, latencies, views};
+use crate::session::{Session, views};
 
 /// The paper's number of samples in figures 1 and 6.
 const SHORT: usize = 100;
@@ -67,8 +68,9 @@ pub fn reproduce(at: &Workplace<'_>) -> Result<NistJitter, Failure> {
     let load_curve = session.load_curve(&service, &long)?;
 
     session.progress.step("figure 6: uncompensated and compensated in turns");
-    let recommendation = recommend(&latencies(&long), PERIOD_NS, DEFAULT_WISH, service.often_ns)
-        .ok_or_else(|| anyhow!("no latency was measured: raise --duration"))?;
+    let recommendation =
+        recommend(&latency_law(&views(PERIOD_NS, &long)), PERIOD_NS, DEFAULT_WISH, service.often_ns)
+            .ok_or_else(|| anyhow!("no latency was measured: raise --duration"))?;
     let margin_ns = recommendation.margin_ns;
     let compensated = session.compensated(Compensation::Margin { margin_ns });
     let blocks = session.turns(&[plain.clone(), compensated.clone()], PAIRS, block_ns)?;
@@ -103,7 +105,7 @@ pub fn reproduce(at: &Workplace<'_>) -> Result<NistJitter, Failure> {
         [(&plain, &blocks[0][..], "uncompensated"), (&compensated, &blocks[1][..], "compensated")],
     )?;
     for note in &session.notes {
-        output::note(note);
+        output::note(&jitterlab_report::compensation::note(note));
     }
     Ok(result)
 }

@@ -168,6 +168,7 @@ impl LiveArgs {
             loads: loads.to_vec(),
             isolate: None,
             command: std::env::args().collect(),
+            interrupted: std::sync::Arc::default(),
         })
     }
 

@@ -1,86 +1,50 @@
-//! What compensating the jitter of a task costs and brings: `jitterlab compensate --json`.
+//! What the page shows of a compensation: before and after, the load curve, the margins.
 
 use jitterlab_analysis::Statistics;
-use jitterlab_analysis::expectation::LoadPoint;
+use jitterlab_analysis::expectation::MarginPoint;
+use jitterlab_analysis::proof::Proof;
+use jitterlab_analysis::trial::CompensationTrial;
+use jitterlab_analysis::wakeup::WayFigures;
 use jitterlab_model::units::{Exact, Human};
-use serde::Deserialize;
 
+use super::note;
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
 use crate::figure::load;
 use crate::section::{Block, Section};
 
-#[derive(Deserialize)]
-pub struct Document {
-    period_ns: i64,
-    service: Service,
-    load_curve: Vec<LoadPoint>,
-    #[serde(default)]
-    margins: Vec<MarginPoint>,
-    proof: Option<Proof>,
-    #[serde(default)]
-    warnings: Vec<String>,
-}
-
-/// What a wake-up costs a task that only wakes.
-#[derive(Deserialize)]
-struct Service {
-    often_ns: f64,
-}
-
-#[derive(Deserialize)]
-struct MarginPoint {
-    margin_ns: i64,
-    expected_polled: f64,
-    measured_polled: f64,
-    expected_late: f64,
-    measured_late: f64,
-}
-
-#[derive(Deserialize)]
-struct Proof {
-    before: Way,
-    after: Way,
-}
-
-#[derive(Deserialize)]
-struct Way {
-    executed: u64,
-    deviation: Statistics,
-    load: Option<f64>,
-}
-
-pub fn section(document: Document) -> Section {
-    let mut blocks = Vec::new();
-    if let Some(proof) = &document.proof {
-        blocks.push(Block::Figure(before_and_after(document.period_ns, proof)));
+/// What the page shows of it.
+#[must_use]
+pub fn sections(trial: &CompensationTrial) -> Vec<Section> {
+    let mut charts: Vec<Chart> = Vec::new();
+    charts.extend(trial.proof.as_ref().map(|proof| before_and_after(trial.period_ns, proof)));
+    if !trial.load_curve.is_empty() {
+        charts.push(load::curve(trial.period_ns, trial.service.often_ns, &trial.load_curve, None));
     }
-    if !document.load_curve.is_empty() {
-        let (period_ns, service_ns) = (document.period_ns, document.service.often_ns);
-        blocks.push(Block::Figure(load::curve(period_ns, service_ns, &document.load_curve, None)));
-    }
-    blocks.extend(margins(&document).map(Block::Figure));
-    blocks.extend(document.warnings.into_iter().map(|text| Block::Text { text }));
-    Section {
+    charts.extend(margins(trial));
+    let notes = trial.notes.iter().map(|found| Block::Text { text: note(found) });
+    vec![Section {
         id: "compensation".into(),
         title: "Compensation".into(),
         lead: "Waking early and polling to the due time: what it brings, and what it costs of the processor."
             .into(),
-        blocks,
-    }
+        blocks: charts.into_iter().map(Block::Figure).chain(notes).collect(),
+    }]
 }
 
-fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
+/// Distances of starts from their due times, before and after.
+pub(super) fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
     let named =
         |f: &Statistics| f.percentiles().map(|(_, ns)| ns.exactly()).chain([f.max_ns]).collect::<Vec<_>>();
     let most = named(&proof.before.deviation).into_iter().flatten().max().unwrap_or(1);
     let least = named(&proof.after.deviation).into_iter().flatten().filter(|ns| *ns > 0).min().unwrap_or(1);
     let (per, unit) = time_unit((most as f64 * least as f64).sqrt());
-    let layer = |name: &str, colour: usize, way: &Way| {
+    let layer = |name: &str, colour: usize, way: &WayFigures| {
         let points = named(&way.deviation).into_iter().enumerate();
         let points = points.filter_map(|(i, ns)| Some([i as f64, ns? as f64 / per])).collect();
         Layer::new(name, colour, Shape::Line { points, stroke: Stroke::Dotted })
     };
-    let load = |way: &Way| way.load.map_or("not known".into(), |load| format!("{:.1} %", 100.0 * load));
+    let load =
+        |way: &WayFigures| way.load.map_or("not known".into(), |load| format!("{:.1} %", 100.0 * load));
     Chart {
         name: "compensation",
         caption: format!(
@@ -101,11 +65,11 @@ fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
     }
 }
 
-fn margins(document: &Document) -> Option<Chart> {
-    let longest = document.margins.iter().map(|p| p.margin_ns).max()?;
+fn margins(trial: &CompensationTrial) -> Option<Chart> {
+    let longest = trial.margins.iter().map(|p| p.margin_ns).max()?;
     let (per, unit) = time_unit(longest as f64);
     let curve = |of: fn(&MarginPoint) -> f64| {
-        let points = document.margins.iter().map(|p| [p.margin_ns as f64 / per, 100.0 * of(p)]);
+        let points = trial.margins.iter().map(|p| [p.margin_ns as f64 / per, 100.0 * of(p)]);
         points.collect::<Vec<[f64; 2]>>()
     };
     let line = |points| Shape::Line { points, stroke: Stroke::Dashed };

@@ -1,0 +1,54 @@
+//! Every task that several runs have, compared: what `jitterlab compare` says.
+
+use jitterlab_model::Warning;
+use serde::{Deserialize, Serialize};
+
+use super::{Comparison, Mismatch, TwenteRun};
+
+/// Runs side by side, task by task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunsCompared {
+    /// The files, the one that the others are compared with first.
+    pub files: Vec<String>,
+    /// The tasks that all runs have.
+    pub tasks: Vec<TaskCompared>,
+    /// What a reader has to know of each run.
+    pub warnings: Vec<RunWarnings>,
+}
+
+/// One task of all runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TaskCompared {
+    /// Its name in the first run.
+    pub task: String,
+    /// How the conditions of each other run differ from the first's.
+    pub mismatches: Vec<Differing>,
+    /// The comparison, unless another was asked for.
+    pub comparison: Option<Comparison>,
+    /// The comparison that the University of Twente's report makes, where that was asked for.
+    pub twente: Option<Vec<TwenteRun>>,
+}
+
+/// What differs between the conditions of the first run and another's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Differing {
+    /// What the first run is called.
+    pub first: String,
+    /// What the other is called.
+    pub other: String,
+    /// What differs, the gravest first.
+    pub conditions: Vec<Mismatch>,
+}
+
+/// What a reader has to know of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunWarnings {
+    /// What the run is called.
+    pub run: String,
+    /// Its warnings.
+    pub warnings: Vec<Warning>,
+}

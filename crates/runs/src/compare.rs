@@ -1,0 +1,137 @@
+//! Runs compared, task by task.
+
+use std::path::PathBuf;
+
+use jitterlab_analysis::compare::{
+    self, Differing, RunWarnings, RunsCompared, TaskCompared, Weight, comparable, twente,
+};
+use jitterlab_analysis::scan::TaskScan;
+
+use crate::{Run, RunsError};
+
+/// How runs are compared.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CompareOptions<'a> {
+    /// Only the task of this name; without it every task that all runs have.
+    pub task: Option<&'a str>,
+    /// As the University of Twente's report does.
+    pub twente: bool,
+    /// Even what is not comparable.
+    pub anyway: bool,
+}
+
+/// Why runs were not compared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompareError {
+    /// They have no task in common.
+    #[error("no task is in all of these runs: {}; name one with --task", of_each(.0))]
+    NoCommonTask(Vec<(PathBuf, Vec<String>)>),
+    /// Their figures are of different things.
+    #[error(
+        "these runs are not comparable: {}; measure again alike, or look at the figures all the same with --anyway",
+        grave(.0)
+    )]
+    NotComparable(Vec<Differing>),
+    /// A run cannot be read.
+    #[error(transparent)]
+    Runs(#[from] RunsError),
+}
+
+fn of_each(runs: &[(PathBuf, Vec<String>)]) -> String {
+    let of = |(path, names): &(PathBuf, Vec<String>)| format!("{} has {}", path.display(), names.join(", "));
+    runs.iter().map(of).collect::<Vec<_>>().join("; ")
+}
+
+fn grave(all: &[Differing]) -> String {
+    let grave = all.iter().flat_map(|d| {
+        let refusing = d.conditions.iter().filter(|m| m.weight == Weight::Refuse);
+        refusing
+            .map(move |m| format!("{} is {} in {} and {} in {}", m.what, m.first, d.first, m.other, d.other))
+    });
+    grave.collect::<Vec<_>>().join("; ")
+}
+
+/// Compares runs; the first is what the others are compared with.
+///
+/// # Errors
+/// There is no task that all of them have, they are not comparable, or one cannot be read.
+pub fn compare(runs: &[Run], options: CompareOptions<'_>) -> Result<RunsCompared, CompareError> {
+    let matching = matching(runs, options.task)?;
+    let labels = labels(runs);
+    // Conditions first: a refusal must not wait for hours of data to be read.
+    let mut tasks = Vec::new();
+    for numbers in &matching {
+        let mismatches = differing(runs, numbers, &labels);
+        let refused = |d: &Differing| d.conditions.iter().any(|m| m.weight == Weight::Refuse);
+        if !options.anyway && mismatches.iter().any(refused) {
+            return Err(CompareError::NotComparable(mismatches));
+        }
+        let task = runs[0].info().tasks[numbers[0]].spec.name.clone();
+        tasks.push(TaskCompared { task, mismatches, comparison: None, twente: None });
+    }
+    let mut scans: Vec<Vec<TaskScan>> = Vec::new();
+    let mut warnings = Vec::new();
+    for (run, label) in runs.iter().zip(&labels) {
+        let (scan, of_run) = run.scan()?.into_parts();
+        scans.push(scan);
+        if !of_run.is_empty() {
+            warnings.push(RunWarnings { run: label.clone(), warnings: of_run });
+        }
+    }
+    for (task, numbers) in tasks.iter_mut().zip(&matching) {
+        let of_runs: Vec<(String, &TaskScan)> =
+            labels.iter().zip(&scans).zip(numbers).map(|((l, s), n)| (l.clone(), &s[*n])).collect();
+        if options.twente {
+            task.twente = Some(twente(&of_runs));
+        } else {
+            task.comparison = Some(compare::compare(&of_runs));
+        }
+    }
+    let files = runs.iter().map(|run| run.path().display().to_string()).collect();
+    Ok(RunsCompared { files, tasks, warnings })
+}
+
+/// For each task that is compared, its number in every run: by name, or the only one there is.
+fn matching(runs: &[Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, CompareError> {
+    let names = |run: &Run| run.info().tasks.iter().map(|t| t.spec.name.clone()).collect::<Vec<_>>();
+    if name.is_none() && runs.iter().all(|run| run.info().tasks.len() == 1) {
+        return Ok(vec![vec![0; runs.len()]]);
+    }
+    let wanted = match name {
+        Some(name) => vec![name.to_owned()],
+        None => runs.first().map(names).unwrap_or_default(),
+    };
+    let in_all = |name: &String| runs.iter().map(|run| run.task(name)).collect::<Option<Vec<usize>>>();
+    let found: Vec<Vec<usize>> = wanted.iter().filter_map(in_all).collect();
+    if found.is_empty() {
+        let all = runs.iter().map(|run| (run.path().to_path_buf(), names(run)));
+        return Err(CompareError::NoCommonTask(all.collect()));
+    }
+    Ok(found)
+}
+
+fn differing(runs: &[Run], numbers: &[usize], labels: &[String]) -> Vec<Differing> {
+    let of = |at: usize| (runs[at].info(), &runs[at].info().tasks[numbers[at]]);
+    (1..runs.len())
+        .map(|other| Differing {
+            first: labels[0].clone(),
+            other: labels[other].clone(),
+            conditions: comparable(of(0), of(other)),
+        })
+        .collect()
+}
+
+/// What each run is called: its file's name without the ending, the whole path where that is not enough.
+fn labels(runs: &[Run]) -> Vec<String> {
+    let short: Vec<String> = runs
+        .iter()
+        .map(|run| run.path().file_stem().map_or_else(String::new, |s| s.to_string_lossy().into()))
+        .collect();
+    let unique = |label: &String| short.iter().filter(|s| *s == label).count() == 1 && !label.is_empty();
+    short
+        .iter()
+        .zip(runs)
+        .map(|(label, run)| if unique(label) { label.clone() } else { run.path().display().to_string() })
+        .collect()
+}
