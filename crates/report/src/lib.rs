@@ -32,3 +32,4 @@ pub mod waiting;
 pub mod wakeups;
 pub mod warnings;
 pub mod words;
+pub mod wrap;

@@ -3,8 +3,8 @@
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{Activation, Bench, CpuSet, Flags, RunInfo, TaskRun};
 
-use crate::summary::wrap;
 use crate::table::columns;
+use crate::wrap::wrap;
 use crate::{waiting, warnings};
 
 /// The tasks as they will run, and everything that was refused with its remedy.

@@ -14,6 +14,7 @@ use crate::chart::Terminal;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
+pub use crate::wrap::wrap;
 use crate::{waiting, warnings};
 
 /// One task's figures in all their forms.
@@ -173,38 +174,6 @@ fn histogram(summary: &Summary, stats: &TimingStats, terminal: Terminal) -> Stri
     )
 }
 
-/// Breaks a sentence into lines of at most 80 columns, the further ones indented.
-pub fn wrap(sentence: &str) -> String {
-    wrapped(sentence, "")
-}
-
-/// The same with every line indented.
-pub fn wrap_indented(sentence: &str) -> String {
-    wrapped(sentence, "  ")
-}
-
-fn wrapped(sentence: &str, before: &str) -> String {
-    let mut text = String::new();
-    let mut width = 0;
-    for word in sentence.split_whitespace() {
-        let length = word.chars().count();
-        if width == 0 {
-            text.push_str(before);
-            width = before.len();
-        } else if width + 1 + length > 80 {
-            text.push_str("\n  ");
-            width = 2;
-        } else {
-            text.push(' ');
-            width += 1;
-        }
-        text.push_str(word);
-        width += length;
-    }
-    text.push('\n');
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,11 +182,5 @@ mod tests {
     fn numbers_are_narrow_and_have_four_digits() {
         let shown = [41.0, -98.0, 2_314.0, 81_274.0, 812_740.0, 12_345_678.0].map(microseconds);
         assert_eq!(shown, ["0.041", "-0.098", "2.314", "81.27", "812.7", "12346"]);
-    }
-
-    #[test]
-    fn long_sentences_are_broken_between_words() {
-        let text = wrap(&"jitter ".repeat(30));
-        assert!(text.lines().count() == 3 && text.lines().all(|l| l.chars().count() <= 80), "{text}");
     }
 }

@@ -12,11 +12,12 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMe
 
 use crate::TraceError;
 use crate::column;
-use crate::convert::{is_journal, newer, parse_info};
 use crate::decoder::{BATCH, Columns, Decoder, only_value};
+use crate::description::{newer, parse_info};
+use crate::frame::is_journal;
+use crate::layout::{FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
 use crate::slice_table::{self, Embedded};
 use crate::slices::Slice;
-use crate::table::{FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
 
 /// A part of a run file that is read at once: consecutive activations of one task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use jitterlab_model::{Activation, Flags, RunInfo, StopReason};
 
 use crate::TraceError;
 use crate::codec;
-use crate::convert::{is_journal, newer, parse_info};
-use crate::frame::{self, Frame, HEADER, Kind, MAGIC, PREAMBLE, VERSION};
+use crate::description::{newer, parse_info};
+use crate::frame::{self, Frame, HEADER, Kind, MAGIC, PREAMBLE, VERSION, is_journal};
 use crate::salvage::{Salvage, Skipped};
 use crate::slices::Slice;
 use crate::tally::Tally;

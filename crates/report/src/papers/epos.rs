@@ -192,7 +192,7 @@ fn note(inconsistency: &Inconsistency, programming: Option<u64>) -> String {
         ),
         Inconsistency::OneCountTooMany { within_us } => {
             let alike = within_us.map_or(String::new(), |us| {
-                format!(" Measured so here, 10 ms to 1 s come out to {us:.1} us;")
+                format!(" Measured so here, 10 ms to 1 s come out to {us:.1} us.")
             });
             format!(
                 "Table 1, periodic: from 10 ms on each error is one count for each hardware period: the compare register \
