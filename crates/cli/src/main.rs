@@ -1,6 +1,7 @@
 //! Arguments in, the other crates wired together, exit statuses out.
 
 mod commands;
+mod error;
 mod exit;
 mod inputs;
 mod interrupt;
@@ -8,9 +9,7 @@ mod matrix;
 mod output;
 mod progress;
 mod recording;
-mod result;
 mod run_args;
-mod session;
 
 use std::process::ExitCode;
 

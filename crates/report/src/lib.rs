@@ -21,6 +21,7 @@ pub mod papers;
 pub mod patterns;
 pub mod prediction;
 pub mod printable;
+pub mod progress;
 pub mod recovery;
 pub mod run;
 pub mod section;

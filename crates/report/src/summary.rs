@@ -6,16 +6,17 @@ use crate::caveats::{distinct, statement};
 use crate::words::{count, known_count};
 use jitterlab_analysis::Caveat;
 use jitterlab_analysis::caveats::measured_ns;
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::summary::{PERCENTILES, Statistics, Summary};
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Bench, Keep, Known, RunInfo, StopReason, TaskRun, TimingStats, Warning};
+use jitterlab_model::{Bench, Distribution, Keep, Known, RunInfo, StopReason, TaskRun, TimingStats, Warning};
 
 use crate::chart::Terminal;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
 pub use crate::wrap::wrap;
-use crate::{waiting, warnings};
+use crate::{isolation, waiting, warnings};
 
 /// One task's figures in all their forms.
 #[derive(Debug)]
@@ -28,13 +29,16 @@ pub struct TaskFigures {
     pub stats: TimingStats,
 }
 
-/// The whole summary, readable at 80 columns.
-pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String {
+/// The whole summary, readable at 80 columns, its figures at the terminal's width.
+pub fn text(measured: &MeasuredRun, terminal: Terminal) -> String {
+    let info = &measured.run;
+    let tasks = &measured.tasks;
     let mut text = head(info);
-    for (task, TaskFigures { summary, stats, .. }) in info.tasks.iter().zip(tasks) {
+    for (task, measured) in info.tasks.iter().zip(tasks) {
+        let summary = &measured.summary;
         text.push('\n');
         text.push_str(&figures(info, task, summary));
-        text.push_str(&histogram(summary, stats, terminal));
+        text.push_str(&histogram(summary, &measured.latency_histogram(), terminal));
         text.push_str(&wrap(&statement(summary, measured_ns(task))));
     }
     let caveats = distinct(tasks.iter().flat_map(|task| &task.caveats));
@@ -42,7 +46,17 @@ pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String
         text.push_str("\nBear in mind:\n");
         text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
     }
-    text + &warnings(&info.warnings) + &refusals(info)
+    text += &warnings(&info.warnings);
+    text += &refusals(info);
+    if let Some(file) = &measured.file {
+        text += &format!(
+            "run file: {}\nsee more of it with jitterlab analyze, plot and report\n",
+            file.display()
+        );
+    }
+    text += &isolation::comparison(measured);
+    text += &measured.around.as_ref().map_or(String::new(), |around| crate::run::around(info, around));
+    text + &crate::mcu::sent(&measured.sent)
 }
 
 /// What a reader of the figures has to know, each on lines of its own.
@@ -162,15 +176,15 @@ pub(crate) fn microseconds(ns: f64) -> String {
     format!("{us:.decimals$}")
 }
 
-fn histogram(summary: &Summary, stats: &TimingStats, terminal: Terminal) -> String {
-    if stats.latency.count() == 0 {
+fn histogram(summary: &Summary, latency: &Distribution, terminal: Terminal) -> String {
+    if latency.count() == 0 {
         return "  nothing was measured\n".into();
     }
     format!(
         "  latency of {}, {} wake-ups, logarithmic count\n{}",
         summary.task,
-        count(stats.latency.count()),
-        terminal.distribution(&stats.latency)
+        count(latency.count()),
+        terminal.distribution(latency)
     )
 }
 

@@ -35,7 +35,7 @@ mod writer;
 
 pub use convert::{recover, recover_to};
 pub use decoder::Columns;
-pub use error::TraceError;
+pub use error::{Damage, NotARun, TraceError, Unreadable, Wanted};
 pub use import::{Hints, Import, Measured, import};
 pub use paths::journal_path;
 pub use reader::{RowGroup, RunReader};

@@ -22,6 +22,7 @@ use parquet::file::writer::SerializedFileWriter;
 use serde::{Deserialize, Serialize};
 
 use crate::column::{Source, guarded, read as read_column};
+use crate::error::Damage;
 use crate::layout::{properties, put, schema};
 use crate::slices::{Quantity, SLICE_NS, Slice, Stored};
 
@@ -229,7 +230,7 @@ pub(crate) fn read(
 }
 
 fn damaged() -> ParquetError {
-    ParquetError::General("its slices contradict each other".into())
+    Damage::Slices.into()
 }
 
 /// An embedded table with all its columns in memory.

@@ -131,9 +131,7 @@ impl RunWriter {
         let Some(recorded) = recorder.stop() else {
             return Err(TraceError::NotClosed {
                 path,
-                source: Box::new(TraceError::io("write", &journal_name)(io::Error::other(
-                    "the thread that writes the journal died",
-                ))),
+                source: Box::new(TraceError::WriterDied),
                 journal: journal_name,
             });
         };
