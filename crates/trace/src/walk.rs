@@ -23,7 +23,7 @@ pub(crate) enum Part<'a> {
     /// Activations of one task.
     Rows(usize, &'a [Activation]),
     /// A slice of one task.
-    Slice(Slice),
+    Slice(Box<Slice>),
 }
 
 /// Reads a journal from its begin to its end, around what is damaged.
@@ -146,7 +146,7 @@ impl<'a> Walk<'a> {
             }
         };
         Ok(Some(match slice {
-            Some(slice) => Part::Slice(slice),
+            Some(slice) => Part::Slice(Box::new(slice)),
             None => Part::Rows(task, &self.rows),
         }))
     }

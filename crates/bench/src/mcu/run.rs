@@ -170,7 +170,7 @@ fn spans(recording: &Recording, reading: &Reading) -> Vec<(u64, u64)> {
 fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activations: &[Activation]) -> RunInfo {
     let spec =
         TaskSpec { name: reading.name.clone(), period_ns, overrun: Overrun::CatchUp, ..TaskSpec::default() };
-    let clock = format!("cycles of {} at {} Hz in simavr", recording.mcu, recording.clock_hz);
+    let clock = format!("simavr {}, cycles at {} Hz", recording.mcu, recording.clock_hz);
     let mut info = RunInfo::new(jitterlab_model::Bench::Mcu, &clock, [spec]);
     info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
     info.command = std::env::args().collect();
