@@ -4,7 +4,6 @@ mod commands;
 mod exit;
 mod inputs;
 mod interrupt;
-mod matrix;
 mod output;
 mod progress;
 mod recording;

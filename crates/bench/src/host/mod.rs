@@ -7,13 +7,16 @@ mod error;
 pub mod facts;
 pub mod isolate;
 pub mod load;
+pub mod matrix;
 pub mod measure;
 mod prepare;
+mod record;
 pub mod topology;
 
 pub use blocks::{Block, Stage};
 pub use dma_latency::DmaLatency;
-pub use error::PrepareError;
+pub use error::{MatrixError, PrepareError, RecordError};
 pub use jitterlab_rt::Activity;
 pub use measure::{Above, Finished, Measurement, Progress, Request, Sink};
 pub use prepare::now_utc;
+pub use record::{Recorded, record};

@@ -1,6 +1,5 @@
 //! `jitterlab reproduce`: the experiments and computations of the source documents, again.
 
-mod athlon;
 mod nist_jitter;
 
 use std::path::PathBuf;
@@ -11,7 +10,7 @@ use jitterlab_bench::kernel::KernelChoice;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::stepper::nist::NistTorques;
 use jitterlab_papers::systems::Kernels;
-use jitterlab_papers::{PapersError, Workplace, epos, nist, twente};
+use jitterlab_papers::{PapersError, Workplace, athlon, epos, nist, twente};
 use jitterlab_report::document::Content;
 use jitterlab_report::papers::{self, Found, NistReproduction};
 
@@ -86,7 +85,7 @@ pub fn execute(args: &Args) -> Outcome {
     };
     let refuse = |why: &str| Err(Failure::bad_use(anyhow!("{why}")));
     let found = match (args.document, args.in_virtual_time) {
-        (Document::Athlon, false) => athlon::reproduce(&mut at)?,
+        (Document::Athlon, false) => athlon::reproduce(&mut at).map_err(sort)?,
         (Document::Athlon, true) => {
             return refuse("--virtual has one processor, the report compares them: leave it out");
         }
