@@ -52,7 +52,14 @@ pub(super) fn section(found: &AthlonReproduction) -> Section {
 
 /// The table of today as a picture.
 pub(super) fn figures(found: &AthlonReproduction) -> Vec<PaperFigure> {
-    vec![("matrix".into(), charts(&found.today, &caption(&found.tasks, found.duration_ns, &found.today)))]
+    vec![(
+        "matrix".into(),
+        charts(
+            &found.today,
+            CellStatistic::PeriodError,
+            &caption(&found.tasks, found.duration_ns, &found.today),
+        ),
+    )]
 }
 
 fn here(found: &AthlonReproduction) -> String {
