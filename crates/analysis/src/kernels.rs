@@ -4,7 +4,50 @@ use jitterlab_model::kernel::Measures;
 use serde::{Deserialize, Serialize};
 
 use crate::code_paths::{Change, changes, code_paths};
+use crate::measured::MeasuredRun;
 use crate::summary::Summary;
+
+/// The same tasks and loads on one kernel after the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelRun {
+    /// Virtual time of an instruction; `None` where time passed as on the host.
+    pub ns_per_instruction: Option<u32>,
+    /// Each kernel.
+    pub kernels: Vec<RunOnKernel>,
+}
+
+/// What was measured on one kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunOnKernel {
+    /// The kernel, as the user named it.
+    pub kernel: String,
+    /// Its release, as `uname -r`.
+    pub release: String,
+    /// Its version, as `uname -v`.
+    pub version: String,
+    /// What was run after the measurement, in order.
+    pub also: Vec<AlsoRan>,
+    /// The measurement.
+    pub measured: MeasuredRun,
+}
+
+/// A further command that was run in a guest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AlsoRan {
+    /// The command.
+    pub command: String,
+    /// Its exit status.
+    pub status: Option<i32>,
+    /// What it wrote to standard output.
+    pub stdout: String,
+    /// What it wrote to standard error.
+    pub stderr: String,
+    /// Why it did not come to its end.
+    pub failure: Option<String>,
+}
 
 /// How the code paths of one kernel differ from another's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

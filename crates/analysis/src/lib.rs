@@ -19,6 +19,7 @@ mod fourier;
 pub mod kernels;
 pub mod line;
 pub mod matrix;
+pub mod measured;
 pub mod misses;
 pub mod outlook;
 pub mod papers;

@@ -1,15 +1,14 @@
 //! Arguments in, the other crates wired together, exit statuses out.
 
 mod commands;
+mod error;
 mod exit;
 mod inputs;
 mod interrupt;
 mod output;
 mod progress;
 mod recording;
-mod result;
 mod run_args;
-mod session;
 
 use std::process::ExitCode;
 

@@ -5,8 +5,9 @@
 //! here, and one file of words beside this one with its `text` and `sections`.
 
 use jitterlab_analysis::compare::RunsCompared;
-use jitterlab_analysis::kernels::{KernelDiff, KernelPeers};
+use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRun};
 use jitterlab_analysis::matrix::MatrixResult;
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::outlook::Outlook;
 use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::wakeup::WaysCompared;
@@ -65,6 +66,10 @@ pub enum Content {
     Compensation(CompensationTrial),
     /// What `compare-wakeups` measured.
     CompareWakeups(WaysCompared),
+    /// What `run` or `mcu run` measured.
+    Run(Box<MeasuredRun>),
+    /// What `kernel run` measured.
+    KernelRun(KernelRun),
     /// What `kernel diff` found.
     KernelDiff(KernelDiff),
     /// What `kernel peers` measured.
@@ -139,6 +144,8 @@ impl Document {
             Content::Comparison(compared) => crate::comparison::text(compared, terminal),
             Content::Compensation(trial) => crate::compensation::text(trial, terminal),
             Content::CompareWakeups(compared) => crate::wakeups::text(compared),
+            Content::Run(run) => crate::summary::text(run, terminal),
+            Content::KernelRun(run) => crate::kernels::runs(run, terminal),
             Content::KernelDiff(diff) => crate::kernels::difference(diff),
             Content::KernelPeers(peers) => crate::kernels::peers(peers),
             Content::Matrix(result) => crate::matrix::text(result, terminal),

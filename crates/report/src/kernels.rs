@@ -3,56 +3,69 @@
 use crate::words::known_count;
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::code_paths::{Change, CodePath, RARE_SHARE};
-use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, ToolResult};
+use jitterlab_analysis::kernels::{AlsoRan, KernelDiff, KernelPeers, KernelRun, RunOnKernel, ToolResult};
 use jitterlab_analysis::summary::{P50, P99, P99_9};
+use jitterlab_model::Warning;
 use jitterlab_model::kernel::Measures;
 use jitterlab_model::units::Exact;
 
-use crate::summary::{microseconds, wrap};
+use crate::chart::Terminal;
+use crate::summary::{self, microseconds, wrap};
 use crate::table::columns;
-use crate::warnings::emulated;
+use crate::warnings::{emulated, sentence};
 
-/// What one kernel did.
-pub struct OnKernel<'a> {
-    /// The kernel, as the user named it.
-    pub name: &'a str,
-    /// Its release, as `uname -r`.
-    pub release: &'a str,
-    /// Its tasks' figures.
-    pub tasks: Vec<&'a Summary>,
-    /// What its run warns of.
-    pub warnings: Vec<String>,
+/// The whole summary of one kernel's run, or of several a table of latencies with a row per kernel for each task; then
+/// what was run after them.
+pub fn runs(run: &KernelRun, terminal: Terminal) -> String {
+    let mut text = match run.kernels.as_slice() {
+        [only] => summary::text(&only.measured, terminal),
+        several => comparison(several, run.ns_per_instruction),
+    };
+    for on in &run.kernels {
+        for AlsoRan { command, stdout, stderr, failure, .. } in &on.also {
+            text.push_str(&format!("\n{} $ {command}\n{stdout}{stderr}", on.kernel));
+            text.push_str(&failure.as_ref().map_or(String::new(), |failure| format!("({failure})\n")));
+        }
+    }
+    text
 }
 
 /// A table of release latencies with a row per kernel for each task, and in a sentence how far the kernels' largest
-/// latencies are apart; then what the runs warn of. `caution` says what the figures do not tell.
-pub fn comparison(caution: &str, kernels: &[OnKernel<'_>]) -> String {
-    let mut text: String = kernels.iter().map(|k| format!("{}: Linux {}\n", k.name, k.release)).collect();
-    let names =
-        kernels.first().map(|k| k.tasks.iter().map(|t| t.task.as_str()).collect()).unwrap_or_default();
-    for (number, task) in Vec::<&str>::into_iter(names).enumerate() {
-        let of: Vec<(&OnKernel<'_>, &Summary)> =
-            kernels.iter().filter_map(|k| Some((k, *k.tasks.get(number)?))).collect();
-        text.push_str(&format!("\nlatency of {task} in us\n"));
+/// latencies are apart; then what the runs warn of, and where their files are.
+fn comparison(kernels: &[RunOnKernel], ns_per_instruction: Option<u32>) -> String {
+    let mut text: String = kernels.iter().map(|k| format!("{}: Linux {}\n", k.kernel, k.release)).collect();
+    let tasks = kernels.first().map_or(&[][..], |kernel| &kernel.measured.tasks);
+    for (number, task) in tasks.iter().enumerate() {
+        let of: Vec<(&str, &Summary)> = kernels
+            .iter()
+            .filter_map(|k| Some((k.kernel.as_str(), &k.measured.tasks.get(number)?.summary)))
+            .collect();
+        text.push_str(&format!("\nlatency of {} in us\n", task.summary.task));
         let header = ["", "activations", "missed", "min", "mean", "p50", "p99", "p99.9", "max"];
-        text.push_str(&columns(&header, of.iter().map(|(kernel, summary)| row(kernel.name, summary))));
+        text.push_str(&columns(&header, of.iter().map(|(kernel, summary)| row(kernel, summary))));
         if let Some(sentence) = ratio(&of) {
             text.push_str(&wrap(&sentence));
         }
     }
     text.push('\n');
-    let mut warnings: Vec<(&String, Vec<&str>)> = Vec::new();
-    for (kernel, warning) in kernels.iter().flat_map(|k| k.warnings.iter().map(move |w| (k.name, w))) {
+    let mut warnings: Vec<(&Warning, Vec<&str>)> = Vec::new();
+    for (kernel, warning) in kernels.iter().flat_map(|k| k.measured.run.warnings.iter().map(move |w| (k, w)))
+    {
         match warnings.iter_mut().find(|(known, _)| *known == warning) {
-            Some((_, of)) => of.push(kernel),
-            None => warnings.push((warning, vec![kernel])),
+            // What is said of every kernel above or below.
+            _ if matches!(warning, Warning::Emulated { .. } | Warning::Kernel { .. }) => {}
+            Some((_, of)) => of.push(&kernel.kernel),
+            None => warnings.push((warning, vec![&kernel.kernel])),
         }
     }
     for (warning, of) in warnings {
         let of = if of.len() == kernels.len() { String::new() } else { format!("{}: ", of.join(", ")) };
-        text.push_str(&wrap(&format!("warning: {of}{warning}")));
+        text.push_str(&wrap(&format!("warning: {of}{}", sentence(warning))));
     }
-    text + &wrap(caution)
+    text.push_str(&wrap(&emulated(ns_per_instruction)));
+    let files = kernels.iter().filter_map(|k| k.measured.file.as_ref());
+    text.extend(files.map(|file| format!("run file: {}\n", file.display())));
+    text
 }
 
 /// For each kernel a table of wake-up latencies with a row per tool.
@@ -169,7 +182,7 @@ fn row(kernel: &str, summary: &Summary) -> Vec<String> {
 }
 
 /// Which kernel's largest latency is how many times the smallest one's.
-fn ratio(of: &[(&OnKernel<'_>, &Summary)]) -> Option<String> {
+fn ratio(of: &[(&str, &Summary)]) -> Option<String> {
     let largest = |s: &Summary| s.latency.max_ns;
     let best = of.iter().filter(|(_, s)| largest(s).is_some()).min_by_key(|(_, s)| largest(s))?;
     let worst = of.iter().max_by_key(|(_, s)| largest(s))?;
@@ -177,21 +190,18 @@ fn ratio(of: &[(&OnKernel<'_>, &Summary)]) -> Option<String> {
     if low <= 0 || high == low {
         return None;
     }
-    Some(format!(
-        "The largest latency on {} is {:.1} times that on {}.",
-        worst.0.name,
-        high as f64 / low as f64,
-        best.0.name
-    ))
+    let factor = high as f64 / low as f64;
+    Some(format!("The largest latency on {} is {factor:.1} times that on {}.", worst.0, best.0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use jitterlab_analysis::kernels::{PathsOfTask, PeersOnKernel};
-    use jitterlab_model::{Activation, TaskRun, TaskSpec, TimingStats};
+    use jitterlab_analysis::measured::MeasuredRun;
+    use jitterlab_model::{Activation, Bench, RunInfo, TaskSpec, TimingStats};
 
-    fn summary(latencies: &[i64]) -> Summary {
+    fn measured(latencies: &[i64]) -> MeasuredRun {
         let mut stats = TimingStats::new(1_000_000);
         for (k, latency) in (0..).zip(latencies) {
             let due_ns = k * 1_000_000;
@@ -205,34 +215,39 @@ mod tests {
             });
         }
         let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
-        Summary::of(&TaskRun::new(spec), &stats)
+        MeasuredRun::new(RunInfo::new(Bench::Kernel, "monotonic", [spec]), &[stats], None)
+    }
+
+    fn summary(latencies: &[i64]) -> Summary {
+        measured(latencies).tasks.remove(0).summary
     }
 
     #[test]
     fn kernels_stand_side_by_side_with_the_ratio_of_their_maxima() {
-        let (rt, generic) = (summary(&[4_000, 6_000]), summary(&[4_000, 600_000]));
-        let kernels = [
-            OnKernel {
-                name: "debian:rt",
-                release: "6.1-rt",
-                tasks: vec![&rt],
-                warnings: vec!["shared".into(), "alone".into()],
-            },
-            OnKernel {
-                name: "debian:generic",
-                release: "6.1",
-                tasks: vec![&generic],
-                warnings: vec!["shared".into()],
-            },
+        let kernel = |name: &str, latencies: &[i64], warnings: &[&str]| {
+            let mut measured = measured(latencies);
+            measured.run.warnings = vec![Warning::Emulated { ns_per_instruction: Some(1) }];
+            measured.run.warnings.extend(warnings.iter().map(|text| Warning::from(*text)));
+            RunOnKernel {
+                kernel: name.into(),
+                release: "6.1".into(),
+                version: "#1".into(),
+                also: Vec::new(),
+                measured,
+            }
+        };
+        let kernels = vec![
+            kernel("debian:rt", &[4_000, 6_000], &["shared", "alone"]),
+            kernel("debian:generic", &[4_000, 600_000], &["shared"]),
         ];
-        let text = comparison("It counts code paths.", &kernels);
+        let terminal = Terminal { columns: 80, ascii: true, colour: false };
+        let text = runs(&KernelRun { ns_per_instruction: Some(1), kernels }, terminal);
         assert!(text.contains("on debian:generic is 100.0 times that on debian:rt"), "{text}");
-        assert!(text.contains("latency of servo") && text.ends_with("It counts code paths.\n"), "{text}");
+        assert!(text.contains("latency of servo") && text.contains("Virtual time: 1 ns"), "{text}");
         assert!(text.contains("\nwarning: shared\nwarning: debian:rt: alone\n"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let only = OnKernel { name: "a", release: "1", tasks: vec![&rt], warnings: Vec::new() };
-        let same = comparison("", &[only]);
-        assert!(!same.contains("times"), "{same}");
+        let same = [kernel("a", &[4_000], &[]), kernel("b", &[4_000], &[])];
+        assert!(!comparison(&same, None).contains("times"));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! What `jitterlab run` says before and after the figures.
 
+use jitterlab_analysis::measured::Around;
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Activation, Bench, CpuSet, Flags, RunInfo, TaskRun};
+use jitterlab_model::{Bench, CpuSet, Flags, RunInfo, TaskRun};
 
-use crate::summary::wrap;
 use crate::table::columns;
+use crate::wrap::wrap;
 use crate::{waiting, warnings};
 
 /// The tasks as they will run, and everything that was refused with its remedy.
@@ -59,11 +60,12 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
 }
 
 /// The activation that reached the limit, after those before it.
-pub fn around(info: &RunInfo, task: usize, above: &Activation, around: &[Activation]) -> String {
-    let name = info.tasks.get(task).map_or("?", |t| t.spec.name.as_str());
-    let zero_ns = info.tasks.get(task).and_then(|t| t.result.as_ref()).map_or(0, |r| r.first_due_ns);
-    let rows = around.iter().map(|a| {
-        let mark = if a.index == above.index { ">" } else { "" };
+pub fn around(info: &RunInfo, around: &Around) -> String {
+    let task = info.tasks.get(around.task);
+    let name = task.map_or("?", |t| t.spec.name.as_str());
+    let zero_ns = task.and_then(|t| t.result.as_ref()).map_or(0, |r| r.first_due_ns);
+    let rows = around.activations.iter().map(|a| {
+        let mark = if a.index == around.index { ">" } else { "" };
         let mut notes = Vec::new();
         if a.missed > 0 {
             notes.push(format!("{} missed", a.missed));

@@ -3,8 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use jitterlab_model::task::TaskError;
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Refusal, Work};
+use jitterlab_model::{Compensation, Overload, Refusal, Work};
 use jitterlab_rt::xenomai::XenomaiError;
 use jitterlab_rt::{BuildError, Unreachable};
 use jitterlab_trace::TraceError;
@@ -163,6 +164,49 @@ impl MatrixError {
     #[must_use]
     pub fn is_bad_use(&self) -> bool {
         matches!(self, MatrixError::Record(RecordError::Prepare(error)) if error.is_bad_use())
+    }
+}
+
+/// Why a session of measurements came to nothing. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The task cannot be measured here.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// The task contradicts itself.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// Somebody asked for an end too early.
+    #[error("interrupted before there was anything to report")]
+    Interrupted,
+    /// A task that has to run was stopped for the machine's safety.
+    #[error("with compensate={compensate}: {overload}")]
+    Stopped {
+        /// How it was compensated.
+        compensate: Compensation,
+        /// What was seen.
+        overload: Overload,
+    },
+    /// Costs cannot be measured.
+    #[error("this system does not count a thread's processor time")]
+    NoProcessorTime,
+    /// Nothing to recommend from.
+    #[error("no latency was measured: raise --sample")]
+    NothingMeasured,
+    /// A run file cannot be written.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+impl SessionError {
+    /// Whether the request itself is at fault, rather than the system.
+    pub fn is_bad_use(&self) -> bool {
+        match self {
+            SessionError::Prepare(error) => error.is_bad_use(),
+            SessionError::Task(_) => true,
+            _ => false,
+        }
     }
 }
 

@@ -11,12 +11,16 @@ pub mod matrix;
 pub mod measure;
 mod prepare;
 mod record;
+pub mod session;
 pub mod topology;
+pub mod trial;
 
 pub use blocks::{Block, Stage};
 pub use dma_latency::DmaLatency;
-pub use error::{MatrixError, PrepareError, RecordError};
+pub use error::{MatrixError, PrepareError, RecordError, SessionError};
 pub use jitterlab_rt::Activity;
 pub use measure::{Above, Finished, Measurement, Progress, Request, Sink};
 pub use prepare::now_utc;
 pub use record::{Recorded, record};
+pub use session::{Session, SessionProgress};
+pub use trial::TrialPlan;

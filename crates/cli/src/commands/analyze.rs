@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use jitterlab_analysis::TaskAnalysis;
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::RunInfo;
 use jitterlab_report::figure::glance;
@@ -14,7 +15,6 @@ use serde::Serialize;
 
 use crate::exit::{Outcome, Status};
 use crate::output;
-use crate::result::{RunResult, SCHEMA};
 use crate::run_args::RunArgs;
 
 /// Say what saved runs show: figures, patterns, causes
@@ -78,6 +78,9 @@ impl Section {
     }
 }
 
+/// Version of the JSON layout; it grows when a field changes its meaning or goes.
+const SCHEMA: u32 = 1;
+
 /// The JSON of one file.
 #[derive(Serialize)]
 struct Document<'a> {
@@ -128,8 +131,9 @@ fn keep<T>(wanted: &[usize], all: &mut Vec<T>) {
 
 /// The first layer: figures, verdict, and the patterns in sentences.
 fn summary(run: &Run, info: &RunInfo, scans: &[TaskScan], analyses: &[TaskAnalysis], ascii: bool) -> String {
-    let stats = scans.iter().map(|scan| scan.timing.clone()).collect();
-    let mut text = RunResult::new(info.clone(), stats, None).to_text(output::terminal(ascii));
+    let stats: Vec<_> = scans.iter().map(|scan| scan.timing.clone()).collect();
+    let measured = MeasuredRun::new(info.clone(), &stats, None);
+    let mut text = jitterlab_report::summary::text(&measured, output::terminal(ascii));
     text.push('\n');
     text.push_str(&glance::figures(info, scans, output::terminal(ascii)));
     for (task, analysis) in info.tasks.iter().zip(analyses) {

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use jitterlab_analysis::matrix::{CellPlan, MatrixIndex, MatrixResult, placements, propose};
-use jitterlab_bench::host::MatrixError;
 use jitterlab_bench::host::facts::{self, Root};
 use jitterlab_bench::host::matrix::{self, OVERHEAD_NS};
 use jitterlab_bench::host::topology::check_cpu;
@@ -136,11 +135,11 @@ pub fn execute(args: &Args) -> Outcome {
         return Ok(Status::Fine);
     }
     if !args.show && index.left() > 0 {
-        let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
+        let interrupted = interrupt::requested()?;
         let mut begins = |index: &MatrixIndex, number| {
             output::note(&words::cell_step(&CellStep::of(index, number, OVERHEAD_NS)));
         };
-        matrix::measure_cells(&mut index, &args.output, &interrupted, &mut begins).map_err(fault)?;
+        matrix::measure_cells(&mut index, &args.output, &interrupted, &mut begins)?;
     }
     let result = MatrixResult::of(index, Some(&facts));
     if let Some(path) = &args.figure {
@@ -148,8 +147,4 @@ pub fn execute(args: &Args) -> Outcome {
     }
     args.result.show(Content::Matrix(Box::new(result)))?;
     Ok(Status::Fine)
-}
-
-fn fault(error: MatrixError) -> Failure {
-    if error.is_bad_use() { Failure::bad_use(error) } else { error.into() }
 }

