@@ -37,7 +37,10 @@ fn a_simulated_alarm_is_an_ordinary_run() {
     let measured = jitterlab(&["mcu", "run", "--period", "2ms", "-n", "20", "-o", file]);
     assert_eq!(measured.status.code(), Some(0), "{}", said(&measured));
     let text = said(&measured);
-    assert!(text.contains("atmega128 at 7372800 Hz") && text.contains("20 interrupt entries"), "{text}");
+    assert!(
+        text.contains("simavr atmega128, cycles at 7372800") && text.contains("20 interrupt entries"),
+        "{text}"
+    );
     let analyzed = jitterlab(&["analyze", file, "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&analyzed.stdout).unwrap();
     assert_eq!(document["run"]["bench"], "mcu");
