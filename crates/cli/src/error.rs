@@ -56,6 +56,9 @@ pub enum CliError {
     /// A file that would be overwritten.
     #[error("{} exists already: remove it, or choose another --output", .0.display())]
     Exists(PathBuf),
+    /// A real-time task broke down with the loop it was closing.
+    #[error("the task that closed the loop ended without a result")]
+    LoopLost,
     /// The Athlon report compares processors.
     #[error("--virtual has one processor, the report compares them: leave it out")]
     AthlonVirtual,
@@ -65,11 +68,26 @@ pub enum CliError {
     /// EPOS ends by itself.
     #[error("epos is simulated until its events have come: leave --duration out")]
     EposDuration,
+    /// Code paths of a guest whose time is not counted in instructions.
+    #[error("code paths show in virtual time only: leave --time real out")]
+    PathsInRealTime,
+    /// Two runs to compare whose tasks are not the same.
+    #[error("the runs have different tasks, {0} and {1}: measure the same on both")]
+    DifferentTasks(String, String),
+    /// A run to compare by code paths that was measured on a real machine.
+    #[error("{} was not measured in virtual time: give a run file of `jitterlab kernel run`, or a kernel", .0.display())]
+    NotVirtual(PathBuf),
+    /// A run to compare by code paths of which only spikes were kept.
+    #[error("{} keeps spikes only: measure with --keep all", .0.display())]
+    SpikesOnly(PathBuf),
+    /// The program to bring into a guest.
+    #[error("cannot find jitterlab's own executable: {0}")]
+    NoExecutable(io::Error),
 }
 
 impl CliError {
     /// Whether the arguments are at fault, rather than the machine.
     pub fn is_bad_use(&self) -> bool {
-        !matches!(self, CliError::NoSignals(_) | CliError::Unsupportable(_))
+        !matches!(self, CliError::NoSignals(_) | CliError::Unsupportable(_) | CliError::LoopLost)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jitterlab_analysis::measured::{Around, MeasuredRun};
-use jitterlab_bench::host::{Activity, DmaLatency, Finished, Measurement, Request, load};
+use jitterlab_bench::host::{DmaLatency, Finished, Measurement, Request, load};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{
     Compensation, CpuSet, Keep, LoadSpec, Overrun, Policy, ReadClock, RunInfo, SleepClock, StopReason,
@@ -223,11 +223,6 @@ fn default_keep(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
 /// Sets the tasks up, and says whether the request or the system is at fault if that fails.
 pub fn prepare(request: Request) -> Result<Measurement, Failure> {
     Ok(Measurement::prepare(request)?)
-}
-
-/// The same with somebody's own work in the first task.
-pub fn prepare_with(request: Request, activity: Box<dyn Activity>) -> Result<Measurement, Failure> {
-    Ok(Measurement::prepare_with(request, Some(activity))?)
 }
 
 /// Measures once.
