@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test without its files has failed")]
 
+#[allow(dead_code, reason = "not all that is shared is needed here")]
 mod known;
 
 use std::fs;
