@@ -83,6 +83,24 @@ pub enum CliError {
     /// The program to bring into a guest.
     #[error("cannot find jitterlab's own executable: {0}")]
     NoExecutable(io::Error),
+    /// A processor for a task that is measured on all of them.
+    #[error("task {0}: the matrix chooses the CPUs, leave cpu= out")]
+    MatrixChooses(String),
+    /// A directory without an index.
+    #[error("there is no matrix in {}", .0.display())]
+    NoMatrix(PathBuf),
+    /// A measurement of no length.
+    #[error("a {0} of 0 measures nothing: leave --{0} out or raise it")]
+    MeasuresNothing(&'static str),
+    /// A result without anything to draw.
+    #[error("{}: it has nothing that a report shows: name what `check`, `predict`, `compare`, `compensate`, `stepper` or `servo` print with --json", .0.display())]
+    NothingToShow(PathBuf),
+    /// A directory of something else.
+    #[error("{} is a directory, but none that `jitterlab matrix` left: name run files, or such a directory", .0.display())]
+    NotAMatrix(PathBuf),
+    /// The run file could not be written on.
+    #[error("recording ended, the measurement goes on: {0}")]
+    RecordingEnded(String),
 }
 
 impl CliError {

@@ -10,6 +10,7 @@ use jitterlab_report::document::{Content, Document};
 use jitterlab_report::page::PageRun;
 use jitterlab_report::section::Section;
 
+use crate::error::CliError;
 use crate::exit::Failure;
 use crate::run_args::RunArgs;
 
@@ -54,21 +55,14 @@ fn result(path: &Path) -> Result<Vec<Section>, Failure> {
     let bad = |error: anyhow::Error| Failure::bad_use(anyhow!("{}: {error}", path.display()));
     let sections = Document::read(&text).map_err(|error| bad(error.into()))?.sections();
     if sections.is_empty() {
-        return Err(bad(anyhow!(
-            "it has nothing that a report shows: name what `check`, `predict`, `compare`, `compensate`, `stepper` or \
-             `servo` print with --json"
-        )));
+        return Err(Failure::bad_use(CliError::NothingToShow(path.to_path_buf())));
     }
     Ok(sections)
 }
 
 /// What `matrix` left in a directory.
 fn directory(folder: &Path) -> Result<Vec<Section>, Failure> {
-    let index = matrix::read(folder)?.ok_or_else(|| {
-        Failure::bad_use(anyhow!(
-            "{} is a directory, but none that `jitterlab matrix` left: name run files, or such a directory",
-            folder.display()
-        ))
-    })?;
+    let index =
+        matrix::read(folder)?.ok_or_else(|| Failure::bad_use(CliError::NotAMatrix(folder.to_path_buf())))?;
     Ok(Document::new(Content::Matrix(Box::new(MatrixResult::of(index, None)))).sections())
 }

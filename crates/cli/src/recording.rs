@@ -10,6 +10,7 @@ use jitterlab_model::{Activation, RunInfo, TimingStats, Warning};
 use jitterlab_report::live::{LiveView, PlainView, Snapshot, TaskSnapshot};
 use jitterlab_trace::RunWriter;
 
+use crate::error::CliError;
 use crate::output;
 
 /// The figures of all tasks so far, shared between the thread that counts and the one that shows.
@@ -74,7 +75,7 @@ impl Sink for Recording {
         let recent = rows.iter().map(Activation::latency_ns).max();
         figures.recent_max_ns[task] = figures.recent_max_ns[task].max(recent);
         if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(task, rows)) {
-            output::note(&format!("recording ended, the measurement goes on: {error}"));
+            output::note(&CliError::RecordingEnded(error.to_string()).to_string());
             self.failure = Some(error.to_string());
         }
     }

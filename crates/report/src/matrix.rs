@@ -7,6 +7,7 @@ use std::path::Path;
 use jitterlab_analysis::matrix::{
     Answer, CellStatistic, Effect, Matrix, MatrixIndex, MatrixResult, Observation, Proposal, Recommendation,
 };
+use jitterlab_model::facts::Sharing;
 use jitterlab_model::{StopReason, TaskSpec};
 
 use crate::chart::{Axis, Cells, Chart, Layer, Shape, Terminal};
@@ -116,6 +117,20 @@ pub fn cell_step(step: &CellStep) -> String {
         time(step.remaining_ns)
     )
 }
+
+/// How near two CPUs are to each other.
+fn placed(sharing: Sharing) -> String {
+    match sharing {
+        Sharing::Same => "the same CPU".into(),
+        Sharing::Core => "SMT siblings of one core".into(),
+        Sharing::Cache(level) => format!("cores sharing the level {level} cache"),
+        Sharing::Package => "cores of one package".into(),
+        Sharing::Machine => "cores of different packages".into(),
+    }
+}
+
+/// What to do where a proposal leaves CPUs out, from the command itself.
+pub const MORE_CPUS: &str = "name others with --cpus, or allow more --time";
 
 /// Which CPUs are measured where not all are, and why these; `remedy` says how to take others.
 #[must_use]
@@ -229,7 +244,7 @@ fn how_sure(found: &Recommendation, matrix: &Matrix) -> String {
 /// What the machine's topology says of the choice.
 fn topology(found: &Recommendation) -> Vec<String> {
     let Some(facts) = &found.facts else { return Vec::new() };
-    let sharing = facts.sharing.map(|sharing| format!("The tasks are on {sharing}."));
+    let sharing = facts.sharing.map(|sharing| format!("The tasks are on {}.", placed(sharing)));
     let isolated = match &facts.not_isolated {
         None => Some("Whether these CPUs are isolated is unknown.".into()),
         Some(open) if open.is_empty() => None,
@@ -464,7 +479,7 @@ mod tests {
     };
     use jitterlab_analysis::papers::athlon;
     use jitterlab_model::SystemFacts;
-    use jitterlab_model::facts::{Cpu, Sharing};
+    use jitterlab_model::facts::Cpu;
 
     fn matrix(cpus: u16, tasks: usize) -> Matrix {
         let figures = |us: f64| TaskTiming {

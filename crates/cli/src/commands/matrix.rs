@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::anyhow;
 use jitterlab_analysis::matrix::{CellPlan, MatrixIndex, MatrixResult, placements, propose};
 use jitterlab_bench::host::facts::{self, Root};
 use jitterlab_bench::host::matrix::{self, OVERHEAD_NS};
@@ -13,6 +12,7 @@ use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
 use jitterlab_report::document::Content;
 use jitterlab_report::matrix::{self as words, CellStep};
 
+use crate::error::CliError;
 use crate::exit::{Failure, Outcome, Status};
 use crate::output::OutputArgs;
 use crate::{interrupt, output};
@@ -66,10 +66,7 @@ pub struct Args {
 impl Args {
     fn tasks(&self) -> Result<Vec<TaskSpec>, Failure> {
         if let Some(task) = self.tasks.iter().find(|task| task.cpu.is_some()) {
-            let name = &task.name;
-            return Err(Failure::bad_use(anyhow!(
-                "task {name}: the matrix chooses the CPUs, leave cpu= out"
-            )));
+            return Err(Failure::bad_use(CliError::MatrixChooses(task.name.clone())));
         }
         if !self.tasks.is_empty() {
             return Ok(self.tasks.clone());
@@ -85,14 +82,14 @@ impl Args {
             return Ok(index);
         }
         if self.show {
-            return Err(Failure::bad_use(anyhow!("there is no matrix in {}", self.output.display())));
+            return Err(Failure::bad_use(CliError::NoMatrix(self.output.clone())));
         }
         let tasks = self.tasks()?;
         let none = ["none".to_owned()];
         let loads = if self.load.is_empty() { &none } else { self.load.as_slice() };
         let settings = matrix::settings(loads, self.isolate.as_ref(), facts).map_err(Failure::bad_use)?;
         if self.duration <= 0 {
-            return Err(Failure::bad_use(anyhow!("a duration of 0 measures nothing: raise --duration")));
+            return Err(Failure::bad_use(CliError::MeasuresNothing("duration")));
         }
         let cell_ns = self.duration + OVERHEAD_NS;
         let rounds = i64::from(self.repetitions) * settings.len() as i64;
@@ -103,10 +100,7 @@ impl Args {
             None => {
                 let proposal = propose(facts, &usable, tasks.len(), affordable);
                 if proposal.is_part() {
-                    output::note(&words::proposal(
-                        &proposal,
-                        "name others with --cpus, or allow more --time",
-                    ));
+                    output::note(&words::proposal(&proposal, words::MORE_CPUS));
                 }
                 proposal.cpus
             }

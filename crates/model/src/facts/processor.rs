@@ -169,18 +169,6 @@ pub enum Sharing {
     Machine,
 }
 
-impl std::fmt::Display for Sharing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Sharing::Same => write!(f, "the same CPU"),
-            Sharing::Core => write!(f, "SMT siblings of one core"),
-            Sharing::Cache(level) => write!(f, "cores sharing the level {level} cache"),
-            Sharing::Package => write!(f, "cores of one package"),
-            Sharing::Machine => write!(f, "cores of different packages"),
-        }
-    }
-}
-
 /// What [`Power::dma_latency_us`] is where nobody asked for anything.
 pub const NO_REQUEST_US: u64 = 2_000_000_000;
 
