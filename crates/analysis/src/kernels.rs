@@ -1,10 +1,47 @@
 //! What was measured on kernels: other tools beside jitterlab in one boot, and the code paths of two kernels.
 
-use jitterlab_model::kernel::Measures;
+use jitterlab_model::kernel::{Measures, StepResult};
 use serde::{Deserialize, Serialize};
 
 use crate::code_paths::{Change, changes, code_paths};
+use crate::run_timing::RunTiming;
 use crate::summary::Summary;
+
+/// The same run on each of several kernels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelRuns {
+    /// Virtual time of an instruction; `None` where time passed as on the host.
+    pub ns_per_instruction: Option<u32>,
+    /// Each kernel that could be measured.
+    pub kernels: Vec<RunOnKernel>,
+}
+
+/// A run on one kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunOnKernel {
+    /// The kernel, as the user named it.
+    pub kernel: String,
+    /// Its release, as `uname -r`.
+    pub release: String,
+    /// Its build, as `uname -v`.
+    pub version: String,
+    /// What was measured.
+    pub timing: RunTiming,
+    /// The further commands.
+    pub also: Vec<AlsoRun>,
+}
+
+/// A command that was run in the guest after the measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AlsoRun {
+    /// The command, as the user wrote it.
+    pub command: String,
+    /// What became of it.
+    pub result: StepResult,
+}
 
 /// How the code paths of one kernel differ from another's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -32,6 +32,7 @@ pub mod recommendation;
 #[cfg(test)]
 mod reference;
 pub mod require;
+pub mod run_timing;
 pub mod scan;
 pub mod spectrum;
 pub mod stationarity;

@@ -8,7 +8,6 @@ mod matrix;
 mod output;
 mod progress;
 mod recording;
-mod result;
 mod run_args;
 mod session;
 

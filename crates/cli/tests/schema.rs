@@ -58,6 +58,23 @@ fn measured() -> String {
 }
 
 #[test]
+fn runs_and_analyses_keep_to_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let valid = |args: &[&str], kind, statuses: &[i32]| valid(folder.path(), args, kind, statuses);
+    let run = ["run", "--json", "-q", "--no-file", "--policy", "other", "-d", "60ms", "--period", "2ms"];
+    valid(&run, "run", &[0]);
+    let reached = valid(&[&run[..], &["--stop-above", "1ns"]].concat(), "run", &[1]);
+    let last = reached["result"]["above"]["around"].as_array().unwrap().last().unwrap();
+    assert_eq!(*last, reached["result"]["above"]["activation"]);
+    let late = known::run(folder.path(), "late.parquet", 6_000_000, 300, |k| k * 7_919 % 1_000_000);
+    for file in [&measured(), late.to_str().unwrap()] {
+        valid(&["analyze", "--json", file], "analysis", &[0]);
+        let part = valid(&["analyze", "--json", "--section", "time-error", file], "analysis", &[0]);
+        assert_eq!(part["result"]["sections"], serde_json::json!(["time-error"]));
+    }
+}
+
+#[test]
 fn predictions_and_comparisons_keep_to_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let file = &measured();

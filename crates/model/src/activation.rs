@@ -34,7 +34,8 @@ impl Flags {
 }
 
 /// One activation of a periodic task. Times are nanoseconds of the run's clock; differences may be negative.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Activation {
     /// k: the number of the due time on the task's grid, from 0. Missed due times leave gaps.
     pub index: u64,

@@ -5,8 +5,10 @@
 //! here, and one file of words beside this one with its `text` and `sections`.
 
 use jitterlab_analysis::compare::RunsCompared;
-use jitterlab_analysis::kernels::{KernelDiff, KernelPeers};
+use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRuns};
 use jitterlab_analysis::outlook::Outlook;
+use jitterlab_analysis::run_timing::RunTiming;
+use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::wakeup::WaysCompared;
 use jitterlab_model::check::CheckReport;
@@ -42,6 +44,12 @@ pub struct Document {
 #[serde(tag = "kind", content = "result", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Content {
+    /// What `run` and `mcu run` measured.
+    Run(Box<RunTiming>),
+    /// What `analyze` says of a run.
+    Analysis(Box<RunAnalysis>),
+    /// What `kernel run` measured.
+    KernelRun(KernelRuns),
     /// What `check` found.
     Check(CheckReport),
     /// What `stepper` found: what timing means for an axis.
@@ -125,6 +133,9 @@ impl Document {
     #[must_use]
     pub fn text(&self, terminal: Terminal) -> String {
         match &self.content {
+            Content::Run(timing) => crate::run::text(timing, terminal),
+            Content::Analysis(analysis) => crate::patterns::text(analysis, terminal),
+            Content::KernelRun(runs) => crate::kernels::runs(runs, terminal),
             Content::Check(report) => crate::check::text(report, terminal),
             Content::Stepper(result) => motion::stepper::text(result, terminal),
             Content::Servo(result) => motion::servo::text(result, terminal),

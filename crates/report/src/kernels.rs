@@ -3,56 +3,76 @@
 use crate::words::known_count;
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::code_paths::{Change, CodePath, RARE_SHARE};
-use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, ToolResult};
+use jitterlab_analysis::kernels::{AlsoRun, KernelDiff, KernelPeers, KernelRuns, RunOnKernel, ToolResult};
 use jitterlab_analysis::summary::{P50, P99, P99_9};
+use jitterlab_model::Warning;
 use jitterlab_model::kernel::Measures;
 use jitterlab_model::units::Exact;
 
+use crate::chart::Terminal;
+use crate::run;
 use crate::summary::{microseconds, wrap};
 use crate::table::columns;
-use crate::warnings::emulated;
+use crate::warnings::{emulated, sentence};
 
-/// What one kernel did.
-pub struct OnKernel<'a> {
-    /// The kernel, as the user named it.
-    pub name: &'a str,
-    /// Its release, as `uname -r`.
-    pub release: &'a str,
-    /// Its tasks' figures.
-    pub tasks: Vec<&'a Summary>,
-    /// What its run warns of.
-    pub warnings: Vec<String>,
+/// The run of each kernel: of one as any run, of several side by side; then what the further commands said.
+#[must_use]
+pub fn runs(runs: &KernelRuns, terminal: Terminal) -> String {
+    let mut text = match runs.kernels.as_slice() {
+        [only] => run::text(&only.timing, terminal),
+        several => comparison(runs.ns_per_instruction, several),
+    };
+    for RunOnKernel { kernel, also, .. } in &runs.kernels {
+        for AlsoRun { command, result } in also {
+            text += &format!("\n{kernel} $ {command}\n{}{}", result.stdout, result.stderr);
+            if let Some(failure) = &result.failure {
+                text += &format!("({failure})\n");
+            }
+        }
+    }
+    text
 }
 
 /// A table of release latencies with a row per kernel for each task, and in a sentence how far the kernels' largest
-/// latencies are apart; then what the runs warn of. `caution` says what the figures do not tell.
-pub fn comparison(caution: &str, kernels: &[OnKernel<'_>]) -> String {
-    let mut text: String = kernels.iter().map(|k| format!("{}: Linux {}\n", k.name, k.release)).collect();
-    let names =
-        kernels.first().map(|k| k.tasks.iter().map(|t| t.task.as_str()).collect()).unwrap_or_default();
-    for (number, task) in Vec::<&str>::into_iter(names).enumerate() {
-        let of: Vec<(&OnKernel<'_>, &Summary)> =
-            kernels.iter().filter_map(|k| Some((k, *k.tasks.get(number)?))).collect();
-        text.push_str(&format!("\nlatency of {task} in us\n"));
+/// latencies are apart; then what the runs warn of, what the figures do not tell, and the run files.
+fn comparison(ns_per_instruction: Option<u32>, kernels: &[RunOnKernel]) -> String {
+    let mut text: String = kernels.iter().map(|k| format!("{}: Linux {}\n", k.kernel, k.release)).collect();
+    let tasks = kernels.first().map_or(0, |k| k.timing.tasks.len());
+    for number in 0..tasks {
+        let of: Vec<(&str, &Summary)> = kernels
+            .iter()
+            .filter_map(|k| Some((k.kernel.as_str(), &k.timing.tasks.get(number)?.summary)))
+            .collect();
+        let name = of.first().map_or("?", |(_, summary)| &summary.task);
+        text.push_str(&format!("\nlatency of {name} in us\n"));
         let header = ["", "activations", "missed", "min", "mean", "p50", "p99", "p99.9", "max"];
-        text.push_str(&columns(&header, of.iter().map(|(kernel, summary)| row(kernel.name, summary))));
+        text.push_str(&columns(&header, of.iter().map(|(kernel, summary)| row(kernel, summary))));
         if let Some(sentence) = ratio(&of) {
             text.push_str(&wrap(&sentence));
         }
     }
     text.push('\n');
-    let mut warnings: Vec<(&String, Vec<&str>)> = Vec::new();
-    for (kernel, warning) in kernels.iter().flat_map(|k| k.warnings.iter().map(move |w| (k.name, w))) {
-        match warnings.iter_mut().find(|(known, _)| *known == warning) {
-            Some((_, of)) => of.push(kernel),
-            None => warnings.push((warning, vec![kernel])),
+    let mut warnings: Vec<(String, Vec<&str>)> = Vec::new();
+    for RunOnKernel { kernel, timing, .. } in kernels {
+        for warning in timing.run.warnings.iter().filter(|warning| !is_of_the_bench(warning)).map(sentence) {
+            match warnings.iter_mut().find(|(known, _)| *known == warning) {
+                Some((_, of)) => of.push(kernel),
+                None => warnings.push((warning, vec![kernel])),
+            }
         }
     }
     for (warning, of) in warnings {
         let of = if of.len() == kernels.len() { String::new() } else { format!("{}: ", of.join(", ")) };
         text.push_str(&wrap(&format!("warning: {of}{warning}")));
     }
-    text + &wrap(caution)
+    text += &wrap(&emulated(ns_per_instruction));
+    let files = kernels.iter().filter_map(|k| k.timing.file.as_ref());
+    text + &files.map(|file| format!("run file: {file}\n")).collect::<String>()
+}
+
+/// Whether a warning says on what bench a run was made, which the comparison says itself.
+fn is_of_the_bench(warning: &Warning) -> bool {
+    matches!(warning, Warning::Emulated { .. } | Warning::Kernel { .. })
 }
 
 /// For each kernel a table of wake-up latencies with a row per tool.
@@ -169,7 +189,7 @@ fn row(kernel: &str, summary: &Summary) -> Vec<String> {
 }
 
 /// Which kernel's largest latency is how many times the smallest one's.
-fn ratio(of: &[(&OnKernel<'_>, &Summary)]) -> Option<String> {
+fn ratio(of: &[(&str, &Summary)]) -> Option<String> {
     let largest = |s: &Summary| s.latency.max_ns;
     let best = of.iter().filter(|(_, s)| largest(s).is_some()).min_by_key(|(_, s)| largest(s))?;
     let worst = of.iter().max_by_key(|(_, s)| largest(s))?;
@@ -179,9 +199,9 @@ fn ratio(of: &[(&OnKernel<'_>, &Summary)]) -> Option<String> {
     }
     Some(format!(
         "The largest latency on {} is {:.1} times that on {}.",
-        worst.0.name,
+        worst.0,
         high as f64 / low as f64,
-        best.0.name
+        best.0
     ))
 }
 
@@ -189,7 +209,8 @@ fn ratio(of: &[(&OnKernel<'_>, &Summary)]) -> Option<String> {
 mod tests {
     use super::*;
     use jitterlab_analysis::kernels::{PathsOfTask, PeersOnKernel};
-    use jitterlab_model::{Activation, TaskRun, TaskSpec, TimingStats};
+    use jitterlab_analysis::run_timing::{RunTiming, TaskTiming};
+    use jitterlab_model::{Activation, Bench, RunInfo, TaskRun, TaskSpec, TimingStats};
 
     fn summary(latencies: &[i64]) -> Summary {
         let mut stats = TimingStats::new(1_000_000);
@@ -210,29 +231,40 @@ mod tests {
 
     #[test]
     fn kernels_stand_side_by_side_with_the_ratio_of_their_maxima() {
+        let unnamed = |at: &str| Warning::RecordingEnded { reason: at.into() };
         let (rt, generic) = (summary(&[4_000, 6_000]), summary(&[4_000, 600_000]));
         let kernels = [
-            OnKernel {
-                name: "debian:rt",
-                release: "6.1-rt",
-                tasks: vec![&rt],
-                warnings: vec!["shared".into(), "alone".into()],
-            },
-            OnKernel {
-                name: "debian:generic",
-                release: "6.1",
-                tasks: vec![&generic],
-                warnings: vec!["shared".into()],
-            },
+            on("debian:rt", rt.clone(), vec![unnamed("shared"), unnamed("alone")]),
+            on("debian:generic", generic, vec![unnamed("shared")]),
         ];
-        let text = comparison("It counts code paths.", &kernels);
+        let text = comparison(Some(1), &kernels);
         assert!(text.contains("on debian:generic is 100.0 times that on debian:rt"), "{text}");
-        assert!(text.contains("latency of servo") && text.ends_with("It counts code paths.\n"), "{text}");
-        assert!(text.contains("\nwarning: shared\nwarning: debian:rt: alone\n"), "{text}");
+        assert!(text.contains("latency of servo") && text.contains("counts code paths"), "{text}");
+        assert!(!text.contains("0.1-toy"), "{text}");
+        let warned = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(warned.matches("shared").count(), 1, "{text}");
+        assert!(warned.contains("warning: debian:rt:") && warned.contains("alone"), "{text}");
+        assert!(text.ends_with("run file: debian:rt.parquet\nrun file: debian:generic.parquet\n"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let only = OnKernel { name: "a", release: "1", tasks: vec![&rt], warnings: Vec::new() };
-        let same = comparison("", &[only]);
-        assert!(!same.contains("times"), "{same}");
+        let same = comparison(None, &[on("a", rt, Vec::new())]);
+        assert!(!same.contains("times that"), "{same}");
+    }
+
+    fn on(kernel: &str, summary: Summary, warnings: Vec<Warning>) -> RunOnKernel {
+        let mut run = RunInfo::new(Bench::Kernel, "monotonic", [TaskSpec::default()]);
+        let (name, release, version) = (kernel.into(), "6.1".into(), "0.1-toy".into());
+        run.warnings = vec![Warning::Emulated { ns_per_instruction: Some(1) }];
+        run.warnings.push(Warning::Kernel { name, release, version });
+        run.warnings.extend(warnings);
+        let mut timing = RunTiming::of(run, &[], Some(format!("{kernel}.parquet")));
+        timing.tasks.push(TaskTiming { summary, caveats: Vec::new(), latencies: Vec::new() });
+        RunOnKernel {
+            kernel: kernel.into(),
+            release: "6.1".into(),
+            version: "0.1-toy".into(),
+            timing,
+            also: Vec::new(),
+        }
     }
 
     #[test]

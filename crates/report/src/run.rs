@@ -1,11 +1,28 @@
-//! What `jitterlab run` says before and after the figures.
+//! What `jitterlab run` says before a measurement and after it.
 
+use jitterlab_analysis::run_timing::RunTiming;
+use jitterlab_model::run::LimitReached;
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Activation, Bench, CpuSet, Flags, RunInfo, TaskRun};
+use jitterlab_model::{Bench, CpuSet, Flags, RunInfo, TaskRun};
 
+use crate::chart::Terminal;
 use crate::summary::wrap;
 use crate::table::columns;
-use crate::{waiting, warnings};
+use crate::{isolation, mcu, summary, waiting, warnings};
+
+/// A run and the timing of its tasks.
+#[must_use]
+pub fn text(timing: &RunTiming, terminal: Terminal) -> String {
+    let mut text = summary::text(&timing.run, timing.tasks.iter(), terminal);
+    if let Some(file) = &timing.file {
+        text += &format!("run file: {file}\nsee more of it with jitterlab analyze, plot and report\n");
+    }
+    text += &isolation::comparison(&timing.without_isolation, &timing.tasks);
+    if let Some(above) = &timing.above {
+        text += &around(&timing.run, above);
+    }
+    text + &mcu::sent(&timing.sent)
+}
 
 /// The tasks as they will run, and everything that was refused with its remedy.
 pub fn announcement(info: &RunInfo) -> String {
@@ -59,7 +76,8 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
 }
 
 /// The activation that reached the limit, after those before it.
-pub fn around(info: &RunInfo, task: usize, above: &Activation, around: &[Activation]) -> String {
+fn around(info: &RunInfo, LimitReached { task, activation: above, around }: &LimitReached) -> String {
+    let task = *task;
     let name = info.tasks.get(task).map_or("?", |t| t.spec.name.as_str());
     let zero_ns = info.tasks.get(task).and_then(|t| t.result.as_ref()).map_or(0, |r| r.first_due_ns);
     let rows = around.iter().map(|a| {

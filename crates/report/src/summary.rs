@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use crate::caveats::{distinct, statement};
 use crate::words::{count, known_count};
-use jitterlab_analysis::Caveat;
 use jitterlab_analysis::caveats::measured_ns;
+use jitterlab_analysis::run_timing::TaskTiming;
 use jitterlab_analysis::summary::{PERCENTILES, Statistics, Summary};
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Bench, Keep, Known, RunInfo, StopReason, TaskRun, TimingStats, Warning};
+use jitterlab_model::{Bench, Keep, Known, RunInfo, StopReason, TaskRun, Warning};
 
 use crate::chart::Terminal;
 use crate::machine::machine_line;
@@ -16,27 +16,20 @@ use crate::run::{refusals, task_line};
 use crate::table::columns;
 use crate::{waiting, warnings};
 
-/// One task's figures in all their forms.
-#[derive(Debug)]
-pub struct TaskFigures {
-    /// The few numbers.
-    pub summary: Summary,
-    /// What speaks against them.
-    pub caveats: Vec<Caveat>,
-    /// The distributions behind them.
-    pub stats: TimingStats,
-}
-
-/// The whole summary, readable at 80 columns.
-pub fn text(info: &RunInfo, tasks: &[TaskFigures], terminal: Terminal) -> String {
+/// The whole summary of a run and its tasks, readable at 80 columns.
+pub fn text<'a>(
+    info: &RunInfo,
+    tasks: impl Iterator<Item = &'a TaskTiming> + Clone,
+    terminal: Terminal,
+) -> String {
     let mut text = head(info);
-    for (task, TaskFigures { summary, stats, .. }) in info.tasks.iter().zip(tasks) {
+    for (task, timing) in info.tasks.iter().zip(tasks.clone()) {
         text.push('\n');
-        text.push_str(&figures(info, task, summary));
-        text.push_str(&histogram(summary, stats, terminal));
-        text.push_str(&wrap(&statement(summary, measured_ns(task))));
+        text.push_str(&figures(info, task, &timing.summary));
+        text.push_str(&histogram(timing, terminal));
+        text.push_str(&wrap(&statement(&timing.summary, measured_ns(task))));
     }
-    let caveats = distinct(tasks.iter().flat_map(|task| &task.caveats));
+    let caveats = distinct(tasks.flat_map(|task| &task.caveats));
     if !caveats.is_empty() {
         text.push_str("\nBear in mind:\n");
         text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
@@ -161,15 +154,15 @@ pub(crate) fn microseconds(ns: f64) -> String {
     format!("{us:.decimals$}")
 }
 
-fn histogram(summary: &Summary, stats: &TimingStats, terminal: Terminal) -> String {
-    if stats.latency.count() == 0 {
+fn histogram(TaskTiming { summary, latencies, .. }: &TaskTiming, terminal: Terminal) -> String {
+    if summary.latency.count == 0 {
         return "  nothing was measured\n".into();
     }
     format!(
         "  latency of {}, {} wake-ups, logarithmic count\n{}",
         summary.task,
-        count(stats.latency.count()),
-        terminal.distribution(&stats.latency)
+        count(summary.latency.count),
+        terminal.histogram(latencies.iter().copied())
     )
 }
 

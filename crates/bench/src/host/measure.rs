@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use jitterlab_model::run::LimitReached;
 use jitterlab_model::{
     Activation, Bench, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec, Warning,
 };
@@ -61,24 +62,13 @@ pub struct Progress {
     pub dropped: Vec<u64>,
 }
 
-/// The activation that reached the limit, with those before it.
-#[derive(Debug, Clone)]
-pub struct Above {
-    /// Index of its task.
-    pub task: usize,
-    /// The activation itself.
-    pub activation: Activation,
-    /// The last activations of its task, it at the end; fewer where records were lost.
-    pub around: Vec<Activation>,
-}
-
 /// A finished measurement.
 #[derive(Debug, Clone)]
 pub struct Finished {
     /// The complete description of the run.
     pub info: RunInfo,
     /// What ended it, if that was a latency that reached the limit.
-    pub above: Option<Above>,
+    pub above: Option<LimitReached>,
 }
 
 /// Activations shown before one that reached the limit.
@@ -280,7 +270,7 @@ impl Measurement {
         }
     }
 
-    fn reason(&self, ended: &[TaskEnd], above: Option<&Above>, interrupted: bool) -> StopReason {
+    fn reason(&self, ended: &[TaskEnd], above: Option<&LimitReached>, interrupted: bool) -> StopReason {
         let of_a_task = ended.iter().enumerate().find_map(|(task, ended)| match &ended.end {
             End::Overload(overload) => Some(StopReason::Overloaded { task, overload: *overload }),
             End::Wait(error) => Some(StopReason::WaitFailed { task, why: error.to_string() }),
@@ -288,7 +278,7 @@ impl Measurement {
         });
         match (of_a_task, above) {
             (Some(reason), _) => reason,
-            (None, Some(Above { task, activation, .. })) => StopReason::Above {
+            (None, Some(LimitReached { task, activation, .. })) => StopReason::Above {
                 task: *task,
                 index: activation.index,
                 latency_ns: activation.latency_ns(),
@@ -303,14 +293,14 @@ impl Measurement {
 }
 
 /// The first activation that reached the limit, with the last activations of its task.
-fn above(ended: &[TaskEnd], last: &mut [VecDeque<Activation>]) -> Option<Above> {
+fn above(ended: &[TaskEnd], last: &mut [VecDeque<Activation>]) -> Option<LimitReached> {
     let reached = ended.iter().enumerate().filter_map(|(task, ended)| match ended.end {
         End::Above(activation) => Some((task, activation)),
         _ => None,
     });
     let (task, activation) = reached.min_by_key(|(_, activation)| activation.start_ns)?;
     let around = last.get_mut(task).map(std::mem::take).unwrap_or_default();
-    Some(Above { task, activation, around: around.into() })
+    Some(LimitReached { task, activation, around: around.into() })
 }
 
 /// Takes records out of the rings and hands them on.

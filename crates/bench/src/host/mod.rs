@@ -15,5 +15,5 @@ pub use blocks::{Block, Stage};
 pub use dma_latency::DmaLatency;
 pub use error::PrepareError;
 pub use jitterlab_rt::Activity;
-pub use measure::{Above, Finished, Measurement, Progress, Request, Sink};
+pub use measure::{Finished, Measurement, Progress, Request, Sink};
 pub use prepare::now_utc;

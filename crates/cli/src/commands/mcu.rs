@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Subcommand;
 use jitterlab_analysis::papers::epos::EVENTS;
+use jitterlab_analysis::run_timing::RunTiming;
 use jitterlab_bench::mcu::recommend::{self, Need};
 use jitterlab_bench::mcu::run::Reading;
 use jitterlab_bench::mcu::sweep::{self, Cell};
@@ -19,7 +20,6 @@ use jitterlab_trace::{RunFileWriter, TraceError};
 
 use crate::exit::{Failure, Outcome, Status};
 use crate::output::{self, OutputArgs};
-use crate::result::RunResult;
 
 /// Measure firmware on a simulated AVR microcontroller, cycle by cycle
 ///
@@ -85,12 +85,8 @@ struct RunArgs {
     /// The run file to write [default: none]
     #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
     output: Option<PathBuf>,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
-    /// Draw with plain ASCII characters
-    #[arg(long)]
-    ascii: bool,
+    #[command(flatten)]
+    shown: OutputArgs,
 }
 
 /// Measure one alarm under many strategies, timer clocks and periods
@@ -184,16 +180,10 @@ fn run(args: &RunArgs) -> Outcome {
     stats.push_all(&measured.activations);
     let mut file = None;
     if let Some(path) = &args.output {
-        file = Some(save(path, &measured)?);
+        file = Some(save(path, &measured)?.display().to_string());
     }
-    let result = RunResult::new(measured.info, vec![stats], file);
-    if args.json {
-        output::print(&result.to_json()?)?;
-    } else {
-        output::print(
-            &(result.to_text(output::terminal(args.ascii)) + &jitterlab_report::mcu::sent(&measured.sent)),
-        )?;
-    }
+    let timing = RunTiming::of(measured.info, &[stats], file);
+    args.shown.show(Content::Run(Box::new(RunTiming { sent: measured.sent, ..timing })))?;
     Ok(Status::Fine)
 }
 

@@ -6,17 +6,20 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, anyhow};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use jitterlab_analysis::Summary;
+use jitterlab_analysis::run_timing::RunTiming;
 use jitterlab_bench::host::{Activity, DmaLatency, Finished, Measurement, PrepareError, Request, load};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{
     Compensation, CpuSet, Keep, LoadSpec, Overrun, Policy, ReadClock, RunInfo, SleepClock, StopReason,
-    TaskSpec, TimingStats, WakeMethod, Work,
+    TaskSpec, WakeMethod, Work,
 };
+use jitterlab_report::document::Content;
 use jitterlab_trace::RunWriter;
 
 use crate::exit::{Failure, Outcome, Status};
+use crate::output::OutputArgs;
 use crate::recording::{Recording, Watcher};
-use crate::result::RunResult;
 use crate::{interrupt, output};
 
 /// Measure how regular periodic tasks run on this machine
@@ -95,12 +98,8 @@ pub struct Args {
     /// Print nothing while measuring
     #[arg(short, long)]
     quiet: bool,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
-    /// Draw with plain ASCII characters
-    #[arg(long)]
-    ascii: bool,
+    #[command(flatten)]
+    shown: OutputArgs,
 }
 
 const DEFAULT_DURATION_NS: i64 = 10_000_000_000;
@@ -126,7 +125,7 @@ impl Args {
 
     /// Whether it says where or how the result is shown.
     pub fn is_about_output(&self) -> bool {
-        self.output.is_some() || self.no_file || self.json || self.ascii || self.quiet
+        self.output.is_some() || self.no_file || self.shown.is_given() || self.quiet
     }
 
     /// The loads that were asked for.
@@ -237,7 +236,7 @@ fn fault(prepared: Result<Measurement, PrepareError>) -> Result<Measurement, Fai
 }
 
 /// The same tasks, measured without isolation.
-fn reference(args: &Args, interrupted: &Arc<AtomicBool>) -> Result<Vec<TimingStats>, Failure> {
+fn reference(args: &Args, interrupted: &Arc<AtomicBool>) -> Result<Vec<Summary>, Failure> {
     let measurement =
         prepare(Request { isolate: None, interrupted: interrupted.clone(), ..args.request()? })?;
     if !args.quiet {
@@ -245,10 +244,11 @@ fn reference(args: &Args, interrupted: &Arc<AtomicBool>) -> Result<Vec<TimingSta
     }
     let mut recording = Recording::new(measurement.info(), None);
     let mut watcher =
-        Watcher::new(recording.figures(), measurement.info().duration_ns, args.quiet, args.json);
+        Watcher::new(recording.figures(), measurement.info().duration_ns, args.quiet, args.shown.is_json());
     let finished = measurement.run(&mut recording, &mut |progress| watcher.look(progress), interrupted)?;
     watcher.finish();
-    Ok(recording.close(finished.info)?.stats)
+    let closed = recording.close(finished.info)?;
+    Ok(closed.info.tasks.iter().zip(&closed.stats).map(|(task, stats)| Summary::of(task, stats)).collect())
 }
 
 /// Measures and reports.
@@ -259,9 +259,9 @@ pub fn execute(args: &Args) -> Outcome {
         return Ok(Status::Fine);
     }
     let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
-    let without = match args.isolate {
-        Some(_) => Some(reference(args, &interrupted)?),
-        None => None,
+    let without_isolation = match args.isolate {
+        Some(_) => reference(args, &interrupted)?,
+        None => Vec::new(),
     };
     let measurement = prepare(Request { interrupted: interrupted.clone(), ..args.request()? })?;
     let mut recording = Recording::new(measurement.info(), args.recorder(measurement.info())?);
@@ -269,37 +269,27 @@ pub fn execute(args: &Args) -> Outcome {
         output::note(jitterlab_report::run::announcement(measurement.info()).trim_end());
     }
     let planned_ns = measurement.info().duration_ns;
-    let mut watcher = Watcher::new(recording.figures(), planned_ns, args.quiet, args.json);
+    let mut watcher = Watcher::new(recording.figures(), planned_ns, args.quiet, args.shown.is_json());
     let finished = measurement.run(&mut recording, &mut |progress| watcher.look(progress), &interrupted)?;
     watcher.finish();
 
     let Finished { info, above } = finished;
     let closed = recording.close(info)?;
-    let result = RunResult::new(closed.info, closed.stats, closed.file);
-    if args.json {
-        output::print(&result.to_json()?)?;
-    } else {
-        let mut text = result.to_text(output::terminal(args.ascii));
-        if let Some(without) = &without {
-            text.push_str(&jitterlab_report::isolation::comparison(&result.info, without, result.stats()));
-        }
-        if let Some(above) = &above {
-            text.push_str(&jitterlab_report::run::around(
-                &result.info,
-                above.task,
-                &above.activation,
-                &above.around,
-            ));
-        }
-        output::print(&text)?;
-    }
-    match &result.info.stop {
-        Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
-        Some(StopReason::Overloaded { overload, .. }) => Err(anyhow!(*overload).into()),
+    let file = closed.file.map(|file| file.display().to_string());
+    let timing = RunTiming { without_isolation, above, ..RunTiming::of(closed.info, &closed.stats, file) };
+    let stop = timing.run.stop.clone();
+    let name = |task: usize| timing.run.tasks.get(task).map_or("?".into(), |task| task.spec.name.clone());
+    let failure = match &timing.run.stop {
+        Some(StopReason::Overloaded { overload, .. }) => Some(anyhow!(*overload)),
         Some(StopReason::WaitFailed { task, why }) => {
-            let task = result.info.tasks.get(*task).map_or("?", |task| task.spec.name.as_str());
-            Err(anyhow!("{task} could not wait any more: {why}").into())
+            Some(anyhow!("{} could not wait any more: {why}", name(*task)))
         }
+        _ => None,
+    };
+    args.shown.show(Content::Run(Box::new(timing)))?;
+    match (failure, stop) {
+        (Some(failure), _) => Err(failure.into()),
+        (None, Some(StopReason::Above { .. })) => Ok(Status::RequirementFailed),
         _ => Ok(Status::Fine),
     }
 }

@@ -5,14 +5,13 @@ use std::thread;
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::Parser;
+use jitterlab_analysis::run_timing::RunTiming;
 use jitterlab_bench::kernel::{GuestTime, KernelChoice, Measured, Session};
-use jitterlab_model::RunInfo;
-use jitterlab_report::warnings;
+use jitterlab_runs::{Hints, Run};
 
 use super::progress::Board;
 use crate::commands::run;
 use crate::exit::Failure;
-use crate::result::RunResult;
 
 /// The step of a guest that measures with jitterlab.
 pub const RUN_STEP: &str = "run";
@@ -76,31 +75,28 @@ fn sensible_jobs(time: GuestTime) -> usize {
     }
 }
 
-/// The figures of a guest's run, the step of that name, described as what it is.
-pub fn figures(measured: &Measured, step: &str, time: GuestTime) -> Result<RunResult> {
+/// The timing of a guest's run, the step of that name, described as what it is.
+pub fn timing(measured: &Measured, step: &str, time: GuestTime) -> Result<RunTiming> {
     let file = measured.run_file(step)?;
-    Ok(RunResult::of_file(file.path())?.without_file(|info| measured.describe(info, time, std::env::args())))
+    let run = Run::open(file.path(), &Hints::default())?;
+    let timing = run.timings(|info| measured.describe(info, time, std::env::args()))?;
+    Ok(RunTiming { file: None, ..timing })
 }
 
-/// As [`figures`], with the run file kept in `directory` under the kernel's name.
-pub fn figures_and_file(
+/// As [`timing`], with the run file kept in `directory` under the kernel's name.
+pub fn timing_and_file(
     measured: &Measured,
     step: &str,
     time: GuestTime,
     directory: &Path,
     name: &str,
-) -> Result<RunResult> {
+) -> Result<RunTiming> {
     let file = measured.run_file(step)?;
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot make the directory {}", directory.display()))?;
     let path = free_name(directory, name);
     jitterlab_trace::redescribe(file.path(), &path, |info| measured.describe(info, time, std::env::args()))?;
-    RunResult::of_file(&path)
-}
-
-/// What the guest's run itself warns of, without what [`Measured::describe`] put before it.
-pub fn warnings_of_guest(info: &RunInfo) -> impl Iterator<Item = String> {
-    info.warnings.iter().skip(2).map(warnings::sentence)
+    Ok(Run::open(&path, &Hints::default())?.timings(|_| ())?)
 }
 
 /// `debian-rt.parquet`, or the first such name with a number that is free.

@@ -1,22 +1,18 @@
 //! `jitterlab kernel run`: the same measurement on each of several kernels.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use jitterlab_bench::kernel::job::{Step, StepResult};
+use jitterlab_analysis::kernels::{AlsoRun, KernelRuns, RunOnKernel};
+use jitterlab_bench::kernel::job::Step;
 use jitterlab_bench::kernel::session::run_step;
 use jitterlab_bench::kernel::{KernelChoice, Measured};
-use jitterlab_report::kernels::{OnKernel, comparison};
-use serde::Serialize;
+use jitterlab_report::document::Content;
 
-use super::boots::{RUN_STEP, boot_all, check_run_options, figures, figures_and_file, warnings_of_guest};
+use super::boots::{RUN_STEP, boot_all, check_run_options, timing, timing_and_file};
 use super::machine::MachineArgs;
-use jitterlab_report::warnings::emulated;
-
 use crate::exit::{Failure, Outcome, Status};
-use crate::output;
-use crate::result::RunResult;
+use crate::output::OutputArgs;
 
 /// Run the same tasks and loads on kernel images, and compare
 #[derive(clap::Args)]
@@ -41,12 +37,8 @@ pub struct Args {
     /// Print nothing while measuring
     #[arg(short, long)]
     quiet: bool,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
-    /// Draw with plain ASCII characters
-    #[arg(long)]
-    ascii: bool,
+    #[command(flatten)]
+    shown: OutputArgs,
     /// The options of `jitterlab run`, after --
     #[arg(last = true, value_name = "RUN-OPTIONS")]
     run_options: Vec<String>,
@@ -60,97 +52,48 @@ pub fn execute(args: &Args) -> Outcome {
         let words = shlex::split(command).filter(|words| !words.is_empty());
         let command =
             words.ok_or_else(|| Failure::bad_use(anyhow!("--also {command:?} is no command line")))?;
-        steps.push(Step { name: format!("also-{}", number + 1), command });
+        steps.push(Step { name: also_step(number), command });
     }
     let session = args.machine.session(steps, Some(&run))?;
-    let mut results = Vec::new();
+    let mut kernels = Vec::new();
     let mut failures = Vec::new();
     for (kernel, answer) in args.kernels.iter().zip(boot_all(&session, &args.kernels, args.jobs, args.quiet))
     {
-        let result = answer.and_then(|measured| {
-            let time = args.machine.time();
-            let result = match args.no_file {
-                true => figures(&measured, RUN_STEP, time)?,
-                false => figures_and_file(&measured, RUN_STEP, time, &args.output, &kernel.to_string())?,
-            };
-            Ok((measured, result))
-        });
-        match result {
-            Ok(both) => results.push(both),
+        match answer.and_then(|measured| on_kernel(args, kernel, &measured)) {
+            Ok(on_kernel) => kernels.push(on_kernel),
             Err(error) => failures.push(format!("{kernel}: {error:#}")),
         }
     }
-    print(args, &results)?;
+    if !kernels.is_empty() {
+        let ns_per_instruction = args.machine.time().ns_per_instruction();
+        args.shown.show(Content::KernelRun(KernelRuns { ns_per_instruction, kernels }))?;
+    }
     match failures.is_empty() {
         true => Ok(Status::Fine),
         false => Err(anyhow!(failures.join("\n")).into()),
     }
 }
 
-#[derive(Serialize)]
-struct Document<'a, R> {
-    schema: u32,
-    caution: String,
-    kernels: Vec<OneKernel<'a, R>>,
+fn on_kernel(args: &Args, kernel: &KernelChoice, measured: &Measured) -> anyhow::Result<RunOnKernel> {
+    let time = args.machine.time();
+    let timing = match args.no_file {
+        true => timing(measured, RUN_STEP, time)?,
+        false => timing_and_file(measured, RUN_STEP, time, &args.output, &kernel.to_string())?,
+    };
+    let also = args.also.iter().enumerate().filter_map(|(number, command)| {
+        let result = measured.boot.answer.steps.get(&also_step(number))?.clone();
+        Some(AlsoRun { command: command.clone(), result })
+    });
+    Ok(RunOnKernel {
+        kernel: measured.image.name.clone(),
+        release: measured.image.release.clone(),
+        version: measured.image.version.clone(),
+        timing,
+        also: also.collect(),
+    })
 }
 
-#[derive(Serialize)]
-struct OneKernel<'a, R> {
-    kernel: &'a str,
-    release: &'a str,
-    version: &'a str,
-    also: BTreeMap<&'a String, &'a StepResult>,
-    result: R,
-}
-
-fn print(args: &Args, results: &[(Measured, RunResult)]) -> anyhow::Result<()> {
-    if results.is_empty() {
-        return Ok(());
-    }
-    if args.json {
-        let kernels = results.iter().map(|(measured, result)| OneKernel {
-            kernel: &measured.image.name,
-            release: &measured.image.release,
-            version: &measured.image.version,
-            also: measured.boot.answer.steps.iter().filter(|(name, _)| name.starts_with("also")).collect(),
-            result: result.document(),
-        });
-        let document = Document {
-            schema: 1,
-            caution: emulated(args.machine.time().ns_per_instruction()),
-            kernels: kernels.collect(),
-        };
-        return Ok(output::print(&(serde_json::to_string_pretty(&document)? + "\n"))?);
-    }
-    let mut text = String::new();
-    if let [(_, result)] = results {
-        text.push_str(&result.to_text(output::terminal(args.ascii)));
-    } else {
-        let kernels: Vec<OnKernel<'_>> = results
-            .iter()
-            .map(|(measured, result)| OnKernel {
-                name: &measured.image.name,
-                release: &measured.image.release,
-                tasks: result.summaries().collect(),
-                warnings: warnings_of_guest(&result.info).collect(),
-            })
-            .collect();
-        text.push_str(&comparison(&emulated(args.machine.time().ns_per_instruction()), &kernels));
-        text.extend(
-            results
-                .iter()
-                .filter_map(|(_, result)| Some(format!("run file: {}\n", result.file()?.display()))),
-        );
-    }
-    for (measured, _) in results {
-        for (name, step) in measured.boot.answer.steps.iter().filter(|(name, _)| name.starts_with("also")) {
-            let number: usize = name.trim_start_matches("also-").parse().unwrap_or(1);
-            let command = args.also.get(number - 1).map_or("", String::as_str);
-            text.push_str(&format!("\n{} $ {command}\n{}{}", measured.image.name, step.stdout, step.stderr));
-            if let Some(failure) = &step.failure {
-                text.push_str(&format!("({failure})\n"));
-            }
-        }
-    }
-    Ok(output::print(&text)?)
+/// What the step of a further command is called.
+fn also_step(number: usize) -> String {
+    format!("also-{}", number + 1)
 }
