@@ -91,13 +91,13 @@ fn a_recommendation_is_the_first_of_what_fits() {
     let output = jitterlab(&["mcu", "recommend", "--need", "20ms:50us", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let choices = &document["choices"];
+    let choices = &document["result"]["choices"];
     assert_eq!(choices[0]["fits"], true);
     assert!(choices[0]["worst_us"].as_f64().unwrap() <= 50.0);
     assert!(choices.as_array().unwrap().len() >= 10);
     let sweep = jitterlab(&["mcu", "sweep", "--prescaler", "64", "--period", "10ms", "-n", "5", "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&sweep.stdout).unwrap();
-    let alarms = document["alarms"].as_array().unwrap();
+    let alarms = document["result"]["alarms"].as_array().unwrap();
     assert_eq!(
         alarms.iter().map(|a| &a["strategy"]).collect::<Vec<_>>(),
         ["periodic", "single-shot", "anchored"]
