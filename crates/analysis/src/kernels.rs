@@ -1,23 +1,23 @@
 //! What was measured on kernels: other tools beside jitterlab in one boot, and the code paths of two kernels.
 
-use jitterlab_model::kernel::{Measures, StepResult};
+use jitterlab_model::kernel::Measures;
 use serde::{Deserialize, Serialize};
 
 use crate::code_paths::{Change, changes, code_paths};
-use crate::run_timing::RunTiming;
+use crate::measured::MeasuredRun;
 use crate::summary::Summary;
 
-/// The same run on each of several kernels.
+/// The same tasks and loads on one kernel after the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct KernelRuns {
+pub struct KernelRun {
     /// Virtual time of an instruction; `None` where time passed as on the host.
     pub ns_per_instruction: Option<u32>,
-    /// Each kernel that could be measured.
+    /// Each kernel.
     pub kernels: Vec<RunOnKernel>,
 }
 
-/// A run on one kernel.
+/// What was measured on one kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunOnKernel {
@@ -25,22 +25,28 @@ pub struct RunOnKernel {
     pub kernel: String,
     /// Its release, as `uname -r`.
     pub release: String,
-    /// Its build, as `uname -v`.
+    /// Its version, as `uname -v`.
     pub version: String,
-    /// What was measured.
-    pub timing: RunTiming,
-    /// The further commands.
-    pub also: Vec<AlsoRun>,
+    /// What was run after the measurement, in order.
+    pub also: Vec<AlsoRan>,
+    /// The measurement.
+    pub measured: MeasuredRun,
 }
 
-/// A command that was run in the guest after the measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A further command that was run in a guest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct AlsoRun {
-    /// The command, as the user wrote it.
+pub struct AlsoRan {
+    /// The command.
     pub command: String,
-    /// What became of it.
-    pub result: StepResult,
+    /// Its exit status.
+    pub status: Option<i32>,
+    /// What it wrote to standard output.
+    pub stdout: String,
+    /// What it wrote to standard error.
+    pub stderr: String,
+    /// Why it did not come to its end.
+    pub failure: Option<String>,
 }
 
 /// How the code paths of one kernel differ from another's.

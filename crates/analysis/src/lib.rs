@@ -19,6 +19,7 @@ mod fourier;
 pub mod kernels;
 pub mod line;
 pub mod matrix;
+pub mod measured;
 pub mod misses;
 pub mod outlook;
 pub mod papers;
@@ -32,7 +33,6 @@ pub mod recommendation;
 #[cfg(test)]
 mod reference;
 pub mod require;
-pub mod run_timing;
 pub mod scan;
 pub mod spectrum;
 pub mod stationarity;

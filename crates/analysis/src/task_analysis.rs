@@ -4,9 +4,9 @@ use jitterlab_model::{RunInfo, TaskRun};
 use serde::{Deserialize, Serialize};
 
 use crate::line::{LeastSquares, Line, least_squares, lower_envelope, theil_sen};
+use crate::measured::MeasuredTask;
 use crate::misses::Misses;
 use crate::patterns::Patterns;
-use crate::run_timing::TaskTiming;
 use crate::scan::{Block, TaskScan};
 use crate::time_error::{TimeErrorPoint, time_error};
 use crate::transitions::Transitions;
@@ -86,7 +86,7 @@ impl AnalysisSection {
 pub struct TaskAnalysis {
     /// The few numbers, what speaks against them, and the histogram.
     #[serde(flatten)]
-    pub timing: TaskTiming,
+    pub measured: MeasuredTask,
     /// The latency over time.
     pub over_time: OverTime,
     /// Missed due times; `None` where only distributions are known.
@@ -105,7 +105,7 @@ impl TaskAnalysis {
     pub fn of(scan: &TaskScan, task: &TaskRun, run: &RunInfo) -> Self {
         let across_clocks = task.result.as_ref().is_some_and(|r| r.clock_fit.is_some());
         TaskAnalysis {
-            timing: TaskTiming::of(task, &scan.timing, run),
+            measured: MeasuredTask::of(task, &scan.timing, run),
             over_time: OverTime::of(scan),
             misses: scan.misses(),
             patterns: Patterns::of(scan),
@@ -270,6 +270,6 @@ mod tests {
         let run = run(None);
         let found = TaskAnalysis::of(&figures_only, &run.tasks[0], &run);
         assert!(found.misses.is_none() && found.time_error.is_none());
-        assert_eq!(found.timing.summary.executed, jitterlab_model::Known::Exactly(2_999));
+        assert_eq!(found.measured.summary.executed, jitterlab_model::Known::Exactly(2_999));
     }
 }

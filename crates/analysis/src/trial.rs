@@ -76,6 +76,30 @@ pub enum TrialNote {
     },
 }
 
+/// What is being measured, in a session of several steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrialStep {
+    /// Latencies of early sleeps, for each wake-up method.
+    EarlySleeps,
+    /// What a wake-up costs, and the load of repeated ones.
+    WakeUpCost,
+    /// How much margins poll.
+    MarginPolling,
+    /// Uncompensated and compensated blocks in turns.
+    Proof,
+    /// Ways to wait in turns.
+    Ways {
+        /// How many.
+        count: usize,
+    },
+    /// NIST, figures 1 and 2.
+    NistSeries,
+    /// NIST, figure 5.
+    NistLoad,
+    /// NIST, figure 6.
+    NistTurns,
+}
+
 /// A wake-up method for the early sleep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

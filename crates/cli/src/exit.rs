@@ -3,8 +3,12 @@
 use std::io;
 use std::process::ExitCode;
 
+use jitterlab_bench::host::{PrepareError, SessionError};
+use jitterlab_bench::mcu::McuError;
+use jitterlab_papers::PapersError;
 use jitterlab_runs::RunsError;
 
+use crate::error::CliError;
 use crate::{interrupt, output};
 
 /// The exit statuses of a command that was not ended by a signal.
@@ -45,12 +49,19 @@ impl Failure {
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();
-        let status = match error.downcast_ref::<RunsError>() {
-            Some(RunsError::NoSuchTask { .. }) => Status::BadUse,
-            _ => Status::CouldNotMeasure,
-        };
+        let status = if is_bad_use(&error) { Status::BadUse } else { Status::CouldNotMeasure };
         Failure { status, error }
     }
+}
+
+/// Whether the arguments are at fault, as the room that found the error says.
+fn is_bad_use(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(RunsError::NoSuchTask { .. }))
+        || error.downcast_ref().is_some_and(CliError::is_bad_use)
+        || error.downcast_ref().is_some_and(PrepareError::is_bad_use)
+        || error.downcast_ref().is_some_and(SessionError::is_bad_use)
+        || error.downcast_ref().is_some_and(McuError::is_bad_use)
+        || error.downcast_ref().is_some_and(PapersError::is_bad_use)
 }
 
 /// Prints the failure, if any, on standard error and gives the exit status. A measurement that a signal ended before its

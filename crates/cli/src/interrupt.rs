@@ -1,12 +1,13 @@
 //! Ctrl-C and its relatives: the first asks for an orderly end, a second Ctrl-C ends at once.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+
+use crate::error::CliError;
 
 /// The last signal that asked for an end, 0 if none did.
 static ASKED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
@@ -20,7 +21,11 @@ pub fn signal() -> Option<u8> {
 ///
 /// A terminal that is closed sends several signals (the system, then the shell), so only a person who presses Ctrl-C
 /// twice ends a run at once. A SIGHUP that `nohup` asked to ignore stays ignored.
-pub fn requested() -> io::Result<Arc<AtomicBool>> {
+pub fn requested() -> Result<Arc<AtomicBool>, CliError> {
+    listen().map_err(CliError::NoSignals)
+}
+
+fn listen() -> std::io::Result<Arc<AtomicBool>> {
     let requested = Arc::new(AtomicBool::new(false));
     let pressed = Arc::new(AtomicBool::new(false));
     // Registered first, so that it sees the flag as it was before this signal.

@@ -1,6 +1,7 @@
 //! Arguments in, the other crates wired together, exit statuses out.
 
 mod commands;
+mod error;
 mod exit;
 mod inputs;
 mod interrupt;
@@ -9,7 +10,6 @@ mod output;
 mod progress;
 mod recording;
 mod run_args;
-mod session;
 
 use std::process::ExitCode;
 

@@ -3,14 +3,14 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Content, Document};
 use jitterlab_report::printable::printable_lines;
 use jitterlab_trace::place;
 
-use crate::exit::Failure;
+use crate::error::CliError;
 
 /// How a result is shown: the same options for every command that has one.
 #[derive(clap::Args, Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl OutputArgs {
     }
 
     /// Prints a result: one value, as text or as JSON.
-    pub fn show(self, content: Content) -> Result<(), Failure> {
+    pub fn show(self, content: Content) -> Result<()> {
         let document = Document::new(content);
         print(&if self.json { document.json()? } else { document.text(terminal(self.ascii)) })?;
         Ok(())
@@ -79,8 +79,8 @@ pub fn write_file(path: &Path, content: &[u8]) -> Result<()> {
 }
 
 /// The name of a run file, as an option's value: standard output cannot be one, since a file is recovered by its name.
-pub fn run_file(name: &str) -> Result<PathBuf, &'static str> {
-    if name == "-" { Err("a run file needs a name of its own") } else { Ok(name.into()) }
+pub fn run_file(name: &str) -> Result<PathBuf, CliError> {
+    if name == "-" { Err(CliError::RunFileWithoutName) } else { Ok(name.into()) }
 }
 
 /// Whether `path` stands for standard output.
@@ -116,9 +116,8 @@ fn is_png(path: &Path) -> Option<bool> {
 }
 
 /// Whether a figure can be written there as far as the name tells; `option` is where it was given.
-pub fn check_figure(path: &Path, option: &str) -> Result<(), Failure> {
-    let other = || anyhow!("{option} {}: name a file that ends in .svg or .png", path.display());
-    is_png(path).map(|_| ()).ok_or_else(|| Failure::bad_use(other()))
+pub fn check_figure(path: &Path, option: &'static str) -> Result<(), CliError> {
+    is_png(path).map(drop).ok_or_else(|| CliError::NotAFigure { option, path: path.into() })
 }
 
 /// A figure as the file's name says, as SVG or PNG.

@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use jitterlab_report::printable::printable;
+use jitterlab_bench::host::SessionProgress;
+use jitterlab_report::progress;
 
 /// Tells on standard error how far a measurement is: on a terminal one line that is rewritten, else one line for
 /// each step.
@@ -19,17 +20,19 @@ impl Progress {
         Progress { quiet, rewrites: io::stderr().is_terminal(), left_ns: total_ns, step: String::new() }
     }
 
-    /// The next step begins.
-    pub fn step(&mut self, what: &str) {
-        self.step = printable(what).into_owned();
-        self.show(!self.rewrites);
-    }
-
-    /// A part of the step is done.
-    pub fn done(&mut self, took_ns: i64) {
-        self.left_ns = (self.left_ns - took_ns).max(0);
-        if self.rewrites {
-            self.show(false);
+    /// Shows that a step begins, or that a part of it is done.
+    pub fn tell(&mut self, progress: SessionProgress) {
+        match progress {
+            SessionProgress::Begins(step) => {
+                self.step = progress::step(step);
+                self.show(!self.rewrites);
+            }
+            SessionProgress::Took(ns) => {
+                self.left_ns = (self.left_ns - ns).max(0);
+                if self.rewrites {
+                    self.show(false);
+                }
+            }
         }
     }
 
@@ -41,7 +44,7 @@ impl Progress {
         let left_s = (self.left_ns as f64 / 1e9).ceil();
         let mut out = io::stderr().lock();
         // A closed standard error is no reason to stop.
-        let _ = write!(out, "{begin}{}, about {left_s:.0} s left{end}", self.step);
+        let _ = write!(out, "{begin}{}{end}", progress::left(&self.step, left_s));
         let _ = out.flush();
     }
 }

@@ -95,7 +95,10 @@ fn patterns_are_told_in_layers() {
     assert_eq!(task["patterns"]["clusters"].as_array().unwrap().len(), 2);
     assert_eq!(task["patterns"]["spikes"]["periodic"][0]["spikes"], 150);
     assert_eq!(task["transitions"]["counts"][0].as_array().unwrap().len(), 2);
-    assert_eq!((&all["kind"], &all["result"]["run"]["bench"]), (&Value::from("analysis"), &Value::from("host")));
+    assert_eq!(
+        (&all["kind"], &all["result"]["run"]["bench"]),
+        (&Value::from("analysis"), &Value::from("host"))
+    );
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! A histogram without an end: signed, log-linear, mergeable.
 
-use serde::{Deserialize, Serialize};
-
 /// Each power of two is split into this many bins, so a bin is at most 1/128 (0.8 %) of its values wide and
 /// values below 256 ns have a bin of their own.
 const SUB_BITS: u32 = 7;
@@ -23,8 +21,7 @@ pub struct LogHistogram {
 }
 
 /// One occupied bin: `low_ns..=high_ns` and how many values it holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bin {
     /// Smallest value of the bin.
     pub low_ns: i64,

@@ -1,4 +1,4 @@
-//! What commands that were run on a kernel beside jitterlab said and measured, for those who show it.
+//! What tools that were run on a kernel beside jitterlab measured, for those who show it.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,18 +12,4 @@ pub enum Measures {
     UserThread,
     /// The wake-up of a thread of the kernel, which returns to no user's code.
     KernelThread,
-}
-
-/// What became of one command that was run on a kernel.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct StepResult {
-    /// Its exit status; `None` if a signal ended it or it never started.
-    pub status: Option<i32>,
-    /// Why there is no exit status.
-    pub failure: Option<String>,
-    /// What it wrote to standard output.
-    pub stdout: String,
-    /// What it wrote to standard error.
-    pub stderr: String,
 }

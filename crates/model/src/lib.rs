@@ -10,6 +10,7 @@ pub mod activation;
 pub mod check;
 pub mod cpus;
 pub mod distribution;
+pub mod error;
 pub mod facts;
 pub mod histogram;
 pub mod kernel;

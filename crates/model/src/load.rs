@@ -188,8 +188,10 @@ impl From<StoredLoad> for Load {
                         _ => {}
                     }
                 }
+                // A comma stands alone where an intensity was taken out before it.
+                let specs = outside.split_whitespace().map(|word| word.trim_end_matches(','));
                 let read: Result<Vec<LoadSpec>, _> =
-                    outside.split_whitespace().map(|word| word.trim_end_matches(',').parse()).collect();
+                    specs.filter(|spec| !spec.is_empty()).map(str::parse).collect();
                 // What cannot be read (a command with blanks, `unknown`) is not known rather than half known.
                 let known = |specs: &Vec<LoadSpec>| {
                     !specs.is_empty() && words != "unknown" && specs.iter().all(|s| s.kind != "exec")

@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Activation;
 use crate::facts::SystemFacts;
 use crate::known::{Gap, Known};
 use crate::load::{Load, LoadRun};
@@ -93,18 +92,6 @@ pub enum Overload {
         "it computed under a real-time policy without once waiting until the kernel's limit for that (RLIMIT_RTTIME) was reached, and was made an ordinary thread; shorten its work"
     )]
     HeldCpu,
-}
-
-/// The activation that reached the limit of a run, with those before it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LimitReached {
-    /// Number of its task in the description.
-    pub task: usize,
-    /// The activation itself.
-    pub activation: Activation,
-    /// The last activations of its task, it at the end; fewer where records were lost.
-    pub around: Vec<Activation>,
 }
 
 /// Why the measurement ended.

@@ -6,8 +6,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::{Exact, UnitError, parse_duration_ns, parse_period_ns};
-use crate::wake::{Compensation, ReadClock, SleepClock, WakeMethod, WakeTraits};
+pub use crate::error::ValueError;
+use crate::error::{POLICIES, WORKS};
+use crate::units::{Exact, parse_duration_ns, parse_period_ns};
+use crate::wake::{Compensation, ReadClock, SleepClock, WakeMethod};
+
+mod contradiction;
+pub use contradiction::Contradiction;
 
 /// Why the description of a task could not be understood. The message says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,24 +28,9 @@ pub enum TaskError {
     /// The same key twice.
     #[error("{0} is given twice in one task")]
     Twice(String),
-    /// A value that its key does not take.
-    #[error("{value:?} is not a {what}: use {known}")]
-    BadValue {
-        /// What the value should have been.
-        what: &'static str,
-        /// What was written.
-        value: String,
-        /// What is accepted.
-        known: &'static str,
-    },
-    /// A time that could not be read.
-    #[error("{key}: {error}")]
-    BadTime {
-        /// The key whose value it is.
-        key: &'static str,
-        /// What is wrong with it.
-        error: UnitError,
-    },
+    /// A value that could not be understood.
+    #[error(transparent)]
+    Value(#[from] ValueError),
     /// Work that cannot fit into the period.
     #[error(
         "task {name}: its work of {work} does not fit into its period of {period}: lengthen the period or shorten the work"
@@ -58,8 +48,8 @@ pub enum TaskError {
     Contradiction {
         /// The task's name.
         name: String,
-        /// What does not go together, and what to do instead.
-        why: String,
+        /// What does not go together.
+        why: Contradiction,
     },
 }
 
@@ -92,13 +82,11 @@ impl Policy {
     }
 }
 
-const POLICIES: &str = "other, batch, idle, fifo:1..99, rr:1..99 or deadline:RUNTIME such as deadline:200us";
-
 impl FromStr for Policy {
-    type Err = TaskError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, TaskError> {
-        let bad = || TaskError::BadValue { what: "policy", value: text.into(), known: POLICIES };
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let bad = || ValueError::Unknown { what: "policy", value: text.into(), known: POLICIES };
         let priority = |n: &str| match n.parse() {
             Ok(n @ 1..=99) => Ok(n),
             _ => Err(bad()),
@@ -114,7 +102,7 @@ impl FromStr for Policy {
             Some(("rr", n)) => Ok(Policy::RoundRobin(priority(n)?)),
             Some(("deadline", runtime)) => {
                 let runtime_ns = parse_period_ns(runtime)
-                    .map_err(|error| TaskError::BadTime { key: "policy deadline", error })?;
+                    .map_err(|error| ValueError::Time { key: "policy deadline", error })?;
                 Ok(Policy::Deadline { runtime_ns })
             }
             Some(_) => Err(bad()),
@@ -150,14 +138,14 @@ pub enum Overrun {
 }
 
 impl FromStr for Overrun {
-    type Err = TaskError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, TaskError> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         match text {
             "skip" => Ok(Overrun::Skip),
             "catch-up" => Ok(Overrun::CatchUp),
             "re-phase" => Ok(Overrun::RePhase),
-            _ => Err(TaskError::BadValue {
+            _ => Err(ValueError::Unknown {
                 what: "overrun policy",
                 value: text.into(),
                 known: "skip, catch-up or re-phase",
@@ -196,19 +184,17 @@ pub enum Work {
     },
 }
 
-const WORKS: &str = "none, spin:TIME such as spin:50us, or twente:DIVISIONS such as twente:10000";
-
 impl FromStr for Work {
-    type Err = TaskError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, TaskError> {
-        let bad = || TaskError::BadValue { what: "workload", value: text.into(), known: WORKS };
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let bad = || ValueError::Unknown { what: "workload", value: text.into(), known: WORKS };
         match text.split_once(':') {
             None if text == "none" => Ok(Work::None),
             None if text == "twente" => Ok(Work::Twente { divisions: 10_000 }),
             Some(("spin", time)) => parse_duration_ns(time)
                 .map(|time_ns| Work::Spin { time_ns })
-                .map_err(|error| TaskError::BadTime { key: "work spin", error }),
+                .map_err(|error| ValueError::Time { key: "work spin", error }),
             Some(("twente", n)) => n.parse().map(|divisions| Work::Twente { divisions }).map_err(|_| bad()),
             _ => Err(bad()),
         }
@@ -292,71 +278,10 @@ impl TaskSpec {
                 work: self.work,
                 period: Exact(self.period_ns),
             }),
-            _ => match self.contradiction() {
+            _ => match Contradiction::of(self) {
                 Some(why) => Err(TaskError::Contradiction { name: self.name.clone(), why }),
                 None => Ok(()),
             },
-        }
-    }
-
-    fn contradiction(&self) -> Option<String> {
-        let TaskSpec { wake, clock, read, compensate, period_ns, policy, .. } = self;
-        let period = Exact(*period_ns);
-        let margin_ns = match *compensate {
-            Compensation::Margin { margin_ns } => margin_ns,
-            _ => 0,
-        };
-        let WakeTraits { clocks, polls, drifts, deadline, core } = wake.traits();
-        let deadline_policy = matches!(policy, Some(Policy::Deadline { .. }));
-        if deadline && !deadline_policy {
-            return Some(format!("wake={wake} is done by SCHED_DEADLINE: add policy=deadline:RUNTIME"));
-        }
-        if polls && deadline_policy {
-            return Some(format!("wake={wake} uses up any runtime of policy=deadline: use policy=fifo:N"));
-        }
-        if core {
-            if let Some(policy @ (Policy::Batch | Policy::Idle | Policy::Deadline { .. })) = policy {
-                return Some(format!("wake={wake} has no policy={policy}: use policy=fifo:N or policy=rr:N"));
-            }
-            if *clock != SleepClock::Monotonic || *read != ReadClock::Monotonic {
-                return Some(format!(
-                    "wake={wake} sleeps on and reads its core's own clock: leave clock= and read= out"
-                ));
-            }
-        }
-        if !clocks.contains(clock) {
-            let others: Vec<_> = clocks.iter().map(|clock| format!("clock={clock}")).collect();
-            return Some(format!(
-                "wake={wake} does not sleep on that clock: leave clock={clock} out or use {}",
-                others.join(" or ")
-            ));
-        }
-        if polls && *compensate != Compensation::None {
-            return Some(format!("wake={wake} polls all the time: leave compensate={compensate} out"));
-        }
-        if drifts && *compensate != Compensation::None {
-            return Some(format!(
-                "compensate={compensate} needs a wake-up that does not drift: use wake=nanosleep"
-            ));
-        }
-        match *compensate {
-            Compensation::Margin { .. } if margin_ns >= *period_ns => Some(format!(
-                "its margin of {} is not shorter than its period of {period}, so it would poll all the time: shorten the margin, or use wake=spin",
-                Exact(margin_ns)
-            )),
-            Compensation::Repeat { every_ns } if every_ns >= *period_ns => Some(format!(
-                "waking every {} leaves no early wake-ups within its period of {period}: shorten it",
-                Exact(every_ns)
-            )),
-            Compensation::Margin { .. } => match policy {
-                Some(Policy::Deadline { runtime_ns }) if *runtime_ns <= margin_ns => Some(format!(
-                    "its runtime of {} is used up by polling for its margin of {}: raise RUNTIME in policy=deadline:RUNTIME to the work and the margin together",
-                    Exact(*runtime_ns),
-                    Exact(margin_ns)
-                )),
-                _ => None,
-            },
-            _ => None,
         }
     }
 }
@@ -376,23 +301,24 @@ impl FromStr for TaskSpec {
             seen.push(key);
             match key {
                 "name" if value.is_empty() => {
-                    return Err(TaskError::BadValue {
+                    return Err(ValueError::Unknown {
                         what: "name",
                         value: value.into(),
                         known: "any text without a comma",
-                    });
+                    }
+                    .into());
                 }
                 "name" => spec.name = value.into(),
                 "period" => {
-                    spec.period_ns = parse_period_ns(value)
-                        .map_err(|error| TaskError::BadTime { key: "period", error })?;
+                    spec.period_ns =
+                        parse_period_ns(value).map_err(|error| ValueError::Time { key: "period", error })?;
                 }
                 "offset" => {
                     spec.offset_ns = parse_duration_ns(value)
-                        .map_err(|error| TaskError::BadTime { key: "offset", error })?;
+                        .map_err(|error| ValueError::Time { key: "offset", error })?;
                 }
                 "cpu" => {
-                    spec.cpu = Some(value.parse().map_err(|_| TaskError::BadValue {
+                    spec.cpu = Some(value.parse().map_err(|_| ValueError::Unknown {
                         what: "processor number",
                         value: value.into(),
                         known: "one number, such as cpu=1",
@@ -442,9 +368,9 @@ impl fmt::Display for TaskSpec {
 macro_rules! as_text {
     ($($name:ident),*) => {$(
         impl TryFrom<String> for $name {
-            type Error = TaskError;
+            type Error = ValueError;
 
-            fn try_from(text: String) -> Result<Self, TaskError> {
+            fn try_from(text: String) -> Result<Self, ValueError> {
                 text.parse()
             }
         }

@@ -2,44 +2,8 @@
 
 use std::fmt;
 
-/// Why a time could not be understood. The message says what to write instead.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnitError {
-    /// Nothing, or something that does not start with a number.
-    #[error("{0:?} is not a time: write a number with a unit, such as 250us, 1.5ms or 1kHz")]
-    NotANumber(String),
-    /// A number without a unit.
-    #[error("{0:?} has no unit: write ns, us, ms, s, m, h or d, such as {0}us")]
-    NoUnit(String),
-    /// A unit that is not known here.
-    #[error("{unit:?} in {text:?} is not a known unit: use {known}")]
-    UnknownUnit {
-        /// What was written.
-        text: String,
-        /// The unit found in it.
-        unit: String,
-        /// The units that are accepted here.
-        known: &'static str,
-    },
-    /// More than 292 years, or more digits than fit.
-    #[error("{0:?} is too large: times are below 292 years")]
-    TooLarge(String),
-    /// A period of nothing, or a frequency whose period rounds to nothing.
-    #[error("{0:?} gives a period of 0 ns: a period must be at least 1 ns")]
-    Zero(String),
-    /// Digits below a hertz.
-    #[error("{0:?} is not a whole number of hertz")]
-    FractionOfHertz(String),
-    /// A frequency of more than 32 bits.
-    #[error("{0:?} is too large: frequencies are below 4.29 GHz")]
-    FrequencyTooLarge(String),
-    /// Digits below a nanosecond.
-    #[error("{0:?} is finer than a nanosecond: times are whole nanoseconds")]
-    TooFine(String),
-}
-
-const TIME_UNITS: &str = "ns, us, ms, s, m (minutes), h or d";
-const PERIOD_UNITS: &str = "ns, us, ms, s, m, h, d, Hz, kHz or MHz";
+pub use crate::error::UnitError;
+use crate::error::{FREQUENCY_UNITS, PERIOD_UNITS, TIME_UNITS};
 
 /// Nanoseconds in a time unit, or `None` for a unit that is not one.
 fn ns_per(unit: &str) -> Option<i64> {
@@ -172,13 +136,18 @@ pub fn parse_period_ns(text: &str) -> Result<i64, UnitError> {
 /// # Errors
 /// A missing or unknown unit, a number that is none, a fraction of a hertz, 0, or more than 4.29 GHz.
 pub fn parse_frequency_hz(text: &str) -> Result<u32, UnitError> {
-    const KNOWN: &str = "Hz, kHz or MHz";
     let (number, unit) = split(text)?;
     let per: i128 = match unit {
         "Hz" | "hz" => 1,
         "kHz" | "khz" | "KHz" => 1_000,
         "MHz" => 1_000_000,
-        _ => return Err(UnitError::UnknownUnit { text: text.into(), unit: unit.into(), known: KNOWN }),
+        _ => {
+            return Err(UnitError::UnknownUnit {
+                text: text.into(),
+                unit: unit.into(),
+                known: FREQUENCY_UNITS,
+            });
+        }
     };
     let scaled = number.digits.checked_mul(per).ok_or_else(|| UnitError::TooLarge(text.into()))?;
     let scale = 10i128.pow(number.decimals);

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::task::TaskError;
+use crate::error::{COMPENSATIONS, ValueError};
 use crate::units::{Exact, parse_period_ns};
 
 /// An enum of plain words: parsed from, written as and listed by its names.
@@ -36,10 +36,10 @@ macro_rules! words {
         }
 
         impl FromStr for $name {
-            type Err = TaskError;
+            type Err = ValueError;
 
-            fn from_str(text: &str) -> Result<Self, TaskError> {
-                Self::ALL.iter().find(|m| m.name() == text).copied().ok_or_else(|| TaskError::BadValue {
+            fn from_str(text: &str) -> Result<Self, ValueError> {
+                Self::ALL.iter().find(|m| m.name() == text).copied().ok_or_else(|| ValueError::Unknown {
                     what: $what,
                     value: text.into(),
                     known: concat!("one of:", $(" ", $word),+),
@@ -217,15 +217,13 @@ impl Compensation {
     }
 }
 
-const COMPENSATIONS: &str = "none, repeat:TIME such as repeat:50us, margin:TIME such as margin:20us, late:P such as late:1e-4, cost:RATIO such as cost:100, or adaptive:P";
-
 impl FromStr for Compensation {
-    type Err = TaskError;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, TaskError> {
-        let bad = || TaskError::BadValue { what: "compensation", value: text.into(), known: COMPENSATIONS };
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let bad = || ValueError::Unknown { what: "compensation", value: text.into(), known: COMPENSATIONS };
         let time =
-            |t: &str| parse_period_ns(t).map_err(|error| TaskError::BadTime { key: "compensate", error });
+            |t: &str| parse_period_ns(t).map_err(|error| ValueError::Time { key: "compensate", error });
         let probability = |p: &str| p.parse().ok().and_then(Probability::new).ok_or_else(bad);
         match text.split_once(':') {
             None if text == "none" => Ok(Compensation::None),

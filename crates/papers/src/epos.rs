@@ -1,12 +1,9 @@
 //! EPOS: table 1, figures 5 and 7 on a simulated microcontroller, with a third strategy.
 
-use std::path::Path;
-
 use jitterlab_analysis::papers::epos::{self, EposReproduction, LedThread, Variant};
 use jitterlab_bench::mcu::sweep::{self, Cell};
-use jitterlab_bench::mcu::{AlarmFigures, Compiler, McuError, McuRun, Simulator, Strategy, cost, leds};
+use jitterlab_bench::mcu::{AlarmFigures, Compiler, McuError, Simulator, Strategy, cost, leds};
 use jitterlab_report::papers::Found;
-use jitterlab_trace::RunFileWriter;
 
 use crate::{PapersError, Workplace};
 
@@ -28,8 +25,8 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
     let table: Vec<AlarmFigures> = results.into_iter().map(|result| result.figures).collect();
     let mut threads = Vec::new();
     for (strategy, file) in Strategy::ALL.into_iter().zip(&files) {
-        let leds::LedThread { figures, mut run } = leds::measure(strategy, ROUNDS, &compiler, &simulator)?;
-        save(file, &mut run)?;
+        let leds::LedThread { figures, run } = leds::measure(strategy, ROUNDS, &compiler, &simulator)?;
+        run.save(file)?;
         let rounds_ns = run.activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).collect();
         threads.push(LedThread { figures, printed: epos::printed_thread(strategy), rounds_ns });
     }
@@ -58,15 +55,6 @@ fn cells() -> Vec<Cell> {
         cells
     });
     cells.collect()
-}
-
-fn save(file: &Path, run: &mut McuRun) -> Result<(), PapersError> {
-    run.info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
-    run.info.command = std::env::args().collect();
-    let mut writer = RunFileWriter::create(file, 1)?;
-    writer.append(0, &run.activations)?;
-    writer.finish(&run.info)?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use jitterlab_bench::host::PrepareError;
 use jitterlab_bench::host::load::LoadError;
+use jitterlab_bench::host::{PrepareError, SessionError};
 use jitterlab_bench::kernel::session::KernelError;
 use jitterlab_bench::mcu::McuError;
 use jitterlab_report::figure::FigureError;
@@ -76,6 +76,20 @@ pub enum PapersError {
     /// The guest needs the program that runs here.
     #[error("the program cannot be found on the disk: {0}")]
     Program(io::Error),
+    /// A session of measurements came to nothing.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// No line goes through so few points, and nothing can be recommended from them.
+    #[error("too few activations were measured: raise --duration")]
+    TooFew,
+    /// A run file could not be written where it was to go.
+    #[error("cannot write {}: {error}; choose another directory with --output", path.display())]
+    NotWritten {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: TraceError,
+    },
     /// Pairs of CPUs need two.
     #[error("this machine has one CPU: there are no pairs to compare. `jitterlab run` measures it")]
     OneCpu,
@@ -87,6 +101,7 @@ impl PapersError {
     pub fn is_bad_use(&self) -> bool {
         match self {
             PapersError::Prepare(error) => error.is_bad_use(),
+            PapersError::Session(error) => error.is_bad_use(),
             PapersError::Mcu(error) => error.is_bad_use(),
             PapersError::Load(_) | PapersError::OneCpu => true,
             _ => false,

@@ -8,6 +8,7 @@ pub mod epos;
 mod error;
 mod host;
 pub mod nist;
+pub mod nist_jitter;
 pub mod systems;
 pub mod twente;
 

@@ -103,7 +103,7 @@ impl Workplace<'_> {
         let loads = loads.iter().zip(&runs).map(|(case, run)| UnderLoad {
             condition: case.name.into(),
             load: case.load.into(),
-            found: run.tasks.first().and_then(|task| of(&task.timing.summary)),
+            found: run.tasks.first().and_then(|task| of(&task.figures.summary)),
         });
         Ok((SystemUnderLoads { system: system.name.into(), loads: loads.collect() }, runs))
     }

@@ -68,7 +68,7 @@ fn case(
         policy: granted.map_or(policy, |granted| granted.policy),
         load: load.into(),
         printed,
-        here: run.tasks.first().and_then(|task| LoopTimes::of(&task.timing.summary)),
+        here: run.tasks.first().and_then(|task| LoopTimes::of(&task.figures.summary)),
     }
 }
 

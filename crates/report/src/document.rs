@@ -5,9 +5,9 @@
 //! here, and one file of words beside this one with its `text` and `sections`.
 
 use jitterlab_analysis::compare::RunsCompared;
-use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRuns};
+use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRun};
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::outlook::Outlook;
-use jitterlab_analysis::run_timing::RunTiming;
 use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::wakeup::WaysCompared;
@@ -44,12 +44,6 @@ pub struct Document {
 #[serde(tag = "kind", content = "result", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Content {
-    /// What `run` and `mcu run` measured.
-    Run(Box<RunTiming>),
-    /// What `analyze` says of a run.
-    Analysis(Box<RunAnalysis>),
-    /// What `kernel run` measured.
-    KernelRun(KernelRuns),
     /// What `check` found.
     Check(CheckReport),
     /// What `stepper` found: what timing means for an axis.
@@ -72,6 +66,12 @@ pub enum Content {
     Compensation(CompensationTrial),
     /// What `compare-wakeups` measured.
     CompareWakeups(WaysCompared),
+    /// What `analyze` says of a run.
+    Analysis(Box<RunAnalysis>),
+    /// What `run` or `mcu run` measured.
+    Run(Box<MeasuredRun>),
+    /// What `kernel run` measured.
+    KernelRun(KernelRun),
     /// What `kernel diff` found.
     KernelDiff(KernelDiff),
     /// What `kernel peers` measured.
@@ -133,9 +133,6 @@ impl Document {
     #[must_use]
     pub fn text(&self, terminal: Terminal) -> String {
         match &self.content {
-            Content::Run(timing) => crate::run::text(timing, terminal),
-            Content::Analysis(analysis) => crate::patterns::text(analysis, terminal),
-            Content::KernelRun(runs) => crate::kernels::runs(runs, terminal),
             Content::Check(report) => crate::check::text(report, terminal),
             Content::Stepper(result) => motion::stepper::text(result, terminal),
             Content::Servo(result) => motion::servo::text(result, terminal),
@@ -147,6 +144,9 @@ impl Document {
             Content::Comparison(compared) => crate::comparison::text(compared, terminal),
             Content::Compensation(trial) => crate::compensation::text(trial, terminal),
             Content::CompareWakeups(compared) => crate::wakeups::text(compared),
+            Content::Analysis(analysis) => crate::patterns::text(analysis, terminal),
+            Content::Run(run) => crate::summary::text(run, terminal),
+            Content::KernelRun(run) => crate::kernels::runs(run, terminal),
             Content::KernelDiff(diff) => crate::kernels::difference(diff),
             Content::KernelPeers(peers) => crate::kernels::peers(peers),
             Content::McuSweep(sweep) => crate::mcu::sweep(&sweep.alarms),

@@ -3,48 +3,44 @@
 use crate::words::known_count;
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::code_paths::{Change, CodePath, RARE_SHARE};
-use jitterlab_analysis::kernels::{AlsoRun, KernelDiff, KernelPeers, KernelRuns, RunOnKernel, ToolResult};
+use jitterlab_analysis::kernels::{AlsoRan, KernelDiff, KernelPeers, KernelRun, RunOnKernel, ToolResult};
 use jitterlab_analysis::summary::{P50, P99, P99_9};
 use jitterlab_model::Warning;
 use jitterlab_model::kernel::Measures;
 use jitterlab_model::units::Exact;
 
 use crate::chart::Terminal;
-use crate::run;
-use crate::summary::{microseconds, wrap};
+use crate::summary::{self, microseconds, wrap};
 use crate::table::columns;
 use crate::warnings::{emulated, sentence};
 
-/// The run of each kernel: of one as any run, of several side by side; then what the further commands said.
-#[must_use]
-pub fn runs(runs: &KernelRuns, terminal: Terminal) -> String {
-    let mut text = match runs.kernels.as_slice() {
-        [only] => run::text(&only.timing, terminal),
-        several => comparison(runs.ns_per_instruction, several),
+/// The whole summary of one kernel's run, or of several a table of latencies with a row per kernel for each task; then
+/// what was run after them.
+pub fn runs(run: &KernelRun, terminal: Terminal) -> String {
+    let mut text = match run.kernels.as_slice() {
+        [only] => summary::text(&only.measured, terminal),
+        several => comparison(several, run.ns_per_instruction),
     };
-    for RunOnKernel { kernel, also, .. } in &runs.kernels {
-        for AlsoRun { command, result } in also {
-            text += &format!("\n{kernel} $ {command}\n{}{}", result.stdout, result.stderr);
-            if let Some(failure) = &result.failure {
-                text += &format!("({failure})\n");
-            }
+    for on in &run.kernels {
+        for AlsoRan { command, stdout, stderr, failure, .. } in &on.also {
+            text.push_str(&format!("\n{} $ {command}\n{stdout}{stderr}", on.kernel));
+            text.push_str(&failure.as_ref().map_or(String::new(), |failure| format!("({failure})\n")));
         }
     }
     text
 }
 
 /// A table of release latencies with a row per kernel for each task, and in a sentence how far the kernels' largest
-/// latencies are apart; then what the runs warn of, what the figures do not tell, and the run files.
-fn comparison(ns_per_instruction: Option<u32>, kernels: &[RunOnKernel]) -> String {
+/// latencies are apart; then what the runs warn of, and where their files are.
+fn comparison(kernels: &[RunOnKernel], ns_per_instruction: Option<u32>) -> String {
     let mut text: String = kernels.iter().map(|k| format!("{}: Linux {}\n", k.kernel, k.release)).collect();
-    let tasks = kernels.first().map_or(0, |k| k.timing.tasks.len());
-    for number in 0..tasks {
+    let tasks = kernels.first().map_or(&[][..], |kernel| &kernel.measured.tasks);
+    for (number, task) in tasks.iter().enumerate() {
         let of: Vec<(&str, &Summary)> = kernels
             .iter()
-            .filter_map(|k| Some((k.kernel.as_str(), &k.timing.tasks.get(number)?.summary)))
+            .filter_map(|k| Some((k.kernel.as_str(), &k.measured.tasks.get(number)?.summary)))
             .collect();
-        let name = of.first().map_or("?", |(_, summary)| &summary.task);
-        text.push_str(&format!("\nlatency of {name} in us\n"));
+        text.push_str(&format!("\nlatency of {} in us\n", task.summary.task));
         let header = ["", "activations", "missed", "min", "mean", "p50", "p99", "p99.9", "max"];
         text.push_str(&columns(&header, of.iter().map(|(kernel, summary)| row(kernel, summary))));
         if let Some(sentence) = ratio(&of) {
@@ -52,27 +48,24 @@ fn comparison(ns_per_instruction: Option<u32>, kernels: &[RunOnKernel]) -> Strin
         }
     }
     text.push('\n');
-    let mut warnings: Vec<(String, Vec<&str>)> = Vec::new();
-    for RunOnKernel { kernel, timing, .. } in kernels {
-        for warning in timing.run.warnings.iter().filter(|warning| !is_of_the_bench(warning)).map(sentence) {
-            match warnings.iter_mut().find(|(known, _)| *known == warning) {
-                Some((_, of)) => of.push(kernel),
-                None => warnings.push((warning, vec![kernel])),
-            }
+    let mut warnings: Vec<(&Warning, Vec<&str>)> = Vec::new();
+    for (kernel, warning) in kernels.iter().flat_map(|k| k.measured.run.warnings.iter().map(move |w| (k, w)))
+    {
+        match warnings.iter_mut().find(|(known, _)| *known == warning) {
+            // What is said of every kernel above or below.
+            _ if matches!(warning, Warning::Emulated { .. } | Warning::Kernel { .. }) => {}
+            Some((_, of)) => of.push(&kernel.kernel),
+            None => warnings.push((warning, vec![&kernel.kernel])),
         }
     }
     for (warning, of) in warnings {
         let of = if of.len() == kernels.len() { String::new() } else { format!("{}: ", of.join(", ")) };
-        text.push_str(&wrap(&format!("warning: {of}{warning}")));
+        text.push_str(&wrap(&format!("warning: {of}{}", sentence(warning))));
     }
-    text += &wrap(&emulated(ns_per_instruction));
-    let files = kernels.iter().filter_map(|k| k.timing.file.as_ref());
-    text + &files.map(|file| format!("run file: {file}\n")).collect::<String>()
-}
-
-/// Whether a warning says on what bench a run was made, which the comparison says itself.
-fn is_of_the_bench(warning: &Warning) -> bool {
-    matches!(warning, Warning::Emulated { .. } | Warning::Kernel { .. })
+    text.push_str(&wrap(&emulated(ns_per_instruction)));
+    let files = kernels.iter().filter_map(|k| k.measured.file.as_ref());
+    text.extend(files.map(|file| format!("run file: {}\n", file.display())));
+    text
 }
 
 /// For each kernel a table of wake-up latencies with a row per tool.
@@ -197,22 +190,18 @@ fn ratio(of: &[(&str, &Summary)]) -> Option<String> {
     if low <= 0 || high == low {
         return None;
     }
-    Some(format!(
-        "The largest latency on {} is {:.1} times that on {}.",
-        worst.0,
-        high as f64 / low as f64,
-        best.0
-    ))
+    let factor = high as f64 / low as f64;
+    Some(format!("The largest latency on {} is {factor:.1} times that on {}.", worst.0, best.0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use jitterlab_analysis::kernels::{PathsOfTask, PeersOnKernel};
-    use jitterlab_analysis::run_timing::{RunTiming, TaskTiming};
-    use jitterlab_model::{Activation, Bench, RunInfo, TaskRun, TaskSpec, TimingStats};
+    use jitterlab_analysis::measured::MeasuredRun;
+    use jitterlab_model::{Activation, Bench, RunInfo, TaskSpec, TimingStats};
 
-    fn summary(latencies: &[i64]) -> Summary {
+    fn measured(latencies: &[i64]) -> MeasuredRun {
         let mut stats = TimingStats::new(1_000_000);
         for (k, latency) in (0..).zip(latencies) {
             let due_ns = k * 1_000_000;
@@ -226,45 +215,39 @@ mod tests {
             });
         }
         let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
-        Summary::of(&TaskRun::new(spec), &stats)
+        MeasuredRun::new(RunInfo::new(Bench::Kernel, "monotonic", [spec]), &[stats], None)
+    }
+
+    fn summary(latencies: &[i64]) -> Summary {
+        measured(latencies).tasks.remove(0).summary
     }
 
     #[test]
     fn kernels_stand_side_by_side_with_the_ratio_of_their_maxima() {
-        let unnamed = |at: &str| Warning::RecordingEnded { reason: at.into() };
-        let (rt, generic) = (summary(&[4_000, 6_000]), summary(&[4_000, 600_000]));
-        let kernels = [
-            on("debian:rt", rt.clone(), vec![unnamed("shared"), unnamed("alone")]),
-            on("debian:generic", generic, vec![unnamed("shared")]),
+        let kernel = |name: &str, latencies: &[i64], warnings: &[&str]| {
+            let mut measured = measured(latencies);
+            measured.run.warnings = vec![Warning::Emulated { ns_per_instruction: Some(1) }];
+            measured.run.warnings.extend(warnings.iter().map(|text| Warning::from(*text)));
+            RunOnKernel {
+                kernel: name.into(),
+                release: "6.1".into(),
+                version: "#1".into(),
+                also: Vec::new(),
+                measured,
+            }
+        };
+        let kernels = vec![
+            kernel("debian:rt", &[4_000, 6_000], &["shared", "alone"]),
+            kernel("debian:generic", &[4_000, 600_000], &["shared"]),
         ];
-        let text = comparison(Some(1), &kernels);
+        let terminal = Terminal { columns: 80, ascii: true, colour: false };
+        let text = runs(&KernelRun { ns_per_instruction: Some(1), kernels }, terminal);
         assert!(text.contains("on debian:generic is 100.0 times that on debian:rt"), "{text}");
-        assert!(text.contains("latency of servo") && text.contains("counts code paths"), "{text}");
-        assert!(!text.contains("0.1-toy"), "{text}");
-        let warned = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(warned.matches("shared").count(), 1, "{text}");
-        assert!(warned.contains("warning: debian:rt:") && warned.contains("alone"), "{text}");
-        assert!(text.ends_with("run file: debian:rt.parquet\nrun file: debian:generic.parquet\n"), "{text}");
+        assert!(text.contains("latency of servo") && text.contains("Virtual time: 1 ns"), "{text}");
+        assert!(text.contains("\nwarning: shared\nwarning: debian:rt: alone\n"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let same = comparison(None, &[on("a", rt, Vec::new())]);
-        assert!(!same.contains("times that"), "{same}");
-    }
-
-    fn on(kernel: &str, summary: Summary, warnings: Vec<Warning>) -> RunOnKernel {
-        let mut run = RunInfo::new(Bench::Kernel, "monotonic", [TaskSpec::default()]);
-        let (name, release, version) = (kernel.into(), "6.1".into(), "0.1-toy".into());
-        run.warnings = vec![Warning::Emulated { ns_per_instruction: Some(1) }];
-        run.warnings.push(Warning::Kernel { name, release, version });
-        run.warnings.extend(warnings);
-        let mut timing = RunTiming::of(run, &[], Some(format!("{kernel}.parquet")));
-        timing.tasks.push(TaskTiming { summary, caveats: Vec::new(), latencies: Vec::new() });
-        RunOnKernel {
-            kernel: kernel.into(),
-            release: "6.1".into(),
-            version: "0.1-toy".into(),
-            timing,
-            also: Vec::new(),
-        }
+        let same = [kernel("a", &[4_000], &[]), kernel("b", &[4_000], &[])];
+        assert!(!comparison(&same, None).contains("times"));
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub fn text(analysis: &RunAnalysis, terminal: Terminal) -> String {
         }
         return text;
     }
-    text.push_str(&summary::text(run, tasks.iter().map(|task| &task.timing), terminal));
+    text.push_str(&summary::overview(run, tasks.iter().map(|task| &task.measured), terminal));
     text.push('\n');
     text.push_str(&glance::figures(tasks, terminal));
     for (task, analysis) in run.tasks.iter().zip(tasks) {

@@ -1,28 +1,12 @@
-//! What `jitterlab run` says before a measurement and after it.
+//! What `jitterlab run` says before and after the figures.
 
-use jitterlab_analysis::run_timing::RunTiming;
-use jitterlab_model::run::LimitReached;
+use jitterlab_analysis::measured::Around;
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{Bench, CpuSet, Flags, RunInfo, TaskRun};
 
-use crate::chart::Terminal;
-use crate::summary::wrap;
 use crate::table::columns;
-use crate::{isolation, mcu, summary, waiting, warnings};
-
-/// A run and the timing of its tasks.
-#[must_use]
-pub fn text(timing: &RunTiming, terminal: Terminal) -> String {
-    let mut text = summary::text(&timing.run, timing.tasks.iter(), terminal);
-    if let Some(file) = &timing.file {
-        text += &format!("run file: {file}\nsee more of it with jitterlab analyze, plot and report\n");
-    }
-    text += &isolation::comparison(&timing.without_isolation, &timing.tasks);
-    if let Some(above) = &timing.above {
-        text += &around(&timing.run, above);
-    }
-    text + &mcu::sent(&timing.sent)
-}
+use crate::wrap::wrap;
+use crate::{waiting, warnings};
 
 /// The tasks as they will run, and everything that was refused with its remedy.
 pub fn announcement(info: &RunInfo) -> String {
@@ -76,12 +60,12 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
 }
 
 /// The activation that reached the limit, after those before it.
-fn around(info: &RunInfo, LimitReached { task, activation: above, around }: &LimitReached) -> String {
-    let task = *task;
-    let name = info.tasks.get(task).map_or("?", |t| t.spec.name.as_str());
-    let zero_ns = info.tasks.get(task).and_then(|t| t.result.as_ref()).map_or(0, |r| r.first_due_ns);
-    let rows = around.iter().map(|a| {
-        let mark = if a.index == above.index { ">" } else { "" };
+pub fn around(info: &RunInfo, around: &Around) -> String {
+    let task = info.tasks.get(around.task);
+    let name = task.map_or("?", |t| t.spec.name.as_str());
+    let zero_ns = task.and_then(|t| t.result.as_ref()).map_or(0, |r| r.first_due_ns);
+    let rows = around.activations.iter().map(|a| {
+        let mark = if a.index == around.index { ">" } else { "" };
         let mut notes = Vec::new();
         if a.missed > 0 {
             notes.push(format!("{} missed", a.missed));

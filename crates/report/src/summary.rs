@@ -4,30 +4,59 @@ use std::fmt::Write as _;
 
 use crate::caveats::{distinct, statement};
 use crate::words::{count, known_count};
+use jitterlab_analysis::Caveat;
 use jitterlab_analysis::caveats::measured_ns;
-use jitterlab_analysis::run_timing::TaskTiming;
+use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
 use jitterlab_analysis::summary::{PERCENTILES, Statistics, Summary};
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Bench, Keep, Known, RunInfo, StopReason, TaskRun, Warning};
+use jitterlab_model::{Bench, Distribution, Keep, Known, RunInfo, StopReason, TaskRun, TimingStats, Warning};
 
 use crate::chart::Terminal;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
-use crate::{waiting, warnings};
+pub use crate::wrap::wrap;
+use crate::{isolation, waiting, warnings};
 
-/// The whole summary of a run and its tasks, readable at 80 columns.
-pub fn text<'a>(
+/// One task's figures in all their forms.
+#[derive(Debug)]
+pub struct TaskFigures {
+    /// The few numbers.
+    pub summary: Summary,
+    /// What speaks against them.
+    pub caveats: Vec<Caveat>,
+    /// The distributions behind them.
+    pub stats: TimingStats,
+}
+
+/// The whole summary, readable at 80 columns, its figures at the terminal's width.
+pub fn text(measured: &MeasuredRun, terminal: Terminal) -> String {
+    let info = &measured.run;
+    let mut text = overview(info, measured.tasks.iter(), terminal);
+    if let Some(file) = &measured.file {
+        text += &format!(
+            "run file: {}\nsee more of it with jitterlab analyze, plot and report\n",
+            file.display()
+        );
+    }
+    text += &isolation::comparison(measured);
+    text += &measured.around.as_ref().map_or(String::new(), |around| crate::run::around(info, around));
+    text + &crate::mcu::sent(&measured.sent)
+}
+
+/// What is said of a run and of each task, wherever they come from.
+pub(crate) fn overview<'a>(
     info: &RunInfo,
-    tasks: impl Iterator<Item = &'a TaskTiming> + Clone,
+    tasks: impl Iterator<Item = &'a MeasuredTask> + Clone,
     terminal: Terminal,
 ) -> String {
     let mut text = head(info);
-    for (task, timing) in info.tasks.iter().zip(tasks.clone()) {
+    for (task, measured) in info.tasks.iter().zip(tasks.clone()) {
+        let summary = &measured.summary;
         text.push('\n');
-        text.push_str(&figures(info, task, &timing.summary));
-        text.push_str(&histogram(timing, terminal));
-        text.push_str(&wrap(&statement(&timing.summary, measured_ns(task))));
+        text.push_str(&figures(info, task, summary));
+        text.push_str(&histogram(summary, &measured.latency_histogram(), terminal));
+        text.push_str(&wrap(&statement(summary, measured_ns(task))));
     }
     let caveats = distinct(tasks.flat_map(|task| &task.caveats));
     if !caveats.is_empty() {
@@ -154,48 +183,16 @@ pub(crate) fn microseconds(ns: f64) -> String {
     format!("{us:.decimals$}")
 }
 
-fn histogram(TaskTiming { summary, latencies, .. }: &TaskTiming, terminal: Terminal) -> String {
-    if summary.latency.count == 0 {
+fn histogram(summary: &Summary, latency: &Distribution, terminal: Terminal) -> String {
+    if latency.count() == 0 {
         return "  nothing was measured\n".into();
     }
     format!(
         "  latency of {}, {} wake-ups, logarithmic count\n{}",
         summary.task,
-        count(summary.latency.count),
-        terminal.histogram(latencies.iter().copied())
+        count(latency.count()),
+        terminal.distribution(latency)
     )
-}
-
-/// Breaks a sentence into lines of at most 80 columns, the further ones indented.
-pub fn wrap(sentence: &str) -> String {
-    wrapped(sentence, "")
-}
-
-/// The same with every line indented.
-pub fn wrap_indented(sentence: &str) -> String {
-    wrapped(sentence, "  ")
-}
-
-fn wrapped(sentence: &str, before: &str) -> String {
-    let mut text = String::new();
-    let mut width = 0;
-    for word in sentence.split_whitespace() {
-        let length = word.chars().count();
-        if width == 0 {
-            text.push_str(before);
-            width = before.len();
-        } else if width + 1 + length > 80 {
-            text.push_str("\n  ");
-            width = 2;
-        } else {
-            text.push(' ');
-            width += 1;
-        }
-        text.push_str(word);
-        width += length;
-    }
-    text.push('\n');
-    text
 }
 
 #[cfg(test)]
@@ -206,11 +203,5 @@ mod tests {
     fn numbers_are_narrow_and_have_four_digits() {
         let shown = [41.0, -98.0, 2_314.0, 81_274.0, 812_740.0, 12_345_678.0].map(microseconds);
         assert_eq!(shown, ["0.041", "-0.098", "2.314", "81.27", "812.7", "12346"]);
-    }
-
-    #[test]
-    fn long_sentences_are_broken_between_words() {
-        let text = wrap(&"jitter ".repeat(30));
-        assert!(text.lines().count() == 3 && text.lines().all(|l| l.chars().count() <= 80), "{text}");
     }
 }

@@ -3,8 +3,8 @@
 use jitterlab_model::units::Human;
 use jitterlab_model::{ClockFit, MarginUsed, ReadClock, SleepClock, TaskRun, TaskSpec};
 
-use crate::summary::wrap_indented;
 use crate::words::share;
+use crate::wrap::wrap_indented;
 
 /// How a task waits, for its line: method, clocks and compensation, as far as they are not the usual ones.
 pub fn how(spec: &TaskSpec) -> String {

@@ -9,13 +9,15 @@ use jitterlab_model::{Compensation, Overrun, Policy, Refusal, SleepClock, TaskSp
 use crate::compensate;
 use crate::counters::TaskCounters;
 use crate::error::{BuildError, Wanted};
+use crate::linux::Linux;
 use crate::periodic::{Limits, Parts, PeriodicLoop};
 use crate::polling;
 use crate::record::Recorder;
 use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
 use crate::sys::{self, signal};
-use crate::system::{Kernel, Linux, System};
-use crate::wake::{self, Nanosleep, WakeUp};
+use crate::system::{Kernel, System};
+use crate::waiting;
+use crate::wake::{Nanosleep, WakeUp};
 
 /// Describes a [`PeriodicLoop`]; everything has a default. Made by [`PeriodicLoop::every`].
 #[must_use]
@@ -260,7 +262,7 @@ pub(crate) fn wake_or_nanosleep<S: System>(
     spec: &TaskSpec,
     refused: &mut Vec<Refusal>,
 ) -> Result<Box<dyn WakeUp<S>>, BuildError> {
-    wake::of_task(system, spec).or_else(|error| {
+    waiting::of_task(system, spec).or_else(|error| {
         let wanted = Wanted::WakeUp(spec.wake, spec.clock);
         refused.push(wanted.refused(&format!("task {}", spec.name), error.to_string(), None));
         let sleep = Box::new(Nanosleep::default());

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use jitterlab_model::ClockFit;
 
+use crate::linux::Linux;
 use crate::sys;
-use crate::system::{Linux, System, SystemReport};
+use crate::system::{System, SystemReport};
 
 /// Pairs that the line is fitted through.
 const WINDOW: usize = 32;

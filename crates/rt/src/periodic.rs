@@ -9,10 +9,11 @@ use jitterlab_model::{Activation, CoreUse, Flags, Granted, Overload, Refusal, Ta
 
 use crate::counters::{CounterWriter, TaskCounters};
 use crate::guard::Guard;
+use crate::linux::Linux;
 use crate::record::Recorder;
 use crate::schedule::{Due, Schedule};
 use crate::sys::signal::held_cpu_too_long;
-use crate::system::{Kernel, Linux, System};
+use crate::system::{Kernel, System};
 use crate::wake::{Arrival, Wake, WakeUp};
 
 /// When a loop comes to its end.

@@ -10,8 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use jitterlab_model::TaskSpec;
-use jitterlab_rt::system::Linux;
-use jitterlab_rt::{System, Wake, wake};
+use jitterlab_rt::Linux;
+use jitterlab_rt::{System, Wake, waiting};
 
 /// Moves CLOCK_REALTIME; whether that was permitted.
 fn move_clock(by_ns: i64) -> bool {
@@ -40,7 +40,7 @@ fn a_sleep_on_civil_time_is_told_when_that_is_set() {
         let spec: TaskSpec = text.parse().unwrap();
         let (say, said) = mpsc::channel();
         let sleeper = thread::spawn(move || {
-            let mut wake = wake::of_task(&Linux, &spec).unwrap();
+            let mut wake = waiting::of_task(&Linux, &spec).unwrap();
             say.send(()).unwrap();
             let woken = wake.wait(&Linux, Linux.now_ns() + 3_600_000_000_000).unwrap();
             (woken, wake.report())

@@ -11,7 +11,7 @@ use std::time::Duration;
 use jitterlab_model::{Activation, Flags, Policy, SleepClock, TaskSpec, WakeMethod};
 use jitterlab_rt::fake::FakeSystem;
 use jitterlab_rt::system::System;
-use jitterlab_rt::{Drain, Linux, PeriodicLoop, TaskThread, ThreadOptions, Wake, WakeUp, record, wake};
+use jitterlab_rt::{Drain, Linux, PeriodicLoop, TaskThread, ThreadOptions, Wake, WakeUp, record, waiting};
 use proptest::prelude::*;
 
 /// Every compensation, around several methods.
@@ -68,7 +68,7 @@ fn run_fake(
     work_ns: impl Fn(u64) -> i64,
 ) -> Vec<Activation> {
     let (recorder, mut drain) = record::ring(count as usize);
-    let wake = wake::of_task(system, spec).unwrap();
+    let wake = waiting::of_task(system, spec).unwrap();
     let first_due_ns = first_due_ns.unwrap_or(system.now_ns() + T);
     let mut task = PeriodicLoop::every_on(system.clone(), Duration::from_nanos(spec.period_ns as u64))
         .wake_by(wake)
@@ -120,7 +120,7 @@ fn on_fake_time_an_undisturbed_task_starts_on_time() {
 fn on_fake_time_latency_is_neither_hidden_nor_added() {
     for spec in ways() {
         let system = fake();
-        let wake = wake::of_task(&system, &spec).unwrap();
+        let wake = waiting::of_task(&system, &spec).unwrap();
         assert_eq!(wake.report().gravity_ns, 0, "{spec}");
         drop(wake);
         // Longer than any margin here but the longest that is chosen by itself, which the calibration sees.
@@ -199,7 +199,7 @@ fn on_fake_time_a_set_clock_is_survived_and_counted() {
         for by_ns in [-3_600_000_000_000, -1_500_000, 1_500_000, 3_600_000_000_000] {
             let spec = way(text);
             let system = fake();
-            let wake = wake::of_task(&system, &spec).unwrap();
+            let wake = waiting::of_task(&system, &spec).unwrap();
             system.script_clock_set(SET, by_ns);
             let mut task = PeriodicLoop::every_on(system, Duration::from_nanos(T as u64))
                 .wake_by(wake)
@@ -239,7 +239,7 @@ proptest! {
     ) {
         let spec = way(&texts()[which]);
         let system = fake();
-        let mut wake = wake::of_task(&system, &spec).unwrap();
+        let mut wake = waiting::of_task(&system, &spec).unwrap();
         let begin = system.now_ns();
         system.script_signals(signals.iter().map(|at| begin + at));
         system.script_latencies(steps.iter().map(|(_, late)| *late));

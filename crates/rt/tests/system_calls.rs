@@ -3,7 +3,7 @@
 //! on a thread of its own, in real time where that is permitted, guarded, and out of restartable sequences.
 
 #![expect(unsafe_code, reason = "installing a system call filter is a C call")]
-#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failure here is a failed test")]
 
 use std::env;
 use std::fs;

@@ -2,7 +2,6 @@
 
 use jitterlab_analysis::predict::{Backtest, DEFAULT_HORIZON, Reliability};
 use jitterlab_analysis::require::{Evidence, EvidenceCounter, Judgement, Requirement};
-use jitterlab_analysis::run_timing::RunTiming;
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TaskAnalysis};
 use jitterlab_analysis::transitions::TransitionCounter;
@@ -12,17 +11,6 @@ use jitterlab_trace::Columns;
 use crate::{Run, RunsError};
 
 impl Run {
-    /// The timing of its tasks, under the description that `describe` makes of the run's own.
-    ///
-    /// # Errors
-    /// The file cannot be read or is damaged.
-    pub fn timings(&self, describe: impl FnOnce(&mut RunInfo)) -> Result<RunTiming, RunsError> {
-        let (stats, warnings) = self.timing()?.into_parts();
-        let mut info = RunInfo { warnings, ..self.info().clone() };
-        describe(&mut info);
-        Ok(RunTiming::of(info, &stats, Some(self.path().display().to_string())))
-    }
-
     /// Everything that is said of the run, or of its task of this name; `sections` are those that somebody asked for. How
     /// latency modes follow each other takes a second pass, which is made only `with_transitions`.
     ///

@@ -9,10 +9,12 @@ use bytes::{Buf, Bytes};
 use parquet::column::page::PageReader;
 use parquet::column::reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader};
 use parquet::data_type::DataType;
-use parquet::errors::{ParquetError, Result};
+use parquet::errors::Result;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
+
+use crate::error::Damage;
 
 /// Something that holds a Parquet file.
 pub(crate) trait Source {
@@ -25,7 +27,7 @@ impl Source for File {
     fn part(&self, offset: u64, length: u64) -> Result<Bytes> {
         let size = self.metadata()?.len();
         if offset.checked_add(length).is_none_or(|end| end > size) {
-            return Err(damaged("a part of it lies behind its end"));
+            return Err(Damage::BehindEnd.into());
         }
         let mut bytes = vec![0; length as usize];
         self.read_exact_at(&mut bytes, offset)?;
@@ -37,7 +39,7 @@ impl Source for Bytes {
     fn part(&self, offset: u64, length: u64) -> Result<Bytes> {
         match offset.checked_add(length) {
             Some(end) if end <= self.len() as u64 => Ok(self.slice(offset as usize..end as usize)),
-            _ => Err(damaged("a part of it lies behind its end")),
+            _ => Err(Damage::BehindEnd.into()),
         }
     }
 }
@@ -54,7 +56,7 @@ impl Chunk {
         let to = length.map_or(Some(self.bytes.len()), |l| from?.checked_add(l));
         match (from, to) {
             (Some(from), Some(to)) if from <= to && to <= self.bytes.len() => Ok(self.bytes.slice(from..to)),
-            _ => Err(damaged("a page lies outside its column")),
+            _ => Err(Damage::OutsideColumn.into()),
         }
     }
 }
@@ -77,13 +79,9 @@ impl ChunkReader for Chunk {
     }
 }
 
-fn damaged(why: &str) -> ParquetError {
-    ParquetError::General(why.into())
-}
-
 /// Runs what the Parquet library does with a file. It panics on some damaged ones; here that is an error.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(damaged("its content cannot be decoded")))
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Damage::Undecodable.into()))
 }
 
 /// Opens a column of a row group.
@@ -94,14 +92,14 @@ pub(crate) fn open<T: DataType>(
 ) -> Result<ColumnReaderImpl<T>> {
     let meta = group.column(column);
     if meta.column_type() != T::get_physical_type() {
-        return Err(damaged(&format!("column {} has another type", meta.column_path().string())));
+        return Err(Damage::TypeOfColumn(meta.column_path().string()).into());
     }
     let begin = meta.dictionary_page_offset().unwrap_or(meta.data_page_offset());
     let (Ok(offset), Ok(length)) = (u64::try_from(begin), u64::try_from(meta.compressed_size())) else {
-        return Err(damaged("a column begins or ends before the file does"));
+        return Err(Damage::BeforeBegin.into());
     };
     let bytes = source.part(offset, length)?;
-    let rows = usize::try_from(group.num_rows()).map_err(|_| damaged("a row group has less than no rows"))?;
+    let rows = usize::try_from(group.num_rows()).map_err(|_| Damage::RowsOfGroup)?;
     let chunk = Arc::new(Chunk { offset, bytes });
     let pages: Box<dyn PageReader> = Box::new(SerializedPageReader::new(chunk, meta, rows, None)?);
     Ok(get_typed_column_reader(get_column_reader(meta.column_descr_ptr(), pages)))
@@ -128,7 +126,7 @@ pub(crate) fn read_on<T: DataType>(
     while values.len() < rows {
         let (records, _, _) = reader.read_records(rows - values.len(), None, None, values)?;
         if records == 0 {
-            return Err(damaged("a column ends early"));
+            return Err(Damage::EndsEarly.into());
         }
     }
     Ok(())

@@ -1,35 +1,16 @@
 //! Turning a journal into the run file: when a run is closed, and when a crash left the journal behind.
 
 use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use jitterlab_model::run::FORMAT_VERSION;
 use jitterlab_model::warning::Warning;
 use jitterlab_model::{RunInfo, StopReason};
 
-use crate::frame::MAGIC;
 use crate::paths::{is_journal_name, sync_directory, target_of};
 use crate::place::check_free;
-use crate::salvage::Skipped;
-use crate::table::RunFileWriter;
+use crate::table::{FinishedRun, RunFileWriter};
 use crate::walk::{Part, Walk};
 use crate::{TraceError, journal_path};
-
-/// A run file that is complete on the disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FinishedRun {
-    /// The file.
-    pub path: PathBuf,
-    /// Activations in it.
-    pub rows: u64,
-    /// Its size.
-    pub bytes: u64,
-    /// Parts of the journal that could not be read, and are missing here.
-    pub skipped: Vec<Skipped>,
-    /// The journal, where it was kept: because parts of it could not be read, or because it is a copy under another
-    /// name than that of a journal.
-    pub journal: Option<PathBuf>,
-}
 
 /// Turns the journal of a run that was not closed into its run file, which gets the journal's name without
 /// `.part`. The name of the run file itself will do too.
@@ -76,48 +57,6 @@ pub(crate) fn close_journal(
     progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
     convert(file, journal, target, Some(info), progress)
-}
-
-/// Whether these are the first bytes of a journal.
-pub(crate) fn is_journal(beginning: &[u8]) -> bool {
-    beginning.starts_with(MAGIC)
-}
-
-pub(crate) fn newer(path: &Path, found: u32, known: u32) -> TraceError {
-    TraceError::NewerFormat { path: path.into(), found, known }
-}
-
-/// Reads the description of a run.
-pub(crate) fn parse_info(path: &Path, json: &[u8]) -> Result<RunInfo, TraceError> {
-    #[derive(serde::Deserialize)]
-    struct Version {
-        format: u32,
-    }
-    let damaged = |e: serde_json::Error| TraceError::Damaged {
-        path: path.into(),
-        why: format!("the description of the run cannot be read ({e})"),
-    };
-    // A newer description may not even parse; its version is looked at first.
-    let version: Version = serde_json::from_slice(json).map_err(damaged)?;
-    if version.format > FORMAT_VERSION {
-        return Err(newer(path, version.format, FORMAT_VERSION));
-    }
-    if version.format == 1 {
-        let mut described: serde_json::Value = serde_json::from_slice(json).map_err(damaged)?;
-        from_format_1(&mut described);
-        return serde_json::from_value(described).map_err(damaged);
-    }
-    serde_json::from_slice(json).map_err(damaged)
-}
-
-/// Format 1 gave the reason of an overload as a sentence: it is kept as a warning. (Its other sentences are read as they
-/// are.)
-fn from_format_1(described: &mut serde_json::Value) {
-    let Some(explanation) = described.pointer("/stop/explanation").cloned() else { return };
-    described["stop"] = serde_json::json!({ "reason": "interrupted" });
-    if let Some(warnings) = described["warnings"].as_array_mut() {
-        warnings.push(explanation);
-    }
 }
 
 fn convert(

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use parquet::errors::ParquetError;
+
 /// Why a run file could not be written or read. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
@@ -68,7 +70,7 @@ pub enum TraceError {
         /// The file.
         path: PathBuf,
         /// What it is, or what is missing.
-        why: String,
+        why: NotARun,
     },
     /// Written by a later jitterlab.
     #[error(
@@ -88,7 +90,7 @@ pub enum TraceError {
         /// The file.
         path: PathBuf,
         /// What does not fit.
-        why: String,
+        why: Damage,
     },
     /// Recording ended because the disk is full, or will be when the file is closed.
     #[error(
@@ -133,17 +135,20 @@ pub enum TraceError {
         known: String,
     },
     /// Another tool's output that contradicts its own format.
-    #[error("{path} looks like the output of {tool}, but cannot be read: {place}{why}")]
+    #[error("{path} looks like the output of {tool}, but cannot be read: {}{why}", place(*.line))]
     UnreadableOutput {
         /// The file.
         path: PathBuf,
         /// What it looks like.
         tool: &'static str,
-        /// The line to blame, if one is.
-        place: String,
+        /// The line to blame, counted from 1, if one is.
+        line: Option<usize>,
         /// What is wrong.
-        why: String,
+        why: Unreadable,
     },
+    /// The thread that writes the journal ended by a panic.
+    #[error("the thread that writes the journal died")]
+    WriterDied,
     /// Activations of a task that the run's description does not name.
     #[error("task number {task} is not in the run's description, which has {tasks} tasks")]
     UnknownTask {
@@ -152,6 +157,195 @@ pub enum TraceError {
         /// How many there are.
         tasks: usize,
     },
+}
+
+/// Why a file is no run file, or no journal.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotARun {
+    /// Nothing is in it.
+    #[error("it is empty")]
+    Empty,
+    /// It does not begin as Parquet files do.
+    #[error("it is not a Parquet file")]
+    NotParquet,
+    /// Its end, where a Parquet file says what is in it, cannot be read; with what the Parquet library says.
+    #[error("its end is missing or damaged, as of a copy that was cut short ({0})")]
+    CutShort(String),
+    /// A Parquet file of another program; with the metadata key that it lacks.
+    #[error("it is a Parquet file, but has no description of a run ({0})")]
+    NoDescription(&'static str),
+    /// A table of other columns.
+    #[error("its columns are {} instead of {}", .found.join(", "), .wanted.join(", "))]
+    Columns {
+        /// Its columns.
+        found: Vec<String>,
+        /// Those of a run file.
+        wanted: Vec<String>,
+    },
+    /// A journal without a description.
+    #[error("its description was never written, or is damaged; nothing can be recovered from it")]
+    NeverDescribed,
+    /// A journal of nothing but its beginning.
+    #[error("it ends before its first line; nothing was recorded in it")]
+    NothingRecorded,
+    /// A Parquet file where a journal is needed.
+    #[error("only journals (NAME.part) are recovered, and this is a Parquet file already")]
+    ParquetAlready,
+    /// It does not begin as journals do.
+    #[error("it does not begin as a journal does")]
+    NotAJournal,
+}
+
+/// What does not fit in a run file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Damage {
+    /// The description of the run.
+    #[error("the description of the run cannot be read ({0})")]
+    Description(serde_json::Error),
+    /// The list of the slices' tables.
+    #[error("its list of slices cannot be read ({0})")]
+    SliceList(serde_json::Error),
+    /// The slices' tables do not fit each other.
+    #[error("its slices contradict each other")]
+    Slices,
+    /// A row group that is not there.
+    #[error("it has no row group {0}")]
+    NoRowGroup(usize),
+    /// A row group of several tasks, or of one that the description lacks.
+    #[error("a row group is not of exactly one task of the run, as if another program had rewritten it")]
+    TaskOfGroup,
+    /// A row group that cannot be as long as it says.
+    #[error("a row group claims more rows than its bytes can hold")]
+    RowsOfGroup,
+    /// A part beyond the end of the file.
+    #[error("a part of it lies behind its end")]
+    BehindEnd,
+    /// A column beyond the beginning of the file.
+    #[error("a column begins or ends before the file does")]
+    BeforeBegin,
+    /// A page that is not in its column.
+    #[error("a page lies outside its column")]
+    OutsideColumn,
+    /// A column that is shorter than its row group.
+    #[error("a column ends early")]
+    EndsEarly,
+    /// A column of another type than its name promises.
+    #[error("column {0} has another type")]
+    TypeOfColumn(String),
+    /// Bytes that the Parquet library panics on.
+    #[error("its content cannot be decoded")]
+    Undecodable,
+    /// What the Parquet library says of it.
+    #[error("{0}")]
+    Parquet(String),
+}
+
+impl From<Damage> for ParquetError {
+    /// So that it gets through the Parquet library.
+    fn from(damage: Damage) -> Self {
+        ParquetError::External(Box::new(damage))
+    }
+}
+
+impl From<ParquetError> for Damage {
+    fn from(error: ParquetError) -> Self {
+        match error {
+            ParquetError::External(inner) => match inner.downcast() {
+                Ok(damage) => *damage,
+                Err(other) => Damage::Parquet(other.to_string()),
+            },
+            other => Damage::Parquet(other.to_string()),
+        }
+    }
+}
+
+/// Why an output that was recognised cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unreadable {
+    /// No measurement is in it.
+    #[error("it holds no measurement")]
+    Nothing,
+    /// It has extremes, but no distribution; with what makes its tool print one.
+    #[error("it has no distribution: run {0}")]
+    NoDistribution(&'static str),
+    /// A histogram without bins.
+    #[error("it has no bins")]
+    NoBins,
+    /// A histogram whose bins have no width.
+    #[error("the width of its bins is missing")]
+    NoWidth,
+    /// A text that is not what its place asks for.
+    #[error("{text:?} is not {}", .wanted)]
+    Not {
+        /// What stands there.
+        text: String,
+        /// What belongs there.
+        wanted: Wanted,
+    },
+    /// The whole file should be one number.
+    #[error("it is not a number")]
+    NotANumber,
+    /// A row with too few columns.
+    #[error("a row has fewer columns than the {threads} threads")]
+    FewColumns {
+        /// Threads that its head names.
+        threads: usize,
+    },
+    /// A row that does not fit its header.
+    #[error("a row has {counts} counts for {columns} columns; header and index are needed")]
+    CountsOfRow {
+        /// Counts in the row.
+        counts: usize,
+        /// Columns in the header.
+        columns: usize,
+    },
+    /// A row that does not begin as rttest's do.
+    #[error("a line has less than iteration, timestamp and latency")]
+    ShortLine,
+    /// Iterations are counted from 0.
+    #[error("an iteration is negative")]
+    NegativeIteration,
+    /// A line of Xenomai's console that has other columns.
+    #[error("a line RTD| has other than seven figures")]
+    ConsoleLine,
+    /// A file of JSON that its tool would not write.
+    #[error("{0}")]
+    Json(serde_json::Error),
+}
+
+/// What belongs in a place of another tool's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wanted {
+    /// Numbers with blanks between them.
+    Numbers,
+    /// How often something was counted.
+    Count,
+    /// A value of a histogram.
+    Bin,
+    /// A value of a histogram, and how often it was counted.
+    BinAndCount,
+    /// The same as EVL calls it.
+    CellAndCount,
+}
+
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Wanted::Numbers => "a row of numbers",
+            Wanted::Count => "a count",
+            Wanted::Bin => "a bin",
+            Wanted::BinAndCount => "a bin and its count",
+            Wanted::CellAndCount => "a cell and its count",
+        })
+    }
+}
+
+fn place(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!("line {line}: "))
 }
 
 impl TraceError {

@@ -146,6 +146,11 @@ fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     }
 }
 
+/// Whether these are the first bytes of a journal.
+pub(crate) fn is_journal(beginning: &[u8]) -> bool {
+    beginning.starts_with(MAGIC)
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;

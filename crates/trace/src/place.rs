@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
 use crate::TraceError;
-use crate::convert::is_journal;
+use crate::frame::is_journal;
 use crate::paths::{directory_of, journal_path};
 
 /// Writes a result that can be made again from measurements: a page, a figure, a table.

@@ -12,11 +12,13 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMe
 
 use crate::TraceError;
 use crate::column;
-use crate::convert::{is_journal, newer, parse_info};
 use crate::decoder::{BATCH, Columns, Decoder, only_value};
+use crate::description::{newer, parse_info};
+use crate::error::{Damage, NotARun};
+use crate::frame::is_journal;
+use crate::layout::{FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
 use crate::slice_table::{self, Embedded};
 use crate::slices::Slice;
-use crate::table::{FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
 
 /// A part of a run file that is read at once: consecutive activations of one task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,29 +52,23 @@ impl RunReader {
         if file.metadata().is_ok_and(|m| m.is_dir()) {
             return Err(TraceError::io("open", path)(io::ErrorKind::IsADirectory.into()));
         }
-        let not = |why: String| TraceError::NotARunFile { path: path.into(), why };
+        let not = |why| TraceError::NotARunFile { path: path.into(), why };
         let mut beginning = Vec::new();
         (&file).take(16).read_to_end(&mut beginning).map_err(TraceError::io("read", path))?;
         if is_journal(&beginning) {
             return Err(TraceError::Unfinished(path.into()));
         }
         if !beginning.starts_with(b"PAR1") {
-            return Err(not(if beginning.is_empty() {
-                "it is empty".into()
-            } else {
-                "it is not a Parquet file".into()
-            }));
+            return Err(not(if beginning.is_empty() { NotARun::Empty } else { NotARun::NotParquet }));
         }
-        let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).map_err(|e| {
-            not(format!("its end is missing or damaged, as of a copy that was cut short ({e})"))
-        })?;
+        let metadata = ParquetMetaDataReader::new()
+            .parse_and_finish(&file)
+            .map_err(|e| not(NotARun::CutShort(e.to_string())))?;
         let value = |key: &str| {
             let pairs = metadata.file_metadata().key_value_metadata();
             pairs.into_iter().flatten().find(|kv| kv.key == key).and_then(|kv| kv.value.as_deref())
         };
-        let described = value(RUN_KEY).ok_or_else(|| {
-            not(format!("it is a Parquet file, but has no description of a run ({RUN_KEY})"))
-        })?;
+        let described = value(RUN_KEY).ok_or_else(|| not(NotARun::NoDescription(RUN_KEY)))?;
         let format = value(FORMAT_KEY).and_then(|v| v.parse().ok()).unwrap_or(FORMAT_VERSION);
         if format > FORMAT_VERSION {
             return Err(newer(path, format, FORMAT_VERSION));
@@ -80,7 +76,7 @@ impl RunReader {
         let info = parse_info(path, described.as_bytes())?;
         let embedded = match value(SLICES_KEY).map(serde_json::from_str).transpose() {
             Ok(list) => list.unwrap_or_default(),
-            Err(e) => return Err(damaged(path, format!("its list of slices cannot be read ({e})"))),
+            Err(e) => return Err(damaged(path, Damage::SliceList(e))),
         };
         check_schema(path, &metadata)?;
         let groups = metadata.row_groups().iter().map(|group| row_group(path, group, &info));
@@ -167,12 +163,12 @@ impl RunReader {
     fn decoder(&self, number: usize, columns: Columns) -> Result<Decoder, TraceError> {
         match self.metadata.row_groups().get(number) {
             Some(group) => self.guarded(|| Decoder::open(&self.file, group, columns)),
-            None => Err(damaged(&self.path, format!("it has no row group {number}"))),
+            None => Err(damaged(&self.path, Damage::NoRowGroup(number))),
         }
     }
 
     fn guarded<T>(&self, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, TraceError> {
-        column::guarded(work).map_err(|e| damaged(&self.path, e.to_string()))
+        column::guarded(work).map_err(|e| damaged(&self.path, e.into()))
     }
 
     /// Hands all slices to `visit`, each task's in order of time. There are none if every activation was kept.
@@ -181,16 +177,16 @@ impl RunReader {
     /// The file cannot be read or is damaged.
     pub fn for_each_slice(&self, mut visit: impl FnMut(&Slice)) -> Result<(), TraceError> {
         slice_table::read(&self.file, &self.embedded, self.info.tasks.len(), &mut visit)
-            .map_err(|e| damaged(&self.path, e.to_string()))
+            .map_err(|e| damaged(&self.path, e.into()))
     }
 }
 
-fn damaged(path: &Path, why: String) -> TraceError {
+fn damaged(path: &Path, why: Damage) -> TraceError {
     TraceError::Damaged { path: path.into(), why }
 }
 
 fn check_schema(path: &Path, metadata: &ParquetMetaData) -> Result<(), TraceError> {
-    let wanted = schema(SCHEMA).map_err(|e| damaged(path, e.to_string()))?;
+    let wanted = schema(SCHEMA).map_err(|e| damaged(path, e.into()))?;
     let found = metadata.file_metadata().schema();
     let names = |t: &parquet::schema::types::Type| -> Vec<String> {
         t.get_fields()
@@ -200,8 +196,7 @@ fn check_schema(path: &Path, metadata: &ParquetMetaData) -> Result<(), TraceErro
     };
     let (wanted, found) = (names(&wanted), names(found));
     if wanted != found {
-        let why = format!("its columns are {} instead of {}", found.join(", "), wanted.join(", "));
-        return Err(TraceError::NotARunFile { path: path.into(), why });
+        return Err(TraceError::NotARunFile { path: path.into(), why: NotARun::Columns { found, wanted } });
     }
     Ok(())
 }
@@ -211,13 +206,12 @@ fn row_group(path: &Path, group: &RowGroupMetaData, info: &RunInfo) -> Result<Ro
     let Some(task) =
         only_value(group, 0).and_then(|t| usize::try_from(t).ok()).filter(|t| *t < info.tasks.len())
     else {
-        let why = "a row group is not of exactly one task of the run, as if another program had rewritten it";
-        return Err(damaged(path, why.into()));
+        return Err(damaged(path, Damage::TaskOfGroup));
     };
     // No encoding packs more than a few thousand rows into a byte; a larger claim would only take memory.
     let largest = u64::try_from(group.total_byte_size()).unwrap_or(0).saturating_mul(1 << 16);
     match usize::try_from(group.num_rows()) {
         Ok(rows) if rows as u64 <= largest => Ok(RowGroup { task, rows }),
-        _ => Err(damaged(path, "a row group claims more rows than its bytes can hold".into())),
+        _ => Err(damaged(path, Damage::RowsOfGroup)),
     }
 }

@@ -230,7 +230,7 @@ fn spawn<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, TraceError> {
     let thread = std::thread::Builder::new().name(name.into());
-    thread.spawn(work).map_err(TraceError::io("start the thread that writes", path))
+    thread.spawn(work).map_err(TraceError::io("start the writer of", path))
 }
 
 fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {

@@ -22,8 +22,9 @@ use parquet::file::writer::SerializedFileWriter;
 use serde::{Deserialize, Serialize};
 
 use crate::column::{Source, guarded, read as read_column};
+use crate::error::Damage;
+use crate::layout::{properties, put, schema};
 use crate::slices::{Quantity, SLICE_NS, Slice, Stored};
-use crate::table::{properties, put, schema};
 
 /// `quantity` counts as [`Quantity::ALL`] does. The sums have 38 decimal digits, more than a second can fill.
 const SLICES: &str = "message slices {
@@ -229,7 +230,7 @@ pub(crate) fn read(
 }
 
 fn damaged() -> ParquetError {
-    ParquetError::General("its slices contradict each other".into())
+    Damage::Slices.into()
 }
 
 /// An embedded table with all its columns in memory.

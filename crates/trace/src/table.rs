@@ -1,8 +1,4 @@
-//! Writing the Parquet file: a row per activation, row groups of one task each.
-//!
-//! Encodings were chosen by measuring a 25 us and a 1 ms task (docs/formats/run-file.md): times and indices as bit
-//! packed differences (DELTA_BINARY_PACKED), everything that hardly changes by a dictionary, all of it compressed
-//! by zstd.
+//! Writing the run file: a row per activation, row groups of one task each.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,46 +6,40 @@ use std::sync::Arc;
 
 use jitterlab_model::run::FORMAT_VERSION;
 use jitterlab_model::{Activation, RunInfo};
-use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::data_type::{Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::{ColumnPath, TypePtr};
+use parquet::file::writer::SerializedFileWriter;
 use tempfile::NamedTempFile;
 
 use crate::TraceError;
-use crate::convert::FinishedRun;
+use crate::layout::{FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, properties, put, schema};
 use crate::paths::sync_directory;
 use crate::place;
+use crate::salvage::Skipped;
 use crate::slice_table::SliceTable;
 use crate::slices::Slice;
-
-/// Metadata key of the run's description.
-pub(crate) const RUN_KEY: &str = "jitterlab.run";
-/// Metadata key of the format's version.
-pub(crate) const FORMAT_KEY: &str = "jitterlab.format";
-/// Metadata key of the list of embedded slice tables.
-pub(crate) const SLICES_KEY: &str = "jitterlab.slices";
-
-/// The columns. `index` is signed so that differences of columns stay integers in pandas and polars.
-pub(crate) const SCHEMA: &str = "message run {
-    required int32 task (INTEGER(16, false));
-    required int64 index;
-    required int64 due_ns;
-    required int64 start_ns;
-    required int64 end_ns;
-    required int32 cpu (INTEGER(16, false));
-    required int32 missed (INTEGER(32, false));
-    required int32 flags (INTEGER(16, false));
-}";
 
 /// Rows of a row group: 10 MiB decoded, some 900 KiB in the file.
 const GROUP_ROWS: usize = 1 << 18;
 /// Rows of all tasks that are held in memory at most (20 MiB).
 const BUFFERED_ROWS: usize = 1 << 19;
+
+/// A run file that is complete on the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishedRun {
+    /// The file.
+    pub path: PathBuf,
+    /// Activations in it.
+    pub rows: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// Parts of the journal that could not be read, and are missing here.
+    pub skipped: Vec<Skipped>,
+    /// The journal, where it was kept: because parts of it could not be read, or because it is a copy under another
+    /// name than that of a journal.
+    pub journal: Option<PathBuf>,
+}
 
 /// Writes a run file directly, for activations that are not being measured right now: imports, simulations,
 /// recovery. The file appears under its name when it is complete.
@@ -180,34 +170,6 @@ pub(crate) fn failed(path: &Path, error: ParquetError) -> TraceError {
     TraceError::io("write", path)(source)
 }
 
-pub(crate) fn schema(text: &str) -> Result<TypePtr, ParquetError> {
-    parse_message_type(text).map(Arc::new)
-}
-
-/// Columns whose values differ little from one row to the next, in the main table or an embedded one.
-const DIFFERENCES: [&str; 8] =
-    ["index", "due_ns", "start_ns", "end_ns", "first_due_ns", "last_end_ns", "second", "count"];
-
-/// Bit-packed differences where rows differ little, dictionaries for what hardly changes.
-pub(crate) fn properties() -> WriterProperties {
-    let mut properties = WriterProperties::builder()
-        .set_writer_version(WriterVersion::PARQUET_1_0)
-        .set_created_by(concat!("jitterlab-trace ", env!("CARGO_PKG_VERSION")).into())
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_offset_index_disabled(true)
-        .set_max_row_group_row_count(None)
-        .set_data_page_row_count_limit(1 << 16)
-        .set_write_batch_size(1 << 14);
-    for column in DIFFERENCES {
-        let column = ColumnPath::from(column);
-        properties = properties
-            .set_column_dictionary_enabled(column.clone(), false)
-            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
-    }
-    properties.build()
-}
-
 fn write_group(
     file: &mut SerializedFileWriter<File>,
     task: usize,
@@ -236,16 +198,4 @@ fn write_group(
     short_column(&mut group, &|a| i32::from(a.flags.0))?;
     group.close()?;
     Ok(())
-}
-
-/// Writes the next column of a row group.
-pub(crate) fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, impl std::io::Write + Send>,
-    values: &[T::T],
-) -> Result<(), ParquetError> {
-    let Some(mut column) = group.next_column()? else {
-        return Err(ParquetError::General("more columns are written than the schema has".into()));
-    };
-    column.typed::<T>().write_batch(values, None, None)?;
-    column.close()
 }

@@ -9,8 +9,9 @@ use jitterlab_model::{Activation, Flags, RunInfo, StopReason};
 
 use crate::TraceError;
 use crate::codec;
-use crate::convert::{is_journal, newer, parse_info};
-use crate::frame::{self, Frame, HEADER, Kind, MAGIC, PREAMBLE, VERSION};
+use crate::description::{newer, parse_info};
+use crate::error::NotARun;
+use crate::frame::{self, Frame, HEADER, Kind, MAGIC, PREAMBLE, VERSION, is_journal};
 use crate::salvage::{Salvage, Skipped};
 use crate::slices::Slice;
 use crate::tally::Tally;
@@ -22,7 +23,7 @@ pub(crate) enum Part<'a> {
     /// Activations of one task.
     Rows(usize, &'a [Activation]),
     /// A slice of one task.
-    Slice(Slice),
+    Slice(Box<Slice>),
 }
 
 /// Reads a journal from its begin to its end, around what is damaged.
@@ -78,7 +79,7 @@ impl<'a> Walk<'a> {
                 return Err(newer(path, u32::from(found), u32::from(VERSION)));
             }
         }
-        let not = || TraceError::NotARunFile { path: path.into(), why: no_journal(&preamble).into() };
+        let not = || TraceError::NotARunFile { path: path.into(), why: no_journal(&preamble) };
         let mut frames = Salvage::new(file).map_err(read_error)?;
         // What does not begin as a journal is one only if it goes on as one.
         if !is_journal(&preamble) && !frames.begins_whole().map_err(read_error)? {
@@ -145,7 +146,7 @@ impl<'a> Walk<'a> {
             }
         };
         Ok(Some(match slice {
-            Some(slice) => Part::Slice(slice),
+            Some(slice) => Part::Slice(Box::new(slice)),
             None => Part::Rows(task, &self.rows),
         }))
     }
@@ -178,14 +179,12 @@ impl<'a> Walk<'a> {
 }
 
 /// Why a file without a description is no journal that can be read.
-fn no_journal(preamble: &[u8]) -> &'static str {
+fn no_journal(preamble: &[u8]) -> NotARun {
     match preamble.strip_prefix(&MAGIC[..]) {
-        Some([_, _]) => "its description was never written, or is damaged; nothing can be recovered from it",
-        Some(_) => "it ends before its first line; nothing was recorded in it",
-        None if preamble.starts_with(b"PAR1") => {
-            "only journals (NAME.part) are recovered, and this is a Parquet file already"
-        }
-        None => "it does not begin as a journal does",
+        Some([_, _]) => NotARun::NeverDescribed,
+        Some(_) => NotARun::NothingRecorded,
+        None if preamble.starts_with(b"PAR1") => NotARun::ParquetAlready,
+        None => NotARun::NotAJournal,
     }
 }
 

@@ -8,11 +8,12 @@ use jitterlab_model::warning::Warning;
 use jitterlab_model::{Activation, RunInfo};
 
 use crate::TraceError;
-use crate::convert::{FinishedRun, close_journal};
+use crate::convert::close_journal;
 use crate::journal::Journal;
 use crate::paths::{journal_path, sync_directory};
 use crate::place::{Holds, check_free, holds};
 use crate::recorder::Recorder;
+use crate::table::FinishedRun;
 
 /// Records one run into a file.
 ///
@@ -130,9 +131,7 @@ impl RunWriter {
         let Some(recorded) = recorder.stop() else {
             return Err(TraceError::NotClosed {
                 path,
-                source: Box::new(TraceError::io("write", &journal_name)(io::Error::other(
-                    "the thread that writes the journal died",
-                ))),
+                source: Box::new(TraceError::WriterDied),
                 journal: journal_name,
             });
         };

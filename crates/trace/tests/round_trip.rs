@@ -161,5 +161,8 @@ fn a_newer_format_is_refused_by_its_number() {
     let mut newer = closed(Keep::All);
     newer.format += 1;
     RunFileWriter::create(&path, 2).unwrap().finish(&newer).unwrap();
-    assert!(matches!(RunReader::open(&path), Err(TraceError::NewerFormat { found: 2, known: 1, .. })));
+    let refused = RunReader::open(&path).unwrap_err();
+    assert!(
+        matches!(refused, TraceError::NewerFormat { found, known, .. } if (found, known) == (newer.format, newer.format - 1))
+    );
 }

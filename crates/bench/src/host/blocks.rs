@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_model::warning::Placed;
 use jitterlab_model::{
     Activation, Distribution, Flags, Granted, Overload, Policy, Refusal, RunInfo, StopReason, SystemFacts,
@@ -43,6 +44,20 @@ pub struct Block {
     pub overload: Option<Overload>,
     /// Every activation.
     pub activations: Vec<Activation>,
+}
+
+impl Block {
+    /// The block as the analysis sees it.
+    #[must_use]
+    pub fn view(&self, period_ns: i64) -> BlockView<'_> {
+        BlockView { period_ns, result: &self.result, activations: &self.activations }
+    }
+
+    /// Blocks as the analysis sees them.
+    #[must_use]
+    pub fn views(period_ns: i64, blocks: &[Block]) -> Vec<BlockView<'_>> {
+        blocks.iter().map(|block| block.view(period_ns)).collect()
+    }
 }
 
 /// From the last preparation of a block to its first due time.

@@ -2,10 +2,12 @@
 
 use std::io;
 
+use jitterlab_model::task::TaskError;
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Refusal, Work};
+use jitterlab_model::{Compensation, Overload, Refusal, Work};
 use jitterlab_rt::xenomai::XenomaiError;
 use jitterlab_rt::{BuildError, Unreachable};
+use jitterlab_trace::TraceError;
 
 use super::dma_latency::DmaLatency;
 use super::isolate::IsolateError;
@@ -94,6 +96,49 @@ impl PrepareError {
             PrepareError::Isolate(error) => matches!(error, IsolateError::NothingLeft { .. }),
             PrepareError::Load(error) => error.is_bad_use(),
             _ => true,
+        }
+    }
+}
+
+/// Why a session of measurements came to nothing. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The task cannot be measured here.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// The task contradicts itself.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// Somebody asked for an end too early.
+    #[error("interrupted before there was anything to report")]
+    Interrupted,
+    /// A task that has to run was stopped for the machine's safety.
+    #[error("with compensate={compensate}: {overload}")]
+    Stopped {
+        /// How it was compensated.
+        compensate: Compensation,
+        /// What was seen.
+        overload: Overload,
+    },
+    /// Costs cannot be measured.
+    #[error("this system does not count a thread's processor time")]
+    NoProcessorTime,
+    /// Nothing to recommend from.
+    #[error("no latency was measured: raise --sample")]
+    NothingMeasured,
+    /// A run file cannot be written.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+impl SessionError {
+    /// Whether the request itself is at fault, rather than the system.
+    pub fn is_bad_use(&self) -> bool {
+        match self {
+            SessionError::Prepare(error) => error.is_bad_use(),
+            SessionError::Task(_) => true,
+            _ => false,
         }
     }
 }

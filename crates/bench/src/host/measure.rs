@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jitterlab_model::run::LimitReached;
 use jitterlab_model::{
     Activation, Bench, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec, Warning,
 };
@@ -62,13 +61,24 @@ pub struct Progress {
     pub dropped: Vec<u64>,
 }
 
+/// The activation that reached the limit, with those before it.
+#[derive(Debug, Clone)]
+pub struct Above {
+    /// Index of its task.
+    pub task: usize,
+    /// The activation itself.
+    pub activation: Activation,
+    /// The last activations of its task, it at the end; fewer where records were lost.
+    pub around: Vec<Activation>,
+}
+
 /// A finished measurement.
 #[derive(Debug, Clone)]
 pub struct Finished {
     /// The complete description of the run.
     pub info: RunInfo,
     /// What ended it, if that was a latency that reached the limit.
-    pub above: Option<LimitReached>,
+    pub above: Option<Above>,
 }
 
 /// Activations shown before one that reached the limit.
@@ -270,7 +280,7 @@ impl Measurement {
         }
     }
 
-    fn reason(&self, ended: &[TaskEnd], above: Option<&LimitReached>, interrupted: bool) -> StopReason {
+    fn reason(&self, ended: &[TaskEnd], above: Option<&Above>, interrupted: bool) -> StopReason {
         let of_a_task = ended.iter().enumerate().find_map(|(task, ended)| match &ended.end {
             End::Overload(overload) => Some(StopReason::Overloaded { task, overload: *overload }),
             End::Wait(error) => Some(StopReason::WaitFailed { task, why: error.to_string() }),
@@ -278,7 +288,7 @@ impl Measurement {
         });
         match (of_a_task, above) {
             (Some(reason), _) => reason,
-            (None, Some(LimitReached { task, activation, .. })) => StopReason::Above {
+            (None, Some(Above { task, activation, .. })) => StopReason::Above {
                 task: *task,
                 index: activation.index,
                 latency_ns: activation.latency_ns(),
@@ -293,14 +303,14 @@ impl Measurement {
 }
 
 /// The first activation that reached the limit, with the last activations of its task.
-fn above(ended: &[TaskEnd], last: &mut [VecDeque<Activation>]) -> Option<LimitReached> {
+fn above(ended: &[TaskEnd], last: &mut [VecDeque<Activation>]) -> Option<Above> {
     let reached = ended.iter().enumerate().filter_map(|(task, ended)| match ended.end {
         End::Above(activation) => Some((task, activation)),
         _ => None,
     });
     let (task, activation) = reached.min_by_key(|(_, activation)| activation.start_ns)?;
     let around = last.get_mut(task).map(std::mem::take).unwrap_or_default();
-    Some(LimitReached { task, activation, around: around.into() })
+    Some(Above { task, activation, around: around.into() })
 }
 
 /// Takes records out of the rings and hands them on.

@@ -9,11 +9,15 @@ pub mod isolate;
 pub mod load;
 pub mod measure;
 mod prepare;
+pub mod session;
 pub mod topology;
+pub mod trial;
 
 pub use blocks::{Block, Stage};
 pub use dma_latency::DmaLatency;
-pub use error::PrepareError;
+pub use error::{PrepareError, SessionError};
 pub use jitterlab_rt::Activity;
-pub use measure::{Finished, Measurement, Progress, Request, Sink};
+pub use measure::{Above, Finished, Measurement, Progress, Request, Sink};
 pub use prepare::now_utc;
+pub use session::{Session, SessionProgress};
+pub use trial::TrialPlan;

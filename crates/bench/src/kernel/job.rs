@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::io;
 
-pub use jitterlab_model::kernel::StepResult;
 use serde::{Deserialize, Serialize};
 
 use super::archive;
@@ -42,6 +41,19 @@ pub struct Step {
     pub name: String,
     /// The program (with its path in the guest, or found in PATH) and its arguments.
     pub command: Vec<String>,
+}
+
+/// What became of one command.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StepResult {
+    /// Its exit status; `None` if a signal ended it or it never started.
+    pub status: Option<i32>,
+    /// Why there is no exit status.
+    pub failure: Option<String>,
+    /// What it wrote to standard output.
+    pub stdout: String,
+    /// What it wrote to standard error.
+    pub stderr: String,
 }
 
 /// Everything the guest sent back.

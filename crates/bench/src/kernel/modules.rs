@@ -120,8 +120,7 @@ fn uncompressed(path: &Path) -> io::Result<Vec<u8>> {
         _ => return fs::read(path),
     };
     let answer = Command::new(program).arg("-dc").arg(path).stdin(Stdio::null()).output();
-    let answer =
-        answer.map_err(|error| io::Error::other(format!("{program} is needed to unpack it: {error}")))?;
+    let answer = answer.map_err(|error| io::Error::other(format!("{program}: {error}")))?;
     if !answer.status.success() {
         return Err(io::Error::other(String::from_utf8_lossy(&answer.stderr).trim().to_owned()));
     }

@@ -64,6 +64,12 @@ pub enum McuError {
     /// A period that no alarm can have.
     #[error("{0} is no period of an alarm: it must be whole microseconds, at most 4294 s")]
     NotAPeriod(Exact),
+    /// A prescaler that timer 1 has not.
+    #[error("{0:?} is not one of 1, 8, 64, 256, 1024")]
+    NotAPrescaler(String),
+    /// A need that is not written as one.
+    #[error("{0:?} is not PERIOD:TOLERANCE: write it like 20ms:50us")]
+    NotANeed(String),
     /// A period of nothing.
     #[error("a period of {0} ns is none: it must be above 0")]
     NoPeriod(i64),
@@ -107,6 +113,8 @@ impl McuError {
             self,
             E::NotAPin(_)
                 | E::NotAPeriod(_)
+                | E::NotAPrescaler(_)
+                | E::NotANeed(_)
                 | E::NoPeriod(_)
                 | E::NoNeed
                 | E::TooShort { .. }

@@ -13,6 +13,7 @@ mod error;
 pub mod firmware;
 pub mod leds;
 pub mod recommend;
+pub mod request;
 pub mod run;
 pub mod simulator;
 mod sources;
@@ -24,5 +25,6 @@ pub use firmware::{Board, Compiler, Firmware, Program};
 pub use jitterlab_model::mcu::{
     AlarmFigures, Choice, CostFigures, Interruption, Size, Strategy, ThreadFigures,
 };
+pub use request::{McuRequest, Subject};
 pub use run::{EdgeKind, McuRun, Pin};
 pub use simulator::{Edge, Recording, Setup, Simulator, StopCause, Vector};

@@ -1,11 +1,13 @@
 //! From a recording of pin edges to an ordinary run: activations of a task, and the run's description.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::SystemTime;
 
 use jitterlab_model::warning::InterruptEntries;
 use jitterlab_model::{Activation, Overrun, RunInfo, StopReason, TaskResult, TaskSpec, Warning};
+use jitterlab_trace::{RunFileWriter, TraceError};
 
 use super::simulator::{ENTRY_CYCLES, ENTRY_FROM_SLEEP_CYCLES};
 use super::{McuError, Recording, StopCause};
@@ -83,7 +85,7 @@ pub struct Reading {
 /// A simulated run in the common form.
 #[derive(Debug, Clone)]
 pub struct McuRun {
-    /// Its description; tool and command are left to the caller.
+    /// Its description.
     pub info: RunInfo,
     /// One record an activation. Event n is activation n: nothing is skipped, so a clock that drifts shows as latency
     /// that grows.
@@ -128,6 +130,16 @@ impl McuRun {
         let info = describe(recording, reading, period_ns, &activations);
         Ok(McuRun { info, activations, sent: String::from_utf8_lossy(&recording.uart).into_owned() })
     }
+
+    /// Writes it as a run file, and says where.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<PathBuf, TraceError> {
+        let mut file = RunFileWriter::create(path, 1)?;
+        file.append(0, &self.activations)?;
+        Ok(file.finish(&self.info)?.path)
+    }
 }
 
 /// Begin and end of each activation, in cycles.
@@ -158,8 +170,10 @@ fn spans(recording: &Recording, reading: &Reading) -> Vec<(u64, u64)> {
 fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activations: &[Activation]) -> RunInfo {
     let spec =
         TaskSpec { name: reading.name.clone(), period_ns, overrun: Overrun::CatchUp, ..TaskSpec::default() };
-    let clock = format!("cycles of {} at {} Hz in simavr", recording.mcu, recording.clock_hz);
+    let clock = format!("simavr {}, cycles at {} Hz", recording.mcu, recording.clock_hz);
     let mut info = RunInfo::new(jitterlab_model::Bench::Mcu, &clock, [spec]);
+    info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
+    info.command = std::env::args().collect();
     info.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     info.stop = Some(match recording.stop {
         StopCause::Cycles => StopReason::Duration,

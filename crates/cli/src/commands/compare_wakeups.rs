@@ -1,19 +1,20 @@
 //! `jitterlab compare-wakeups`: every way to wait, measured in turns.
 
+use std::str::FromStr as _;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context as _, anyhow};
+use jitterlab_analysis::trial::TrialStep;
 use jitterlab_analysis::wakeup::{WayFigures, WayToWait, WayTrouble, WaysCompared};
-use jitterlab_bench::host::{self, DmaLatency, Stage};
+use jitterlab_bench::host::{self, DmaLatency, SessionProgress, Stage};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
 use jitterlab_report::document::Content;
 
+use crate::error::CliError;
 use crate::exit::{Failure, Outcome, Status};
 use crate::interrupt;
 use crate::output::OutputArgs;
 use crate::progress::Progress;
-use crate::session::views;
 
 /// Compare the ways in which a task can wait: latency, drift, processor time, context switches
 ///
@@ -62,9 +63,9 @@ impl Args {
         let parse = |parts: &String| {
             // Read as parts of a whole description, so that everything is checked as in `run`.
             let period = format!("period={}ns", self.period);
-            let given: TaskSpec = format!("{period},policy={},{parts}", policy_for(parts, base))
-                .parse()
-                .map_err(|error| Failure::bad_use(anyhow!("--way {parts}: {error}")))?;
+            let whole = format!("{period},policy={},{parts}", policy_for(parts, base));
+            let given = TaskSpec::from_str(&whole)
+                .map_err(|why| CliError::NotAWay { parts: parts.clone(), why: why.to_string() })?;
             let cpu = if matches!(given.policy, Some(Policy::Deadline { .. })) { None } else { base.cpu };
             Ok((parts.clone(), TaskSpec { name: base.name.clone(), cpu, ..given }))
         };
@@ -98,7 +99,7 @@ fn way(name: String, period_ns: i64, blocks: &[host::Block]) -> WayToWait {
     let overload = blocks.iter().find_map(|b| b.overload);
     let refused = lacking.map(|refusal| WayTrouble::Refused { refusal: refusal.clone() });
     let trouble = refused.or(overload.map(|overload| WayTrouble::Stopped { overload }));
-    let views = views(period_ns, blocks);
+    let views = host::Block::views(period_ns, blocks);
     // What ran with another method in its place is no measurement of this one.
     let figures = (lacking.is_none() && !views.is_empty()).then(|| WayFigures::of(&views));
     WayToWait { name, figures, trouble }
@@ -107,11 +108,10 @@ fn way(name: String, period_ns: i64, blocks: &[host::Block]) -> WayToWait {
 /// Measures and prints.
 pub fn execute(args: &Args) -> Outcome {
     if args.block <= 0 {
-        return Err(Failure::bad_use(anyhow!("a block of 0 measures nothing: raise --block")));
+        return Err(CliError::EmptyBlock.into());
     }
-    let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
-    let stage = Stage::prepare(args.task(), args.cpu_dma_latency)
-        .map_err(|error| if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) })?;
+    let interrupted = interrupt::requested()?;
+    let stage = Stage::prepare(args.task(), args.cpu_dma_latency)?;
     let mut ways = Vec::new();
     let (mut names, mut specs) = (Vec::new(), Vec::new());
     for (name, spec) in args.ways(stage.spec())? {
@@ -127,12 +127,12 @@ pub fn execute(args: &Args) -> Outcome {
     }
     let turns = i64::from(args.rounds) * specs.len() as i64;
     let mut progress = Progress::new(turns * args.block, args.quiet);
-    progress.step(&format!("measuring {} ways to wait in turns", specs.len()));
+    progress.tell(SessionProgress::Begins(TrialStep::Ways { count: specs.len() }));
     let blocks = stage.interleave(
         &specs,
         args.rounds as usize,
         args.block,
-        &mut |_| progress.done(args.block),
+        &mut |_| progress.tell(SessionProgress::Took(args.block)),
         &interrupted,
     )?;
     drop(progress);

@@ -2,20 +2,18 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
-use jitterlab_analysis::expectation::{MarginPoint, ServiceTime, latency_law};
-use jitterlab_analysis::proof::Proof;
-use jitterlab_analysis::recommendation::{DEFAULT_WISH, MarginChoice, Wish, best};
-use jitterlab_analysis::trial::{Candidate, CompensationTrial, Disturbance, TrialNote};
-use jitterlab_bench::host::{self, DmaLatency};
+use jitterlab_analysis::recommendation::{DEFAULT_WISH, Wish};
+use jitterlab_bench::host::{self, DmaLatency, Session, TrialPlan};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
-use jitterlab_model::{Compensation, Policy, TaskSpec, WakeMethod};
+use jitterlab_model::{Policy, TaskSpec, WakeMethod};
 use jitterlab_report::document::Content;
 use jitterlab_report::figure::{self, load};
 
+use crate::error::CliError;
 use crate::exit::{Failure, Outcome, Status};
+use crate::interrupt;
 use crate::output::{self, OutputArgs};
-use crate::session::{Session, views};
+use crate::progress::Progress;
 
 /// Cut the jitter of a task by waking early and polling: measure what it costs, recommend how, prove it
 ///
@@ -75,57 +73,41 @@ pub struct Args {
 
 /// Wake-up methods to choose from, in order of preference.
 const METHODS: [WakeMethod; 3] = [WakeMethod::Nanosleep, WakeMethod::Timerfd, WakeMethod::TimerSignal];
-/// Turns in which the methods are measured.
-const SAMPLE_TURNS: i64 = 10;
-/// What the run files of the proof are called.
-const WAYS: [&str; 2] = ["uncompensated", "compensated"];
-/// Margins whose polling is compared with what was expected.
-const MARGINS_NS: [i64; 4] = [20_000, 50_000, 100_000, 200_000];
-/// How long each of several turns of a margin is.
-const TURN_NS: i64 = 250_000_000;
-const MARGIN_TURNS: usize = 6;
-/// A start later than this many readings of the clock is late.
-const LATE_READINGS: i64 = 3;
 
 /// Reads `20%`, `0.2` or `1e-4`: a share above 0 and below 1.
-fn parse_share(text: &str) -> Result<f64, String> {
+fn parse_share(text: &str) -> Result<f64, CliError> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     match number.trim().parse::<f64>() {
         Ok(share) if share > 0.0 && share < scale => Ok(share / scale),
-        _ => Err(format!("{text:?} is not a share above 0 and below 1, such as 1e-4 or 20%")),
+        _ => Err(CliError::NotAShare(text.into())),
     }
 }
 
 impl Args {
-    fn wish(&self) -> Wish {
-        match (self.late, self.budget) {
-            (None, None) => DEFAULT_WISH,
-            (late, budget) => Wish { late, budget },
-        }
-    }
-
-    fn methods(&self) -> Vec<WakeMethod> {
-        self.wake.map_or_else(|| METHODS.to_vec(), |wake| vec![wake])
-    }
-
-    fn task(&self) -> Result<TaskSpec, Failure> {
-        for (value, option) in [(self.block, "block"), (self.sample / SAMPLE_TURNS, "sample")] {
-            if value < self.period {
-                return Err(Failure::bad_use(anyhow!("--{option} is too short for the period: raise it")));
-            }
-        }
-        let spec = TaskSpec {
+    fn task(&self) -> TaskSpec {
+        TaskSpec {
             name: "compensated".into(),
             period_ns: self.period,
             cpu: self.cpu,
             policy: self.policy,
             wake: self.wake.unwrap_or_default(),
             ..TaskSpec::default()
+        }
+    }
+
+    fn plan(&self) -> TrialPlan {
+        let wish = match (self.late, self.budget) {
+            (None, None) => DEFAULT_WISH,
+            (late, budget) => Wish { late, budget },
         };
-        // Whatever contradicts a margin is found with any.
-        let with_margin = Compensation::Margin { margin_ns: (self.period / 2).max(1) };
-        TaskSpec { compensate: with_margin, ..spec.clone() }.validate().map_err(Failure::bad_use)?;
-        Ok(spec)
+        TrialPlan {
+            methods: self.wake.map_or_else(|| METHODS.to_vec(), |wake| vec![wake]),
+            wish,
+            sample_ns: self.sample,
+            pairs: self.pairs as usize,
+            block_ns: self.block,
+            files: (!self.no_file).then(|| ["uncompensated", "compensated"].map(|way| self.file(way))),
+        }
     }
 
     /// The run file of one of the two ways.
@@ -141,134 +123,39 @@ impl Args {
         stem.with_file_name(format!("{name}-{way}.parquet"))
     }
 
-    /// What all steps take together.
-    fn planned_ns(&self) -> i64 {
-        self.sample * self.methods().len() as i64
-            + Session::curve_ns(self.period)
-            + TURN_NS * (MARGIN_TURNS * (1 + self.margins().len())) as i64
-            + 2 * i64::from(self.pairs) * self.block
+    /// What cannot work is found before a minute of measuring.
+    fn check(&self, task: &TaskSpec, plan: &TrialPlan) -> Result<(), Failure> {
+        if let Some(path) = &self.figure {
+            output::check_figure(path, "--figure")?;
+        }
+        if let Some(path) = plan.files.iter().flatten().find(|path| path.exists()) {
+            return Err(CliError::Exists(path.clone()).into());
+        }
+        for (value, option) in [(plan.block_ns, "block"), (plan.sample_turn_ns(), "sample")] {
+            if value < self.period {
+                return Err(CliError::ShorterThanPeriod(option).into());
+            }
+        }
+        Ok(plan.check(task)?)
     }
-
-    fn margins(&self) -> Vec<i64> {
-        MARGINS_NS.into_iter().filter(|margin_ns| *margin_ns < self.period / 2).collect()
-    }
-}
-
-/// Latencies of early sleeps, which are those of the uncompensated task, for each wake-up method.
-fn sample(args: &Args, session: &mut Session) -> Result<Vec<(TaskSpec, Vec<host::Block>)>, Failure> {
-    session.progress.step("measuring latencies of early sleeps");
-    let ways: Vec<TaskSpec> =
-        args.methods().into_iter().map(|wake| TaskSpec { wake, ..session.spec.clone() }).collect();
-    let blocks = session.turns(&ways, SAMPLE_TURNS as usize, args.sample / SAMPLE_TURNS)?;
-    Ok(ways.into_iter().zip(blocks).collect())
-}
-
-/// Polling as measured and as the latencies of uncompensated blocks in between foretell it.
-fn margins(args: &Args, session: &mut Session) -> Result<Vec<MarginPoint>, Failure> {
-    session.progress.step("measuring how much margins poll");
-    let margins = args.margins();
-    let mut ways = vec![session.spec.clone()];
-    ways.extend(margins.iter().map(|m| session.compensated(Compensation::Margin { margin_ns: *m })));
-    let turns = session.turns(&ways, MARGIN_TURNS, TURN_NS)?;
-    let latencies = latency_law(&views(args.period, &turns[0]));
-    let tolerance_ns = LATE_READINGS * session.floor_ns;
-    let point = |(m, blocks): (&i64, &Vec<host::Block>)| {
-        MarginPoint::of(*m, &views(args.period, blocks), &latencies, tolerance_ns)
-    };
-    Ok(margins.iter().zip(&turns[1..]).filter_map(point).collect())
-}
-
-/// What the methods were like, and which of them to use.
-fn choose(
-    args: &Args,
-    sampled: &[(TaskSpec, Vec<host::Block>)],
-    service: &ServiceTime,
-) -> Result<(usize, Vec<Candidate>), Failure> {
-    let candidates = sampled
-        .iter()
-        .map(|(spec, blocks)| Candidate::of(spec.wake, &views(args.period, blocks), args.wish(), service));
-    let none = || anyhow!("no latency was measured: raise --sample");
-    let candidates: Vec<Candidate> = candidates.collect::<Option<_>>().ok_or_else(none)?;
-    let choices: Vec<MarginChoice> = candidates.iter().map(|c| c.choice).collect();
-    Ok((best(&choices).ok_or_else(none)?, candidates))
 }
 
 /// Measures, recommends and proves.
 pub fn execute(args: &Args) -> Outcome {
+    let (task, plan) = (args.task(), args.plan());
+    args.check(&task, &plan)?;
+    let interrupted = interrupt::requested()?;
+    let mut progress = Progress::new(plan.planned_ns(args.period), args.quiet);
+    let mut tell = |told| progress.tell(told);
+    let session = Session::prepare(task, args.cpu_dma_latency, &mut tell, &interrupted)?;
+    let mut trial = plan.measure(session)?;
     if let Some(path) = &args.figure {
-        output::check_figure(path, "--figure")?;
-    }
-    // Found now rather than after a minute of measuring.
-    let paths = if args.no_file { Vec::new() } else { WAYS.map(|way| args.file(way)).to_vec() };
-    if let Some(path) = paths.iter().find(|path| path.exists()) {
-        let path = path.display();
-        return Err(Failure::bad_use(anyhow!(
-            "{path} exists already: remove it, or choose another --output"
-        )));
-    }
-    let mut session = Session::prepare(args.task()?, args.cpu_dma_latency, args.planned_ns(), args.quiet)?;
-    let sampled = sample(args, &mut session)?;
-    session.progress.step("measuring what waking early costs");
-    let service = session.service(&sampled[0].1)?;
-    let (chosen, candidates) = choose(args, &sampled, &service)?;
-    session.spec = sampled[chosen].0.clone();
-    let load_curve = session.load_curve(&service, &sampled[chosen].1)?;
-    let margins = margins(args, &mut session)?;
-
-    session.progress.step("proving it: uncompensated and compensated blocks in turns");
-    let margin_ns = candidates[chosen].choice.margin_ns;
-    let ways = [session.spec.clone(), session.compensated(Compensation::Margin { margin_ns })];
-    let before = session.stage.facts_now();
-    let proven = session.interleave(&ways, args.pairs as usize, args.block)?;
-    let after = session.stage.facts_now();
-    let proof = (!proven[0].is_empty()).then(|| {
-        let [plain, compensated] = [0, 1].map(|way| views(args.period, &proven[way]));
-        Proof::of(&plain, &compensated, LATE_READINGS * session.floor_ns)
-    });
-
-    let mut notes: Vec<TrialNote> =
-        session.stage.warnings().iter().cloned().map(|warning| TrialNote::Machine { warning }).collect();
-    notes.append(&mut session.notes);
-    for refusal in sampled.iter().flat_map(|(_, blocks)| blocks).flat_map(|b| &b.refused) {
-        let refused = TrialNote::Refused { refusal: refusal.clone() };
-        if !notes.contains(&refused) {
-            notes.push(refused);
-        }
-    }
-    if session.is_interrupted() {
-        notes.push(TrialNote::Interrupted);
-    }
-    notes.extend(proven[1].iter().find_map(|b| b.overload).map(|overload| TrialNote::Stopped { overload }));
-    let mut files = Vec::new();
-    if proof.is_some() {
-        for ((spec, blocks), path) in ways.iter().zip(&proven).zip(&paths) {
-            match session.save(spec, blocks, path) {
-                Ok(path) => files.push(path.display().to_string()),
-                Err(error) => notes.push(TrialNote::NotSaved { why: error.to_string() }),
-            }
-        }
-    }
-    if let Some(path) = &args.figure {
-        let chart = load::curve(args.period, service.often_ns, &load_curve, None);
+        let chart = load::curve(args.period, trial.service.often_ns, &trial.load_curve, None);
         output::write_figure(path, &figure::svg(&[chart])?)?;
-        files.push(path.display().to_string());
+        trial.files.push(path.display().to_string());
     }
-    let trial = CompensationTrial {
-        period_ns: args.period,
-        clock_floor: session.clock_floor,
-        service,
-        candidates,
-        chosen,
-        load_curve,
-        margins,
-        longest_hole_ns: proven[1].iter().map(|b| b.result.longest_hole_ns).max().unwrap_or(0),
-        proof,
-        disturbance: Disturbance::between(&before, &after, session.spec.cpu),
-        files,
-        notes,
-    };
     // Ends the line of the progress first.
-    drop(session);
+    drop(progress);
     args.shown.show(Content::Compensation(trial))?;
     Ok(Status::Fine)
 }

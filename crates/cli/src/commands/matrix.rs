@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use jitterlab_analysis::matrix::{Plan, placements, propose};
 use jitterlab_bench::host::facts::{self, Root};
 use jitterlab_bench::host::load;
@@ -165,7 +165,7 @@ pub fn execute(args: &Args) -> Outcome {
         return Ok(Status::Fine);
     }
     if !args.show && left > 0 {
-        let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
+        let interrupted = interrupt::requested()?;
         measure_cells(&mut index, &args.output, OVERHEAD_NS, &interrupted)?;
     }
     present(&index, &facts, args.figure.as_deref(), args.json)?;

@@ -1,24 +1,23 @@
 //! `jitterlab mcu`: firmware on a simulated microcontroller.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::anyhow;
+use anyhow::Result;
 use clap::Subcommand;
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::papers::epos::EVENTS;
-use jitterlab_analysis::run_timing::RunTiming;
 use jitterlab_bench::mcu::recommend::{self, Need};
-use jitterlab_bench::mcu::run::Reading;
-use jitterlab_bench::mcu::sweep::{self, Cell};
+use jitterlab_bench::mcu::request::whole_us;
+use jitterlab_bench::mcu::sweep;
 use jitterlab_bench::mcu::{
-    Board, Compiler, EdgeKind, McuError, McuRun, Pin, Program, Setup, Simulator, Strategy, firmware,
+    Compiler, EdgeKind, McuError, McuRequest, Pin, Simulator, Strategy, Subject, firmware,
 };
 use jitterlab_model::TimingStats;
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
-use jitterlab_model::units::{Exact, parse_duration_ns, parse_frequency_hz, parse_period_ns};
+use jitterlab_model::units::{parse_duration_ns, parse_frequency_hz, parse_period_ns};
 use jitterlab_report::document::Content;
-use jitterlab_trace::{RunFileWriter, TraceError};
 
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Outcome, Status};
 use crate::output::{self, OutputArgs};
 
 /// Measure firmware on a simulated AVR microcontroller, cycle by cycle
@@ -86,7 +85,7 @@ struct RunArgs {
     #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
     output: Option<PathBuf>,
     #[command(flatten)]
-    shown: OutputArgs,
+    show: OutputArgs,
 }
 
 /// Measure one alarm under many strategies, timer clocks and periods
@@ -130,31 +129,18 @@ struct RecommendArgs {
     output: OutputArgs,
 }
 
-fn parse_prescaler(text: &str) -> Result<u16, String> {
-    let known = firmware::PRESCALERS;
-    text.parse()
-        .ok()
-        .filter(|p| known.contains(p))
-        .ok_or_else(|| format!("{text:?} is not one of 1, 8, 64, 256, 1024"))
+fn parse_prescaler(text: &str) -> Result<u16, McuError> {
+    let known = text.parse().ok().filter(|p| firmware::PRESCALERS.contains(p));
+    known.ok_or_else(|| McuError::NotAPrescaler(text.into()))
 }
 
 /// A period in whole microseconds, as the library's alarms take it.
-fn parse_period_us(text: &str) -> Result<u32, String> {
-    let ns = parse_period_ns(text).map_err(|e| e.to_string())?;
-    whole_us(ns).map_err(|e| e.to_string())
+fn parse_period_us(text: &str) -> Result<u32> {
+    Ok(whole_us(parse_period_ns(text)?)?)
 }
 
-fn whole_us(ns: i64) -> Result<u32, McuError> {
-    match u32::try_from(ns / 1_000) {
-        Ok(us) if us > 0 && ns % 1_000 == 0 => Ok(us),
-        _ => Err(McuError::NotAPeriod(Exact(ns))),
-    }
-}
-
-fn parse_need(text: &str) -> Result<Need, String> {
-    let (period, tolerance) = text
-        .split_once(':')
-        .ok_or_else(|| format!("{text:?} is not PERIOD:TOLERANCE: write it like 20ms:50us"))?;
+fn parse_need(text: &str) -> Result<Need> {
+    let (period, tolerance) = text.split_once(':').ok_or_else(|| McuError::NotANeed(text.into()))?;
     let tolerance_us = parse_period_us(tolerance)?;
     Ok(Need { period_us: parse_period_us(period)?, tolerance_us })
 }
@@ -168,104 +154,36 @@ pub fn execute(args: &Args) -> Outcome {
     }
 }
 
-/// What cannot be asked for is the user's mistake; everything else could not be measured.
-pub fn sort(error: McuError) -> Failure {
-    if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) }
-}
-
 fn run(args: &RunArgs) -> Outcome {
-    let mut measured = measure(args).map_err(sort)?;
-    sign(&mut measured);
+    let measured = request(args).measure()?;
     let mut stats = TimingStats::new(measured.info.tasks[0].spec.period_ns);
     stats.push_all(&measured.activations);
-    let mut file = None;
-    if let Some(path) = &args.output {
-        file = Some(save(path, &measured)?.display().to_string());
-    }
-    let timing = RunTiming::of(measured.info, &[stats], file);
-    args.shown.show(Content::Run(Box::new(RunTiming { sent: measured.sent, ..timing })))?;
+    let file = args.output.as_ref().map(|path| measured.save(path)).transpose()?;
+    let sent = measured.sent;
+    let result = MeasuredRun { sent, ..MeasuredRun::new(measured.info, &[stats], file) };
+    args.show.show(Content::Run(Box::new(result)))?;
     Ok(Status::Fine)
 }
 
-/// Says in a run by what it was made.
-pub fn sign(run: &mut McuRun) {
-    run.info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
-    run.info.command = std::env::args().collect();
-}
-
-/// Writes a run as a run file.
-pub fn save(path: &Path, run: &McuRun) -> Result<PathBuf, TraceError> {
-    let mut file = RunFileWriter::create(path, 1)?;
-    file.append(0, &run.activations)?;
-    Ok(file.finish(&run.info)?.path)
-}
-
-fn measure(args: &RunArgs) -> Result<McuRun, McuError> {
-    let simulator = Simulator::new()?;
-    match (&args.elf, &args.source, args.pin) {
-        (Some(elf), _, Some(pin)) => users_firmware(args, elf, elf, pin, &simulator),
-        (_, Some(source), Some(pin)) => {
-            let compiler = Compiler::new()?;
-            let program = match args.period {
-                Some(_) => Program::PeriodicAlarm { period_us: period_us(args)?, events: args.events },
-                None => Program::Empty,
-            };
-            let firmware = compiler.build_file(&source.display().to_string(), &program, &board(args)?)?;
-            users_firmware(args, source, &firmware.elf, pin, &simulator)
-        }
-        _ => own_alarm(args, &simulator),
+fn request(args: &RunArgs) -> McuRequest {
+    let subject = match (&args.elf, &args.source, args.pin) {
+        (Some(elf), _, Some(pin)) => Subject::Elf(elf.clone(), pin),
+        (_, Some(source), Some(pin)) => Subject::Source(source.clone(), pin),
+        _ => Subject::OwnAlarm,
+    };
+    McuRequest {
+        subject,
+        edge: args.edge,
+        mcu: args.mcu.clone(),
+        clock_hz: args.clock,
+        period_ns: args.period,
+        duration_ns: args.duration,
+        strategy: args.strategy,
+        prescaler: args.prescaler,
+        tick_us: args.tick,
+        max_period_us: args.max_period,
+        events: args.events,
     }
-}
-
-fn users_firmware(
-    args: &RunArgs,
-    named: &Path,
-    elf: &Path,
-    pin: Pin,
-    simulator: &Simulator,
-) -> Result<McuRun, McuError> {
-    let traits = args.source.as_ref().map(|_| board(args)).transpose()?;
-    let probe = |cycles| Setup {
-        mcu: traits.as_ref().map(|board| board.mcu.clone()).or(args.mcu.clone()),
-        clock_hz: traits.as_ref().map(|board| board.clock_hz).or(args.clock),
-        pins: vec![pin],
-        ..Setup::new(elf, cycles)
-    };
-    // The clock is not known before the firmware is read: let it be simulated for as many cycles as its time needs.
-    let clock_hz = simulator.run(&probe(1))?.clock_hz;
-    let duration_ns = args.duration.unwrap_or(10_000_000_000);
-    let cycles = u128::from(duration_ns.unsigned_abs()) * u128::from(clock_hz) / 1_000_000_000;
-    let recording = simulator.run(&probe(cycles as u64))?;
-    let name = named.file_stem().map_or("firmware".into(), |stem| stem.to_string_lossy().into_owned());
-    let reading = Reading { name, edge: args.edge, period_ns: args.period, ..Reading::default() };
-    let mut run = McuRun::new(&recording, pin, &reading)?;
-    run.info.duration_ns = Some(duration_ns);
-    Ok(run)
-}
-
-fn own_alarm(args: &RunArgs, simulator: &Simulator) -> Result<McuRun, McuError> {
-    let cell = Cell { board: board(args)?, period_us: period_us(args)?, events: args.events };
-    let mut run = sweep::measure(&cell, &Compiler::new()?, simulator)?.run;
-    run.info.count = Some(u64::from(args.events));
-    Ok(run)
-}
-
-/// The period of an alarm: 10 ms where none is asked for.
-fn period_us(args: &RunArgs) -> Result<u32, McuError> {
-    whole_us(args.period.unwrap_or(10_000_000))
-}
-
-/// The traits asked for: what is not asked for is set ideally for the period.
-fn board(args: &RunArgs) -> Result<Board, McuError> {
-    let ideal = Board::ideal(args.strategy, args.prescaler, period_us(args)?);
-    let board = Board {
-        tick_us: args.tick.unwrap_or(ideal.tick_us),
-        max_period_us: args.max_period.unwrap_or(ideal.max_period_us),
-        ..ideal
-    };
-    let mcu = args.mcu.clone().unwrap_or(board.mcu.clone());
-    let clock_hz = args.clock.unwrap_or(board.clock_hz);
-    Ok(board.on(&mcu, clock_hz))
 }
 
 /// Says how far it is, where a person watches.
@@ -279,22 +197,21 @@ pub fn progress(quiet: bool) -> impl Fn(usize, usize) + Sync {
 }
 
 fn sweep(args: &SweepArgs) -> Outcome {
-    let compiler = Compiler::new().map_err(sort)?;
-    let simulator = Simulator::new().map_err(sort)?;
+    let compiler = Compiler::new()?;
+    let simulator = Simulator::new()?;
     let mut cells = sweep::cells(&args.strategy, &args.prescaler, &args.period, args.events);
     for cell in &mut cells {
         cell.board = cell.board.clone().on(&args.mcu, args.clock);
     }
-    let results =
-        sweep::measure_all(&cells, &compiler, &simulator, &progress(args.output.is_json())).map_err(sort)?;
+    let results = sweep::measure_all(&cells, &compiler, &simulator, &progress(args.output.is_json()))?;
     let alarms = results.into_iter().map(|result| result.figures).collect();
     args.output.show(Content::McuSweep(McuSweep { mcu: args.mcu.clone(), clock_hz: args.clock, alarms }))?;
     Ok(Status::Fine)
 }
 
 fn recommend(args: &RecommendArgs) -> Outcome {
-    let compiler = Compiler::new().map_err(sort)?;
-    let simulator = Simulator::new().map_err(sort)?;
+    let compiler = Compiler::new()?;
+    let simulator = Simulator::new()?;
     let choices = recommend::recommend(
         &args.mcu,
         args.clock,
@@ -302,14 +219,9 @@ fn recommend(args: &RecommendArgs) -> Outcome {
         &compiler,
         &simulator,
         &progress(args.output.is_json()),
-    )
-    .map_err(sort)?;
-    let status = match choices.first() {
-        Some(best) if best.fits => Status::Fine,
-        Some(_) => Status::RequirementFailed,
-        None => return Err(anyhow!("nothing was measured").into()),
-    };
+    )?;
+    let fits = choices.first().is_some_and(|best| best.fits);
     let (mcu, clock_hz) = (args.mcu.clone(), args.clock);
     args.output.show(Content::McuRecommendation(McuRecommendation { mcu, clock_hz, choices }))?;
-    Ok(status)
+    Ok(if fits { Status::Fine } else { Status::RequirementFailed })
 }

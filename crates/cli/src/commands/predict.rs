@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::Prediction;
 use jitterlab_analysis::require::{Evidence, Outcome as Met, Requirement};
@@ -11,7 +11,8 @@ use jitterlab_model::units::parse_duration_ns;
 use jitterlab_report::document::Content;
 use jitterlab_runs::Run;
 
-use crate::exit::{Failure, Outcome, Status};
+use crate::error::CliError;
+use crate::exit::{Outcome, Status};
 use crate::output::OutputArgs;
 use crate::run_args::RunArgs;
 
@@ -47,7 +48,7 @@ pub struct Args {
 /// Predicts, or decides the requirements, for each file.
 pub fn execute(args: &Args) -> Outcome {
     if args.horizon.is_some_and(|ns| ns <= 0) {
-        return Err(Failure::bad_use(anyhow!("--horizon is a time ahead: give one above 0, such as 24h")));
+        return Err(CliError::HorizonNotAhead.into());
     }
     let mut outcomes = Vec::new();
     for path in &args.files {
@@ -85,13 +86,7 @@ fn of_task(args: &Args, run: &Run, task: usize, scan: &TaskScan) -> Result<TaskO
     for claim in &args.claims {
         let (evidence, theta) = judge(claim)?;
         let plan = claim.plan(evidence, theta, described.spec.period_ns);
-        claims.push(plan.ok_or_else(|| {
-            anyhow!(
-                "no run, however long, supports {:?}, which allows no breach at all: claim a small share, such as \
-                 \"p(latency > 100us) < 1e-6\"",
-                claim.text
-            )
-        })?);
+        claims.push(plan.ok_or_else(|| CliError::Unsupportable(claim.clone()))?);
     }
     let mut requirements = Vec::new();
     for requirement in &args.requirements {

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use jitterlab_model::warning::Warning;
 use jitterlab_report::recovery;
 use jitterlab_trace::FinishedRun;
 
-use crate::exit::{Failure, Outcome, Status};
+use crate::error::CliError;
+use crate::exit::{Outcome, Status};
 use crate::output;
 
 /// Turn the journal of an interrupted run (FILE.part) into a run file
@@ -26,7 +26,7 @@ pub struct Args {
 /// Recovers each file; one that cannot be recovered does not keep the others from it.
 pub fn execute(args: &Args) -> Outcome {
     if args.output.is_some() && args.files.len() > 1 {
-        return Err(Failure::bad_use(anyhow!("--output is for one journal: recover each by itself")));
+        return Err(CliError::OutputForSeveral.into());
     }
     let (mut failed, mut whole) = (None, true);
     for path in &args.files {

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use jitterlab_report::page::render;
 
-use crate::exit::{Failure, Outcome, Status};
+use crate::error::CliError;
+use crate::exit::{Outcome, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
 use crate::run_args::RunArgs;
@@ -29,10 +29,7 @@ pub struct Args {
 /// Reads the runs and writes the page.
 pub fn execute(args: &Args) -> Outcome {
     if args.files.contains(&args.output) {
-        let file = args.output.display();
-        return Err(Failure::bad_use(anyhow!(
-            "--output {file} is one of the run files: name another file for the page"
-        )));
+        return Err(CliError::OutputIsInput(args.output.clone()).into());
     }
     let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
     let html = render(&runs, &sections)?;

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use jitterlab_analysis::Summary;
-use jitterlab_analysis::run_timing::RunTiming;
-use jitterlab_bench::host::{Activity, DmaLatency, Finished, Measurement, PrepareError, Request, load};
+use jitterlab_analysis::measured::{Around, MeasuredRun};
+use jitterlab_bench::host::{DmaLatency, Finished, Measurement, Request, load};
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{
     Compensation, CpuSet, Keep, LoadSpec, Overrun, Policy, ReadClock, RunInfo, SleepClock, StopReason,
@@ -18,9 +17,9 @@ use jitterlab_report::document::Content;
 use jitterlab_trace::RunWriter;
 
 use crate::exit::{Failure, Outcome, Status};
-use crate::output::OutputArgs;
+use crate::interrupt;
+use crate::output::{self, OutputArgs};
 use crate::recording::{Recording, Watcher};
-use crate::{interrupt, output};
 
 /// Measure how regular periodic tasks run on this machine
 ///
@@ -99,7 +98,7 @@ pub struct Args {
     #[arg(short, long)]
     quiet: bool,
     #[command(flatten)]
-    shown: OutputArgs,
+    show: OutputArgs,
 }
 
 const DEFAULT_DURATION_NS: i64 = 10_000_000_000;
@@ -125,7 +124,7 @@ impl Args {
 
     /// Whether it says where or how the result is shown.
     pub fn is_about_output(&self) -> bool {
-        self.output.is_some() || self.no_file || self.shown.is_given() || self.quiet
+        self.output.is_some() || self.no_file || self.show.is_given() || self.quiet
     }
 
     /// The loads that were asked for.
@@ -223,32 +222,29 @@ fn default_keep(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
 
 /// Sets the tasks up, and says whether the request or the system is at fault if that fails.
 pub fn prepare(request: Request) -> Result<Measurement, Failure> {
-    fault(Measurement::prepare(request))
+    Ok(Measurement::prepare(request)?)
 }
 
-/// The same with somebody's own work in the first task.
-pub fn prepare_with(request: Request, activity: Box<dyn Activity>) -> Result<Measurement, Failure> {
-    fault(Measurement::prepare_with(request, Some(activity)))
-}
-
-fn fault(prepared: Result<Measurement, PrepareError>) -> Result<Measurement, Failure> {
-    prepared.map_err(|error| if error.is_bad_use() { Failure::bad_use(error) } else { Failure::from(error) })
-}
-
-/// The same tasks, measured without isolation.
-fn reference(args: &Args, interrupted: &Arc<AtomicBool>) -> Result<Vec<Summary>, Failure> {
-    let measurement =
-        prepare(Request { isolate: None, interrupted: interrupted.clone(), ..args.request()? })?;
-    if !args.quiet {
-        output::note("first without isolation, for comparison");
-    }
-    let mut recording = Recording::new(measurement.info(), None);
-    let mut watcher =
-        Watcher::new(recording.figures(), measurement.info().duration_ns, args.quiet, args.shown.is_json());
+/// Measures once.
+fn measure(
+    args: &Args,
+    measurement: Measurement,
+    writer: Option<RunWriter>,
+    interrupted: &AtomicBool,
+) -> Result<MeasuredRun, Failure> {
+    let mut recording = Recording::new(measurement.info(), writer);
+    let planned_ns = measurement.info().duration_ns;
+    let mut watcher = Watcher::new(recording.figures(), planned_ns, args.quiet, args.show.is_json());
     let finished = measurement.run(&mut recording, &mut |progress| watcher.look(progress), interrupted)?;
     watcher.finish();
-    let closed = recording.close(finished.info)?;
-    Ok(closed.info.tasks.iter().zip(&closed.stats).map(|(task, stats)| Summary::of(task, stats)).collect())
+    let Finished { info, above } = finished;
+    let closed = recording.close(info)?;
+    let around = above.map(|above| Around {
+        task: above.task,
+        index: above.activation.index,
+        activations: above.around,
+    });
+    Ok(MeasuredRun { around, ..MeasuredRun::new(closed.info, &closed.stats, closed.file) })
 }
 
 /// Measures and reports.
@@ -258,38 +254,31 @@ pub fn execute(args: &Args) -> Outcome {
         output::print(&jitterlab_report::loads::help(load::kinds(), presets))?;
         return Ok(Status::Fine);
     }
-    let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
-    let without_isolation = match args.isolate {
-        Some(_) => reference(args, &interrupted)?,
-        None => Vec::new(),
-    };
+    let interrupted = interrupt::requested()?;
+    let mut without_isolation = Vec::new();
+    if args.isolate.is_some() {
+        let measurement =
+            prepare(Request { isolate: None, interrupted: interrupted.clone(), ..args.request()? })?;
+        if !args.quiet {
+            output::note("first without isolation, for comparison");
+        }
+        without_isolation = measure(args, measurement, None, &interrupted)?.summaries().cloned().collect();
+    }
     let measurement = prepare(Request { interrupted: interrupted.clone(), ..args.request()? })?;
-    let mut recording = Recording::new(measurement.info(), args.recorder(measurement.info())?);
+    let writer = args.recorder(measurement.info())?;
     if !args.quiet {
         output::note(jitterlab_report::run::announcement(measurement.info()).trim_end());
     }
-    let planned_ns = measurement.info().duration_ns;
-    let mut watcher = Watcher::new(recording.figures(), planned_ns, args.quiet, args.shown.is_json());
-    let finished = measurement.run(&mut recording, &mut |progress| watcher.look(progress), &interrupted)?;
-    watcher.finish();
-
-    let Finished { info, above } = finished;
-    let closed = recording.close(info)?;
-    let file = closed.file.map(|file| file.display().to_string());
-    let timing = RunTiming { without_isolation, above, ..RunTiming::of(closed.info, &closed.stats, file) };
-    let stop = timing.run.stop.clone();
-    let name = |task: usize| timing.run.tasks.get(task).map_or("?".into(), |task| task.spec.name.clone());
-    let failure = match &timing.run.stop {
-        Some(StopReason::Overloaded { overload, .. }) => Some(anyhow!(*overload)),
+    let result = MeasuredRun { without_isolation, ..measure(args, measurement, writer, &interrupted)? };
+    let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());
+    args.show.show(Content::Run(Box::new(result)))?;
+    match stop {
+        Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
+        Some(StopReason::Overloaded { overload, .. }) => Err(anyhow!(overload).into()),
         Some(StopReason::WaitFailed { task, why }) => {
-            Some(anyhow!("{} could not wait any more: {why}", name(*task)))
+            let task = tasks.get(task).map_or("?", |task| task.spec.name.as_str());
+            Err(anyhow!("{task} could not wait any more: {why}").into())
         }
-        _ => None,
-    };
-    args.shown.show(Content::Run(Box::new(timing)))?;
-    match (failure, stop) {
-        (Some(failure), _) => Err(failure.into()),
-        (None, Some(StopReason::Above { .. })) => Ok(Status::RequirementFailed),
         _ => Ok(Status::Fine),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_model::histogram::Bin;
+use jitterlab_model::Distribution;
 use jitterlab_model::units::Human;
 
 use super::{Axis, Chart, Layer, Shape, Terminal};
@@ -66,9 +66,9 @@ fn lines(bins: &[[f64; 3]]) -> Vec<Line> {
 }
 
 impl Shape {
-    /// All values of a histogram.
-    pub fn counts(bins: impl IntoIterator<Item = Bin>) -> Self {
-        let bins = bins.into_iter();
+    /// All values of a distribution.
+    pub fn counts(values: &Distribution) -> Self {
+        let bins = values.bins();
         Shape::Counts(bins.map(|b| [b.low_ns as f64, b.high_ns as f64 + 1.0, b.count as f64]).collect())
     }
 }
@@ -99,9 +99,9 @@ impl Terminal {
         counted.map(|(name, bins)| heading(name) + &self.lines(bins)).collect::<Vec<_>>().join("\n")
     }
 
-    /// The values of a histogram of times, a line for each bin.
-    pub fn histogram(self, bins: impl IntoIterator<Item = Bin>) -> String {
-        self.counts(&[Layer::new("", 0, Shape::counts(bins))])
+    /// The values of a distribution of times, a line for each bin.
+    pub fn distribution(self, values: &Distribution) -> String {
+        self.counts(&[Layer::new("", 0, Shape::counts(values))])
     }
 
     fn lines(self, bins: &[[f64; 3]]) -> String {
@@ -143,7 +143,6 @@ fn bar(count: u64, most: u64, width: usize, ascii: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::Distribution;
     use proptest::prelude::*;
 
     fn of(values: impl IntoIterator<Item = i64>) -> Distribution {
@@ -155,7 +154,7 @@ mod tests {
     #[test]
     fn a_single_far_value_has_its_own_line() {
         let d = of((0..100_000).map(|i| 2_000 + i % 300).chain([5_300_000]));
-        let text = Terminal { columns: 80, ascii: true, colour: false }.histogram(d.bins());
+        let text = Terminal { columns: 80, ascii: true, colour: false }.distribution(&d);
         let last = text.lines().last().unwrap();
         assert!(last.contains("5.3") && last.ends_with(" 1"), "{text}");
         assert!(text.contains(':'));
@@ -164,7 +163,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_value_is_in_a_bar(values in prop::collection::vec(-9_000i64..9_000_000, 1..300), width in 1f64..1e6) {
-            let Shape::Counts(bins) = Shape::counts(of(values.iter().copied()).bins()) else { panic!("no counts") };
+            let Shape::Counts(bins) = Shape::counts(&of(values.iter().copied())) else { panic!("no counts") };
             let bars = bars(&bins, &Axis::linear(""), width);
             prop_assert_eq!(bars.iter().map(|b| b[2]).sum::<f64>(), values.len() as f64);
             prop_assert!(bars.windows(2).all(|w| w[0][1] <= w[1][0]));
@@ -172,7 +171,7 @@ mod tests {
 
         #[test]
         fn no_count_is_lost_and_the_screen_holds_it(values in prop::collection::vec(-1_000_000i64..10_000_000, 1..500)) {
-            let Shape::Counts(bins) = Shape::counts(of(values.iter().copied()).bins()) else { panic!("no counts") };
+            let Shape::Counts(bins) = Shape::counts(&of(values.iter().copied())) else { panic!("no counts") };
             let lines = lines(&bins);
             prop_assert_eq!(lines.iter().map(|l| l.count).sum::<u64>(), values.len() as u64);
             prop_assert!(lines.len() <= 64);

@@ -1,6 +1,6 @@
 //! Words for the checks of what the kernel keeps time with.
 
-use super::words::Words;
+use super::entry::Words;
 
 pub(super) const WORDS: &[Words] = &[
     Words {

@@ -1,6 +1,6 @@
 //! Words for the checks of interrupts on the real-time CPUs.
 
-use super::words::Words;
+use super::entry::Words;
 
 pub(super) const WORDS: &[Words] = &[
     Words {

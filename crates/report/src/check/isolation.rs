@@ -1,6 +1,6 @@
 //! Words for the checks of which CPUs are kept free of what.
 
-use super::words::Words;
+use super::entry::Words;
 
 pub(super) const WORDS: &[Words] = &[
     Words {

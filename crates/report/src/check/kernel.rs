@@ -1,6 +1,6 @@
 //! Words for the checks of the kernel's preemption, ticks, limits and detectors.
 
-use super::words::Words;
+use super::entry::Words;
 
 const UNREADABLE_MODEL: (&str, &str) = ("unreadable", "the preemption model could not be read");
 /// The ways to a real-time kernel, by distribution.

@@ -1,6 +1,6 @@
 //! Words for the checks of swap, huge pages, balancing and errors.
 
-use super::words::Words;
+use super::entry::Words;
 
 pub(super) const WORDS: &[Words] = &[
     Words {

@@ -10,6 +10,7 @@ use crate::summary::wrap;
 use crate::words::cpus_named;
 
 mod clock;
+mod entry;
 mod interrupts;
 mod isolation;
 mod kernel;

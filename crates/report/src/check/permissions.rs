@@ -1,6 +1,6 @@
 //! Words for the checks of what this process may do.
 
-use super::words::Words;
+use super::entry::Words;
 
 /// How a program gets its permissions without being root.
 const SETCAP: (&str, &str) = ("setcap", "setcap cap_sys_nice,cap_ipc_lock+ep \"$(command -v jitterlab)\"");

@@ -1,6 +1,6 @@
 //! Words for the checks of frequencies, idle states and heat.
 
-use super::words::Words;
+use super::entry::Words;
 
 pub(super) const WORDS: &[Words] = &[
     Words {

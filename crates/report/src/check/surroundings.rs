@@ -1,6 +1,6 @@
 //! Words for the checks of what runs under and beside the task.
 
-use super::words::Words;
+use super::entry::Words;
 
 pub(super) const WORDS: &[Words] = &[
     Words {

@@ -6,22 +6,9 @@
 use jitterlab_model::CpuSet;
 use jitterlab_model::check::{Action, Check, Remedy, RemedyKind, Status, Value};
 
+use super::entry::Words;
 use super::{clock, interrupts, isolation, kernel, memory, permissions, power, surroundings};
 use crate::words::{cpus_named, share};
-
-/// The words of one check.
-pub(super) struct Words {
-    /// The check they are for.
-    pub id: &'static str,
-    /// What it looks at.
-    pub title: &'static str,
-    /// Why it matters, in one sentence.
-    pub why: &'static str,
-    /// What may be found.
-    pub found: &'static [(&'static str, &'static str)],
-    /// What may be advised.
-    pub advice: &'static [(&'static str, &'static str)],
-}
 
 const TOPICS: &[&[Words]] = &[
     permissions::WORDS,

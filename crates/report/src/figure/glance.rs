@@ -4,24 +4,25 @@ use crate::words::count;
 use jitterlab_analysis::TaskAnalysis;
 use jitterlab_analysis::task_analysis::Extremes;
 
-use super::Quantity;
-use super::percentiles::{Values, curves};
+use super::{Quantity, percentiles};
 use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
 
 /// Both figures for each task that has latencies.
 pub fn figures(tasks: &[TaskAnalysis], terminal: Terminal) -> String {
     let over_time = tasks.iter().filter_map(|task| over_time(task, 2 * terminal.columns));
-    let timings = tasks.iter().map(|task| &task.timing).filter(|timing| timing.summary.latency.count > 0);
-    let named: Vec<_> = timings.map(|timing| (timing.summary.task.as_str(), Values::from(timing))).collect();
+    let measured = tasks.iter().map(|task| &task.measured).filter(|task| task.summary.latency.count > 0);
+    let histograms: Vec<_> =
+        measured.map(|task| (task.summary.task.as_str(), task.latency_histogram())).collect();
+    let named: Vec<_> = histograms.iter().map(|(name, values)| (*name, values)).collect();
     let caption = "The curve of n latencies ends at 1 − 1/n.".to_owned();
-    let percentiles = curves(Quantity::Latency, &named, caption);
+    let percentiles = percentiles::curves(Quantity::Latency, &named, caption);
     let percentiles = percentiles.map(|chart| Chart { height: Chart::GLANCE, ..chart });
     terminal.figures(&over_time.chain(percentiles).collect::<Vec<_>>())
 }
 
 /// The smallest and the largest latency over time, in at most so many parts of the run.
 fn over_time(task: &TaskAnalysis, parts: usize) -> Option<Chart> {
-    let (summary, over_time) = (&task.timing.summary, &task.over_time);
+    let (summary, over_time) = (&task.measured.summary, &task.over_time);
     // One stretch of which only the extremes are known has no course.
     if over_time.parts.len() < 2 {
         return None;

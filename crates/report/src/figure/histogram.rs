@@ -33,8 +33,7 @@ fn chart(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> Option<Chart
     let far =
         all().any(|d| d.value_at_rank(d.count().div_ceil(2)).is_some_and(|median| high_ns > 30 * median));
     let layers = tasks.iter().enumerate();
-    let layers =
-        layers.map(|(number, (task, values))| Layer::new(&task.name, number, Shape::counts(values.bins())));
+    let layers = layers.map(|(number, (task, values))| Layer::new(&task.name, number, Shape::counts(values)));
     Some(Chart {
         name: "histogram",
         caption: captions(quantity, tasks),

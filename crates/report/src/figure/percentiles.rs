@@ -1,8 +1,6 @@
 //! The percentile plot: each step to the right is ten times rarer.
 
-use jitterlab_analysis::run_timing::TaskTiming;
 use jitterlab_model::Distribution;
-use jitterlab_model::histogram::Bin;
 
 use super::Quantity;
 use super::task::{captions, choice, with_values};
@@ -23,34 +21,12 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
 /// Places across that can be told apart.
 const PLACES: f64 = 1_500.0;
 
-/// The values that a curve is of.
-pub(super) struct Values {
-    count: u64,
-    min_ns: Option<i64>,
-    max_ns: Option<i64>,
-    bins: Vec<Bin>,
-}
-
-impl From<&Distribution> for Values {
-    fn from(of: &Distribution) -> Self {
-        Values { count: of.count(), min_ns: of.min_ns(), max_ns: of.max_ns(), bins: of.bins().collect() }
-    }
-}
-
-impl From<&TaskTiming> for Values {
-    fn from(of: &TaskTiming) -> Self {
-        let latency = &of.summary.latency;
-        let bins = of.latencies.clone();
-        Values { count: latency.count, min_ns: latency.min_ns, max_ns: latency.max_ns, bins }
-    }
-}
-
 /// Points of the curve: one in `k` values is above the value. The last one is the largest of n, at k = n.
-fn curve(values: &Values) -> Vec<(f64, i64)> {
-    let (n, largest) = (values.count, values.max_ns.unwrap_or(0));
+fn curve(values: &Distribution) -> Vec<(f64, i64)> {
+    let (n, largest) = (values.count(), values.max_ns().unwrap_or(0));
     let mut below = 0;
-    let mut curve: Vec<(f64, i64)> = values.min_ns.map(|min| (1.0, min)).into_iter().collect();
-    for bin in &values.bins {
+    let mut curve: Vec<(f64, i64)> = values.min_ns().map(|min| (1.0, min)).into_iter().collect();
+    for bin in values.bins() {
         below += bin.count;
         let above = n - below;
         curve.push((n as f64 / above.max(1) as f64, bin.high_ns.min(largest)));
@@ -61,23 +37,22 @@ fn curve(values: &Values) -> Vec<(f64, i64)> {
 /// The curves of all tasks.
 pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     let tasks = with_values(quantity, runs);
-    let named: Vec<_> =
-        tasks.iter().map(|(task, values)| (task.name.as_str(), Values::from(values))).collect();
+    let named: Vec<_> = tasks.iter().map(|(task, values)| (task.name.as_str(), values)).collect();
     let caption = format!("{} The curve of n values ends at 1 − 1/n.", captions(quantity, &tasks));
     curves(quantity, &named, caption).into_iter().collect()
 }
 
 /// The curves of these values, each with its name.
-pub(super) fn curves(quantity: Quantity, named: &[(&str, Values)], caption: String) -> Option<Chart> {
-    let low_ns = named.iter().filter_map(|(_, values)| values.min_ns).min()?;
-    let high_ns = named.iter().filter_map(|(_, values)| values.max_ns).max()?;
+pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], caption: String) -> Option<Chart> {
+    let low_ns = named.iter().filter_map(|(_, values)| values.min_ns()).min()?;
+    let high_ns = named.iter().filter_map(|(_, values)| values.max_ns()).max()?;
     let layers = named.iter().enumerate().map(|(number, (name, values))| {
         // A step stands where its value begins to hold: at the rarity of the one before.
         let curve = curve(values);
         let points =
             curve.iter().enumerate().map(|(i, (_, value))| [curve[i.saturating_sub(1)].0, *value as f64]);
         let end = curve.last().map(|(one_in, value)| [*one_in, *value as f64]);
-        let points = thinned(points.chain(end), values.count);
+        let points = thinned(points.chain(end), values.count());
         Layer::new(*name, number, Shape::Line { points, stroke: Stroke::Steps })
     });
     let shares = (0..16).map(|nines| (10f64.powi(nines), share(nines)));
@@ -123,7 +98,7 @@ mod tests {
     fn the_curve_ends_at_the_largest_of_all() {
         let mut values = Distribution::new();
         (1..=1_000).for_each(|v| values.record(v));
-        let curve = curve(&Values::from(&values));
+        let curve = curve(&values);
         assert_eq!(curve.last(), Some(&(1_000.0, 1_000)));
         assert!(curve.windows(2).all(|w| w[0].0 <= w[1].0 && w[0].1 <= w[1].1));
         let p90 = curve.iter().find(|(one_in, _)| *one_in >= 10.0 - 1e-9).unwrap();
@@ -134,8 +109,7 @@ mod tests {
     fn a_thinner_curve_reaches_as_high_and_is_nowhere_lower() {
         let mut values = Distribution::new();
         (1..=100_000).for_each(|v| values.record(v * v));
-        let whole: Vec<[f64; 2]> =
-            curve(&Values::from(&values)).iter().map(|(x, y)| [*x, *y as f64]).collect();
+        let whole: Vec<[f64; 2]> = curve(&values).iter().map(|(x, y)| [*x, *y as f64]).collect();
         let thin = thinned(whole.iter().copied(), values.count());
         assert!(thin.len() < whole.len() && thin.last().unwrap()[1] == whole.last().unwrap()[1]);
         let at = |curve: &[[f64; 2]], x: f64| curve.iter().rfind(|p| p[0] <= x).unwrap()[1];

@@ -49,7 +49,7 @@ impl Quantity {
 
     /// The values of a task.
     pub(super) fn of(self, task: &PageTask) -> Distribution {
-        let stats = &task.scan.timing;
+        let stats = &task.figures.stats;
         match self {
             Quantity::Latency => stats.latency.clone(),
             Quantity::CorrectedLatency => stats.corrected().unwrap_or_default(),

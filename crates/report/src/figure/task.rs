@@ -24,7 +24,7 @@ pub(crate) struct Task<'a> {
 pub(crate) fn tasks(runs: &[PageRun]) -> impl Iterator<Item = Task<'_>> {
     runs.iter().enumerate().flat_map(move |(r, run)| {
         run.tasks.iter().enumerate().map(move |(t, task)| {
-            let own = &task.timing.summary.task;
+            let own = &task.figures.summary.task;
             let name = if runs.len() > 1 { format!("{}: {own}", run.label) } else { own.clone() };
             Task { name, run, task, place: (r, t) }
         })
@@ -65,7 +65,7 @@ impl Task<'_> {
 
     /// How long and how it was measured.
     pub fn conditions(&self) -> String {
-        let (info, summary) = (&self.run.info, &self.task.timing.summary);
+        let (info, summary) = (&self.run.info, &self.task.figures.summary);
         let spec = info.tasks.iter().map(|t| &t.spec).find(|spec| spec.name == summary.task);
         let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
         let how = match spec {

@@ -2,8 +2,8 @@
 
 use jitterlab_model::mcu::{AlarmFigures, McuRecommendation};
 
-use crate::summary::wrap;
 use crate::table::columns;
+use crate::wrap::wrap;
 
 /// Microseconds as people write them: few digits, the sign always.
 pub(crate) fn signed_us(us: f64) -> String {

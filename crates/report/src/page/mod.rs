@@ -69,7 +69,7 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
     let mut sections: Vec<Section> = own.chain(sections.iter().cloned()).collect();
     sections.iter_mut().for_each(Section::typeset);
     let plots = plots::data(runs, &sections)?;
-    let documents = serde_json::to_string(&runs.iter().map(PageRun::document).collect::<Vec<_>>())?;
+    let documents: Vec<_> = runs.iter().map(|run| run.document.trim()).collect();
     let script = format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"));
     let mut environment = Environment::new();
     environment.add_filter("typeset", |text: &str| microseconds(text));
@@ -84,7 +84,7 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         checks => Serde(runs.iter().filter_map(checks::of).collect::<Vec<_>>()),
         facts => Serde(runs.iter().flat_map(facts::of).collect::<Vec<_>>()),
         sections => Serde(sections.iter().map(frame::of).collect::<Vec<_>>()),
-        documents => in_script(&documents),
+        documents => in_script(&format!("[{}]", documents.join(","))),
         plots => Serde(&plots),
         version => env!("CARGO_PKG_VERSION"),
     })?;

@@ -105,15 +105,15 @@ fn options(block: &Block) -> Option<Vec<Choice<'_>>> {
 }
 
 fn task<'a>(run: &'a PageRun, task: &'a PageTask, packer: &mut Packer) -> Task<'a> {
-    let PageTask { timing, series, .. } = task;
+    let PageTask { figures, series, .. } = task;
     let origin_ns = run.origin_ns();
     let result = run.info.tasks.get(task.number).and_then(|t| t.result.as_ref());
     let last =
         series.exact.last().map(|e| e.due_ns).into_iter().chain(series.steps.last().map(|s| s.due_ns)).max();
     let end_ns = result.map(|r| r.last_end_ns).or(last).unwrap_or(origin_ns);
     Task {
-        name: &timing.summary.task,
-        period_ns: timing.summary.period_ns,
+        name: &figures.summary.task,
+        period_ns: figures.summary.period_ns,
         length_ns: end_ns.saturating_sub(origin_ns),
         complete: series.complete,
         steps: steps(&series.steps, origin_ns, packer),

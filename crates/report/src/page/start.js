@@ -26,10 +26,10 @@ const csv = rows => rows.map(row => row.map(cell).join(',')).join('\n') + '\n';
 const allTasks = () => page.runs.flatMap((run, r) => run.tasks.map((task, t) => ({ run, task, data: new SeriesView({ run: r, task: t }).data })));
 
 function summaryCsv() {
-  const percentiles = Object.keys(documents[0]?.result.tasks[0]?.summary.latency.percentiles ?? {});
+  const percentiles = Object.keys(documents[0]?.tasks[0]?.summary.latency.percentiles ?? {});
   const bound = value => value?.at_least === undefined ? value : `${value.at_least}..${value.at_most ?? ''}`;
   const rows = [['run', 'task', 'quantity', 'count', 'min_ns', 'mean_ns', 'sd_ns', ...percentiles.map(name => `${name}_ns`), 'max_ns']];
-  page.runs.forEach((run, r) => documents[r].result.tasks.forEach(({ summary }) => {
+  page.runs.forEach((run, r) => documents[r].tasks.forEach(({ summary }) => {
     for (const quantity of ['latency', 'corrected_latency', 'execution', 'period_error', 'cycle_to_cycle']) {
       const { count, min_ns, mean_ns, sd_ns, max_ns, percentiles: of } = summary[quantity];
       rows.push([run.label, summary.task, quantity, count, min_ns, mean_ns, sd_ns, ...percentiles.map(name => bound(of[name])), max_ns]);

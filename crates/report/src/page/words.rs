@@ -39,12 +39,12 @@ impl RunWords {
     /// The words for a run.
     pub fn of(run: &PageRun) -> Self {
         let info = &run.info;
-        let caveats = distinct(run.tasks.iter().flat_map(|task| &task.timing.caveats));
+        let caveats = distinct(run.tasks.iter().flat_map(|task| &task.figures.caveats));
         let statements = run
             .tasks
             .iter()
             .zip(&info.tasks)
-            .map(|(of, task)| times(&statement(&of.timing.summary, measured_ns(task))));
+            .map(|(of, task)| times(&statement(&of.figures.summary, measured_ns(task))));
         RunWords {
             label: run.label.clone(),
             statements: statements.collect(),
@@ -105,7 +105,7 @@ fn stopped(stop: &StopReason, run: &PageRun) -> String {
 }
 
 fn table(task: &super::PageTask) -> TaskTable {
-    let summary = &task.timing.summary;
+    let summary = &task.figures.summary;
     let lost = records_lost(summary.dropped);
     let caption = format!(
         "Task {}: {} activations, {} missed{lost}. Microseconds.",

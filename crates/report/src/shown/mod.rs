@@ -5,12 +5,11 @@ pub mod series;
 
 use jitterlab_analysis::patterns::Patterns;
 use jitterlab_analysis::predict::Prediction;
-use jitterlab_analysis::run_timing::{RunTiming, TaskTiming};
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::RunInfo;
 use jitterlab_model::check::CheckReport;
 
-use crate::document::{Content, Document};
+use crate::summary::TaskFigures;
 pub use read::read;
 use series::Series;
 
@@ -19,10 +18,11 @@ use series::Series;
 pub struct PageRun {
     /// What the run is called on the page: its file's name.
     pub label: String,
-    /// Its file.
-    pub file: String,
     /// Its description.
     pub info: RunInfo,
+    /// What `analyze --json` prints for it: the page carries it word for word, since reading and writing numbers
+    /// again may change their last digit.
+    pub document: String,
     /// What `check` says of its machine as it was before the run; `None` where the run does not describe it.
     pub checks: Option<CheckReport>,
     /// Its tasks, in the order of the description.
@@ -34,8 +34,8 @@ pub struct PageRun {
 pub struct PageTask {
     /// Its number in the run's description.
     pub number: usize,
-    /// What was measured of it.
-    pub timing: TaskTiming,
+    /// Its figures.
+    pub figures: TaskFigures,
     /// Its series.
     pub series: Series,
     /// Everything gathered for the questions below.
@@ -47,14 +47,6 @@ pub struct PageTask {
 }
 
 impl PageRun {
-    /// What the page carries of it for programs: what `run --json` prints.
-    pub(crate) fn document(&self) -> Document {
-        Document::new(Content::Run(Box::new(RunTiming {
-            tasks: self.tasks.iter().map(|task| task.timing.clone()).collect(),
-            ..RunTiming::of(self.info.clone(), &[], Some(self.file.clone()))
-        })))
-    }
-
     /// Due time of the first activation of all, from which the page and its figures count the time.
     pub(crate) fn origin_ns(&self) -> i64 {
         let first = |series: &Series| {
@@ -67,9 +59,9 @@ impl PageRun {
 
 impl PageTask {
     /// A task of the run that `info` describes, with what its scan says.
-    pub fn new(number: usize, timing: TaskTiming, series: Series, scan: TaskScan, info: &RunInfo) -> Self {
+    pub fn new(number: usize, figures: TaskFigures, series: Series, scan: TaskScan, info: &RunInfo) -> Self {
         let patterns = Patterns::of(&scan);
         let prediction = info.tasks.get(number).and_then(|task| Prediction::of(&scan, task, info, None));
-        PageTask { number, timing, series, scan, patterns, prediction }
+        PageTask { number, figures, series, scan, patterns, prediction }
     }
 }

@@ -7,8 +7,9 @@ use jitterlab_model::{CoreUse, Policy, SleepClock};
 use super::calls::{self, Calls};
 use super::core::Core;
 use super::error::{XenomaiError, cause_name};
+use crate::linux::Linux;
 use crate::sys::signal;
-use crate::system::{Kernel, Linux, Sleep, Slept, System, SystemReport};
+use crate::system::{Kernel, Sleep, Slept, System, SystemReport};
 
 const NS_PER_S: i64 = 1_000_000_000;
 /// Pairs of readings of which the closest counts.

@@ -8,7 +8,8 @@ use jitterlab_model::{Gap, Warning};
 
 use super::histogram::Histogram;
 use super::text::{expect_numbers, lines, ns, numbers};
-use super::{Hints, Import, Input, Peer, Unreadable};
+use super::{Hints, Import, Input, Mistake, Peer};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "cyclictest -h", recognise, parse };
 
@@ -16,7 +17,7 @@ fn recognise(input: &Input) -> bool {
     input.text.lines().any(|l| l.trim() == "# Histogram") && input.text.contains("# Min Latencies:")
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("cyclictest", "CLOCK_MONOTONIC");
     let unit_ns = hints.unit_ns.unwrap_or_else(|| {
         import.warn(Warning::UnitAssumed { unit_ns: 1_000 });
@@ -37,7 +38,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     let threads = min.len();
     let period = import.period(None, hints, 1_000_000);
     if let Some((number, _)) = rows.iter().find(|(_, row)| row.len() <= threads) {
-        return Err(Unreadable::new(*number, format!("a row has fewer columns than the {threads} threads")));
+        return Err(Unreadable::FewColumns { threads }.at(*number));
     }
     let at = |values: &[u64], thread: usize| values.get(thread).map(|v| ns(*v as i64, unit_ns));
     let last_ns = rows.last().map_or(0, |(_, row)| ns(row[0] as i64, unit_ns));

@@ -11,7 +11,8 @@ use jitterlab_model::{Gap, Warning};
 
 use super::histogram::Histogram;
 use super::text::{us, word_after};
-use super::{Hints, Import, Input, Peer, Unreadable};
+use super::{Hints, Import, Input, Mistake, Peer};
+use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "cyclictest --json", recognise, parse };
 
@@ -44,9 +45,8 @@ fn recognise(input: &Input) -> bool {
     input.text.trim_start().starts_with('{') && input.text.contains("\"rt_test_version:\"")
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
-    let report: Report =
-        serde_json::from_str(input.text).map_err(|e| Unreadable::new(e.line(), e.to_string()))?;
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    let report: Report = serde_json::from_str(input.text)?;
     let program = report.command.split_whitespace().next().unwrap_or("rt-tests");
     let program = program.rsplit('/').next().unwrap_or(program);
     let mut import = Import::new(&format!("{program} {}", report.version), "CLOCK_MONOTONIC");
@@ -78,7 +78,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         let ns = |value: f64| us(value * unit_ns as f64 / 1_000.0);
         let mut bins = Vec::new();
         for (bin, count) in &figures.histogram {
-            let bin: f64 = bin.parse().map_err(|_| Unreadable::new(0, format!("{bin:?} is not a bin")))?;
+            let bin: f64 = bin.parse().map_err(|_| Unreadable::not(bin, Wanted::Bin))?;
             bins.push((ns(bin), *count));
         }
         bins.sort_unstable();

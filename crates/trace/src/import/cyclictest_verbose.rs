@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jitterlab_model::{Activation, Flags, Gap, Warning};
 
 use super::text::{lines, ns};
-use super::{Hints, Import, Input, Measured, Peer, Unreadable};
+use super::{Hints, Import, Input, Measured, Mistake, Peer};
 
 pub(super) const PEER: Peer = Peer { name: "cyclictest -v", recognise, parse };
 
@@ -26,7 +26,7 @@ fn recognise(input: &Input) -> bool {
     found.filter(|l| sample(l.trim()).is_some()).count() >= 3
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("cyclictest", "CLOCK_MONOTONIC");
     let unit_ns = hints.unit_ns.unwrap_or_else(|| {
         import.warn(Warning::UnitAssumed { unit_ns: 1_000 });

@@ -6,7 +6,8 @@ use jitterlab_model::{Activation, Warning};
 use serde::Deserialize;
 
 use super::histogram::Histogram;
-use super::{Hints, Import, Input, Measured, Peer, Unreadable, text};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, text};
+use crate::error::{Unreadable, Wanted};
 
 pub(super) const RESULTS: Peer =
     Peer { name: "jitterdebugger results.json", recognise: is_results, parse: parse_results };
@@ -44,9 +45,8 @@ fn is_results(input: &Input) -> bool {
         && input.text.contains("\"histogram\"")
 }
 
-fn parse_results(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
-    let report: Report =
-        serde_json::from_str(input.text).map_err(|e| Unreadable::new(e.line(), e.to_string()))?;
+fn parse_results(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    let report: Report = serde_json::from_str(input.text)?;
     let mut import = Import::new("jitterdebugger", "CLOCK_MONOTONIC");
     let unit_ns = report.sysinfo.resolution_in_ns.or(hints.unit_ns).unwrap_or(1_000).clamp(1, 1_000_000);
     let period = import.period(None, hints, DEFAULT_PERIOD_NS);
@@ -62,7 +62,7 @@ fn parse_results(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         };
         let mut limit_ns = 0;
         for (bin, count) in &cpu.histogram {
-            let bin: u64 = bin.parse().map_err(|_| Unreadable::new(0, format!("{bin:?} is not a bin")))?;
+            let bin: u64 = bin.parse().map_err(|_| Unreadable::not(bin, Wanted::Bin))?;
             let high_ns = ns(bin).saturating_add(unit_ns - 1);
             histogram.add(ns(bin), high_ns, *count);
             limit_ns = limit_ns.max(high_ns.saturating_add(1));
@@ -95,7 +95,7 @@ fn number(sample: &[u8], at: usize) -> Option<u64> {
     sample.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
 }
 
-fn parse_samples(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+fn parse_samples(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("jitterdebugger", "CLOCK_MONOTONIC");
     let beside = std::fs::read_to_string(input.path.with_file_name("results.json")).ok();
     let report = beside.and_then(|text| serde_json::from_str::<Report>(&text).ok());

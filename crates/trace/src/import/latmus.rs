@@ -4,7 +4,8 @@ use jitterlab_model::{Gap, Warning};
 
 use super::histogram::Histogram;
 use super::text::{lines, ns, us};
-use super::{Hints, Import, Input, Peer, Unreadable};
+use super::{Hints, Import, Input, Mistake, Peer};
+use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "EVL latmus -g", recognise, parse };
 
@@ -21,7 +22,7 @@ fn fact(text: &str, key: &str) -> Option<f64> {
     line.split(|c| !number(c)).find_map(|word| word.parse().ok())
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("EVL latmus", "CLOCK_MONOTONIC");
     let told = fact(input.text, "sampling period").map(us);
     let period = import.period(told, hints, 1_000_000);
@@ -43,7 +44,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
                 histogram.add_overflow(low_ns, count);
                 import.warn(Warning::AboveHistogram { task: "latmus".into(), count });
             }
-            None => return Err(Unreadable::new(number, format!("{line:?} is not a cell and its count"))),
+            None => return Err(Unreadable::not(line, Wanted::CellAndCount).at(number)),
         }
     }
     let overruns = fact(input.text, "overruns");

@@ -7,7 +7,8 @@ use jitterlab_model::{Gap, Warning};
 
 use super::histogram::Histogram;
 use super::text::{lines, us};
-use super::{Hints, Import, Input, Peer, Unreadable};
+use super::{Hints, Import, Input, Mistake, Peer};
+use crate::error::Unreadable;
 
 pub(super) const NOX: Peer =
     Peer { name: "LinuxCNC latency-histogram --nox", recognise: is_nox, parse: parse_nox };
@@ -34,7 +35,7 @@ fn is_nox(input: &Input) -> bool {
     input.text.lines().any(|l| line_of(l).is_some())
 }
 
-fn parse_nox(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+fn parse_nox(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("LinuxCNC latency-histogram", "RTAPI");
     // Figures are since the start: the last line of each thread has them all.
     let last: BTreeMap<_, _> = lines(input.text)
@@ -63,8 +64,8 @@ fn is_dot_latency(input: &Input) -> bool {
     input.path.file_name().is_some_and(|n| n == ".latency") && input.text.trim().parse::<i64>().is_ok()
 }
 
-fn parse_dot_latency(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
-    let jitter_ns: i64 = input.text.trim().parse().map_err(|_| Unreadable::new(1, "it is not a number"))?;
+fn parse_dot_latency(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    let jitter_ns: i64 = input.text.trim().parse().map_err(|_| Unreadable::NotANumber.at(1))?;
     let mut import = Import::new("LinuxCNC latency-test", "RTAPI");
     let period = import.period(None, hints, default_period_ns("base"));
     let mut histogram = Histogram { max_ns: Some(jitter_ns), ..Histogram::default() };

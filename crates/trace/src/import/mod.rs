@@ -23,7 +23,7 @@ use std::path::Path;
 
 use jitterlab_model::{Activation, Bench, Gap, RunInfo, TaskResult, TaskRun, TaskSpec, TimingStats, Warning};
 
-use crate::TraceError;
+use crate::error::{TraceError, Unreadable, Wanted};
 
 /// What the user knows and the output may not tell.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,7 +58,7 @@ struct Peer {
     name: &'static str,
     /// Whether a file looks like it.
     recognise: fn(&Input) -> bool,
-    parse: fn(&Input, &Hints) -> Result<Import, Unreadable>,
+    parse: fn(&Input, &Hints) -> Result<Import, Mistake>,
 }
 
 /// Every format, in the order they are tried.
@@ -86,16 +86,34 @@ struct Input<'a> {
     text: &'a str,
 }
 
-/// Why an output that was recognised cannot be read.
-struct Unreadable {
-    /// Counted from 1; 0 if no line is to blame.
-    line: usize,
-    why: String,
+/// What is wrong with an output that was recognised.
+struct Mistake {
+    /// Counted from 1, if a line is to blame.
+    line: Option<usize>,
+    why: Unreadable,
+}
+
+impl From<Unreadable> for Mistake {
+    fn from(why: Unreadable) -> Self {
+        Mistake { line: None, why }
+    }
+}
+
+impl From<serde_json::Error> for Mistake {
+    fn from(error: serde_json::Error) -> Self {
+        Mistake { line: Some(error.line()).filter(|line| *line > 0), why: Unreadable::Json(error) }
+    }
 }
 
 impl Unreadable {
-    fn new(line: usize, why: impl Into<String>) -> Self {
-        Unreadable { line, why: why.into() }
+    /// In a line, counted from 1.
+    fn at(self, line: usize) -> Mistake {
+        Mistake { line: Some(line), why: self }
+    }
+
+    /// A text that is something else than is wanted there.
+    fn not(text: &str, wanted: Wanted) -> Self {
+        Unreadable::Not { text: text.into(), wanted }
     }
 }
 
@@ -115,10 +133,10 @@ pub fn import(path: impl AsRef<Path>, hints: &Hints) -> Result<Import, TraceErro
         let known: Vec<_> = PEERS.iter().map(|p| p.name).collect();
         return Err(TraceError::UnknownOutput { path: path.into(), known: known.join(", ") });
     };
-    (peer.parse)(&input, hints).map_err(|Unreadable { line, why }| TraceError::UnreadableOutput {
+    (peer.parse)(&input, hints).map_err(|Mistake { line, why }| TraceError::UnreadableOutput {
         path: path.into(),
         tool: peer.name,
-        place: if line > 0 { format!("line {line}: ") } else { String::new() },
+        line,
         why,
     })
 }
@@ -173,9 +191,9 @@ impl Import {
     }
 
     /// Refuses an output without any task.
-    fn complete(self) -> Result<Self, Unreadable> {
+    fn complete(self) -> Result<Self, Mistake> {
         if self.tasks.is_empty() {
-            return Err(Unreadable::new(0, "it holds no measurement"));
+            return Err(Unreadable::Nothing.into());
         }
         Ok(self)
     }

@@ -7,7 +7,8 @@ use jitterlab_model::{Gap, Warning};
 
 use super::histogram::Histogram;
 use super::text::{self, lines};
-use super::{Hints, Import, Input, Peer, Unreadable};
+use super::{Hints, Import, Input, Mistake, Peer};
+use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "rtla timerlat hist", recognise, parse };
 
@@ -21,15 +22,15 @@ fn common_divisor(a: u64, b: u64) -> u64 {
 }
 
 /// Values of a row: `-` stands for none.
-fn values(line: usize, words: &[&str]) -> Result<Vec<u64>, Unreadable> {
+fn values(line: usize, words: &[&str]) -> Result<Vec<u64>, Mistake> {
     let value = |word: &&str| match *word {
         "-" => Ok(0),
-        word => word.parse().map_err(|_| Unreadable::new(line, format!("{word:?} is not a count"))),
+        word => word.parse().map_err(|_| Unreadable::not(word, Wanted::Count).at(line)),
     };
     words.iter().map(value).collect()
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let osnoise = input.text.contains("RTLA osnoise histogram");
     let mut import = Import::new(if osnoise { "rtla osnoise" } else { "rtla timerlat" }, "CLOCK_MONOTONIC");
     let unit_ns = if input.text.contains("nanoseconds (ns)") { 1 } else { 1_000 };
@@ -53,12 +54,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
             }
         }
         if let Some((_, row)) = rows.last().filter(|(_, row)| row.len() != names.len()) {
-            let why = format!(
-                "a row has {} counts for {} columns; header and index are needed",
-                row.len(),
-                names.len()
-            );
-            return Err(Unreadable::new(number, why));
+            let (counts, columns) = (row.len(), names.len());
+            return Err(Unreadable::CountsOfRow { counts, columns }.at(number));
         }
     }
     let bucket = rows.iter().fold(0, |divisor, (index, _)| common_divisor(divisor, *index)).max(1);

@@ -3,7 +3,8 @@
 use jitterlab_model::{Activation, Gap};
 
 use super::text::{expect_numbers, lines, ns};
-use super::{Hints, Import, Input, Measured, Peer, Unreadable};
+use super::{Hints, Import, Input, Measured, Mistake, Peer};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "rttest", recognise, parse };
 
@@ -11,17 +12,17 @@ fn recognise(input: &Input) -> bool {
     input.text.trim_start().starts_with("iteration timestamp latency")
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("rttest", "CLOCK_MONOTONIC");
     let mut rows: Vec<Activation> = Vec::new();
     let (mut minor, mut major) = (0, 0);
     for (number, line) in lines(input.text).skip(1).filter(|(_, l)| !l.is_empty()) {
         let [index, due_ns, latency_ns, faults @ ..] = &expect_numbers::<i64>(number, line)?[..] else {
-            return Err(Unreadable::new(number, "a line has less than iteration, timestamp and latency"));
+            return Err(Unreadable::ShortLine.at(number));
         };
         let due_ns = ns(*due_ns, 1);
         let start_ns = due_ns.saturating_add(ns(*latency_ns, 1));
-        let index = u64::try_from(*index).map_err(|_| Unreadable::new(number, "an iteration is negative"))?;
+        let index = u64::try_from(*index).map_err(|_| Unreadable::NegativeIteration.at(number))?;
         rows.push(Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() });
         (minor, major) = (
             faults.first().map_or(minor, |n| n.saturating_add(minor)),

@@ -4,7 +4,8 @@ use jitterlab_model::{Gap, Warning};
 
 use super::histogram::Histogram;
 use super::text::ns;
-use super::{Hints, Import, Input, Peer, Unreadable};
+use super::{Hints, Import, Input, Mistake, Peer};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "stress-ng --cyclic", recognise, parse };
 
@@ -23,7 +24,7 @@ fn number_after(line: &str, key: &str) -> Option<f64> {
     rest.split([' ', ',']).next()?.parse().ok()
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("stress-ng", "CLOCK_REALTIME");
     let mut workers: Vec<(Option<i64>, Histogram)> = Vec::new();
     let mut width_ns = 0;
@@ -44,9 +45,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
             histogram.deviation_ns = number_after(message, "std.dev.");
         } else if let Some(rest) = message.strip_prefix("latency distribution (") {
             let width = rest.split_whitespace().next().and_then(|w| w.parse().ok());
-            width_ns = width
-                .filter(|w| *w > 0)
-                .ok_or_else(|| Unreadable::new(number, "the width of its bins is missing"))?;
+            width_ns = width.filter(|w| *w > 0).ok_or_else(|| Unreadable::NoWidth.at(number))?;
         } else if width_ns > 0 {
             let words: Option<Vec<i64>> = message.split_whitespace().map(|w| w.parse().ok()).collect();
             if let Some([low_ns, count]) = words.as_deref() {
@@ -59,7 +58,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     for (worker, (delay_ns, mut histogram)) in workers.into_iter().enumerate() {
         // Bins beyond those printed are only missing, not counted.
         if histogram.count() == 0 {
-            return Err(Unreadable::new(0, "it has no distribution: run stress-ng with --cyclic-dist 100"));
+            return Err(Unreadable::NoDistribution("stress-ng with --cyclic-dist 100").into());
         }
         let shown_ns = histogram.intervals.iter().map(|(_, high, _)| *high).max().unwrap_or(0);
         if let Some(max_ns) = histogram.max_ns.filter(|max| *max > shown_ns) {

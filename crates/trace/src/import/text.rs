@@ -1,6 +1,7 @@
 //! Small helpers for reading columns of numbers.
 
-use super::Unreadable;
+use super::Mistake;
+use crate::error::{Unreadable, Wanted};
 
 /// The lines with their numbers, counted from 1, without surrounding blanks.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -13,8 +14,8 @@ pub(super) fn numbers<T: std::str::FromStr>(line: &str) -> Option<Vec<T>> {
 }
 
 /// The same, where anything else is a mistake in the file.
-pub(super) fn expect_numbers<T: std::str::FromStr>(line: usize, text: &str) -> Result<Vec<T>, Unreadable> {
-    numbers(text).ok_or_else(|| Unreadable::new(line, format!("{text:?} is not a row of numbers")))
+pub(super) fn expect_numbers<T: std::str::FromStr>(line: usize, text: &str) -> Result<Vec<T>, Mistake> {
+    numbers(text).ok_or_else(|| Unreadable::not(text, Wanted::Numbers).at(line))
 }
 
 /// The longest time any output may plausibly hold: 36 years. Differences and sums of such fit into i64.

@@ -4,7 +4,8 @@ use jitterlab_model::{Gap, Warning};
 
 use super::histogram::Histogram;
 use super::text::{lines, us};
-use super::{Hints, Import, Input, Peer, Unreadable};
+use super::{Hints, Import, Input, Mistake, Peer};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "Xenomai latency", recognise, parse };
 
@@ -19,7 +20,7 @@ pub(super) fn period_of(line: &str) -> Option<i64> {
     words.get(at.checked_sub(1)?)?.parse().ok().map(us)
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("Xenomai latency", "Cobalt");
     let told = lines(input.text).find_map(|(_, line)| period_of(line.strip_prefix("RTT|")?));
     let period = import.period(told, hints, 1_000_000);
@@ -29,7 +30,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
         let Some(row) = line.strip_prefix("RTD|") else { continue };
         let fields: Option<Vec<f64>> = row.split('|').map(|field| field.trim().parse().ok()).collect();
         let Some([min, mean, _max, overruns, _switches, best, worst]) = fields.as_deref() else {
-            return Err(Unreadable::new(number, "a line RTD| has other than seven figures"));
+            return Err(Unreadable::ConsoleLine.at(number));
         };
         histogram.add_overflow(us(*min), per_line);
         sum += mean * 1_000.0 * per_line as f64;

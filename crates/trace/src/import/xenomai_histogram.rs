@@ -7,7 +7,8 @@ use jitterlab_model::Gap;
 
 use super::histogram::Histogram;
 use super::text::{lines, numbers, us};
-use super::{Hints, Import, Input, Peer, Unreadable, xenomai_console};
+use super::{Hints, Import, Input, Mistake, Peer, xenomai_console};
+use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "Xenomai latency -g", recognise, parse };
 
@@ -15,7 +16,7 @@ fn recognise(input: &Input) -> bool {
     input.text.lines().take(20).any(|l| l.starts_with("# ----lat min|"))
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("Xenomai latency", "Cobalt");
     let mut head = lines(input.text).filter_map(|(_, line)| line.strip_prefix('#'));
     let told = head.find_map(xenomai_console::period_of);
@@ -24,10 +25,10 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
     for (number, line) in lines(input.text).filter(|(_, l)| !l.is_empty() && !l.starts_with('#')) {
         match numbers::<f64>(line).as_deref() {
             Some([centre, count]) if *count >= 1.0 => rows.push((us(*centre), *count as u64 - 1)),
-            _ => return Err(Unreadable::new(number, format!("{line:?} is not a bin and its count"))),
+            _ => return Err(Unreadable::not(line, Wanted::BinAndCount).at(number)),
         }
     }
-    let [_, bins @ .., _] = &rows[..] else { return Err(Unreadable::new(0, "it has no bins")) };
+    let [_, bins @ .., _] = &rows[..] else { return Err(Unreadable::NoBins.into()) };
     let width = rows.windows(2).map(|p| p[1].0 - p[0].0).filter(|w| *w > 0).min().unwrap_or(1_000);
     let figures = lines(input.text).skip_while(|(_, l)| !l.starts_with("# ----lat min|")).nth(1);
     let figures = figures.map_or("", |(_, line)| line.trim_start_matches('#'));

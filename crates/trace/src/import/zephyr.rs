@@ -6,7 +6,8 @@ use jitterlab_model::{Gap, Warning};
 
 use super::histogram::Histogram;
 use super::text::{lines, us};
-use super::{Hints, Import, Input, Peer, Unreadable};
+use super::{Hints, Import, Input, Mistake, Peer};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "Zephyr timer_behavior", recognise, parse };
 
@@ -26,12 +27,11 @@ fn recognise(input: &Input) -> bool {
     input.text.lines().any(|l| l.contains("RECORD: {") && l.contains("stats_count"))
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Unreadable> {
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("Zephyr timer_behavior", "k_cycle_get");
     for (number, line) in lines(input.text) {
         let Some((_, json)) = line.split_once("RECORD: ") else { continue };
-        let record: Record =
-            serde_json::from_str(json).map_err(|e| Unreadable::new(number, e.to_string()))?;
+        let record: Record = serde_json::from_str(json).map_err(|e| Unreadable::Json(e).at(number))?;
         let period = import.period(None, hints, 1_000_000);
         let error = |period_us: f64| us(period_us).saturating_sub(period.0);
         let mut histogram = Histogram {

@@ -5,8 +5,9 @@ use std::thread;
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::Parser;
-use jitterlab_analysis::run_timing::RunTiming;
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_bench::kernel::{GuestTime, KernelChoice, Measured, Session};
+use jitterlab_model::RunInfo;
 use jitterlab_runs::{Hints, Run};
 
 use super::progress::Board;
@@ -75,28 +76,35 @@ fn sensible_jobs(time: GuestTime) -> usize {
     }
 }
 
-/// The timing of a guest's run, the step of that name, described as what it is.
-pub fn timing(measured: &Measured, step: &str, time: GuestTime) -> Result<RunTiming> {
+/// The figures of a guest's run, the step of that name, described as what it is.
+pub fn figures(measured: &Measured, step: &str, time: GuestTime) -> Result<MeasuredRun> {
     let file = measured.run_file(step)?;
-    let run = Run::open(file.path(), &Hints::default())?;
-    let timing = run.timings(|info| measured.describe(info, time, std::env::args()))?;
-    Ok(RunTiming { file: None, ..timing })
+    read(file.path(), None, |info| measured.describe(info, time, std::env::args()))
 }
 
-/// As [`timing`], with the run file kept in `directory` under the kernel's name.
-pub fn timing_and_file(
+/// As [`figures`], with the run file kept in `directory` under the kernel's name.
+pub fn figures_and_file(
     measured: &Measured,
     step: &str,
     time: GuestTime,
     directory: &Path,
     name: &str,
-) -> Result<RunTiming> {
+) -> Result<MeasuredRun> {
     let file = measured.run_file(step)?;
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot make the directory {}", directory.display()))?;
     let path = free_name(directory, name);
     jitterlab_trace::redescribe(file.path(), &path, |info| measured.describe(info, time, std::env::args()))?;
-    Ok(Run::open(&path, &Hints::default())?.timings(|_| ())?)
+    read(&path, Some(&path), |_| ())
+}
+
+/// The figures of a run file; `kept` is where it stays.
+fn read(path: &Path, kept: Option<&Path>, describe: impl FnOnce(&mut RunInfo)) -> Result<MeasuredRun> {
+    let run = Run::open(path, &Hints::default())?;
+    let (stats, warnings) = run.timing()?.into_parts();
+    let mut info = RunInfo { warnings, ..run.info().clone() };
+    describe(&mut info);
+    Ok(MeasuredRun::new(info, &stats, kept.map(Path::to_path_buf)))
 }
 
 /// `debian-rt.parquet`, or the first such name with a number that is free.

@@ -12,6 +12,7 @@ use jitterlab_trace::{Columns, RunReader};
 
 use super::boots::{RUN_STEP, boot_all, check_run_options};
 use super::machine::MachineArgs;
+use crate::error::CliError;
 use crate::exit::{Failure, Outcome, Status};
 use crate::output::OutputArgs;
 
@@ -50,7 +51,7 @@ struct Side {
 /// Compares, booting what is not measured yet.
 pub fn execute(args: &Args) -> Outcome {
     if args.machine.time() == GuestTime::Real {
-        return Err(Failure::bad_use(anyhow!("code paths show in virtual time only: leave --time real out")));
+        return Err(Failure::bad_use(CliError::PathsInRealTime));
     }
     let run = check_run_options(&args.run_options)?;
     let mut sides: [Option<Side>; 2] = [None, None];
@@ -76,7 +77,7 @@ pub fn execute(args: &Args) -> Outcome {
 fn compare(args: &Args, old: Side, new: Side) -> Outcome {
     let tasks = old.tasks.into_iter().zip(new.tasks).map(|((name, old), (other, new))| match name == other {
         true => Ok(PathsOfTask::of(name, old, new)),
-        false => Err(anyhow!("the runs have different tasks, {name} and {other}: measure the same on both")),
+        false => Err(CliError::DifferentTasks(name.clone(), other.clone()).into()),
     });
     let tasks = tasks.collect::<Result<Vec<_>>>()?;
     let differs = tasks.iter().any(|task| task.different(args.tolerance) > 0);
@@ -104,10 +105,7 @@ fn read(path: &Path) -> Result<Side, Failure> {
     let reader = RunReader::open(path)?;
     let info = reader.info();
     if info.bench != jitterlab_model::Bench::Kernel || !info.clock.contains("icount") {
-        return Err(Failure::bad_use(anyhow!(
-            "{} was not measured in virtual time: give a run file of `jitterlab kernel run`, or a kernel",
-            path.display()
-        )));
+        return Err(Failure::bad_use(CliError::NotVirtual(path.to_path_buf())));
     }
     Ok(latencies(path)?)
 }
@@ -115,7 +113,7 @@ fn read(path: &Path) -> Result<Side, Failure> {
 fn latencies(path: &Path) -> Result<Side> {
     let reader = RunReader::open(path)?;
     if reader.has_slices() {
-        return Err(anyhow!("{} keeps spikes only: measure with --keep all", path.display()));
+        return Err(CliError::SpikesOnly(path.to_path_buf()).into());
     }
     let tasks = reader.info().tasks.iter().map(|task| (task.spec.name.clone(), Vec::new()));
     let mut tasks: Vec<(String, Vec<i64>)> = tasks.collect();

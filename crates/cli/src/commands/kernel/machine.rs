@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use jitterlab_bench::kernel::elf::LibraryPath;
 use jitterlab_bench::kernel::job::Step;
 use jitterlab_bench::kernel::{GuestTime, Machine, Session};
 use jitterlab_model::units::parse_duration_ns;
 
 use crate::commands::run;
+use crate::error::CliError;
 use crate::exit::Failure;
 
 /// The emulated machine.
@@ -59,7 +59,7 @@ impl MachineArgs {
                 parameters: self.parameters.clone(),
                 timeout: Duration::from_nanos(self.timeout.unsigned_abs()),
             },
-            jitterlab: std::env::current_exe().context("cannot find jitterlab's own executable")?,
+            jitterlab: std::env::current_exe().map_err(CliError::NoExecutable)?,
             with: self.with.clone(),
             programs: Vec::new(),
             modules: self.modules.clone(),

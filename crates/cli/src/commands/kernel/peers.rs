@@ -13,7 +13,7 @@ use jitterlab_model::units::{Exact, parse_period_ns};
 use jitterlab_model::{TaskRun, TaskSpec, TimingStats};
 use jitterlab_report::document::Content;
 
-use super::boots::{RUN_STEP, boot_all, timing};
+use super::boots::{RUN_STEP, boot_all, figures};
 use super::machine::MachineArgs;
 use crate::exit::{Failure, Outcome, Status};
 use crate::output::{self, OutputArgs};
@@ -109,15 +109,14 @@ fn own_step(task: &PeerTask) -> Step {
 
 /// A row for each tool, jitterlab first.
 fn rows(args: &Args, task: &PeerTask, measured: &Measured) -> Result<Vec<ToolResult>> {
-    let own = timing(measured, RUN_STEP, args.machine.time())?;
+    let own = figures(measured, RUN_STEP, args.machine.time())?;
     let mut tools: Vec<ToolResult> = own
-        .tasks
-        .into_iter()
-        .map(|task_timing| ToolResult {
+        .summaries()
+        .map(|summary| ToolResult {
             tool: "jitterlab".into(),
             command: own_step(task).command.join(" "),
             measures: Measures::UserThread,
-            summary: Some(task_timing.summary),
+            summary: Some(summary.clone()),
             failure: None,
         })
         .collect();

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use jitterlab_analysis::kernels::{AlsoRun, KernelRuns, RunOnKernel};
-use jitterlab_bench::kernel::job::Step;
+use jitterlab_analysis::kernels::{AlsoRan, KernelRun, RunOnKernel};
+use jitterlab_bench::kernel::KernelChoice;
+use jitterlab_bench::kernel::image::Image;
+use jitterlab_bench::kernel::job::{Step, StepResult};
 use jitterlab_bench::kernel::session::run_step;
-use jitterlab_bench::kernel::{KernelChoice, Measured};
 use jitterlab_report::document::Content;
 
-use super::boots::{RUN_STEP, boot_all, check_run_options, timing, timing_and_file};
+use super::boots::{RUN_STEP, boot_all, check_run_options, figures, figures_and_file};
 use super::machine::MachineArgs;
 use crate::exit::{Failure, Outcome, Status};
 use crate::output::OutputArgs;
@@ -38,7 +39,7 @@ pub struct Args {
     #[arg(short, long)]
     quiet: bool,
     #[command(flatten)]
-    shown: OutputArgs,
+    show: OutputArgs,
     /// The options of `jitterlab run`, after --
     #[arg(last = true, value_name = "RUN-OPTIONS")]
     run_options: Vec<String>,
@@ -48,25 +49,40 @@ pub struct Args {
 pub fn execute(args: &Args) -> Outcome {
     let run = check_run_options(&args.run_options)?;
     let mut steps = vec![run_step(RUN_STEP, &args.run_options)];
-    for (number, command) in args.also.iter().enumerate() {
+    for (name, command) in also_steps(&args.also).zip(&args.also) {
         let words = shlex::split(command).filter(|words| !words.is_empty());
         let command =
             words.ok_or_else(|| Failure::bad_use(anyhow!("--also {command:?} is no command line")))?;
-        steps.push(Step { name: also_step(number), command });
+        steps.push(Step { name, command });
     }
     let session = args.machine.session(steps, Some(&run))?;
+    let time = args.machine.time();
     let mut kernels = Vec::new();
     let mut failures = Vec::new();
     for (kernel, answer) in args.kernels.iter().zip(boot_all(&session, &args.kernels, args.jobs, args.quiet))
     {
-        match answer.and_then(|measured| on_kernel(args, kernel, &measured)) {
+        let on_kernel = answer.and_then(|guest| {
+            let measured = match args.no_file {
+                true => figures(&guest, RUN_STEP, time)?,
+                false => figures_and_file(&guest, RUN_STEP, time, &args.output, &kernel.to_string())?,
+            };
+            let also = args.also.iter().zip(also_steps(&args.also)).map(|(command, step)| {
+                let StepResult { status, failure, stdout, stderr } =
+                    guest.boot.answer.steps.get(&step).cloned().unwrap_or_default();
+                AlsoRan { command: command.clone(), status, stdout, stderr, failure }
+            });
+            let also = also.collect();
+            let Image { name, release, version, .. } = guest.image;
+            Ok(RunOnKernel { kernel: name, release, version, also, measured })
+        });
+        match on_kernel {
             Ok(on_kernel) => kernels.push(on_kernel),
             Err(error) => failures.push(format!("{kernel}: {error:#}")),
         }
     }
     if !kernels.is_empty() {
-        let ns_per_instruction = args.machine.time().ns_per_instruction();
-        args.shown.show(Content::KernelRun(KernelRuns { ns_per_instruction, kernels }))?;
+        let ns_per_instruction = time.ns_per_instruction();
+        args.show.show(Content::KernelRun(KernelRun { ns_per_instruction, kernels }))?;
     }
     match failures.is_empty() {
         true => Ok(Status::Fine),
@@ -74,26 +90,7 @@ pub fn execute(args: &Args) -> Outcome {
     }
 }
 
-fn on_kernel(args: &Args, kernel: &KernelChoice, measured: &Measured) -> anyhow::Result<RunOnKernel> {
-    let time = args.machine.time();
-    let timing = match args.no_file {
-        true => timing(measured, RUN_STEP, time)?,
-        false => timing_and_file(measured, RUN_STEP, time, &args.output, &kernel.to_string())?,
-    };
-    let also = args.also.iter().enumerate().filter_map(|(number, command)| {
-        let result = measured.boot.answer.steps.get(&also_step(number))?.clone();
-        Some(AlsoRun { command: command.clone(), result })
-    });
-    Ok(RunOnKernel {
-        kernel: measured.image.name.clone(),
-        release: measured.image.release.clone(),
-        version: measured.image.version.clone(),
-        timing,
-        also: also.collect(),
-    })
-}
-
-/// What the step of a further command is called.
-fn also_step(number: usize) -> String {
-    format!("also-{}", number + 1)
+/// The names of the steps that run the further commands.
+fn also_steps(commands: &[String]) -> impl Iterator<Item = String> {
+    (1..=commands.len()).map(|number| format!("also-{number}"))
 }

@@ -6,7 +6,6 @@ use jitterlab_papers::athlon::{REPETITIONS, plan};
 use jitterlab_papers::{Workplace, nist};
 use jitterlab_report::papers::{Found, Step};
 
-use super::sort;
 use crate::commands::matrix::OVERHEAD_NS;
 use crate::exit::Failure;
 use crate::matrix::{Index, Setting, measure_cells};
@@ -17,7 +16,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, Failure> {
     let mut index = match Index::read(at.directory)? {
         Some(index) => index,
         None => {
-            let plan = plan(&machine).map_err(sort)?;
+            let plan = plan(&machine)?;
             if let Some(reason) = plan.proposal.reason {
                 (at.tell)(&Step::Chosen(reason));
             }
@@ -31,7 +30,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, Failure> {
     let mut found =
         AthlonReproduction::of(machine, tasks, duration_ns, REPETITIONS, index.left(), index.matrix());
     if found.left == 0 {
-        found.nist_figure_3 = Some(nist::loads(at, "nist-figure-3").map_err(sort)?);
+        found.nist_figure_3 = Some(nist::loads(at, "nist-figure-3")?);
     }
     Ok(Found::Athlon(Box::new(found)))
 }

@@ -1,21 +1,20 @@
 //! `jitterlab reproduce`: the experiments and computations of the source documents, again.
 
 mod athlon;
-mod nist_jitter;
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, anyhow};
 use clap::ValueEnum as _;
 use jitterlab_bench::kernel::KernelChoice;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::stepper::nist::NistTorques;
 use jitterlab_papers::systems::Kernels;
-use jitterlab_papers::{PapersError, Workplace, epos, nist, twente};
+use jitterlab_papers::{Workplace, epos, nist, nist_jitter, twente};
 use jitterlab_report::document::Content;
 use jitterlab_report::papers::{self, Found, NistReproduction};
 
-use crate::exit::{Failure, Outcome, Status};
+use crate::error::CliError;
+use crate::exit::{Outcome, Status};
 use crate::interrupt;
 use crate::output::{self, OutputArgs};
 
@@ -71,7 +70,7 @@ pub fn execute(args: &Args) -> Outcome {
     let name = args.document.to_possible_value().map_or_else(String::new, |value| value.get_name().into());
     let name = if args.in_virtual_time { format!("{name}-virtual") } else { name };
     let directory = args.directory.clone().unwrap_or_else(|| PathBuf::from(name));
-    let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
+    let interrupted = interrupt::requested()?;
     let mut at = Workplace {
         directory: &directory,
         duration_ns: args.duration.unwrap_or(DURATION_NS),
@@ -84,31 +83,23 @@ pub fn execute(args: &Args) -> Outcome {
         cobalt: args.cobalt.clone(),
         evl: args.evl.clone(),
     };
-    let refuse = |why: &str| Err(Failure::bad_use(anyhow!("{why}")));
     let found = match (args.document, args.in_virtual_time) {
         (Document::Athlon, false) => athlon::reproduce(&mut at)?,
-        (Document::Athlon, true) => {
-            return refuse("--virtual has one processor, the report compares them: leave it out");
-        }
-        (Document::Epos, true) => return refuse("epos is simulated in any case: leave --virtual out"),
+        (Document::Athlon, true) => return Err(CliError::AthlonVirtual.into()),
+        (Document::Epos, true) => return Err(CliError::EposVirtual.into()),
         (Document::Epos, false) if args.duration.is_some() => {
-            return refuse("epos is simulated until its events have come: leave --duration out");
+            return Err(CliError::EposDuration.into());
         }
-        (Document::Epos, false) => epos::reproduce(&at, &super::mcu::progress(false)).map_err(sort)?,
+        (Document::Epos, false) => epos::reproduce(&at, &super::mcu::progress(false))?,
         (Document::Nist, false) => Found::Nist(Box::new(NistReproduction {
             torques: NistTorques::compute(),
-            jitter: nist_jitter::reproduce(&at)?,
-            loads: nist::loads(&mut at, "figure-3").map_err(sort)?,
+            jitter: nist_jitter::reproduce(&mut at)?,
+            loads: nist::loads(&mut at, "figure-3")?,
         })),
-        (Document::Nist, true) => nist::virtual_time(&mut at, &kernels).map_err(sort)?,
-        (Document::Twente, false) => twente::host(&mut at).map_err(sort)?,
-        (Document::Twente, true) => twente::virtual_time(&mut at, &kernels).map_err(sort)?,
+        (Document::Nist, true) => nist::virtual_time(&mut at, &kernels)?,
+        (Document::Twente, false) => twente::host(&mut at)?,
+        (Document::Twente, true) => twente::virtual_time(&mut at, &kernels)?,
     };
-    args.output.show(Content::Reproduction(Box::new(at.finish(found).map_err(sort)?)))?;
+    args.output.show(Content::Reproduction(Box::new(at.finish(found)?)))?;
     Ok(Status::Fine)
-}
-
-/// Whose fault it is.
-fn sort(error: PapersError) -> Failure {
-    if error.is_bad_use() { Failure::bad_use(error) } else { error.into() }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_bench::host::{Activity, DmaLatency, Request};
 use jitterlab_model::units::{Human, parse_duration_ns};
@@ -73,7 +73,7 @@ impl LiveArgs {
     pub fn execute(&self, question: &Question, references: &[Reference]) -> Result<ServoLive, Failure> {
         let (mut seen, closed) =
             ServoLive::begin(question, references, self.duration).map_err(Failure::bad_use)?;
-        let interrupted = interrupt::requested().context("cannot listen for Ctrl-C")?;
+        let interrupted = interrupt::requested()?;
         let methods = if self.wake.is_empty() { WakeMethod::of_linux().collect() } else { self.wake.clone() };
         // Polling all the time leaves nothing to wake early from, and a wake-up that drifts no time to poll up to.
         let early = |wake: WakeMethod| !wake.traits().polls && !wake.traits().drifts;

@@ -1,0 +1,96 @@
+//! A run with what its figures say: the result of everything that measures.
+
+use std::path::PathBuf;
+
+use jitterlab_model::distribution::Moments;
+use jitterlab_model::{Activation, Distribution, RunInfo, TaskRun, TimingStats};
+use serde::{Deserialize, Serialize};
+
+use crate::caveats::Caveat;
+use crate::summary::Summary;
+
+/// A run and what its figures say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MeasuredRun {
+    /// The run file, if one was written.
+    pub file: Option<PathBuf>,
+    /// The figures of its tasks, in their order.
+    pub tasks: Vec<MeasuredTask>,
+    /// The run's description.
+    pub run: RunInfo,
+    /// The same tasks measured just before without isolation, where the run was isolated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_isolation: Vec<Summary>,
+    /// The activations around a latency above the limit, if one ended the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around: Option<Around>,
+    /// What a firmware sent over its serial port.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sent: String,
+}
+
+/// The figures of one task of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MeasuredTask {
+    /// The few numbers.
+    pub summary: Summary,
+    /// What speaks against them; the gravest first.
+    pub caveats: Vec<Caveat>,
+    /// The occupied bins of the latency's histogram, lowest first: the largest value of the bin, in nanoseconds, and how
+    /// many latencies are in it.
+    pub latency_bins: Vec<(i64, u64)>,
+}
+
+/// An activation above the limit with its neighbours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Around {
+    /// The task, by its number.
+    pub task: usize,
+    /// The index of the activation above the limit.
+    pub index: u64,
+    /// It and its neighbours, in order.
+    pub activations: Vec<Activation>,
+}
+
+impl MeasuredRun {
+    /// Draws up the figures of a run from what was counted of each task.
+    #[must_use]
+    pub fn new(run: RunInfo, stats: &[TimingStats], file: Option<PathBuf>) -> Self {
+        let tasks = run.tasks.iter().zip(stats).map(|(task, stats)| MeasuredTask::of(task, stats, &run));
+        let tasks = tasks.collect();
+        MeasuredRun { file, tasks, run, without_isolation: Vec::new(), around: None, sent: String::new() }
+    }
+
+    /// The few numbers of each task.
+    pub fn summaries(&self) -> impl Iterator<Item = &Summary> {
+        self.tasks.iter().map(|task| &task.summary)
+    }
+}
+
+impl MeasuredTask {
+    /// Draws up the figures of a task of a run from what was counted of it.
+    #[must_use]
+    pub fn of(task: &TaskRun, stats: &TimingStats, run: &RunInfo) -> Self {
+        let summary = Summary::of(task, stats);
+        let caveats = Caveat::on(&summary, task, run);
+        let latency_bins = stats.latency.bins().map(|bin| (bin.high_ns, bin.count)).collect();
+        MeasuredTask { summary, caveats, latency_bins }
+    }
+
+    /// The latency's distribution as far as its histogram goes: its bins and extremes, not its mean.
+    #[must_use]
+    pub fn latency_histogram(&self) -> Distribution {
+        let latency = &self.summary.latency;
+        let moments = Moments {
+            count: latency.count,
+            min_ns: latency.min_ns.unwrap_or(0),
+            max_ns: latency.max_ns.unwrap_or(0),
+            sum: 0,
+            sum_of_squares: 0,
+        };
+        Distribution::from_parts(moments, self.latency_bins.iter().copied())
+    }
+}

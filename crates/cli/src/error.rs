@@ -1,0 +1,90 @@
+//! What the command line itself finds wrong: options that make no sense together, files that are in the way.
+
+use std::io;
+use std::path::PathBuf;
+
+use jitterlab_analysis::require::Requirement;
+
+/// Why a command cannot do what was asked, as far as no other room says it. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// Signals cannot be caught.
+    #[error("cannot listen for Ctrl-C: {0}")]
+    NoSignals(io::Error),
+    /// A run file is recovered by its name, which standard output has not.
+    #[error("a run file needs a name of its own")]
+    RunFileWithoutName,
+    /// A figure in a format that is not written.
+    #[error("{option} {}: name a file that ends in .svg or .png", path.display())]
+    NotAFigure {
+        /// Where it was given.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A page over a run that it is made of.
+    #[error("--output {} is one of the run files: name another file for the page", .0.display())]
+    OutputIsInput(PathBuf),
+    /// One output for several journals.
+    #[error("--output is for one journal: recover each by itself")]
+    OutputForSeveral,
+    /// A prediction of the past.
+    #[error("--horizon is a time ahead: give one above 0, such as 24h")]
+    HorizonNotAhead,
+    /// A claim that allows no breach at all.
+    #[error(
+        "no run, however long, supports {:?}, which allows no breach at all: claim a small share, such as \"p(latency > 100us) < 1e-6\"", .0.text
+    )]
+    Unsupportable(Requirement),
+    /// A way to wait that is not written as one.
+    #[error("--way {parts}: {why}")]
+    NotAWay {
+        /// What was given.
+        parts: String,
+        /// Why not, in the words of the room that reads tasks.
+        why: String,
+    },
+    /// Blocks of no length.
+    #[error("a block of 0 measures nothing: raise --block")]
+    EmptyBlock,
+    /// A share outside of 0 to 1.
+    #[error("{0:?} is not a share above 0 and below 1, such as 1e-4 or 20%")]
+    NotAShare(String),
+    /// Less than one period.
+    #[error("--{0} is too short for the period: raise it")]
+    ShorterThanPeriod(&'static str),
+    /// A file that would be overwritten.
+    #[error("{} exists already: remove it, or choose another --output", .0.display())]
+    Exists(PathBuf),
+    /// The Athlon report compares processors.
+    #[error("--virtual has one processor, the report compares them: leave it out")]
+    AthlonVirtual,
+    /// EPOS runs on a simulated microcontroller only.
+    #[error("epos is simulated in any case: leave --virtual out")]
+    EposVirtual,
+    /// EPOS ends by itself.
+    #[error("epos is simulated until its events have come: leave --duration out")]
+    EposDuration,
+    /// Code paths of a guest whose time is not counted in instructions.
+    #[error("code paths show in virtual time only: leave --time real out")]
+    PathsInRealTime,
+    /// Two runs to compare whose tasks are not the same.
+    #[error("the runs have different tasks, {0} and {1}: measure the same on both")]
+    DifferentTasks(String, String),
+    /// A run to compare by code paths that was measured on a real machine.
+    #[error("{} was not measured in virtual time: give a run file of `jitterlab kernel run`, or a kernel", .0.display())]
+    NotVirtual(PathBuf),
+    /// A run to compare by code paths of which only spikes were kept.
+    #[error("{} keeps spikes only: measure with --keep all", .0.display())]
+    SpikesOnly(PathBuf),
+    /// The program to bring into a guest.
+    #[error("cannot find jitterlab's own executable: {0}")]
+    NoExecutable(io::Error),
+}
+
+impl CliError {
+    /// Whether the arguments are at fault, rather than the machine.
+    pub fn is_bad_use(&self) -> bool {
+        !matches!(self, CliError::NoSignals(_) | CliError::Unsupportable(_))
+    }
+}

@@ -1,0 +1,129 @@
+//! The rules of the house (ARCHITECTURE.md), kept by tests that fail when one is broken.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read the sources has failed")]
+
+mod cycles;
+mod source;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use source::{Source, products};
+
+/// As many words make a literal prose.
+const PROSE: usize = 5;
+
+/// Words of two letters or more with blanks between them: not those of paths and options.
+fn words(literal: &str) -> usize {
+    let mut depth = 0usize;
+    let text: String = literal
+        .chars()
+        .map(|c| match c {
+            '{' => (depth += 1, 'x').1,
+            '}' => (depth = depth.saturating_sub(1), '0').1,
+            _ if depth > 0 => '0',
+            c => c,
+        })
+        .collect();
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '\'';
+    let bare = text.split_whitespace().map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation()));
+    bare.filter(|word| word.len() >= 2 && word.chars().all(is_letter)).count()
+}
+
+#[test]
+fn words_live_in_report_and_in_errors() {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for Source { path, text } in products() {
+        if path.starts_with("report/") || path.ends_with("error.rs") {
+            continue;
+        }
+        for (before, literal) in source::literals(&text) {
+            let before = before.trim_end();
+            // A shell's loop is a command to be run, not a sentence.
+            let excused =
+                before.ends_with("#[error(") || before.ends_with("reason =") || literal.contains("; do ");
+            if words(&literal) >= PROSE && !excused {
+                found.entry(path.clone()).or_default().push(literal);
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "prose belongs into crates/report, or into #[error(...)] and files named error.rs:\n{found:#?}"
+    );
+}
+
+#[test]
+fn no_command_has_a_document_of_its_own() {
+    let own: Vec<String> = products()
+        .into_iter()
+        .filter(|source| source.path.starts_with("cli/"))
+        .flat_map(|Source { path, text }| {
+            let lines = text.lines().filter(|l| l.contains("derive(") && l.contains("Serialize"));
+            lines.map(|line| format!("{path}: {}", line.trim())).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(
+        own.is_empty(),
+        "results are types beside their computation, gathered in report::document: {own:#?}"
+    );
+}
+
+#[test]
+fn a_command_is_arguments_one_call_and_one_rendering() {
+    let long: Vec<String> = products()
+        .into_iter()
+        .filter(|source| source.path.starts_with("cli/src/commands/"))
+        .filter_map(|Source { path, text }| {
+            let lines = source::statements(&text);
+            (lines >= 100).then(|| format!("{path}: {lines} lines"))
+        })
+        .collect();
+    assert!(long.is_empty(), "more than arguments in, one call, one rendering: {long:#?}");
+}
+
+#[test]
+fn no_file_needs_another_that_needs_it() {
+    let circles = cycles::of_crates(&products());
+    assert!(circles.is_empty(), "files that can only be understood together: {circles:#?}");
+}
+
+#[test]
+fn a_file_is_read_in_one_sitting() {
+    let long: Vec<String> = products()
+        .into_iter()
+        .filter_map(|Source { path, text }| {
+            let lines = text.lines().count();
+            (lines > 600).then(|| format!("{path}: {lines} lines"))
+        })
+        .collect();
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+/// Who may import whom: what is not listed is not allowed (cargo enforces it; this keeps the manifests to it).
+const IMPORTS: [(&str, &[&str]); 10] = [
+    ("model", &[]),
+    ("rt", &["model"]),
+    ("trace", &["model"]),
+    ("analysis", &["model"]),
+    ("runs", &["model", "trace", "analysis"]),
+    ("motion", &["model", "analysis"]),
+    ("bench", &["model", "rt", "trace", "analysis"]),
+    ("report", &["model", "analysis", "motion", "runs"]),
+    ("papers", &["model", "trace", "analysis", "runs", "motion", "bench", "report"]),
+    ("cli", &["model", "rt", "trace", "analysis", "runs", "motion", "bench", "report", "papers"]),
+];
+
+#[test]
+fn arrows_run_one_way() {
+    for (room, allowed) in IMPORTS {
+        let manifest = fs::read_to_string(source::crates().join(room).join("Cargo.toml")).unwrap();
+        let product = manifest.split("[dev-dependencies]").next().unwrap();
+        let imports = product.lines().filter_map(|line| line.strip_prefix("jitterlab-"));
+        for import in imports.filter_map(|rest| rest.split(['.', ' ', '=']).next()) {
+            assert!(allowed.contains(&import), "{room} may not import {import}");
+        }
+    }
+    let rooms = fs::read_dir(source::crates()).unwrap().count();
+    assert_eq!(rooms, IMPORTS.len(), "a room without rules, or a rule without a room");
+}

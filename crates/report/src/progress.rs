@@ -1,0 +1,24 @@
+//! What a command says while it measures.
+
+use jitterlab_analysis::trial::TrialStep;
+
+/// A step and how long, in seconds, all will still take.
+#[must_use]
+pub fn left(step: &str, left_s: f64) -> String {
+    format!("{step}, about {left_s:.0} s left")
+}
+
+/// A step of a session of measurements.
+#[must_use]
+pub fn step(step: TrialStep) -> String {
+    match step {
+        TrialStep::EarlySleeps => "measuring latencies of early sleeps".into(),
+        TrialStep::WakeUpCost => "measuring what waking early costs".into(),
+        TrialStep::MarginPolling => "measuring how much margins poll".into(),
+        TrialStep::Proof => "proving it: uncompensated and compensated blocks in turns".into(),
+        TrialStep::Ways { count } => format!("measuring {count} ways to wait in turns"),
+        TrialStep::NistSeries => "figures 1 and 2: series of the time stamp counter".into(),
+        TrialStep::NistLoad => "figure 5: the load of repeated early wake-ups".into(),
+        TrialStep::NistTurns => "figure 6: uncompensated and compensated in turns".into(),
+    }
+}

@@ -1,0 +1,42 @@
+//! The description of a run, as it stands in journals and run files.
+
+use std::path::Path;
+
+use jitterlab_model::RunInfo;
+use jitterlab_model::run::FORMAT_VERSION;
+
+use crate::error::{Damage, TraceError};
+
+pub(crate) fn newer(path: &Path, found: u32, known: u32) -> TraceError {
+    TraceError::NewerFormat { path: path.into(), found, known }
+}
+
+/// Reads the description of a run.
+pub(crate) fn parse_info(path: &Path, json: &[u8]) -> Result<RunInfo, TraceError> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        format: u32,
+    }
+    let damaged = |e| TraceError::Damaged { path: path.into(), why: Damage::Description(e) };
+    // A newer description may not even parse; its version is looked at first.
+    let version: Version = serde_json::from_slice(json).map_err(damaged)?;
+    if version.format > FORMAT_VERSION {
+        return Err(newer(path, version.format, FORMAT_VERSION));
+    }
+    if version.format == 1 {
+        let mut described: serde_json::Value = serde_json::from_slice(json).map_err(damaged)?;
+        from_format_1(&mut described);
+        return serde_json::from_value(described).map_err(damaged);
+    }
+    serde_json::from_slice(json).map_err(damaged)
+}
+
+/// Format 1 gave the reason of an overload as a sentence: it is kept as a warning. (Its other sentences are read as they
+/// are.)
+fn from_format_1(described: &mut serde_json::Value) {
+    let Some(explanation) = described.pointer("/stop/explanation").cloned() else { return };
+    described["stop"] = serde_json::json!({ "reason": "interrupted" });
+    if let Some(warnings) = described["warnings"].as_array_mut() {
+        warnings.push(explanation);
+    }
+}
