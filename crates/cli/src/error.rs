@@ -56,6 +56,9 @@ pub enum CliError {
     /// A file that would be overwritten.
     #[error("{} exists already: remove it, or choose another --output", .0.display())]
     Exists(PathBuf),
+    /// A real-time task broke down with the loop it was closing.
+    #[error("the task that closed the loop ended without a result")]
+    LoopLost,
     /// The Athlon report compares processors.
     #[error("--virtual has one processor, the report compares them: leave it out")]
     AthlonVirtual,
@@ -85,6 +88,6 @@ pub enum CliError {
 impl CliError {
     /// Whether the arguments are at fault, rather than the machine.
     pub fn is_bad_use(&self) -> bool {
-        !matches!(self, CliError::NoSignals(_) | CliError::Unsupportable(_))
+        !matches!(self, CliError::NoSignals(_) | CliError::Unsupportable(_) | CliError::LoopLost)
     }
 }

@@ -39,11 +39,6 @@ impl Failure {
     pub fn bad_use(error: impl Into<anyhow::Error>) -> Self {
         Failure { status: Status::BadUse, error: error.into() }
     }
-
-    /// The reason alone.
-    pub fn into_error(self) -> anyhow::Error {
-        self.error
-    }
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {

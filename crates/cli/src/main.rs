@@ -1,5 +1,6 @@
 //! Arguments in, the other crates wired together, exit statuses out.
 
+mod closed_loop;
 mod commands;
 mod error;
 mod exit;

@@ -37,11 +37,14 @@ fn a_simulated_alarm_is_an_ordinary_run() {
     let measured = jitterlab(&["mcu", "run", "--period", "2ms", "-n", "20", "-o", file]);
     assert_eq!(measured.status.code(), Some(0), "{}", said(&measured));
     let text = said(&measured);
-    assert!(text.contains("atmega128 at 7372800 Hz") && text.contains("20 interrupt entries"), "{text}");
+    assert!(
+        text.contains("simavr atmega128, cycles at 7372800") && text.contains("20 interrupt entries"),
+        "{text}"
+    );
     let analyzed = jitterlab(&["analyze", file, "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&analyzed.stdout).unwrap();
-    assert_eq!(document["run"]["bench"], "mcu");
-    assert_eq!(document["tasks"][0]["summary"]["executed"], 20);
+    assert_eq!(document["result"]["run"]["bench"], "mcu");
+    assert_eq!(document["result"]["tasks"][0]["summary"]["executed"], 20);
     let again = jitterlab(&["mcu", "run", "--period", "2ms", "-n", "20", "-o", file]);
     assert_eq!(again.status.code(), Some(3), "a measurement is never overwritten: {}", said(&again));
 }
@@ -91,13 +94,13 @@ fn a_recommendation_is_the_first_of_what_fits() {
     let output = jitterlab(&["mcu", "recommend", "--need", "20ms:50us", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let choices = &document["choices"];
+    let choices = &document["result"]["choices"];
     assert_eq!(choices[0]["fits"], true);
     assert!(choices[0]["worst_us"].as_f64().unwrap() <= 50.0);
     assert!(choices.as_array().unwrap().len() >= 10);
     let sweep = jitterlab(&["mcu", "sweep", "--prescaler", "64", "--period", "10ms", "-n", "5", "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&sweep.stdout).unwrap();
-    let alarms = document["alarms"].as_array().unwrap();
+    let alarms = document["result"]["alarms"].as_array().unwrap();
     assert_eq!(
         alarms.iter().map(|a| &a["strategy"]).collect::<Vec<_>>(),
         ["periodic", "single-shot", "anchored"]

@@ -1,11 +1,18 @@
 //! What a command says while it measures.
 
 use jitterlab_analysis::trial::TrialStep;
+use jitterlab_model::units::Human;
 
 /// A step and how long, in seconds, all will still take.
 #[must_use]
 pub fn left(step: &str, left_s: f64) -> String {
     format!("{step}, about {left_s:.0} s left")
+}
+
+/// A way to wait, tried with a control loop; all will still take `left_ns`.
+#[must_use]
+pub fn live_way(name: &str, load: &str, left_ns: f64) -> String {
+    format!("{name} under load {load}, {} left", Human(left_ns))
 }
 
 /// A step of a session of measurements.

@@ -68,8 +68,9 @@ impl McuRequest {
                     None => Program::Empty,
                 };
                 let board = self.board()?;
-                let firmware =
-                    Compiler::new()?.build_file(&source.display().to_string(), &program, &board)?;
+                // What it builds goes with it.
+                let compiler = Compiler::new()?;
+                let firmware = compiler.build_file(&source.display().to_string(), &program, &board)?;
                 self.by_pin(source, &firmware.elf, *pin, Some(&board), &simulator)
             }
             Subject::OwnAlarm => {
