@@ -5,7 +5,7 @@ use jitterlab_model::Warning;
 use serde::{Deserialize, Serialize};
 
 use crate::predict::{Prediction, Reliability};
-use crate::require::{Judgement, Plan};
+use crate::require::{ClaimPlan, Judgement};
 
 /// What is said of the tasks of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct TaskOutlook {
     /// How much worse it can get; `None` where it was not asked for, or nothing was measured.
     pub prediction: Option<Prediction>,
     /// How long to run for each claim that was asked for.
-    pub claims: Vec<Plan>,
+    pub claims: Vec<ClaimPlan>,
     /// The outcome of each requirement that was asked for.
     pub requirements: Vec<Judgement>,
     /// How predictions from windows of the run turned out, where that was asked for.

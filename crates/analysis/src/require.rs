@@ -1,67 +1,21 @@
 //! Requirements that a run meets, breaks, or is too short to decide: `p99.99 < 80us`, `missed = 0`,
 //! `p(latency > 100us) < 1e-6`. Decided by exact binomial reasoning, whatever the distribution is.
 
+mod error;
 mod evidence;
 
+pub use error::RequirementError;
 pub use evidence::{Evidence, EvidenceCounter};
 
-use std::fmt;
 use std::str::FromStr;
 
-use jitterlab_model::units::{Exact, Human, UnitError, parse_duration_ns};
+use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{Gap, TaskRun};
 use serde::{Deserialize, Serialize};
 
 use crate::exact::{binomial_at_most, binomial_lower, binomial_upper};
 use crate::predict::{CONFIDENCE, INDEPENDENT_INDEX};
 use crate::scan::TaskScan;
-
-/// Why a requirement could not be understood. The message says what to write instead.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum RequirementError {
-    /// No comparison in it.
-    #[error("{0:?} is not a requirement: write it like {EXAMPLES}")]
-    NoComparison(String),
-    /// What is compared is not known.
-    #[error("{what:?} in {text:?} is not a figure that can be required: write it like {EXAMPLES}")]
-    UnknownFigure {
-        /// What was written.
-        text: String,
-        /// The part that is not known.
-        what: String,
-    },
-    /// A quantile that is none.
-    #[error("{0:?} is not a quantile: write p and a number above 0 and below 100, such as p99.99")]
-    BadQuantile(String),
-    /// A limit that is not a time.
-    #[error("the limit of {text:?}: {error}")]
-    BadTime {
-        /// What was written.
-        text: String,
-        /// What is wrong with the time.
-        error: UnitError,
-    },
-    /// A share that is none.
-    #[error(
-        "{share:?} in {text:?} is not a share: write a number from 0 to below 1 or a percentage, such as 1e-6 or 0.01%"
-    )]
-    BadShare {
-        /// What was written.
-        text: String,
-        /// The part that is no share.
-        share: String,
-    },
-}
-
-/// A count in groups of three digits.
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev();
-    groups.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
-}
-
-const EXAMPLES: &str = "\"p99.99 < 80us\", \"max < 200us\", \"missed = 0\", \"missed < 0.01%\", \
-                        \"period-error p99.9 < 50us\", \"execution max < 300us\" or \"p(latency > 100us) < 1e-6\"";
 
 /// What is measured of each due time or activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -228,27 +182,16 @@ pub enum Outcome {
     Fail,
     /// The run is too short to say.
     NotEnoughData,
-    /// Its source does not tell what is required.
+    /// What is required is unknown of its source.
     Unknown,
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Outcome::Pass => "pass",
-            Outcome::Fail => "FAIL",
-            Outcome::NotEnoughData => "not enough data",
-            Outcome::Unknown => "unknown",
-        })
-    }
 }
 
 /// The outcome of a requirement with the numbers it rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
-    /// The requirement as it was written.
-    pub requirement: String,
+    /// What was required.
+    pub requirement: Requirement,
     /// The outcome.
     pub outcome: Outcome,
     /// What the source does not tell, where that is why nothing is decided.
@@ -258,8 +201,6 @@ pub struct Judgement {
     pub evidence: Evidence,
     /// Limits, each with 95 % confidence, of the share that breaks it.
     pub share_limits: [f64; 2],
-    /// The numbers in a sentence.
-    pub text: String,
 }
 
 impl Requirement {
@@ -297,19 +238,18 @@ impl Requirement {
     /// What is said where the source does not tell what it is about.
     pub fn unknown(&self, gap: Gap) -> Judgement {
         Judgement {
-            requirement: self.text.clone(),
+            requirement: self.clone(),
             outcome: Outcome::Unknown,
             unknown: Some(gap),
             evidence: Evidence::default(),
             share_limits: [0.0, 1.0],
-            text: String::new(),
         }
     }
 
     /// Decides it. `extremal_index` (0 to 1) says how many breaches count for themselves: where they come in clusters of
     /// 1 / theta, there is that much less to learn from them.
     ///
-    /// A share of 0 cannot be proved by any run: it passes if nothing broke it, and the text says what that is worth.
+    /// A share of 0 cannot be proved by any run: it passes if nothing broke it, and the upper limit of the share says what that is worth.
     pub fn judge(&self, evidence: Evidence, extremal_index: f64) -> Judgement {
         let theta = extremal_index.clamp(1e-6, 1.0);
         let scaled = |count: u64| count as f64 * theta;
@@ -331,41 +271,11 @@ impl Requirement {
         };
         let share_limits =
             [binomial_lower(at_least, n, CONFIDENCE), binomial_upper(at_most, n.max(1e-9), CONFIDENCE)];
-        Judgement {
-            requirement: self.text.clone(),
-            outcome,
-            unknown: None,
-            evidence,
-            share_limits,
-            text: self.sentence(outcome, evidence, share_limits[1]),
-        }
-    }
-
-    fn sentence(&self, outcome: Outcome, evidence: Evidence, upper: f64) -> String {
-        let broke = match (evidence.broke, evidence.may_have_broken) {
-            (a, b) if a == b => grouped(a),
-            (a, b) => format!("between {} and {}", grouped(a), grouped(b)),
-        };
-        let how = match self.figure {
-            Figure::Missed => "were missed".into(),
-            _ if self.limit_breaks => format!("were {} or more", Exact(self.limit_ns)),
-            _ => format!("were above {}", Exact(self.limit_ns)),
-        };
-        let what = if self.figure == Figure::Missed { "due times" } else { "values" };
-        let mut text = format!("{broke} of {} {what} {how}", grouped(evidence.values));
-        if self.share == 0.0 {
-            if outcome == Outcome::Pass {
-                text += &format!("; that says, with 95 % confidence, that fewer than {upper:.2e} are");
-            }
-        } else {
-            text +=
-                &format!(" ({upper:.2e} at most, with 95 % confidence; allowed: below {:.2e})", self.share);
-        }
-        text
+        Judgement { requirement: self.clone(), outcome, unknown: None, evidence, share_limits }
     }
 
     /// How long to run to support it.
-    pub fn plan(&self, evidence: Evidence, extremal_index: f64, period_ns: i64) -> Option<Plan> {
+    pub fn plan(&self, evidence: Evidence, extremal_index: f64, period_ns: i64) -> Option<ClaimPlan> {
         if self.share <= 0.0 || period_ns <= 0 {
             return None;
         }
@@ -394,8 +304,7 @@ impl Requirement {
         };
         let rate = if n > 0.0 { broke / n } else { 0.0 };
         let of = |values: u64| PlannedRun { values, length_ns: values as f64 * period_ns as f64 };
-        Some(Plan {
-            requirement: self.text.clone(),
+        Some(ClaimPlan {
             now: self.judge(evidence, extremal_index),
             if_none_breaks: of(least(&|_| 0.0)?),
             if_no_more_break: of(least(&|_| broke)?),
@@ -417,10 +326,8 @@ pub struct PlannedRun {
 /// How long to run to support a claim with 95 % confidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Plan {
-    /// The claim as it was written.
-    pub requirement: String,
-    /// What the run says of it now.
+pub struct ClaimPlan {
+    /// The claim, and what the run says of it now.
     pub now: Judgement,
     /// A fresh run in which nothing breaks it.
     pub if_none_breaks: PlannedRun,
@@ -428,27 +335,6 @@ pub struct Plan {
     pub if_no_more_break: PlannedRun,
     /// This run made longer, if it goes on as it did. `None` if it would never support the claim.
     pub at_this_rate: Option<PlannedRun>,
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let run = |r: &PlannedRun| format!("{} ({} values)", Human(r.length_ns), grouped(r.values));
-        match self.now.outcome {
-            Outcome::Pass => return write!(f, "This run supports it already."),
-            Outcome::Fail => return write!(f, "This run contradicts it: a longer one will not support it."),
-            Outcome::Unknown => return write!(f, "No run of this source can support it."),
-            Outcome::NotEnoughData => {}
-        }
-        write!(f, "A run of {} in which nothing breaks it would support it", run(&self.if_none_breaks))?;
-        if self.now.evidence.may_have_broken > 0 {
-            write!(f, "; this run, made {} long, if nothing more breaks it", run(&self.if_no_more_break))?;
-            match &self.at_this_rate {
-                Some(r) => write!(f, ", or {} if it goes on as it did", run(r))?,
-                None => write!(f, "; if it goes on as it did, it never will")?,
-            }
-        }
-        write!(f, ".")
-    }
 }
 
 #[cfg(test)]

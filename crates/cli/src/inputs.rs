@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use jitterlab_analysis::matrix::recommend;
-use jitterlab_report::document::Document;
+use jitterlab_analysis::matrix::MatrixResult;
+use jitterlab_bench::host::matrix;
+use jitterlab_report::document::{Content, Document};
 use jitterlab_report::page::PageRun;
 use jitterlab_report::section::Section;
 
 use crate::exit::Failure;
-use crate::matrix::Index;
 use crate::run_args::RunArgs;
 
 /// Everything that was named on the command line.
@@ -28,7 +28,7 @@ pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Failure> {
     let mut runs = Vec::new();
     for path in paths {
         let section = if path.is_dir() {
-            Some(matrix(path).map(|section| vec![section]))
+            Some(directory(path))
         } else if path.extension().is_some_and(|extension| extension == "json") {
             Some(result(path))
         } else {
@@ -62,13 +62,13 @@ fn result(path: &Path) -> Result<Vec<Section>, Failure> {
     Ok(sections)
 }
 
-fn matrix(folder: &Path) -> Result<Section, Failure> {
-    let index = Index::read(folder)?.ok_or_else(|| {
+/// What `matrix` left in a directory.
+fn directory(folder: &Path) -> Result<Vec<Section>, Failure> {
+    let index = matrix::read(folder)?.ok_or_else(|| {
         Failure::bad_use(anyhow!(
             "{} is a directory, but none that `jitterlab matrix` left: name run files, or such a directory",
             folder.display()
         ))
     })?;
-    let matrix = index.matrix();
-    Ok(jitterlab_report::matrix::section(&matrix, &index.caption(), recommend(&matrix, None).as_ref()))
+    Ok(Document::new(Content::Matrix(Box::new(MatrixResult::of(index, None)))).sections())
 }

@@ -6,7 +6,6 @@ mod error;
 mod exit;
 mod inputs;
 mod interrupt;
-mod matrix;
 mod output;
 mod progress;
 mod recording;

@@ -1,36 +1,53 @@
 //! The Athlon report: a servo and a base thread on every pair of CPUs, idle, beside CPU hogs, and while somebody reads
 //! the kernel's figures.
 
-use jitterlab_analysis::matrix::{Plan, Proposal, placements, propose};
-use jitterlab_analysis::papers::athlon::{HOGS, NO_LOAD, READING};
+use jitterlab_analysis::matrix::{CellPlan, CellSetting, MatrixIndex, Proposal, placements, propose};
+use jitterlab_analysis::papers::athlon::{AthlonReproduction, HOGS, NO_LOAD, READING};
+use jitterlab_bench::host::facts::{self, Root};
 use jitterlab_bench::host::load::parse_loads;
-use jitterlab_model::{CpuSet, LoadSpec, Policy, SystemFacts, TaskSpec};
+use jitterlab_bench::host::matrix::{self as cells, OVERHEAD_NS};
+use jitterlab_model::{CpuSet, Policy, SystemFacts, TaskSpec};
+use jitterlab_report::matrix::CellStep;
+use jitterlab_report::papers::{Found, Step};
 
-use crate::PapersError;
+use crate::{PapersError, Workplace, nist};
 
 /// The report made one; a spread needs more.
-pub const REPETITIONS: u32 = 3;
+const REPETITIONS: u32 = 3;
 /// As many pairs as the report's machine had.
 const PAIRS: usize = 16;
 
-/// What is measured.
-#[derive(Debug, Clone)]
-pub struct AthlonPlan {
-    /// The report's threads.
-    pub tasks: Vec<TaskSpec>,
-    /// Each condition with its loads.
-    pub conditions: Vec<(String, Vec<LoadSpec>)>,
-    /// The cells.
-    pub cells: Plan,
-    /// Which CPUs, and why not all where there are more pairs than the report's.
-    pub proposal: Proposal,
-}
-
-/// The report's threads on a machine's CPUs.
+/// Measures what is missing of the report's cells, and NIST's figure 3 when nothing is.
 ///
 /// # Errors
-/// It has one CPU.
-pub fn plan(facts: &SystemFacts) -> Result<AthlonPlan, PapersError> {
+/// The machine has one CPU or cannot measure the tasks; a file cannot be written.
+pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
+    let machine = facts::read(&Root::system());
+    let mut index = match cells::read(at.directory)? {
+        Some(index) => index,
+        None => {
+            let (index, proposal) = plan(&machine, at.duration_ns)?;
+            if proposal.is_part() {
+                (at.tell)(&Step::Chosen(proposal));
+            }
+            index
+        }
+    };
+    let tell = &mut at.tell;
+    cells::measure_cells(&mut index, at.directory, at.interrupted, &mut |index, number| {
+        tell(&Step::Cell(CellStep::of(index, number, OVERHEAD_NS)));
+    })?;
+    let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
+    let mut found =
+        AthlonReproduction::of(machine, tasks, duration_ns, REPETITIONS, index.left(), index.matrix());
+    if found.left == 0 {
+        found.nist_figure_3 = Some(nist::loads(at, "nist-figure-3")?);
+    }
+    Ok(Found::Athlon(Box::new(found)))
+}
+
+/// The report's threads on a machine's CPUs, each cell for so long, and the choice of these CPUs.
+fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal), PapersError> {
     let usable = facts.usable();
     if usable.len() < 2 {
         return Err(PapersError::OneCpu);
@@ -41,13 +58,13 @@ pub fn plan(facts: &SystemFacts) -> Result<AthlonPlan, PapersError> {
         .filter(|open| !open.is_empty())
         .unwrap_or(usable);
     let hogs: CpuSet = open.iter().take(2).collect();
-    let condition = |name: &str, loads: &str| -> Result<(String, _), PapersError> {
-        Ok((name.into(), parse_loads(loads)?))
+    let setting = |name: &str, loads: &str| -> Result<CellSetting, PapersError> {
+        Ok(CellSetting { name: name.into(), loads: parse_loads(loads)?, isolate: None })
     };
-    let conditions: Vec<(String, Vec<LoadSpec>)> = vec![
-        condition(NO_LOAD, "none")?,
-        condition(HOGS, &format!("hog@{hogs}"))?,
-        condition(READING, &format!("proc@{open}"))?,
+    let settings = vec![
+        setting(NO_LOAD, "none")?,
+        setting(HOGS, &format!("hog@{hogs}"))?,
+        setting(READING, &format!("proc@{open}"))?,
     ];
     let task = |name: &str, period_ns: i64, priority: u8| TaskSpec {
         name: name.into(),
@@ -56,7 +73,7 @@ pub fn plan(facts: &SystemFacts) -> Result<AthlonPlan, PapersError> {
         ..TaskSpec::default()
     };
     let tasks = vec![task("servo", 1_000_000, 90), task("base", 25_000, 95)];
-    let names: Vec<String> = conditions.iter().map(|(name, _)| name.clone()).collect();
-    let cells = Plan::new(&placements(&proposal.cpus, tasks.len()), &names, REPETITIONS, 2012);
-    Ok(AthlonPlan { tasks, conditions, cells, proposal })
+    let names: Vec<String> = settings.iter().map(|setting| setting.name.clone()).collect();
+    let cells = CellPlan::new(&placements(&proposal.cpus, tasks.len()), &names, REPETITIONS, 2012);
+    Ok((MatrixIndex::new(tasks, settings, duration_ns, cells), proposal))
 }

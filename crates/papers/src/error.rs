@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use jitterlab_bench::host::load::LoadError;
-use jitterlab_bench::host::{PrepareError, SessionError};
+use jitterlab_bench::host::{MatrixError, PrepareError, RecordError, SessionError};
 use jitterlab_bench::kernel::session::KernelError;
 use jitterlab_bench::mcu::McuError;
 use jitterlab_report::figure::FigureError;
@@ -30,6 +30,12 @@ pub enum PapersError {
     /// This machine cannot measure it.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
+    /// This machine cannot measure it into a run file.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// Its cells cannot be measured.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
     /// A load of a plan is not known.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -100,7 +106,10 @@ impl PapersError {
     #[must_use]
     pub fn is_bad_use(&self) -> bool {
         match self {
-            PapersError::Prepare(error) => error.is_bad_use(),
+            PapersError::Prepare(error) | PapersError::Record(RecordError::Prepare(error)) => {
+                error.is_bad_use()
+            }
+            PapersError::Matrix(error) => error.is_bad_use(),
             PapersError::Session(error) => error.is_bad_use(),
             PapersError::Mcu(error) => error.is_bad_use(),
             PapersError::Load(_) | PapersError::OneCpu => true,

@@ -4,26 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use jitterlab_bench::host::load::parse_loads;
-use jitterlab_bench::host::{DmaLatency, Measurement, Request, Sink};
-use jitterlab_model::{Activation, Keep, StopReason, TaskSpec};
+use jitterlab_bench::host::{DmaLatency, Request, record};
+use jitterlab_model::{Keep, StopReason, TaskSpec};
 use jitterlab_report::papers::Step;
-use jitterlab_trace::{RunWriter, TraceError};
 
 use crate::{PapersError, Workplace};
-
-/// Hands every activation to the run file, up to the first that it does not take.
-struct Recorder {
-    writer: RunWriter,
-    failure: Option<TraceError>,
-}
-
-impl Sink for Recorder {
-    fn activations(&mut self, task: usize, rows: &[Activation]) {
-        if self.failure.is_none() {
-            self.failure = self.writer.append(task, rows).err();
-        }
-    }
-}
 
 impl Workplace<'_> {
     /// Measures one task beside a load (as `--load` takes it) into a run file of that name. A file that is there from
@@ -35,7 +20,7 @@ impl Workplace<'_> {
             return Ok(file);
         }
         (self.tell)(&Step::Measuring { name: name.into(), load: load.into() });
-        let measurement = Measurement::prepare(Request {
+        let request = Request {
             tasks: vec![task],
             duration_ns: Some(self.duration_ns),
             count: None,
@@ -46,15 +31,8 @@ impl Workplace<'_> {
             isolate: None,
             command: std::env::args().collect(),
             interrupted: std::sync::Arc::default(),
-        })?;
-        let writer = RunWriter::create(&file, measurement.info())?;
-        let mut recorder = Recorder { writer, failure: None };
-        let info = measurement.run(&mut recorder, &mut |_| (), self.interrupted)?.info;
-        let stop = info.stop.clone();
-        if let Some(error) = recorder.failure {
-            return Err(error.into());
-        }
-        recorder.writer.finish(info)?;
+        };
+        let stop = record(request, &file, self.interrupted)?.info.stop;
         let failed = match stop {
             Some(StopReason::Interrupted) => PapersError::Interrupted(name.into()),
             Some(StopReason::Overloaded { overload, .. }) => {

@@ -6,6 +6,7 @@
 
 use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRun};
+use jitterlab_analysis::matrix::MatrixResult;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::outlook::Outlook;
 use jitterlab_analysis::trial::CompensationTrial;
@@ -73,6 +74,8 @@ pub enum Content {
     KernelDiff(KernelDiff),
     /// What `kernel peers` measured.
     KernelPeers(KernelPeers),
+    /// What `matrix` measured, and the placement it speaks for.
+    Matrix(Box<MatrixResult>),
     /// What `mcu sweep` measured.
     McuSweep(McuSweep),
     /// What `mcu recommend` found.
@@ -145,6 +148,7 @@ impl Document {
             Content::KernelRun(run) => crate::kernels::runs(run, terminal),
             Content::KernelDiff(diff) => crate::kernels::difference(diff),
             Content::KernelPeers(peers) => crate::kernels::peers(peers),
+            Content::Matrix(result) => crate::matrix::text(result, terminal),
             Content::McuSweep(sweep) => crate::mcu::sweep(&sweep.alarms),
             Content::McuRecommendation(choices) => crate::mcu::recommendation(choices),
         }
@@ -164,6 +168,7 @@ impl Document {
             Content::Prediction(outlook) => crate::prediction::sections(outlook),
             Content::Comparison(compared) => crate::comparison::sections(compared),
             Content::Compensation(trial) => crate::compensation::sections(trial),
+            Content::Matrix(result) => crate::matrix::sections(result),
             _ => Vec::new(),
         }
     }

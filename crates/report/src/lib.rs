@@ -23,6 +23,7 @@ pub mod prediction;
 pub mod printable;
 pub mod progress;
 pub mod recovery;
+pub mod requirement;
 pub mod run;
 pub mod section;
 pub mod shown;

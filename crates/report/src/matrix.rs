@@ -1,45 +1,279 @@
-//! Tables of a matrix: servo / base maximum as in the Athlon report, p99.9 beside it, and a picture.
+//! Where threads should run: the recommendation and how sure it is, tables in the layout of the Athlon report, and a
+//! picture.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use jitterlab_analysis::matrix::{Matrix, Quantity, Recommendation};
+use jitterlab_analysis::matrix::{
+    Answer, CellStatistic, Effect, Matrix, MatrixIndex, MatrixResult, Observation, Proposal, Recommendation,
+};
+use jitterlab_model::{StopReason, TaskSpec};
 
-use crate::chart::{Axis, Cells, Chart, Layer, Shape};
+use crate::chart::{Axis, Cells, Chart, Layer, Shape, Terminal};
 use crate::figure::FigureError;
 use crate::section::{Block, Section};
 use crate::summary::wrap;
+use crate::warnings;
+use crate::words::{count, plural, share, time};
 
-/// The tables of every condition and the recommendation. Cells are coloured on a terminal, from green for the best
-/// of a table to red for the worst.
-pub fn text(matrix: &Matrix, recommendation: Option<&Recommendation>, colours: bool) -> String {
-    let mut text = tables(
-        matrix,
-        &[("largest latency", Quantity::Max), ("p99.9, median of the repetitions", Quantity::P999)],
-        colours,
-    );
+/// What the measurements show: the recommendation first, then the tables of every condition. Cells are coloured on a
+/// terminal, from green for the best of a table to red for the worst.
+#[must_use]
+pub fn text(result: &MatrixResult, terminal: Terminal) -> String {
+    let mut text: String = sentences(result).iter().map(|sentence| wrap(sentence)).collect();
+    text.push_str(&tables(&result.matrix, &LATENCIES, terminal.colour));
     if text.is_empty() {
         text.push_str("nothing was measured yet\n");
     }
-    if let Some(recommendation) = recommendation {
-        text.push('\n');
-        for sentence in &recommendation.sentences {
-            text.push_str(&wrap(sentence));
-        }
+    text.extend(cautions(&result.index).iter().map(|caution| wrap(&format!("warning: {caution}"))));
+    if result.index.left() > 0 {
+        text.push_str(&wrap(&left(result.index.left())));
     }
     text
 }
 
-/// The tables of every condition, one for each of these quantities with its title. Cells are coloured as in [`text`].
-pub fn tables(matrix: &Matrix, quantities: &[(&str, Quantity)], colours: bool) -> String {
+const LATENCIES: [(&str, CellStatistic); 2] =
+    [("largest latency", CellStatistic::Max), ("p99.9, median of the repetitions", CellStatistic::P999)];
+
+/// The cells that are still to be measured.
+#[must_use]
+pub fn left(cells: usize) -> String {
+    let verb = if cells == 1 { "is" } else { "are" };
+    format!("{} {verb} left: repeat the command to go on.", plural(cells as u64, "cell"))
+}
+
+/// What the cells' readers have to know, each once.
+fn cautions(index: &MatrixIndex) -> Vec<String> {
+    let ended = index.done.iter().filter_map(|done| match done.stop.as_ref()? {
+        StopReason::Overloaded { overload, .. } => Some(overload.to_string()),
+        StopReason::WaitFailed { task, why } => {
+            let name = index.tasks.get(*task).map_or("?", |task| task.name.as_str());
+            Some(format!("task {name} could not wait any more: {why}"))
+        }
+        _ => None,
+    });
+    let warned = index.done.iter().flat_map(|done| &done.warnings).map(warnings::sentence);
+    let mut all: Vec<String> = warned.chain(ended).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// What is to be measured, before it begins; each cell takes `overhead_ns` beside its length.
+#[must_use]
+pub fn outset(index: &MatrixIndex, overhead_ns: i64, folder: &Path) -> String {
+    format!(
+        "{} of {}, {} to measure, about {}, into {}",
+        plural(index.plan.cells.len() as u64, "cell"),
+        time(index.duration_ns as f64),
+        count(index.left() as u64),
+        time(remaining_ns(index, overhead_ns)),
+        folder.display()
+    )
+}
+
+fn remaining_ns(index: &MatrixIndex, overhead_ns: i64) -> f64 {
+    index.left() as f64 * (index.duration_ns + overhead_ns) as f64
+}
+
+/// A cell whose measurement begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellStep {
+    /// Its number in the plan, from 0.
+    number: usize,
+    /// The number of cells.
+    of: usize,
+    cpus: Vec<u16>,
+    condition: String,
+    remaining_ns: f64,
+}
+
+impl CellStep {
+    /// The cell of this number in the plan; `overhead_ns` is what each takes beside its length.
+    #[must_use]
+    pub fn of(index: &MatrixIndex, number: usize, overhead_ns: i64) -> Self {
+        let cell = index.plan.cells.get(number);
+        CellStep {
+            number,
+            of: index.plan.cells.len(),
+            cpus: cell.map_or(Vec::new(), |cell| cell.cpus.clone()),
+            condition: cell.map_or(String::new(), |cell| cell.condition.clone()),
+            remaining_ns: remaining_ns(index, overhead_ns),
+        }
+    }
+}
+
+/// A cell whose measurement begins, in a line.
+#[must_use]
+pub fn cell_step(step: &CellStep) -> String {
+    let cpus: Vec<String> = step.cpus.iter().map(ToString::to_string).collect();
+    format!(
+        "{}/{}  CPUs {}  {}  {} left",
+        step.number + 1,
+        step.of,
+        cpus.join("/"),
+        step.condition,
+        time(step.remaining_ns)
+    )
+}
+
+/// Which CPUs are measured where not all are, and why these; `remedy` says how to take others.
+#[must_use]
+pub fn proposal(proposal: &Proposal, remedy: &str) -> String {
+    format!(
+        "measuring {} of {} CPUs ({}): one of each sort, and each way of sharing a core or a cache among the pairs; {remedy}",
+        proposal.cpus.len(),
+        proposal.usable,
+        proposal.cpus
+    )
+}
+
+/// The answer to a question with what it rests on; without a full stop.
+#[must_use]
+pub fn observation(question: &str, found: &Observation) -> String {
+    let answer = match found.answer {
+        Answer::Yes => "yes",
+        Answer::Little => "yes, but little",
+        Answer::No => "no",
+        Answer::Opposite => "no, the opposite",
+        Answer::CannotTell => "cannot tell",
+    };
+    let compared = match &found.effect {
+        Effect::SameCpu { .. } => "the same CPU changes the values".into(),
+        Effect::Condition { from, to, change_ns } => {
+            format!("{to} instead of {from} changes the values by {:+.1} us at the median,", change_ns / 1e3)
+        }
+    };
+    let interval = match found.interval {
+        Some([low, high]) => {
+            let p = if found.p < 0.005 { "p below 0.005".into() } else { format!("p = {:.2}", found.p) };
+            format!("95 % interval {low:.2} to {high:.2}, {p}")
+        }
+        None => "too few values for an interval".into(),
+    };
+    let values = plural(found.values as u64, "value");
+    format!("{question} {answer}: {compared} by a factor of {:.2} ({interval}, {values})", found.factor)
+}
+
+/// `servo on CPU 1 and base on CPU 2`, or `both on CPU 1`.
+fn placement(tasks: &[String], cpus: &[u16]) -> String {
+    match (tasks, cpus) {
+        ([_], [cpu]) => format!("CPU {cpu}"),
+        (_, [first, rest @ ..]) if rest.iter().all(|cpu| cpu == first) => {
+            format!("{} on CPU {first}", if rest.len() == 1 { "both" } else { "all" })
+        }
+        _ => {
+            let parts: Vec<String> =
+                tasks.iter().zip(cpus).map(|(task, cpu)| format!("{task} on CPU {cpu}")).collect();
+            parts.join(" and ")
+        }
+    }
+}
+
+/// The recommendation and how sure it is; nothing before anything was measured.
+fn sentences(result: &MatrixResult) -> Vec<String> {
+    let Some(found) = &result.recommendation else { return Vec::new() };
+    let matrix = &result.matrix;
+    let mut all = vec![best(found, matrix), how_sure(found, matrix)];
+    all.extend(topology(found));
+    all
+}
+
+fn name(statistic: CellStatistic) -> &'static str {
+    match statistic {
+        CellStatistic::P999 => "p99.9",
+        CellStatistic::Max => "largest latency",
+        CellStatistic::PeriodError => "largest period error",
+    }
+}
+
+/// With a capital letter at its beginning.
+fn sentence_case(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn best(found: &Recommendation, matrix: &Matrix) -> String {
+    let statistic = name(found.statistic);
+    let values = matrix.tasks.iter().zip(&found.worst_condition_ns);
+    let values: Vec<String> =
+        values.filter_map(|(name, ns)| Some(format!("{name} {}", time((*ns)?)))).collect();
+    let under = if matrix.conditions().len() > 1 { " under the worst of the conditions" } else { "" };
+    format!(
+        "Best: {}, {statistic}{under} {}; the worst placement ({}) is {:.1} times as bad.",
+        placement(&matrix.tasks, &found.cpus),
+        values.join(", "),
+        placement(&matrix.tasks, &found.worst),
+        found.worst_factor
+    )
+}
+
+fn how_sure(found: &Recommendation, matrix: &Matrix) -> String {
+    let Some(probability) = found.probability else {
+        return "How sure: one repetition shows no spread; measure again with --repetitions 3 or more."
+            .into();
+    };
+    let mut text = format!("How sure: {} by the bootstrap over repetitions", share(probability));
+    if let [_, others @ ..] = found.candidates.as_slice()
+        && !others.is_empty()
+    {
+        let named: Vec<String> = others.iter().take(3).map(|cpus| placement(&matrix.tasks, cpus)).collect();
+        text += &format!("; not told apart from it: {}", named.join("; "));
+        if others.len() > 3 {
+            text += &format!(" and {} more", others.len() - 3);
+        }
+    }
+    text + "."
+}
+
+/// What the machine's topology says of the choice.
+fn topology(found: &Recommendation) -> Vec<String> {
+    let Some(facts) = &found.facts else { return Vec::new() };
+    let sharing = facts.sharing.map(|sharing| format!("The tasks are on {sharing}."));
+    let isolated = match &facts.not_isolated {
+        None => Some("Whether these CPUs are isolated is unknown.".into()),
+        Some(open) if open.is_empty() => None,
+        Some(open) => Some(format!(
+            "Not isolated: CPU {open}. Other programs may run there; measure what isolation changes with --isolate {open}."
+        )),
+    };
+    let siblings = &facts.idle_siblings;
+    let siblings =
+        (!siblings.is_empty()).then(|| format!("Keep the SMT sibling {siblings} idle: it shares the core."));
+    [sharing, isolated, siblings].into_iter().flatten().collect()
+}
+
+/// What a matrix rests on: its tasks, and what was measured of them.
+#[must_use]
+pub fn caption(tasks: &[TaskSpec], duration_ns: i64, matrix: &Matrix) -> String {
+    let task = |task: &TaskSpec| {
+        let policy = task.policy.map_or_else(|| "the default policy".into(), |policy| policy.to_string());
+        let (name, wake, overrun) = (&task.name, task.wake, task.overrun);
+        let period = time(task.period_ns as f64);
+        format!("{name} every {period} under {policy}, wake {wake}, overrun {overrun}")
+    };
+    let tasks: Vec<String> = tasks.iter().map(task).collect();
+    let all = || matrix.measurements.iter().flat_map(|cell| &cell.tasks);
+    format!(
+        "{}. {} of {}, {} activations, {} missed. Each field is the largest of its repetitions.",
+        tasks.join("; "),
+        plural(matrix.measurements.len() as u64, "cell"),
+        time(duration_ns as f64),
+        count(all().map(|task| task.activations).sum()),
+        count(all().map(|task| task.missed).sum())
+    )
+}
+
+/// The tables of every condition, one for each of these numbers with its title. Cells are coloured as in [`text`].
+pub fn tables(matrix: &Matrix, statistics: &[(&str, CellStatistic)], colours: bool) -> String {
     let mut text = String::new();
     for condition in matrix.conditions() {
         let repetitions =
             matrix.measurements.iter().filter(|m| m.condition == condition).map(|m| m.repetition);
         let times = repetitions.max().map_or(0, |last| last + 1);
-        let repetitions = if times == 1 { "repetition" } else { "repetitions" };
-        let _ = writeln!(text, "\nload: {condition}, {times} {repetitions}");
-        for (title, quantity) in quantities {
-            text.push_str(&table(matrix, condition, title, *quantity, colours));
+        let _ = writeln!(text, "\nload: {condition}, {}", plural(times.into(), "repetition"));
+        for (title, statistic) in statistics {
+            text.push_str(&table(matrix, condition, title, *statistic, colours));
         }
     }
     text
@@ -53,12 +287,18 @@ fn axes(matrix: &Matrix) -> (Vec<u16>, Vec<u16>) {
 }
 
 /// The values of all tasks in a cell, in microseconds.
-fn values(matrix: &Matrix, condition: &str, column: u16, row: u16, quantity: Quantity) -> Option<Vec<f64>> {
+fn values(
+    matrix: &Matrix,
+    condition: &str,
+    column: u16,
+    row: u16,
+    statistic: CellStatistic,
+) -> Option<Vec<f64>> {
     let mut cpus = vec![row; matrix.tasks.len()];
     *cpus.first_mut()? = column;
-    let value = |task| match quantity {
-        Quantity::P999 => matrix.median(&cpus, condition, task, quantity),
-        _ => matrix.largest(&cpus, condition, task, quantity),
+    let value = |task| match statistic {
+        CellStatistic::P999 => matrix.median(&cpus, condition, task, statistic),
+        _ => matrix.largest(&cpus, condition, task, statistic),
     };
     (0..matrix.tasks.len()).map(|task| value(task).map(|ns| ns / 1e3)).collect()
 }
@@ -83,12 +323,12 @@ fn microseconds(us: f64) -> String {
     }
 }
 
-fn table(matrix: &Matrix, condition: &str, title: &str, quantity: Quantity, colours: bool) -> String {
+fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic, colours: bool) -> String {
     let (columns, rows) = axes(matrix);
     let cells: Vec<Option<Vec<f64>>> = rows
         .iter()
         .flat_map(|row| columns.iter().map(move |column| (*row, *column)))
-        .map(|(row, column)| values(matrix, condition, column, row, quantity))
+        .map(|(row, column)| values(matrix, condition, column, row, statistic))
         .collect();
     if cells.iter().all(Option::is_none) {
         return String::new();
@@ -143,10 +383,11 @@ fn shaded(cell: &str, shade: Option<f64>, colours: bool) -> String {
     }
 }
 
-/// A heat map of the largest latencies for each condition. `caption` says what they rest on.
-pub fn charts(matrix: &Matrix, caption: &str) -> Vec<Chart> {
+/// A heat map of a number for each condition. `caption` says what it rests on.
+pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<Chart> {
     let (columns, rows) = axes(matrix);
     let names = matrix.tasks.join(" / ");
+    let named = name(statistic);
     let chart = |condition: &str| {
         let places = rows
             .iter()
@@ -155,7 +396,7 @@ pub fn charts(matrix: &Matrix, caption: &str) -> Vec<Chart> {
         let places: Vec<_> = places.collect();
         let found: Vec<Option<Vec<f64>>> = places
             .iter()
-            .map(|(_, row, _, column)| values(matrix, condition, *column, *row, Quantity::Max))
+            .map(|(_, row, _, column)| values(matrix, condition, *column, *row, statistic))
             .collect();
         let cells = places.iter().zip(&found).zip(scale(&found)).filter_map(|((place, values), shade)| {
             let words = values.as_ref()?.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join(" / ");
@@ -166,14 +407,15 @@ pub fn charts(matrix: &Matrix, caption: &str) -> Vec<Chart> {
             size: [1.0, 1.0],
             cells: cells.collect(),
             labelled: true,
-            key: ("latency".into(), vec![(0.0, "smallest".into()), (1.0, "largest".into())]),
+            key: (named.into(), vec![(0.0, "smallest".into()), (1.0, "largest".into())]),
         };
         let cpu = |cpu: &u16| format!("CPU {cpu}");
         let (first, second) = (matrix.tasks.first().map_or("", String::as_str), matrix.tasks.get(1));
         Chart {
             name: "matrix",
             caption: format!(
-                "Largest latency of {names} in µs, load {condition}. {caption} Colour: the mean of the tasks on a logarithmic scale."
+                "{} of {names} in µs, load {condition}. {caption} Colour: the mean of the tasks on a logarithmic scale.",
+                sentence_case(named)
             ),
             x: Axis::names(format!("processor of {first}, load {condition}"), columns.iter().map(cpu)),
             y: match second {
@@ -187,36 +429,49 @@ pub fn charts(matrix: &Matrix, caption: &str) -> Vec<Chart> {
     matrix.conditions().into_iter().map(chart).collect()
 }
 
+fn result_charts(result: &MatrixResult) -> Vec<Chart> {
+    let caption = caption(&result.index.tasks, result.index.duration_ns, &result.matrix);
+    charts(&result.matrix, CellStatistic::Max, &caption)
+}
+
 /// The heat maps as a picture.
 ///
 /// # Errors
 /// Nothing was measured.
-pub fn svg(matrix: &Matrix, caption: &str) -> Result<String, FigureError> {
-    crate::figure::svg(&charts(matrix, caption))
+pub fn svg(result: &MatrixResult) -> Result<String, FigureError> {
+    crate::figure::svg(&result_charts(result))
 }
 
-/// The page's section.
-pub fn section(matrix: &Matrix, caption: &str, recommendation: Option<&Recommendation>) -> Section {
-    let sentences =
-        recommendation.iter().flat_map(|r| &r.sentences).map(|text| Block::Text { text: text.clone() });
-    Section {
+/// What the page shows of it.
+#[must_use]
+pub fn sections(result: &MatrixResult) -> Vec<Section> {
+    let unfinished = Some(result.index.left()).filter(|cells| *cells > 0).map(left);
+    let said = sentences(result).into_iter().chain(cautions(&result.index)).chain(unfinished);
+    let said = said.map(|text| Block::Text { text });
+    vec![Section {
         id: "matrix".into(),
         title: "Which processors".into(),
         lead: "The same tasks on every choice of processors: the largest latency of each cell. Dark cells are the ones to avoid.".into(),
-        blocks: sentences.chain(charts(matrix, caption).into_iter().map(Block::Figure)).collect(),
-    }
+        blocks: said.chain(result_charts(result).into_iter().map(Block::Figure)).collect(),
+    }]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::matrix::{Cell, Measurement, Plan, TaskFigures, placements, propose, recommend};
+    use jitterlab_analysis::matrix::{
+        Cell, CellMeasurement, CellPlan, TaskTiming, placements, propose, recommend,
+    };
+    use jitterlab_analysis::papers::athlon;
     use jitterlab_model::SystemFacts;
     use jitterlab_model::facts::{Cpu, Sharing};
 
     fn matrix(cpus: u16, tasks: usize) -> Matrix {
-        let figures =
-            |us: f64| TaskFigures { max_ns: us * 1e3, p999_ns: Some(us * 500.0), ..TaskFigures::default() };
+        let figures = |us: f64| TaskTiming {
+            max_ns: Some(us * 1e3),
+            p999_ns: Some(us * 500.0),
+            ..TaskTiming::default()
+        };
         let mut measurements = Vec::new();
         for column in 0..cpus {
             for row in 0..if tasks > 1 { cpus } else { 1 } {
@@ -224,7 +479,7 @@ mod tests {
                 placed[0] = column;
                 let us = if column == row { 2.5 } else { 10.0 + f64::from(column) };
                 let tasks = (0..tasks).map(|t| figures(us + t as f64)).collect();
-                measurements.push(Measurement {
+                measurements.push(CellMeasurement {
                     cpus: placed,
                     condition: "mem:2<1>".into(),
                     repetition: 0,
@@ -235,10 +490,50 @@ mod tests {
         Matrix { tasks: ["servo", "base"][..tasks].iter().map(|t| (*t).to_owned()).collect(), measurements }
     }
 
+    /// What is printed of a matrix that was measured whole.
+    fn printed(matrix: &Matrix, facts: Option<&SystemFacts>, colour: bool) -> String {
+        text(&result(matrix, facts), Terminal { columns: 80, ascii: false, colour })
+    }
+
+    fn result(matrix: &Matrix, facts: Option<&SystemFacts>) -> MatrixResult {
+        let plan = CellPlan { cells: Vec::new(), seed: 0 };
+        let index = MatrixIndex::new(Vec::new(), Vec::new(), 3_000_000_000, plan);
+        MatrixResult { recommendation: recommend(matrix, facts), matrix: matrix.clone(), index }
+    }
+
+    #[test]
+    fn an_observation_says_what_it_rests_on() {
+        let found = athlon::AthlonReproduction::of(SystemFacts::default(), vec![], 1, 1, 0, athlon::matrix());
+        let said: Vec<String> =
+            found.observations.iter().flat_map(|o| &o.printed).map(|o| observation("?", o)).collect();
+        insta::assert_snapshot!(said.join("\n"), @"
+        ? yes: the same CPU changes the values by a factor of 0.44 (95 % interval 0.36 to 0.75, p below 0.005, 16 values)
+        ? yes: the same CPU changes the values by a factor of 0.49 (95 % interval 0.40 to 0.80, p below 0.005, 16 values)
+        ? yes, but little: hog@0-1 instead of none changes the values by -1.1 us at the median, by a factor of 0.86 (95 % interval 0.79 to 0.91, p below 0.005, 32 values)
+        ");
+    }
+
+    #[test]
+    fn a_recommendation_says_how_sure_it_is() {
+        let mut m = matrix(2, 2);
+        insta::assert_snapshot!(sentences(&result(&m, None)).join("\n"), @"
+        Best: both on CPU 0, p99.9 servo 1.25 us, base 1.75 us; the worst placement (servo on CPU 1 and base on CPU 0) is 3.9 times as bad.
+        How sure: one repetition shows no spread; measure again with --repetitions 3 or more.
+        ");
+        let again: Vec<_> =
+            m.measurements.iter().map(|cell| CellMeasurement { repetition: 1, ..cell.clone() }).collect();
+        m.measurements.extend(again);
+        insta::assert_snapshot!(sentences(&result(&m, Some(&SystemFacts::default()))).join("\n"), @"
+        Best: both on CPU 0, p99.9 servo 1.25 us, base 1.75 us; the worst placement (servo on CPU 1 and base on CPU 0) is 3.9 times as bad.
+        How sure: 100 % by the bootstrap over repetitions.
+        The tasks are on the same CPU.
+        Whether these CPUs are isolated is unknown.
+        ");
+    }
+
     #[test]
     fn the_table_is_the_report_s() {
-        let m = matrix(2, 2);
-        let text = text(&m, recommend(&m, None).as_ref(), false);
+        let text = printed(&matrix(2, 2), None, false);
         assert!(text.contains("columns: CPU of servo, rows: CPU of base"), "{text}");
         let row = text.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap();
         assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["0", "2.5/3.5", "11.0/12.0"]);
@@ -248,7 +543,7 @@ mod tests {
     #[test]
     fn large_machines_stay_within_80_columns() {
         for tasks in [1, 2] {
-            let text = text(&matrix(24, tasks), None, false);
+            let text = printed(&matrix(24, tasks), None, false);
             assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
             assert!(text.contains(" 23"));
         }
@@ -268,7 +563,7 @@ mod tests {
 
     /// What a bench would measure there: quiet where isolated, worst beside the chores of CPU 0, worse on one core's two
     /// threads than on one thread, and a little different each time.
-    fn simulated(facts: &SystemFacts, cell: &Cell) -> Vec<TaskFigures> {
+    fn simulated(facts: &SystemFacts, cell: &Cell) -> Vec<TaskTiming> {
         let isolated = facts.isolation.isolated.clone().unwrap_or_default();
         let sharing = facts.sharing(cell.cpus[0], cell.cpus[1]);
         let figures = cell.cpus.iter().map(|cpu| {
@@ -276,7 +571,7 @@ mod tests {
             let chores = if *cpu == 0 { 2.0 } else { 1.0 };
             let shared = if sharing == Sharing::Core { 1.6 } else { 1.0 };
             let us = quiet * chores * shared * (1.0 + f64::from(cell.repetition % 3) / 20.0);
-            TaskFigures { max_ns: us * 4e3, p999_ns: Some(us * 1e3), ..TaskFigures::default() }
+            TaskTiming { max_ns: Some(us * 4e3), p999_ns: Some(us * 1e3), ..TaskTiming::default() }
         });
         figures.collect()
     }
@@ -287,11 +582,12 @@ mod tests {
         // One hour for two loads, three repetitions, 10 s each: 4096 pairs would take 68 hours.
         let affordable = 3_600 / (10 * 2 * 3);
         let proposal = propose(&facts, &facts.usable(), 2, affordable);
-        assert!(proposal.reason.as_ref().is_some_and(|r| r.contains("of 64 CPUs")), "{proposal:?}");
+        let chosen = super::proposal(&proposal, "");
+        assert!(chosen.contains("of 64 CPUs"), "{chosen}");
         let places = placements(&proposal.cpus, 2);
         assert!((9..=affordable).contains(&places.len()), "{}", places.len());
-        let plan = Plan::new(&places, &["none".into(), "mem:2".into()], 3, 1);
-        let measurements = plan.cells.iter().map(|cell| Measurement {
+        let plan = CellPlan::new(&places, &["none".into(), "mem:2".into()], 3, 1);
+        let measurements = plan.cells.iter().map(|cell| CellMeasurement {
             cpus: cell.cpus.clone(),
             condition: cell.condition.clone(),
             repetition: cell.repetition,
@@ -304,22 +600,24 @@ mod tests {
         assert!(recommendation.cpus.iter().all(|cpu| isolated.contains(*cpu)), "{recommendation:?}");
         assert_ne!(facts.sharing(recommendation.cpus[0], recommendation.cpus[1]), Sharing::Core);
         assert!(recommendation.worst.contains(&0), "{recommendation:?}");
-        let text = text(&matrix, Some(&recommendation), false);
+        let text = printed(&matrix, Some(&facts), false);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("Best: ") && text.contains("How sure: "), "{text}");
     }
 
     #[test]
     fn colours_are_for_terminals() {
-        assert!(!text(&matrix(2, 2), None, false).contains('\x1b'));
-        assert!(text(&matrix(2, 2), None, true).contains("48;5;78m"));
-        assert_eq!(text(&Matrix::default(), None, true), "nothing was measured yet\n");
+        assert!(!printed(&matrix(2, 2), None, false).contains('\x1b'));
+        assert!(printed(&matrix(2, 2), None, true).contains("48;5;78m"));
+        assert_eq!(printed(&Matrix::default(), None, true), "nothing was measured yet\n");
     }
 
     #[test]
     fn the_picture_holds_every_cell_and_no_foreign_markup() {
         let matrix = matrix(3, 2);
-        let [Layer { shape: Shape::Cells(cells), .. }] = &charts(&matrix, "3 s each.")[0].layers[..] else {
+        let [Layer { shape: Shape::Cells(cells), .. }] =
+            &charts(&matrix, CellStatistic::Max, "3 s each.")[0].layers[..]
+        else {
             panic!("no cells")
         };
         assert_eq!(cells.cells.len(), 9);
@@ -330,6 +628,6 @@ mod tests {
                 .iter()
                 .any(|(at, shade, words)| *at == [0.0, 2.0] && *shade == 0.0 && words == "2.5 / 3.5")
         );
-        assert!(svg(&matrix, "3 s each.").unwrap().contains("mem:2&lt;1&gt;"));
+        assert!(svg(&result(&matrix, None)).unwrap().contains("mem:2&lt;1&gt;"));
     }
 }

@@ -4,15 +4,14 @@ use jitterlab_analysis::outlook::Outlook;
 use jitterlab_analysis::predict::{
     CONFIDENCE, Condition, DEFAULT_HORIZON, Facts, Gate, Prediction, PredictionCaveat, Reliability,
 };
-use jitterlab_analysis::require::{Judgement, Plan};
 
 use crate::caveats::clause;
 use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
 use crate::check::paragraph;
+use crate::requirement::{claim, judgement};
 use crate::section::{Block, Section};
 use crate::summary::{microseconds, warnings, wrap};
 use crate::table::columns;
-use crate::warnings::gap;
 use crate::words::{count, plural, share, time};
 
 /// Everything that is said of a file's tasks.
@@ -281,23 +280,6 @@ fn bound(prediction: &Prediction) -> String {
         4,
     ));
     text
-}
-
-/// The outcome of a requirement in a line or two, the outcome first: for scripts and people.
-fn judgement(task: &str, judgement: &Judgement) -> String {
-    if let Some(unknown) = judgement.unknown {
-        let what = gap(unknown);
-        return wrap(&format!(
-            "unknown: {task}: {}: the source does not tell {what}, so it cannot be decided.",
-            judgement.requirement
-        ));
-    }
-    wrap(&format!("{}: {task}: {}: {}.", judgement.outcome, judgement.requirement, judgement.text))
-}
-
-/// How long to run to support a claim.
-fn claim(task: &str, plan: &Plan) -> String {
-    wrap(&format!("claim on {task}: {}: {}. {plan}", plan.requirement, plan.now.text))
 }
 
 /// How predictions from the windows of a run turned out.

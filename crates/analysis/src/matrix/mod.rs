@@ -1,28 +1,30 @@
 //! Where should my threads run? Measurements of the same tasks on different CPUs under different conditions: what
 //! they show, which placement they speak for, and how surely.
 
-use jitterlab_model::CpuSet;
+use jitterlab_model::{CpuSet, TimingStats};
 use serde::{Deserialize, Serialize};
 
+mod index;
 mod observations;
 mod plan;
 mod recommend;
 
-pub use observations::{Answer, Observation, condition_effect, exceptions, same_cpu};
-pub use plan::{Cell, Plan, Proposal, placements, propose};
-pub use recommend::{Recommendation, recommend};
+pub use index::{CellSetting, DoneCell, MatrixIndex, MatrixResult};
+pub use observations::{Answer, Effect, Observation, condition_effect, exceptions, same_cpu};
+pub use plan::{Cell, CellPlan, Proposal, placements, propose};
+pub use recommend::{PlacementFacts, Recommendation, recommend};
 
-/// The figures of one task in one measurement, in nanoseconds.
+/// How regular one task was in one measurement, in nanoseconds; `None` where that is unknown, or nothing ran.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct TaskFigures {
-    /// Largest latency, or whatever maximum a table of others has.
-    pub max_ns: f64,
+pub struct TaskTiming {
+    /// Largest latency.
+    pub max_ns: Option<f64>,
     /// The latency that all but one in a thousand keep below.
     pub p999_ns: Option<f64>,
     /// Largest period error either way: what LinuxCNC's latency test calls max jitter.
-    pub jitter_ns: Option<f64>,
+    pub period_error_ns: Option<f64>,
     /// Activations that ran.
     pub activations: u64,
     /// Due times that were missed.
@@ -33,37 +35,52 @@ pub struct TaskFigures {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Measurement {
+pub struct CellMeasurement {
     /// The CPU of each task.
     pub cpus: Vec<u16>,
     /// What ran beside the tasks, and whether they were isolated.
     pub condition: String,
     /// The how-manieth of its kind, from 0.
     pub repetition: u32,
-    /// The figures of each task.
-    pub tasks: Vec<TaskFigures>,
+    /// What was measured of each task.
+    pub tasks: Vec<TaskTiming>,
 }
 
-/// Which figure of a task is looked at.
+/// Which number of a task is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Quantity {
+pub enum CellStatistic {
     /// Largest latency.
     Max,
     /// 99.9th percentile of the latency.
     P999,
-    /// Largest period error.
-    Jitter,
+    /// Largest period error either way.
+    PeriodError,
 }
 
-impl Quantity {
-    /// The figure, where it is known.
-    pub fn of(self, figures: &TaskFigures) -> Option<f64> {
+impl TaskTiming {
+    /// What a matrix keeps of a task.
+    #[must_use]
+    pub fn of(stats: &TimingStats) -> Self {
+        let errors = [stats.period_error.min_ns(), stats.period_error.max_ns()].into_iter().flatten();
+        TaskTiming {
+            max_ns: stats.latency.max_ns().map(|ns| ns as f64),
+            p999_ns: stats.latency.quantile_ns(0.999).map(|ns| ns as f64),
+            period_error_ns: errors.map(|ns| ns.abs() as f64).reduce(f64::max),
+            activations: stats.latency.count(),
+            missed: stats.seen_missed(),
+        }
+    }
+}
+
+impl CellStatistic {
+    /// The number, where it is known.
+    pub fn of(self, timing: &TaskTiming) -> Option<f64> {
         match self {
-            Quantity::Max => Some(figures.max_ns),
-            Quantity::P999 => figures.p999_ns,
-            Quantity::Jitter => figures.jitter_ns,
+            CellStatistic::Max => timing.max_ns,
+            CellStatistic::P999 => timing.p999_ns,
+            CellStatistic::PeriodError => timing.period_error_ns,
         }
     }
 }
@@ -75,7 +92,7 @@ pub struct Matrix {
     /// The names of the tasks; the first one's CPU is the column of the table, the second one's the row.
     pub tasks: Vec<String>,
     /// In the order they were made.
-    pub measurements: Vec<Measurement>,
+    pub measurements: Vec<CellMeasurement>,
 }
 
 impl Matrix {
@@ -104,28 +121,44 @@ impl Matrix {
     }
 
     /// The measurements of one placement under one condition.
-    pub fn cell<'a>(&'a self, cpus: &'a [u16], condition: &'a str) -> impl Iterator<Item = &'a Measurement> {
+    pub fn cell<'a>(
+        &'a self,
+        cpus: &'a [u16],
+        condition: &'a str,
+    ) -> impl Iterator<Item = &'a CellMeasurement> {
         self.measurements.iter().filter(move |m| m.cpus == cpus && m.condition == condition)
     }
 
     /// The largest value of a task in a cell: for maxima, that of all repetitions together.
-    pub fn largest(&self, cpus: &[u16], condition: &str, task: usize, quantity: Quantity) -> Option<f64> {
-        let values = self.cell(cpus, condition).filter_map(|m| quantity.of(m.tasks.get(task)?));
+    pub fn largest(
+        &self,
+        cpus: &[u16],
+        condition: &str,
+        task: usize,
+        statistic: CellStatistic,
+    ) -> Option<f64> {
+        let values = self.cell(cpus, condition).filter_map(|m| statistic.of(m.tasks.get(task)?));
         values.reduce(f64::max)
     }
 
     /// The median of a task's values in a cell.
-    pub fn median(&self, cpus: &[u16], condition: &str, task: usize, quantity: Quantity) -> Option<f64> {
-        let values = self.cell(cpus, condition).filter_map(|m| quantity.of(m.tasks.get(task)?));
+    pub fn median(
+        &self,
+        cpus: &[u16],
+        condition: &str,
+        task: usize,
+        statistic: CellStatistic,
+    ) -> Option<f64> {
+        let values = self.cell(cpus, condition).filter_map(|m| statistic.of(m.tasks.get(task)?));
         crate::line::median(&mut values.collect::<Vec<_>>())
     }
 }
 
-/// The mean logarithm of a figure over the tasks: differences of it are ratios that count every task alike,
-/// whatever its period. Values below a nanosecond count as one. `None` if a task lacks the figure.
-fn score(m: &Measurement, quantity: Quantity) -> Option<f64> {
+/// The mean logarithm of a number over the tasks: differences of it are ratios that count every task alike,
+/// whatever its period. Values below a nanosecond count as one. `None` if a task lacks it.
+fn score(m: &CellMeasurement, statistic: CellStatistic) -> Option<f64> {
     let logs: Option<Vec<f64>> =
-        m.tasks.iter().map(|t| quantity.of(t).map(|value| value.max(1.0).ln())).collect();
+        m.tasks.iter().map(|t| statistic.of(t).map(|value| value.max(1.0).ln())).collect();
     let logs = logs.filter(|logs| !logs.is_empty())?;
     Some(logs.iter().sum::<f64>() / logs.len() as f64)
 }

@@ -21,14 +21,14 @@ pub struct Cell {
 /// All measurements to make, in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Plan {
+pub struct CellPlan {
     /// The measurements.
     pub cells: Vec<Cell>,
     /// What the order was drawn with.
     pub seed: u64,
 }
 
-impl Plan {
+impl CellPlan {
     /// Every placement under every condition, as often as wanted. Each repetition is a round through all of them in
     /// random order, so that a machine that drifts favours none (a randomised block design).
     pub fn new(placements: &[Vec<u16>], conditions: &[String], repetitions: u32, seed: u64) -> Self {
@@ -46,7 +46,7 @@ impl Plan {
             }
             cells.extend(round);
         }
-        Plan { cells, seed }
+        CellPlan { cells, seed }
     }
 }
 
@@ -71,8 +71,16 @@ pub fn placements(cpus: &CpuSet, tasks: usize) -> Vec<Vec<u16>> {
 pub struct Proposal {
     /// The CPUs to measure.
     pub cpus: CpuSet,
-    /// Why these, a sentence; `None` where they are all there are.
-    pub reason: Option<String>,
+    /// How many there are to choose from.
+    pub usable: usize,
+}
+
+impl Proposal {
+    /// Whether CPUs were left out.
+    #[must_use]
+    pub fn is_part(&self) -> bool {
+        self.cpus.len() < self.usable
+    }
 }
 
 /// Chooses among `usable` as many CPUs as `affordable` placements of so many tasks allow, at least two: one of each
@@ -81,7 +89,7 @@ pub struct Proposal {
 pub fn propose(facts: &SystemFacts, usable: &CpuSet, tasks: usize, affordable: usize) -> Proposal {
     let fits = |n: usize| if tasks > 1 { n * n <= affordable } else { n <= affordable };
     if fits(usable.len()) || usable.len() <= 2 {
-        return Proposal { cpus: usable.clone(), reason: None };
+        return Proposal { cpus: usable.clone(), usable: usable.len() };
     }
     let mut chosen: Vec<u16> = Vec::new();
     let mut sorts = Vec::new();
@@ -111,13 +119,7 @@ pub fn propose(facts: &SystemFacts, usable: &CpuSet, tasks: usize, affordable: u
         seen.extend(ways(&chosen, cpu));
         chosen.push(cpu);
     }
-    let cpus: CpuSet = chosen.into_iter().collect();
-    let reason = format!(
-        "{} of {} CPUs ({cpus}): one of each sort, and each way of sharing a core or a cache among the pairs",
-        cpus.len(),
-        usable.len()
-    );
-    Proposal { cpus, reason: Some(reason) }
+    Proposal { cpus: chosen.into_iter().collect(), usable: usable.len() }
 }
 
 /// CPUs of the same sort are expected to measure alike.

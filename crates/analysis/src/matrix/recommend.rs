@@ -1,10 +1,10 @@
 //! The best placement, and how sure that is.
 
-use jitterlab_model::SystemFacts;
-use jitterlab_model::units::Human;
+use jitterlab_model::facts::Sharing;
+use jitterlab_model::{CpuSet, SystemFacts};
 use serde::{Deserialize, Serialize};
 
-use super::{Matrix, Quantity, Random, score};
+use super::{CellStatistic, Matrix, Random, score};
 
 /// How often the repetitions are drawn anew.
 const DRAWS: usize = 2_000;
@@ -26,25 +26,40 @@ pub struct Recommendation {
     pub worst_factor: f64,
     /// The worst placement.
     pub worst: Vec<u16>,
-    /// The figure it is chosen by.
-    pub quantity: Quantity,
-    /// All of it in sentences.
-    pub sentences: Vec<String>,
+    /// The number it is chosen by.
+    pub statistic: CellStatistic,
+    /// That number of each task, under the worst of the conditions; `None` where it is unknown.
+    pub worst_condition_ns: Vec<Option<f64>>,
+    /// What the machine's topology says of the placement; `None` where the machine is unknown.
+    pub facts: Option<PlacementFacts>,
 }
 
-/// Chooses the placement whose figures are the lowest under the worst of the conditions: the geometric mean over
-/// the tasks of the 99.9th percentile, or of the maximum where there is no such percentile. `None` without
-/// measurements.
+/// What a machine's topology says of a placement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlacementFacts {
+    /// What the first task's CPU has in common with that of the others; `None` with one task.
+    pub sharing: Option<Sharing>,
+    /// Those of its CPUs that are not isolated; `None` where the machine does not say which are.
+    pub not_isolated: Option<CpuSet>,
+    /// The SMT siblings of its CPUs on which none of the tasks is.
+    pub idle_siblings: CpuSet,
+}
+
+/// Chooses the placement whose numbers are the lowest under the worst of the conditions: the geometric mean over the
+/// tasks of the 99.9th percentile, or of the maximum where there is no such percentile, or of the period error where
+/// nothing else is known. `None` without measurements.
 pub fn recommend(matrix: &Matrix, facts: Option<&SystemFacts>) -> Option<Recommendation> {
-    let has = |q: Quantity| matrix.measurements.iter().all(|m| score(m, q).is_some());
-    let quantity = if has(Quantity::P999) { Quantity::P999 } else { Quantity::Max };
+    let has = |of: &CellStatistic| matrix.measurements.iter().all(|m| score(m, *of).is_some());
+    let statistic =
+        [CellStatistic::P999, CellStatistic::Max, CellStatistic::PeriodError].into_iter().find(has)?;
     let conditions = matrix.conditions();
     // Each placement with the scores of its repetitions, condition by condition.
     let cells: Vec<(Vec<u16>, Vec<Vec<f64>>)> = matrix
         .placements()
         .into_iter()
         .map(|cpus| {
-            let of = |c: &&str| matrix.cell(cpus, c).filter_map(|m| score(m, quantity)).collect::<Vec<_>>();
+            let of = |c: &&str| matrix.cell(cpus, c).filter_map(|m| score(m, statistic)).collect::<Vec<_>>();
             (cpus.to_vec(), conditions.iter().map(of).collect::<Vec<_>>())
         })
         .filter(|(_, scores): &(_, Vec<Vec<f64>>)| scores.iter().all(|s| !s.is_empty()))
@@ -68,17 +83,17 @@ pub fn recommend(matrix: &Matrix, facts: Option<&SystemFacts>) -> Option<Recomme
     }
     let probability = repeated.then(|| wins[best] as f64 / DRAWS as f64);
     let candidates = if repeated { candidates(&wins, best) } else { vec![best] };
-    let mut recommendation = Recommendation {
-        cpus: cells[best].0.clone(),
+    let chosen = &cells[best].0;
+    Some(Recommendation {
+        cpus: chosen.clone(),
         probability,
         candidates: candidates.iter().map(|i| cells[*i].0.clone()).collect(),
         worst_factor: (observed[worst] - observed[best]).exp(),
         worst: cells[worst].0.clone(),
-        quantity,
-        sentences: Vec::new(),
-    };
-    recommendation.sentences = sentences(&recommendation, matrix, facts);
-    Some(recommendation)
+        statistic,
+        worst_condition_ns: worst_of_conditions(matrix, chosen, statistic),
+        facts: facts.map(|facts| PlacementFacts::of(chosen, facts)),
+    })
 }
 
 fn worst_condition(scores: &[Vec<f64>], mut of: impl FnMut(&[f64]) -> f64) -> f64 {
@@ -114,91 +129,28 @@ fn candidates(wins: &[usize], best: usize) -> Vec<usize> {
     chosen
 }
 
-/// `servo on CPU 1 and base on CPU 2`, or `both on CPU 1`.
-pub(super) fn placement(tasks: &[String], cpus: &[u16]) -> String {
-    match (tasks, cpus) {
-        ([_], [cpu]) => format!("CPU {cpu}"),
-        (_, [first, rest @ ..]) if rest.iter().all(|cpu| cpu == first) => {
-            format!("{} on CPU {first}", if rest.len() == 1 { "both" } else { "all" })
-        }
-        _ => {
-            let parts: Vec<String> =
-                tasks.iter().zip(cpus).map(|(task, cpu)| format!("{task} on CPU {cpu}")).collect();
-            parts.join(" and ")
-        }
-    }
-}
-
-fn sentences(r: &Recommendation, matrix: &Matrix, facts: Option<&SystemFacts>) -> Vec<String> {
+/// For each task the largest, over the conditions, of the medians of its repetitions on these CPUs.
+fn worst_of_conditions(matrix: &Matrix, cpus: &[u16], statistic: CellStatistic) -> Vec<Option<f64>> {
     let conditions = matrix.conditions();
-    let figure = match r.quantity {
-        Quantity::P999 => "p99.9",
-        Quantity::Max | Quantity::Jitter => "maximum",
+    let worst = |task| {
+        let medians =
+            conditions.iter().filter_map(|condition| matrix.median(cpus, condition, task, statistic));
+        medians.reduce(f64::max)
     };
-    let values: Vec<String> = matrix
-        .tasks
-        .iter()
-        .enumerate()
-        .filter_map(|(task, name)| {
-            let worst = conditions.iter().filter_map(|c| matrix.median(&r.cpus, c, task, r.quantity));
-            Some(format!("{name} {}", Human(worst.reduce(f64::max)?)))
-        })
-        .collect();
-    let under = if conditions.len() > 1 { " under the worst of the conditions" } else { "" };
-    let mut all = vec![format!(
-        "Best: {}, {figure}{under} {}; the worst placement ({}) is {:.1} times as bad.",
-        placement(&matrix.tasks, &r.cpus),
-        values.join(", "),
-        placement(&matrix.tasks, &r.worst),
-        r.worst_factor
-    )];
-    all.push(match r.probability {
-        None => {
-            "How sure: one repetition shows no spread; measure again with --repetitions 3 or more.".into()
-        }
-        Some(p) if r.candidates.len() == 1 => {
-            format!("How sure: {:.0} % by the bootstrap over repetitions.", p * 100.0)
-        }
-        Some(p) => {
-            let others: Vec<String> =
-                r.candidates[1..].iter().take(3).map(|cpus| placement(&matrix.tasks, cpus)).collect();
-            let more = r.candidates.len().saturating_sub(4);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!(
-                "How sure: {:.0} % by the bootstrap over repetitions; not told apart from it: {}{more}.",
-                p * 100.0,
-                others.join("; ")
-            )
-        }
-    });
-    if let Some(facts) = facts {
-        all.extend(explanation(r, facts));
-    }
-    all
+    (0..matrix.tasks.len()).map(worst).collect()
 }
 
-/// What the machine's topology says to the choice.
-fn explanation(r: &Recommendation, facts: &SystemFacts) -> Vec<String> {
-    let mut all = Vec::new();
-    if let [first, .., last] = r.cpus.as_slice() {
-        all.push(format!("The tasks are on {}.", facts.sharing(*first, *last)));
+impl PlacementFacts {
+    fn of(cpus: &[u16], facts: &SystemFacts) -> Self {
+        let chosen: CpuSet = cpus.iter().copied().collect();
+        let siblings = chosen.iter().filter_map(|cpu| facts.cpu(cpu)).flat_map(|cpu| cpu.siblings.iter());
+        PlacementFacts {
+            sharing: match cpus {
+                [first, .., last] => Some(facts.sharing(*first, *last)),
+                _ => None,
+            },
+            not_isolated: facts.isolation.isolated.as_ref().map(|isolated| chosen.without(isolated)),
+            idle_siblings: siblings.collect::<CpuSet>().without(&chosen),
+        }
     }
-    let isolated = facts.isolation.isolated.clone().unwrap_or_default();
-    let chosen: jitterlab_model::CpuSet = r.cpus.iter().copied().collect();
-    let open = chosen.without(&isolated);
-    if !open.is_empty() {
-        all.push(format!(
-            "Not isolated: CPU {open}. Other programs may run there; measure what isolation changes with --isolate {open}."
-        ));
-    }
-    let siblings: jitterlab_model::CpuSet = chosen
-        .iter()
-        .filter_map(|cpu| facts.cpu(cpu))
-        .flat_map(|cpu| cpu.siblings.iter().collect::<Vec<_>>())
-        .collect();
-    let siblings = siblings.without(&chosen);
-    if !siblings.is_empty() {
-        all.push(format!("Keep the SMT sibling {siblings} idle: it shares the core."));
-    }
-    all
 }

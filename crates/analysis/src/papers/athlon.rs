@@ -1,4 +1,4 @@
-//! The tables of "xenomai-user threads (Athlon)" (LinuxCNC wiki, Kent, 12 November 2012): largest jitter of a servo thread of 1 ms
+//! The tables of "xenomai-user threads (Athlon)" (LinuxCNC wiki, Kent, 12 November 2012): largest period error ("max jitter") of a servo thread of 1 ms
 //! and a base thread of 25 us on an Athlon II X4 640 under Xenomai, CPUs 2 and 3 isolated, two minutes for each pair of CPUs.
 
 use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::nist::NistLoads;
 use crate::matrix::{
-    Matrix, Measurement, Observation, Quantity, TaskFigures, condition_effect, exceptions, same_cpu,
+    CellMeasurement, CellStatistic, Matrix, Observation, TaskTiming, condition_effect, exceptions, same_cpu,
 };
 
 /// Name of the condition without load, the report's test series 1.
@@ -16,10 +16,10 @@ pub const HOGS: &str = "hog@0-1";
 
 /// Name of the condition of the report's note: somebody reads the kernel's figures while the threads run.
 pub const READING: &str = "proc";
-/// To what the report says that the base thread's jitter "typically jumps" then, from below 10 us; it gives no table.
+/// To what the report says that the base thread's period error "typically jumps" then, from below 10 us; it gives no table.
 pub const READING_NS: (i64, i64) = (250_000, 350_000);
 
-/// Base CPU, servo CPU, largest jitter of the servo and of the base thread in microseconds.
+/// Base CPU, servo CPU, largest period error of the servo and of the base thread in microseconds.
 type Cell = (u16, u16, f64, f64);
 
 /// Test series 1 and 2 of the report.
@@ -69,17 +69,15 @@ const TABLES: [(&str, [Cell; 16]); 2] = [
     ),
 ];
 
-/// Both series as a matrix with one repetition. The report gives the largest period error only, so that stands for the largest
-/// latency too.
+/// Both series as a matrix with one repetition. The report gives the largest period error only.
 pub fn matrix() -> Matrix {
-    let figures =
-        |us: f64| TaskFigures { max_ns: us * 1e3, jitter_ns: Some(us * 1e3), ..TaskFigures::default() };
+    let timing = |us: f64| TaskTiming { period_error_ns: Some(us * 1e3), ..TaskTiming::default() };
     let measurements = TABLES.iter().flat_map(|(condition, rows)| {
-        rows.iter().map(|&(base, servo, servo_us, base_us)| Measurement {
+        rows.iter().map(|&(base, servo, servo_us, base_us)| CellMeasurement {
             cpus: vec![servo, base],
             condition: (*condition).into(),
             repetition: 0,
-            tasks: vec![figures(servo_us), figures(base_us)],
+            tasks: vec![timing(servo_us), timing(base_us)],
         })
     });
     Matrix { tasks: vec!["servo".into(), "base".into()], measurements: measurements.collect() }
@@ -191,27 +189,18 @@ impl AthlonReproduction {
 impl Asked {
     /// What a table says of it; `None` if it does not hold what is asked for.
     fn answer(self, matrix: &Matrix) -> Option<Observation> {
-        let jitter = Quantity::Jitter;
+        let error = CellStatistic::PeriodError;
         match self {
-            Asked::SameCpu => same_cpu(matrix, NO_LOAD, jitter),
-            Asked::SameCpuWithHogs => same_cpu(matrix, HOGS, jitter),
-            Asked::Hogs => {
-                condition_effect(matrix, "Do CPU hogs help?", (NO_LOAD, HOGS), &[0, 1], jitter, true)
-            }
-            Asked::ReadingProc => condition_effect(
-                matrix,
-                "Does reading /proc during the run harm the base thread?",
-                (NO_LOAD, READING),
-                &[1],
-                jitter,
-                false,
-            ),
+            Asked::SameCpu => same_cpu(matrix, NO_LOAD, error),
+            Asked::SameCpuWithHogs => same_cpu(matrix, HOGS, error),
+            Asked::Hogs => condition_effect(matrix, (NO_LOAD, HOGS), &[0, 1], error, true),
+            Asked::ReadingProc => condition_effect(matrix, (NO_LOAD, READING), &[1], error, false),
         }
     }
 }
 
 fn standing_out(matrix: &Matrix) -> Option<Vec<(u16, f64)>> {
-    (matrix.cpus_of(0).len() >= 3).then(|| exceptions(matrix, NO_LOAD, Quantity::Jitter))
+    (matrix.cpus_of(0).len() >= 3).then(|| exceptions(matrix, NO_LOAD, CellStatistic::PeriodError))
 }
 
 #[cfg(test)]

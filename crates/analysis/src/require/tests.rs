@@ -62,7 +62,7 @@ fn never_means_never_seen() {
     assert_eq!(outcome("missed = 0", 1_000, 1), Outcome::Fail);
     assert_eq!(outcome("max < 1us", 0, 0), Outcome::NotEnoughData);
     let judged = requirement("missed = 0").judge(evidence(1_000, 0), 1.0);
-    assert!(judged.text.contains("fewer than 2.99e-3"), "{}", judged.text);
+    assert!((judged.share_limits[1] - 2.99e-3).abs() < 1e-5, "{judged:?}");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_plan_says_how_long() {
         seen.if_no_more_break.values > 10_000_000
             && seen.at_this_rate.unwrap().values > seen.if_no_more_break.values
     );
-    assert!(claim.plan(evidence(1_000, 5), 1.0, 1_000_000).unwrap().to_string().contains("contradicts"));
+    assert_eq!(claim.plan(evidence(1_000, 5), 1.0, 1_000_000).unwrap().now.outcome, Outcome::Fail);
     assert_eq!(requirement("missed = 0").plan(evidence(9, 0), 1.0, 1), None);
 }
 

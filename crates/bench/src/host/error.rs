@@ -1,6 +1,7 @@
 //! Why tasks cannot be measured on this machine.
 
 use std::io;
+use std::path::PathBuf;
 
 use jitterlab_model::task::TaskError;
 use jitterlab_model::units::{Exact, Human};
@@ -97,6 +98,72 @@ impl PrepareError {
             PrepareError::Load(error) => error.is_bad_use(),
             _ => true,
         }
+    }
+}
+
+/// Why a measurement has no run file.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// It cannot be measured.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// The run file cannot be written.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+/// Why the cells of a matrix cannot be read or measured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MatrixError {
+    /// The index cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The index.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+    },
+    /// The file in the index's place is something else.
+    #[error("{} is no index of a matrix ({error}): choose another directory with --output", path.display())]
+    NoIndex {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
+    /// An index of another version.
+    #[error("{} was written by another version of jitterlab: choose another directory with --output", .0.display())]
+    Version(PathBuf),
+    /// An index without the condition of one of its cells.
+    #[error(
+        "the index has no setting {0:?}, which one of its cells names: choose another directory with --output"
+    )]
+    NoSetting(String),
+    /// There is no place for the files.
+    #[error("cannot make the directory {}: {error}", path.display())]
+    Folder {
+        /// The directory.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+    },
+    /// The index cannot be written as JSON.
+    #[error("the index could not be written as JSON ({0}); please report this")]
+    Json(#[from] serde_json::Error),
+    /// The index cannot be written.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A cell cannot be measured.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+impl MatrixError {
+    /// Whether the request itself is at fault, rather than the system.
+    #[must_use]
+    pub fn is_bad_use(&self) -> bool {
+        matches!(self, MatrixError::Record(RecordError::Prepare(error)) if error.is_bad_use())
     }
 }
 

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use jitterlab_analysis::matrix::{Plan, placements, propose};
+use jitterlab_analysis::matrix::{CellPlan, MatrixIndex, MatrixResult, placements, propose};
 use jitterlab_bench::host::facts::{self, Root};
-use jitterlab_bench::host::load;
+use jitterlab_bench::host::matrix::{self, OVERHEAD_NS};
 use jitterlab_bench::host::topology::check_cpu;
-use jitterlab_model::load::Placement;
-use jitterlab_model::units::{Human, parse_duration_ns};
+use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
+use jitterlab_report::document::Content;
+use jitterlab_report::matrix::{self as words, CellStep};
 
 use crate::exit::{Failure, Outcome, Status};
-use crate::matrix::{Index, Setting, measure_cells, present};
+use crate::output::OutputArgs;
 use crate::{interrupt, output};
 
 /// Measure the same tasks on every pair of CPUs under every load, and say where they should run
@@ -55,16 +56,12 @@ pub struct Args {
     /// Only show what was measured so far
     #[arg(long, conflicts_with = "plan")]
     show: bool,
-    /// Write the table as a picture (SVG)
+    /// Write the table as a picture (SVG or PNG)
     #[arg(long, value_name = "FILE")]
     figure: Option<PathBuf>,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    result: OutputArgs,
 }
-
-/// Preparing and closing a cell takes about this long.
-pub const OVERHEAD_NS: i64 = 400_000_000;
 
 impl Args {
     fn tasks(&self) -> Result<Vec<TaskSpec>, Failure> {
@@ -82,42 +79,18 @@ impl Args {
         Ok(vec![task("servo", 1_000_000), task("base", 100_000)])
     }
 
-    /// The conditions: each load, and each again with isolation if that is asked for.
-    ///
-    /// A load without a place of its own is on every CPU that is not isolated, the measured ones included, so that
-    /// it is the same in every cell.
-    fn conditions(&self, facts: &SystemFacts) -> Result<Vec<Setting>, Failure> {
-        let isolated = facts.isolation.isolated.clone().unwrap_or_default();
-        let usable = facts.usable();
-        let open = Some(usable.without(&isolated)).filter(|cpus| !cpus.is_empty()).unwrap_or(usable);
-        let loads = if self.load.is_empty() { vec!["none".to_owned()] } else { self.load.clone() };
-        let mut settings = Vec::new();
-        for text in loads {
-            let mut loads = load::parse_loads(&text).map_err(Failure::bad_use)?;
-            for load in loads.iter_mut().filter(|load| load.placement == Placement::Housekeeping) {
-                load.placement = Placement::Cpus(open.clone());
-            }
-            let setting = Setting { name: text.clone(), loads, isolate: None };
-            let isolated = self.isolate.clone().map(|cpus| Setting {
-                name: format!("{text}, isolated {cpus}"),
-                isolate: Some(cpus),
-                ..setting.clone()
-            });
-            settings.extend([Some(setting), isolated].into_iter().flatten());
-        }
-        Ok(settings)
-    }
-
     /// The index of this matrix: the one in the directory, or a new one.
-    fn index(&self, facts: &SystemFacts) -> Result<Index, Failure> {
-        if let Some(index) = Index::read(&self.output)? {
+    fn index(&self, facts: &SystemFacts) -> Result<MatrixIndex, Failure> {
+        if let Some(index) = matrix::read(&self.output)? {
             return Ok(index);
         }
         if self.show {
             return Err(Failure::bad_use(anyhow!("there is no matrix in {}", self.output.display())));
         }
         let tasks = self.tasks()?;
-        let settings = self.conditions(facts)?;
+        let none = ["none".to_owned()];
+        let loads = if self.load.is_empty() { &none } else { self.load.as_slice() };
+        let settings = matrix::settings(loads, self.isolate.as_ref(), facts).map_err(Failure::bad_use)?;
         if self.duration <= 0 {
             return Err(Failure::bad_use(anyhow!("a duration of 0 measures nothing: raise --duration")));
         }
@@ -129,9 +102,10 @@ impl Args {
             Some(cpus) => cpus.clone(),
             None => {
                 let proposal = propose(facts, &usable, tasks.len(), affordable);
-                if let Some(reason) = &proposal.reason {
-                    output::note(&format!(
-                        "measuring {reason}; name others with --cpus, or allow more --time"
+                if proposal.is_part() {
+                    output::note(&words::proposal(
+                        &proposal,
+                        "name others with --cpus, or allow more --time",
                     ));
                 }
                 proposal.cpus
@@ -142,35 +116,35 @@ impl Args {
         }
         let names: Vec<String> = settings.iter().map(|setting| setting.name.clone()).collect();
         let seed = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or(Duration::ZERO).as_nanos() as u64;
-        let plan = Plan::new(&placements(&cpus, tasks.len()), &names, self.repetitions, seed);
-        Ok(Index::new(tasks, settings, self.duration, plan))
+        let plan = CellPlan::new(&placements(&cpus, tasks.len()), &names, self.repetitions, seed);
+        Ok(MatrixIndex::new(tasks, settings, self.duration, plan))
     }
 }
 
 /// Measures what is missing and shows what there is.
 pub fn execute(args: &Args) -> Outcome {
+    if let Some(path) = &args.figure {
+        output::check_figure(path, "--figure")?;
+    }
     let facts = facts::read(&Root::system());
     let mut index = args.index(&facts)?;
-    let left = index.left();
-    let takes = Human((left as i64 * (index.duration_ns + OVERHEAD_NS)) as f64);
     if !args.show {
-        output::note(&format!(
-            "{} cells of {}, {left} to measure, about {takes}, into {}",
-            index.plan.cells.len(),
-            Human(index.duration_ns as f64),
-            args.output.display()
-        ));
+        output::note(&words::outset(&index, OVERHEAD_NS, &args.output));
     }
     if args.plan {
         return Ok(Status::Fine);
     }
-    if !args.show && left > 0 {
+    if !args.show && index.left() > 0 {
         let interrupted = interrupt::requested()?;
-        measure_cells(&mut index, &args.output, OVERHEAD_NS, &interrupted)?;
+        let mut begins = |index: &MatrixIndex, number| {
+            output::note(&words::cell_step(&CellStep::of(index, number, OVERHEAD_NS)));
+        };
+        matrix::measure_cells(&mut index, &args.output, &interrupted, &mut begins)?;
     }
-    present(&index, &facts, args.figure.as_deref(), args.json)?;
-    if index.left() > 0 && !args.show {
-        output::note(&format!("{} cells are left: call it again to go on", index.left()));
+    let result = MatrixResult::of(index, Some(&facts));
+    if let Some(path) = &args.figure {
+        output::write_figure(path, &words::svg(&result)?)?;
     }
+    args.result.show(Content::Matrix(Box::new(result)))?;
     Ok(Status::Fine)
 }

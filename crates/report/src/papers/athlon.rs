@@ -1,32 +1,32 @@
-//! The Athlon report: largest jitter for all pairs of CPUs, its tables beside today's, and its observations.
+//! The Athlon report: largest period error for all pairs of CPUs, its tables beside today's, and its observations.
 
-use jitterlab_analysis::matrix::Quantity;
-use jitterlab_analysis::papers::athlon::{AthlonReproduction, READING_NS};
-use jitterlab_model::TaskSpec;
+use jitterlab_analysis::matrix::CellStatistic;
+use jitterlab_analysis::papers::athlon::{Asked, AthlonReproduction, HOGS, NO_LOAD, READING_NS};
 
 use super::{PaperFigure, details, nist};
 use crate::chart::Terminal;
 use crate::machine::machine_line;
-use crate::matrix::{charts, tables};
+use crate::matrix::{caption, charts, left, observation, tables};
 use crate::section::{Block, Section};
 use crate::summary::wrap;
-use crate::words::{count, list, plural, time};
+use crate::words::{list, plural};
 
 /// What LinuxCNC's latency test calls max jitter.
-const JITTER: [(&str, Quantity); 1] = [("largest period error (max jitter)", Quantity::Jitter)];
+const PERIOD_ERROR: [(&str, CellStatistic); 1] =
+    [("largest period error (max jitter)", CellStatistic::PeriodError)];
 
 const REPORT: &str = "The report: Athlon II X4 640, 3 GHz, Linux 3.2.21 with Xenomai, one measurement of two minutes for each cell.";
 
 pub(super) fn text(found: &AthlonReproduction, terminal: Terminal) -> String {
     let mut text = wrap(&here(found));
-    text.push_str(&tables(&found.today, &JITTER, terminal.colour));
+    text.push_str(&tables(&found.today, &PERIOD_ERROR, terminal.colour));
     text.push('\n');
     text.push_str(&wrap(REPORT));
-    text.push_str(&tables(&found.printed, &JITTER, terminal.colour));
+    text.push_str(&tables(&found.printed, &PERIOD_ERROR, terminal.colour));
     text.push_str("\nThe report's observations, tested on its numbers and on today's\n");
     sentences(found).iter().for_each(|sentence| text.push_str(&wrap(sentence)));
     if found.left > 0 {
-        text.push_str(&wrap(&left(found)));
+        text.push_str(&wrap(&left(found.left)));
     }
     if let Some(loads) = &found.nist_figure_3 {
         text.push('\n');
@@ -37,10 +37,10 @@ pub(super) fn text(found: &AthlonReproduction, terminal: Terminal) -> String {
 
 pub(super) fn section(found: &AthlonReproduction) -> Section {
     let paragraphs = [here(found), REPORT.into()].into_iter().chain(sentences(found));
-    let paragraphs = paragraphs.chain((found.left > 0).then(|| left(found)));
+    let paragraphs = paragraphs.chain((found.left > 0).then(|| left(found.left)));
     let mut blocks: Vec<Block> = paragraphs.map(|text| Block::Text { text }).collect();
-    blocks.push(details("Tables of this machine", tables(&found.today, &JITTER, false)));
-    blocks.push(details("Tables of the report", tables(&found.printed, &JITTER, false)));
+    blocks.push(details("Tables of this machine", tables(&found.today, &PERIOD_ERROR, false)));
+    blocks.push(details("Tables of the report", tables(&found.printed, &PERIOD_ERROR, false)));
     blocks.extend(found.nist_figure_3.iter().flat_map(nist::loads_blocks));
     super::section(
         "athlon",
@@ -52,27 +52,14 @@ pub(super) fn section(found: &AthlonReproduction) -> Section {
 
 /// The table of today as a picture.
 pub(super) fn figures(found: &AthlonReproduction) -> Vec<PaperFigure> {
-    vec![("matrix".into(), charts(&found.today, &caption(found)))]
-}
-
-/// What the picture rests on.
-fn caption(found: &AthlonReproduction) -> String {
-    let task = |task: &TaskSpec| {
-        let policy = task.policy.map_or_else(|| "the default policy".into(), |policy| policy.to_string());
-        let (name, wake, overrun) = (&task.name, task.wake, task.overrun);
-        let period = time(task.period_ns as f64);
-        format!("{name} every {period} under {policy}, wake {wake}, overrun {overrun}")
-    };
-    let tasks: Vec<String> = found.tasks.iter().map(task).collect();
-    let all = || found.today.measurements.iter().flat_map(|cell| &cell.tasks);
-    format!(
-        "{}. {} of {}, {} activations, {} missed. Each field is the largest of its repetitions.",
-        tasks.join("; "),
-        plural(found.today.measurements.len() as u64, "cell"),
-        time(found.duration_ns as f64),
-        count(all().map(|task| task.activations).sum()),
-        count(all().map(|task| task.missed).sum())
-    )
+    vec![(
+        "matrix".into(),
+        charts(
+            &found.today,
+            CellStatistic::PeriodError,
+            &caption(&found.tasks, found.duration_ns, &found.today),
+        ),
+    )]
 }
 
 fn here(found: &AthlonReproduction) -> String {
@@ -84,19 +71,26 @@ fn here(found: &AthlonReproduction) -> String {
     )
 }
 
-fn left(found: &AthlonReproduction) -> String {
-    format!("{} left: repeat the command to go on.", plural(found.left as u64, "cell"))
+/// What the report observes, as a question.
+fn question(asked: Asked) -> String {
+    match asked {
+        Asked::SameCpu => format!("Better on the same CPU ({NO_LOAD})?"),
+        Asked::SameCpuWithHogs => format!("Better on the same CPU ({HOGS})?"),
+        Asked::Hogs => "Do CPU hogs help?".into(),
+        Asked::ReadingProc => "Does reading /proc during the run harm the base thread?".into(),
+    }
 }
 
 fn sentences(found: &AthlonReproduction) -> Vec<String> {
     let mut sentences = Vec::new();
     for compared in &found.observations {
+        let question = question(compared.asked);
         if let Some(printed) = &compared.printed {
-            sentences.push(format!("report: {}.", printed.sentence));
+            sentences.push(format!("report: {}.", observation(&question, printed)));
         }
         sentences.push(match &compared.today {
-            Some(today) => format!("today: {}.", today.sentence),
-            None => "today: cannot tell: nothing was measured.".into(),
+            Some(today) => format!("today: {}.", observation(&question, today)),
+            None => format!("today: {question} cannot tell: nothing was measured."),
         });
     }
     let (from, to) = READING_NS;
@@ -135,7 +129,7 @@ mod tests {
     use super::*;
     use jitterlab_analysis::matrix::Matrix;
     use jitterlab_analysis::papers::athlon::matrix;
-    use jitterlab_model::SystemFacts;
+    use jitterlab_model::{SystemFacts, TaskSpec};
 
     #[test]
     fn the_report_s_tables_and_observations_stand_beside_today_s() {
@@ -155,9 +149,13 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
-        assert!(caption(&found).contains("32 cells of 5 s, 0 activations, 0 missed"), "{}", caption(&found));
+        let caption = caption(&found.tasks, found.duration_ns, &found.today);
+        assert!(caption.contains("32 cells of 5 s, 0 activations, 0 missed"), "{caption}");
         let nothing = super::text(&of(Matrix::default(), 36), terminal);
         let nothing = nothing.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(nothing.contains("36 cells left") && nothing.contains("nothing was measured"), "{nothing}");
+        assert!(
+            nothing.contains("36 cells are left") && nothing.contains("nothing was measured"),
+            "{nothing}"
+        );
     }
 }

@@ -11,6 +11,7 @@ mod twente;
 
 use std::path::PathBuf;
 
+use jitterlab_analysis::matrix::Proposal;
 use jitterlab_analysis::papers::athlon::AthlonReproduction;
 use jitterlab_analysis::papers::epos::EposReproduction;
 use jitterlab_analysis::papers::nist::{NistJitter, NistLoads, NistVirtual};
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use twente::run_figures as twente_run_figures;
 
 use crate::chart::{Chart, Terminal};
+use crate::matrix::{CellStep, cell_step};
 use crate::section::{Block, Section};
 use crate::summary::wrap;
 
@@ -87,7 +89,9 @@ pub enum Step {
         kernel: String,
     },
     /// Not all pairs of CPUs are measured, and which instead.
-    Chosen(String),
+    Chosen(Proposal),
+    /// A cell of a matrix is measured.
+    Cell(CellStep),
     /// Something that a boot needs first, in its own words.
     Preparing(String),
     /// A part of a session of measurements begins.
@@ -103,7 +107,8 @@ pub fn step(step: &Step) -> String {
         Step::Kept(file) => format!("{} is there already and is taken as it is", file.display()),
         Step::Measuring { name, load } => format!("measuring {name}, load {load}"),
         Step::Booting { system, kernel } => format!("booting {system} ({kernel})"),
-        Step::Chosen(cpus) => format!("measuring {cpus}; `jitterlab matrix` takes others"),
+        Step::Chosen(proposal) => crate::matrix::proposal(proposal, "`jitterlab matrix` takes others"),
+        Step::Cell(step) => cell_step(step),
         Step::Preparing(words) => words.clone(),
         Step::Trial(step) => crate::progress::step(*step),
         Step::Lacking(note) => crate::compensation::note(note),

@@ -1,7 +1,5 @@
 //! `jitterlab reproduce`: the experiments and computations of the source documents, again.
 
-mod athlon;
-
 use std::path::PathBuf;
 
 use clap::ValueEnum as _;
@@ -9,7 +7,7 @@ use jitterlab_bench::kernel::KernelChoice;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::stepper::nist::NistTorques;
 use jitterlab_papers::systems::Kernels;
-use jitterlab_papers::{Workplace, epos, nist, nist_jitter, twente};
+use jitterlab_papers::{Workplace, athlon, epos, nist, nist_jitter, twente};
 use jitterlab_report::document::Content;
 use jitterlab_report::papers::{self, Found, NistReproduction};
 

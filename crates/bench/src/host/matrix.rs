@@ -1,0 +1,152 @@
+//! The cells of a matrix: measured one after the other, kept in a directory with an index.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jitterlab_analysis::matrix::{CellSetting, DoneCell, MatrixIndex, TaskTiming};
+use jitterlab_model::load::Placement;
+use jitterlab_model::{CpuSet, Keep, StopReason, SystemFacts, TaskSpec};
+use jitterlab_trace::place;
+
+use super::dma_latency::DmaLatency;
+use super::error::MatrixError;
+use super::load::{LoadError, parse_loads};
+use super::measure::Request;
+use super::record::record;
+
+/// Preparing and closing a cell takes about this long.
+pub const OVERHEAD_NS: i64 = 400_000_000;
+const INDEX: &str = "index.json";
+
+/// The index in a directory; `None` where there is none.
+///
+/// # Errors
+/// It cannot be read, is something else, or is of another version.
+pub fn read(folder: &Path) -> Result<Option<MatrixIndex>, MatrixError> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        format: u32,
+    }
+    let path = folder.join(INDEX);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(MatrixError::Unreadable { path, error }),
+    };
+    let other = |error| MatrixError::NoIndex { path: path.clone(), error };
+    if serde_json::from_str::<Head>(&text).map_err(other)?.format != MatrixIndex::FORMAT {
+        return Err(MatrixError::Version(path));
+    }
+    serde_json::from_str(&text).map(Some).map_err(other)
+}
+
+/// Written whole under another name first, so that a crash leaves the old one.
+fn write(index: &MatrixIndex, folder: &Path) -> Result<(), MatrixError> {
+    let text = serde_json::to_string_pretty(index)? + "\n";
+    Ok(place::write(folder.join(INDEX), text.as_bytes(), false)?)
+}
+
+/// The conditions: each load, and each again with isolation if that is asked for.
+///
+/// A load without a place of its own is on every CPU that is not isolated, the measured ones included, so that it is the
+/// same in every cell.
+///
+/// # Errors
+/// A load that is not known.
+pub fn settings(
+    loads: &[String],
+    isolate: Option<&CpuSet>,
+    facts: &SystemFacts,
+) -> Result<Vec<CellSetting>, LoadError> {
+    let isolated = facts.isolation.isolated.clone().unwrap_or_default();
+    let usable = facts.usable();
+    let open = Some(usable.without(&isolated)).filter(|cpus| !cpus.is_empty()).unwrap_or(usable);
+    let mut settings = Vec::new();
+    for text in loads {
+        let mut loads = parse_loads(text)?;
+        for load in loads.iter_mut().filter(|load| load.placement == Placement::Housekeeping) {
+            load.placement = Placement::Cpus(open.clone());
+        }
+        let setting = CellSetting { name: text.clone(), loads, isolate: None };
+        let isolated = isolate.map(|cpus| CellSetting {
+            name: format!("{text}, isolated {cpus}"),
+            isolate: Some(cpus.clone()),
+            ..setting.clone()
+        });
+        settings.extend([Some(setting), isolated].into_iter().flatten());
+    }
+    Ok(settings)
+}
+
+/// Measures every cell that is missing, and notes each when it is done; `begins` gets the number of each before. Ends early
+/// when interrupted; the cell that was being measured then counts as not measured.
+///
+/// # Errors
+/// A cell cannot be measured, or a file cannot be written. What was measured before is kept.
+pub fn measure_cells(
+    index: &mut MatrixIndex,
+    folder: &Path,
+    interrupted: &AtomicBool,
+    begins: &mut dyn FnMut(&MatrixIndex, usize),
+) -> Result<(), MatrixError> {
+    fs::create_dir_all(folder).map_err(|error| MatrixError::Folder { path: folder.into(), error })?;
+    write(index, folder)?;
+    for number in 0..index.plan.cells.len() {
+        if index.done.iter().any(|done| done.cell == number) {
+            continue;
+        }
+        begins(index, number);
+        let Some(done) = measure(index, number, folder, interrupted)? else { break };
+        index.done.push(done);
+        write(index, folder)?;
+    }
+    Ok(())
+}
+
+/// Measures one cell; `None` if it was interrupted.
+fn measure(
+    index: &MatrixIndex,
+    number: usize,
+    folder: &Path,
+    interrupted: &AtomicBool,
+) -> Result<Option<DoneCell>, MatrixError> {
+    let cell = &index.plan.cells[number];
+    let setting = index.settings.iter().find(|setting| setting.name == cell.condition);
+    let setting = setting.ok_or_else(|| MatrixError::NoSetting(cell.condition.clone()))?;
+    let placed =
+        index.tasks.iter().zip(&cell.cpus).map(|(task, cpu)| TaskSpec { cpu: Some(*cpu), ..task.clone() });
+    let file = format!("cell-{number:04}.parquet");
+    let path = folder.join(&file);
+    // What an interrupted cell left is of no use.
+    for left in [path.clone(), folder.join(format!("{file}.part"))] {
+        let _ = fs::remove_file(left);
+    }
+    let request = Request {
+        tasks: placed.collect(),
+        duration_ns: Some(index.duration_ns),
+        count: None,
+        stop_above_ns: None,
+        keep: Keep::All,
+        dma_latency: DmaLatency::Keep,
+        loads: setting.loads.clone(),
+        isolate: setting.isolate.clone(),
+        command: std::env::args().collect(),
+        interrupted: std::sync::Arc::default(),
+    };
+    let recorded = record(request, &path, interrupted)?;
+    let info = recorded.info;
+    if interrupted.load(Ordering::Relaxed) || info.stop == Some(StopReason::Interrupted) {
+        let _ = fs::remove_file(&path);
+        return Ok(None);
+    }
+    Ok(Some(DoneCell {
+        cell: number,
+        file,
+        loads: info.loads,
+        warnings: info.warnings,
+        stop: info.stop,
+        tasks: recorded.stats.iter().map(TaskTiming::of).collect(),
+    }))
+}

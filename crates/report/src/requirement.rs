@@ -1,0 +1,122 @@
+//! Requirements and claims in words: the outcome, and what it rests on.
+
+use jitterlab_analysis::require::{ClaimPlan, Figure, Judgement, Outcome, PlannedRun};
+use jitterlab_model::units::Exact;
+
+use crate::summary::wrap;
+use crate::warnings::gap;
+use crate::words::{count, time};
+
+/// The outcome of a requirement in a line or two, the outcome first: for scripts and people.
+#[must_use]
+pub fn judgement(task: &str, judgement: &Judgement) -> String {
+    let required = &judgement.requirement.text;
+    wrap(&match judgement.unknown {
+        Some(unknown) => format!(
+            "unknown: {task}: {required}: the source does not say {}, so it cannot be decided.",
+            gap(unknown)
+        ),
+        None => format!("{}: {task}: {required}: {}.", outcome(judgement.outcome), evidence(judgement)),
+    })
+}
+
+/// How long to run to support a claim.
+#[must_use]
+pub fn claim(task: &str, plan: &ClaimPlan) -> String {
+    let claimed = &plan.now.requirement.text;
+    wrap(&format!("claim on {task}: {claimed}: {}. {}", evidence(&plan.now), longer_run(plan)))
+}
+
+fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Pass => "pass",
+        Outcome::Fail => "FAIL",
+        Outcome::NotEnoughData => "not enough data",
+        Outcome::Unknown => "unknown",
+    }
+}
+
+/// How many values broke it, and the share of them that may.
+fn evidence(judgement: &Judgement) -> String {
+    let (required, seen) = (&judgement.requirement, judgement.evidence);
+    let upper = judgement.share_limits[1];
+    let broke = match (seen.broke, seen.may_have_broken) {
+        (a, b) if a == b => count(a),
+        (a, b) => format!("between {} and {}", count(a), count(b)),
+    };
+    let how = match required.figure {
+        Figure::Missed => "were missed".into(),
+        _ if required.limit_breaks => format!("were {} or more", Exact(required.limit_ns)),
+        _ => format!("were above {}", Exact(required.limit_ns)),
+    };
+    let what = if required.figure == Figure::Missed { "due times" } else { "values" };
+    let mut text = format!("{broke} of {} {what} {how}", count(seen.values));
+    if required.share > 0.0 {
+        text +=
+            &format!(" ({upper:.2e} at most, with 95 % confidence; allowed: below {:.2e})", required.share);
+    } else if judgement.outcome == Outcome::Pass {
+        text += &format!("; that says, with 95 % confidence, that fewer than {upper:.2e} are");
+    }
+    text
+}
+
+fn longer_run(plan: &ClaimPlan) -> String {
+    let run = |run: &PlannedRun| format!("{} ({} values)", time(run.length_ns), count(run.values));
+    match plan.now.outcome {
+        Outcome::Pass => return "This run supports it already.".into(),
+        Outcome::Fail => return "This run contradicts it: a longer one will not support it.".into(),
+        Outcome::Unknown => return "No run of this source can support it.".into(),
+        Outcome::NotEnoughData => {}
+    }
+    let mut text =
+        format!("A run of {} in which nothing breaks it would support it", run(&plan.if_none_breaks));
+    if plan.now.evidence.may_have_broken > 0 {
+        text += &format!("; this run, made {} long, if nothing more breaks it", run(&plan.if_no_more_break));
+        text += &match &plan.at_this_rate {
+            Some(longer) => format!(", or {} if it goes on as it did", run(longer)),
+            None => "; if it goes on as it did, it never will".into(),
+        };
+    }
+    text + "."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::require::{Evidence, Requirement};
+    use jitterlab_model::Gap;
+
+    fn requirement(text: &str) -> Requirement {
+        text.parse().unwrap()
+    }
+
+    fn evidence(values: u64, broke: u64) -> Evidence {
+        Evidence { values, broke, may_have_broken: broke }
+    }
+
+    fn said(text: String) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn an_outcome_comes_first_with_what_it_rests_on() {
+        let judged = |text: &str, values, broke| {
+            said(judgement("main", &requirement(text).judge(evidence(values, broke), 1.0)))
+        };
+        insta::assert_snapshot!(judged("missed = 0", 1_000, 0), @"pass: main: missed = 0: 0 of 1 000 due times were missed; that says, with 95 % confidence, that fewer than 2.99e-3 are.");
+        insta::assert_snapshot!(judged("missed = 0", 1_000, 1), @"FAIL: main: missed = 0: 1 of 1 000 due times were missed.");
+        insta::assert_snapshot!(judged("p99.99 < 80us", 10_000, 0), @"not enough data: main: p99.99 < 80us: 0 of 10 000 values were 80us or more (3.00e-4 at most, with 95 % confidence; allowed: below 1.00e-4).");
+        insta::assert_snapshot!(said(judgement("main", &requirement("missed = 0").unknown(Gap::Missed))), @"unknown: main: missed = 0: the source does not say which due times were missed, so it cannot be decided.");
+    }
+
+    #[test]
+    fn a_claim_says_how_long_to_run() {
+        let planned = |values, broke| {
+            let claimed = requirement("p(latency>100us) < 1e-6");
+            said(claim("main", &claimed.plan(evidence(values, broke), 1.0, 1_000_000).unwrap()))
+        };
+        insta::assert_snapshot!(planned(120_000, 0), @"claim on main: p(latency>100us) < 1e-6: 0 of 120 000 values were above 100us (2.50e-5 at most, with 95 % confidence; allowed: below 1.00e-6). A run of 49.9 min (2 995 731 values) in which nothing breaks it would support it.");
+        insta::assert_snapshot!(planned(10_000_000, 5), @"claim on main: p(latency>100us) < 1e-6: 5 of 10 000 000 values were above 100us (1.05e-6 at most, with 95 % confidence; allowed: below 1.00e-6). A run of 49.9 min (2 995 731 values) in which nothing breaks it would support it; this run, made 2.92 h (10 513 033 values) long, if nothing more breaks it, or 3.20 h (11 536 840 values) if it goes on as it did.");
+        insta::assert_snapshot!(planned(1_000, 5), @"claim on main: p(latency>100us) < 1e-6: 5 of 1 000 values were above 100us (1.05e-2 at most, with 95 % confidence; allowed: below 1.00e-6). This run contradicts it: a longer one will not support it.");
+    }
+}
