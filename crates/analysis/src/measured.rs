@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use jitterlab_model::distribution::Moments;
-use jitterlab_model::{Activation, Distribution, RunInfo, TimingStats};
+use jitterlab_model::{Activation, Distribution, RunInfo, TaskRun, TimingStats};
 use serde::{Deserialize, Serialize};
 
 use crate::caveats::Caveat;
@@ -59,12 +59,7 @@ impl MeasuredRun {
     /// Draws up the figures of a run from what was counted of each task.
     #[must_use]
     pub fn new(run: RunInfo, stats: &[TimingStats], file: Option<PathBuf>) -> Self {
-        let tasks = run.tasks.iter().zip(stats).map(|(task, stats)| {
-            let summary = Summary::of(task, stats);
-            let caveats = Caveat::on(&summary, task, &run);
-            let latency_bins = stats.latency.bins().map(|bin| (bin.high_ns, bin.count)).collect();
-            MeasuredTask { summary, caveats, latency_bins }
-        });
+        let tasks = run.tasks.iter().zip(stats).map(|(task, stats)| MeasuredTask::of(task, stats, &run));
         let tasks = tasks.collect();
         MeasuredRun { file, tasks, run, without_isolation: Vec::new(), around: None, sent: String::new() }
     }
@@ -76,6 +71,15 @@ impl MeasuredRun {
 }
 
 impl MeasuredTask {
+    /// Draws up the figures of a task of a run from what was counted of it.
+    #[must_use]
+    pub fn of(task: &TaskRun, stats: &TimingStats, run: &RunInfo) -> Self {
+        let summary = Summary::of(task, stats);
+        let caveats = Caveat::on(&summary, task, run);
+        let latency_bins = stats.latency.bins().map(|bin| (bin.high_ns, bin.count)).collect();
+        MeasuredTask { summary, caveats, latency_bins }
+    }
+
     /// The latency's distribution as far as its histogram goes: its bins and extremes, not its mean.
     #[must_use]
     pub fn latency_histogram(&self) -> Distribution {

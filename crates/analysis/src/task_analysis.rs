@@ -1,27 +1,94 @@
-//! Everything that is said of one task, gathered: what `jitterlab analyze` shows, and what its JSON holds.
+//! Everything that is said of a run and of each task, gathered: what `jitterlab analyze` shows, and what its JSON holds.
 
 use jitterlab_model::{RunInfo, TaskRun};
 use serde::{Deserialize, Serialize};
 
 use crate::line::{LeastSquares, Line, least_squares, lower_envelope, theil_sen};
+use crate::measured::MeasuredTask;
 use crate::misses::Misses;
 use crate::patterns::Patterns;
-use crate::scan::TaskScan;
+use crate::scan::{Block, TaskScan};
 use crate::time_error::{TimeErrorPoint, time_error};
 use crate::transitions::Transitions;
-use crate::{Caveat, Summary};
 
 /// Fewer activations in a row give no figures of time error.
 const SHORTEST: usize = 16;
+
+/// Parts of a run of which the extremes are told at most.
+const PARTS: usize = 512;
+
+/// What the trace of a run says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunAnalysis {
+    /// The file.
+    pub file: String,
+    /// The parts of the analysis that were asked for; empty: an overview.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<AnalysisSection>,
+    /// Its tasks.
+    pub tasks: Vec<TaskAnalysis>,
+    /// The run's description, with the same tasks.
+    pub run: RunInfo,
+}
+
+/// A part of the analysis that can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum AnalysisSection {
+    /// Latency modes and how they follow each other.
+    Clusters,
+    /// Periodic parts of the latency.
+    Spectrum,
+    /// How much a latency says of the next ones.
+    Dependence,
+    /// The largest latencies, their periods and bursts.
+    Spikes,
+    /// Missed due times.
+    Misses,
+    /// Drift and changes over the run.
+    Change,
+    /// MTIE, TDEV, ADEV, MDEV.
+    TimeError,
+}
+
+impl AnalysisSection {
+    /// Every part, in the order in which they are shown.
+    pub const ALL: [Self; 7] = [
+        Self::Clusters,
+        Self::Spectrum,
+        Self::Dependence,
+        Self::Spikes,
+        Self::Misses,
+        Self::Change,
+        Self::TimeError,
+    ];
+
+    /// Its name, as an option's value and in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Clusters => "clusters",
+            Self::Spectrum => "spectrum",
+            Self::Dependence => "dependence",
+            Self::Spikes => "spikes",
+            Self::Misses => "misses",
+            Self::Change => "change",
+            Self::TimeError => "time-error",
+        }
+    }
+}
 
 /// What one task's trace says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskAnalysis {
-    /// The few figures.
-    pub summary: Summary,
-    /// What speaks against them; the gravest first.
-    pub caveats: Vec<Caveat>,
+    /// The few numbers, what speaks against them, and the histogram.
+    #[serde(flatten)]
+    pub measured: MeasuredTask,
+    /// The latency over time.
+    pub over_time: OverTime,
     /// Missed due times; `None` where only distributions are known.
     pub misses: Option<Misses>,
     /// The patterns of the latency.
@@ -36,17 +103,63 @@ pub struct TaskAnalysis {
 impl TaskAnalysis {
     /// Says everything about a task of a run, except for [`TaskAnalysis::transitions`].
     pub fn of(scan: &TaskScan, task: &TaskRun, run: &RunInfo) -> Self {
-        let summary = Summary::of(task, &scan.timing);
-        let caveats = Caveat::on(&summary, task, run);
         let across_clocks = task.result.as_ref().is_some_and(|r| r.clock_fit.is_some());
         TaskAnalysis {
-            summary,
-            caveats,
+            measured: MeasuredTask::of(task, &scan.timing, run),
+            over_time: OverTime::of(scan),
             misses: scan.misses(),
             patterns: Patterns::of(scan),
             transitions: None,
             time_error: TimeErrors::of(scan, across_clocks),
         }
+    }
+}
+
+/// The latency in parts of the run of equal length: every extreme is in one of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OverTime {
+    /// Due times in a part.
+    pub part_due_times: u64,
+    /// The parts, from the first activation on; `None` where nothing ran.
+    pub parts: Vec<Option<Extremes>>,
+}
+
+/// The latencies of a part of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Extremes {
+    /// The smallest.
+    pub min_ns: i64,
+    /// The largest.
+    pub max_ns: i64,
+    /// Due times missed.
+    pub missed: u64,
+}
+
+impl Extremes {
+    /// Those of several parts together; `None` of none.
+    pub fn joint(parts: impl IntoIterator<Item = Extremes>) -> Option<Self> {
+        parts.into_iter().reduce(|a, b| Extremes {
+            min_ns: a.min_ns.min(b.min_ns),
+            max_ns: a.max_ns.max(b.max_ns),
+            missed: a.missed + b.missed,
+        })
+    }
+}
+
+impl From<&Block> for Extremes {
+    fn from(block: &Block) -> Self {
+        Extremes { min_ns: block.min_ns, max_ns: block.max_ns, missed: block.missed }
+    }
+}
+
+impl OverTime {
+    fn of(scan: &TaskScan) -> Self {
+        let (length, blocks) = scan.blocks.blocks();
+        let joint = blocks.len().div_ceil(PARTS).max(1);
+        let part = |part: &[Option<Block>]| Extremes::joint(part.iter().flatten().map(Extremes::from));
+        OverTime { part_due_times: length * joint as u64, parts: blocks.chunks(joint).map(part).collect() }
     }
 }
 
@@ -157,6 +270,6 @@ mod tests {
         let run = run(None);
         let found = TaskAnalysis::of(&figures_only, &run.tasks[0], &run);
         assert!(found.misses.is_none() && found.time_error.is_none());
-        assert_eq!(found.summary.executed, jitterlab_model::Known::Exactly(2_999));
+        assert_eq!(found.measured.summary.executed, jitterlab_model::Known::Exactly(2_999));
     }
 }

@@ -65,10 +65,10 @@ fn a_compensation_is_measured_recommended_and_proven() {
     {
         let file = format!("servo-{way}.parquet");
         let run = json(&jitterlab(folder.path(), &["analyze", "--json", &file]));
-        let written = run["run"]["tasks"][0]["spec"]["compensate"].as_str().unwrap();
+        let written = run["result"]["run"]["tasks"][0]["spec"]["compensate"].as_str().unwrap();
         let parse = |text: &str| text.parse::<jitterlab_model::Compensation>().unwrap();
         assert_eq!(parse(written), parse(&compensate));
-        assert_eq!(run["tasks"][0]["summary"]["executed"], 6 * 120);
+        assert_eq!(run["result"]["tasks"][0]["summary"]["executed"], 6 * 120);
     }
 }
 

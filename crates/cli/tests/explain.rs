@@ -90,12 +90,15 @@ fn patterns_are_told_in_layers() {
     let text = fine(&["analyze", "--section", "all"], &[&file]);
     assert!(text.contains("MTIE") && text.contains("which mode follows which"), "{text}");
     let all = json(&["analyze", "--json"], &[&file]);
-    let task = &all["tasks"][0];
+    let task = &all["result"]["tasks"][0];
     assert_eq!(task["summary"]["executed"], 60_000);
     assert_eq!(task["patterns"]["clusters"].as_array().unwrap().len(), 2);
     assert_eq!(task["patterns"]["spikes"]["periodic"][0]["spikes"], 150);
     assert_eq!(task["transitions"]["counts"][0].as_array().unwrap().len(), 2);
-    assert_eq!((&all["schema"], &all["run"]["bench"]), (&Value::from(1), &Value::from("host")));
+    assert_eq!(
+        (&all["kind"], &all["result"]["run"]["bench"]),
+        (&Value::from("analysis"), &Value::from("host"))
+    );
 }
 
 #[test]

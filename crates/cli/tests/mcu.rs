@@ -43,8 +43,8 @@ fn a_simulated_alarm_is_an_ordinary_run() {
     );
     let analyzed = jitterlab(&["analyze", file, "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&analyzed.stdout).unwrap();
-    assert_eq!(document["run"]["bench"], "mcu");
-    assert_eq!(document["tasks"][0]["summary"]["executed"], 20);
+    assert_eq!(document["result"]["run"]["bench"], "mcu");
+    assert_eq!(document["result"]["tasks"][0]["summary"]["executed"], 20);
     let again = jitterlab(&["mcu", "run", "--period", "2ms", "-n", "20", "-o", file]);
     assert_eq!(again.status.code(), Some(3), "a measurement is never overwritten: {}", said(&again));
 }

@@ -1,6 +1,6 @@
 //! What programs rely on: every command's JSON keeps to the schema that is shipped and printed.
 
-#![expect(clippy::unwrap_used, reason = "a test without its files has failed")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test without its files has failed")]
 
 #[allow(dead_code, reason = "not all that is shared is needed here")]
 mod known;
@@ -56,6 +56,23 @@ fn check_keeps_to_the_schema() {
 fn measured() -> String {
     let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/peers");
     peers.join("cyclictest-v.txt").to_string_lossy().into_owned()
+}
+
+#[test]
+fn runs_and_analyses_keep_to_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let valid = |args: &[&str], kind, statuses: &[i32]| valid(folder.path(), args, kind, statuses);
+    let run = ["run", "--json", "-q", "--no-file", "--policy", "other", "-d", "60ms", "--period", "2ms"];
+    valid(&run, "run", &[0]);
+    let reached = valid(&[&run[..], &["--stop-above", "1ns"]].concat(), "run", &[1]);
+    let around = &reached["result"]["around"];
+    assert_eq!(around["activations"].as_array().unwrap().last().unwrap()["index"], around["index"]);
+    let late = known::run(folder.path(), "late.parquet", 6_000_000, 300, |k| k * 7_919 % 1_000_000);
+    for file in [&measured(), late.to_str().unwrap()] {
+        valid(&["analyze", "--json", file], "analysis", &[0]);
+        let part = valid(&["analyze", "--json", "--section", "time-error", file], "analysis", &[0]);
+        assert_eq!(part["result"]["sections"], serde_json::json!(["time-error"]));
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A terminal that is closed at any moment: the run ends in order, and what was measured is in its file.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot do its steps has failed")]
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -47,7 +47,13 @@ pub fn host(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
     }
     let runs = read(&files)?;
     let loads = SYSTEMS.iter().flat_map(|(_, policy)| LOADS.map(|load| (*policy, load.load)));
-    let cases: Vec<TwenteCase> = (1..).step_by(2).zip(loads).zip(&runs).zip(PRINTED).map(case).collect();
+    let cases: Vec<TwenteCase> = (1..)
+        .step_by(2)
+        .zip(loads)
+        .zip(&runs)
+        .zip(PRINTED)
+        .map(|(((figure, asked), run), printed)| case(figure, asked, run, printed))
+        .collect();
     let figures = papers::twente_run_figures(&cases, &runs)?;
     at.draw(&figures)?;
     let found = Found::Twente(cases);
@@ -59,9 +65,7 @@ pub fn host(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
     Ok(found)
 }
 
-fn case(
-    (((figure, (policy, load)), run), printed): (((u32, (Policy, &str)), &PageRun), PrintedLoop),
-) -> TwenteCase {
+fn case(figure: u32, (policy, load): (Policy, &str), run: &PageRun, printed: PrintedLoop) -> TwenteCase {
     let granted = run.info.tasks.first().and_then(|task| task.granted.as_ref());
     TwenteCase {
         figure,

@@ -9,6 +9,7 @@ use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRun};
 use jitterlab_analysis::matrix::MatrixResult;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::outlook::Outlook;
+use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::wakeup::WaysCompared;
 use jitterlab_model::check::CheckReport;
@@ -66,6 +67,8 @@ pub enum Content {
     Compensation(CompensationTrial),
     /// What `compare-wakeups` measured.
     CompareWakeups(WaysCompared),
+    /// What `analyze` says of a run.
+    Analysis(Box<RunAnalysis>),
     /// What `run` or `mcu run` measured.
     Run(Box<MeasuredRun>),
     /// What `kernel run` measured.
@@ -144,6 +147,7 @@ impl Document {
             Content::Comparison(compared) => crate::comparison::text(compared, terminal),
             Content::Compensation(trial) => crate::compensation::text(trial, terminal),
             Content::CompareWakeups(compared) => crate::wakeups::text(compared),
+            Content::Analysis(analysis) => crate::patterns::text(analysis, terminal),
             Content::Run(run) => crate::summary::text(run, terminal),
             Content::KernelRun(run) => crate::kernels::runs(run, terminal),
             Content::KernelDiff(diff) => crate::kernels::difference(diff),

@@ -11,38 +11,63 @@ use jitterlab_analysis::TaskAnalysis;
 use jitterlab_analysis::misses::Misses;
 use jitterlab_analysis::patterns::{Change, Patterns, SpectrumSection, Spikes};
 use jitterlab_analysis::spectrum::Line;
-use jitterlab_analysis::task_analysis::TimeErrors;
+use jitterlab_analysis::task_analysis::{AnalysisSection as Section, RunAnalysis, TimeErrors};
 use jitterlab_analysis::transitions::Transitions;
 use jitterlab_model::units::Human;
 
+use crate::chart::Terminal;
 use crate::check::paragraph;
-use crate::summary::{microseconds, wrap};
+use crate::figure::glance;
+use crate::run::task_line;
+use crate::summary::{self, microseconds, wrap};
 use crate::table::columns;
 
 /// Rows of a table at most: a screen.
 const ROWS: usize = 20;
 
-/// A part of the analysis that can be shown alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Section {
-    /// Latency modes and how they follow each other.
-    Clusters,
-    /// Periodic parts of the latency.
-    Spectrum,
-    /// How much a latency says of the next ones.
-    Dependence,
-    /// The largest latencies, their periods and bursts.
-    Spikes,
-    /// Missed due times.
-    Misses,
-    /// Drift and changes over the run.
-    Change,
-    /// MTIE, TDEV, ADEV, MDEV.
-    TimeError,
+/// An overview: the figures, the verdict and the patterns in sentences; or the sections that were asked for, in full.
+#[must_use]
+pub fn text(analysis: &RunAnalysis, terminal: Terminal) -> String {
+    let RunAnalysis { file, sections, tasks, run } = analysis;
+    let mut text = String::new();
+    if !sections.is_empty() {
+        for (task, analysis) in run.tasks.iter().zip(tasks) {
+            text.push_str(&format!("{}\n", task_line(run, task)));
+            let shown =
+                sections.iter().map(|part| format!("\n{}", section(*part, task.spec.period_ns, analysis)));
+            text.extend(shown);
+            text.push('\n');
+        }
+        return text;
+    }
+    text.push_str(&summary::overview(run, tasks.iter().map(|task| &task.measured), terminal));
+    text.push('\n');
+    text.push_str(&glance::figures(tasks, terminal));
+    for (task, analysis) in run.tasks.iter().zip(tasks) {
+        text.push('\n');
+        text.push_str(&brief(&task.spec.name, task.spec.period_ns, analysis));
+    }
+    let names: Vec<&str> = Section::ALL.map(Section::name).into_iter().chain(["all"]).collect();
+    text.push_str(&wrap(&format!("More with --section: {}.", names.join(", "))));
+    text + &format!("file: {file}\n")
+}
+
+/// What a part of the analysis is of, for help.
+#[must_use]
+pub fn section_help(section: Section) -> &'static str {
+    match section {
+        Section::Clusters => "Latency modes (code paths) and which follows which",
+        Section::Spectrum => "Periodic parts of the latency",
+        Section::Dependence => "How much a latency says of the next ones",
+        Section::Spikes => "The largest latencies, their periods and bursts",
+        Section::Misses => "Missed due times: runs, windows, bursts",
+        Section::Change => "Drift and changes of level over the run",
+        Section::TimeError => "MTIE, TDEV, ADEV, MDEV",
+    }
 }
 
 /// What patterns there are, in sentences.
-pub fn brief(name: &str, period_ns: i64, analysis: &TaskAnalysis) -> String {
+fn brief(name: &str, period_ns: i64, analysis: &TaskAnalysis) -> String {
     let sentences = sentences(&analysis.patterns, period_ns);
     if sentences.is_empty() {
         return wrap(&if analysis.misses.is_some() {
@@ -57,7 +82,7 @@ pub fn brief(name: &str, period_ns: i64, analysis: &TaskAnalysis) -> String {
 }
 
 /// One section in full.
-pub fn section(section: Section, period_ns: i64, analysis: &TaskAnalysis) -> String {
+fn section(section: Section, period_ns: i64, analysis: &TaskAnalysis) -> String {
     let patterns = &analysis.patterns;
     let period_ns = period_ns as f64;
     let unknown = match analysis.misses {
@@ -330,16 +355,6 @@ mod tests {
     use jitterlab_analysis::scan::TaskScan;
     use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
 
-    const SECTIONS: [Section; 7] = [
-        Section::Clusters,
-        Section::Spectrum,
-        Section::Dependence,
-        Section::Spikes,
-        Section::Misses,
-        Section::Change,
-        Section::TimeError,
-    ];
-
     fn analysis(scan: &TaskScan) -> TaskAnalysis {
         let run = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [TaskSpec::default()]);
         TaskAnalysis::of(scan, &run.tasks[0], &run)
@@ -359,7 +374,7 @@ mod tests {
             .collect();
         scan.push_all(&rows);
         let analysis = analysis(&scan);
-        let all: String = SECTIONS.map(|s| section(s, 1_000_000, &analysis)).concat();
+        let all: String = Section::ALL.map(|s| section(s, 1_000_000, &analysis)).concat();
         let text = brief("main", 1_000_000, &analysis) + &all;
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         for part in ["every 1 s", "2 modes", "at most 2 of any 10 in a row missed", "MTIE", "not detrended"] {

@@ -20,3 +20,32 @@ pub fn text(run: &Path, rows: u64, bytes: u64, damaged: &[Warning], journal: Opt
     }
     text
 }
+
+/// What was put back of each process that is gone: its number, the changes undone, and what could not be.
+#[must_use]
+pub fn restored<'a>(processes: impl Iterator<Item = (u32, usize, &'a [String])>) -> String {
+    let mut text = String::new();
+    for (process, changes, problems) in processes {
+        text.push_str(&format!("process {process}: {} undone\n", plural(changes as u64, "change")));
+        for problem in problems {
+            text.push_str(&format!("  could not be restored: {problem}\n"));
+        }
+    }
+    if text.is_empty() { "nothing to restore\n".into() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_put_back_is_named_under_its_process() {
+        assert_eq!(restored(std::iter::empty()), "nothing to restore\n");
+        let problem = ["cpu1 is gone".to_owned()];
+        let text = restored([(7, 1, &[][..]), (8, 2, &problem)].into_iter());
+        assert_eq!(
+            text,
+            "process 7: 1 change undone\nprocess 8: 2 changes undone\n  could not be restored: cpu1 is gone\n"
+        );
+    }
+}

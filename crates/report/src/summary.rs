@@ -6,7 +6,7 @@ use crate::caveats::{distinct, statement};
 use crate::words::{count, known_count};
 use jitterlab_analysis::Caveat;
 use jitterlab_analysis::caveats::measured_ns;
-use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
 use jitterlab_analysis::summary::{PERCENTILES, Statistics, Summary};
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{Bench, Distribution, Keep, Known, RunInfo, StopReason, TaskRun, TimingStats, Warning};
@@ -32,22 +32,7 @@ pub struct TaskFigures {
 /// The whole summary, readable at 80 columns, its figures at the terminal's width.
 pub fn text(measured: &MeasuredRun, terminal: Terminal) -> String {
     let info = &measured.run;
-    let tasks = &measured.tasks;
-    let mut text = head(info);
-    for (task, measured) in info.tasks.iter().zip(tasks) {
-        let summary = &measured.summary;
-        text.push('\n');
-        text.push_str(&figures(info, task, summary));
-        text.push_str(&histogram(summary, &measured.latency_histogram(), terminal));
-        text.push_str(&wrap(&statement(summary, measured_ns(task))));
-    }
-    let caveats = distinct(tasks.iter().flat_map(|task| &task.caveats));
-    if !caveats.is_empty() {
-        text.push_str("\nBear in mind:\n");
-        text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
-    }
-    text += &warnings(&info.warnings);
-    text += &refusals(info);
+    let mut text = overview(info, measured.tasks.iter(), terminal);
     if let Some(file) = &measured.file {
         text += &format!(
             "run file: {}\nsee more of it with jitterlab analyze, plot and report\n",
@@ -57,6 +42,28 @@ pub fn text(measured: &MeasuredRun, terminal: Terminal) -> String {
     text += &isolation::comparison(measured);
     text += &measured.around.as_ref().map_or(String::new(), |around| crate::run::around(info, around));
     text + &crate::mcu::sent(&measured.sent)
+}
+
+/// What is said of a run and of each task, wherever they come from.
+pub(crate) fn overview<'a>(
+    info: &RunInfo,
+    tasks: impl Iterator<Item = &'a MeasuredTask> + Clone,
+    terminal: Terminal,
+) -> String {
+    let mut text = head(info);
+    for (task, measured) in info.tasks.iter().zip(tasks.clone()) {
+        let summary = &measured.summary;
+        text.push('\n');
+        text.push_str(&figures(info, task, summary));
+        text.push_str(&histogram(summary, &measured.latency_histogram(), terminal));
+        text.push_str(&wrap(&statement(summary, measured_ns(task))));
+    }
+    let caveats = distinct(tasks.flat_map(|task| &task.caveats));
+    if !caveats.is_empty() {
+        text.push_str("\nBear in mind:\n");
+        text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
+    }
+    text + &warnings(&info.warnings) + &refusals(info)
 }
 
 /// What a reader of the figures has to know, each on lines of its own.

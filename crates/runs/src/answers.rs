@@ -1,26 +1,41 @@
 //! What a run answers, from its scan and, where that does not suffice, from a second pass.
 
-use jitterlab_analysis::TaskAnalysis;
 use jitterlab_analysis::predict::{Backtest, DEFAULT_HORIZON, Reliability};
 use jitterlab_analysis::require::{Evidence, EvidenceCounter, Judgement, Requirement};
 use jitterlab_analysis::scan::TaskScan;
+use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TaskAnalysis};
 use jitterlab_analysis::transitions::TransitionCounter;
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, RunInfo};
 use jitterlab_trace::Columns;
 
 use crate::{Run, RunsError};
 
 impl Run {
-    /// What is said of each task, from its scan. How latency modes follow each other takes a second pass, which is made
-    /// only `with_transitions`.
+    /// Everything that is said of the run, or of its task of this name; `sections` are those that somebody asked for. How
+    /// latency modes follow each other takes a second pass, which is made only `with_transitions`.
     ///
     /// # Errors
-    /// The file cannot be read or is damaged.
-    pub fn analyses(
+    /// The file cannot be read or is damaged, or there is no such task.
+    pub fn analysis(
         &self,
-        scans: &[TaskScan],
+        task: Option<&str>,
+        sections: Vec<AnalysisSection>,
         with_transitions: bool,
-    ) -> Result<Vec<TaskAnalysis>, RunsError> {
+    ) -> Result<RunAnalysis, RunsError> {
+        let wanted = self.tasks(task)?;
+        let (scans, warnings) = self.scan()?.into_parts();
+        let all = self.analyses(&scans, with_transitions)?;
+        let mut run = RunInfo { warnings, ..self.info().clone() };
+        let both = run.tasks.into_iter().zip(all).enumerate();
+        let both = both.filter(|(number, _)| wanted.contains(number)).map(|(_, both)| both);
+        let tasks;
+        (run.tasks, tasks) = both.unzip();
+        let file = self.path().display().to_string();
+        Ok(RunAnalysis { file, sections, tasks, run })
+    }
+
+    /// What is said of each task, from its scan.
+    fn analyses(&self, scans: &[TaskScan], with_transitions: bool) -> Result<Vec<TaskAnalysis>, RunsError> {
         let info = self.info();
         let mut analyses: Vec<TaskAnalysis> =
             info.tasks.iter().zip(scans).map(|(task, scan)| TaskAnalysis::of(scan, task, info)).collect();

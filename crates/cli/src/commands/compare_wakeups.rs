@@ -121,7 +121,7 @@ pub fn execute(args: &Args) -> Outcome {
                 specs.push(spec);
             }
             Err(why) => {
-                ways.push(WayToWait { name, figures: None, trouble: Some(WayTrouble::Impossible { why }) })
+                ways.push(WayToWait { name, figures: None, trouble: Some(WayTrouble::Impossible { why }) });
             }
         }
     }

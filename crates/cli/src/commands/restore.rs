@@ -2,6 +2,7 @@
 
 use jitterlab_bench::host::facts::Root;
 use jitterlab_bench::host::isolate::restore;
+use jitterlab_report::recovery;
 
 use crate::exit::{Outcome, Status};
 use crate::output;
@@ -13,18 +14,8 @@ pub struct Args {}
 /// Undoes what processes that are gone had changed.
 pub fn execute(_: &Args) -> Outcome {
     let restored = restore(&Root::system());
-    if restored.is_empty() {
-        output::print("nothing to restore\n")?;
-        return Ok(Status::Fine);
-    }
-    let mut text = String::new();
-    for crashed in &restored {
-        text.push_str(&format!("process {}: {} changes undone\n", crashed.process, crashed.changes));
-        for problem in &crashed.problems {
-            text.push_str(&format!("  could not be restored: {problem}\n"));
-        }
-    }
-    output::print(&text)?;
+    let done = restored.iter().map(|crashed| (crashed.process, crashed.changes, crashed.problems.as_slice()));
+    output::print(&recovery::restored(done))?;
     let complete = restored.iter().all(|crashed| crashed.problems.is_empty());
     Ok(if complete { Status::Fine } else { Status::CouldNotMeasure })
 }

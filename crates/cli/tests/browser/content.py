@@ -27,12 +27,12 @@ def everything_wrong(page, facts):
 
 
 def summaries(facts):
-    return [task["summary"] for document in facts["documents"] for task in document["tasks"]]
+    return [task["summary"] for document in facts["documents"] for task in document["result"]["tasks"]]
 
 
 def same_documents(held, facts):
     """The page's tables hold what every command says of a run; `analyze` adds its explanations."""
-    pairs = [(shown, told) for page, wanted in zip(held, facts["documents"], strict=True) for shown, told in zip(page["tasks"], wanted["tasks"], strict=True)]
+    pairs = [(shown, told) for page, wanted in zip(held, facts["documents"], strict=True) for shown, told in zip(page["tasks"], wanted["result"]["tasks"], strict=True)]
     return all(told.get(part) == value for shown, told in pairs for part, value in shown.items())
 
 

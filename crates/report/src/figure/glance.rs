@@ -1,21 +1,19 @@
-//! What `analyze` ends with: the latency over time and its percentiles, small, from what one pass has gathered.
+//! What `analyze` ends with: the latency over time and its percentiles, small, from what the analysis says.
 
 use crate::words::count;
-use jitterlab_analysis::scan::TaskScan;
-use jitterlab_model::RunInfo;
+use jitterlab_analysis::TaskAnalysis;
+use jitterlab_analysis::task_analysis::Extremes;
 
 use super::{Quantity, percentiles};
 use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
 
 /// Both figures for each task that has latencies.
-pub fn figures(info: &RunInfo, scans: &[TaskScan], terminal: Terminal) -> String {
-    let tasks = || info.tasks.iter().map(|task| &task.spec).zip(scans);
-    let over_time =
-        tasks().filter_map(|(spec, scan)| over_time(&spec.name, spec.period_ns, scan, 2 * terminal.columns));
-    let named: Vec<_> = tasks()
-        .map(|(spec, scan)| (spec.name.as_str(), &scan.timing.latency))
-        .filter(|(_, latency)| latency.count() > 0)
-        .collect();
+pub fn figures(tasks: &[TaskAnalysis], terminal: Terminal) -> String {
+    let over_time = tasks.iter().filter_map(|task| over_time(task, 2 * terminal.columns));
+    let measured = tasks.iter().map(|task| &task.measured).filter(|task| task.summary.latency.count > 0);
+    let histograms: Vec<_> =
+        measured.map(|task| (task.summary.task.as_str(), task.latency_histogram())).collect();
+    let named: Vec<_> = histograms.iter().map(|(name, values)| (*name, values)).collect();
     let caption = "The curve of n latencies ends at 1 − 1/n.".to_owned();
     let percentiles = percentiles::curves(Quantity::Latency, &named, caption);
     let percentiles = percentiles.map(|chart| Chart { height: Chart::GLANCE, ..chart });
@@ -23,25 +21,22 @@ pub fn figures(info: &RunInfo, scans: &[TaskScan], terminal: Terminal) -> String
 }
 
 /// The smallest and the largest latency over time, in at most so many parts of the run.
-fn over_time(name: &str, period_ns: i64, scan: &TaskScan, parts: usize) -> Option<Chart> {
-    let (length, blocks) = scan.blocks.blocks();
+fn over_time(task: &TaskAnalysis, parts: usize) -> Option<Chart> {
+    let (summary, over_time) = (&task.measured.summary, &task.over_time);
     // One stretch of which only the extremes are known has no course.
-    if blocks.len() < 2 {
+    if over_time.parts.len() < 2 {
         return None;
     }
-    let joint = blocks.len().div_ceil(parts).max(1);
-    let latency = &scan.timing.latency;
-    let part_ns = (length * joint as u64) as f64 * period_ns as f64;
+    let name = &summary.task;
+    let joint = over_time.parts.len().div_ceil(parts).max(1);
+    let part_ns = over_time.part_due_times as f64 * joint as f64 * summary.period_ns as f64;
     let (mut band, mut missed) = (Vec::new(), Vec::new());
-    for (k, part) in (0u32..).zip(blocks.chunks(joint)) {
-        let known = || part.iter().flatten();
-        let Some((low, high)) = known().map(|b| b.min_ns).min().zip(known().map(|b| b.max_ns).max()) else {
-            continue;
-        };
+    for (k, part) in (0u32..).zip(over_time.parts.chunks(joint)) {
+        let Some(part) = Extremes::joint(part.iter().flatten().copied()) else { continue };
         let at = (f64::from(k) + 0.5) * part_ns;
-        band.push([at, low as f64, high as f64]);
-        if known().any(|block| block.missed > 0) {
-            missed.push([at, high as f64]);
+        band.push([at, part.min_ns as f64, part.max_ns as f64]);
+        if part.missed > 0 {
+            missed.push([at, part.max_ns as f64]);
         }
     }
     let mut layers = vec![Layer::new("smallest to largest", 0, Shape::Band(band))];
@@ -52,7 +47,7 @@ fn over_time(name: &str, period_ns: i64, scan: &TaskScan, parts: usize) -> Optio
         name: "over-time",
         caption: format!(
             "{name} over time: every extreme of its {} latencies is drawn.",
-            count(latency.count())
+            count(summary.latency.count)
         ),
         x: Axis::linear("time").time(),
         y: Axis::linear(format!("{name}: latency")).time(),
@@ -64,7 +59,8 @@ fn over_time(name: &str, period_ns: i64, scan: &TaskScan, parts: usize) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::{Activation, TaskSpec};
+    use jitterlab_analysis::scan::TaskScan;
+    use jitterlab_model::{Activation, RunInfo, TaskSpec};
 
     #[test]
     fn a_single_late_activation_of_a_long_run_stands_out() {
@@ -80,7 +76,8 @@ mod tests {
             .collect();
         scan.push_all(&rows);
         let info = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [spec]);
-        let text = figures(&info, &[scan], Terminal { columns: 80, ascii: true, colour: false });
+        let analysis = TaskAnalysis::of(&scan, &info.tasks[0], &info);
+        let text = figures(&[analysis], Terminal { columns: 80, ascii: true, colour: false });
         let (over_time, percentiles) = text.split_once("is drawn.").unwrap();
         let top = over_time.lines().nth(1).unwrap();
         assert_eq!(top.matches('#').count(), 1, "{text}");

@@ -110,10 +110,12 @@ fn idle_states(s: &Subject<'_>) -> Ruling {
     let deepest = cpus(s).flat_map(|cpu| reachable(s, cpu)).max_by_key(|state| state.exit_latency_us);
     let Some(state) = deepest else { return pass("all-disabled") };
     let exit_us = state.exit_latency_us.unwrap_or(0);
-    let ruling = match exit_us {
-        0..=LONG_EXIT_US => pass("down-to"),
-        ..=VERY_LONG_EXIT_US => warn("down-to"),
-        _ => fail("down-to"),
+    let ruling = if exit_us <= LONG_EXIT_US {
+        pass("down-to")
+    } else if exit_us <= VERY_LONG_EXIT_US {
+        warn("down-to")
+    } else {
+        fail("down-to")
     };
     let ruling = ruling.with("state", &state.name).with("exit_us", exit_us);
     if exit_us <= LONG_EXIT_US {
