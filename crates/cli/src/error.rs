@@ -101,6 +101,36 @@ pub enum CliError {
     /// The run file could not be written on.
     #[error("recording ended, the measurement goes on: {0}")]
     RecordingEnded(String),
+    /// Something other than what a run file can keep.
+    #[error("{0:?} is neither all nor spikes[:TIME] such as spikes:100us")]
+    NotKept(String),
+    /// Where a run file goes by default, nothing can be written.
+    #[error("no run file: {0}; name another place with --output")]
+    NoRunFile(jitterlab_trace::TraceError),
+    /// A task whose sleep failed.
+    #[error("{task} could not wait any more: {why}")]
+    WaitFailed {
+        /// The task.
+        task: String,
+        /// The system's words.
+        why: String,
+    },
+    /// Options of the outer command behind the `--`.
+    #[error(
+        "--output, --no-file, --json, --ascii and --quiet belong before the --, to jitterlab kernel itself"
+    )]
+    OutputOfInnerRun,
+    /// A period that the peers cannot be given.
+    #[error("a period of {} is not a whole number of microseconds, and cyclictest and rtla know nothing finer", jitterlab_model::units::Exact(*.0))]
+    TooFineForPeers(i64),
+    /// A command that is none.
+    #[error("{option} {command:?} is no command line")]
+    NoCommandLine {
+        /// Where it was given.
+        option: &'static str,
+        /// What was given.
+        command: String,
+    },
 }
 
 impl CliError {

@@ -6,10 +6,12 @@ mod error;
 mod exit;
 mod inputs;
 mod interrupt;
+mod kept;
 mod output;
 mod progress;
 mod recording;
 mod run_args;
+mod task_args;
 
 use std::process::ExitCode;
 

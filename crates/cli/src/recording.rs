@@ -1,11 +1,13 @@
 //! What happens beside a measurement: its activations are counted, recorded, and shown.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use jitterlab_bench::host::{Progress, Sink};
+use jitterlab_analysis::measured::{Around, MeasuredRun};
+use jitterlab_bench::host::{Finished, Measurement, Progress, Sink};
 use jitterlab_model::{Activation, RunInfo, TimingStats, Warning};
 use jitterlab_report::live::{LiveView, PlainView, Snapshot, TaskSnapshot};
 use jitterlab_trace::RunWriter;
@@ -162,4 +164,48 @@ impl Watcher {
             view.finish();
         }
     }
+}
+
+/// How a measurement is shown meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub struct Watching {
+    /// Not at all.
+    pub quiet: bool,
+    /// In lines, since standard output is to carry JSON.
+    pub json: bool,
+}
+
+/// Measures once.
+pub fn measure(
+    measurement: Measurement,
+    writer: Option<RunWriter>,
+    watch: Watching,
+    interrupted: &AtomicBool,
+) -> Result<MeasuredRun> {
+    let mut recording = Recording::new(measurement.info(), writer);
+    let planned_ns = measurement.info().duration_ns;
+    let mut watcher = Watcher::new(recording.figures(), planned_ns, watch.quiet, watch.json);
+    let finished = measurement.run(&mut recording, &mut |progress| watcher.look(progress), interrupted)?;
+    watcher.finish();
+    let Finished { info, above } = finished;
+    let closed = recording.close(info)?;
+    let around = above.map(|above| Around {
+        task: above.task,
+        index: above.activation.index,
+        activations: above.around,
+    });
+    Ok(MeasuredRun { around, ..MeasuredRun::new(closed.info, &closed.stats, closed.file) })
+}
+
+/// Where a run is recorded: there, or else in a file of its own here; nowhere if nothing can be written here.
+pub fn writer(output: Option<&Path>, info: &RunInfo) -> Result<Option<RunWriter>> {
+    if let Some(path) = output {
+        return Ok(Some(RunWriter::create(path, info)?));
+    }
+    let stamp: String = info.started.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let path = PathBuf::from(format!("jitterlab-{stamp}.parquet"));
+    RunWriter::create_numbered(&path, info).map(Some).or_else(|error| {
+        output::note(&CliError::NoRunFile(error).to_string());
+        Ok(None)
+    })
 }

@@ -8,6 +8,9 @@ use crate::table::columns;
 use crate::wrap::wrap;
 use crate::{waiting, warnings};
 
+/// What is measured first where isolation is compared with none.
+pub const WITHOUT_ISOLATION_FIRST: &str = "first without isolation, for comparison";
+
 /// The tasks as they will run, and everything that was refused with its remedy.
 pub fn announcement(info: &RunInfo) -> String {
     let mut text = String::new();

@@ -5,21 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use jitterlab_analysis::measured::{Around, MeasuredRun};
-use jitterlab_bench::host::{DmaLatency, Finished, Measurement, Request, load};
-use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
-use jitterlab_model::{
-    Compensation, CpuSet, Keep, LoadSpec, Overrun, Policy, ReadClock, RunInfo, SleepClock, StopReason,
-    TaskSpec, WakeMethod, Work,
-};
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_bench::host::{DmaLatency, Measurement, Request, load};
+use jitterlab_model::units::parse_duration_ns;
+use jitterlab_model::{CpuSet, Keep, LoadSpec, StopReason, TaskSpec};
 use jitterlab_report::document::Content;
 use jitterlab_trace::RunWriter;
 
+use crate::error::CliError;
 use crate::exit::{Failure, Outcome, Status};
-use crate::interrupt;
 use crate::output::{self, OutputArgs};
-use crate::recording::{Recording, Watcher};
+use crate::recording::{self, Watching};
+use crate::task_args::TaskArgs;
+use crate::{interrupt, kept};
 
 /// Measure how regular periodic tasks run on this machine
 ///
@@ -27,39 +25,8 @@ use crate::recording::{Recording, Watcher};
 /// for 10 seconds.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A task as name=base,period=25us,offset=0us,cpu=1,policy=fifo:95,overrun=skip,work=none,wake=nanosleep,clock=tai,read=tsc,compensate=margin:20us;
-    /// every part but period may be left out; may be given several times
-    #[arg(long = "task", value_name = "SPEC", conflicts_with_all = ["period", "cpu", "policy", "overrun", "work", "wake", "clock", "read", "compensate"])]
-    tasks: Vec<TaskSpec>,
-
-    /// Period of the one task, as a time (250us) or a rate (4kHz)
-    #[arg(long, value_parser = parse_period_ns, value_name = "TIME")]
-    period: Option<i64>,
-    /// Processor of the one task
-    #[arg(long)]
-    cpu: Option<u16>,
-    /// Scheduling policy: other, batch, idle, fifo:1..99, rr:1..99, deadline:RUNTIME
-    #[arg(long)]
-    policy: Option<Policy>,
-    /// What happens to due times that passed: skip, catch-up, re-phase
-    #[arg(long)]
-    overrun: Option<Overrun>,
-    /// What the task does each time: none, spin:TIME, twente:DIVISIONS
-    #[arg(long)]
-    work: Option<Work>,
-    /// How the task waits
-    #[arg(long, value_parser = PossibleValuesParser::new(WakeMethod::ALL.iter().map(|wake| wake.name()))
-        .try_map(|wake| wake.parse::<WakeMethod>()))]
-    wake: Option<WakeMethod>,
-    /// The clock it sleeps on: monotonic, realtime, tai
-    #[arg(long)]
-    clock: Option<SleepClock>,
-    /// The clock its start and end are read from: monotonic, monotonic-raw, tsc
-    #[arg(long)]
-    read: Option<ReadClock>,
-    /// Wake early and poll: repeat:TIME, margin:TIME, late:P, cost:RATIO, adaptive:P
-    #[arg(long)]
-    compensate: Option<Compensation>,
+    #[command(flatten)]
+    task: TaskArgs,
 
     /// Stop after this time [default: 10s, unless --count is given]
     #[arg(short, long, value_parser = parse_duration_ns, value_name = "TIME")]
@@ -73,7 +40,7 @@ pub struct Args {
 
     /// What the file keeps: all activations, or spikes[:TIME] (per-second histograms, and each activation with a
     /// latency of TIME or more with its neighbours) [default: all while that stays below 2 GB, else spikes:100us]
-    #[arg(long, value_parser = parse_keep)]
+    #[arg(long, value_parser = kept::parse)]
     keep: Option<Keep>,
     /// The run file to write [default: jitterlab-DATE-TIME.parquet]
     #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
@@ -102,19 +69,6 @@ pub struct Args {
 }
 
 const DEFAULT_DURATION_NS: i64 = 10_000_000_000;
-/// The default spike threshold, when a run is too long to keep whole.
-const SPIKE_ABOVE_NS: i64 = 100_000;
-
-fn parse_keep(text: &str) -> Result<Keep, String> {
-    match text.split_once(':') {
-        None if text == "all" => Ok(Keep::All),
-        None if text == "spikes" => Ok(Keep::Spikes { above_ns: SPIKE_ABOVE_NS }),
-        Some(("spikes", time)) => {
-            parse_duration_ns(time).map(|above_ns| Keep::Spikes { above_ns }).map_err(|e| e.to_string())
-        }
-        _ => Err(format!("{text:?} is neither all nor spikes[:TIME] such as spikes:100us")),
-    }
-}
 
 impl Args {
     /// Refuses what makes no sense on any machine.
@@ -132,38 +86,17 @@ impl Args {
         loads(&self.load)
     }
 
-    /// The tasks that were asked for, the short form included.
+    /// The tasks that were asked for.
     pub fn specs(&self) -> Vec<TaskSpec> {
-        if !self.tasks.is_empty() {
-            return self.tasks.clone();
-        }
-        let default = TaskSpec::default();
-        vec![TaskSpec {
-            period_ns: self.period.unwrap_or(default.period_ns),
-            cpu: self.cpu,
-            policy: self.policy,
-            overrun: self.overrun.unwrap_or_default(),
-            work: self.work.unwrap_or_default(),
-            wake: self.wake.unwrap_or_default(),
-            clock: self.clock.unwrap_or_default(),
-            read: self.read.unwrap_or_default(),
-            compensate: self.compensate.unwrap_or_default(),
-            ..default
-        }]
+        self.task.specs()
     }
 }
-
-/// Runs longer than this many bytes of file keep spikes only, unless told otherwise.
-const KEEP_ALL_BYTES: i64 = 2_000_000_000;
-const BYTES_PER_ACTIVATION: i64 = 4;
 
 impl Args {
     fn request(&self) -> Result<Request, Failure> {
         for (given, option) in [(self.duration == Some(0), "duration"), (self.count == Some(0), "count")] {
             if given {
-                return Err(Failure::bad_use(anyhow!(
-                    "a {option} of 0 measures nothing: leave --{option} out or raise it"
-                )));
+                return Err(Failure::bad_use(CliError::MeasuresNothing(option)));
             }
         }
         let tasks = self.specs();
@@ -172,7 +105,7 @@ impl Args {
         }
         let duration_ns =
             self.duration.or(if self.count.is_some() { None } else { Some(DEFAULT_DURATION_NS) });
-        let keep = self.keep.unwrap_or_else(|| default_keep(&tasks, duration_ns));
+        let keep = self.keep.unwrap_or_else(|| kept::by_default(&tasks, duration_ns));
         Ok(Request {
             tasks,
             duration_ns,
@@ -186,22 +119,6 @@ impl Args {
             interrupted: Arc::default(),
         })
     }
-
-    /// The recorder, unless none is wanted or, without `--output`, the current directory cannot be written.
-    fn recorder(&self, info: &RunInfo) -> Result<Option<RunWriter>, Failure> {
-        if self.no_file {
-            return Ok(None);
-        }
-        if let Some(path) = &self.output {
-            return Ok(Some(RunWriter::create(path, info)?));
-        }
-        let stamp: String = info.started.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
-        let path = PathBuf::from(format!("jitterlab-{stamp}.parquet"));
-        RunWriter::create_numbered(&path, info).map(Some).or_else(|error| {
-            output::note(&format!("no run file: {error}; name another place with --output"));
-            Ok(None)
-        })
-    }
 }
 
 /// The loads of all `--load` options.
@@ -210,41 +127,22 @@ pub fn loads(options: &[String]) -> Result<Vec<LoadSpec>, Failure> {
     Ok(read.map_err(Failure::bad_use)?.concat())
 }
 
-/// Everything, while the file stays of a size that is pleasant to keep and to send.
-fn default_keep(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
-    let rows: i64 = tasks.iter().map(|t| duration_ns.unwrap_or(0) / t.period_ns).sum();
-    if rows.saturating_mul(BYTES_PER_ACTIVATION) <= KEEP_ALL_BYTES {
-        Keep::All
-    } else {
-        Keep::Spikes { above_ns: SPIKE_ABOVE_NS }
+impl Args {
+    /// Measures once, showing how it goes.
+    fn measure(
+        &self,
+        measurement: Measurement,
+        writer: Option<RunWriter>,
+        interrupted: &AtomicBool,
+    ) -> Result<MeasuredRun, Failure> {
+        let watch = Watching { quiet: self.quiet, json: self.show.is_json() };
+        Ok(recording::measure(measurement, writer, watch, interrupted)?)
     }
 }
 
 /// Sets the tasks up, and says whether the request or the system is at fault if that fails.
 pub fn prepare(request: Request) -> Result<Measurement, Failure> {
     Ok(Measurement::prepare(request)?)
-}
-
-/// Measures once.
-fn measure(
-    args: &Args,
-    measurement: Measurement,
-    writer: Option<RunWriter>,
-    interrupted: &AtomicBool,
-) -> Result<MeasuredRun, Failure> {
-    let mut recording = Recording::new(measurement.info(), writer);
-    let planned_ns = measurement.info().duration_ns;
-    let mut watcher = Watcher::new(recording.figures(), planned_ns, args.quiet, args.show.is_json());
-    let finished = measurement.run(&mut recording, &mut |progress| watcher.look(progress), interrupted)?;
-    watcher.finish();
-    let Finished { info, above } = finished;
-    let closed = recording.close(info)?;
-    let around = above.map(|above| Around {
-        task: above.task,
-        index: above.activation.index,
-        activations: above.around,
-    });
-    Ok(MeasuredRun { around, ..MeasuredRun::new(closed.info, &closed.stats, closed.file) })
 }
 
 /// Measures and reports.
@@ -260,24 +158,27 @@ pub fn execute(args: &Args) -> Outcome {
         let measurement =
             prepare(Request { isolate: None, interrupted: interrupted.clone(), ..args.request()? })?;
         if !args.quiet {
-            output::note("first without isolation, for comparison");
+            output::note(jitterlab_report::run::WITHOUT_ISOLATION_FIRST);
         }
-        without_isolation = measure(args, measurement, None, &interrupted)?.summaries().cloned().collect();
+        without_isolation = args.measure(measurement, None, &interrupted)?.summaries().cloned().collect();
     }
     let measurement = prepare(Request { interrupted: interrupted.clone(), ..args.request()? })?;
-    let writer = args.recorder(measurement.info())?;
+    let writer = match args.no_file {
+        true => None,
+        false => recording::writer(args.output.as_deref(), measurement.info())?,
+    };
     if !args.quiet {
         output::note(jitterlab_report::run::announcement(measurement.info()).trim_end());
     }
-    let result = MeasuredRun { without_isolation, ..measure(args, measurement, writer, &interrupted)? };
+    let result = MeasuredRun { without_isolation, ..args.measure(measurement, writer, &interrupted)? };
     let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());
     args.show.show(Content::Run(Box::new(result)))?;
     match stop {
         Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
         Some(StopReason::Overloaded { overload, .. }) => Err(anyhow!(overload).into()),
         Some(StopReason::WaitFailed { task, why }) => {
-            let task = tasks.get(task).map_or("?", |task| task.spec.name.as_str());
-            Err(anyhow!("{task} could not wait any more: {why}").into())
+            let task = tasks.get(task).map_or_else(String::new, |task| task.spec.name.clone());
+            Err(CliError::WaitFailed { task, why }.into())
         }
         _ => Ok(Status::Fine),
     }

@@ -12,6 +12,7 @@ use jitterlab_runs::{Hints, Run};
 
 use super::progress::Board;
 use crate::commands::run;
+use crate::error::CliError;
 use crate::exit::Failure;
 
 /// The step of a guest that measures with jitterlab.
@@ -33,9 +34,7 @@ pub fn check_run_options(words: &[String]) -> Result<run::Args, Failure> {
     })?;
     args.run.check()?;
     if args.run.is_about_output() {
-        return Err(Failure::bad_use(anyhow!(
-            "--output, --no-file, --json, --ascii and --quiet belong before the --, to jitterlab kernel itself"
-        )));
+        return Err(Failure::bad_use(CliError::OutputOfInnerRun));
     }
     Ok(args.run)
 }

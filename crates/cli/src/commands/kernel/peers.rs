@@ -15,6 +15,7 @@ use jitterlab_report::document::Content;
 
 use super::boots::{RUN_STEP, boot_all, figures};
 use super::machine::MachineArgs;
+use crate::error::CliError;
 use crate::exit::{Failure, Outcome, Status};
 use crate::output::{self, OutputArgs};
 
@@ -51,10 +52,7 @@ pub struct Args {
 /// Boots and compares.
 pub fn execute(args: &Args) -> Outcome {
     if args.period % 1_000 != 0 {
-        return Err(Failure::bad_use(anyhow!(
-            "a period of {} is not a whole number of microseconds, and cyclictest and rtla know nothing finer",
-            Exact(args.period)
-        )));
+        return Err(Failure::bad_use(CliError::TooFineForPeers(args.period)));
     }
     let task = PeerTask { period_ns: args.period, priority: args.priority, cpu: 0, count: args.count };
     let mut steps = vec![own_step(&task)];
@@ -66,8 +64,9 @@ pub fn execute(args: &Args) -> Outcome {
     }
     if let Some(command) = &args.background {
         let words = shlex::split(command).filter(|words| !words.is_empty());
-        let words =
-            words.ok_or_else(|| Failure::bad_use(anyhow!("--background {command:?} is no command line")))?;
+        let words = words.ok_or_else(|| {
+            Failure::bad_use(CliError::NoCommandLine { option: "--background", command: command.clone() })
+        })?;
         session.background = Some(words);
     }
     let mut kernels = Vec::new();

@@ -12,6 +12,7 @@ use jitterlab_report::document::Content;
 
 use super::boots::{RUN_STEP, boot_all, check_run_options, figures, figures_and_file};
 use super::machine::MachineArgs;
+use crate::error::CliError;
 use crate::exit::{Failure, Outcome, Status};
 use crate::output::OutputArgs;
 
@@ -51,8 +52,9 @@ pub fn execute(args: &Args) -> Outcome {
     let mut steps = vec![run_step(RUN_STEP, &args.run_options)];
     for (name, command) in also_steps(&args.also).zip(&args.also) {
         let words = shlex::split(command).filter(|words| !words.is_empty());
-        let command =
-            words.ok_or_else(|| Failure::bad_use(anyhow!("--also {command:?} is no command line")))?;
+        let command = words.ok_or_else(|| {
+            Failure::bad_use(CliError::NoCommandLine { option: "--also", command: command.clone() })
+        })?;
         steps.push(Step { name, command });
     }
     let session = args.machine.session(steps, Some(&run))?;
