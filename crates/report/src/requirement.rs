@@ -94,26 +94,26 @@ mod tests {
         Evidence { values, broke, may_have_broken: broke }
     }
 
-    fn said(text: String) -> String {
+    fn said(text: &str) -> String {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn an_outcome_comes_first_with_what_it_rests_on() {
         let judged = |text: &str, values, broke| {
-            said(judgement("main", &requirement(text).judge(evidence(values, broke), 1.0)))
+            said(&judgement("main", &requirement(text).judge(evidence(values, broke), 1.0)))
         };
         insta::assert_snapshot!(judged("missed = 0", 1_000, 0), @"pass: main: missed = 0: 0 of 1 000 due times were missed; that says, with 95 % confidence, that fewer than 2.99e-3 are.");
         insta::assert_snapshot!(judged("missed = 0", 1_000, 1), @"FAIL: main: missed = 0: 1 of 1 000 due times were missed.");
         insta::assert_snapshot!(judged("p99.99 < 80us", 10_000, 0), @"not enough data: main: p99.99 < 80us: 0 of 10 000 values were 80us or more (3.00e-4 at most, with 95 % confidence; allowed: below 1.00e-4).");
-        insta::assert_snapshot!(said(judgement("main", &requirement("missed = 0").unknown(Gap::Missed))), @"unknown: main: missed = 0: the source does not say which due times were missed, so it cannot be decided.");
+        insta::assert_snapshot!(said(&judgement("main", &requirement("missed = 0").unknown(Gap::Missed))), @"unknown: main: missed = 0: the source does not say which due times were missed, so it cannot be decided.");
     }
 
     #[test]
     fn a_claim_says_how_long_to_run() {
         let planned = |values, broke| {
             let claimed = requirement("p(latency>100us) < 1e-6");
-            said(claim("main", &claimed.plan(evidence(values, broke), 1.0, 1_000_000).unwrap()))
+            said(&claim("main", &claimed.plan(evidence(values, broke), 1.0, 1_000_000).unwrap()))
         };
         insta::assert_snapshot!(planned(120_000, 0), @"claim on main: p(latency>100us) < 1e-6: 0 of 120 000 values were above 100us (2.50e-5 at most, with 95 % confidence; allowed: below 1.00e-6). A run of 49.9 min (2 995 731 values) in which nothing breaks it would support it.");
         insta::assert_snapshot!(planned(10_000_000, 5), @"claim on main: p(latency>100us) < 1e-6: 5 of 10 000 000 values were above 100us (1.05e-6 at most, with 95 % confidence; allowed: below 1.00e-6). A run of 49.9 min (2 995 731 values) in which nothing breaks it would support it; this run, made 2.92 h (10 513 033 values) long, if nothing more breaks it, or 3.20 h (11 536 840 values) if it goes on as it did.");

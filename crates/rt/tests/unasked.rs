@@ -19,7 +19,9 @@ fn process() -> (u64, bool) {
     // SAFETY: the pointer is valid for one sigaction for the whole call; nothing is changed.
     unsafe { libc::sigaction(libc::SIGXCPU, ptr::null(), action.as_mut_ptr()) };
     // SAFETY: zeroed, which is valid, and overwritten on success.
-    let (limit, action) = unsafe { (limit.assume_init(), action.assume_init()) };
+    let limit = unsafe { limit.assume_init() };
+    // SAFETY: as above.
+    let action = unsafe { action.assume_init() };
     (limit.rlim_cur, action.sa_sigaction == libc::SIG_DFL)
 }
 
