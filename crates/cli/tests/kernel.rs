@@ -216,7 +216,7 @@ fn real_kernels_boot_and_repeat_to_the_nanosecond() {
     assert!(both.status.success(), "{}", String::from_utf8_lossy(&both.stderr));
     assert!(said.contains("counts code paths, not caches"), "{said}");
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("cpu:1 run on the measured CPU 0"), "{said}");
+    assert!(words.contains("cpu:1 runs on the measured CPU 0"), "{said}");
     let controllers =
         said.split("it came along\n").skip(1).map(|rest| rest.lines().next().unwrap_or_default());
     assert_eq!(controllers.filter(|line| line.split(' ').any(|word| word == "cpuset")).count(), 2, "{said}");
