@@ -97,9 +97,10 @@ def downloads(page, facts, expect):
     wanted = [(summary["task"], quantity, summary[quantity]) for summary in summaries(facts) for quantity in ("latency", "corrected_latency", "execution", "period_error", "cycle_to_cycle")]
     expect([(row["task"], row["quantity"]) for row in table] == [entry[:2] for entry in wanted], "the CSV of figures has other rows than analyze --json")
     for row, (_, quantity, told) in zip(table, wanted):
+        of = told | {f"{name}_ns": value for name, value in told["percentiles"].items()}
         for column in ("count", "min_ns", "mean_ns", "p99_ns", "max_ns"):
-            same = row[column] == "" if told[column] is None else float(row[column]) == told[column]
-            expect(same, f"the CSV of figures has {row[column]} as {column} of {quantity}, not {told[column]}")
+            same = row[column] == "" if of[column] is None else float(row[column]) == of[column]
+            expect(same, f"the CSV of figures has {row[column]} as {column} of {quantity}, not {of[column]}")
 
     series = rows(page, "series")
     for summary in summaries(facts):
