@@ -42,7 +42,7 @@ assert file.schema_arrow.names == names
 assert [str(t) for t in file.schema_arrow.types] == types
 run = json.loads(file.metadata.metadata[b"jitterlab.run"])
 assert [t["spec"]["period_ns"] for t in run["tasks"]] == [25000, 1000000]
-assert file.metadata.metadata[b"jitterlab.format"] == b"1"
+assert file.metadata.metadata[b"jitterlab.format"] == b"2"
 
 table = pandas.read_parquet(path)
 assert list(table.columns) == names and len(table) == 61_001
