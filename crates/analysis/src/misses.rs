@@ -67,10 +67,10 @@ impl MissCounter {
 
     /// Counts the next few activations, as [`MissCounter::push`] for each.
     pub fn push_few(&mut self, few: &[Activation], glance: &Glance) {
-        let on_time = glance.block.max_ns < self.period_ns && glance.longest_response_ns <= self.period_ns;
-        if glance.block.missed == 0 && !glance.has_gap && on_time && glance.block.count > 0 {
-            self.executed += glance.block.count;
-            self.length += glance.block.count;
+        let on_time = glance.span.max_ns < self.period_ns && glance.longest_response_ns <= self.period_ns;
+        if glance.span.missed == 0 && !glance.has_gap && on_time && glance.span.count > 0 {
+            self.executed += glance.span.count;
+            self.length += glance.span.count;
             self.ends_in_miss = false;
         } else {
             few.iter().for_each(|a| self.push(a));

@@ -138,9 +138,9 @@ fn dependence(pieces: &[Vec<f64>]) -> Dependence {
 fn spectrum_section(scan: &TaskScan, pieces: &[Vec<f64>]) -> SpectrumSection {
     let spectrum = spectrum(pieces);
     let lines = spectrum.as_ref().map_or(Vec::new(), Spectrum::lines);
-    let (length, blocks) = scan.blocks.blocks();
-    let means: Vec<f64> = blocks.iter().map(|b| b.and_then(|b| b.mean_ns()).unwrap_or(f64::NAN)).collect();
-    // Blocks of one activation are the first spectrum again; in others, what is slow is what it could not see.
+    let (length, spans) = scan.spans.all();
+    let means: Vec<f64> = spans.iter().map(|b| b.and_then(|b| b.mean_ns()).unwrap_or(f64::NAN)).collect();
+    // Spans of one activation are the first spectrum again; in others, what is slow is what it could not see.
     let seen = spectrum.as_ref().map_or(0.0, |s| s.segment as f64 / 4.0);
     let slow = if length > 1 { crate::spectrum::spectrum(&[means]) } else { None };
     let mut slow_lines = slow.as_ref().map_or(Vec::new(), Spectrum::lines);

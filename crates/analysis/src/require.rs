@@ -21,7 +21,7 @@ use crate::scan::TaskScan;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Figure {
+pub enum Subject {
     /// Release latency of each due time; a missed one counts with its age.
     Latency,
     /// Size of the period error, |(w_k - w_{k-1}) - T|.
@@ -34,13 +34,13 @@ pub enum Figure {
     Missed,
 }
 
-impl Figure {
-    const ALL: [(&'static str, Figure); 5] = [
-        ("latency", Figure::Latency),
-        ("period-error", Figure::PeriodError),
-        ("execution", Figure::Execution),
-        ("response", Figure::Response),
-        ("missed", Figure::Missed),
+impl Subject {
+    const ALL: [(&'static str, Subject); 5] = [
+        ("latency", Subject::Latency),
+        ("period-error", Subject::PeriodError),
+        ("execution", Subject::Execution),
+        ("response", Subject::Response),
+        ("missed", Subject::Missed),
     ];
 }
 
@@ -49,8 +49,8 @@ impl Figure {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Requirement {
     /// What it is about.
-    pub figure: Figure,
-    /// The limit (0 for [`Figure::Missed`]).
+    pub subject: Subject,
+    /// The limit (0 for [`Subject::Missed`]).
     pub limit_ns: i64,
     /// Whether a value equal to the limit breaks it (`<`) or not (`<=`).
     pub limit_breaks: bool,
@@ -73,16 +73,16 @@ impl FromStr for Requirement {
         if words == ["missed"] {
             let share = parse_share(text, right)?;
             return Ok(Requirement {
-                figure: Figure::Missed,
+                subject: Subject::Missed,
                 limit_ns: 0,
                 limit_breaks: false,
                 share,
                 text: text.into(),
             });
         }
-        let (figure, statistic) = match words[..] {
-            [statistic] => (Figure::Latency, statistic),
-            [name, statistic] => (figure(text, name)?, statistic),
+        let (subject, statistic) = match words[..] {
+            [statistic] => (Subject::Latency, statistic),
+            [name, statistic] => (subject(text, name)?, statistic),
             _ => return Err(RequirementError::NoComparison(text.into())),
         };
         let share = match statistic {
@@ -94,11 +94,11 @@ impl FromStr for Requirement {
                 None => return Err(unknown(text, statistic)),
             },
         };
-        if figure == Figure::Missed {
+        if subject == Subject::Missed {
             return Err(unknown(text, "missed"));
         }
         Ok(Requirement {
-            figure,
+            subject,
             limit_ns: limit(text, right)?,
             limit_breaks: strict,
             share,
@@ -108,11 +108,11 @@ impl FromStr for Requirement {
 }
 
 fn unknown(text: &str, what: &str) -> RequirementError {
-    RequirementError::UnknownFigure { text: text.into(), what: what.into() }
+    RequirementError::UnknownSubject { text: text.into(), what: what.into() }
 }
 
-fn figure(text: &str, name: &str) -> Result<Figure, RequirementError> {
-    Figure::ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f).ok_or_else(|| unknown(text, name))
+fn subject(text: &str, name: &str) -> Result<Subject, RequirementError> {
+    Subject::ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f).ok_or_else(|| unknown(text, name))
 }
 
 /// Splits `left < right` (also `<=` and `=`): what is compared, whether equality breaks it, the limit.
@@ -137,11 +137,11 @@ fn probability(text: &str, rest: &str) -> Result<Requirement, RequirementError> 
     };
     let share = outer.trim().strip_prefix('<').ok_or_else(none)?;
     let share = parse_share(text, share.strip_prefix('=').unwrap_or(share).trim())?;
-    let figure = figure(text, name.trim())?;
-    if figure == Figure::Missed {
+    let subject = subject(text, name.trim())?;
+    if subject == Subject::Missed {
         return Err(unknown(text, "missed"));
     }
-    Ok(Requirement { figure, limit_ns: limit(text, value.trim())?, limit_breaks, share, text: text.into() })
+    Ok(Requirement { subject, limit_ns: limit(text, value.trim())?, limit_breaks, share, text: text.into() })
 }
 
 fn limit(text: &str, value: &str) -> Result<i64, RequirementError> {
@@ -212,7 +212,7 @@ impl Requirement {
     /// How many breaches count for themselves, from a scan: 1 if each does, 1/n if n come together. Misses by their bursts,
     /// everything else as the largest latencies do.
     pub fn extremal_index(&self, scan: &TaskScan) -> f64 {
-        let index = if self.figure == Figure::Missed {
+        let index = if self.subject == Subject::Missed {
             scan.misses().and_then(|misses| {
                 let bursts: u64 = misses.bursts.iter().map(|b| b.count).sum();
                 (bursts > 0).then(|| bursts as f64 / misses.missed as f64)
@@ -226,11 +226,11 @@ impl Requirement {
 
     /// What the source of a task would have to tell to decide it, and does not.
     pub fn gap(&self, task: &TaskRun) -> Option<Gap> {
-        let needs: &[Gap] = match self.figure {
-            Figure::Latency => &[],
-            Figure::PeriodError => &[Gap::DueTimes],
-            Figure::Execution | Figure::Response => &[Gap::Execution],
-            Figure::Missed => &[Gap::Missed],
+        let needs: &[Gap] = match self.subject {
+            Subject::Latency => &[],
+            Subject::PeriodError => &[Gap::DueTimes],
+            Subject::Execution | Subject::Response => &[Gap::Execution],
+            Subject::Missed => &[Gap::Missed],
         };
         needs.iter().copied().find(|gap| !task.knows(*gap))
     }

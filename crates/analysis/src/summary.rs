@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jitterlab_model::task::Overrun;
-use jitterlab_model::{Distribution, Gap, Known, TaskRun, TimingStats};
+use jitterlab_model::{Distribution, Gap, Known, Quantity, TaskRun, TimingStats};
 use serde::{Deserialize, Serialize};
 
 /// A percentile: what it is called, and of how many values one may lie above it.
@@ -183,14 +183,14 @@ impl Summary {
         }
     }
 
-    /// The quantities with the words that tables use for them.
-    pub fn quantities(&self) -> [(&'static str, &Statistics); 5] {
+    /// Its statistics, in the order of [`Quantity::SHOWN`].
+    pub fn quantities(&self) -> [(Quantity, &Statistics); Quantity::SHOWN.len()] {
         [
-            ("latency", &self.latency),
-            ("latency, corrected", &self.corrected_latency),
-            ("period error", &self.period_error),
-            ("cycle to cycle", &self.cycle_to_cycle),
-            ("execution", &self.execution),
+            (Quantity::Latency, &self.latency),
+            (Quantity::CorrectedLatency, &self.corrected_latency),
+            (Quantity::PeriodError, &self.period_error),
+            (Quantity::CycleToCycle, &self.cycle_to_cycle),
+            (Quantity::Execution, &self.execution),
         ]
     }
 

@@ -7,7 +7,7 @@ use crate::line::{LeastSquares, Line, least_squares, lower_envelope, theil_sen};
 use crate::measured::MeasuredTask;
 use crate::misses::Misses;
 use crate::patterns::Patterns;
-use crate::scan::{Block, TaskScan};
+use crate::scan::{Span, TaskScan};
 use crate::time_error::{TimeErrorPoint, time_error};
 use crate::transitions::Transitions;
 
@@ -148,18 +148,18 @@ impl Extremes {
     }
 }
 
-impl From<&Block> for Extremes {
-    fn from(block: &Block) -> Self {
-        Extremes { min_ns: block.min_ns, max_ns: block.max_ns, missed: block.missed }
+impl From<&Span> for Extremes {
+    fn from(span: &Span) -> Self {
+        Extremes { min_ns: span.min_ns, max_ns: span.max_ns, missed: span.missed }
     }
 }
 
 impl OverTime {
     fn of(scan: &TaskScan) -> Self {
-        let (length, blocks) = scan.blocks.blocks();
-        let joint = blocks.len().div_ceil(PARTS).max(1);
-        let part = |part: &[Option<Block>]| Extremes::joint(part.iter().flatten().map(Extremes::from));
-        OverTime { part_due_times: length * joint as u64, parts: blocks.chunks(joint).map(part).collect() }
+        let (length, spans) = scan.spans.all();
+        let joint = spans.len().div_ceil(PARTS).max(1);
+        let part = |part: &[Option<Span>]| Extremes::joint(part.iter().flatten().map(Extremes::from));
+        OverTime { part_due_times: length * joint as u64, parts: spans.chunks(joint).map(part).collect() }
     }
 }
 

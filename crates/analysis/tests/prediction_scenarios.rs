@@ -6,7 +6,7 @@ use std::thread;
 
 use jitterlab_analysis::predict::{Prediction, PredictionCaveat, TAIL_SIZE, Tail, predict};
 use jitterlab_analysis::random::Random;
-use jitterlab_analysis::scan::{Blocks, Peaks};
+use jitterlab_analysis::scan::{Peaks, Spans};
 use jitterlab_model::Distribution;
 
 const RUN: u64 = 120_000;
@@ -137,12 +137,12 @@ fn s8(random: &mut Random) -> (Vec<f64>, f64) {
 }
 
 fn tail(latencies_us: &[f64]) -> Tail {
-    let (mut peaks, mut blocks) = (Peaks::new(TAIL_SIZE), Blocks::new(4_096));
+    let (mut peaks, mut spans) = (Peaks::new(TAIL_SIZE), Spans::new(4_096));
     let mut latency = Distribution::new();
     for (k, us) in latencies_us.iter().enumerate() {
         let ns = (us * 1e3) as i64;
         peaks.push(k as u64, ns);
-        blocks.push(k as u64, ns, 0);
+        spans.push(k as u64, ns, 0);
         latency.record(ns);
     }
     Tail {
@@ -151,7 +151,7 @@ fn tail(latencies_us: &[f64]) -> Tail {
         first: 0,
         last: latencies_us.len() as u64 - 1,
         peaks: peaks.largest(),
-        block_maxima_ns: blocks.joined(100).iter().map(|b| b.max_ns as f64).collect(),
+        block_maxima_ns: spans.joined(100).iter().map(|b| b.max_ns as f64).collect(),
         migrations: 0,
     }
 }

@@ -32,7 +32,7 @@ pub struct Failure {
 }
 
 /// What a command's `execute` returns.
-pub type Outcome = Result<Status, Failure>;
+pub type Ending = Result<Status, Failure>;
 
 impl Failure {
     /// The arguments make no sense; the error says what to write instead.
@@ -62,9 +62,9 @@ fn is_bad_use(error: &anyhow::Error) -> bool {
 
 /// Prints the failure, if any, on standard error and gives the exit status. A measurement that a signal ended before its
 /// time says so by 128 and the signal's number, as shells do, unless it says more by 1 or 2.
-pub fn report(outcome: Outcome) -> ExitCode {
+pub fn report(ending: Ending) -> ExitCode {
     let signal = interrupt::signal();
-    let status = match outcome {
+    let status = match ending {
         Ok(status) => status,
         Err(Failure { error, .. }) if is_broken_pipe(&error) => Status::Fine,
         // A closed terminal takes no result; what was measured is in the run file.

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::exit::Outcome;
+use crate::exit::Ending;
 
 /// Measures how regular a periodic real-time task is on this machine, explains the pattern, and says what it
 /// means for the motor or loop it has to drive.
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     if let Some(code) = jitterlab_bench::host::load::run_if_worker() {
         return code;
     }
-    let outcome: Outcome = match Cli::parse().command {
+    let ending: Ending = match Cli::parse().command {
         Command::Run(args) => commands::run::execute(&args),
         Command::Check(args) => commands::check::execute(&args),
         Command::Analyze(args) => commands::analyze::execute(&args),
@@ -78,5 +78,5 @@ fn main() -> ExitCode {
         Command::Stepper(args) => commands::stepper::execute(&args),
         Command::Kernel(args) => commands::kernel::execute(&args),
     };
-    exit::report(outcome)
+    exit::report(ending)
 }

@@ -18,6 +18,7 @@ pub mod kernel;
 pub mod known;
 pub mod load;
 pub mod mcu;
+pub mod quantity;
 pub mod run;
 pub mod task;
 pub mod timing;
@@ -34,6 +35,7 @@ pub use fitness::Fitness;
 pub use histogram::LogHistogram;
 pub use known::{Gap, Known};
 pub use load::{Load, LoadRun, LoadSpec};
+pub use quantity::Quantity;
 pub use run::{
     Bench, ClockFit, CoreUse, Granted, Keep, MarginUsed, Overload, Refusal, RunInfo, StopReason, TaskResult,
     TaskRun,

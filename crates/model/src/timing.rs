@@ -2,9 +2,12 @@
 
 mod block;
 
+use std::borrow::Cow;
+
 use crate::activation::{Activation, Flags};
 use crate::distribution::{BLOCK, Distribution};
 use crate::known::{Gap, Known};
+use crate::quantity::Quantity;
 
 /// What a task's activations were like. Streaming: memory does not grow; mergeable: any split of the trace into
 /// consecutive parts joined by [`TimingStats::follow`] gives the same figures as the whole.
@@ -194,12 +197,34 @@ impl TimingStats {
     pub fn merge(&mut self, other: &TimingStats) {
         self.missed += other.missed;
         self.missed_untold |= other.missed_untold;
-        self.latency.merge(&other.latency);
-        self.missed_ages.merge(&other.missed_ages);
-        self.period_error.merge(&other.period_error);
-        self.cycle_to_cycle.merge(&other.cycle_to_cycle);
-        self.execution.merge(&other.execution);
+        for (all, more) in self.counted_mut().into_iter().zip(other.counted()) {
+            all.merge(more);
+        }
         self.break_sequence();
+    }
+
+    /// The distributions of [`Quantity::COUNTED`].
+    pub fn counted(&self) -> [&Distribution; Quantity::COUNTED.len()] {
+        [&self.latency, &self.missed_ages, &self.period_error, &self.cycle_to_cycle, &self.execution]
+    }
+
+    /// The distributions of [`Quantity::COUNTED`].
+    pub fn counted_mut(&mut self) -> [&mut Distribution; Quantity::COUNTED.len()] {
+        [
+            &mut self.latency,
+            &mut self.missed_ages,
+            &mut self.period_error,
+            &mut self.cycle_to_cycle,
+            &mut self.execution,
+        ]
+    }
+
+    /// The values of a quantity: none where the source does not tell them.
+    pub fn of(&self, quantity: Quantity) -> Cow<'_, Distribution> {
+        match Quantity::COUNTED.iter().position(|counted| *counted == quantity) {
+            Some(place) => Cow::Borrowed(self.counted()[place]),
+            None => Cow::Owned(self.corrected().unwrap_or_default()),
+        }
     }
 
     /// One value per due time: latencies of those served, ages of those missed. `None` where the source does not tell

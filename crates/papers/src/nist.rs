@@ -3,8 +3,9 @@
 use jitterlab_analysis::papers::UnderLoad;
 use jitterlab_analysis::papers::nist::{LatencyRange, NistLoads, NistVirtual, PERIOD_NS};
 use jitterlab_bench::kernel::GuestTime;
+use jitterlab_model::Quantity;
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
-use jitterlab_report::figure::{Figure, Quantity};
+use jitterlab_report::figure::Figure;
 use jitterlab_report::page::PageRun;
 use jitterlab_report::papers::Found;
 

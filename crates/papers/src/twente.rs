@@ -6,11 +6,12 @@ use jitterlab_analysis::papers::twente::{
     LoopTimes, PERIOD_NS, PRINTED, PrintedLoop, TwenteCase, TwenteVirtual,
 };
 use jitterlab_bench::kernel::GuestTime;
+use jitterlab_model::Quantity;
 use jitterlab_model::{Policy, TaskSpec, Work};
-use jitterlab_report::figure::{Figure, Quantity};
+use jitterlab_report::figure::Figure;
 use jitterlab_report::page::{PageRun, render};
 use jitterlab_report::papers::{self, Found};
-use jitterlab_report::section::Block;
+use jitterlab_report::section::Piece;
 use jitterlab_trace::place;
 
 use crate::systems::{Case, Kernels, System};
@@ -59,7 +60,7 @@ pub fn host(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
     let found = Found::Twente(cases);
     let mut sections = papers::sections(&found);
     if let Some(section) = sections.first_mut() {
-        section.blocks.extend(figures.into_iter().flat_map(|(_, charts)| charts).map(Block::Figure));
+        section.pieces.extend(figures.into_iter().flat_map(|(_, charts)| charts).map(Piece::Figure));
     }
     place::write(at.directory.join("report.html"), render(&runs, &sections)?.as_bytes(), false)?;
     Ok(found)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::warnings;
-use crate::words::{count, share, time};
+use crate::words::{count, microseconds, share, time};
 use jitterlab_analysis::compare::{
     AgainstFirst, BIN_NS, Comparison, Difference, Estimate, Mismatch, RunsCompared, Statistic, TaskCompared,
     TwenteRun, Weight,
@@ -11,9 +11,9 @@ use jitterlab_analysis::compare::{
 
 use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
 use crate::check::paragraph;
-use crate::section::{Block, Section};
-use crate::summary::{microseconds, wrap};
+use crate::section::{Piece, Section};
 use crate::table::columns;
+use crate::wrap::wrap;
 
 /// Everything that is said of the runs.
 #[must_use]
@@ -40,17 +40,17 @@ fn of_task(compared: &TaskCompared, terminal: Terminal) -> String {
 /// The page's section; `None` where nothing is compared.
 #[must_use]
 pub fn section(compared: &[(&str, &Comparison)]) -> Option<Section> {
-    let mut blocks = Vec::new();
+    let mut pieces = Vec::new();
     for (task, comparison) in compared {
-        blocks.extend(chart(task, comparison).map(Block::Figure));
+        pieces.extend(chart(task, comparison).map(Piece::Figure));
         let base = comparison.runs.first().map_or("", |run| run.name.as_str());
-        blocks.extend(comparison.against_first.iter().map(|other| difference_table(task, base, other)));
+        pieces.extend(comparison.against_first.iter().map(|other| difference_table(task, base, other)));
     }
-    (!blocks.is_empty()).then(|| Section {
+    (!pieces.is_empty()).then(|| Section {
         id: "comparison".into(),
         title: "Comparison".into(),
         lead: "Every figure of the latency against that of the first run, with the interval that holds the true change; all intervals together hold with 95 %. An interval that reaches over zero shows no real difference.".into(),
-        blocks,
+        pieces,
     })
 }
 
@@ -249,7 +249,7 @@ fn chart(task: &str, comparison: &Comparison) -> Option<Chart> {
     })
 }
 
-fn difference_table(task: &str, base: &str, other: &AgainstFirst) -> Block {
+fn difference_table(task: &str, base: &str, other: &AgainstFirst) -> Piece {
     let rows = other.differences.iter().map(|d| {
         let show = |v: f64| match d.statistic {
             Statistic::MissedShare => format!("{:+.4} %", 100.0 * v),
@@ -264,13 +264,13 @@ fn difference_table(task: &str, base: &str, other: &AgainstFirst) -> Block {
             if d.real { "real" } else { "not shown" }.into(),
         ]
     });
-    Block::Table {
+    Piece::Table {
         caption: format!(
             "Task {task}: {} against {base}; a latency of it is the lower one with a probability of {:.1} %",
             other.name,
             100.0 * other.p_lower
         ),
-        header: ["figure", "change", "interval", "ratio", "difference"].map(String::from).to_vec(),
+        header: ["statistic", "change", "interval", "ratio", "difference"].map(String::from).to_vec(),
         rows: rows.collect(),
     }
 }

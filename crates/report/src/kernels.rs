@@ -1,6 +1,6 @@
 //! The same tasks on several kernels, side by side.
 
-use crate::words::known_count;
+use crate::words::{known_count, microseconds};
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::code_paths::{Change, CodePath, RARE_SHARE};
 use jitterlab_analysis::kernels::{AlsoRan, KernelDiff, KernelPeers, KernelRun, RunOnKernel, ToolResult};
@@ -10,9 +10,10 @@ use jitterlab_model::kernel::Measures;
 use jitterlab_model::units::Exact;
 
 use crate::chart::Terminal;
-use crate::summary::{self, microseconds, wrap};
+use crate::summary;
 use crate::table::columns;
 use crate::warnings::{emulated, sentence};
+use crate::wrap::wrap;
 
 /// The whole summary of one kernel's run, or of several a table of latencies with a row per kernel for each task; then
 /// what was run after them.

@@ -22,6 +22,7 @@ pub mod patterns;
 pub mod prediction;
 pub mod printable;
 pub mod progress;
+pub mod quantity;
 pub mod recovery;
 pub mod requirement;
 pub mod run;

@@ -12,10 +12,10 @@ use jitterlab_model::{StopReason, TaskSpec};
 
 use crate::chart::{Axis, Cells, Chart, Layer, Shape, Terminal};
 use crate::figure::FigureError;
-use crate::section::{Block, Section};
-use crate::summary::wrap;
+use crate::section::{Piece, Section};
 use crate::warnings;
 use crate::words::{count, plural, share, time};
+use crate::wrap::wrap;
 
 /// What the measurements show: the recommendation first, then the tables of every condition. Cells are coloured on a
 /// terminal, from green for the best of a table to red for the worst.
@@ -462,12 +462,12 @@ pub fn svg(result: &MatrixResult) -> Result<String, FigureError> {
 pub fn sections(result: &MatrixResult) -> Vec<Section> {
     let unfinished = Some(result.index.left()).filter(|cells| *cells > 0).map(left);
     let said = sentences(result).into_iter().chain(cautions(&result.index)).chain(unfinished);
-    let said = said.map(|text| Block::Text { text });
+    let said = said.map(|text| Piece::Text { text });
     vec![Section {
         id: "matrix".into(),
         title: "Which processors".into(),
         lead: "The same tasks on every choice of processors: the largest latency of each cell. Dark cells are the ones to avoid.".into(),
-        blocks: said.chain(result_charts(result).into_iter().map(Block::Figure)).collect(),
+        pieces: said.chain(result_charts(result).into_iter().map(Piece::Figure)).collect(),
     }]
 }
 

@@ -6,7 +6,7 @@ pub use sentences::sentences;
 
 use std::fmt::Write as _;
 
-use crate::words::count;
+use crate::words::{count, microseconds};
 use jitterlab_analysis::TaskAnalysis;
 use jitterlab_analysis::misses::Misses;
 use jitterlab_analysis::patterns::{Change, Patterns, SpectrumSection, Spikes};
@@ -19,8 +19,9 @@ use crate::chart::Terminal;
 use crate::check::paragraph;
 use crate::figure::glance;
 use crate::run::task_line;
-use crate::summary::{self, microseconds, wrap};
+use crate::summary;
 use crate::table::columns;
+use crate::wrap::wrap;
 
 /// Rows of a table at most: a screen.
 const ROWS: usize = 20;

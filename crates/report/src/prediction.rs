@@ -9,10 +9,11 @@ use crate::caveats::clause;
 use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
 use crate::check::paragraph;
 use crate::requirement::{claim, judgement};
-use crate::section::{Block, Section};
-use crate::summary::{microseconds, warnings, wrap};
+use crate::section::{Piece, Section};
+use crate::summary::warnings;
 use crate::table::columns;
-use crate::words::{count, plural, share, time};
+use crate::words::{count, microseconds, plural, share, time};
+use crate::wrap::wrap;
 
 /// Everything that is said of a file's tasks.
 #[must_use]
@@ -46,32 +47,32 @@ pub fn sections(outlook: &Outlook) -> Vec<Section> {
 /// The page's section; `None` without a prediction.
 #[must_use]
 pub fn section(predictions: &[(String, &Prediction)]) -> Option<Section> {
-    let blocks: Vec<Block> = predictions.iter().flat_map(|(name, found)| blocks(name, found)).collect();
-    (!blocks.is_empty()).then(|| Section {
+    let pieces: Vec<Piece> = predictions.iter().flat_map(|(name, found)| pieces(name, found)).collect();
+    (!pieces.is_empty()).then(|| Section {
         id: "prediction".into(),
         title: "How much worse can it get".into(),
         lead: "What this run says about a longer one like it. A bound is given only where every condition (gate) of an extrapolation holds; otherwise only what was counted.".into(),
-        blocks,
+        pieces,
     })
 }
 
-fn blocks(name: &str, prediction: &Prediction) -> Vec<Block> {
+fn pieces(name: &str, prediction: &Prediction) -> Vec<Piece> {
     let rows = prediction.gates.iter().map(|gate| {
         let outcome = if gate.passed { "passed" } else { "FAILED" };
         vec![gate.condition.id().into(), outcome.into(), condition(gate)]
     });
-    let gates = Block::Table {
+    let gates = Piece::Table {
         caption: format!("{name}: gates of the extrapolation"),
         header: ["gate", "outcome", "what was found"].map(String::from).to_vec(),
         rows: rows.collect(),
     };
     let caveats =
-        prediction.caveats.iter().map(|found| Block::Text { text: caveat(found, &prediction.facts) });
-    let mut blocks = vec![Block::Text { text: answer(name, prediction) }];
-    blocks.extend(chart(name, prediction).map(Block::Figure));
-    blocks.push(gates);
-    blocks.extend(caveats);
-    blocks
+        prediction.caveats.iter().map(|found| Piece::Text { text: caveat(found, &prediction.facts) });
+    let mut pieces = vec![Piece::Text { text: answer(name, prediction) }];
+    pieces.extend(chart(name, prediction).map(Piece::Figure));
+    pieces.push(gates);
+    pieces.extend(caveats);
+    pieces
 }
 
 /// The bound, or what there is instead, in a sentence.

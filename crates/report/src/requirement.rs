@@ -1,11 +1,11 @@
 //! Requirements and claims in words: the outcome, and what it rests on.
 
-use jitterlab_analysis::require::{ClaimPlan, Figure, Judgement, Outcome, PlannedRun};
+use jitterlab_analysis::require::{ClaimPlan, Judgement, Outcome, PlannedRun, Subject};
 use jitterlab_model::units::Exact;
 
-use crate::summary::wrap;
 use crate::warnings::gap;
 use crate::words::{count, time};
+use crate::wrap::wrap;
 
 /// The outcome of a requirement in a line or two, the outcome first: for scripts and people.
 #[must_use]
@@ -44,12 +44,12 @@ fn evidence(judgement: &Judgement) -> String {
         (a, b) if a == b => count(a),
         (a, b) => format!("between {} and {}", count(a), count(b)),
     };
-    let how = match required.figure {
-        Figure::Missed => "were missed".into(),
+    let how = match required.subject {
+        Subject::Missed => "were missed".into(),
         _ if required.limit_breaks => format!("were {} or more", Exact(required.limit_ns)),
         _ => format!("were above {}", Exact(required.limit_ns)),
     };
-    let what = if required.figure == Figure::Missed { "due times" } else { "values" };
+    let what = if required.subject == Subject::Missed { "due times" } else { "values" };
     let mut text = format!("{broke} of {} {what} {how}", count(seen.values));
     if required.share > 0.0 {
         text +=

@@ -18,33 +18,33 @@ pub struct Section {
     /// What the section answers and how to read it, in a sentence or two.
     pub lead: String,
     /// Its content, in order.
-    pub blocks: Vec<Block>,
+    pub pieces: Vec<Piece>,
 }
 
 impl Section {
     /// Spells all times as on the axes of its figures.
     pub(crate) fn typeset(&mut self) {
-        for block in &mut self.blocks {
-            match block {
-                Block::Text { text } => *text = microseconds(text),
-                Block::Table { caption, rows, .. } => {
+        for piece in &mut self.pieces {
+            match piece {
+                Piece::Text { text } => *text = microseconds(text),
+                Piece::Table { caption, rows, .. } => {
                     *caption = microseconds(caption);
                     rows.iter_mut().flatten().for_each(|cell| *cell = microseconds(cell));
                 }
-                Block::Figure(chart) => *chart = chart.clone().typeset(),
-                Block::Choice { figures, .. } => {
+                Piece::Figure(chart) => *chart = chart.clone().typeset(),
+                Piece::Choice { figures, .. } => {
                     let charts = figures.iter_mut().flat_map(|figure| &mut figure.charts);
                     charts.for_each(|chart| *chart = chart.clone().typeset());
                 }
-                Block::Details { .. } => {}
+                Piece::Details { .. } => {}
             }
         }
     }
 
     /// Its figures, in order.
     pub fn charts(&self) -> impl Iterator<Item = &Chart> {
-        self.blocks.iter().filter_map(|block| match block {
-            Block::Figure(chart) => Some(chart),
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Figure(chart) => Some(chart),
             _ => None,
         })
     }
@@ -52,7 +52,7 @@ impl Section {
 
 /// A piece of a section.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Block {
+pub enum Piece {
     /// A paragraph.
     Text {
         /// The words.

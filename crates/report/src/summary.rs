@@ -3,20 +3,22 @@
 use std::fmt::Write as _;
 
 use crate::caveats::{distinct, statement};
-use crate::words::{count, known_count};
+use crate::words::{count, known_count, microseconds};
 use jitterlab_analysis::Caveat;
 use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
 use jitterlab_analysis::summary::{PERCENTILES, Statistics, Summary};
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Bench, Distribution, Keep, Known, RunInfo, StopReason, TaskRun, TimingStats, Warning};
+use jitterlab_model::{
+    Bench, Distribution, Keep, Known, Quantity, RunInfo, StopReason, TaskRun, TimingStats, Warning,
+};
 
 use crate::chart::Terminal;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
-pub use crate::wrap::wrap;
-use crate::{isolation, waiting, warnings};
+use crate::wrap::wrap;
+use crate::{isolation, quantity, waiting, warnings};
 
 /// One task's figures in all their forms.
 #[derive(Debug)]
@@ -141,11 +143,11 @@ fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
     let mut header = vec!["in us", "min", "mean", "sd"];
     header.extend(PERCENTILES.map(|p| p.name));
     header.push("max");
-    text + &columns(&header, summary.quantities().map(|(name, figures)| row(name, figures)))
+    text + &columns(&header, summary.quantities().map(|(quantity, figures)| row(quantity, figures)))
 }
 
-fn row(name: &str, figures: &Statistics) -> Vec<String> {
-    let mut cells = vec![name.to_owned()];
+fn row(quantity: Quantity, figures: &Statistics) -> Vec<String> {
+    let mut cells = vec![quantity::row(quantity).to_owned()];
     let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
     let values = [whole(figures.min_ns), figures.mean_ns, figures.sd_ns].into_iter();
     cells.extend(values.map(|ns| ns.map_or("-".into(), microseconds)));
@@ -171,18 +173,6 @@ fn bounded(ns: Known<i64>) -> String {
     }
 }
 
-/// Four significant digits in microseconds, as narrow as they come.
-pub(crate) fn microseconds(ns: f64) -> String {
-    let us = ns / 1e3;
-    let decimals = match us.abs() {
-        v if v < 9.9995 => 3,
-        v if v < 99.995 => 2,
-        v if v < 999.95 => 1,
-        _ => 0,
-    };
-    format!("{us:.decimals$}")
-}
-
 fn histogram(summary: &Summary, latency: &Distribution, terminal: Terminal) -> String {
     if latency.count() == 0 {
         return "  nothing was measured\n".into();
@@ -193,15 +183,4 @@ fn histogram(summary: &Summary, latency: &Distribution, terminal: Terminal) -> S
         count(latency.count()),
         terminal.distribution(latency)
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_narrow_and_have_four_digits() {
-        let shown = [41.0, -98.0, 2_314.0, 81_274.0, 812_740.0, 12_345_678.0].map(microseconds);
-        assert_eq!(shown, ["0.041", "-0.098", "2.314", "81.27", "812.7", "12346"]);
-    }
 }

@@ -82,6 +82,25 @@ pub fn time(ns: f64) -> String {
     Human(ns).to_string()
 }
 
+/// Four significant digits in microseconds, as narrow as they come, for tables that say so.
+///
+/// ```
+/// # use jitterlab_report::words::microseconds;
+/// assert_eq!([41.0, -98.0, 2_314.0].map(microseconds), ["0.041", "-0.098", "2.314"]);
+/// assert_eq!([81_274.0, 812_740.0, 12_345_678.0].map(microseconds), ["81.27", "812.7", "12346"]);
+/// ```
+#[must_use]
+pub fn microseconds(ns: f64) -> String {
+    let us = ns / 1e3;
+    let decimals = match us.abs() {
+        v if v < 9.9995 => 3,
+        v if v < 99.995 => 2,
+        v if v < 999.95 => 1,
+        _ => 0,
+    };
+    format!("{us:.decimals$}")
+}
+
 /// Names as a sentence lists them: `a`, `a and b`, `a, b and c`.
 ///
 /// ```

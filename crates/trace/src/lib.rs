@@ -41,7 +41,7 @@ pub use paths::journal_path;
 pub use reader::{RowGroup, RunReader};
 pub use redescribe::redescribe;
 pub use salvage::Skipped;
-pub use slices::{Quantity, Slice, Stored};
+pub use slices::{Slice, Stored};
 pub use table::{FinishedRun, RunFileWriter};
 pub use walk::JournalReader;
 pub use writer::RunWriter;

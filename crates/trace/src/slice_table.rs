@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::sync::Arc;
 
-use jitterlab_model::TimingStats;
 use jitterlab_model::distribution::Moments;
+use jitterlab_model::{Quantity, TimingStats};
 use parquet::basic::Type;
 use parquet::data_type::{FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -24,9 +24,9 @@ use serde::{Deserialize, Serialize};
 use crate::column::{Source, guarded, read as read_column};
 use crate::error::Damage;
 use crate::layout::{properties, put, schema};
-use crate::slices::{Quantity, SLICE_NS, Slice, Stored};
+use crate::slices::{SLICE_NS, Slice, Stored};
 
-/// `quantity` counts as [`Quantity::ALL`] does. The sums have 38 decimal digits, more than a second can fill.
+/// `quantity` counts as [`Quantity::COUNTED`] does. The sums have 38 decimal digits, more than a second can fill.
 const SLICES: &str = "message slices {
     required int32 task (INTEGER(16, false));
     required int64 start_ns;
@@ -54,8 +54,8 @@ const BINS: &str = "message bins {
 const LARGEST: u128 = 10u128.pow(38) - 1;
 /// Bins in one embedded table, roughly: some 20 MiB in memory while it is written.
 const TABLE_BINS: usize = 1 << 18;
-/// Quantities whose histograms are kept by the minute.
-const BY_THE_MINUTE: [Quantity; 3] = [Quantity::PeriodError, Quantity::CycleToCycle, Quantity::Execution];
+/// So many of [`Quantity::COUNTED`], latency and missed ages, keep their histograms by the second, the others by the minute.
+const BY_THE_SECOND: usize = 2;
 const MINUTE_NS: i64 = 60 * SLICE_NS;
 
 /// Where an embedded table lies in the run file.
@@ -83,7 +83,7 @@ pub(crate) struct SliceTable {
 struct OpenSlice {
     slice: Slice,
     /// Bins of this minute's slices before it.
-    minute: [BTreeMap<i64, u64>; BY_THE_MINUTE.len()],
+    minute: [BTreeMap<i64, u64>; Quantity::COUNTED.len() - BY_THE_SECOND],
 }
 
 impl OpenSlice {
@@ -91,8 +91,9 @@ impl OpenSlice {
     fn next(&mut self, next: Option<&Slice>) -> Slice {
         let minute = |slice: &Slice| slice.start_ns.div_euclid(MINUTE_NS);
         let goes_on = next.is_some_and(|next| minute(next) == minute(&self.slice));
-        for (quantity, bins) in BY_THE_MINUTE.into_iter().zip(&mut self.minute) {
-            let own = &mut self.slice.stored[quantity as usize].bins;
+        for (Stored { bins: own, .. }, bins) in
+            self.slice.stored[BY_THE_SECOND..].iter_mut().zip(&mut self.minute)
+        {
             for (high_ns, count) in own.drain(..) {
                 *bins.entry(high_ns).or_default() += count;
             }
@@ -157,7 +158,7 @@ impl SliceTable {
 
 /// A slice's distributions that hold anything.
 fn filled(slice: &Slice) -> impl Iterator<Item = (&Slice, Quantity, &Stored)> {
-    let all = Quantity::ALL.into_iter().map(move |q| (slice, q, slice.of(q)));
+    let all = Quantity::COUNTED.into_iter().zip(&slice.stored).map(move |(q, stored)| (slice, q, stored));
     all.filter(|(_, _, stored)| stored.moments.count > 0)
 }
 

@@ -1,7 +1,7 @@
 //! Slices: what one second of one task was like, for runs that keep only spikes.
 
 use jitterlab_model::distribution::Moments;
-use jitterlab_model::{Distribution, TimingStats};
+use jitterlab_model::{Distribution, Quantity, TimingStats};
 
 use crate::varint;
 
@@ -10,52 +10,6 @@ pub(crate) const SLICE_NS: i64 = 1_000_000_000;
 
 /// No slice takes more bytes: five histograms with every bin occupied stay below.
 const LARGEST_BYTES: usize = 4 << 20;
-
-/// What a distribution in a slice is of; see [`TimingStats`] for the definitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
-    /// Release latency per wake-up.
-    Latency,
-    /// Ages of missed due times.
-    MissedAge,
-    /// Period error.
-    PeriodError,
-    /// Cycle-to-cycle jitter.
-    CycleToCycle,
-    /// Execution time.
-    Execution,
-}
-
-impl Quantity {
-    /// Every quantity, in the order of the numbers used in files.
-    pub const ALL: [Quantity; 5] = [
-        Quantity::Latency,
-        Quantity::MissedAge,
-        Quantity::PeriodError,
-        Quantity::CycleToCycle,
-        Quantity::Execution,
-    ];
-
-    fn of(self, stats: &TimingStats) -> &Distribution {
-        match self {
-            Quantity::Latency => &stats.latency,
-            Quantity::MissedAge => &stats.missed_ages,
-            Quantity::PeriodError => &stats.period_error,
-            Quantity::CycleToCycle => &stats.cycle_to_cycle,
-            Quantity::Execution => &stats.execution,
-        }
-    }
-
-    fn of_mut(self, stats: &mut TimingStats) -> &mut Distribution {
-        match self {
-            Quantity::Latency => &mut stats.latency,
-            Quantity::MissedAge => &mut stats.missed_ages,
-            Quantity::PeriodError => &mut stats.period_error,
-            Quantity::CycleToCycle => &mut stats.cycle_to_cycle,
-            Quantity::Execution => &mut stats.execution,
-        }
-    }
-}
 
 /// A distribution as it is stored: its exact part, and its occupied bins as (upper edge, count).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -86,8 +40,8 @@ pub struct Slice {
     pub last_end_ns: i64,
     /// Due times missed.
     pub missed: u64,
-    /// The distributions, in the order of [`Quantity::ALL`].
-    pub(crate) stored: [Stored; 5],
+    /// The distributions, in the order of [`Quantity::COUNTED`].
+    pub(crate) stored: [Stored; Quantity::COUNTED.len()],
 }
 
 impl Slice {
@@ -98,7 +52,7 @@ impl Slice {
         last_end_ns: i64,
         stats: &TimingStats,
     ) -> Self {
-        let stored = Quantity::ALL.map(|q| Stored::of(q.of(stats)));
+        let stored = stats.counted().map(Stored::of);
         Slice { task, start_ns, first_due_ns, last_end_ns, missed: stats.seen_missed(), stored }
     }
 
@@ -107,19 +61,19 @@ impl Slice {
         self.stored[0].moments.count
     }
 
-    /// The stored distribution of a quantity. The exact part is always the slice's own; in a run file the bins of
+    /// The stored distribution of a quantity; `None` for one that is not counted itself. The exact part is always the slice's own; in a run file the bins of
     /// period error, cycle-to-cycle jitter and execution time are kept by the minute: the last slice of a
     /// minute holds those of all its slices, the others none.
-    pub fn of(&self, quantity: Quantity) -> &Stored {
-        &self.stored[quantity as usize]
+    pub fn of(&self, quantity: Quantity) -> Option<&Stored> {
+        Quantity::COUNTED.iter().zip(&self.stored).find_map(|(q, stored)| (*q == quantity).then_some(stored))
     }
 
     /// Adds the slice's figures to those of its task. All slices of a run, added in any order, give exactly what
     /// counting the activations themselves would have given.
     pub fn add_to(&self, stats: &mut TimingStats) {
         stats.add_missed(self.missed);
-        for (quantity, stored) in Quantity::ALL.into_iter().zip(&self.stored) {
-            quantity.of_mut(stats).merge_parts(stored.moments, stored.bins.iter().copied());
+        for (all, stored) in stats.counted_mut().into_iter().zip(&self.stored) {
+            all.merge_parts(stored.moments, stored.bins.iter().copied());
         }
         stats.break_sequence();
     }
@@ -170,7 +124,7 @@ impl Slice {
         let first_due_ns = varint::take_signed(input)?;
         let last_end_ns = varint::take_signed(input)?;
         let missed = varint::take(input)?;
-        let mut stored: [Stored; 5] = Default::default();
+        let mut stored: [Stored; Quantity::COUNTED.len()] = Default::default();
         for Stored { moments, bins } in &mut stored {
             moments.count = varint::take(input)?;
             if moments.count == 0 {

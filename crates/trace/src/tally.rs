@@ -2,7 +2,7 @@
 
 use jitterlab_model::{Activation, Flags, TaskResult};
 
-use crate::slices::{Quantity, Slice};
+use crate::slices::Slice;
 
 /// Counts what can be known from rows or slices.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ impl Tally {
         if !self.from_slices {
             (self.from_slices, self.result) = (true, TaskResult::default());
         }
-        let latency = slice.of(Quantity::Latency).moments;
+        let latency = slice.stored[0].moments;
         self.extend(slice.first_due_ns, slice.last_end_ns, latency.min_ns, latency.max_ns);
         self.result.executed = self.result.executed.saturating_add(latency.count);
         self.result.missed = self.result.missed.saturating_add(slice.missed);

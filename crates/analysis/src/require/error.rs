@@ -12,8 +12,8 @@ pub enum RequirementError {
     #[error("{0:?} is not a requirement: write it like {EXAMPLES}")]
     NoComparison(String),
     /// What is compared is not known.
-    #[error("{what:?} in {text:?} is not a figure that can be required: write it like {EXAMPLES}")]
-    UnknownFigure {
+    #[error("{what:?} in {text:?} cannot be required: write it like {EXAMPLES}")]
+    UnknownSubject {
         /// What was written.
         text: String,
         /// The part that is not known.

@@ -3,7 +3,7 @@
 use jitterlab_model::{Activation, Distribution, Flags, TaskResult};
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Requirement};
+use super::{Requirement, Subject};
 use crate::scan::TaskScan;
 
 /// How many values there were and how many broke a requirement. The latter is a range where only a histogram is known
@@ -29,8 +29,8 @@ impl Evidence {
             let low = bin.low_ns.max(values.min_ns().unwrap_or(bin.low_ns));
             let high = bin.high_ns.min(values.max_ns().unwrap_or(bin.high_ns));
             // Of a period error its size counts, and no bin holds both signs.
-            let (low, high) = match requirement.figure {
-                Figure::PeriodError if high < 0 => (high.saturating_abs(), low.saturating_abs()),
+            let (low, high) = match requirement.subject {
+                Subject::PeriodError if high < 0 => (high.saturating_abs(), low.saturating_abs()),
                 _ => (low, high),
             };
             evidence.broke += if breaks(low) { bin.count } else { 0 };
@@ -39,8 +39,8 @@ impl Evidence {
         if let Some(beyond) = values.beyond() {
             let most = beyond.to_ns.unwrap_or(i64::MAX);
             // Of a period error its size counts: values between bounds of both signs may be as small as 0.
-            let (low, high) = match requirement.figure {
-                Figure::PeriodError if beyond.from_ns < 0 => (0, most.max(beyond.from_ns.saturating_neg())),
+            let (low, high) = match requirement.subject {
+                Subject::PeriodError if beyond.from_ns < 0 => (0, most.max(beyond.from_ns.saturating_neg())),
                 _ => (beyond.from_ns, most),
             };
             evidence.broke += if requirement.broken_by(low) { beyond.count } else { 0 };
@@ -53,18 +53,18 @@ impl Evidence {
     /// each due time counts, or each wake-up where the source does not tell which due times were missed.
     pub fn of(scan: &TaskScan, requirement: &Requirement) -> Option<Self> {
         let timing = &scan.timing;
-        Some(match requirement.figure {
-            Figure::Latency => {
+        Some(match requirement.subject {
+            Subject::Latency => {
                 Self::from_distribution(timing.corrected().as_ref().unwrap_or(&timing.latency), requirement)
             }
-            Figure::PeriodError => Self::from_distribution(&timing.period_error, requirement),
-            Figure::Execution => Self::from_distribution(&timing.execution, requirement),
-            Figure::Missed => {
+            Subject::PeriodError => Self::from_distribution(&timing.period_error, requirement),
+            Subject::Execution => Self::from_distribution(&timing.execution, requirement),
+            Subject::Missed => {
                 let missed = timing.seen_missed();
                 let values = timing.executed() + missed;
                 Evidence { values, broke: missed, may_have_broken: missed }
             }
-            Figure::Response => return None,
+            Subject::Response => return None,
         })
     }
 
@@ -72,12 +72,12 @@ impl Evidence {
     /// if its record was lost.
     #[must_use]
     pub fn with_counters(mut self, counters: &TaskResult, requirement: &Requirement) -> Self {
-        match requirement.figure {
-            Figure::Missed => {
+        match requirement.subject {
+            Subject::Missed => {
                 let pending = counters.missed.saturating_sub(self.broke);
                 self.merge(&Evidence { values: pending, broke: pending, may_have_broken: pending });
             }
-            Figure::Latency if self.broke == 0 && requirement.broken_by(counters.max_latency_ns) => {
+            Subject::Latency if self.broke == 0 && requirement.broken_by(counters.max_latency_ns) => {
                 let lost = u64::from(self.may_have_broken == 0);
                 self = Evidence {
                     values: self.values + lost,
@@ -115,19 +115,19 @@ impl<'a> EvidenceCounter<'a> {
 
     /// Counts the next activation.
     pub fn push(&mut self, a: &Activation) {
-        match self.requirement.figure {
-            Figure::Latency => {
+        match self.requirement.subject {
+            Subject::Latency => {
                 self.count(a.latency_ns());
                 a.missed_ages_ns(self.period_ns).for_each(|age| self.count(age));
             }
-            Figure::Execution => self.count(a.execution_ns()),
-            Figure::Response => self.count(a.response_ns()),
-            Figure::Missed => {
+            Subject::Execution => self.count(a.execution_ns()),
+            Subject::Response => self.count(a.response_ns()),
+            Subject::Missed => {
                 self.evidence.values += 1 + u64::from(a.missed);
                 self.evidence.broke += u64::from(a.missed);
                 self.evidence.may_have_broken += u64::from(a.missed);
             }
-            Figure::PeriodError => {
+            Subject::PeriodError => {
                 let previous = self.previous_start_ns.filter(|_| !a.flags.contains(Flags::AFTER_GAP));
                 if let Some(previous) = previous {
                     let error = a.start_ns.wrapping_sub(previous).wrapping_sub(self.period_ns);

@@ -18,16 +18,16 @@ fn outcome(text: &str, values: u64, broke: u64) -> Outcome {
 fn every_form_is_read() {
     let read = |text: &str| {
         let r = requirement(text);
-        (r.figure, r.limit_ns, r.limit_breaks, r.share)
+        (r.subject, r.limit_ns, r.limit_breaks, r.share)
     };
-    assert_eq!(read("p99.99 < 80us"), (Figure::Latency, 80_000, true, 1e-4));
-    assert_eq!(read("p50<=1ms"), (Figure::Latency, 1_000_000, false, 0.5));
-    assert_eq!(read("max < 200us"), (Figure::Latency, 200_000, true, 0.0));
-    assert_eq!(read("missed = 0"), (Figure::Missed, 0, false, 0.0));
-    assert_eq!(read("missed < 0.01%"), (Figure::Missed, 0, false, 1e-4));
-    assert_eq!(read("period-error p99.9 < 50us"), (Figure::PeriodError, 50_000, true, 1e-3));
-    assert_eq!(read("p(latency>100us) < 1e-6"), (Figure::Latency, 100_000, false, 1e-6));
-    assert_eq!(read("P( response >= 1ms ) <= 5%"), (Figure::Response, 1_000_000, true, 0.05));
+    assert_eq!(read("p99.99 < 80us"), (Subject::Latency, 80_000, true, 1e-4));
+    assert_eq!(read("p50<=1ms"), (Subject::Latency, 1_000_000, false, 0.5));
+    assert_eq!(read("max < 200us"), (Subject::Latency, 200_000, true, 0.0));
+    assert_eq!(read("missed = 0"), (Subject::Missed, 0, false, 0.0));
+    assert_eq!(read("missed < 0.01%"), (Subject::Missed, 0, false, 1e-4));
+    assert_eq!(read("period-error p99.9 < 50us"), (Subject::PeriodError, 50_000, true, 1e-3));
+    assert_eq!(read("p(latency>100us) < 1e-6"), (Subject::Latency, 100_000, false, 1e-6));
+    assert_eq!(read("P( response >= 1ms ) <= 5%"), (Subject::Response, 1_000_000, true, 0.05));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use jitterlab_model::{Activation, Flags};
 
-use super::Block;
+use super::Span;
 
 /// Activations that are glanced at together.
 pub const FEW: usize = 64;
@@ -11,7 +11,7 @@ pub const FEW: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Glance {
     /// Their latencies and missed due times.
-    pub block: Block,
+    pub span: Span,
     /// Longest response time (end - due).
     pub longest_response_ns: i64,
     /// Whether records were lost before any of them.
@@ -23,19 +23,19 @@ pub struct Glance {
 impl Glance {
     /// Glances at activations whose predecessor ran on the processor `cpu`.
     pub fn of(activations: &[Activation], mut cpu: u16) -> Self {
-        let mut block = Block { count: activations.len() as u64, ..Block::EMPTY };
+        let mut span = Span { count: activations.len() as u64, ..Span::EMPTY };
         let (mut longest_response_ns, mut migrations, mut flags) = (i64::MIN, 0, 0);
         for a in activations {
             let latency_ns = a.latency_ns();
-            block.missed += u64::from(a.missed);
-            block.min_ns = block.min_ns.min(latency_ns);
-            block.max_ns = block.max_ns.max(latency_ns);
-            block.sum_ns += i128::from(latency_ns);
+            span.missed += u64::from(a.missed);
+            span.min_ns = span.min_ns.min(latency_ns);
+            span.max_ns = span.max_ns.max(latency_ns);
+            span.sum_ns += i128::from(latency_ns);
             longest_response_ns = longest_response_ns.max(a.response_ns());
             flags |= a.flags.0;
             migrations += u64::from(a.cpu != cpu);
             cpu = a.cpu;
         }
-        Glance { block, longest_response_ns, has_gap: Flags(flags).contains(Flags::AFTER_GAP), migrations }
+        Glance { span, longest_response_ns, has_gap: Flags(flags).contains(Flags::AFTER_GAP), migrations }
     }
 }

@@ -42,7 +42,7 @@ impl Peaks {
 
     /// Sees the next few activations, as [`Peaks::push`] for each.
     pub fn push_few(&mut self, few: &[Activation], glance: &Glance) {
-        if glance.block.max_ns >= self.floor_ns {
+        if glance.span.max_ns >= self.floor_ns {
             few.iter().for_each(|a| self.push(a.index, a.latency_ns()));
         }
     }

@@ -2,13 +2,13 @@
 
 use jitterlab_model::{Activation, Gap, TimingStats};
 
-use super::{Block, Blocks, FEW, Glance, Part, PartHistograms, Peaks, Windows};
+use super::{FEW, Glance, Part, PartHistograms, Peaks, Span, Spans, Windows};
 use crate::misses::{MissCounter, Misses};
 use crate::predict::{TAIL_SIZE, Tail};
 
 /// How many of the largest latencies are kept with their places.
 pub const PEAKS: usize = 4_096;
-const BLOCKS: usize = 4_096;
+const SPANS: usize = 4_096;
 const PARTS: usize = 256;
 
 /// What one pass over a task's trace gathers, in about 10 MB however long the trace is. Parts of the trace may be scanned
@@ -22,7 +22,7 @@ pub struct TaskScan {
     /// The largest latencies.
     pub peaks: Peaks,
     /// The latency over time.
-    pub blocks: Blocks,
+    pub spans: Spans,
     /// Whole stretches.
     pub windows: Windows,
     /// How often the task moved from one processor to another.
@@ -43,7 +43,7 @@ impl TaskScan {
             misses: MissCounter::new(period_ns),
             misses_untold: false,
             peaks: Peaks::new(PEAKS),
-            blocks: Blocks::new(BLOCKS),
+            spans: Spans::new(SPANS),
             windows: Windows::new(expected),
             migrations: 0,
             parts: PartHistograms::new(PARTS, expected),
@@ -68,7 +68,7 @@ impl TaskScan {
             let glance = Glance::of(few, cpu);
             self.misses.push_few(few, &glance);
             self.peaks.push_few(few, &glance);
-            self.blocks.push_few(few, &glance);
+            self.spans.push_few(few, &glance);
             self.migrations += glance.migrations;
             cpu = few.last().map_or(cpu, |a| a.cpu);
         }
@@ -89,14 +89,14 @@ impl TaskScan {
         let due_times = latency.count + figures.seen_missed();
         self.parts.enter_stretch(index, due_times, &self.timing);
         self.timing.merge(figures);
-        let block = Block {
+        let span = Span {
             count: latency.count,
             missed: figures.seen_missed(),
             sum_ns: latency.sum,
             min_ns: latency.min_ns,
             max_ns: latency.max_ns,
         };
-        self.blocks.push_block(index, &block);
+        self.spans.push_span(index, &span);
         self.complete = false;
         self.see_places(index, index.saturating_add(due_times - 1));
     }
@@ -123,7 +123,7 @@ impl TaskScan {
         self.parts.merge(&parts, &self.timing);
         self.misses.merge(&next.misses);
         self.peaks.merge(&next.peaks);
-        self.blocks.merge(&next.blocks);
+        self.spans.merge(&next.spans);
         self.windows.merge(&next.windows);
         self.complete &= next.complete;
         self.misses_untold |= next.misses_untold;
@@ -183,7 +183,7 @@ impl TaskScan {
             first,
             last,
             peaks,
-            block_maxima_ns: self.blocks.joined(100).iter().map(|b| b.max_ns as f64).collect(),
+            block_maxima_ns: self.spans.joined(100).iter().map(|b| b.max_ns as f64).collect(),
             migrations: self.migrations,
         })
     }
@@ -237,7 +237,7 @@ mod tests {
         trace.chunks(1).for_each(|rows| single.push_all(rows));
         assert_eq!((single.tail(), single.misses.figures()), (whole.tail(), whole.misses.figures()));
         assert_eq!((single.parts(), single.migrations), (whole.parts(), whole.migrations));
-        assert_eq!(single.blocks.blocks(), whole.blocks.blocks());
+        assert_eq!(single.spans.all(), whole.spans.all());
         assert_eq!(format!("{:?}", single.windows.pieces()), format!("{:?}", whole.windows.pieces()));
     }
     #[test]

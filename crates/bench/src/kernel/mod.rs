@@ -25,4 +25,4 @@ pub mod session;
 pub use image::KernelChoice;
 pub use machine::{GuestTime, Machine};
 pub use qemu::Progress;
-pub use session::{KernelError, Measured, Session};
+pub use session::{GuestRun, KernelError, Session};

@@ -87,7 +87,7 @@ fn run_file_name(step: &str) -> String {
 
 /// What was done on one kernel.
 #[derive(Debug)]
-pub struct Measured {
+pub struct GuestRun {
     /// The kernel.
     pub image: Image,
     /// What the guest sent back, and how long it took.
@@ -130,7 +130,7 @@ impl Session {
         kernel: &KernelChoice,
         note: &mut dyn FnMut(&str),
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Measured, KernelError> {
+    ) -> Result<GuestRun, KernelError> {
         let image = kernel.image(note)?;
         let modules = if self.modules.is_empty() {
             Vec::new()
@@ -163,7 +163,7 @@ impl Session {
             libraries: self.libraries.clone(),
         };
         let boot = qemu::boot(&self.machine, &image, &contents.build()?, progress)?;
-        Ok(Measured { image, boot })
+        Ok(GuestRun { image, boot })
     }
 }
 
@@ -176,7 +176,7 @@ fn module_tree(image: &Image) -> Result<PathBuf, DebianError> {
     Ok(root.join("lib/modules").join(&image.release))
 }
 
-impl Measured {
+impl GuestRun {
     /// Says in a run's description what the guest could not know. `command` is what was asked for outside.
     pub fn describe(&self, info: &mut RunInfo, time: GuestTime, command: impl IntoIterator<Item = String>) {
         info.bench = jitterlab_model::Bench::Kernel;

@@ -7,7 +7,7 @@ use jitterlab_analysis::task_analysis::AnalysisSection;
 use jitterlab_report::document::Content;
 use jitterlab_report::patterns::section_help;
 
-use crate::exit::{Outcome, Status};
+use crate::exit::{Ending, Status};
 use crate::output::OutputArgs;
 use crate::run_args::RunArgs;
 
@@ -44,7 +44,7 @@ fn sections() -> impl TypedValueParser<Value = Sections> {
 }
 
 /// Analyses each file.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     let mut sections: Vec<AnalysisSection> = Vec::new();
     for part in args.sections.iter().copied().flatten() {
         if !sections.contains(part) {

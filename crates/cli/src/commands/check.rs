@@ -6,7 +6,7 @@ use jitterlab_bench::host::topology::check_cpu;
 use jitterlab_model::CpuSet;
 use jitterlab_report::document::Content;
 
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Ending, Failure, Status};
 use crate::output::OutputArgs;
 
 /// Check whether this machine is set up for real time, with the remedy for each fault
@@ -23,7 +23,7 @@ pub struct Args {
 }
 
 /// Reads the machine's facts and judges them. Changes nothing.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     let facts = facts::read(&Root::system());
     let cpus = match &args.cpus {
         Some(cpus) => cpus.clone(),

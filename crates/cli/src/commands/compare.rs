@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use jitterlab_report::document::Content;
 use jitterlab_runs::{CompareError, CompareOptions, Run, compare};
 
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Ending, Failure, Status};
 use crate::output::OutputArgs;
 use crate::run_args::RunArgs;
 
@@ -38,7 +38,7 @@ enum Preset {
 }
 
 /// Compares the runs, task by task.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     let runs: Vec<Run> = args.files.iter().map(|path| args.run.open(path)).collect::<Result<_, _>>()?;
     let options = CompareOptions {
         task: args.run.task.as_deref(),

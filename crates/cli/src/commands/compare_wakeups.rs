@@ -11,7 +11,7 @@ use jitterlab_model::{Policy, TaskSpec, WakeMethod};
 use jitterlab_report::document::Content;
 
 use crate::error::CliError;
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Ending, Failure, Status};
 use crate::interrupt;
 use crate::output::OutputArgs;
 use crate::progress::Progress;
@@ -106,7 +106,7 @@ fn way(name: String, period_ns: i64, blocks: &[host::Block]) -> WayToWait {
 }
 
 /// Measures and prints.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     if args.block <= 0 {
         return Err(CliError::EmptyBlock.into());
     }

@@ -10,7 +10,7 @@ use jitterlab_report::document::Content;
 use jitterlab_report::figure::{self, load};
 
 use crate::error::CliError;
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Ending, Failure, Status};
 use crate::interrupt;
 use crate::output::{self, OutputArgs};
 use crate::progress::Progress;
@@ -141,7 +141,7 @@ impl Args {
 }
 
 /// Measures, recommends and proves.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     let (task, plan) = (args.task(), args.plan());
     args.check(&task, &plan)?;
     let interrupted = interrupt::requested()?;

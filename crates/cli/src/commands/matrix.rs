@@ -13,7 +13,7 @@ use jitterlab_report::document::Content;
 use jitterlab_report::matrix::{self as words, CellStep};
 
 use crate::error::CliError;
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Ending, Failure, Status};
 use crate::output::OutputArgs;
 use crate::{interrupt, output};
 
@@ -116,7 +116,7 @@ impl Args {
 }
 
 /// Measures what is missing and shows what there is.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     if let Some(path) = &args.figure {
         output::check_figure(path, "--figure")?;
     }

@@ -17,7 +17,7 @@ use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_model::units::{parse_duration_ns, parse_frequency_hz, parse_period_ns};
 use jitterlab_report::document::Content;
 
-use crate::exit::{Outcome, Status};
+use crate::exit::{Ending, Status};
 use crate::output::{self, OutputArgs};
 
 /// Measure firmware on a simulated AVR microcontroller, cycle by cycle
@@ -146,7 +146,7 @@ fn parse_need(text: &str) -> Result<Need> {
 }
 
 /// Simulates as asked.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     match &args.action {
         Action::Run(args) => run(args),
         Action::Sweep(args) => sweep(args),
@@ -154,7 +154,7 @@ pub fn execute(args: &Args) -> Outcome {
     }
 }
 
-fn run(args: &RunArgs) -> Outcome {
+fn run(args: &RunArgs) -> Ending {
     let measured = request(args).measure()?;
     let mut stats = TimingStats::new(measured.info.tasks[0].spec.period_ns);
     stats.push_all(&measured.activations);
@@ -196,7 +196,7 @@ pub fn progress(quiet: bool) -> impl Fn(usize, usize) + Sync {
     }
 }
 
-fn sweep(args: &SweepArgs) -> Outcome {
+fn sweep(args: &SweepArgs) -> Ending {
     let compiler = Compiler::new()?;
     let simulator = Simulator::new()?;
     let mut cells = sweep::cells(&args.strategy, &args.prescaler, &args.period, args.events);
@@ -209,7 +209,7 @@ fn sweep(args: &SweepArgs) -> Outcome {
     Ok(Status::Fine)
 }
 
-fn recommend(args: &RecommendArgs) -> Outcome {
+fn recommend(args: &RecommendArgs) -> Ending {
     let compiler = Compiler::new()?;
     let simulator = Simulator::new()?;
     let choices = recommend::recommend(

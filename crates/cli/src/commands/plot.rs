@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use jitterlab_report::figure::{self, Figure, Quantity};
+use jitterlab_model::Quantity;
+use jitterlab_report::figure::{self, Figure};
+use jitterlab_report::quantity;
 
-use crate::exit::{Outcome, Status};
+use crate::exit::{Ending, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
 use crate::run_args::RunArgs;
@@ -19,9 +21,8 @@ pub struct Args {
     /// What to draw
     #[arg(short, long, default_value = "histogram", value_name = "FIGURE", help = format!("What to draw: {}", Figure::list()))]
     figure: Figure,
-    /// Of what, for histogram and percentiles: latency, corrected, execution, period, cycle; for series: latency, execution,
-    /// period
-    #[arg(short, long, default_value = "latency", value_name = "QUANTITY")]
+    #[arg(short, long, default_value = "latency", value_name = "QUANTITY", value_parser = quantity::parse,
+        help = quantity::help())]
     quantity: Quantity,
     /// The file to write, .svg or .png, or - for SVG on standard output; replaced if it exists, unless it holds a
     /// measurement [default: draw on the terminal]
@@ -37,7 +38,7 @@ pub struct Args {
 }
 
 /// Reads the runs and draws.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     let Some(path) = &args.output else {
         let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
         let terminal = output::terminal(args.ascii);

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use anyhow::Result;
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::Prediction;
-use jitterlab_analysis::require::{Evidence, Outcome as Met, Requirement};
+use jitterlab_analysis::require::{Evidence, Outcome, Requirement};
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_report::document::Content;
 use jitterlab_runs::Run;
 
 use crate::error::CliError;
-use crate::exit::{Outcome, Status};
+use crate::exit::{Ending, Status};
 use crate::output::OutputArgs;
 use crate::run_args::RunArgs;
 
@@ -46,7 +46,7 @@ pub struct Args {
 }
 
 /// Predicts, or decides the requirements, for each file.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     if args.horizon.is_some_and(|ns| ns <= 0) {
         return Err(CliError::HorizonNotAhead.into());
     }
@@ -66,9 +66,9 @@ pub fn execute(args: &Args) -> Outcome {
         let outlook = Outlook { file: path.display().to_string(), tasks, warnings };
         args.output.show(Content::Prediction(outlook))?;
     }
-    Ok(if outcomes.contains(&Met::Fail) {
+    Ok(if outcomes.contains(&Outcome::Fail) {
         Status::RequirementFailed
-    } else if outcomes.contains(&Met::NotEnoughData) || outcomes.contains(&Met::Unknown) {
+    } else if outcomes.contains(&Outcome::NotEnoughData) || outcomes.contains(&Outcome::Unknown) {
         Status::CouldNotMeasure
     } else {
         Status::Fine

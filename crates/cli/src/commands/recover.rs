@@ -7,7 +7,7 @@ use jitterlab_report::recovery;
 use jitterlab_trace::FinishedRun;
 
 use crate::error::CliError;
-use crate::exit::{Outcome, Status};
+use crate::exit::{Ending, Status};
 use crate::output;
 
 /// Turn the journal of an interrupted run (FILE.part) into a run file
@@ -24,7 +24,7 @@ pub struct Args {
 }
 
 /// Recovers each file; one that cannot be recovered does not keep the others from it.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     if args.output.is_some() && args.files.len() > 1 {
         return Err(CliError::OutputForSeveral.into());
     }

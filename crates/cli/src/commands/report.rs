@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jitterlab_report::page::render;
 
 use crate::error::CliError;
-use crate::exit::{Outcome, Status};
+use crate::exit::{Ending, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
 use crate::run_args::RunArgs;
@@ -27,7 +27,7 @@ pub struct Args {
 }
 
 /// Reads the runs and writes the page.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     if args.files.contains(&args.output) {
         return Err(CliError::OutputIsInput(args.output.clone()).into());
     }

@@ -12,7 +12,7 @@ use jitterlab_report::document::Content;
 use jitterlab_report::papers::{self, Found, NistReproduction};
 
 use crate::error::CliError;
-use crate::exit::{Outcome, Status};
+use crate::exit::{Ending, Status};
 use crate::interrupt;
 use crate::output::{self, OutputArgs};
 
@@ -64,7 +64,7 @@ enum Document {
 const DURATION_NS: i64 = 5_000_000_000;
 
 /// Repeats the document's experiments, and writes figures and `result.json` beside the run files.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     let name = args.document.to_possible_value().map_or_else(String::new, |value| value.get_name().into());
     let name = if args.in_virtual_time { format!("{name}-virtual") } else { name };
     let directory = args.directory.clone().unwrap_or_else(|| PathBuf::from(name));

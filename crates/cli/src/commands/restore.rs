@@ -4,7 +4,7 @@ use jitterlab_bench::host::facts::Root;
 use jitterlab_bench::host::isolate::restore;
 use jitterlab_report::recovery;
 
-use crate::exit::{Outcome, Status};
+use crate::exit::{Ending, Status};
 use crate::output;
 
 /// Put back what a run with --isolate changed, if it was killed before it could do so itself
@@ -12,7 +12,7 @@ use crate::output;
 pub struct Args {}
 
 /// Undoes what processes that are gone had changed.
-pub fn execute(_: &Args) -> Outcome {
+pub fn execute(_: &Args) -> Ending {
     let restored = restore(&Root::system());
     let done = restored.iter().map(|crashed| (crashed.process, crashed.changes, crashed.problems.as_slice()));
     output::print(&recovery::restored(done))?;

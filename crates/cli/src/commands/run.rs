@@ -13,7 +13,7 @@ use jitterlab_report::document::Content;
 use jitterlab_trace::RunWriter;
 
 use crate::error::CliError;
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Ending, Failure, Status};
 use crate::output::{self, OutputArgs};
 use crate::recording::{self, Watching};
 use crate::task_args::TaskArgs;
@@ -146,7 +146,7 @@ pub fn prepare(request: Request) -> Result<Measurement, Failure> {
 }
 
 /// Measures and reports.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     if args.load.iter().any(|load| load == "help") {
         let presets = load::PRESETS.iter().map(|preset| (preset.name, preset.loads));
         output::print(&jitterlab_report::loads::help(load::kinds(), presets))?;

@@ -6,8 +6,8 @@ use jitterlab_model::check::{Check, CheckReport, CommandLinePlace, RemedyKind, S
 
 use crate::chart::Terminal;
 use crate::machine::machine_line;
-use crate::summary::wrap;
 use crate::words::cpus_named;
+use crate::wrap::wrap;
 
 mod clock;
 mod entry;

@@ -10,7 +10,7 @@ use jitterlab_model::units::{Exact, Human};
 use super::note;
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
 use crate::figure::load;
-use crate::section::{Block, Section};
+use crate::section::{Piece, Section};
 
 /// What the page shows of it.
 #[must_use]
@@ -21,13 +21,13 @@ pub fn sections(trial: &CompensationTrial) -> Vec<Section> {
         charts.push(load::curve(trial.period_ns, trial.service.often_ns, &trial.load_curve, None));
     }
     charts.extend(margins(trial));
-    let notes = trial.notes.iter().map(|found| Block::Text { text: note(found) });
+    let notes = trial.notes.iter().map(|found| Piece::Text { text: note(found) });
     vec![Section {
         id: "compensation".into(),
         title: "Compensation".into(),
         lead: "Waking early and polling to the due time: what it brings, and what it costs of the processor."
             .into(),
-        blocks: charts.into_iter().map(Block::Figure).chain(notes).collect(),
+        pieces: charts.into_iter().map(Piece::Figure).chain(notes).collect(),
     }]
 }
 

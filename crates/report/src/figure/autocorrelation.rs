@@ -4,7 +4,7 @@ use crate::words::count;
 
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
-use crate::section::{Block, Section};
+use crate::section::{Piece, Section};
 use crate::shown::PageRun;
 
 /// The section, where a task has enough activations in a row.
@@ -42,6 +42,6 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         id: "autocorrelation".into(),
         title: "Autocorrelation".into(),
         lead: "Whether a late activation makes the ones after it late. A peak at k activations means that something comes back every k periods; a slow fall means that disturbances last.".into(),
-        blocks: vec![Block::Figure(chart)],
+        pieces: vec![Piece::Figure(chart)],
     })
 }

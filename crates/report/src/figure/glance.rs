@@ -3,8 +3,9 @@
 use crate::words::count;
 use jitterlab_analysis::TaskAnalysis;
 use jitterlab_analysis::task_analysis::Extremes;
+use jitterlab_model::Quantity;
 
-use super::{Quantity, percentiles};
+use super::percentiles;
 use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
 
 /// Both figures for each task that has latencies.

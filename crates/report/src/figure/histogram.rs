@@ -1,12 +1,12 @@
 //! The histogram: counts on a logarithmic axis, so that a value seen once stands beside one seen a million times.
 
 use jitterlab_analysis::clusters::LatencyCluster;
-use jitterlab_model::Distribution;
 use jitterlab_model::units::Human;
+use jitterlab_model::{Distribution, Quantity};
 
-use super::Quantity;
 use super::task::{Task, captions, choice, with_values};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape};
+use crate::quantity;
 use crate::section::Section;
 use crate::shown::PageRun;
 
@@ -37,7 +37,7 @@ fn chart(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> Option<Chart
     Some(Chart {
         name: "histogram",
         caption: captions(quantity, tasks),
-        x: Axis::span(quantity.name(), low_ns, far && low_ns > 0),
+        x: Axis::span(quantity::name(quantity), low_ns, far && low_ns > 0),
         y: Axis::log("count").or(Scale::Linear),
         layers: layers.chain(clusters(quantity, tasks)).collect(),
         height: 460,

@@ -14,7 +14,6 @@ mod pairs;
 mod percentiles;
 mod png;
 mod prediction;
-mod quantity;
 mod series;
 mod spectrum;
 pub(crate) mod task;
@@ -23,11 +22,12 @@ mod time_error;
 use std::fmt;
 use std::str::FromStr;
 
+use jitterlab_model::Quantity;
+
 use crate::chart::{self, Chart};
 use crate::section::Section;
 use crate::shown::PageRun;
 pub use png::png;
-pub use quantity::{NoQuantity, Quantity};
 pub(crate) use series::STATUS;
 
 /// A figure that can be asked for.

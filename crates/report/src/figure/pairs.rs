@@ -8,7 +8,7 @@ use jitterlab_model::units::Human;
 
 use super::task::tasks;
 use crate::chart::{Axis, Cells, Chart, Layer, Shape};
-use crate::section::{Block, Section};
+use crate::section::{Piece, Section};
 use crate::shown::{PageRun, PageTask};
 
 /// Cells along each side.
@@ -17,15 +17,15 @@ const CELLS: usize = 120;
 /// One figure for each task, where it has enough activations.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let charts = tasks(runs).filter_map(|t| chart(&t.name, &pairs(t.task)));
-    let blocks: Vec<Block> = charts.map(Block::Figure).collect();
-    if blocks.is_empty() {
+    let pieces: Vec<Piece> = charts.map(Piece::Figure).collect();
+    if pieces.is_empty() {
         return None;
     }
     Some(Section {
         id: "pairs".into(),
         title: "Period to period".into(),
         lead: "Each period error against the next one. A late start makes one period long and the next short, a point on the falling diagonal; separate islands are separate causes.".into(),
-        blocks,
+        pieces,
     })
 }
 

@@ -1,10 +1,10 @@
 //! The percentile plot: each step to the right is ten times rarer.
 
-use jitterlab_model::Distribution;
+use jitterlab_model::{Distribution, Quantity};
 
-use super::Quantity;
 use super::task::{captions, choice, with_values};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape, Stroke};
+use crate::quantity;
 use crate::section::Section;
 use crate::shown::PageRun;
 
@@ -60,7 +60,7 @@ pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], captio
         name: "percentiles",
         caption,
         x: Axis::of("share of values that are not above", Scale::NamedLog(shares.collect())),
-        y: Axis::span(quantity.name(), low_ns, low_ns > 0 && high_ns > 30 * low_ns),
+        y: Axis::span(quantity::name(quantity), low_ns, low_ns > 0 && high_ns > 30 * low_ns),
         layers: layers.collect(),
         height: 460,
     })

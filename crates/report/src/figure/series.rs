@@ -1,16 +1,16 @@
 //! The series: smallest and largest value over time, with mean and standard deviation. No more columns than the figure
 //! has pixels, and no extreme is lost.
 
-use jitterlab_model::Distribution;
 use jitterlab_model::units::Human;
+use jitterlab_model::{Distribution, Quantity};
 use serde::Serialize;
 
-use super::Quantity;
 use super::task::{Task, phases, tasks, with_values};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
-use crate::section::{Block, Detail, Section, Shown};
+use crate::quantity;
+use crate::section::{Detail, Piece, Section, Shown};
 use crate::shown::PageRun;
-use crate::shown::series::{Extent, Series};
+use crate::shown::series::{Extent, QUANTITIES, Series};
 use crate::words::count;
 
 /// Columns of a file's figure.
@@ -41,7 +41,7 @@ pub(crate) const STATUS: Status = Status {
 /// The series of each task, to choose from; for these the page carries finer detail.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let shown = |task: Task<'_>| {
-        let rows = Quantity::OF_SERIES.iter().enumerate();
+        let rows = QUANTITIES.iter().enumerate();
         let (columns, mut charts): (Vec<usize>, Vec<Chart>) =
             rows.filter_map(|(row, q)| Some((row, of_page(&task, row, *q)?))).unzip();
         let first = charts.first_mut()?;
@@ -54,7 +54,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         id: "series".into(),
         title: "Series".into(),
         lead: "Latency, execution time and period error over the whole run. Every spike is drawn at every zoom: the shaded band reaches from the smallest to the largest value of each step, and single activations appear as dots where they are kept exactly.".into(),
-        blocks: vec![Block::Choice { label: "Task".into(), figures }],
+        pieces: vec![Piece::Choice { label: "Task".into(), figures }],
     })
 }
 
@@ -114,7 +114,7 @@ fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
 
 /// One chart for each task.
 pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
-    let Some(row) = Quantity::OF_SERIES.iter().position(|q| *q == quantity) else { return Vec::new() };
+    let Some(row) = QUANTITIES.iter().position(|q| *q == quantity) else { return Vec::new() };
     let tasks = with_values(quantity, runs);
     let many = tasks.len() > 1;
     let chart = |(task, values): &(Task<'_>, Distribution)| {
@@ -122,7 +122,7 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
         // Beside the band a second line over the whole width would only be in the way.
         chart.layers.retain(|layer| !layer.shape.is_empty() && layer.name != STEP_MEAN);
         if many {
-            chart.y.title = format!("{}: {quantity}", task.name);
+            chart.y.title = format!("{}: {}", task.name, quantity::name(quantity));
             chart.height = 320;
         }
         Some(chart)
@@ -132,7 +132,7 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
 
 /// A chart of the page; only the first says what it rests on.
 fn of_page(task: &Task<'_>, row: usize, quantity: Quantity) -> Option<Chart> {
-    let values = quantity.of(task.task);
+    let values = task.task.figures.stats.of(quantity);
     let mut chart = chart(task, &values, row, quantity, FIRST_COLUMNS)?;
     if row > 0 {
         chart.caption = String::new();
@@ -191,7 +191,7 @@ fn chart(
             task.of(quantity, values)
         ),
         x: Axis::linear("time since the first due time").time(),
-        y: Axis::span(quantity.name(), low_ns, false),
+        y: Axis::span(quantity::name(quantity), low_ns, false),
         layers,
         height: 420,
     })

@@ -9,7 +9,7 @@ use jitterlab_model::units::Human;
 
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape};
-use crate::section::{Block, Section};
+use crate::section::{Piece, Section};
 use crate::shown::{PageRun, PageTask};
 
 /// Lines that are named in the figure.
@@ -19,21 +19,21 @@ const POINTS: usize = 1_000;
 
 /// One figure for each task that has a spectrum.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
-    let mut blocks = Vec::new();
+    let mut pieces = Vec::new();
     for Task { name, run, task, .. } in tasks(runs) {
         let patterns = &task.patterns;
         let Some(spectrum) = &patterns.spectrum.spectrum else { continue };
-        blocks.push(Block::Figure(chart(&name, run, task, patterns, spectrum)));
-        blocks.extend(table(&name, &run.info, task.figures.summary.period_ns, patterns));
+        pieces.push(Piece::Figure(chart(&name, run, task, patterns, spectrum)));
+        pieces.extend(table(&name, &run.info, task.figures.summary.period_ns, patterns));
     }
-    if blocks.is_empty() {
+    if pieces.is_empty() {
         return None;
     }
     Some(Section {
         id: "spectrum".into(),
         title: "Spectrum".into(),
         lead: "What comes back at even distances: a peak is a disturbance with a period, such as the kernel's tick, a screen's refresh or another task. Without any pattern all frequencies are alike, at 1.".into(),
-        blocks,
+        pieces,
     })
 }
 
@@ -107,7 +107,7 @@ fn name_of(line: &Line, period_ns: i64, info: &RunInfo) -> String {
     format!("{}{what}", Human(ns))
 }
 
-fn table(name: &str, info: &RunInfo, period_ns: i64, patterns: &Patterns) -> Option<Block> {
+fn table(name: &str, info: &RunInfo, period_ns: i64, patterns: &Patterns) -> Option<Piece> {
     let line = |line: &Line| {
         vec![
             name_of(line, period_ns, info),
@@ -127,7 +127,7 @@ fn table(name: &str, info: &RunInfo, period_ns: i64, patterns: &Patterns) -> Opt
         ]
     });
     let rows: Vec<Vec<String>> = rows.into_iter().chain(spikes).collect();
-    (!rows.is_empty()).then(|| Block::Table {
+    (!rows.is_empty()).then(|| Piece::Table {
         caption: format!("{name}: periodic parts; amplitude: half of peak to peak, were it a sine"),
         header: ["period", "frequency", "amplitude", "above the noise"].map(String::from).to_vec(),
         rows,

@@ -2,14 +2,13 @@
 
 use jitterlab_model::load::LoadSpec;
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Distribution, RunInfo};
+use jitterlab_model::{Distribution, Quantity, RunInfo};
 
-use super::Quantity;
-use crate::section::{Block, Section, Shown};
+use crate::quantity;
+use crate::section::{Piece, Section, Shown};
 use crate::shown::{PageRun, PageTask};
 use crate::summary::load;
-use crate::words::count;
-use crate::words::known_count;
+use crate::words::{count, known_count};
 
 /// A task of a run with its name in the figure.
 pub(crate) struct Task<'a> {
@@ -34,9 +33,11 @@ pub(crate) fn tasks(runs: &[PageRun]) -> impl Iterator<Item = Task<'_>> {
 /// The tasks that have values of the quantity, with these.
 pub(super) fn with_values(quantity: Quantity, runs: &[PageRun]) -> Vec<(Task<'_>, Distribution)> {
     tasks(runs)
-        .map(|task| (quantity.of(task.task), task))
-        .filter(|(v, _)| v.count() > 0)
-        .map(|(v, t)| (t, v))
+        .map(|task| {
+            let values = task.task.figures.stats.of(quantity).into_owned();
+            (task, values)
+        })
+        .filter(|(_, values)| values.count() > 0)
         .collect()
 }
 
@@ -46,21 +47,27 @@ pub(super) fn choice(
     chart: impl Fn(Quantity) -> Option<crate::chart::Chart>,
 ) -> Option<Section> {
     let shown = |quantity: Quantity| {
-        Some(Shown { label: quantity.name().into(), charts: vec![chart(quantity)?], detail: None })
+        Some(Shown { label: quantity::name(quantity).into(), charts: vec![chart(quantity)?], detail: None })
     };
-    let figures: Vec<Shown> = Quantity::all().filter_map(shown).collect();
+    let figures: Vec<Shown> = Quantity::SHOWN.into_iter().filter_map(shown).collect();
     (!figures.is_empty()).then(|| Section {
         id: id.into(),
         title: title.into(),
         lead: lead.into(),
-        blocks: vec![Block::Choice { label: "Quantity".into(), figures }],
+        pieces: vec![Piece::Choice { label: "Quantity".into(), figures }],
     })
 }
 
 impl Task<'_> {
     /// What a caption says of its values.
     pub fn of(&self, quantity: Quantity, values: &Distribution) -> String {
-        format!("{}: n = {}, {quantity} of {}.", self.name, count(values.count()), self.conditions())
+        format!(
+            "{}: n = {}, {} of {}.",
+            self.name,
+            count(values.count()),
+            quantity::name(quantity),
+            self.conditions()
+        )
     }
 
     /// How long and how it was measured.

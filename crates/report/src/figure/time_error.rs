@@ -5,7 +5,7 @@ use jitterlab_analysis::time_error::{TimeErrorPoint, time_error};
 
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
-use crate::section::{Block, Section};
+use crate::section::{Piece, Section};
 use crate::shown::PageRun;
 
 /// The section, where a task has enough activations in a row.
@@ -43,6 +43,6 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         id: "time-error".into(),
         title: "Time error".into(),
         lead: "The starts of the task seen as a clock. MTIE (maximum time interval error) is the largest change of latency within any stretch of the given length; TDEV (time deviation) is what remains when fast noise is averaged over that length. Both as in ITU-T G.810.".into(),
-        blocks: vec![Block::Figure(chart)],
+        pieces: vec![Piece::Figure(chart)],
     })
 }

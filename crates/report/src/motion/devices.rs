@@ -5,7 +5,7 @@ use jitterlab_motion::catalog::Devices;
 use jitterlab_motion::servo::PlantFigures;
 use jitterlab_motion::stepper::{Drive, Motor, StepperDevices};
 
-use crate::section::{Block, Section};
+use crate::section::{Piece, Section};
 use crate::table::columns;
 
 /// A table: what is in its rows, its headings, and the cells of a device behind its name.
@@ -68,8 +68,8 @@ impl<D> Table<D> {
         format!("{table}your own: TOML files in {place},\nsuch as a copy of {name}'s:\n\n{example}")
     }
 
-    fn block(&self, caption: &str, devices: &Devices<D>) -> Block {
-        Block::Table {
+    fn table(&self, caption: &str, devices: &Devices<D>) -> Piece {
+        Piece::Table {
             caption: caption.into(),
             header: self.header.iter().map(|h| (*h).to_owned()).collect(),
             rows: self.rows(devices),
@@ -84,8 +84,8 @@ pub fn stepper_text(devices: &StepperDevices) -> String {
 
 /// The same for a page.
 pub fn stepper_section(devices: &StepperDevices) -> Section {
-    let blocks = vec![MOTORS.block("Motors", &devices.motors), DRIVES.block("Drives", &devices.drives)];
-    section("motors", "Motors and drives", blocks)
+    let pieces = vec![MOTORS.table("Motors", &devices.motors), DRIVES.table("Drives", &devices.drives)];
+    section("motors", "Motors and drives", pieces)
 }
 
 /// The plants there are.
@@ -95,10 +95,10 @@ pub fn plants_text(devices: &Devices<PlantFigures>) -> String {
 
 /// The same for a page.
 pub fn plants_section(devices: &Devices<PlantFigures>) -> Section {
-    section("plants", "Plants", vec![PLANTS.block("Plants", devices)])
+    section("plants", "Plants", vec![PLANTS.table("Plants", devices)])
 }
 
-fn section(id: &str, title: &str, blocks: Vec<Block>) -> Section {
+fn section(id: &str, title: &str, pieces: Vec<Piece>) -> Section {
     let lead = "The devices that jitterlab ships, and your own.".into();
-    Section { id: id.into(), title: title.into(), lead, blocks }
+    Section { id: id.into(), title: title.into(), lead, pieces }
 }

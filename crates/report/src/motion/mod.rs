@@ -11,9 +11,9 @@ use jitterlab_analysis::Caveat;
 use jitterlab_motion::JudgedRun;
 
 use crate::caveats::clause;
-use crate::section::Block;
-use crate::summary::wrap;
+use crate::section::Piece;
 use crate::warnings::sentence;
+use crate::wrap::wrap;
 
 /// A list of remarks below their heading; nothing where there are none.
 fn remarks(heading: &str, remarks: &[String]) -> String {
@@ -30,8 +30,8 @@ fn minded(caveats: &[String]) -> String {
 }
 
 /// What to bear in mind, on the page.
-fn minded_blocks(caveats: Vec<String>) -> impl Iterator<Item = Block> {
-    caveats.into_iter().map(|text| Block::Text { text: format!("Bear in mind: {text}.") })
+fn minded_pieces(caveats: Vec<String>) -> impl Iterator<Item = Piece> {
+    caveats.into_iter().map(|text| Piece::Text { text: format!("Bear in mind: {text}.") })
 }
 
 /// What speaks against a run, as clauses.
@@ -59,7 +59,7 @@ mod tests {
     use super::change;
     use crate::chart::Terminal;
     use crate::document::{Content, Document};
-    use crate::section::{Block, Section};
+    use crate::section::{Piece, Section};
     use jitterlab_model::Activation;
     use jitterlab_motion::servo::{Plant, Question, ServoResult, TaskTiming};
     use jitterlab_motion::stepper::{Axis, AxisOptions, StepperDevices, StepperQuestion};
@@ -151,7 +151,7 @@ mod tests {
         let [section] = &sections(Content::Stepper(Box::new(of(None))))[..] else { panic!("one section") };
         let names: Vec<&str> = section.charts().map(|chart| chart.name).collect();
         assert_eq!(names, ["torque", "torque", "step-rate"]);
-        assert!(matches!(&section.blocks[0], Block::Text { text } if text.contains("rev/s")));
+        assert!(matches!(&section.pieces[0], Piece::Text { text } if text.contains("rev/s")));
         let one = Document::new(Content::Stepper(Box::new(of(Some("1rev/s"))))).text(TERMINAL);
         assert!(!one.contains("left under the jitter"), "{one}");
     }

@@ -11,10 +11,10 @@ use jitterlab_motion::servo::{
 use super::change;
 use super::servo_charts::{cost, responses};
 use crate::chart::Terminal;
-use crate::section::{Block, Section};
-use crate::summary::wrap;
+use crate::section::{Piece, Section};
 use crate::table::columns;
 use crate::words::{count, share, time};
+use crate::wrap::wrap;
 
 /// The sentence a builder wants.
 fn sentence(found: &Evaluation) -> String {
@@ -105,12 +105,12 @@ pub fn text(result: &ServoResult, terminal: Terminal) -> String {
 
 /// What the page shows of a loop.
 pub(crate) fn section(result: &ServoResult) -> Section {
-    let text = |text: String| Block::Text { text };
-    let mut blocks = vec![text(answer(result)), text(described(&result.closed) + ".")];
+    let text = |text: String| Piece::Text { text };
+    let mut pieces = vec![text(answer(result)), text(described(&result.closed) + ".")];
     if let Judged::Run(under) = &result.judged {
-        blocks.push(Block::Figure(cost(&result.closed, &under.assessment.evaluation)));
-        blocks.extend(responses(result).into_iter().map(Block::Figure));
-        blocks.extend(super::minded_blocks(caveats(under)));
+        pieces.push(Piece::Figure(cost(&result.closed, &under.assessment.evaluation)));
+        pieces.extend(responses(result).into_iter().map(Piece::Figure));
+        pieces.extend(super::minded_pieces(caveats(under)));
     }
     Section {
         id: "servo".into(),
@@ -118,7 +118,7 @@ pub(crate) fn section(result: &ServoResult) -> Section {
         lead: "The mean quadratic cost of the loop under this run's timing against punctual activations, and which part of \
                the timing costs how much."
             .into(),
-        blocks,
+        pieces,
     }
 }
 

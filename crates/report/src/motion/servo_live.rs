@@ -7,10 +7,10 @@ use jitterlab_motion::servo::{LiveTrouble, LiveWay, ServoLive, TrackingError};
 
 use super::change;
 use super::servo::described;
-use crate::section::{Block, Section};
-use crate::summary::wrap;
+use crate::section::{Piece, Section};
 use crate::table::columns;
 use crate::words::{count, time};
+use crate::wrap::wrap;
 
 /// A tracking error that is off by less than this share is not worth choosing a method for.
 const ALIKE: f64 = 0.01;
@@ -106,20 +106,20 @@ pub fn text(live: &ServoLive) -> String {
 
 /// The same for a page.
 pub fn section(live: &ServoLive) -> Section {
-    let text = |text: String| Block::Text { text };
+    let text = |text: String| Piece::Text { text };
     let outputs: Vec<usize> = (0..live.closed.outputs.len()).collect();
-    let mut blocks = vec![text(sentence(live)), text(basis(live))];
-    blocks.extend(by_load(live).map(|(load, ways)| {
+    let mut pieces = vec![text(sentence(live)), text(basis(live))];
+    pieces.extend(by_load(live).map(|(load, ways)| {
         let (header, rows) = table(live, ways, true, &outputs);
-        Block::Table { caption: format!("{load}. {EXPLAINED}"), header, rows }
+        Piece::Table { caption: format!("{load}. {EXPLAINED}"), header, rows }
     }));
-    blocks.extend(notes(live).into_iter().map(text));
-    blocks.extend(super::minded_blocks(caveats(live)));
+    pieces.extend(notes(live).into_iter().map(text));
+    pieces.extend(super::minded_pieces(caveats(live)));
     Section {
         id: "servo-live".into(),
         title: "The control loop in real time".into(),
         lead: "Tracking errors of the loop closed by a real-time task around a simulated plant, for each way to wait.".into(),
-        blocks,
+        pieces,
     }
 }
 

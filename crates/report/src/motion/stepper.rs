@@ -11,10 +11,10 @@ use jitterlab_motion::stepper::{
 
 use super::stepper_charts::{step_rate, torque};
 use crate::chart::Terminal;
-use crate::section::{Block, Section};
-use crate::summary::wrap;
+use crate::section::{Piece, Section};
 use crate::table::columns;
 use crate::words::{count, known_count, share, time};
+use crate::wrap::wrap;
 
 /// The whole answer, readable at 80 columns.
 pub fn text(result: &StepperResult, terminal: Terminal) -> String {
@@ -47,15 +47,15 @@ pub fn text(result: &StepperResult, terminal: Terminal) -> String {
 
 /// What the page shows of an axis.
 pub fn section(result: &StepperResult) -> Section {
-    let answer = Block::Text { text: answer(&result.axis, &result.assessment) };
-    let charts = torque(result).into_iter().chain([step_rate(result)]).map(Block::Figure);
+    let answer = Piece::Text { text: answer(&result.axis, &result.assessment) };
+    let charts = torque(result).into_iter().chain([step_rate(result)]).map(Piece::Figure);
     Section {
         id: "stepper".into(),
         title: "What it does to the stepper motor".into(),
         lead: "A step pulse that comes early or late turns the field away from where the rotor should be: part of the \
                torque goes into that. The faster the motor turns, the more."
             .into(),
-        blocks: [answer].into_iter().chain(charts).chain(super::minded_blocks(caveats(result))).collect(),
+        pieces: [answer].into_iter().chain(charts).chain(super::minded_pieces(caveats(result))).collect(),
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::PageRun;
 use crate::check::{how_to_set_parameters, words};
-use crate::section::{Block, Section};
+use crate::section::{Piece, Section};
 use crate::typeset::microseconds;
 use crate::words::cpus_named;
 
@@ -24,14 +24,14 @@ pub fn of(run: &PageRun) -> Option<Checked> {
 
 /// The section of a report that `jitterlab check --json` printed.
 pub fn section(report: &CheckReport) -> Section {
-    let parameters = (!report.kernel_parameters.is_empty()).then(|| Block::Text {
+    let parameters = (!report.kernel_parameters.is_empty()).then(|| Piece::Text {
         text: format!(
             "All kernel parameters in one line: {}. To set them: {}",
             report.kernel_parameters,
             how_to_set_parameters(report.kernel_parameters_place)
         ),
     });
-    let table = Block::Table {
+    let table = Piece::Table {
         caption: format!("Checks, {}", totals(report)),
         header: ["result", "check", "found", "remedy"].map(String::from).to_vec(),
         rows: rows(report).into_iter().map(|row| row.to_vec()).collect(),
@@ -41,7 +41,7 @@ pub fn section(report: &CheckReport) -> Section {
         title: "Check".into(),
         lead: "Whether the machine is set up for real time: what stands in the way, and what puts it right."
             .into(),
-        blocks: [table].into_iter().chain(parameters).collect(),
+        pieces: [table].into_iter().chain(parameters).collect(),
     }
 }
 
@@ -96,11 +96,11 @@ mod tests {
             kernel_parameters_place: CommandLinePlace::BootLoader,
         };
         let section = section(&report);
-        let Block::Table { rows, caption, .. } = &section.blocks[0] else { panic!("no table") };
+        let Piece::Table { rows, caption, .. } = &section.pieces[0] else { panic!("no table") };
         assert_eq!((rows[0][0].as_str(), rows[0][3].as_str()), ("fail", "now: do this"));
         assert!(rows[0][2].starts_with("on. How far"), "{rows:?}");
         assert_eq!(rows[1], ["pass", "Turbo", "off", ""]);
         assert!(caption.contains("CPU 1: 1 failed, 0 warned, 1 passed"), "{caption}");
-        assert!(matches!(&section.blocks[1], Block::Text { text } if text.contains("isolcpus=1")));
+        assert!(matches!(&section.pieces[1], Piece::Text { text } if text.contains("isolcpus=1")));
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::plots::id;
 use crate::chart::Chart;
-use crate::section::{Block, Section};
+use crate::section::{Piece, Section};
 
 /// A section.
 #[derive(Serialize)]
@@ -12,20 +12,20 @@ pub struct Framed<'a> {
     id: &'a str,
     title: &'a str,
     lead: &'a str,
-    blocks: Vec<Piece<'a>>,
+    pieces: Vec<Fitted<'a>>,
 }
 
-/// A block of a section.
+/// A piece of a section.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-enum Piece<'a> {
+enum Fitted<'a> {
     Text { text: &'a str },
     Table { caption: &'a str, header: &'a [String], rows: &'a [Vec<String>] },
     Figure(Place<'a>),
     Details { summary: &'a str, text: &'a str },
 }
 
-/// Where the figures of a block stand. The script puts the charts there.
+/// Where the figures of a piece stand. The script puts the charts there.
 #[derive(Serialize)]
 struct Place<'a> {
     id: String,
@@ -43,22 +43,22 @@ struct Place<'a> {
 
 /// The section for the template.
 pub fn of(section: &Section) -> Framed<'_> {
-    let blocks = section.blocks.iter().enumerate().map(|(number, block)| match block {
-        Block::Text { text } => Piece::Text { text },
-        Block::Table { caption, header, rows } => Piece::Table { caption, header, rows },
-        Block::Details { summary, text } => Piece::Details { summary, text },
-        Block::Figure(chart) => {
-            Piece::Figure(place(id(section, number), "", Vec::new(), std::slice::from_ref(chart), false))
+    let pieces = section.pieces.iter().enumerate().map(|(number, piece)| match piece {
+        Piece::Text { text } => Fitted::Text { text },
+        Piece::Table { caption, header, rows } => Fitted::Table { caption, header, rows },
+        Piece::Details { summary, text } => Fitted::Details { summary, text },
+        Piece::Figure(chart) => {
+            Fitted::Figure(place(id(section, number), "", Vec::new(), std::slice::from_ref(chart), false))
         }
-        Block::Choice { label, figures } => {
+        Piece::Choice { label, figures } => {
             let first = figures.first();
             let series = first.is_some_and(|shown| shown.detail.is_some());
             let charts = first.map_or(&[][..], |shown| &shown.charts);
             let options = figures.iter().map(|shown| shown.label.as_str()).collect();
-            Piece::Figure(place(id(section, number), label, options, charts, series))
+            Fitted::Figure(place(id(section, number), label, options, charts, series))
         }
     });
-    Framed { id: &section.id, title: &section.title, lead: &section.lead, blocks: blocks.collect() }
+    Framed { id: &section.id, title: &section.title, lead: &section.lead, pieces: pieces.collect() }
 }
 
 fn place<'a>(id: String, label: &'a str, options: Vec<&'a str>, charts: &[Chart], series: bool) -> Place<'a> {

@@ -7,27 +7,27 @@ use jitterlab_model::units::Human;
 
 use super::PageRun;
 use crate::figure::task::tasks;
-use crate::section::{Block, Section};
+use crate::section::{Piece, Section};
 
 /// For each task what was found, or that nothing was.
 pub fn section(runs: &[PageRun]) -> Option<Section> {
-    let mut blocks = Vec::new();
+    let mut pieces = Vec::new();
     for named in tasks(runs) {
         let patterns = &named.task.patterns;
         let sentences = sentences(patterns, named.task.figures.summary.period_ns);
         let text = if sentences.is_empty() { "no pattern was found.".into() } else { sentences.join(" ") };
-        blocks.push(Block::Text { text: format!("{}: {text}", named.name) });
-        blocks.extend(clusters(&named.name, patterns));
+        pieces.push(Piece::Text { text: format!("{}: {text}", named.name) });
+        pieces.extend(clusters(&named.name, patterns));
     }
-    (!blocks.is_empty()).then(|| Section {
+    (!pieces.is_empty()).then(|| Section {
         id: "patterns".into(),
         title: "Patterns".into(),
         lead: "What is regular about the irregularity. Each kind of pattern is tested at a level of 0.1 %: of a hundred runs without any, fewer than one shows one.".into(),
-        blocks,
+        pieces,
     })
 }
 
-fn clusters(name: &str, patterns: &Patterns) -> Option<Block> {
+fn clusters(name: &str, patterns: &Patterns) -> Option<Piece> {
     let row = |(number, c): (usize, &jitterlab_analysis::clusters::LatencyCluster)| {
         vec![
             (number + 1).to_string(),
@@ -39,7 +39,7 @@ fn clusters(name: &str, patterns: &Patterns) -> Option<Block> {
         ]
     };
     let header = ["cluster", "latencies", "share", "mean", "standard deviation", "from, to"];
-    (patterns.clusters.len() > 1).then(|| Block::Table {
+    (patterns.clusters.len() > 1).then(|| Piece::Table {
         caption: format!("{name}: clusters of latencies, boxed in the histogram"),
         header: header.map(String::from).to_vec(),
         rows: patterns.clusters.iter().enumerate().map(row).collect(),

@@ -8,8 +8,8 @@ use super::pack::{Column, Packer, compressed};
 use super::{PageError, PageRun, PageTask};
 use crate::chart::{Chart, SHADES};
 use crate::figure::STATUS;
-use crate::section::{Block, Detail, Section};
-use crate::shown::series::{Exact, Extent, QUANTITIES, Step};
+use crate::section::{Detail, Piece, Section};
+use crate::shown::series::{COLUMNS, Exact, Extent, Step};
 
 /// Everything the script needs, the packed columns beside it.
 #[derive(Debug, Serialize)]
@@ -20,7 +20,7 @@ pub struct Plots {
     pub columns: String,
 }
 
-/// The figures of one block of a section.
+/// The figures of one piece of a section.
 #[derive(Serialize)]
 struct Figure<'a> {
     id: String,
@@ -67,9 +67,9 @@ struct ExactColumns {
     values: BTreeMap<&'static str, Column>,
 }
 
-/// What the script calls the figures of a block, and where it finds their place on the page.
-pub fn id(section: &Section, block: usize) -> String {
-    format!("{}-{block}", section.id)
+/// What the script calls the figures of a piece, and where it finds their place on the page.
+pub fn id(section: &Section, piece: usize) -> String {
+    format!("{}-{piece}", section.id)
 }
 
 /// The script's data.
@@ -82,25 +82,25 @@ pub fn data(runs: &[PageRun], sections: &[Section]) -> Result<Plots, PageError> 
     let runs: Vec<Run<'_>> = packed.collect();
     let figures: Vec<Figure<'_>> = sections
         .iter()
-        .flat_map(|section| section.blocks.iter().enumerate().map(move |block| (section, block)))
-        .filter_map(|(section, (place, block))| {
-            Some(Figure { id: id(section, place), options: options(block)? })
+        .flat_map(|section| section.pieces.iter().enumerate().map(move |piece| (section, piece)))
+        .filter_map(|(section, (place, piece))| {
+            Some(Figure { id: id(section, place), options: options(piece)? })
         })
         .collect();
     let all = serde_json::json!({ "figures": figures, "runs": runs, "shades": SHADES, "status": STATUS });
     Ok(Plots { charts: compressed(&serde_json::to_vec(&all)?)?, columns: packer.finish()? })
 }
 
-fn options(block: &Block) -> Option<Vec<Choice<'_>>> {
-    match block {
-        Block::Figure(chart) => Some(vec![Choice { charts: std::slice::from_ref(chart), detail: None }]),
-        Block::Choice { figures, .. } => Some(
+fn options(piece: &Piece) -> Option<Vec<Choice<'_>>> {
+    match piece {
+        Piece::Figure(chart) => Some(vec![Choice { charts: std::slice::from_ref(chart), detail: None }]),
+        Piece::Choice { figures, .. } => Some(
             figures
                 .iter()
                 .map(|shown| Choice { charts: &shown.charts, detail: shown.detail.as_ref() })
                 .collect(),
         ),
-        Block::Text { .. } | Block::Table { .. } | Block::Details { .. } => None,
+        Piece::Text { .. } | Piece::Table { .. } | Piece::Details { .. } => None,
     }
 }
 
@@ -125,7 +125,7 @@ fn steps(steps: &[Step], origin_ns: i64, packer: &mut Packer) -> Steps {
     let due = packer.advancing(steps.iter().map(|s| s.due_ns - origin_ns));
     let executed = packer.column(steps.iter().map(|s| Some(s.executed as i64)));
     let missed = packer.column(steps.iter().map(|s| Some(s.missed as i64)));
-    let extents = QUANTITIES.iter().enumerate().map(|(i, name)| {
+    let extents = COLUMNS.iter().enumerate().map(|(i, name)| {
         let some = |value: fn(&Extent) -> i64| {
             steps.iter().map(move |s| Some(&s.extents[i]).filter(|e| e.count > 0).map(value))
         };
@@ -140,7 +140,7 @@ fn exact(rows: &[Exact], origin_ns: i64, packer: &mut Packer) -> ExactColumns {
     let due = packer.advancing(rows.iter().map(|e| e.due_ns - origin_ns));
     let index = packer.advancing(rows.iter().map(|e| e.index as i64));
     let missed = packer.column(rows.iter().map(|e| Some(e.missed.into())));
-    let values = QUANTITIES.iter().enumerate();
+    let values = COLUMNS.iter().enumerate();
     let values = values.map(|(i, name)| (*name, packer.column(rows.iter().map(|e| e.values_ns[i]))));
     let values = values.collect();
     ExactColumns { due, index, missed, values }

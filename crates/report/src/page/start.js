@@ -30,7 +30,7 @@ function summaryCsv() {
   const bound = value => value?.at_least === undefined ? value : `${value.at_least}..${value.at_most ?? ''}`;
   const rows = [['run', 'task', 'quantity', 'count', 'min_ns', 'mean_ns', 'sd_ns', ...percentiles.map(name => `${name}_ns`), 'max_ns']];
   page.runs.forEach((run, r) => documents[r].tasks.forEach(({ summary }) => {
-    for (const quantity of ['latency', 'corrected_latency', 'execution', 'period_error', 'cycle_to_cycle']) {
+    for (const quantity of Object.keys(summary).filter(key => summary[key]?.percentiles)) {
       const { count, min_ns, mean_ns, sd_ns, max_ns, percentiles: of } = summary[quantity];
       rows.push([run.label, summary.task, quantity, count, min_ns, mean_ns, sd_ns, ...percentiles.map(name => bound(of[name])), max_ns]);
     }

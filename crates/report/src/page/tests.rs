@@ -5,7 +5,7 @@ use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
 
 use super::{PageRun, PageTask, render};
-use crate::section::{Block, Section};
+use crate::section::{Piece, Section};
 use crate::shown::series::{SeriesBuilder, Share};
 use crate::summary::TaskFigures;
 
@@ -51,7 +51,7 @@ fn sections_appear_when_their_data_exist() {
         id: "torque".into(),
         title: "Torque".into(),
         lead: "What is left.".into(),
-        blocks: vec![Block::Table {
+        pieces: vec![Piece::Table {
             caption: "Torque".into(),
             header: vec!["rate".into(), "torque".into()],
             rows: vec![vec!["1 kHz".into(), "0.5 Nm".into()]],

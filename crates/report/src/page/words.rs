@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::PageRun;
 use crate::machine::machine_line;
+use crate::quantity;
 use crate::run::task_line;
 use crate::summary::{load, records_lost};
 use crate::typeset::times;
@@ -113,13 +114,16 @@ fn table(task: &super::PageTask) -> TaskTable {
         known_count(summary.executed),
         known_count(summary.missed)
     );
-    let rows = summary.quantities().map(|(name, figures)| {
+    let rows = summary.quantities().map(|(quantity, figures)| {
         let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
         let values = [whole(figures.min_ns), figures.mean_ns, figures.sd_ns]
             .into_iter()
             .chain(figures.percentiles().map(|(_, ns)| whole(ns.exactly())))
             .chain([whole(figures.max_ns)]);
-        [name.to_owned()].into_iter().chain(values.map(|ns| ns.map_or("–".into(), microseconds))).collect()
+        [quantity::row(quantity).to_owned()]
+            .into_iter()
+            .chain(values.map(|ns| ns.map_or("–".into(), microseconds)))
+            .collect()
     });
     TaskTable { caption, rows: rows.to_vec() }
 }

@@ -7,9 +7,9 @@ use super::{PaperFigure, details, nist};
 use crate::chart::Terminal;
 use crate::machine::machine_line;
 use crate::matrix::{caption, charts, left, observation, tables};
-use crate::section::{Block, Section};
-use crate::summary::wrap;
+use crate::section::{Piece, Section};
 use crate::words::{list, plural};
+use crate::wrap::wrap;
 
 /// What LinuxCNC's latency test calls max jitter.
 const PERIOD_ERROR: [(&str, CellStatistic); 1] =
@@ -38,15 +38,15 @@ pub(super) fn text(found: &AthlonReproduction, terminal: Terminal) -> String {
 pub(super) fn section(found: &AthlonReproduction) -> Section {
     let paragraphs = [here(found), REPORT.into()].into_iter().chain(sentences(found));
     let paragraphs = paragraphs.chain((found.left > 0).then(|| left(found.left)));
-    let mut blocks: Vec<Block> = paragraphs.map(|text| Block::Text { text }).collect();
-    blocks.push(details("Tables of this machine", tables(&found.today, &PERIOD_ERROR, false)));
-    blocks.push(details("Tables of the report", tables(&found.printed, &PERIOD_ERROR, false)));
-    blocks.extend(found.nist_figure_3.iter().flat_map(nist::loads_blocks));
+    let mut pieces: Vec<Piece> = paragraphs.map(|text| Piece::Text { text }).collect();
+    pieces.push(details("Tables of this machine", tables(&found.today, &PERIOD_ERROR, false)));
+    pieces.push(details("Tables of the report", tables(&found.printed, &PERIOD_ERROR, false)));
+    pieces.extend(found.nist_figure_3.iter().flat_map(nist::loads_pieces));
     super::section(
         "athlon",
         "The Athlon report",
         "A servo and a base thread on every pair of CPUs, idle and beside CPU hogs, as in the report and on this machine.",
-        blocks,
+        pieces,
     )
 }
 

@@ -5,10 +5,10 @@ use jitterlab_model::mcu::{AlarmFigures, CostFigures};
 
 use super::details;
 use crate::mcu::{number, period, signed_us, sweep};
-use crate::section::{Block, Section};
-use crate::summary::wrap;
+use crate::section::{Piece, Section};
 use crate::table::columns;
 use crate::words::count;
+use crate::wrap::wrap;
 
 pub(super) fn text(found: &EposReproduction) -> String {
     let tables: String = tables(found).iter().map(|(title, table)| format!("{title}\n{table}\n")).collect();
@@ -19,7 +19,7 @@ pub(super) fn text(found: &EposReproduction) -> String {
 }
 
 pub(super) fn section(found: &EposReproduction) -> Section {
-    let notes = Block::Table {
+    let notes = Piece::Table {
         caption: "Where the paper is inconsistent".into(),
         header: vec!["what".into()],
         rows: notes(found).into_iter().map(|note| vec![note]).collect(),

@@ -26,8 +26,8 @@ pub use twente::run_figures as twente_run_figures;
 
 use crate::chart::{Chart, Terminal};
 use crate::matrix::{CellStep, cell_step};
-use crate::section::{Block, Section};
-use crate::summary::wrap;
+use crate::section::{Piece, Section};
+use crate::wrap::wrap;
 
 /// A source document's experiments, repeated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -147,7 +147,7 @@ pub fn sections(found: &Found) -> Vec<Section> {
         Found::TwenteVirtual(found) => twente::virtual_section(found),
     };
     let charts = figures(found).into_iter().flat_map(|(_, charts)| charts);
-    section.blocks.extend(charts.map(Block::Figure));
+    section.pieces.extend(charts.map(Piece::Figure));
     vec![section]
 }
 
@@ -191,22 +191,22 @@ fn listed(claims: &[Words]) -> String {
 }
 
 /// Statements as a table.
-fn table(caption: &str, claims: Vec<Words>) -> Block {
-    Block::Table {
+fn table(caption: &str, claims: Vec<Words>) -> Piece {
+    Piece::Table {
         caption: caption.into(),
         header: ["the document says", "here", "numbers that decide"].map(String::from).into(),
         rows: claims.into_iter().map(Vec::from).collect(),
     }
 }
 
-/// A section of these blocks.
-fn section(id: &str, title: &str, lead: &str, blocks: Vec<Block>) -> Section {
-    Section { id: id.into(), title: title.into(), lead: lead.into(), blocks }
+/// A section of these pieces.
+fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
+    Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
 }
 
-/// Text as a block of the page that keeps its columns.
-fn details(summary: &str, text: String) -> Block {
-    Block::Details { summary: summary.into(), text }
+/// Text as a piece of the page that keeps its columns.
+fn details(summary: &str, text: String) -> Piece {
+    Piece::Details { summary: summary.into(), text }
 }
 
 /// The same number of each measurement, for a sentence: `1 us, unknown, 3 us`.

@@ -5,11 +5,11 @@ use jitterlab_motion::stepper::nist::{Claim, NistTorques, TorqueRow};
 
 use super::{NistReproduction, Words, claims, details, each, listed, nist_jitter};
 use crate::chart::Terminal;
-use crate::section::{Block, Section};
-use crate::summary::wrap;
+use crate::section::{Piece, Section};
 use crate::table::columns;
 use crate::warnings::emulated;
 use crate::words::{count, time};
+use crate::wrap::wrap;
 
 /// Table 1 with computed values beside the printed ones, and what the paper says of it.
 pub(super) fn torques(found: &NistTorques) -> String {
@@ -96,22 +96,22 @@ fn wider(found: &NistLoads) -> String {
 }
 
 /// Figure 3 as a table of the page.
-pub(super) fn loads_blocks(found: &NistLoads) -> Vec<Block> {
+pub(super) fn loads_pieces(found: &NistLoads) -> Vec<Piece> {
     let row = |condition: &jitterlab_analysis::papers::UnderLoad<LatencyRange>| {
         let range = condition.found.map_or_else(|| "not measured".into(), |range| range_words(&range));
         vec![condition.condition.clone(), condition.load.clone(), range]
     };
-    let table = Block::Table {
+    let table = Piece::Table {
         caption: "NIST figure 3: latency of a task of 500 us under load (range is max - min)".into(),
         header: ["condition", "load", "found"].map(String::from).into(),
         rows: found.conditions.iter().map(row).collect(),
     };
-    vec![table, Block::Text { text: wider(found) }]
+    vec![table, Piece::Text { text: wider(found) }]
 }
 
 /// All that was found on this machine.
 pub(super) fn section(found: &NistReproduction) -> Section {
-    let torques = Block::Table {
+    let torques = Piece::Table {
         caption: "Table 1: torque of jitter in oz-in, printed and computed".into(),
         header: TORQUES.map(String::from).into(),
         rows: found.torques.rows.iter().map(torque_row).collect(),
@@ -119,12 +119,12 @@ pub(super) fn section(found: &NistReproduction) -> Section {
     let said = super::table("What the paper says of table 1", torque_claims(&found.torques));
     let terminal = Terminal { columns: 80, ascii: false, colour: false };
     let jitter = details("Figures 1, 2, 5 and 6 in numbers", nist_jitter::numbers(&found.jitter, terminal));
-    let blocks = [torques, said, jitter].into_iter().chain(loads_blocks(&found.loads));
+    let pieces = [torques, said, jitter].into_iter().chain(loads_pieces(&found.loads));
     super::section(
         "nist",
         "NIST, table 1 and figures 1, 2, 3, 5 and 6",
         "The paper's computations and measurements, repeated on this machine.",
-        blocks.collect(),
+        pieces.collect(),
     )
 }
 
@@ -138,7 +138,7 @@ pub(super) fn virtual_time(found: &NistVirtual) -> String {
 }
 
 pub(super) fn virtual_section(found: &NistVirtual) -> Section {
-    let table = Block::Table {
+    let table = Piece::Table {
         caption: "Latency of a task of 500 us in us of virtual time".into(),
         header: RANGES.map(String::from).into(),
         rows: ranges(found).collect(),
@@ -148,7 +148,7 @@ pub(super) fn virtual_section(found: &NistVirtual) -> Section {
         "nist-virtual",
         "NIST figure 3, in virtual time",
         "Two real-time systems under normal, heavy network and heavy disk load.",
-        vec![table, said, Block::Text { text: caution(found) }],
+        vec![table, said, Piece::Text { text: caution(found) }],
     )
 }
 

@@ -13,10 +13,10 @@ use crate::chart::{Chart, Terminal};
 use crate::compensation::{interval, load_table};
 use crate::figure::load;
 use crate::figure::nist::{figure_1, figure_2, figure_6};
-use crate::summary::wrap;
 use crate::table;
 use crate::waiting::clock;
 use crate::words::{share, time};
+use crate::wrap::wrap;
 
 /// Figures 1, 2, 5 and 6.
 pub(super) fn figures(found: &NistJitter) -> Vec<PaperFigure> {

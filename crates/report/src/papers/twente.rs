@@ -4,13 +4,14 @@ use jitterlab_analysis::papers::SystemUnderLoads;
 use jitterlab_analysis::papers::twente::{Conclusion, LoopTimes, PrintedLoop, TwenteCase, TwenteVirtual};
 
 use super::{PaperFigure, Words, claims, each, listed};
-use crate::figure::{Figure, FigureError, Quantity};
+use crate::figure::{Figure, FigureError};
 use crate::page::PageRun;
-use crate::section::{Block, Section};
-use crate::summary::wrap;
+use crate::section::{Piece, Section};
 use crate::table::columns;
 use crate::warnings::emulated;
 use crate::words::{count, time};
+use crate::wrap::wrap;
+use jitterlab_model::Quantity;
 
 const WHY_NOT_ONE: &str = "The report's program is said to sleep until absolute times, yet its mean is 1.07 to 1.3 ms: with \
     absolute times the mean is the period, whatever the jitter. Its loop must have measured each sleep from the end of \
@@ -28,7 +29,7 @@ pub(super) fn text(cases: &[TwenteCase]) -> String {
 
 pub(super) fn section(cases: &[TwenteCase]) -> Section {
     let header = ["figures", "policy in force", "load", "period here", "the report"].map(String::from);
-    let table = Block::Table {
+    let table = Piece::Table {
         caption: "Time between successive starts of a loop of 1 ms".into(),
         header: header.into(),
         rows: cases.iter().map(|case| row(case).into()).collect(),
@@ -37,7 +38,7 @@ pub(super) fn section(cases: &[TwenteCase]) -> Section {
         "twente",
         "Twente, figures 1 to 12",
         "The report's six measurements, repeated on this machine. Odd figures are its line plots, even ones its histograms.",
-        vec![table, Block::Text { text: WHY_NOT_ONE.into() }],
+        vec![table, Piece::Text { text: WHY_NOT_ONE.into() }],
     )
 }
 
@@ -119,7 +120,7 @@ pub(super) fn virtual_time(found: &TwenteVirtual) -> String {
 }
 
 pub(super) fn virtual_section(found: &TwenteVirtual) -> Section {
-    let table = Block::Table {
+    let table = Piece::Table {
         caption: "Duration of the loop of 1 ms, in ms of virtual time".into(),
         header: HEADER.map(String::from).into(),
         rows: rows(found).collect(),
@@ -129,7 +130,7 @@ pub(super) fn virtual_section(found: &TwenteVirtual) -> Section {
         "twente-virtual",
         "Twente, in virtual time",
         "The report's measurements, repeated on an ordinary kernel and on real-time ones.",
-        vec![table, said, Block::Text { text: caution(found) }],
+        vec![table, said, Piece::Text { text: caution(found) }],
     )
 }
 

@@ -3,9 +3,9 @@
 use std::thread;
 
 use jitterlab_analysis::{Caveat, Summary};
-use jitterlab_runs::{Columns, Quantity, Run, RunsError, Slice};
+use jitterlab_runs::{Columns, Run, RunsError, Slice};
 
-use super::series::{Extent, Series, SeriesBuilder, Share, Step};
+use super::series::{Extent, QUANTITIES, Series, SeriesBuilder, Share, Step};
 use super::{PageRun, PageTask};
 use crate::summary::TaskFigures;
 
@@ -82,13 +82,13 @@ fn series(run: &Run, sizes: &[u64], total: u64) -> Result<Vec<Series>, RunsError
 /// A slice as a step of a series.
 fn step(slice: &Slice) -> Step {
     let extent = |quantity| {
-        let moments = &slice.of(quantity).moments;
+        let moments = slice.of(quantity).map(|stored| stored.moments).unwrap_or_default();
         Extent { count: moments.count, min_ns: moments.min_ns, max_ns: moments.max_ns, sum_ns: moments.sum }
     };
     Step {
         due_ns: slice.first_due_ns,
         executed: slice.executed(),
         missed: slice.missed,
-        extents: [Quantity::Latency, Quantity::Execution, Quantity::PeriodError].map(extent),
+        extents: QUANTITIES.map(extent),
     }
 }

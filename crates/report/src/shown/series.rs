@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use jitterlab_model::{Activation, Flags};
+use jitterlab_model::{Activation, Flags, Quantity};
 
 /// Activations of all series together up to which a page holds every one.
 const COMPLETE: u64 = 1 << 17;
@@ -22,7 +22,9 @@ const FIRST: usize = 1 << 17;
 const BLOCK_BUDGET: usize = 384;
 
 /// The quantities of a series, in the order of their columns.
-pub const QUANTITIES: [&str; 3] = ["latency", "execution", "period_error"];
+pub const QUANTITIES: [Quantity; 3] = [Quantity::Latency, Quantity::Execution, Quantity::PeriodError];
+/// What the page's script calls them.
+pub const COLUMNS: [&str; 3] = ["latency", "execution", "period_error"];
 
 /// What one quantity was like in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

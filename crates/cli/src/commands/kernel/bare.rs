@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jitterlab_bench::kernel::bare;
 use jitterlab_bench::kernel::peers::PeerTask;
 
-use crate::exit::{Outcome, Status};
+use crate::exit::{Ending, Status};
 
 /// Run a loop as bare as can be
 #[derive(clap::Args)]
@@ -18,7 +18,7 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     let Args { period_ns, priority, cpu, count, ref file } = *args;
     bare::run(&PeerTask { period_ns, priority, cpu, count }, file)?;
     Ok(Status::Fine)

@@ -6,7 +6,7 @@ use std::thread;
 use anyhow::{Context as _, Result, anyhow};
 use clap::Parser;
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_bench::kernel::{GuestTime, KernelChoice, Measured, Session};
+use jitterlab_bench::kernel::{GuestRun, GuestTime, KernelChoice, Session};
 use jitterlab_model::RunInfo;
 use jitterlab_runs::{Hints, Run};
 
@@ -46,7 +46,7 @@ pub fn boot_all(
     kernels: &[KernelChoice],
     jobs: Option<u16>,
     quiet: bool,
-) -> Vec<Result<Measured>> {
+) -> Vec<Result<GuestRun>> {
     let jobs = jobs.map_or_else(|| sensible_jobs(session.machine.time), usize::from);
     let board = Board::new(kernels.iter().map(ToString::to_string).collect(), quiet);
     let mut answers = Vec::new();
@@ -76,14 +76,14 @@ fn sensible_jobs(time: GuestTime) -> usize {
 }
 
 /// The figures of a guest's run, the step of that name, described as what it is.
-pub fn figures(measured: &Measured, step: &str, time: GuestTime) -> Result<MeasuredRun> {
+pub fn figures(measured: &GuestRun, step: &str, time: GuestTime) -> Result<MeasuredRun> {
     let file = measured.run_file(step)?;
     read(file.path(), None, |info| measured.describe(info, time, std::env::args()))
 }
 
 /// As [`figures`], with the run file kept in `directory` under the kernel's name.
 pub fn figures_and_file(
-    measured: &Measured,
+    measured: &GuestRun,
     step: &str,
     time: GuestTime,
     directory: &Path,

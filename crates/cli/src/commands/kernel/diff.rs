@@ -13,7 +13,7 @@ use jitterlab_trace::{Columns, RunReader};
 use super::boots::{RUN_STEP, boot_all, check_run_options};
 use super::machine::MachineArgs;
 use crate::error::CliError;
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Ending, Failure, Status};
 use crate::output::OutputArgs;
 
 /// Tell which code paths appeared, moved or vanished from one kernel to another
@@ -49,7 +49,7 @@ struct Side {
 }
 
 /// Compares, booting what is not measured yet.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     if args.machine.time() == GuestTime::Real {
         return Err(Failure::bad_use(CliError::PathsInRealTime));
     }
@@ -74,7 +74,7 @@ pub fn execute(args: &Args) -> Outcome {
     compare(args, old, new)
 }
 
-fn compare(args: &Args, old: Side, new: Side) -> Outcome {
+fn compare(args: &Args, old: Side, new: Side) -> Ending {
     let tasks = old.tasks.into_iter().zip(new.tasks).map(|((name, old), (other, new))| match name == other {
         true => Ok(PathsOfTask::of(name, old, new)),
         false => Err(CliError::DifferentTasks(name.clone(), other.clone()).into()),

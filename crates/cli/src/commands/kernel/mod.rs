@@ -11,7 +11,7 @@ mod run;
 
 use clap::Subcommand;
 
-use crate::exit::Outcome;
+use crate::exit::Ending;
 
 /// Measure on any kernel image in a virtual machine whose time counts instructions
 ///
@@ -35,7 +35,7 @@ enum Command {
 }
 
 /// Does what was asked of a kernel.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     match &args.command {
         Command::Run(args) => run::execute(args),
         Command::Diff(args) => diff::execute(args),

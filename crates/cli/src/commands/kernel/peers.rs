@@ -7,7 +7,7 @@ use jitterlab_bench::kernel::image::Image;
 use jitterlab_bench::kernel::job::Step;
 use jitterlab_bench::kernel::peers::{PEERS, PeerTask};
 use jitterlab_bench::kernel::session::run_step;
-use jitterlab_bench::kernel::{KernelChoice, Measured};
+use jitterlab_bench::kernel::{GuestRun, KernelChoice};
 use jitterlab_model::kernel::Measures;
 use jitterlab_model::units::{Exact, parse_period_ns};
 use jitterlab_model::{TaskRun, TaskSpec, TimingStats};
@@ -16,7 +16,7 @@ use jitterlab_report::document::Content;
 use super::boots::{RUN_STEP, boot_all, figures};
 use super::machine::MachineArgs;
 use crate::error::CliError;
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Ending, Failure, Status};
 use crate::output::{self, OutputArgs};
 
 /// Measure with a bare loop, cyclictest, jitterdebugger and rtla timerlat beside jitterlab, in the same boot of a kernel
@@ -50,7 +50,7 @@ pub struct Args {
 }
 
 /// Boots and compares.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     if args.period % 1_000 != 0 {
         return Err(Failure::bad_use(CliError::TooFineForPeers(args.period)));
     }
@@ -107,7 +107,7 @@ fn own_step(task: &PeerTask) -> Step {
 }
 
 /// A row for each tool, jitterlab first.
-fn rows(args: &Args, task: &PeerTask, measured: &Measured) -> Result<Vec<ToolResult>> {
+fn rows(args: &Args, task: &PeerTask, measured: &GuestRun) -> Result<Vec<ToolResult>> {
     let own = figures(measured, RUN_STEP, args.machine.time())?;
     let mut tools: Vec<ToolResult> = own
         .summaries()

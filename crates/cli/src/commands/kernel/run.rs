@@ -13,7 +13,7 @@ use jitterlab_report::document::Content;
 use super::boots::{RUN_STEP, boot_all, check_run_options, figures, figures_and_file};
 use super::machine::MachineArgs;
 use crate::error::CliError;
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Ending, Failure, Status};
 use crate::output::OutputArgs;
 
 /// Run the same tasks and loads on kernel images, and compare
@@ -47,7 +47,7 @@ pub struct Args {
 }
 
 /// Measures on each kernel and compares.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     let run = check_run_options(&args.run_options)?;
     let mut steps = vec![run_step(RUN_STEP, &args.run_options)];
     for (name, command) in also_steps(&args.also).zip(&args.also) {

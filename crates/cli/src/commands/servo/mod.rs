@@ -14,7 +14,7 @@ use jitterlab_report::document::Content;
 use jitterlab_report::{figure, motion};
 
 use self::live::LiveArgs;
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Ending, Failure, Status};
 use crate::output::{self, OutputArgs};
 use crate::run_args::{RunArgs, judged};
 
@@ -72,7 +72,7 @@ pub struct Args {
 const MOST_ACTIVATIONS: u64 = 5_000_000;
 
 /// Judges and prints.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     if args.list {
         args.output.show(Content::Plants(catalog::devices::<Plant, _>("dc-servo")))?;
         return Ok(Status::Fine);

@@ -13,7 +13,7 @@ use jitterlab_report::document::Content;
 use jitterlab_runs::{OneTask, RunsError};
 
 use self::axis::AxisArgs;
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Ending, Failure, Status};
 use crate::output::{self, OutputArgs};
 use crate::run_args::{RunArgs, judged};
 
@@ -58,7 +58,7 @@ pub struct Args {
 }
 
 /// Judges and prints.
-pub fn execute(args: &Args) -> Outcome {
+pub fn execute(args: &Args) -> Ending {
     if args.list {
         args.output.show(Content::StepperDevices(StepperDevices::known()))?;
         return Ok(Status::Fine);

@@ -1,4 +1,4 @@
-//! A trace in blocks of equal length on the task's grid: what a long run was like over time, in bounded memory.
+//! A trace in spans of equal length on the task's grid: what a long run was like over time, in bounded memory.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Glance;
 
-/// What one block's latencies were like.
+/// What one span's latencies were like.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Block {
+pub struct Span {
     /// Activations that ran.
     pub count: u64,
     /// Due times missed.
@@ -23,16 +23,16 @@ pub struct Block {
     pub max_ns: i64,
 }
 
-impl Block {
-    pub(super) const EMPTY: Block =
-        Block { count: 0, missed: 0, sum_ns: 0, min_ns: i64::MAX, max_ns: i64::MIN };
+impl Span {
+    pub(super) const EMPTY: Span =
+        Span { count: 0, missed: 0, sum_ns: 0, min_ns: i64::MAX, max_ns: i64::MIN };
 
     /// Mean latency.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    fn merge(&mut self, other: &Block) {
+    fn merge(&mut self, other: &Span) {
         self.count += other.count;
         self.missed += other.missed;
         self.sum_ns += other.sum_ns;
@@ -41,21 +41,21 @@ impl Block {
     }
 }
 
-/// A trace in at most `limit` blocks. The blocks' length doubles as the run grows; their edges are multiples of it, so
-/// that any split of the trace gives the same blocks.
+/// A trace in at most `limit` spans. The spans' length doubles as the run grows; their edges are multiples of it, so
+/// that any split of the trace gives the same spans.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Blocks {
+pub struct Spans {
     limit: usize,
     shift: u32,
-    blocks: BTreeMap<u64, Block>,
-    /// The block that is being filled, kept out of the map for speed.
-    current: (u64, Block),
+    spans: BTreeMap<u64, Span>,
+    /// The span that is being filled, kept out of the map for speed.
+    current: (u64, Span),
 }
 
-impl Blocks {
+impl Spans {
     /// Nothing seen yet.
     pub fn new(limit: usize) -> Self {
-        Blocks { limit: limit.max(2), shift: 0, blocks: BTreeMap::new(), current: (0, Block::EMPTY) }
+        Spans { limit: limit.max(2), shift: 0, spans: BTreeMap::new(), current: (0, Span::EMPTY) }
     }
 
     /// Sees the next activation: its place on the grid, its latency, and the due times missed after it.
@@ -65,47 +65,47 @@ impl Blocks {
         if number != self.current.0 {
             self.begin(index);
         }
-        let block = &mut self.current.1;
-        block.count += 1;
-        block.missed += u64::from(missed);
-        block.sum_ns += i128::from(latency_ns);
-        block.min_ns = block.min_ns.min(latency_ns);
-        block.max_ns = block.max_ns.max(latency_ns);
+        let span = &mut self.current.1;
+        span.count += 1;
+        span.missed += u64::from(missed);
+        span.sum_ns += i128::from(latency_ns);
+        span.min_ns = span.min_ns.min(latency_ns);
+        span.max_ns = span.max_ns.max(latency_ns);
     }
 
-    /// Sees the next few activations, as [`Blocks::push`] for each.
+    /// Sees the next few activations, as [`Spans::push`] for each.
     pub fn push_few(&mut self, few: &[Activation], glance: &Glance) {
         if [few.first(), few.last()].iter().flatten().all(|a| a.index >> self.shift == self.current.0) {
-            self.current.1.merge(&glance.block);
+            self.current.1.merge(&glance.span);
         } else {
             few.iter().for_each(|a| self.push(a.index, a.latency_ns(), a.missed));
         }
     }
 
     /// Sees a stretch of which only this is known, from this place on the grid on.
-    pub fn push_block(&mut self, index: u64, block: &Block) {
+    pub fn push_span(&mut self, index: u64, span: &Span) {
         self.begin(index);
-        self.current.1.merge(block);
+        self.current.1.merge(span);
     }
 
     fn begin(&mut self, index: u64) {
         self.store();
         self.shrink();
-        self.current = (index >> self.shift, Block::EMPTY);
+        self.current = (index >> self.shift, Span::EMPTY);
     }
 
     fn store(&mut self) {
-        let (number, block) = self.current;
-        if block.count > 0 {
-            self.blocks.entry(number).or_insert(Block::EMPTY).merge(&block);
-            self.current.1 = Block::EMPTY;
+        let (number, span) = self.current;
+        if span.count > 0 {
+            self.spans.entry(number).or_insert(Span::EMPTY).merge(&span);
+            self.current.1 = Span::EMPTY;
         }
     }
 
-    /// Doubles the blocks' length until what lies between the first and the last fits the limit.
+    /// Doubles the spans' length until what lies between the first and the last fits the limit.
     fn shrink(&mut self) {
         while let (Some((first, _)), Some((last, _))) =
-            (self.blocks.first_key_value(), self.blocks.last_key_value())
+            (self.spans.first_key_value(), self.spans.last_key_value())
         {
             if last - first < self.limit as u64 {
                 break;
@@ -116,52 +116,52 @@ impl Blocks {
 
     fn lengthen(&mut self, shift: u32) {
         let by = shift - self.shift;
-        let mut longer: BTreeMap<u64, Block> = BTreeMap::new();
-        for (number, block) in &self.blocks {
-            longer.entry(number >> by).or_insert(Block::EMPTY).merge(block);
+        let mut longer: BTreeMap<u64, Span> = BTreeMap::new();
+        for (number, span) in &self.spans {
+            longer.entry(number >> by).or_insert(Span::EMPTY).merge(span);
         }
-        (self.blocks, self.shift) = (longer, shift);
+        (self.spans, self.shift) = (longer, shift);
     }
 
     /// Sees what another part of the trace has seen.
-    pub fn merge(&mut self, other: &Blocks) {
+    pub fn merge(&mut self, other: &Spans) {
         let mut other = other.clone();
         other.store();
         self.store();
         let shift = self.shift.max(other.shift);
         self.lengthen(shift);
         other.lengthen(shift);
-        for (number, block) in &other.blocks {
-            self.blocks.entry(*number).or_insert(Block::EMPTY).merge(block);
+        for (number, span) in &other.spans {
+            self.spans.entry(*number).or_insert(Span::EMPTY).merge(span);
         }
         self.shrink();
-        self.current = (u64::MAX, Block::EMPTY);
+        self.current = (u64::MAX, Span::EMPTY);
     }
 
-    /// The blocks' length in due times, and all of them from the first to the last; `None` where nothing ran.
-    pub fn blocks(&self) -> (u64, Vec<Option<Block>>) {
+    /// The spans' length in due times, and all of them from the first to the last; `None` where nothing ran.
+    pub fn all(&self) -> (u64, Vec<Option<Span>>) {
         let mut whole = self.clone();
         whole.store();
         whole.shrink();
         let (Some((&first, _)), Some((&last, _))) =
-            (whole.blocks.first_key_value(), whole.blocks.last_key_value())
+            (whole.spans.first_key_value(), whole.spans.last_key_value())
         else {
             return (1 << whole.shift, Vec::new());
         };
-        (1 << whole.shift, (first..=last).map(|number| whole.blocks.get(&number).copied()).collect())
+        (1 << whole.shift, (first..=last).map(|number| whole.spans.get(&number).copied()).collect())
     }
 
-    /// The blocks joined to at least `wanted` and less than twice as many (fewer if there are not that many), without the
+    /// The spans joined to at least `wanted` and less than twice as many (fewer if there are not that many), without the
     /// empty and the partly filled ones at the ends: series for tests that need equal lengths.
-    pub fn joined(&self, wanted: usize) -> Vec<Block> {
-        let (length, all) = self.blocks();
+    pub fn joined(&self, wanted: usize) -> Vec<Span> {
+        let (length, all) = self.all();
         let joint = (all.len() / wanted.max(1)).max(1);
         all.chunks(joint)
             .filter_map(|group| {
-                let mut block = Block::EMPTY;
-                group.iter().flatten().for_each(|b| block.merge(b));
-                let due = block.count + block.missed;
-                (due * 10 >= 9 * length * joint as u64 && block.count > 0).then_some(block)
+                let mut span = Span::EMPTY;
+                group.iter().flatten().for_each(|b| span.merge(b));
+                let due = span.count + span.missed;
+                (due * 10 >= 9 * length * joint as u64 && span.count > 0).then_some(span)
             })
             .collect()
     }
@@ -174,11 +174,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_split_gives_the_same_blocks(
+        fn any_split_gives_the_same_spans(
             steps in prop::collection::vec((1u64..5, -50i64..50), 1..200), cut in 0usize..200, limit in 2usize..20
         ) {
-            let (mut whole, mut early, mut late) = (Blocks::new(limit), Blocks::new(limit), Blocks::new(limit));
-            let mut at_once = Blocks::new(limit);
+            let (mut whole, mut early, mut late) = (Spans::new(limit), Spans::new(limit), Spans::new(limit));
+            let mut at_once = Spans::new(limit);
             let mut rows = Vec::new();
             let mut index = 0;
             for (i, (step, latency)) in steps.iter().enumerate() {
@@ -189,22 +189,22 @@ mod tests {
                 index += step;
             }
             early.merge(&late);
-            prop_assert_eq!(early.blocks(), whole.blocks());
+            prop_assert_eq!(early.all(), whole.all());
             rows.chunks(7).for_each(|few| at_once.push_few(few, &Glance::of(few, 0)));
-            prop_assert_eq!(at_once.blocks(), whole.blocks());
-            let (length, blocks) = whole.blocks();
-            prop_assert!(blocks.len() <= limit && length.is_power_of_two());
-            prop_assert_eq!(blocks.iter().flatten().map(|b| b.count).sum::<u64>(), steps.len() as u64);
+            prop_assert_eq!(at_once.all(), whole.all());
+            let (length, spans) = whole.all();
+            prop_assert!(spans.len() <= limit && length.is_power_of_two());
+            prop_assert_eq!(spans.iter().flatten().map(|b| b.count).sum::<u64>(), steps.len() as u64);
             let max = steps.iter().map(|s| s.1).max();
-            prop_assert_eq!(blocks.iter().flatten().map(|b| b.max_ns).max(), max);
+            prop_assert_eq!(spans.iter().flatten().map(|b| b.max_ns).max(), max);
         }
     }
 
     #[test]
-    fn joined_blocks_are_whole() {
-        let mut blocks = Blocks::new(1_024);
-        (0..1_000).for_each(|k| blocks.push(k, 5, 0));
-        let joined = blocks.joined(10);
+    fn joined_spans_are_whole() {
+        let mut spans = Spans::new(1_024);
+        (0..1_000).for_each(|k| spans.push(k, 5, 0));
+        let joined = spans.joined(10);
         assert_eq!((joined.len(), joined[0].count), (10, 100));
         assert!(joined.iter().all(|b| b.count == 100 && b.mean_ns() == Some(5.0)));
     }

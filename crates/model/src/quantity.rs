@@ -1,0 +1,39 @@
+//! What is measured of each activation.
+
+/// A quantity of activations; [`TimingStats`](crate::TimingStats) counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Quantity {
+    /// Start minus due time, one value for each wake-up (raw; comparable with cyclictest).
+    #[default]
+    Latency,
+    /// How late a missed due time was served at the earliest.
+    MissedAge,
+    /// Time between two starts minus the period.
+    PeriodError,
+    /// Difference of two successive periods, without sign.
+    CycleToCycle,
+    /// End minus start.
+    Execution,
+    /// Latency with one value for each due time: a missed one counts with its own age.
+    CorrectedLatency,
+}
+
+impl Quantity {
+    /// Those that are counted, in the order of the numbers that stand for them in files.
+    pub const COUNTED: [Quantity; 5] = [
+        Quantity::Latency,
+        Quantity::MissedAge,
+        Quantity::PeriodError,
+        Quantity::CycleToCycle,
+        Quantity::Execution,
+    ];
+
+    /// Those that are shown, in the order of tables.
+    pub const SHOWN: [Quantity; 5] = [
+        Quantity::Latency,
+        Quantity::CorrectedLatency,
+        Quantity::PeriodError,
+        Quantity::CycleToCycle,
+        Quantity::Execution,
+    ];
+}

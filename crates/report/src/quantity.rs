@@ -1,0 +1,54 @@
+//! What the quantities of an activation are called.
+
+use jitterlab_model::Quantity;
+
+/// Its name in sentences and on axes, its name in tables, and how it is asked for.
+fn names(quantity: Quantity) -> [&'static str; 3] {
+    match quantity {
+        Quantity::Latency => ["latency", "latency", "latency"],
+        Quantity::CorrectedLatency => ["corrected latency", "latency, corrected", "corrected"],
+        Quantity::MissedAge => ["age of missed due times", "missed, age", "missed-age"],
+        Quantity::PeriodError => ["period error", "period error", "period"],
+        Quantity::CycleToCycle => ["cycle-to-cycle difference", "cycle to cycle", "cycle"],
+        Quantity::Execution => ["execution time", "execution", "execution"],
+    }
+}
+
+/// Its name in sentences and on axes.
+#[must_use]
+pub fn name(quantity: Quantity) -> &'static str {
+    names(quantity)[0]
+}
+
+/// Its name in tables.
+#[must_use]
+pub fn row(quantity: Quantity) -> &'static str {
+    names(quantity)[1]
+}
+
+/// How those that are shown are asked for, for help and errors: `latency, corrected, period, cycle, execution`.
+#[must_use]
+pub fn list() -> String {
+    Quantity::SHOWN.map(|quantity| names(quantity)[2]).join(", ")
+}
+
+/// What `plot --quantity` says of itself.
+#[must_use]
+pub fn help() -> String {
+    format!("Of what, for histogram and percentiles: {}; for series: latency, period, execution", list())
+}
+
+/// No quantity is called so.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is not a quantity: choose one of {list}", list = list())]
+pub struct NoQuantity(String);
+
+/// The quantity that is asked for so.
+///
+/// # Errors
+/// There is none.
+pub fn parse(text: &str) -> Result<Quantity, NoQuantity> {
+    let asked = if text == "period-error" { "period" } else { text };
+    let found = Quantity::SHOWN.into_iter().find(|quantity| names(*quantity)[2] == asked);
+    found.ok_or_else(|| NoQuantity(text.into()))
+}
