@@ -79,6 +79,13 @@ pub enum Warning {
         /// The mean distance.
         period_ns: i64,
     },
+    /// How long the first of a program's events took from when it was asked for. Due times count from the first event.
+    FirstEvent {
+        /// From the request to the event.
+        after_ns: i64,
+        /// The period, after which it was asked for.
+        period_ns: i64,
+    },
     /// The run file holds only a part of the run; the figures shown while measuring hold all of it.
     RecordingEnded {
         /// The system's words.

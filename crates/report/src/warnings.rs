@@ -1,6 +1,6 @@
 //! What a reader of a run's figures has to know, and where its tasks ran, in sentences.
 
-use jitterlab_model::units::Exact;
+use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::warning::{Because, Chore, InterruptEntries, Isolated, LeftBehind, Placed, Warning};
 use jitterlab_model::{Gap, RunInfo};
 
@@ -47,6 +47,11 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::InterruptEntries(entries) => interrupt_entries(entries),
         Warning::MeanPeriod { period_ns } => format!(
             "no period was given: the mean distance of the edges, {period_ns} ns, was taken, so latencies show no drift"
+        ),
+        Warning::FirstEvent { after_ns, period_ns } => format!(
+            "the first event came {} after it was asked for, with a period of {}; due times count from that event",
+            Human(*after_ns as f64),
+            Exact(*period_ns)
         ),
         Warning::RecordingEnded { reason } => format!("recording ended early: {reason}"),
         Warning::UnitAssumed { unit_ns } => format!(

@@ -77,8 +77,8 @@ pub struct Reading {
     pub edge: EdgeKind,
     /// Distance of the due times; `None` takes the mean distance of the edges.
     pub period_ns: Option<i64>,
-    /// The cycle at which the program asked for its events: the first is due one period later. `None` takes the first edge
-    /// itself as due.
+    /// The cycle at which the program asked for its events, where it shows it: how long the first takes is said. Due times
+    /// count from the first event, since what comes before it is a phase and no latency: a tick that an alarm waits for.
     pub requested_at: Option<u64>,
 }
 
@@ -115,13 +115,12 @@ impl McuRun {
         if period_ns < 1 {
             return Err(McuError::NoPeriod(period_ns));
         }
-        let first_due = reading.requested_at.map_or(first, |cycle| recording.ns(cycle) + period_ns);
         let activations: Vec<Activation> = spans
             .iter()
             .enumerate()
             .map(|(k, &(start, end))| Activation {
                 index: k as u64,
-                due_ns: first_due + k as i64 * period_ns,
+                due_ns: first + k as i64 * period_ns,
                 start_ns: recording.ns(start),
                 end_ns: recording.ns(end),
                 ..Activation::default()
@@ -182,6 +181,10 @@ fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activation
     info.warnings.push(Warning::InterruptEntries(interrupt_entries(recording)));
     if reading.period_ns.is_none() {
         info.warnings.push(Warning::MeanPeriod { period_ns });
+    }
+    if let (Some(cycle), Some(first)) = (reading.requested_at, activations.first()) {
+        let after_ns = first.start_ns - recording.ns(cycle);
+        info.warnings.push(Warning::FirstEvent { after_ns, period_ns });
     }
     if let (Some(first), Some(last)) = (activations.first(), activations.last()) {
         let executed = activations.len() as u64;
@@ -257,6 +260,7 @@ mod tests {
             ..Reading::default()
         };
         let run = McuRun::new(&r, pin(), &reading).unwrap();
+        assert_eq!(run.info.warnings[1], Warning::FirstEvent { after_ns: 100_000, period_ns: 100_000 });
         let latencies: Vec<_> = run.activations.iter().map(Activation::latency_ns).collect();
         assert_eq!(latencies, [0, 1_000, 2_000], "the cut-off fourth one is left out");
         assert_eq!(run.activations[1].execution_ns(), 14_000);
@@ -267,7 +271,20 @@ mod tests {
         assert_eq!(run.info.bench, jitterlab_model::Bench::Mcu);
         let charged =
             InterruptEntries { charged: true, entries: 3, from_sleep: 2, cycles: 4, cycles_from_sleep: 4 };
-        assert_eq!(run.info.warnings, [Warning::InterruptEntries(charged)]);
+        assert_eq!(run.info.warnings[0], Warning::InterruptEntries(charged));
+    }
+
+    /// A tick that the first event waits for is a phase: with the period of 100 us it comes 201 us after it was asked for,
+    /// and is regular from then on.
+    #[test]
+    fn a_perfect_alarm_misses_nothing_whenever_it_was_asked_for() {
+        let edges: Vec<_> =
+            (0..50u64).flat_map(|k| [(201 + 100 * k, true), (220 + 100 * k, false)]).collect();
+        let reading = Reading { period_ns: Some(100_000), requested_at: Some(0), ..Reading::default() };
+        let run = McuRun::new(&recording(&edges), pin(), &reading).unwrap();
+        let result = run.info.tasks[0].result.as_ref().unwrap();
+        assert_eq!((result.executed, result.missed, result.max_latency_ns), (50, 0, 0));
+        assert!(run.info.warnings.contains(&Warning::FirstEvent { after_ns: 201_000, period_ns: 100_000 }));
     }
 
     #[test]
