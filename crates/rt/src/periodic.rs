@@ -120,6 +120,9 @@ impl<S: System> PeriodicLoop<S> {
     #[inline]
     pub fn wait(&mut self) -> Option<Running<'_, S>> {
         let due = self.schedule.next();
+        if self.last_end_ns == i64::MIN {
+            self.system.begin();
+        }
         let wake = loop {
             if self.stop.load(Ordering::Relaxed)
                 || due.due_ns >= self.limits.until_ns

@@ -124,6 +124,10 @@ pub trait System: Send + Sized + 'static {
         true
     }
 
+    /// Called before the first activation is waited for: what happened to the thread until then was its set-up.
+    #[inline]
+    fn begin(&mut self) {}
+
     /// Called after every activation, off the measured path.
     #[inline]
     fn after_activation(&self) {}

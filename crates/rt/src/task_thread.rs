@@ -319,6 +319,8 @@ fn drive<S: System>(
             }
         }
     }
+    // Before anything else: asking Linux for the usage moves a thread of a Xenomai core to Linux's side.
+    let result = task.result();
     let used = usage::of_this_thread().since(before);
     let result = TaskResult {
         cpu_time_ns: Some(used.cpu_time_ns),
@@ -326,7 +328,7 @@ fn drive<S: System>(
         major_faults: Some(used.major_faults),
         voluntary_switches: Some(used.voluntary_switches),
         involuntary_switches: Some(used.involuntary_switches),
-        ..task.result()
+        ..result
     };
     TaskEnd { result, end: task.into_end() }
 }

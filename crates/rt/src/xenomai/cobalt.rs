@@ -16,7 +16,6 @@ use super::library::{self, Loaded};
 use super::probe;
 use crate::sys::signal;
 
-const LIBRARY: &str = Core::Cobalt.library();
 /// The thread is on Linux's side.
 const XNRELAX: libc::c_int = 0x80;
 /// A mode switch raises SIGDEBUG.
@@ -55,7 +54,7 @@ pub(super) struct Calls {
     set_name: unsafe extern "C" fn(libc::pthread_t, *const libc::c_char) -> libc::c_int,
     mode: unsafe extern "C" fn() -> libc::c_int,
     stat: unsafe extern "C" fn(libc::pid_t, *mut ThreadStat) -> libc::c_int,
-    _library: Loaded,
+    library: Loaded,
 }
 
 impl Calls {
@@ -76,7 +75,7 @@ impl Calls {
             0
         })
         .map_err(|said| XenomaiError::NotInitialised {
-            library: LIBRARY.into(),
+            library: calls.library.name().into(),
             said: said.to_string(),
             remedy: format!("{}. {}", error::COBALT_PERMISSION, error::COBALT_MEMORY),
         })?;
@@ -86,7 +85,7 @@ impl Calls {
 
     #[expect(clippy::multiple_unsafe_ops_per_block, reason = "one for each function")]
     fn load() -> Result<Self, XenomaiError> {
-        let library = library::load(LIBRARY, error::COBALT_RELEASE)?;
+        let library = library::load(Core::Cobalt, error::COBALT_RELEASE)?;
         // SAFETY: each type is the one libcobalt's headers declare for that function.
         unsafe {
             Ok(Calls {
@@ -98,7 +97,7 @@ impl Calls {
                 set_name: library.function("__cobalt_pthread_setname_np")?,
                 mode: library.function("cobalt_thread_mode")?,
                 stat: library.function("cobalt_thread_stat")?,
-                _library: library,
+                library,
             })
         }
     }
@@ -119,7 +118,7 @@ impl Calls {
         unsafe { (self.init)(&raw mut count, &raw mut words) };
     }
 
-    pub(super) fn attach(&self, policy: Policy, name: &str) -> Result<u64, XenomaiError> {
+    pub(super) fn attach(&self, policy: Policy, name: &str) -> Result<(), XenomaiError> {
         let (number, priority) = match policy {
             Policy::Fifo(priority) => (libc::SCHED_FIFO, priority),
             Policy::RoundRobin(priority) => (libc::SCHED_RR, priority),
@@ -150,8 +149,7 @@ impl Calls {
         }
         // SAFETY: the former mode is not asked for.
         let answer = unsafe { (self.set_mode)(0, PTHREAD_WARNSW, ptr::null_mut()) };
-        errno(answer).map_err(refused("pthread_setmode_np", error::REPORT))?;
-        Ok(self.mode_switches().unwrap_or(0))
+        errno(answer).map_err(refused("pthread_setmode_np", error::REPORT))
     }
 
     /// CLOCK_MONOTONIC as Cobalt has it.

@@ -1,6 +1,7 @@
 //! Which cores there are.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use jitterlab_model::WakeMethod;
 
@@ -14,6 +15,9 @@ pub enum Core {
 }
 
 impl Core {
+    /// Both of them.
+    pub const ALL: [Core; 2] = [Core::Cobalt, Core::Evl];
+
     /// The core that a wake-up method runs on, if it is one of Xenomai's.
     pub fn of(wake: WakeMethod) -> Option<Core> {
         match wake {
@@ -23,12 +27,29 @@ impl Core {
         }
     }
 
-    /// The file name of the library that a program talks to it with.
-    pub const fn library(self) -> &'static str {
+    /// The file names of the library that a program talks to it with, in the order they are looked for. Functions that
+    /// are needed here are the same in all of them, or are missed when it is loaded.
+    pub const fn libraries(self) -> &'static [&'static str] {
         match self {
-            Core::Cobalt => "libcobalt.so.2",
-            Core::Evl => "libevl.so",
+            Core::Cobalt => &["libcobalt.so.2"],
+            // The first one comes with the files for developers only.
+            Core::Evl => &["libevl.so", "libevl.so.5", "libevl.so.4"],
         }
+    }
+
+    /// Where its own build installs that library, which few people tell the dynamic linker: on Debian in a folder named
+    /// after the processor.
+    pub fn library_folders(self) -> [PathBuf; 2] {
+        let folder = Path::new(match self {
+            Core::Cobalt => "/usr/xenomai/lib",
+            Core::Evl => "/usr/evl/lib",
+        });
+        let processor = match std::env::consts::ARCH {
+            "arm" => "arm-linux-gnueabihf".into(),
+            "x86" => "i386-linux-gnu".into(),
+            other => format!("{other}-linux-gnu"),
+        };
+        [folder.into(), folder.join(processor)]
     }
 }
 

@@ -34,9 +34,32 @@ pub enum XenomaiError {
         /// The kernel parameter that turns it on and off.
         parameter: &'static str,
     },
+    /// The kernel has the core, and it was stopped.
+    #[error("the {core} core of this kernel does not run, it is {state}: {remedy}")]
+    Stopped {
+        /// The core.
+        core: Core,
+        /// As the core names its state.
+        state: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The library and the kernel do not fit each other.
+    #[error(
+        "{library} is made for ABI {wanted} of the EVL core, and this kernel has ABI {}: use the libevl that belongs to this kernel, or the kernel that belongs to it",
+        abi.map_or("unknown".into(), |abi| abi.to_string())
+    )]
+    Abi {
+        /// The library's file name.
+        library: String,
+        /// The ABI that the library is made for.
+        wanted: i32,
+        /// The newest one that the kernel has, where it says so.
+        abi: Option<i32>,
+    },
     /// The library is not there, or does not load.
     #[error(
-        "{library} cannot be loaded ({said}): install Xenomai's user space, and name its directory in LD_LIBRARY_PATH or /etc/ld.so.conf if it is an unusual one such as /usr/xenomai/lib"
+        "{library} cannot be loaded ({said}): install Xenomai's user space, and name its directory in LD_LIBRARY_PATH or /etc/ld.so.conf if it is neither the linker's nor Xenomai's own"
     )]
     NoLibrary {
         /// Its file name.
@@ -107,10 +130,13 @@ pub(super) const COBALT_PERMISSION: &str = "If that is about permission: give th
 pub(super) const COBALT_MEMORY: &str = "libcobalt locks all memory: raise the limits memlock (to unlimited) and rtprio in /etc/security/limits.conf, or run as root";
 pub(super) const EVL_RELEASE: &str = "libevl 0.49 is known to have it";
 pub(super) const EVL_PERMISSION: &str = "If that is about permission: let your group read and write /dev/evl/* (and what is below it), and raise its limits memlock and rtprio in /etc/security/limits.conf; or run as root";
+pub(super) const EVL_START: &str = "boot without evl.state=stopped, or start it as root with `evl start`, or with `echo start > /sys/devices/virtual/evl/control/state`";
 pub(super) const SIGACTION: &str = "allow sigaction in the sandbox";
 pub(super) const REPORT: &str = "report this kernel and library to jitterlab";
 /// What the dynamic linker says of a library whose thread-local storage wants to be there from the beginning.
 pub(super) const REFUSES: &str = "cannot be dlopen()ed";
+/// What it says of a library that is in none of its folders.
+pub(super) const NOWHERE: &str = "cannot open shared object file: No such file or directory";
 
 /// How an attempt in a child failed that said nothing itself.
 #[derive(Debug, thiserror::Error)]
@@ -121,8 +147,19 @@ pub(super) enum Attempt {
     Status(i32),
     #[error("it is ended by signal {0}")]
     Signal(i32),
-    #[error("{0}")]
-    Said(String),
+    #[error("{said}")]
+    Said { said: String, status: Option<i32> },
+}
+
+impl Attempt {
+    /// What it came back with, if it came back.
+    pub(super) fn status(&self) -> Option<i32> {
+        match self {
+            Attempt::Status(status) => Some(*status),
+            Attempt::Said { status, .. } => *status,
+            _ => None,
+        }
+    }
 }
 
 /// What moved the thread to Linux's side, in words (SIGDEBUG_* of Cobalt, EVL_HMDIAG_* of EVL).

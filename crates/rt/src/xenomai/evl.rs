@@ -1,6 +1,7 @@
 //! EVL, through libevl.
 #![expect(unsafe_code, reason = "a C library")]
 
+use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -14,15 +15,26 @@ use super::library::{self, Loaded};
 use super::probe;
 use crate::sys::signal;
 
-const LIBRARY: &str = Core::Evl.library();
+/// Where the core says how it is, below the root.
+const CONTROL: &str = "sys/devices/virtual/evl/control";
 /// EVL's CLOCK_MONOTONIC.
 const CLOCK_MONOTONIC: libc::c_int = -1;
 /// A switch to Linux's side raises SIGDEBUG.
 const T_WOSS: libc::c_int = 0x8000;
 
+/// `struct evl_version` of libevl.
+#[repr(C)]
+struct Version {
+    api: libc::c_int,
+    /// The kernel's ABI that it is made for.
+    abi: libc::c_int,
+    text: *const libc::c_char,
+}
+
 /// The functions in use; signatures as in libevl's headers.
 #[derive(Debug)]
 pub(super) struct Calls {
+    version: unsafe extern "C" fn() -> Version,
     init: unsafe extern "C" fn() -> libc::c_int,
     attach: unsafe extern "C" fn(libc::c_int, *const libc::c_char, ...) -> libc::c_int,
     detach: unsafe extern "C" fn(libc::c_int) -> libc::c_int,
@@ -32,7 +44,7 @@ pub(super) struct Calls {
     sleep_until: unsafe extern "C" fn(libc::c_int, *const libc::timespec) -> libc::c_int,
     /// A C `bool`: one byte of the answer counts, the rest may be anything.
     is_inband: unsafe extern "C" fn() -> bool,
-    _library: Loaded,
+    library: Loaded,
 }
 
 impl Calls {
@@ -45,9 +57,18 @@ impl Calls {
                 parameter: "evl.state",
             });
         }
+        let control = |file: &str| fs::read_to_string(root.join(CONTROL).join(file)).ok();
+        let state = control("state").map(|state| state.trim().to_owned());
+        if let Some(state) = state.filter(|state| state != "running") {
+            return Err(XenomaiError::Stopped { core: Core::Evl, state, remedy: error::EVL_START });
+        }
         let calls = Self::load()?;
+        let library = calls.library.name();
+        // SAFETY: takes nothing.
+        let wanted = unsafe { (calls.version)() }.abi;
+        let abi = control("abi").and_then(|abi| abi.trim().parse::<libc::c_int>().ok());
         let failed = |said: String| XenomaiError::NotInitialised {
-            library: LIBRARY.into(),
+            library: library.into(),
             said,
             remedy: error::EVL_PERMISSION.into(),
         };
@@ -56,22 +77,26 @@ impl Calls {
             calls.initialise().map_or_else(
                 |error| {
                     eprintln!("evl_init: {error}");
-                    1
+                    error.raw_os_error().unwrap_or(1)
                 },
                 |()| 0,
             )
         })
-        .map_err(|said| failed(said.to_string()))?;
+        .map_err(|attempt| match attempt.status() {
+            Some(libc::ENOEXEC) => XenomaiError::Abi { library: library.into(), wanted, abi },
+            _ => failed(attempt.to_string()),
+        })?;
         calls.initialise().map_err(|error| failed(format!("evl_init: {error}")))?;
         Ok(calls)
     }
 
     #[expect(clippy::multiple_unsafe_ops_per_block, reason = "one for each function")]
     fn load() -> Result<Self, XenomaiError> {
-        let library = library::load(LIBRARY, error::EVL_RELEASE)?;
+        let library = library::load(Core::Evl, error::EVL_RELEASE)?;
         // SAFETY: each type is the one libevl's headers declare for that function.
         unsafe {
             Ok(Calls {
+                version: library.function("evl_get_version")?,
                 init: library.function("evl_init")?,
                 attach: library.function("evl_attach_thread")?,
                 detach: library.function("evl_detach_thread")?,
@@ -80,7 +105,7 @@ impl Calls {
                 read_clock: library.function("evl_read_clock")?,
                 sleep_until: library.function("evl_sleep_until")?,
                 is_inband: library.function("evl_is_inband")?,
-                _library: library,
+                library,
             })
         }
     }
@@ -91,7 +116,7 @@ impl Calls {
     }
 
     /// The thread keeps the policy it has: EVL takes SCHED_FIFO and SCHED_RR over from Linux.
-    pub(super) fn attach(&self, policy: Policy) -> Result<(), XenomaiError> {
+    pub(super) fn attach(&self, policy: Policy, name: &str) -> Result<(), XenomaiError> {
         match policy {
             Policy::Fifo(_) | Policy::RoundRobin(_) | Policy::Other => {}
             _ => return Err(XenomaiError::Policy { core: Core::Evl, policy }),
@@ -113,8 +138,12 @@ impl Calls {
         };
         // SAFETY: takes nothing.
         let thread = unsafe { libc::gettid() };
-        // SAFETY: the format takes the one number given, and outlives the call.
-        let file = unsafe { (self.attach)(0, c"jitterlab:%d".as_ptr(), thread) };
+        // A slash at the beginning would make the thread's file public. The number makes the name unique.
+        let name: String =
+            name.chars().filter(|c| *c != '\0').map(|c| if c == '/' { '-' } else { c }).collect();
+        let name = CString::new(name).unwrap_or_default();
+        // SAFETY: the format takes the text and the number given; all of them outlive the call.
+        let file = unsafe { (self.attach)(0, c"%s:%d".as_ptr(), name.as_ptr(), thread) };
         let file = answered(file).map_err(refused("evl_attach_thread"))?;
         // SAFETY: the file is the attached thread's; the former mode is not asked for.
         let answer = unsafe { (self.set_mode)(file, T_WOSS, ptr::null_mut()) };

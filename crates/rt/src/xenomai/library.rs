@@ -4,11 +4,13 @@
 use std::env;
 use std::ffi::CString;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-use super::error::{REFUSES, XenomaiError};
+use super::core::Core;
+use super::error::{NOWHERE, REFUSES, XenomaiError};
 
 /// Set in the program that was begun anew, so that it does not begin anew for ever.
 const BEGUN_ANEW: &str = "JITTERLAB_PRELOADED";
@@ -16,54 +18,80 @@ const BEGUN_ANEW: &str = "JITTERLAB_PRELOADED";
 /// A loaded library.
 #[derive(Debug)]
 pub(super) struct Loaded {
-    name: &'static str,
+    name: String,
     library: Library,
     needed: &'static str,
 }
 
-/// Loads a library for the rest of the process. One that refuses is preloaded: then this process begins anew.
+/// Loads a core's library for the rest of the process. One that refuses is preloaded: then this process begins anew.
 /// `needed` says which release is needed if a function is missing.
-pub(super) fn load(name: &'static str, needed: &'static str) -> Result<Loaded, XenomaiError> {
-    if env::var_os(BEGUN_ANEW).is_some_and(|preloaded| preloaded == name) {
-        // What this program starts later is not to be a program of the core's.
-        // SAFETY: a core is prepared before the program has other threads.
-        unsafe { env::remove_var("LD_PRELOAD") };
-        return Ok(Loaded { name, library: Library::this(), needed });
+pub(super) fn load(core: Core, needed: &'static str) -> Result<Loaded, XenomaiError> {
+    let mut said = Vec::new();
+    for name in names(core) {
+        if begun_anew_with(&name) {
+            // What this program starts later is not to be a program of the core's.
+            // SAFETY: a core is prepared before the program has other threads.
+            unsafe { env::remove_var("LD_PRELOAD") };
+            return Ok(Loaded { name, library: Library::this(), needed });
+        }
+        // SAFETY: the library's constructors run; Xenomai's only register forks and set up tables. It is never
+        // unloaded, because its functions outlive every thread.
+        match unsafe { Library::open(Some(&name), RTLD_NOW | RTLD_GLOBAL) } {
+            Ok(library) => return Ok(Loaded { name, library, needed }),
+            Err(error) if error.to_string().contains(REFUSES) => return Err(begin_anew(name)),
+            Err(error) => said.push(error.to_string()),
+        }
     }
-    // SAFETY: the library's constructors run; Xenomai's only register forks and set up tables. It is never
-    // unloaded, because its functions outlive every thread.
-    match unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) } {
-        Ok(library) => Ok(Loaded { name, library, needed }),
-        Err(error) if error.to_string().contains(REFUSES) => Err(begin_anew(name)),
-        Err(error) => Err(XenomaiError::NoLibrary { library: name.into(), said: error.to_string() }),
-    }
+    // One that is there and does not load says more than one that is nowhere.
+    let telling = said.iter().find(|said| !said.ends_with(NOWHERE)).or(said.first()).cloned();
+    let library = core.libraries().join(" or ");
+    Err(XenomaiError::NoLibrary { library, said: telling.unwrap_or_default() })
+}
+
+/// What a core's library is looked for as: by its names where the dynamic linker looks, then where the core's own build
+/// puts it.
+fn names(core: Core) -> impl Iterator<Item = String> {
+    let plain = core.libraries().iter().map(ToString::to_string);
+    let in_folder = move |folder: PathBuf| core.libraries().iter().map(move |name| folder.join(name));
+    let elsewhere = core.library_folders().into_iter().flat_map(in_folder);
+    plain.chain(elsewhere.map(|path| path.to_string_lossy().into_owned()))
+}
+
+fn begun_anew_with(name: &str) -> bool {
+    env::var_os(BEGUN_ANEW).is_some_and(|preloaded| preloaded == name)
 }
 
 /// Replaces this program by itself with the library preloaded; comes back only if that failed. What else was
 /// preloaded is left out: a foreign library's calls would move the thread to Linux's side.
-fn begin_anew(library: &'static str) -> XenomaiError {
+fn begin_anew(library: String) -> XenomaiError {
     let mut arguments = env::args_os();
     let name = arguments.next().unwrap_or_default();
     let error = Command::new("/proc/self/exe")
         .arg0(name)
         .args(arguments)
-        .env("LD_PRELOAD", library)
-        .env(BEGUN_ANEW, library)
+        .env("LD_PRELOAD", &library)
+        .env(BEGUN_ANEW, &library)
         .exec();
-    XenomaiError::NotPreloaded { library: library.into(), said: error.to_string() }
+    XenomaiError::NotPreloaded { library, said: error.to_string() }
 }
 
 impl Loaded {
+    /// As what it was found.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The function of that name.
     ///
     /// # Safety
     /// `F` must be its type: an `unsafe extern "C" fn` pointer.
     pub(super) unsafe fn function<F: Copy>(&self, symbol: &str) -> Result<F, XenomaiError> {
         let missing = |said: String| {
-            if env::var_os(BEGUN_ANEW).is_some_and(|preloaded| preloaded == self.name) {
-                return XenomaiError::NotPreloaded { library: self.name.into(), said };
+            let library = self.name.clone();
+            if begun_anew_with(&library) {
+                return XenomaiError::NotPreloaded { library, said };
             }
-            XenomaiError::NoSymbol { library: self.name.into(), symbol: symbol.into(), needed: self.needed }
+            XenomaiError::NoSymbol { library, symbol: symbol.into(), needed: self.needed }
         };
         let name = CString::new(symbol).map_err(|error| missing(error.to_string()))?;
         // SAFETY: the caller answers for the type.

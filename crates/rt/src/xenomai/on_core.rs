@@ -22,8 +22,18 @@ const PAIRS: usize = 32;
 #[derive(Debug)]
 pub struct OnCore {
     calls: Calls,
-    mode_switches_before: u64,
+    /// Mode switches before the first activation, which are the set-up's.
+    before: ModeSwitches,
     offset_ns: i64,
+}
+
+/// How often a thread was moved to Linux's side.
+#[derive(Debug, Clone, Copy, Default)]
+struct ModeSwitches {
+    /// By the core's own counter; `None` where it has none.
+    counted: Option<u64>,
+    /// By the warnings that arrived.
+    warned: u64,
 }
 
 fn ns(time: libc::timespec) -> i64 {
@@ -32,26 +42,23 @@ fn ns(time: libc::timespec) -> i64 {
     seconds * NS_PER_S + nanos
 }
 
-/// Makes the calling thread a thread of the core, with this policy; Cobalt shows it under this name. For EVL the
+/// Makes the calling thread a thread of the core, with this policy; the core shows it under this name. For EVL the
 /// thread must have its policy already.
 ///
 /// # Errors
 /// A core that was not [`calls::prepare`]d, a policy it does not have, or its own refusal.
 pub fn attach(core: Core, policy: Policy, name: &str) -> Result<OnCore, XenomaiError> {
     let calls = calls::of(core)?;
-    let mode_switches_before = match calls {
+    match calls {
         Calls::Cobalt(calls) => calls.attach(policy, name)?,
-        Calls::Evl(calls) => {
-            calls.attach(policy)?;
-            0
-        }
-    };
-    Ok(OnCore::new(calls, mode_switches_before))
+        Calls::Evl(calls) => calls.attach(policy, name)?,
+    }
+    Ok(OnCore::new(calls))
 }
 
 impl OnCore {
-    fn new(calls: Calls, mode_switches_before: u64) -> Self {
-        let mut system = OnCore { calls, mode_switches_before, offset_ns: 0 };
+    fn new(calls: Calls) -> Self {
+        let mut system = OnCore { calls, before: ModeSwitches::default(), offset_ns: 0 };
         let pairs = (0..PAIRS).map(|_| {
             let before = Linux.now_ns();
             let core = system.core_ns();
@@ -59,10 +66,16 @@ impl OnCore {
             (after - before, core - (before + after) / 2)
         });
         system.offset_ns = pairs.min_by_key(|(width, _)| *width).map_or(0, |(_, offset)| offset);
-        if let Calls::Evl(calls) = calls {
-            calls.enter();
-        }
+        system.begin();
         system
+    }
+
+    fn mode_switches(&self) -> ModeSwitches {
+        let counted = match self.calls {
+            Calls::Cobalt(calls) => calls.mode_switches(),
+            Calls::Evl(_) => None,
+        };
+        ModeSwitches { counted, warned: signal::stage_switches().count }
     }
 
     /// The core's clock.
@@ -135,16 +148,26 @@ impl System for OnCore {
         }
     }
 
+    fn begin(&mut self) {
+        self.before = self.mode_switches();
+        if let Calls::Evl(calls) = self.calls {
+            calls.enter();
+        }
+    }
+
     fn report(&self) -> SystemReport {
-        let warned = signal::stage_switches();
-        let (core, counted) = match self.calls {
-            Calls::Cobalt(calls) => (Core::Cobalt, calls.mode_switches()),
-            Calls::Evl(_) => (Core::Evl, None),
+        let core = match self.calls {
+            Calls::Cobalt(_) => Core::Cobalt,
+            Calls::Evl(_) => Core::Evl,
         };
+        let (now, before) = (self.mode_switches(), self.before);
+        let warned = now.warned - before.warned;
+        let counted = now.counted.zip(before.counted).map(|(now, before)| now - before);
+        let cause = signal::stage_switches().last_cause.filter(|_| warned > 0);
         let core = CoreUse {
             core: core.to_string().to_lowercase(),
-            mode_switches: counted.map_or(warned.count, |now| now - self.mode_switches_before),
-            last_cause: warned.last_cause.map(|cause| cause_name(core, cause)),
+            mode_switches: counted.unwrap_or(warned),
+            last_cause: cause.map(|cause| cause_name(core, cause)),
             ..CoreUse::default()
         };
         SystemReport { clock_fit: None, core: Some(core) }

@@ -8,7 +8,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use super::error::Attempt;
 
 /// Runs `attempt` in a forked child. `Ok` if it came back with 0; otherwise what it wrote to standard error, or
-/// how it ended.
+/// how it ended. Of its answer the low byte counts.
 pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), Attempt> {
     let (reading, writing) = pipe()?;
     // SAFETY: the process has no other threads that matter yet (see `prepare`); the child only makes the attempt
@@ -25,7 +25,7 @@ pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), Attempt> {
         unsafe { libc::dup2(writing.as_raw_fd(), libc::STDOUT_FILENO) };
         let status = attempt();
         // SAFETY: takes a number.
-        unsafe { libc::_exit(i32::from(status != 0)) };
+        unsafe { libc::_exit(status) };
     }
     drop(writing);
     let mut said = Vec::new();
@@ -43,10 +43,11 @@ pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), Attempt> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&said).trim().replace('\n', "; ");
-    Err(match said.as_str() {
-        "" if libc::WIFEXITED(status) => Attempt::Status(libc::WEXITSTATUS(status)),
-        "" => Attempt::Signal(libc::WTERMSIG(status)),
-        said => Attempt::Said(said.into()),
+    let status = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)).ok_or(libc::WTERMSIG(status));
+    Err(match (said.as_str(), status) {
+        ("", Ok(status)) => Attempt::Status(status),
+        ("", Err(signal)) => Attempt::Signal(signal),
+        (_, status) => Attempt::Said { said, status: status.ok() },
     })
 }
 

@@ -16,7 +16,10 @@ use super::Core;
 use super::calls::prepare_below;
 use crate::{BuildError, Linux, System, TaskThread, ThreadOptions};
 
-/// Fake /proc, /dev and libraries.
+const EVL_STATE: &str = "sys/devices/virtual/evl/control/state";
+const EVL_ABI: &str = "sys/devices/virtual/evl/control/abi";
+
+/// Fake /proc, /sys, /dev and libraries.
 struct Machine(tempfile::TempDir);
 
 impl Machine {
@@ -28,8 +31,10 @@ impl Machine {
             return None;
         }
         let machine = Machine(tempfile::tempdir().unwrap());
-        machine.put("root/proc/xenomai/version");
-        machine.put("root/dev/evl/control");
+        machine.put("proc/xenomai/version", "3.3.1\n");
+        machine.put("dev/evl/control", "");
+        machine.put(EVL_STATE, "running\n");
+        machine.put(EVL_ABI, "32\n");
         fs::create_dir(machine.path("lib")).unwrap();
         Some(machine)
     }
@@ -38,10 +43,10 @@ impl Machine {
         self.0.path().join(below)
     }
 
-    fn put(&self, file: &str) {
-        let file = self.path(file);
+    fn put(&self, file: &str, text: &str) {
+        let file = self.path("root").join(file);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, "3.3.1\n").unwrap();
+        fs::write(file, text).unwrap();
     }
 
     /// Compiles one of the libraries.
@@ -152,6 +157,52 @@ fn losing_real_time_is_seen_in_each_activation_and_counted_with_its_cause() {
     let relaxed = [("FAKE_RELAXED_EVERY", "5")];
     assert!(machine.run("cobalt", &relaxed).ends_with("marked 4 outside 4 switches 4 cause a system call"));
     assert!(machine.run("evl", &relaxed).ends_with("marked 4 outside 4 switches 4 cause a fault"));
+}
+
+#[test]
+fn what_linux_is_asked_before_and_after_the_measurement_is_no_mode_switch_of_it() {
+    let Some(machine) = both() else { return };
+    for (core, library) in [("cobalt", "libcobalt.so.2"), ("evl", "libevl.so")] {
+        let library = machine.path("lib").join(library);
+        let report = machine.run(core, &[("LD_PRELOAD", library.to_str().unwrap())]);
+        assert_eq!(
+            report, "executed 20 missed 0 latency 10..10 marked 0 outside 0 switches 0 cause  foreign",
+            "{core}"
+        );
+    }
+}
+
+#[test]
+fn a_stopped_core_is_called_stopped_and_how_to_start_it_is_said() {
+    let Some(machine) = both() else { return };
+    machine.put(EVL_STATE, "stopped\n");
+    let stopped = machine.run("evl", &[]);
+    assert!(stopped.contains("it is stopped") && stopped.contains("evl start"), "{stopped}");
+    // A core that does not tell is tried.
+    fs::remove_file(machine.path("root").join(EVL_STATE)).unwrap();
+    assert!(machine.run("evl", &[]).starts_with("executed 20"));
+}
+
+#[test]
+fn a_library_for_another_abi_is_told_with_both() {
+    let Some(machine) = both() else { return };
+    machine.put(EVL_ABI, "36\n");
+    let other = machine.run("evl", &[("FAKE_INIT", "8")]);
+    assert!(other.contains("ABI 32") && other.contains("ABI 36"), "{other}");
+    fs::remove_file(machine.path("root").join(EVL_ABI)).unwrap();
+    let other = machine.run("evl", &[("FAKE_INIT", "8")]);
+    assert!(other.contains("this kernel has ABI unknown"), "{other}");
+}
+
+#[test]
+fn a_library_is_found_under_the_name_that_programs_need_it_by() {
+    let Some(machine) = Machine::new() else { return };
+    machine.library("evl.c", "libevl.so.4", &[]);
+    assert!(machine.run("evl", &[]).starts_with("executed 20"));
+    // What does not load is told before what is nowhere.
+    fs::write(machine.path("lib/libevl.so.4"), "no library").unwrap();
+    let broken = machine.run("evl", &[]);
+    assert!(broken.contains("libevl.so.4: ") && !broken.contains("No such file"), "{broken}");
 }
 
 #[test]

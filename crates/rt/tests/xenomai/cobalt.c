@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,7 +17,7 @@ enum { XNRELAX = 0x80, PTHREAD_WARNSW = 0x4000, READ_COST_NS = 10 };
 
 static int64_t now_ns = 1000000000000; /* a timeline of its own */
 static int initialised, warns;
-static __thread int attached, looks, switches;
+static __thread int attached, looks, switches, relaxed;
 
 static long scripted(const char *name) {
     const char *value = getenv(name);
@@ -76,22 +78,36 @@ int __cobalt_clock_nanosleep(clockid_t clock, int flags, const struct timespec *
     int64_t wake_ns = due->tv_sec * 1000000000LL + due->tv_nsec - scripted("FAKE_GRAVITY_NS");
     if (now_ns < wake_ns)
         now_ns = wake_ns;
+    relaxed = 0;
     return 0;
 }
 
-/* Relaxed at every FAKE_RELAXED_EVERYth look; then the core warns with SIGDEBUG, reason 2: a system call. */
-int cobalt_thread_mode(void) {
-    long every = scripted("FAKE_RELAXED_EVERY");
-    if (!attached)
-        return XNRELAX;
-    if (!every || ++looks % every)
-        return 0;
+static void relax(void) {
     switches++;
     if (warns) {
         union sigval value = { .sival_int = (int)0xfccf0002 };
         pthread_sigqueue(pthread_self(), SIGXCPU, value);
     }
+}
+
+/* Relaxed at every FAKE_RELAXED_EVERYth look; then the core warns with SIGDEBUG, reason 2: a system call. */
+int cobalt_thread_mode(void) {
+    long every = scripted("FAKE_RELAXED_EVERY");
+    if (!attached || relaxed)
+        return XNRELAX;
+    if (!every || ++looks % every)
+        return 0;
+    relax();
     return XNRELAX;
+}
+
+/* Where this library is preloaded, a call of Linux relaxes a thread until it sleeps on the core's clock again. */
+int getrusage(__rusage_who_t who, struct rusage *usage) {
+    if (attached && !relaxed) {
+        relaxed = 1;
+        relax();
+    }
+    return syscall(SYS_getrusage, who, usage);
 }
 
 struct cobalt_threadstat {

@@ -6,9 +6,12 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +26,15 @@ static long scripted(const char *name) {
     return value ? atol(value) : 0;
 }
 
+struct evl_version {
+    int api_level, abi_level;
+    const char *version_string;
+};
+
+struct evl_version evl_get_version(void) {
+    return (struct evl_version){ .api_level = 26, .abi_level = 32, .version_string = "evl.0.47" };
+}
+
 int evl_init(void) {
     if (scripted("FAKE_INIT"))
         return -scripted("FAKE_INIT");
@@ -33,9 +45,12 @@ int evl_init(void) {
 int evl_attach_thread(int flags, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    int number = va_arg(arguments, int);
+    char name[32];
+    vsnprintf(name, sizeof(name), format, arguments);
     va_end(arguments);
-    if (!initialised || flags || strcmp(format, "jitterlab:%d") || number != gettid())
+    char expected[32];
+    snprintf(expected, sizeof(expected), "servo:%d", gettid());
+    if (!initialised || flags || strcmp(name, expected))
         return -EINVAL;
     if (scripted("FAKE_ATTACH"))
         return -scripted("FAKE_ATTACH");
@@ -81,15 +96,28 @@ int evl_sleep_until(int clock, const struct timespec *due) {
     return 0;
 }
 
+static void warn(int cause) {
+    if (warns) {
+        union sigval value = { .sival_int = (int)0xfccf0000 | cause };
+        pthread_sigqueue(pthread_self(), SIGXCPU, value);
+    }
+}
+
 bool evl_is_inband(void) {
     long every = scripted("FAKE_RELAXED_EVERY");
     if (!out_of_band)
         return true;
     if (!every || ++looks % every)
         return false;
-    if (warns) {
-        union sigval value = { .sival_int = (int)0xfccf0003 };
-        pthread_sigqueue(pthread_self(), SIGXCPU, value);
-    }
+    warn(3);
     return true;
+}
+
+/* Where this library is preloaded, a call of Linux moves an EVL thread to Linux's side, as the core does. */
+int getrusage(__rusage_who_t who, struct rusage *usage) {
+    if (out_of_band) {
+        out_of_band = 0;
+        warn(2);
+    }
+    return syscall(SYS_getrusage, who, usage);
 }
