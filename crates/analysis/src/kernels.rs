@@ -13,8 +13,10 @@ use crate::summary::Summary;
 pub struct KernelRun {
     /// Virtual time of an instruction; `None` where time passed as on the host.
     pub ns_per_instruction: Option<u32>,
-    /// Each kernel.
+    /// Each kernel on which it could be measured.
     pub kernels: Vec<RunOnKernel>,
+    /// What was run in the guests after the measurement, in order; also where that failed.
+    pub also: Vec<AlsoRan>,
 }
 
 /// What was measured on one kernel.
@@ -27,8 +29,6 @@ pub struct RunOnKernel {
     pub release: String,
     /// Its version, as `uname -v`.
     pub version: String,
-    /// What was run after the measurement, in order.
-    pub also: Vec<AlsoRan>,
     /// The measurement.
     pub measured: MeasuredRun,
 }
@@ -37,6 +37,8 @@ pub struct RunOnKernel {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlsoRan {
+    /// The kernel, as the user named it.
+    pub kernel: String,
     /// The command.
     pub command: String,
     /// Its exit status.

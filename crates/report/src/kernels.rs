@@ -19,14 +19,13 @@ use crate::wrap::wrap;
 /// what was run after them.
 pub fn runs(run: &KernelRun, terminal: Terminal) -> String {
     let mut text = match run.kernels.as_slice() {
+        [] => String::new(),
         [only] => summary::text(&only.measured, terminal),
         several => comparison(several, run.ns_per_instruction),
     };
-    for on in &run.kernels {
-        for AlsoRan { command, stdout, stderr, failure, .. } in &on.also {
-            text.push_str(&format!("\n{} $ {command}\n{stdout}{stderr}", on.kernel));
-            text.push_str(&failure.as_ref().map_or(String::new(), |failure| format!("({failure})\n")));
-        }
+    for AlsoRan { kernel, command, stdout, stderr, failure, .. } in &run.also {
+        text.push_str(&format!("\n{kernel} $ {command}\n{stdout}{stderr}"));
+        text.push_str(&failure.as_ref().map_or(String::new(), |failure| format!("({failure})\n")));
     }
     text
 }
@@ -229,20 +228,26 @@ mod tests {
             let mut measured = measured(latencies);
             measured.run.warnings = vec![Warning::Emulated { ns_per_instruction: Some(1) }];
             measured.run.warnings.extend(warnings.iter().map(|text| Warning::from(*text)));
-            RunOnKernel {
-                kernel: name.into(),
-                release: "6.1".into(),
-                version: "#1".into(),
-                also: Vec::new(),
-                measured,
-            }
+            RunOnKernel { kernel: name.into(), release: "6.1".into(), version: "#1".into(), measured }
         };
         let kernels = vec![
             kernel("debian:rt", &[4_000, 6_000], &["shared", "alone"]),
             kernel("debian:generic", &[4_000, 600_000], &["shared"]),
         ];
         let terminal = Terminal { columns: 80, ascii: true, colour: false };
-        let text = runs(&KernelRun { ns_per_instruction: Some(1), kernels }, terminal);
+        let also = AlsoRan {
+            kernel: "debian:cloud".into(),
+            command: "dmesg".into(),
+            status: Some(0),
+            stdout: "what happened\n".into(),
+            stderr: String::new(),
+            failure: None,
+        };
+        let run = KernelRun { ns_per_instruction: Some(1), kernels, also: vec![also] };
+        let nothing = runs(&KernelRun { kernels: Vec::new(), ..run.clone() }, terminal);
+        assert_eq!(nothing, "\ndebian:cloud $ dmesg\nwhat happened\n");
+        let text = runs(&run, terminal);
+        assert!(text.ends_with(&nothing), "{text}");
         assert!(text.contains("on debian:generic is 100.0 times that on debian:rt"), "{text}");
         assert!(text.contains("latency of servo") && text.contains("Virtual time: 1 ns"), "{text}");
         assert!(text.contains("\nwarning: shared\nwarning: debian:rt: alone\n"), "{text}");

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jitterlab_rt::xenomai::Core;
 use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, FileHeader64, PT_INTERP};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, U16, U64};
@@ -100,11 +101,9 @@ impl LibraryPath {
             "/usr/lib64",
             "/lib",
             "/usr/lib",
-            // Where Xenomai's and EVL's own builds install, which few people tell the linker.
-            "/usr/xenomai/lib",
-            "/usr/evl/lib",
         ];
         directories.extend(built_in.map(PathBuf::from));
+        directories.extend(Core::ALL.iter().flat_map(|core| core.library_folders()));
         LibraryPath(directories)
     }
 

@@ -120,6 +120,14 @@ pub struct Image {
     pub package: Option<Package>,
 }
 
+impl Image {
+    /// Whether a real-time core (Cobalt, EVL) can take this kernel's interrupts before it: kernels with the Dovetail
+    /// interrupt pipeline say so in their version line.
+    pub fn pipelines_interrupts(&self) -> bool {
+        self.version.split_whitespace().any(|word| matches!(word, "IRQPIPE" | "IRQ_PIPELINE"))
+    }
+}
+
 impl KernelChoice {
     /// Gets hold of the image, fetching Debian's package if the cache does not have it. `note` is told what
     /// takes time.
@@ -205,6 +213,9 @@ mod tests {
         std::fs::write(&path, &image).unwrap();
         let found = KernelChoice::File(path.clone()).image(&mut |_| {}).unwrap();
         assert_eq!((found.release.as_str(), found.version.as_str()), ("6.1.0-rt", "(me) #1"));
+        assert!(!found.pipelines_interrupts());
+        let version = "(me@here) #2 SMP PREEMPT IRQPIPE Fri".into();
+        assert!(Image { version, ..found }.pipelines_interrupts());
         std::fs::write(&path, "#!/bin/sh").unwrap();
         assert!(matches!(KernelChoice::File(path).image(&mut |_| {}), Err(ImageError::NotAKernel(_))));
         let missing = KernelChoice::File("/nonexistent/bzImage".into()).image(&mut |_| {}).unwrap_err();

@@ -106,6 +106,14 @@ pub(super) struct Files<'a> {
 }
 
 impl Machine {
+    /// Tells the kernel to trust the processor's time stamp counter, unless it is told otherwise. Sleeps hang in a virtual
+    /// machine without that where a real-time core takes the interrupts first, also those of ordinary tasks.
+    pub fn trust_time_stamp_counter(&mut self) {
+        if !self.parameters.iter().any(|word| word.starts_with("tsc=")) {
+            self.parameters.push("tsc=reliable".into());
+        }
+    }
+
     /// The kernel's command line.
     pub fn command_line(&self, library_path: &[String]) -> String {
         // Addresses are not randomised, so that hash tables and caches collide the same way each time; a panic

@@ -96,18 +96,18 @@ pub struct GuestRun {
 
 impl Session {
     /// Adds what tasks on a Xenomai core need in the guest: the core's library, unless one is among
-    /// [`Session::with`], and for Cobalt a time stamp counter that the kernel trusts, without which its sleeps hang
-    /// in a virtual machine. Device nodes are the guest's to make.
+    /// [`Session::with`]. Device nodes are the guest's to make.
     pub fn bring_cores(&mut self, tasks: &[TaskSpec]) {
         for core in tasks.iter().filter_map(|task| Core::of(task.wake)) {
-            let library = core.library();
-            let brought = |name: &String| Path::new(name).file_name().is_some_and(|name| name == library);
-            if !self.with.iter().any(brought) {
-                self.with.push(library.into());
+            let names = core.libraries();
+            let brought = |file: &&String| names.iter().any(|name| Path::new(file).ends_with(name));
+            if !self.with.iter().any(|file| brought(&file)) {
+                let found = names.iter().find(|name| self.libraries.library(name).is_some());
+                self.with.extend(found.or(names.first()).map(ToString::to_string));
             }
-            let parameters = &mut self.machine.parameters;
-            if core == Core::Cobalt && !parameters.iter().any(|word| word.starts_with("tsc=")) {
-                parameters.push("tsc=reliable".into());
+            if core == Core::Cobalt {
+                // Its kernels before Linux 5.10 do not say that they need it.
+                self.machine.trust_time_stamp_counter();
             }
         }
     }
@@ -162,7 +162,11 @@ impl Session {
             job,
             libraries: self.libraries.clone(),
         };
-        let boot = qemu::boot(&self.machine, &image, &contents.build()?, progress)?;
+        let mut machine = self.machine.clone();
+        if image.pipelines_interrupts() {
+            machine.trust_time_stamp_counter();
+        }
+        let boot = qemu::boot(&machine, &image, &contents.build()?, progress)?;
         Ok(GuestRun { image, boot })
     }
 }
@@ -280,5 +284,8 @@ mod tests {
         session.bring_cores(&tasks.iter().map(task).collect::<Vec<_>>());
         assert_eq!(session.with, ["/opt/xenomai/lib/libcobalt.so.2", "libevl.so"]);
         assert_eq!(session.machine.parameters, ["tsc=reliable"]);
+        let mut session = self::session(&["/usr/evl/lib/x86_64-linux-gnu/libevl.so.4"]);
+        session.bring_cores(&["wake=evl".parse().unwrap()]);
+        assert_eq!(session.with.len(), 1);
     }
 }

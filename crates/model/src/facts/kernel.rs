@@ -149,8 +149,10 @@ pub struct Virtualisation {
 pub struct RealTimeCores {
     /// Version of Xenomai's Cobalt core, if it runs.
     pub cobalt: Option<String>,
-    /// ABI of the EVL core (Xenomai 4), if it runs.
+    /// ABI of the EVL core (Xenomai 4), if there is one.
     pub evl: Option<String>,
+    /// What the EVL core says of its state, such as `running` or `stopped`; `None` where it does not say.
+    pub evl_state: Option<String>,
     /// Time by which the core's timer anticipates each wake-up, as it names it.
     pub gravity: Option<String>,
 }

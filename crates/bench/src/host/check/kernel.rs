@@ -148,8 +148,12 @@ fn soft_watchdog(s: &Subject<'_>) -> Ruling {
 fn real_time_core(s: &Subject<'_>) -> Ruling {
     let cores = &s.facts.real_time_cores;
     let built = |option: &str| s.facts.kernel.options.get(option).is_some_and(|value| value == "y");
+    let runs = cores.evl_state.as_deref().is_none_or(|state| state == "running");
     let ruling = match (&cores.cobalt, &cores.evl) {
         (Some(version), _) => pass("cobalt").with("version", version),
+        (None, Some(_)) if !runs => warn("evl-stopped")
+            .write("start", "/sys/devices/virtual/evl/control/state")
+            .parameter("evl.state=enabled"),
         (None, Some(abi)) => pass("evl").with("version", abi),
         (None, None) if built("XENOMAI") => warn("cobalt-stopped").parameter("xenomai.state=enabled"),
         (None, None) if built("EVL") => warn("evl-stopped").parameter("evl.state=enabled"),

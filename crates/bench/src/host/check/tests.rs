@@ -75,6 +75,8 @@ const CASES: &[Case] = &[
     ("real-time-core", "cnc-rt", |f| f.real_time_cores.cobalt = Some("3.3.1".into()), Pass, "Cobalt 3.3.1", ""),
     ("real-time-core", "cnc-rt", |f| { f.kernel.options.insert("XENOMAI".into(), "y".into()); }, Warn, "does not run", "xenomai.state=enabled"),
     ("real-time-core", "cnc-rt", |f| { f.kernel.options.insert("EVL".into(), "y".into()); }, Warn, "does not run", "evl.state=enabled"),
+    ("real-time-core", "cnc-rt", |f| (f.real_time_cores.evl, f.real_time_cores.evl_state) = (Some("36".into()), Some("stopped".into())), Warn, "does not run", "echo start >"),
+    ("real-time-core", "cnc-rt", |f| (f.real_time_cores.evl, f.real_time_cores.evl_state) = (Some("36".into()), Some("running".into())), Pass, "ABI 36", ""),
     ("clocksource", "cnc-rt", AS_IT_IS, Pass, "tsc", ""),
     ("clocksource", "arm-board", AS_IT_IS, Pass, "arch_sys_counter", ""),
     ("clocksource", "laptop", AS_IT_IS, Warn, "hpet", "dmesg"),

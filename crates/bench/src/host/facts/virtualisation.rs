@@ -129,12 +129,14 @@ fn marked(root: &Root) -> Option<String> {
 
 pub(super) fn real_time_cores(root: &Root) -> RealTimeCores {
     let evl_clock = "sys/devices/virtual/clock/monotonic/gravity";
+    let evl = |file: &str| {
+        let folders = ["sys/devices/virtual/evl/control", "sys/class/evl/control"];
+        folders.iter().find_map(|folder| root.word(&format!("{folder}/{file}")))
+    };
     RealTimeCores {
         cobalt: root.word("proc/xenomai/version"),
-        evl: ["sys/devices/virtual/evl/control/abi", "sys/class/evl/control/abi"]
-            .iter()
-            .find_map(|name| root.word(name))
-            .or_else(|| root.exists("dev/evl/control").then(|| "unknown".into())),
+        evl: evl("abi").or_else(|| root.exists("dev/evl/control").then(|| "unknown".into())),
+        evl_state: evl("state"),
         gravity: root.word(evl_clock).or_else(|| {
             let clock = root.text("proc/xenomai/clock/coreclk")?;
             Some(field(&clock, "gravity")?.to_owned())

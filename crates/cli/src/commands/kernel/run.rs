@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use jitterlab_analysis::kernels::{AlsoRan, KernelRun, RunOnKernel};
-use jitterlab_bench::kernel::KernelChoice;
 use jitterlab_bench::kernel::image::Image;
 use jitterlab_bench::kernel::job::{Step, StepResult};
 use jitterlab_bench::kernel::session::run_step;
+use jitterlab_bench::kernel::{GuestRun, KernelChoice};
 use jitterlab_report::document::Content;
 
 use super::boots::{RUN_STEP, boot_all, check_run_options, figures, figures_and_file};
@@ -59,32 +59,26 @@ pub fn execute(args: &Args) -> Ending {
     }
     let session = args.machine.session(steps, Some(&run))?;
     let time = args.machine.time();
-    let mut kernels = Vec::new();
-    let mut failures = Vec::new();
+    let (mut kernels, mut also, mut failures) = (Vec::new(), Vec::new(), Vec::new());
     for (kernel, answer) in args.kernels.iter().zip(boot_all(&session, &args.kernels, args.jobs, args.quiet))
     {
         let on_kernel = answer.and_then(|guest| {
+            also.extend(also_ran(&args.also, kernel, &guest));
             let measured = match args.no_file {
                 true => figures(&guest, RUN_STEP, time)?,
                 false => figures_and_file(&guest, RUN_STEP, time, &args.output, &kernel.to_string())?,
             };
-            let also = args.also.iter().zip(also_steps(&args.also)).map(|(command, step)| {
-                let StepResult { status, failure, stdout, stderr } =
-                    guest.boot.answer.steps.get(&step).cloned().unwrap_or_default();
-                AlsoRan { command: command.clone(), status, stdout, stderr, failure }
-            });
-            let also = also.collect();
             let Image { name, release, version, .. } = guest.image;
-            Ok(RunOnKernel { kernel: name, release, version, also, measured })
+            Ok(RunOnKernel { kernel: name, release, version, measured })
         });
         match on_kernel {
             Ok(on_kernel) => kernels.push(on_kernel),
             Err(error) => failures.push(format!("{kernel}: {error:#}")),
         }
     }
-    if !kernels.is_empty() {
+    if !kernels.is_empty() || !also.is_empty() {
         let ns_per_instruction = time.ns_per_instruction();
-        args.show.show(Content::KernelRun(KernelRun { ns_per_instruction, kernels }))?;
+        args.show.show(Content::KernelRun(KernelRun { ns_per_instruction, kernels, also }))?;
     }
     match failures.is_empty() {
         true => Ok(Status::Fine),
@@ -95,4 +89,14 @@ pub fn execute(args: &Args) -> Ending {
 /// The names of the steps that run the further commands.
 fn also_steps(commands: &[String]) -> impl Iterator<Item = String> {
     (1..=commands.len()).map(|number| format!("also-{number}"))
+}
+
+/// What became of the further commands in a guest.
+fn also_ran(commands: &[String], kernel: &KernelChoice, guest: &GuestRun) -> Vec<AlsoRan> {
+    let ran = commands.iter().zip(also_steps(commands)).map(|(command, step)| {
+        let StepResult { status, failure, stdout, stderr } =
+            guest.boot.answer.steps.get(&step).cloned().unwrap_or_default();
+        AlsoRan { kernel: kernel.to_string(), command: command.clone(), status, stdout, stderr, failure }
+    });
+    ran.collect()
 }
