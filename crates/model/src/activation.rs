@@ -34,6 +34,13 @@ impl Flags {
 }
 
 /// One activation of a periodic task. Times are nanoseconds of the run's clock; differences may be negative.
+///
+/// ```
+/// use jitterlab_model::Activation;
+///
+/// let a = Activation { due_ns: 1_000_000, start_ns: 1_002_300, end_ns: 1_002_700, ..Activation::default() };
+/// assert_eq!((a.latency_ns(), a.execution_ns(), a.response_ns()), (2_300, 400, 2_700));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Activation {

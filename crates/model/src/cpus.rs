@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why a list of processors could not be understood. The message says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CpuSetError {
     /// A part that is neither a number nor a range.
     #[error("{0:?} is not a list of CPUs: write numbers and ranges, such as 0-3,8")]

@@ -13,6 +13,15 @@ pub(crate) const SMALL: i32 = 1 << 27;
 ///
 /// Count, minimum, maximum, sum and sum of squares are kept as exact integers, so merging in any order gives
 /// the same bits; quantiles come from a [`LogHistogram`], within 0.8 %.
+///
+/// ```
+/// use jitterlab_model::Distribution;
+///
+/// let mut latencies = Distribution::new();
+/// (1..=1_000).for_each(|us| latencies.record(us * 1_000));
+/// assert_eq!((latencies.max_ns(), latencies.mean_ns()), (Some(1_000_000), Some(500_500.0)));
+/// assert!((990_000..998_000).contains(&latencies.quantile_ns(0.99).unwrap()));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Distribution {
     count: u64,

@@ -9,6 +9,7 @@ use crate::cpus::CpuSet;
 
 /// Why the description of a load could not be understood. The message says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LoadSpecError {
     /// Nothing, or nothing before the colon.
     #[error(
@@ -36,6 +37,14 @@ pub enum Placement {
 /// One load as it was asked for: `KIND[:ARGUMENTS][@CPUS][+START%]`.
 ///
 /// What a kind makes of its arguments is the bench's to say.
+///
+/// ```
+/// use jitterlab_model::LoadSpec;
+///
+/// let load: LoadSpec = "mem:2,256M@0-1".parse()?;
+/// assert_eq!((load.kind.as_str(), load.to_string().as_str()), ("mem", "mem:2,256M@0-1"));
+/// # Ok::<(), jitterlab_model::load::LoadSpecError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]

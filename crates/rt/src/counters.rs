@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+#[cfg(not(loom))]
 use std::sync::atomic::{AtomicI64, AtomicU64};
+
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicI64, AtomicU64};
 
 use jitterlab_model::{Activation, Flags};
 
@@ -137,5 +141,41 @@ impl CounterWriter {
 
     pub(crate) fn shared(&self) -> &Arc<TaskCounters> {
         &self.0
+    }
+}
+
+/// In every order that the memory model allows, as far as loom knows it: see `./test`.
+#[cfg(all(test, loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_sees_an_activation_counted_sees_what_it_left_behind() {
+        loom::model(|| {
+            let counters = Arc::<TaskCounters>::default();
+            let shown = counters.clone();
+            let counting = loom::thread::spawn(move || {
+                let writer = CounterWriter::new(counters);
+                for index in 0..2 {
+                    let due_ns = 1_000 * (1 + index as i64);
+                    let (start_ns, end_ns) = (due_ns + 10 - index as i64, due_ns + 20);
+                    let a = Activation { index, due_ns, start_ns, end_ns, ..Activation::default() };
+                    let arrival = Arrival { arrived_ns: due_ns, now_ns: start_ns, longest_hole_ns: 3 };
+                    writer.count(&a, 1, &arrival);
+                }
+            });
+            let seen = shown.snapshot();
+            if seen == Snapshot::default() {
+                assert_eq!(seen.executed, 0);
+            } else {
+                let n = seen.executed;
+                assert!((1..=2).contains(&n) && seen.first_due_ns == 1_000 && seen.max_latency_ns == 10);
+                assert!(seen.missed >= n && seen.last_end_ns >= 1_020 + 1_000 * (n as i64 - 1));
+                assert!(seen.polled_ns >= if n == 2 { 19 } else { 10 } && seen.longest_hole_ns == 3);
+                assert!(seen.min_latency_ns <= 11 - n as i64);
+            }
+            counting.join().expect("the counting thread ends");
+            assert_eq!(shown.snapshot().executed, 2);
+        });
     }
 }

@@ -80,6 +80,7 @@ pub enum Unreachable {
 
 /// Why the processor's counter cannot serve as a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unusable {
     /// Its rate changes with the processor's.
     #[error("the processor does not promise that its time stamp counter runs at a constant rate")]

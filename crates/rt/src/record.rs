@@ -4,6 +4,18 @@ use jitterlab_model::{Activation, Flags};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Both ends of a ring for `capacity` activations, its memory made present. At least one record fits.
+///
+/// ```
+/// use std::time::Duration;
+/// use jitterlab_rt::{PeriodicLoop, record};
+///
+/// let (recorder, mut drain) = record::ring(1_024);
+/// let mut task = PeriodicLoop::every(Duration::from_millis(1)).count(3).recorder(recorder).build()?;
+/// while task.wait().is_some() {}
+/// let mut activations = Vec::new();
+/// assert_eq!(drain.pop_into(&mut activations, usize::MAX), 3);
+/// # Ok::<(), jitterlab_rt::BuildError>(())
+/// ```
 pub fn ring(capacity: usize) -> (Recorder, Drain) {
     let (mut producer, mut consumer) = RingBuffer::new(capacity.max(1));
     // Write every slot once and throw it away: from now on using the ring cannot fault.

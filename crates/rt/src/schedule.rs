@@ -18,6 +18,15 @@ pub struct Due {
 /// With t the due time that was served and f its end, the due times in (t, f] were missed: floor((f - t) / T).
 /// What happens to them is the overrun policy. At any time
 /// `executed + missed = floor((f - t_0 - phase_loss) / T) + 1`, with `missed` including [`Schedule::backlog`].
+///
+/// ```
+/// use jitterlab_model::Overrun;
+/// use jitterlab_rt::Schedule;
+///
+/// let mut schedule = Schedule::new(0, 1_000, Overrun::Skip);
+/// // The activation of 0 ends at 2500: the due times 1000 and 2000 passed.
+/// assert_eq!((schedule.complete(2_500), schedule.next().due_ns), (2, 3_000));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Schedule {
     period_ns: i64,

@@ -6,6 +6,14 @@ use jitterlab_model::Warning;
 ///
 /// The value is only to be had together with the warnings ([`Warned::into_parts`]), so that leaving them out takes a
 /// decision at the place where it is done.
+///
+/// ```
+/// use jitterlab_model::Warning;
+/// use jitterlab_runs::Warned;
+///
+/// let (latency_us, warnings) = Warned::new(41, vec![Warning::StillRecording]).into_parts();
+/// assert_eq!((latency_us, warnings.len()), (41, 1));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub struct Warned<T> {

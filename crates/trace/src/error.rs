@@ -7,6 +7,7 @@ use parquet::errors::ParquetError;
 
 /// Why a run file could not be written or read. The message says what to do.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TraceError {
     /// The system refused an operation on a file.
     #[error("cannot {action} {path}: {source}{}", remedy(.source))]

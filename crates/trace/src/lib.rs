@@ -1,11 +1,4 @@
-//! The run file: one measurement, one Parquet file with a row per activation, and the run's description.
-//!
-//! While a run is measured, [`RunWriter`] appends its activations to a *journal* beside the wanted file
-//! (`NAME.parquet.part`) that survives a killed process and a power loss up to the last second. Closing the run
-//! turns the journal into the Parquet file by write-then-rename; [`recover`] does the same for a journal that a
-//! crash left behind. [`RunReader`] reads run files back, row group by row group.
-//!
-//! The layout of both files is described in `docs/formats/run-file.md`.
+#![doc = include_str!("../README.md")]
 
 mod codec;
 mod column;

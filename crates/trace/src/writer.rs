@@ -34,6 +34,7 @@ use crate::table::FinishedRun;
 /// assert_eq!(RunReader::open(&finished.path)?.rows(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[must_use]
 pub struct RunWriter {
     path: PathBuf,
     recorder: Recorder,
