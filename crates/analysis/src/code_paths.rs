@@ -57,7 +57,7 @@ pub fn code_paths(latencies_ns: &mut [i64]) -> Vec<CodePath> {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "change")]
-pub enum Change {
+pub enum PathChange {
     /// Both have it. By how much it moved is the difference of the medians.
     Kept {
         /// In the old kernel.
@@ -79,21 +79,21 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl PathChange {
     /// The larger of its shares in both kernels.
     pub fn share(&self) -> f64 {
         match self {
-            Change::Kept { old, new, .. } => old.share.max(new.share),
-            Change::Appeared { new } => new.share,
-            Change::Vanished { old } => old.share,
+            PathChange::Kept { old, new, .. } => old.share.max(new.share),
+            PathChange::Appeared { new } => new.share,
+            PathChange::Vanished { old } => old.share,
         }
     }
 
     /// Whether it is more than chance and a move of up to `tolerance_ns`.
     pub fn matters(&self, tolerance_ns: i64) -> bool {
         let changed = match self {
-            Change::Kept { moved_ns, .. } => moved_ns.abs() > tolerance_ns,
-            Change::Appeared { .. } | Change::Vanished { .. } => true,
+            PathChange::Kept { moved_ns, .. } => moved_ns.abs() > tolerance_ns,
+            PathChange::Appeared { .. } | PathChange::Vanished { .. } => true,
         };
         changed && self.share() >= RARE_SHARE
     }
@@ -102,7 +102,7 @@ impl Change {
 /// How one kernel's paths became another's, in order of latency. Paths keep their order; which of them belong
 /// together is the assignment with the least sum of moves, where leaving a path alone counts half of a move of
 /// 1 µs (a sequence alignment, by dynamic programming).
-pub fn changes(old: &[CodePath], new: &[CodePath]) -> Vec<Change> {
+pub fn changes(old: &[CodePath], new: &[CodePath]) -> Vec<PathChange> {
     let alone = REACH_NS / 2;
     let width = new.len() + 1;
     // cost[i * width + j]: the least cost of the first i old and the first j new paths.
@@ -128,14 +128,14 @@ pub fn changes(old: &[CodePath], new: &[CodePath]) -> Vec<Change> {
         let here = cost[i * width + j];
         if i > 0 && here == cost[(i - 1) * width + j] + alone {
             i -= 1;
-            changes.push(Change::Vanished { old: old[i] });
+            changes.push(PathChange::Vanished { old: old[i] });
         } else if j > 0 && here == cost[i * width + j - 1] + alone {
             j -= 1;
-            changes.push(Change::Appeared { new: new[j] });
+            changes.push(PathChange::Appeared { new: new[j] });
         } else {
             (i, j) = (i - 1, j - 1);
             let moved_ns = new[j].median_ns - old[i].median_ns;
-            changes.push(Change::Kept { old: old[i], new: new[j], moved_ns });
+            changes.push(PathChange::Kept { old: old[i], new: new[j], moved_ns });
         }
     }
     changes.reverse();
@@ -174,10 +174,10 @@ mod tests {
         assert_eq!(
             changes,
             [
-                Change::Kept { old: old[0], new: new[0], moved_ns: 80 },
-                Change::Appeared { new: new[1] },
-                Change::Vanished { old: old[1] },
-                Change::Kept { old: old[2], new: new[2], moved_ns: 20 },
+                PathChange::Kept { old: old[0], new: new[0], moved_ns: 80 },
+                PathChange::Appeared { new: new[1] },
+                PathChange::Vanished { old: old[1] },
+                PathChange::Kept { old: old[2], new: new[2], moved_ns: 20 },
             ]
         );
         let matters: Vec<bool> = changes.iter().map(|c| c.matters(50)).collect();
@@ -204,19 +204,19 @@ mod tests {
             let (mut seen_old, mut seen_new) = (Vec::new(), Vec::new());
             for change in changes(&old, &new) {
                 match change {
-                    Change::Kept { old, new, moved_ns } => {
+                    PathChange::Kept { old, new, moved_ns } => {
                         prop_assert_eq!(moved_ns, new.median_ns - old.median_ns);
                         prop_assert!(moved_ns.abs() <= REACH_NS);
                         seen_old.push(old);
                         seen_new.push(new);
                     }
-                    Change::Appeared { new } => seen_new.push(new),
-                    Change::Vanished { old } => seen_old.push(old),
+                    PathChange::Appeared { new } => seen_new.push(new),
+                    PathChange::Vanished { old } => seen_old.push(old),
                 }
             }
             prop_assert_eq!(&seen_old, &old);
             prop_assert_eq!(&seen_new, &new);
-            let unmoved = |c: &Change| matches!(c, Change::Kept { moved_ns: 0, .. });
+            let unmoved = |c: &PathChange| matches!(c, PathChange::Kept { moved_ns: 0, .. });
             prop_assert_eq!(changes(&old, &old).iter().filter(|c| unmoved(c)).count(), old.len());
         }
     }

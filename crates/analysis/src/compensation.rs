@@ -94,8 +94,8 @@ pub trait LatencyLaw {
     }
 
     /// All of it for one margin and a period t.
-    fn outlook(&self, m: f64, t: f64) -> Outlook {
-        Outlook {
+    fn outlook(&self, m: f64, t: f64) -> MarginOutlook {
+        MarginOutlook {
             margin: m,
             load: self.expected_poll(m) / t,
             late_probability: self.late_probability(m),
@@ -106,7 +106,7 @@ pub trait LatencyLaw {
 
 /// What a margin can be expected to cost and to bring.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outlook {
+pub struct MarginOutlook {
     /// m.
     pub margin: f64,
     /// Share of the processor that is polled away.

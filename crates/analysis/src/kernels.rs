@@ -3,7 +3,7 @@
 use jitterlab_model::kernel::Measures;
 use serde::{Deserialize, Serialize};
 
-use crate::code_paths::{Change, changes, code_paths};
+use crate::code_paths::{PathChange, changes, code_paths};
 use crate::measured::MeasuredRun;
 use crate::summary::Summary;
 
@@ -76,7 +76,7 @@ pub struct PathsOfTask {
     /// Its name.
     pub task: String,
     /// What became of each path, in order of latency.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PathChange>,
     /// Largest latency on the old kernel.
     pub old_max_ns: Option<i64>,
     /// Largest latency on the new kernel.

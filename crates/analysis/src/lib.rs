@@ -1,7 +1,4 @@
-//! What a trace of activations says.
-//!
-//! Everything here takes activations, series or distributions from memory and gives figures; nothing reads files,
-//! prints or knows an operating system. Definitions, formulas and their sources: `docs/method/analysis.md`.
+#![doc = include_str!("../README.md")]
 
 pub mod bursts;
 pub mod caveats;

@@ -43,6 +43,30 @@ pub struct MeasuredTask {
     pub latency_bins: Vec<(i64, u64)>,
 }
 
+/// A measurement that goes on, at one moment.
+#[derive(Debug, Clone)]
+pub struct SoFar {
+    /// Time since the first due time.
+    pub elapsed_ns: i64,
+    /// Planned length; `None` when only a count or a signal ends it.
+    pub planned_ns: Option<i64>,
+    /// The tasks in their order.
+    pub tasks: Vec<TaskSoFar>,
+}
+
+/// One task of a measurement that goes on.
+#[derive(Debug, Clone)]
+pub struct TaskSoFar {
+    /// The task's name.
+    pub name: String,
+    /// Everything counted so far.
+    pub stats: TimingStats,
+    /// Records lost so far.
+    pub dropped: u64,
+    /// Largest latency since the previous look; `None` if the task did not run since.
+    pub recent_max_ns: Option<i64>,
+}
+
 /// An activation above the limit with its neighbours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -21,7 +21,7 @@ use crate::scan::TaskScan;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Subject {
+pub enum Required {
     /// Release latency of each due time; a missed one counts with its age.
     Latency,
     /// Size of the period error, |(w_k - w_{k-1}) - T|.
@@ -34,23 +34,33 @@ pub enum Subject {
     Missed,
 }
 
-impl Subject {
-    const ALL: [(&'static str, Subject); 5] = [
-        ("latency", Subject::Latency),
-        ("period-error", Subject::PeriodError),
-        ("execution", Subject::Execution),
-        ("response", Subject::Response),
-        ("missed", Subject::Missed),
+impl Required {
+    const ALL: [(&'static str, Required); 5] = [
+        ("latency", Required::Latency),
+        ("period-error", Required::PeriodError),
+        ("execution", Required::Execution),
+        ("response", Required::Response),
+        ("missed", Required::Missed),
     ];
 }
 
 /// At most a share of the values may lie above a limit.
+///
+/// ```
+/// use jitterlab_analysis::require::{Evidence, Outcome, Requirement};
+///
+/// let required: Requirement = "p99.9 < 80us".parse()?;
+/// // None of 2000 values broke it: too few to say that no more than one in a thousand does; of 3000 it is known.
+/// let none_of = |values| required.judge(Evidence { values, ..Evidence::default() }, 1.0).outcome;
+/// assert_eq!((none_of(2_000), none_of(3_000)), (Outcome::NotEnoughData, Outcome::Pass));
+/// # Ok::<(), jitterlab_analysis::require::RequirementError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Requirement {
     /// What it is about.
-    pub subject: Subject,
-    /// The limit (0 for [`Subject::Missed`]).
+    pub subject: Required,
+    /// The limit (0 for [`Required::Missed`]).
     pub limit_ns: i64,
     /// Whether a value equal to the limit breaks it (`<`) or not (`<=`).
     pub limit_breaks: bool,
@@ -73,7 +83,7 @@ impl FromStr for Requirement {
         if words == ["missed"] {
             let share = parse_share(text, right)?;
             return Ok(Requirement {
-                subject: Subject::Missed,
+                subject: Required::Missed,
                 limit_ns: 0,
                 limit_breaks: false,
                 share,
@@ -81,7 +91,7 @@ impl FromStr for Requirement {
             });
         }
         let (subject, statistic) = match words[..] {
-            [statistic] => (Subject::Latency, statistic),
+            [statistic] => (Required::Latency, statistic),
             [name, statistic] => (subject(text, name)?, statistic),
             _ => return Err(RequirementError::NoComparison(text.into())),
         };
@@ -94,7 +104,7 @@ impl FromStr for Requirement {
                 None => return Err(unknown(text, statistic)),
             },
         };
-        if subject == Subject::Missed {
+        if subject == Required::Missed {
             return Err(unknown(text, "missed"));
         }
         Ok(Requirement {
@@ -108,11 +118,11 @@ impl FromStr for Requirement {
 }
 
 fn unknown(text: &str, what: &str) -> RequirementError {
-    RequirementError::UnknownSubject { text: text.into(), what: what.into() }
+    RequirementError::UnknownRequired { text: text.into(), what: what.into() }
 }
 
-fn subject(text: &str, name: &str) -> Result<Subject, RequirementError> {
-    Subject::ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f).ok_or_else(|| unknown(text, name))
+fn subject(text: &str, name: &str) -> Result<Required, RequirementError> {
+    Required::ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f).ok_or_else(|| unknown(text, name))
 }
 
 /// Splits `left < right` (also `<=` and `=`): what is compared, whether equality breaks it, the limit.
@@ -138,7 +148,7 @@ fn probability(text: &str, rest: &str) -> Result<Requirement, RequirementError> 
     let share = outer.trim().strip_prefix('<').ok_or_else(none)?;
     let share = parse_share(text, share.strip_prefix('=').unwrap_or(share).trim())?;
     let subject = subject(text, name.trim())?;
-    if subject == Subject::Missed {
+    if subject == Required::Missed {
         return Err(unknown(text, "missed"));
     }
     Ok(Requirement { subject, limit_ns: limit(text, value.trim())?, limit_breaks, share, text: text.into() })
@@ -212,7 +222,7 @@ impl Requirement {
     /// How many breaches count for themselves, from a scan: 1 if each does, 1/n if n come together. Misses by their bursts,
     /// everything else as the largest latencies do.
     pub fn extremal_index(&self, scan: &TaskScan) -> f64 {
-        let index = if self.subject == Subject::Missed {
+        let index = if self.subject == Required::Missed {
             scan.misses().and_then(|misses| {
                 let bursts: u64 = misses.bursts.iter().map(|b| b.count).sum();
                 (bursts > 0).then(|| bursts as f64 / misses.missed as f64)
@@ -227,10 +237,10 @@ impl Requirement {
     /// What the source of a task would have to tell to decide it, and does not.
     pub fn gap(&self, task: &TaskRun) -> Option<Gap> {
         let needs: &[Gap] = match self.subject {
-            Subject::Latency => &[],
-            Subject::PeriodError => &[Gap::DueTimes],
-            Subject::Execution | Subject::Response => &[Gap::Execution],
-            Subject::Missed => &[Gap::Missed],
+            Required::Latency => &[],
+            Required::PeriodError => &[Gap::DueTimes],
+            Required::Execution | Required::Response => &[Gap::Execution],
+            Required::Missed => &[Gap::Missed],
         };
         needs.iter().copied().find(|gap| !task.knows(*gap))
     }

@@ -114,7 +114,7 @@ pub struct WaysCompared {
     /// How many turns each way was to have.
     pub rounds: u32,
     /// Length of a turn.
-    pub block_ns: i64,
+    pub turn_ns: i64,
     /// It was interrupted: the figures rest on the whole rounds until then.
     pub interrupted: bool,
     /// The ways.

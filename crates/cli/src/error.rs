@@ -36,29 +36,12 @@ pub enum CliError {
         "no run, however long, supports {:?}, which allows no breach at all: claim a small share, such as \"p(latency > 100us) < 1e-6\"", .0.text
     )]
     Unsupportable(Requirement),
-    /// A way to wait that is not written as one.
-    #[error("--way {parts}: {why}")]
-    NotAWay {
-        /// What was given.
-        parts: String,
-        /// Why not, in the words of the room that reads tasks.
-        why: String,
-    },
-    /// Blocks of no length.
-    #[error("a block of 0 measures nothing: raise --block")]
-    EmptyBlock,
     /// A share outside of 0 to 1.
     #[error("{0:?} is not a share above 0 and below 1, such as 1e-4 or 20%")]
     NotAShare(String),
-    /// Less than one period.
-    #[error("--{0} is too short for the period: raise it")]
-    ShorterThanPeriod(&'static str),
     /// A file that would be overwritten.
     #[error("{} exists already: remove it, or choose another --output", .0.display())]
     Exists(PathBuf),
-    /// A real-time task broke down with the loop it was closing.
-    #[error("the task that closed the loop ended without a result")]
-    LoopLost,
     /// The Athlon report compares processors.
     #[error("--virtual has one processor, the report compares them: leave it out")]
     AthlonVirtual,
@@ -74,17 +57,17 @@ pub enum CliError {
     /// Two runs to compare whose tasks are not the same.
     #[error("the runs have different tasks, {0} and {1}: measure the same on both")]
     DifferentTasks(String, String),
-    /// A run to compare by code paths that was measured on a real machine.
-    #[error("{} was not measured in virtual time: give a run file of `jitterlab kernel run`, or a kernel", .0.display())]
-    NotVirtual(PathBuf),
-    /// A run to compare by code paths of which only spikes were kept.
-    #[error("{} keeps spikes only: measure with --keep all", .0.display())]
-    SpikesOnly(PathBuf),
     /// The program to bring into a guest.
     #[error("cannot find jitterlab's own executable: {0}")]
     NoExecutable(io::Error),
+    /// Several tasks for a command that takes one.
+    #[error("{0} tasks: this command measures one, name it alone")]
+    OneTask(usize),
+    /// A compensation for a command that finds one.
+    #[error("compensate finds out how early to wake: leave --compensate and compensate= out")]
+    ChoosesMargin,
     /// A processor for a task that is measured on all of them.
-    #[error("task {0}: the matrix chooses the CPUs, leave cpu= out")]
+    #[error("task {0}: the matrix chooses the CPUs, leave --cpu and cpu= out")]
     MatrixChooses(String),
     /// A directory without an index.
     #[error("there is no matrix in {}", .0.display())]
@@ -92,18 +75,15 @@ pub enum CliError {
     /// A measurement of no length.
     #[error("a {0} of 0 measures nothing: leave --{0} out or raise it")]
     MeasuresNothing(&'static str),
-    /// A result without anything to draw.
-    #[error("{}: it has nothing that a report shows: name what `check`, `predict`, `compare`, `compensate`, `stepper` or `servo` print with --json", .0.display())]
-    NothingToShow(PathBuf),
+    /// The figures of a run, instead of the run.
+    #[error("{}: it holds figures of a run only: name the run file itself", .0.display())]
+    FiguresOfRun(PathBuf),
     /// A directory of something else.
     #[error("{} is a directory, but none that `jitterlab matrix` left: name run files, or such a directory", .0.display())]
     NotAMatrix(PathBuf),
     /// The run file could not be written on.
     #[error("recording ended, the measurement goes on: {0}")]
     RecordingEnded(String),
-    /// Something other than what a run file can keep.
-    #[error("{0:?} is neither all nor spikes[:TIME] such as spikes:100us")]
-    NotKept(String),
     /// Where a run file goes by default, nothing can be written.
     #[error("no run file: {0}; name another place with --output")]
     NoRunFile(jitterlab_trace::TraceError),
@@ -115,11 +95,6 @@ pub enum CliError {
         /// The system's words.
         why: String,
     },
-    /// Options of the outer command behind the `--`.
-    #[error(
-        "--output, --no-file, --json, --ascii and --quiet belong before the --, to jitterlab kernel itself"
-    )]
-    OutputOfInnerRun,
     /// A period that the peers cannot be given.
     #[error("a period of {} is not a whole number of microseconds, and cyclictest and rtla know nothing finer", jitterlab_model::units::Exact(*.0))]
     TooFineForPeers(i64),
@@ -136,6 +111,6 @@ pub enum CliError {
 impl CliError {
     /// Whether the arguments are at fault, rather than the machine.
     pub fn is_bad_use(&self) -> bool {
-        !matches!(self, CliError::NoSignals(_) | CliError::Unsupportable(_) | CliError::LoopLost)
+        !matches!(self, CliError::NoSignals(_) | CliError::Unsupportable(_))
     }
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use jitterlab_bench::host::{MatrixError, PrepareError, SessionError};
 use jitterlab_bench::mcu::McuError;
+use jitterlab_motion::MotionError;
 use jitterlab_papers::PapersError;
 use jitterlab_runs::RunsError;
 
@@ -51,8 +52,9 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 
 /// Whether the arguments are at fault, as the room that found the error says.
 fn is_bad_use(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(RunsError::NoSuchTask { .. }))
+    matches!(error.downcast_ref(), Some(RunsError::NoSuchTask { .. } | RunsError::NotVirtual(_)))
         || error.downcast_ref().is_some_and(CliError::is_bad_use)
+        || error.is::<MotionError>()
         || error.downcast_ref().is_some_and(PrepareError::is_bad_use)
         || error.downcast_ref().is_some_and(SessionError::is_bad_use)
         || error.downcast_ref().is_some_and(MatrixError::is_bad_use)

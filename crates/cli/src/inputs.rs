@@ -55,7 +55,7 @@ fn result(path: &Path) -> Result<Vec<Section>, Failure> {
     let bad = |error: anyhow::Error| Failure::bad_use(anyhow!("{}: {error}", path.display()));
     let sections = Document::read(&text).map_err(|error| bad(error.into()))?.sections();
     if sections.is_empty() {
-        return Err(Failure::bad_use(CliError::NothingToShow(path.to_path_buf())));
+        return Err(Failure::bad_use(CliError::FiguresOfRun(path.to_path_buf())));
     }
     Ok(sections)
 }

@@ -1,15 +1,13 @@
 //! Arguments in, the other crates wired together, exit statuses out.
 
-mod closed_loop;
 mod commands;
+mod countdown;
 mod error;
 mod exit;
 mod inputs;
 mod interrupt;
-mod kept;
+mod measure_args;
 mod output;
-mod progress;
-mod recording;
 mod run_args;
 mod task_args;
 

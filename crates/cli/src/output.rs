@@ -29,11 +29,6 @@ impl OutputArgs {
         self.json
     }
 
-    /// Whether anything was asked for.
-    pub fn is_given(self) -> bool {
-        self.json || self.ascii
-    }
-
     /// Prints a result: one value, as text or as JSON.
     pub fn show(self, content: Content) -> Result<()> {
         let document = Document::new(content);

@@ -4,10 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use jitterlab_bench::host::check::{check, cpus_to_check};
-use jitterlab_model::check::CheckReport;
+use jitterlab_bench::host::check::check_run;
+use jitterlab_model::TaskSpec;
 use jitterlab_model::units::{Human, parse_period_ns};
-use jitterlab_model::{CpuSet, RunInfo, TaskSpec};
 use jitterlab_motion::{JudgedRun, MotionError};
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_runs::{Hints, OneTask, Progress, Run, RunsError};
@@ -79,16 +78,8 @@ pub fn judged(of: &OneTask) -> JudgedRun {
 
 fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, RunsError> {
     let mut runs = page::read(runs, task)?;
-    runs.iter_mut().for_each(|run| run.checks = checks(&run.info));
+    runs.iter_mut().for_each(|run| run.checks = check_run(&run.info));
     Ok(runs)
-}
-
-/// What `check` says of the run's machine, for the processors its tasks ran on.
-fn checks(info: &RunInfo) -> Option<CheckReport> {
-    let facts = info.facts_before.as_ref()?;
-    let granted = info.tasks.iter().filter_map(|task| task.granted.as_ref());
-    let used: CpuSet = granted.flat_map(|granted| granted.cpus.iter().copied()).collect();
-    Some(check(facts, &if used.is_empty() { cpus_to_check(facts) } else { used }))
 }
 
 /// Nothing is shown before this time.

@@ -1,36 +1,44 @@
-//! What tasks are asked to be, as options.
+//! What tasks are asked to be: the same options for every command that measures.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jitterlab_model::units::parse_period_ns;
 use jitterlab_model::{Compensation, Overrun, Policy, ReadClock, SleepClock, TaskSpec, WakeMethod, Work};
+
+use crate::error::CliError;
 
 /// Tasks in full, or one task option by option.
 #[derive(clap::Args)]
 pub struct TaskArgs {
     /// A task as name=base,period=25us,offset=0us,cpu=1,policy=fifo:95,overrun=skip,work=none,wake=nanosleep,clock=tai,read=tsc,compensate=margin:20us;
     /// every part but period may be left out; may be given several times
-    #[arg(long = "task", value_name = "SPEC", conflicts_with_all = ["period", "cpu", "policy", "overrun", "work", "wake", "clock", "read", "compensate"])]
+    #[arg(long = "task", value_name = "SPEC", conflicts_with_all = ["period", "work", "WaitArgs"])]
     tasks: Vec<TaskSpec>,
-
     /// Period of the one task, as a time (250us) or a rate (4kHz)
     #[arg(long, value_parser = parse_period_ns, value_name = "TIME")]
     period: Option<i64>,
+    /// What the task does each time: none, spin:TIME, twente:DIVISIONS
+    #[arg(long)]
+    work: Option<Work>,
+    #[command(flatten)]
+    wait: WaitArgs,
+}
+
+/// How a task waits and runs.
+#[derive(clap::Args)]
+pub struct WaitArgs {
     /// Processor of the one task
     #[arg(long)]
-    cpu: Option<u16>,
+    pub cpu: Option<u16>,
     /// Scheduling policy: other, batch, idle, fifo:1..99, rr:1..99, deadline:RUNTIME
     #[arg(long)]
     policy: Option<Policy>,
     /// What happens to due times that passed: skip, catch-up, re-phase
     #[arg(long)]
     overrun: Option<Overrun>,
-    /// What the task does each time: none, spin:TIME, twente:DIVISIONS
-    #[arg(long)]
-    work: Option<Work>,
     /// How the task waits
     #[arg(long, value_parser = PossibleValuesParser::new(WakeMethod::ALL.iter().map(|wake| wake.name()))
         .try_map(|wake| wake.parse::<WakeMethod>()))]
-    wake: Option<WakeMethod>,
+    pub wake: Option<WakeMethod>,
     /// The clock it sleeps on: monotonic, realtime, tai
     #[arg(long)]
     clock: Option<SleepClock>,
@@ -42,24 +50,56 @@ pub struct TaskArgs {
     compensate: Option<Compensation>,
 }
 
+impl WaitArgs {
+    /// The task with what was asked for.
+    pub fn of(&self, task: TaskSpec) -> TaskSpec {
+        TaskSpec {
+            cpu: self.cpu.or(task.cpu),
+            policy: self.policy.or(task.policy),
+            overrun: self.overrun.unwrap_or(task.overrun),
+            wake: self.wake.unwrap_or(task.wake),
+            clock: self.clock.unwrap_or(task.clock),
+            read: self.read.unwrap_or(task.read),
+            compensate: self.compensate.unwrap_or(task.compensate),
+            ..task
+        }
+    }
+}
+
 impl TaskArgs {
-    /// The tasks that were asked for, the short form included.
-    pub fn specs(&self) -> Vec<TaskSpec> {
+    /// The tasks that were asked for; where none is described, the usual ones with what the other options ask for, the first
+    /// of them if they ask for a period.
+    pub fn specs(&self, mut usual: Vec<TaskSpec>) -> Vec<TaskSpec> {
         if !self.tasks.is_empty() {
             return self.tasks.clone();
         }
-        let default = TaskSpec::default();
-        vec![TaskSpec {
-            period_ns: self.period.unwrap_or(default.period_ns),
-            cpu: self.cpu,
-            policy: self.policy,
-            overrun: self.overrun.unwrap_or_default(),
-            work: self.work.unwrap_or_default(),
-            wake: self.wake.unwrap_or_default(),
-            clock: self.clock.unwrap_or_default(),
-            read: self.read.unwrap_or_default(),
-            compensate: self.compensate.unwrap_or_default(),
-            ..default
-        }]
+        if self.period.is_some() {
+            usual.truncate(1);
+        }
+        let asked = |task: TaskSpec| TaskSpec {
+            period_ns: self.period.unwrap_or(task.period_ns),
+            work: self.work.unwrap_or(task.work),
+            ..self.wait.of(task)
+        };
+        usual.into_iter().map(asked).collect()
+    }
+
+    /// The task of a command that takes one.
+    ///
+    /// # Errors
+    /// Several tasks.
+    pub fn one(&self, usual: TaskSpec) -> Result<TaskSpec, CliError> {
+        let mut specs = self.specs(vec![usual]);
+        match (specs.pop(), specs.len()) {
+            (Some(only), 0) => Ok(only),
+            (_, more) => Err(CliError::OneTask(more + 1)),
+        }
+    }
+
+    /// The wake-up method, if one was asked for.
+    pub fn wake(&self) -> Option<WakeMethod> {
+        let described =
+            self.tasks.first().map(|task| task.wake).filter(|wake| *wake != WakeMethod::default());
+        self.wait.wake.or(described)
     }
 }

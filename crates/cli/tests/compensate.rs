@@ -38,7 +38,7 @@ fn refused(output: &Output, words: &str) {
 #[test]
 fn a_compensation_is_measured_recommended_and_proven() {
     let folder = TempDir::new().unwrap();
-    let short = ["compensate", "--policy", "other", "--sample", "200ms", "--block", "60ms", "--pairs", "6"];
+    let short = ["compensate", "--policy", "other", "--duration", "60ms", "--rounds", "6"];
     let wish = ["--budget", "10%", "--json", "--quiet", "--output", "servo"];
     let report = json(&jitterlab(folder.path(), &[&short[..], &wish[..]].concat()))["result"].take();
 
@@ -75,7 +75,8 @@ fn a_compensation_is_measured_recommended_and_proven() {
 #[test]
 fn every_way_to_wait_is_measured_or_says_why_not() {
     let folder = TempDir::new().unwrap();
-    let args = ["compare-wakeups", "--rounds", "2", "--block", "40ms", "--policy", "other", "--json", "-q"];
+    let args =
+        ["compare-wakeups", "--rounds", "2", "--duration", "40ms", "--policy", "other", "--json", "-q"];
     let report = json(&jitterlab(folder.path(), &args))["result"].take();
     let ways = report["ways"].as_array().unwrap();
     let names: Vec<&str> = ways.iter().map(|w| w["name"].as_str().unwrap()).collect();
@@ -96,8 +97,11 @@ fn what_cannot_work_is_refused_with_an_explanation() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
     refused(&jitterlab(folder, &["compensate", "--late", "2"]), "1e-4 or 20%");
-    refused(&jitterlab(folder, &["compensate", "--block", "100us"]), "--block is too short");
+    refused(&jitterlab(folder, &["compensate", "--duration", "100us"]), "--duration is too short");
     refused(&jitterlab(folder, &["compensate", "--wake", "spin"]), "spin");
+    refused(&jitterlab(folder, &["compensate", "--compensate", "margin:20us"]), "leave --compensate");
+    refused(&jitterlab(folder, &["compensate", "--task", "period=1ms", "--task", "period=2ms"]), "2 tasks");
+    refused(&jitterlab(folder, &["matrix", "--cpu", "0"]), "leave --cpu");
     refused(&jitterlab(folder, &["run", "--period", "1ms", "--compensate", "margin:1ms"]), "margin");
     refused(&jitterlab(folder, &["compare-wakeups", "--way", "wake=often"]), "timerfd");
     let mut on_one_processor = Command::new("taskset");

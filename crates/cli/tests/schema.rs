@@ -89,7 +89,7 @@ fn predictions_and_comparisons_keep_to_the_schema() {
 fn ways_to_wait_keep_to_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let args =
-        ["compare-wakeups", "--rounds", "1", "--block", "20ms", "--policy", "other", "--json", "--quiet"];
+        ["compare-wakeups", "--rounds", "1", "--duration", "20ms", "--policy", "other", "--json", "--quiet"];
     valid(folder.path(), &args, "compare-wakeups", &[0]);
 }
 

@@ -224,19 +224,20 @@ fn a_loop_is_closed_in_real_time_and_its_error_is_near_the_punctual_one() {
     let folder = TempDir::new().unwrap();
     let args = [
         "--live",
-        "--wake",
-        "nanosleep",
-        "--wake",
-        "nanosleep-relative",
-        "--wake",
-        "spin",
+        "--way",
+        "wake=nanosleep",
+        "--way",
+        "compensate=margin:100us",
+        "--way",
+        "wake=nanosleep-relative",
+        "--way",
+        "wake=spin",
         "-d",
         "300ms",
         "--period",
         "5ms",
     ];
-    let more = ["--reference", "sine:0.5:2Hz", "--compensate", "margin:100us"];
-    let found = json(folder.path(), &[&args[..], &more].concat());
+    let found = json(folder.path(), &[&args[..], &["--reference", "sine:0.5:2Hz"]].concat());
     let ways = found["ways"].as_array().unwrap();
     let name = |way: &Value| ["wake", "compensation"].map(|key| way[key].as_str().unwrap().to_owned());
     let names: Vec<String> = ways.iter().map(|way| name(way).join(" ")).collect();

@@ -2,6 +2,7 @@
 
 /// Why a time could not be understood. The message says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnitError {
     /// Nothing, or something that does not start with a number.
     #[error("{0:?} is not a time: write a number with a unit, such as 250us, 1.5ms or 1kHz")]
@@ -38,6 +39,7 @@ pub enum UnitError {
 
 /// Why the value of a property could not be understood. The message says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ValueError {
     /// A value that its property does not take.
     #[error("{value:?} is not a {what}: use {known}")]
@@ -62,6 +64,7 @@ pub enum ValueError {
 pub(crate) const TIME_UNITS: &str = "ns, us, ms, s, m (minutes), h or d";
 pub(crate) const PERIOD_UNITS: &str = "ns, us, ms, s, m, h, d, Hz, kHz or MHz";
 pub(crate) const FREQUENCY_UNITS: &str = "Hz, kHz or MHz";
+pub(crate) const KEEPS: &str = "all, spikes, or spikes:TIME such as spikes:100us";
 pub(crate) const POLICIES: &str =
     "other, batch, idle, fifo:1..99, rr:1..99 or deadline:RUNTIME such as deadline:200us";
 pub(crate) const WORKS: &str = "none, spin:TIME such as spin:50us, or twente:DIVISIONS such as twente:10000";

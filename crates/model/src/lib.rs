@@ -1,10 +1,4 @@
-//! The words of jitterlab: activations, tasks, runs, units and distributions.
-//!
-//! Everything jitterlab does is about *activations* of periodic *tasks*. Activation k of a task with period T
-//! has a **due** time t_k on an absolute grid, a **start** w_k (the first instruction of the task's own code)
-//! and an **end** f_k. Times are signed integer nanoseconds, with the unit in every name.
-//!
-//! This crate does no I/O and knows no operating system; every other crate imports it, and it imports none.
+#![doc = include_str!("../README.md")]
 
 pub mod activation;
 pub mod check;
@@ -18,6 +12,7 @@ pub mod kernel;
 pub mod known;
 pub mod load;
 pub mod mcu;
+pub mod own_work;
 pub mod quantity;
 pub mod run;
 pub mod task;
@@ -35,6 +30,7 @@ pub use fitness::Fitness;
 pub use histogram::LogHistogram;
 pub use known::{Gap, Known};
 pub use load::{Load, LoadRun, LoadSpec};
+pub use own_work::OwnWork;
 pub use quantity::Quantity;
 pub use run::{
     Bench, ClockFit, CoreUse, Granted, Keep, MarginUsed, Overload, Refusal, RunInfo, StopReason, TaskResult,

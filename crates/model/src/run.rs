@@ -1,14 +1,16 @@
 //! The description of one run: what was asked, what was granted, what came out. Stored as JSON in the run file.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{KEEPS, ValueError};
 use crate::facts::SystemFacts;
 use crate::known::{Gap, Known};
 use crate::load::{Load, LoadRun};
 use crate::task::{Overrun, Policy, TaskSpec};
-use crate::units::Human;
+use crate::units::{Exact, Human, parse_duration_ns};
 use crate::warning::{Placed, Warning};
 
 /// Version of the description's layout; readers refuse a higher one.
@@ -58,6 +60,36 @@ pub enum Keep {
         /// The threshold.
         above_ns: i64,
     },
+}
+
+impl Keep {
+    /// The threshold of spikes where none is named.
+    pub const ABOVE_NS: i64 = 100_000;
+}
+
+impl FromStr for Keep {
+    type Err = ValueError;
+
+    /// Reads `all`, `spikes` or `spikes:TIME`.
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        match text.split_once(':') {
+            None if text == "all" => Ok(Keep::All),
+            None if text == "spikes" => Ok(Keep::Spikes { above_ns: Keep::ABOVE_NS }),
+            Some(("spikes", time)) => parse_duration_ns(time)
+                .map(|above_ns| Keep::Spikes { above_ns })
+                .map_err(|error| ValueError::Time { key: "spikes", error }),
+            _ => Err(ValueError::Unknown { what: "choice to keep", value: text.into(), known: KEEPS }),
+        }
+    }
+}
+
+impl fmt::Display for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Keep::All => f.write_str("all"),
+            Keep::Spikes { above_ns } => write!(f, "spikes:{}", Exact(*above_ns)),
+        }
+    }
 }
 
 /// A real-time task that leaves its processor to nobody.

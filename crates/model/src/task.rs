@@ -16,6 +16,7 @@ pub use contradiction::Contradiction;
 
 /// Why the description of a task could not be understood. The message says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TaskError {
     /// A part without `=`.
     #[error("{0:?} is not KEY=VALUE: a task is written like name=base,period=25us,cpu=1,policy=fifo:95")]
@@ -212,6 +213,16 @@ impl fmt::Display for Work {
 }
 
 /// One periodic task as it was asked for.
+///
+/// ```
+/// use jitterlab_model::{Policy, TaskSpec};
+///
+/// let task: TaskSpec = "name=base,period=25us,policy=fifo:95".parse()?;
+/// assert_eq!((task.period_ns, task.policy), (25_000, Some(Policy::Fifo(95))));
+/// // What cannot work says why: a deadline needs a runtime.
+/// assert!("period=1ms,wake=deadline".parse::<TaskSpec>().is_err());
+/// # Ok::<(), jitterlab_model::task::TaskError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskSpec {
@@ -284,16 +295,16 @@ impl TaskSpec {
             },
         }
     }
-}
 
-impl FromStr for TaskSpec {
-    type Err = TaskError;
-
-    /// Reads `key=value,key=value,...`; what is not named keeps its default.
-    fn from_str(text: &str) -> Result<Self, TaskError> {
-        let mut spec = TaskSpec::default();
+    /// The same task with other properties, written as `key=value,key=value,...`. Whether they contradict each other is for
+    /// [`TaskSpec::validate`] to say.
+    ///
+    /// # Errors
+    /// What cannot be understood.
+    pub fn with(&self, properties: &str) -> Result<Self, TaskError> {
+        let mut spec = self.clone();
         let mut seen: Vec<&str> = Vec::new();
-        for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+        for part in properties.split(',').map(str::trim).filter(|p| !p.is_empty()) {
             let (key, value) = part.split_once('=').ok_or_else(|| TaskError::NotKeyValue(part.into()))?;
             if seen.contains(&key) {
                 return Err(TaskError::Twice(key.into()));
@@ -334,6 +345,16 @@ impl FromStr for TaskSpec {
                 _ => return Err(TaskError::UnknownKey(key.into())),
             }
         }
+        Ok(spec)
+    }
+}
+
+impl FromStr for TaskSpec {
+    type Err = TaskError;
+
+    /// Reads `key=value,key=value,...`; what is not named keeps its default.
+    fn from_str(text: &str) -> Result<Self, TaskError> {
+        let spec = TaskSpec::default().with(text)?;
         spec.validate()?;
         Ok(spec)
     }

@@ -185,9 +185,9 @@ impl fmt::Display for Exact {
 ///
 /// ```
 /// # use jitterlab_model::units::Human;
-/// assert_eq!(Human(2_314.0).to_string(), "2.31 us");
+/// assert_eq!(Human(2_314.0).to_string(), "2.31 µs");
 /// assert_eq!(Human(-98.0).to_string(), "-98 ns");
-/// assert_eq!(Human(81_270.0).to_string(), "81.3 us");
+/// assert_eq!(Human(81_270.0).to_string(), "81.3 µs");
 /// assert_eq!(Human(9_999_900_000.0).to_string(), "10 s");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -204,7 +204,7 @@ impl fmt::Display for Human {
         let size = self.0.abs();
         let (value, unit) = match size {
             s if s < 999.5 => (self.0, "ns"),
-            s if s < 999.5e3 => (self.0 / 1e3, "us"),
+            s if s < 999.5e3 => (self.0 / 1e3, "µs"),
             s if s < 999.5e6 => (self.0 / 1e6, "ms"),
             s if s < 120e9 => (self.0 / 1e9, "s"),
             s if s < 7_200e9 => (self.0 / 60e9, "min"),

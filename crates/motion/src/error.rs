@@ -79,6 +79,9 @@ pub enum MotionError {
         fault: PlantFault,
     },
 
+    /// The real-time task that closed a loop broke down.
+    #[error("the task that closed the loop ended without a result")]
+    LoopLost,
     /// A task of no run.
     #[error("--task cannot be used without a run: name a run file")]
     TaskWithoutRun,

@@ -1,7 +1,7 @@
 //! The Athlon report: a servo and a base thread on every pair of CPUs, idle, beside CPU hogs, and while somebody reads
 //! the kernel's figures.
 
-use jitterlab_analysis::matrix::{CellPlan, CellSetting, MatrixIndex, Proposal, placements, propose};
+use jitterlab_analysis::matrix::{CellSetting, MatrixIndex, Proposal, propose};
 use jitterlab_analysis::papers::athlon::{AthlonReproduction, HOGS, NO_LOAD, READING};
 use jitterlab_bench::host::facts::{self, Root};
 use jitterlab_bench::host::load::parse_loads;
@@ -73,7 +73,5 @@ fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal)
         ..TaskSpec::default()
     };
     let tasks = vec![task("servo", 1_000_000, 90), task("base", 25_000, 95)];
-    let names: Vec<String> = settings.iter().map(|setting| setting.name.clone()).collect();
-    let cells = CellPlan::new(&placements(&proposal.cpus, tasks.len()), &names, REPETITIONS, 2012);
-    Ok((MatrixIndex::new(tasks, settings, duration_ns, cells), proposal))
+    Ok((MatrixIndex::new(tasks, settings, &proposal.cpus, REPETITIONS, duration_ns, 2012), proposal))
 }

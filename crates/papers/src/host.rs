@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use jitterlab_bench::host::load::parse_loads;
-use jitterlab_bench::host::{DmaLatency, Request, record};
-use jitterlab_model::{Keep, StopReason, TaskSpec};
+use jitterlab_bench::host::{Request, record_to};
+use jitterlab_model::{StopReason, TaskSpec};
 use jitterlab_report::papers::Step;
 
 use crate::{PapersError, Workplace};
@@ -21,18 +21,11 @@ impl Workplace<'_> {
         }
         (self.tell)(&Step::Measuring { name: name.into(), load: load.into() });
         let request = Request {
-            tasks: vec![task],
             duration_ns: Some(self.duration_ns),
-            count: None,
-            stop_above_ns: None,
-            keep: Keep::All,
-            dma_latency: DmaLatency::default(),
             loads: parse_loads(load)?,
-            isolate: None,
-            command: std::env::args().collect(),
-            interrupted: std::sync::Arc::default(),
+            ..Request::of(vec![task])
         };
-        let stop = record(request, &file, self.interrupted)?.info.stop;
+        let stop = record_to(request, &file, self.interrupted)?.run.stop;
         let failed = match stop {
             Some(StopReason::Interrupted) => PapersError::Interrupted(name.into()),
             Some(StopReason::Overloaded { overload, .. }) => {

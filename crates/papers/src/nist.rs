@@ -38,7 +38,7 @@ pub fn loads(at: &mut Workplace<'_>, name: &str) -> Result<NistLoads, PapersErro
     let conditions = LOADS.iter().zip(&runs).map(|(case, run)| UnderLoad {
         condition: case.name.into(),
         load: case.load.into(),
-        found: run.tasks.first().and_then(|task| LatencyRange::of(&task.figures.summary)),
+        found: run.tasks.first().and_then(|task| LatencyRange::of(&task.measured.summary)),
     });
     Ok(NistLoads::of(conditions.collect()))
 }

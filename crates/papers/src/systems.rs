@@ -7,7 +7,7 @@ use jitterlab_analysis::Summary;
 use jitterlab_analysis::papers::{SystemUnderLoads, UnderLoad};
 use jitterlab_bench::kernel::elf::LibraryPath;
 use jitterlab_bench::kernel::session::run_step;
-use jitterlab_bench::kernel::{GuestTime, KernelChoice, Machine, Session};
+use jitterlab_bench::kernel::{GuestTime, KernelChoice, KernelSession, Machine};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
 use jitterlab_report::page::PageRun;
@@ -103,7 +103,7 @@ impl Workplace<'_> {
         let loads = loads.iter().zip(&runs).map(|(case, run)| UnderLoad {
             condition: case.name.into(),
             load: case.load.into(),
-            found: run.tasks.first().and_then(|task| of(&task.figures.summary)),
+            found: run.tasks.first().and_then(|task| of(&task.measured.summary)),
         });
         Ok((SystemUnderLoads { system: system.name.into(), loads: loads.collect() }, runs))
     }
@@ -118,7 +118,7 @@ impl Workplace<'_> {
             let duration = Exact(self.duration_ns).to_string();
             ["--task", &task.to_string(), "--load", case.load, "--duration", &duration].map(String::from)
         };
-        let mut session = Session {
+        let mut session = KernelSession {
             machine: Machine { memory_mib: MEMORY_MIB, timeout: TIMEOUT, ..Machine::default() },
             jitterlab: std::env::current_exe().map_err(PapersError::Program)?,
             with: Vec::new(),

@@ -73,7 +73,7 @@ fn case(figure: u32, (policy, load): (Policy, &str), run: &PageRun, printed: Pri
         policy: granted.map_or(policy, |granted| granted.policy),
         load: load.into(),
         printed,
-        here: run.tasks.first().and_then(|task| LoopTimes::of(&task.figures.summary)),
+        here: run.tasks.first().and_then(|task| LoopTimes::of(&task.measured.summary)),
     }
 }
 

@@ -3,9 +3,8 @@
 use jitterlab_analysis::summary::{P50, P99_9};
 use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_model::Gap;
-use jitterlab_model::units::Exact;
 
-use crate::words::{count, list, plural, share, time};
+use crate::words::{count, exact, list, plural, share, time};
 
 /// What was seen of a task, in one or two sentences; `measured_ns` is how long it was measured.
 #[must_use]
@@ -47,7 +46,7 @@ pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
         }
     };
     let period_known = !s.unknown.contains(&Gap::Period);
-    let period = Exact(s.period_ns);
+    let period = exact(s.period_ns);
     let of_period = worst as f64 / s.period_ns as f64;
     text += &match worst {
         ..=0 => {
@@ -156,7 +155,7 @@ fn no_load(load_1_min: Option<f64>, cpus: usize, threads: &[String], dma_latency
     }
     if let Some(us) = dma_latency_us {
         text +=
-            &format!("; /dev/cpu_dma_latency was held at {us} us, which keeps CPUs out of deep idle states");
+            &format!("; /dev/cpu_dma_latency was held at {us} µs, which keeps CPUs out of deep idle states");
     }
     text
 }
@@ -199,8 +198,8 @@ mod tests {
     fn a_good_run_says_what_was_seen() {
         assert_eq!(
             said(&[2_000, 3_000, 2_000, 81_000], 0),
-            "Task main served all of its 4 due times in 4 ms; at worst it started 81 us late, 8.1 % of its period of \
-             1ms, half within 2.01 us. Its periods were between 1 us shorter and 79 us longer than asked."
+            "Task main served all of its 4 due times in 4 ms; at worst it started 81 µs late, 8.1 % of its period of \
+             1 ms, half within 2.01 µs. Its periods were between 1 µs shorter and 79 µs longer than asked."
         );
     }
 
@@ -219,7 +218,7 @@ mod tests {
     #[test]
     fn early_wake_ups_are_said_to_be_early() {
         let found = said(&[-4_000, -1_000], 0);
-        assert!(found.contains("at the latest 1 us early"), "{found}");
+        assert!(found.contains("at the latest 1 µs early"), "{found}");
     }
 
     #[test]

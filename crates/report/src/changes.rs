@@ -58,7 +58,7 @@ pub fn sentence(change: &Change) -> String {
             format!("the measured CPU {cpu} took {}", named.join(", "))
         }
         Change::IdleState { cpu, state, times: n, exit_us } => format!(
-            "the measured CPU {cpu} entered the idle state {state} {}, which takes up to {exit_us} us to leave",
+            "the measured CPU {cpu} entered the idle state {state} {}, which takes up to {exit_us} µs to leave",
             times(*n)
         ),
         Change::MajorFaults { times: n } => {
@@ -129,7 +129,7 @@ mod tests {
         the governor of CPU 1 changed from performance to powersave during the run
         devices interrupted the measured CPU 1: IRQ 1 (device 1) 9 times, IRQ 2 (device 2) 8 times, IRQ 3 (device 3) 7 times, others 11 times
         the measured CPU 1 took 4 TLB shootdowns, 1 rescheduling interrupts
-        the measured CPU 1 entered the idle state C6 3 times, which takes up to 133 us to leave
+        the measured CPU 1 entered the idle state C6 3 times, which takes up to 133 µs to leave
         ");
     }
 }

@@ -78,7 +78,7 @@ fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> String {
 
 /// The figures of all runs with their intervals, then each run against the first.
 fn comparison(comparison: &Comparison, terminal: Terminal) -> String {
-    let mut text = String::from("latency in us, with the interval that holds the figure of such runs\n");
+    let mut text = String::from("latency in µs, with the interval that holds the figure of such runs\n");
     for run in &comparison.runs {
         let _ = writeln!(
             text,
@@ -107,7 +107,7 @@ fn known(ns: Option<i64>) -> String {
 
 /// A figure in its unit: a share for missed due times, else microseconds.
 fn figure(statistic: Statistic, value: f64) -> String {
-    if statistic == Statistic::MissedShare { format!("{value:.2e}") } else { microseconds(value) }
+    if statistic == Statistic::MissedShare { share(value) } else { microseconds(value) }
 }
 
 fn estimate(e: &Estimate) -> Vec<String> {

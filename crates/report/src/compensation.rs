@@ -18,7 +18,7 @@ use crate::chart::Terminal;
 use crate::table;
 use crate::wakeups::time;
 use crate::warnings;
-use crate::words::share;
+use crate::words::{exact, share};
 
 /// A median with its interval, for people.
 pub(crate) fn interval(m: Option<MedianInterval>, show: impl Fn(f64) -> String) -> String {
@@ -54,7 +54,7 @@ pub fn load_table(points: &[LoadPoint], service: &ServiceTime, period_ns: i64, a
     let most = points.iter().map(|p| p.measured.max(p.equation_1)).fold(f64::MIN_POSITIVE, f64::max).min(1.0);
     let rows = points.iter().map(|p| {
         vec![
-            Exact(p.every_ns).to_string(),
+            exact(p.every_ns),
             share(p.measured),
             share(p.polled),
             share(p.equation_1),
@@ -75,7 +75,7 @@ pub fn load_table(points: &[LoadPoint], service: &ServiceTime, period_ns: i64, a
     );
     if let Some(least) = points.iter().min_by(|a, b| a.measured.total_cmp(&b.measured)) {
         let _ =
-            writeln!(out, "  Least as measured: A = {}, {}.", Exact(least.every_ns), share(least.measured));
+            writeln!(out, "  Least as measured: A = {}, {}.", exact(least.every_ns), share(least.measured));
     }
     out
 }
@@ -107,7 +107,7 @@ pub fn note(note: &TrialNote) -> String {
             format!("{}: {}; {}", refusal.what, refusal.why, refusal.remedy)
         }
         TrialNote::NoLoadPoint { every_ns, overload } => {
-            format!("waking every {}: {overload}", Exact(*every_ns))
+            format!("waking every {}: {overload}", exact(*every_ns))
         }
         TrialNote::Stopped { overload } => overload.to_string(),
         TrialNote::Interrupted => "interrupted: the proof rests on the whole pairs until then".into(),
@@ -126,13 +126,13 @@ fn write_what_is(trial: &CompensationTrial, out: &mut String) {
          {:>8}  of processor time of the thread: its code, its system calls and the switches\n            \
          as far as the kernel counts them; not the interrupt, not leaving idle\n  \
          {:>8}  the same if it wakes every {}: nothing has time to cool down\n\n",
-        Exact(trial.period_ns),
+        exact(trial.period_ns),
         time(trial.clock_floor.at(P50).exactly()),
         time(trial.clock_floor.at(P99).exactly()),
         Human(inside_ns).to_string(),
         Human(outside_ns).to_string(),
         Human(often_ns).to_string(),
-        Exact(often_every_ns),
+        exact(often_every_ns),
     );
     out.push_str("latency of an early sleep, and the margin that follows from it\n");
     let rows = trial.candidates.iter().map(|c| {
@@ -169,7 +169,7 @@ fn write_margins(trial: &CompensationTrial, out: &mut String) {
     out.push_str("one early sleep, then polling: as latencies measured in turns foretell, and measured\n");
     let rows = trial.margins.iter().map(|p| {
         vec![
-            Exact(p.margin_ns).to_string(),
+            exact(p.margin_ns),
             share(p.expected_polled),
             share(p.measured_polled),
             share(p.expected_late),
@@ -199,7 +199,7 @@ fn write_recommendation(trial: &CompensationTrial, out: &mut String) {
     if let Some(late) = r.supported_late {
         let _ = writeln!(
             out,
-            "  so few latencies support no rarer late starts than {}: raise --sample for less",
+            "  so few latencies support no rarer late starts than {}: raise --rounds for less",
             share(late)
         );
     }
@@ -345,14 +345,14 @@ mod tests {
         for ascii in [true, false] {
             let text = text(&report, Terminal { columns: 80, ascii, colour: false });
             for part in [
-                "period 500us",
-                "5 us  the same if it wakes every 50us",
+                "period 500 µs",
+                "5 µs  the same if it wakes every 50 µs",
                 "17 %",
                 "19 %",
                 "1.2 %",
                 "use wake=timerfd,compensate=margin:22980ns",
-                "S = 5 us",
-                "A = 50 us",
+                "S = 5 µs",
+                "A = 50 µs",
                 "p99 smaller by a factor of 100 (100 to 100 with 95 %)",
                 "extra processor load 3.0 %",
                 "600 were late although the task polled, by up to 100 ns",

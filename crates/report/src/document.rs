@@ -111,12 +111,12 @@ impl Document {
     /// It is no JSON, of another version, or lacks a field: nothing is guessed.
     pub fn read(text: &str) -> Result<Self, DocumentError> {
         #[derive(Deserialize)]
-        struct Head {
+        struct Version {
             schema: u32,
             #[serde(default)]
             tool: String,
         }
-        let Head { schema, tool } = serde_json::from_str(text)?;
+        let Version { schema, tool } = serde_json::from_str(text)?;
         if schema != SCHEMA {
             return Err(DocumentError::Version(schema));
         }
@@ -135,6 +135,11 @@ impl Document {
     /// The text for the terminal, figures included.
     #[must_use]
     pub fn text(&self, terminal: Terminal) -> String {
+        let text = self.words(terminal);
+        if terminal.ascii { crate::printable::ascii(&text) } else { text }
+    }
+
+    fn words(&self, terminal: Terminal) -> String {
         match &self.content {
             Content::Check(report) => crate::check::text(report, terminal),
             Content::Stepper(result) => motion::stepper::text(result, terminal),
@@ -146,15 +151,17 @@ impl Document {
             Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
             Content::Comparison(compared) => crate::comparison::text(compared, terminal),
             Content::Compensation(trial) => crate::compensation::text(trial, terminal),
-            Content::CompareWakeups(compared) => crate::wakeups::text(compared),
             Content::Analysis(analysis) => crate::patterns::text(analysis, terminal),
             Content::Run(run) => crate::summary::text(run, terminal),
-            Content::KernelRun(run) => crate::kernels::runs(run, terminal),
-            Content::KernelDiff(diff) => crate::kernels::difference(diff),
-            Content::KernelPeers(peers) => crate::kernels::peers(peers),
+            Content::KernelRun(run) => crate::kernels::text(run, terminal),
             Content::Matrix(result) => crate::matrix::text(result, terminal),
-            Content::McuSweep(sweep) => crate::mcu::sweep(&sweep.alarms),
-            Content::McuRecommendation(choices) => crate::mcu::recommendation(choices),
+            Content::CompareWakeups(_)
+            | Content::KernelDiff(_)
+            | Content::KernelPeers(_)
+            | Content::McuSweep(_)
+            | Content::McuRecommendation(_) => {
+                self.sections().iter().map(|section| section.text(terminal)).collect()
+            }
         }
     }
 
@@ -173,7 +180,14 @@ impl Document {
             Content::Comparison(compared) => crate::comparison::sections(compared),
             Content::Compensation(trial) => crate::compensation::sections(trial),
             Content::Matrix(result) => crate::matrix::sections(result),
-            _ => Vec::new(),
+            Content::CompareWakeups(compared) => vec![crate::wakeups::section(compared)],
+            Content::KernelRun(run) => vec![crate::kernels::section(run)],
+            Content::KernelDiff(diff) => vec![crate::kernels::difference(diff)],
+            Content::KernelPeers(peers) => vec![crate::kernels::peers(peers)],
+            Content::McuSweep(sweep) => vec![crate::mcu::sweep(&sweep.alarms)],
+            Content::McuRecommendation(choices) => vec![crate::mcu::recommendation(choices)],
+            // A run is shown from its file, which holds all of it.
+            Content::Run(_) | Content::Analysis(_) => Vec::new(),
         }
     }
 }

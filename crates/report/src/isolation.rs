@@ -54,7 +54,7 @@ mod tests {
         let without_isolation = measured(8_000).summaries().cloned().collect();
         let text = comparison(&MeasuredRun { without_isolation, ..measured(2_000) });
         let line = text.lines().find(|line| line.contains("servo max")).unwrap();
-        assert!(line.contains("8 us") && line.contains("2 us") && line.contains("x 0.25"), "{text}");
+        assert!(line.contains("8 µs") && line.contains("2 µs") && line.contains("x 0.25"), "{text}");
         assert_eq!(comparison(&measured(2_000)), "");
     }
 }

@@ -1,114 +1,133 @@
 //! The same tasks on several kernels, side by side.
 
-use crate::words::{known_count, microseconds};
+use crate::words::{exact, known_count, microseconds};
 use jitterlab_analysis::Summary;
-use jitterlab_analysis::code_paths::{Change, CodePath, RARE_SHARE};
+use jitterlab_analysis::code_paths::{CodePath, PathChange, RARE_SHARE};
 use jitterlab_analysis::kernels::{AlsoRan, KernelDiff, KernelPeers, KernelRun, RunOnKernel, ToolResult};
 use jitterlab_analysis::summary::{P50, P99, P99_9};
 use jitterlab_model::Warning;
 use jitterlab_model::kernel::Measures;
-use jitterlab_model::units::Exact;
 
 use crate::chart::Terminal;
+use crate::section::{Piece, Section};
 use crate::summary;
-use crate::table::columns;
 use crate::warnings::{emulated, sentence};
-use crate::wrap::wrap;
 
 /// The whole summary of one kernel's run, or of several a table of latencies with a row per kernel for each task; then
 /// what was run after them.
-pub fn runs(run: &KernelRun, terminal: Terminal) -> String {
-    let mut text = match run.kernels.as_slice() {
-        [] => String::new(),
-        [only] => summary::text(&only.measured, terminal),
-        several => comparison(several, run.ns_per_instruction),
-    };
-    for AlsoRan { kernel, command, stdout, stderr, failure, .. } in &run.also {
-        text.push_str(&format!("\n{kernel} $ {command}\n{stdout}{stderr}"));
-        text.push_str(&failure.as_ref().map_or(String::new(), |failure| format!("({failure})\n")));
+pub fn text(run: &KernelRun, terminal: Terminal) -> String {
+    match run.kernels.as_slice() {
+        [only] => {
+            summary::text(&only.measured, terminal)
+                + &also(run).map(|piece| piece.text(terminal)).collect::<String>()
+        }
+        _ => section(run).text(terminal),
     }
-    text
 }
 
-/// A table of release latencies with a row per kernel for each task, and in a sentence how far the kernels' largest
-/// latencies are apart; then what the runs warn of, and where their files are.
-fn comparison(kernels: &[RunOnKernel], ns_per_instruction: Option<u32>) -> String {
-    let mut text: String = kernels.iter().map(|k| format!("{}: Linux {}\n", k.kernel, k.release)).collect();
+/// For each task a table of release latencies with a row per kernel, and in a sentence how far the kernels' largest
+/// latencies are apart; then what the runs warn of, where their files are, and what was run after them.
+pub fn section(run: &KernelRun) -> Section {
+    let kernels = &run.kernels;
+    let named = kernels.iter().map(|k| format!("{}: Linux {}.", k.kernel, k.release));
+    let mut pieces: Vec<Piece> = named.map(Piece::said).collect();
     let tasks = kernels.first().map_or(&[][..], |kernel| &kernel.measured.tasks);
     for (number, task) in tasks.iter().enumerate() {
         let of: Vec<(&str, &Summary)> = kernels
             .iter()
             .filter_map(|k| Some((k.kernel.as_str(), &k.measured.tasks.get(number)?.summary)))
             .collect();
-        text.push_str(&format!("\nlatency of {} in us\n", task.summary.task));
         let header = ["", "activations", "missed", "min", "mean", "p50", "p99", "p99.9", "max"];
-        text.push_str(&columns(&header, of.iter().map(|(kernel, summary)| row(kernel, summary))));
-        if let Some(sentence) = ratio(&of) {
-            text.push_str(&wrap(&sentence));
-        }
+        let rows = of.iter().map(|(kernel, summary)| row(kernel, summary));
+        pieces.push(Piece::table(format!("Latency of {} in µs", task.summary.task), &header, rows));
+        pieces.extend(ratio(&of).map(Piece::said));
     }
-    text.push('\n');
+    pieces.extend(warned(kernels));
+    pieces.push(Piece::said(emulated(run.ns_per_instruction)));
+    let files = kernels.iter().filter_map(|k| k.measured.file.as_ref());
+    pieces.extend(files.map(|file| Piece::said(format!("Run file: {}", file.display()))));
+    pieces.extend(also(run));
+    kernel_section(
+        "kernel-run",
+        "Kernels",
+        "The same tasks and loads on each kernel, in virtual time.",
+        pieces,
+    )
+}
+
+fn kernel_section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
+    Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
+}
+
+/// What was run after the measurements.
+fn also(run: &KernelRun) -> impl Iterator<Item = Piece> {
+    run.also.iter().map(|AlsoRan { kernel, command, stdout, stderr, failure, .. }| Piece::Details {
+        summary: format!("{kernel} $ {command}"),
+        text: format!(
+            "{stdout}{stderr}{}",
+            failure.as_ref().map_or(String::new(), |why| format!("({why})\n"))
+        ),
+    })
+}
+
+/// What the runs warn of, each once, but for what is said of every kernel elsewhere.
+fn warned(kernels: &[RunOnKernel]) -> impl Iterator<Item = Piece> {
     let mut warnings: Vec<(&Warning, Vec<&str>)> = Vec::new();
     for (kernel, warning) in kernels.iter().flat_map(|k| k.measured.run.warnings.iter().map(move |w| (k, w)))
     {
         match warnings.iter_mut().find(|(known, _)| *known == warning) {
-            // What is said of every kernel above or below.
             _ if matches!(warning, Warning::Emulated { .. } | Warning::Kernel { .. }) => {}
             Some((_, of)) => of.push(&kernel.kernel),
             None => warnings.push((warning, vec![&kernel.kernel])),
         }
     }
-    for (warning, of) in warnings {
+    warnings.into_iter().map(|(warning, of)| {
         let of = if of.len() == kernels.len() { String::new() } else { format!("{}: ", of.join(", ")) };
-        text.push_str(&wrap(&format!("warning: {of}{}", sentence(warning))));
-    }
-    text.push_str(&wrap(&emulated(ns_per_instruction)));
-    let files = kernels.iter().filter_map(|k| k.measured.file.as_ref());
-    text.extend(files.map(|file| format!("run file: {}\n", file.display())));
-    text
+        Piece::said(format!("warning: {of}{}", sentence(warning)))
+    })
 }
 
 /// For each kernel a table of wake-up latencies with a row per tool.
-pub fn peers(peers: &KernelPeers) -> String {
+pub fn peers(peers: &KernelPeers) -> Section {
     let beside = peers.background.as_ref().map_or("idle".into(), |command| format!("beside {command}"));
-    let texts = peers.kernels.iter().map(|on| {
+    let mut pieces = Vec::new();
+    for on in &peers.kernels {
         let kernel = format!("{}: Linux {}", on.kernel, on.release);
-        let task = format!("{}, fifo:{}, {beside}", Exact(peers.period_ns), peers.priority);
-        wrap(&format!("{kernel}, {task}")) + &tools(&on.tools)
-    });
-    let texts: Vec<String> = texts.collect();
-    format!("{}\n{}", texts.join("\n"), wrap(&emulated(peers.ns_per_instruction)))
+        let task = format!("{}, fifo:{}, {beside}", exact(peers.period_ns), peers.priority);
+        pieces.extend(tools(format!("{kernel}, {task}"), &on.tools));
+    }
+    pieces.push(Piece::said(emulated(peers.ns_per_instruction)));
+    kernel_section(
+        "kernel-peers",
+        "Other tools",
+        "Tools one after the other in the same boot, with the same task.",
+        pieces,
+    )
 }
 
-fn tools(tools: &[ToolResult]) -> String {
-    let header = ["latency in us", "activations", "min", "mean", "p50", "p99", "p99.9", "max"];
+fn tools(caption: String, tools: &[ToolResult]) -> Vec<Piece> {
+    let header = ["latency in µs", "activations", "min", "mean", "p50", "p99", "p99.9", "max"];
     let measured = tools.iter().filter_map(|t| Some((t, t.summary.as_ref()?)));
-    let mut text = columns(
-        &header,
-        measured.map(|(tool, summary)| {
-            let mut cells = row(&tool.tool, summary);
-            cells.remove(2); // Most tools do not count what they missed.
-            cells
-        }),
-    );
+    let rows = measured.map(|(tool, summary)| {
+        let mut cells = row(&tool.tool, summary);
+        cells.remove(2); // Most tools do not count what they missed.
+        cells
+    });
+    let mut pieces = vec![Piece::table(caption, &header, rows)];
     let mean = |name: &str| tools.iter().find(|tool| tool.tool == name)?.summary.as_ref()?.latency.mean_ns;
     if let (Some(own), Some(bare)) = (mean("jitterlab"), mean("bare loop")) {
-        text.push_str(&wrap(&format!(
+        pieces.push(Piece::said(format!(
             "The mean of jitterlab is {:.4} times that of a loop as bare as can be, which only sleeps, reads the clock and stores a number: no tool can be below it.",
             own / bare
         )));
     }
-    text.push_str("\nhow each was measured\n");
     for ToolResult { tool, command, measures, failure, .. } in tools {
-        text.push_str(&wrap(&format!("{tool}: {command}")));
-        if let Some(what) = measured_instead(*measures) {
-            text.push_str(&wrap(&format!("{tool} measures {what}.")));
-        }
-        if let Some(why) = failure {
-            text.push_str(&wrap(&format!("{tool} measured nothing: {why}")));
-        }
+        let mut how = format!("{tool}: {command}");
+        how += &measured_instead(*measures).map_or(String::new(), |what| format!("; it measures {what}"));
+        how += &failure.as_ref().map_or(String::new(), |why| format!("; it measured nothing: {why}"));
+        pieces.push(Piece::said(how));
     }
-    text
+    pieces
 }
 
 /// What a tool measures where that is not the wake-up of a user's thread.
@@ -122,17 +141,18 @@ fn measured_instead(measures: Measures) -> Option<&'static str> {
 
 /// A table with a row for each code path of either kernel, and in a sentence whether they differ by more than
 /// chance and the tolerance.
-pub fn difference(diff: &KernelDiff) -> String {
+pub fn difference(diff: &KernelDiff) -> Section {
     let KernelDiff { old, new, tolerance_ns, .. } = diff;
-    let mut text = wrap(&format!("code paths of {old} (old) and {new} (new), median latency in ns"));
+    let mut pieces =
+        vec![Piece::said(format!("code paths of {old} (old) and {new} (new), median latency in ns"))];
     for task in &diff.tasks {
-        text.push_str(&format!("\n{}\n", task.task));
         let header = ["", "old ns", "new ns", "moved", "share old", "share new"];
-        text.push_str(&columns(&header, task.changes.iter().map(|change| path_row(change, *tolerance_ns))));
+        let rows = task.changes.iter().map(|change| path_row(change, *tolerance_ns));
+        pieces.push(Piece::table(&task.task, &header, rows));
         let whole = |ns: Option<i64>| ns.map_or("-".into(), |ns| format!("{ns} ns"));
         let (old_max, new_max) = (whole(task.old_max_ns), whole(task.new_max_ns));
-        text.push_str(&wrap(&format!("The largest latency was {old_max} and is {new_max}.")));
-        text.push_str(&wrap(&match task.different(*tolerance_ns) {
+        pieces.push(Piece::said(format!("The largest latency was {old_max} and is {new_max}.")));
+        pieces.push(Piece::said(match task.different(*tolerance_ns) {
             0 => format!(
                 "No path that 1 % of the activations take appeared, vanished or moved by more than {tolerance_ns} ns."
             ),
@@ -140,23 +160,28 @@ pub fn difference(diff: &KernelDiff) -> String {
             n => format!("{n} paths that 1 % of the activations take differ."),
         }));
     }
-    text.push('\n');
-    text + &wrap(&emulated(diff.ns_per_instruction))
+    pieces.push(Piece::said(emulated(diff.ns_per_instruction)));
+    kernel_section(
+        "kernel-diff",
+        "Code paths",
+        "What a change of the kernel added, moved or removed.",
+        pieces,
+    )
 }
 
-fn path_row(change: &Change, tolerance_ns: i64) -> Vec<String> {
+fn path_row(change: &PathChange, tolerance_ns: i64) -> Vec<String> {
     let share = |path: &CodePath| format!("{:.2} %", path.share * 100.0);
     let none = || "-".to_owned();
     let (what, cells) = match change {
-        Change::Kept { old, new, moved_ns } => {
+        PathChange::Kept { old, new, moved_ns } => {
             let what = if moved_ns.abs() > tolerance_ns { "moved" } else { "kept" };
             let (was, is) = (old.median_ns.to_string(), new.median_ns.to_string());
             (what, [was, is, format!("{moved_ns:+}"), share(old), share(new)])
         }
-        Change::Appeared { new } => {
+        PathChange::Appeared { new } => {
             ("appeared", [none(), new.median_ns.to_string(), none(), none(), share(new)])
         }
-        Change::Vanished { old } => {
+        PathChange::Vanished { old } => {
             ("vanished", [old.median_ns.to_string(), none(), none(), share(old), none()])
         }
     };
@@ -201,6 +226,8 @@ mod tests {
     use jitterlab_analysis::measured::MeasuredRun;
     use jitterlab_model::{Activation, Bench, RunInfo, TaskSpec, TimingStats};
 
+    const TERMINAL: Terminal = Terminal { columns: 80, ascii: true, colour: false };
+
     fn measured(latencies: &[i64]) -> MeasuredRun {
         let mut stats = TimingStats::new(1_000_000);
         for (k, latency) in (0..).zip(latencies) {
@@ -234,7 +261,7 @@ mod tests {
             kernel("debian:rt", &[4_000, 6_000], &["shared", "alone"]),
             kernel("debian:generic", &[4_000, 600_000], &["shared"]),
         ];
-        let terminal = Terminal { columns: 80, ascii: true, colour: false };
+        let terminal = TERMINAL;
         let also = AlsoRan {
             kernel: "debian:cloud".into(),
             command: "dmesg".into(),
@@ -244,16 +271,18 @@ mod tests {
             failure: None,
         };
         let run = KernelRun { ns_per_instruction: Some(1), kernels, also: vec![also] };
-        let nothing = runs(&KernelRun { kernels: Vec::new(), ..run.clone() }, terminal);
-        assert_eq!(nothing, "\ndebian:cloud $ dmesg\nwhat happened\n");
-        let text = runs(&run, terminal);
-        assert!(text.ends_with(&nothing), "{text}");
+        let nothing = text(&KernelRun { kernels: Vec::new(), ..run.clone() }, terminal);
+        assert!(nothing.ends_with("debian:cloud $ dmesg\nwhat happened\n"), "{nothing}");
+        let text = text(&run, terminal);
+        assert!(text.ends_with("debian:cloud $ dmesg\nwhat happened\n"), "{text}");
         assert!(text.contains("on debian:generic is 100.0 times that on debian:rt"), "{text}");
-        assert!(text.contains("latency of servo") && text.contains("Virtual time: 1 ns"), "{text}");
+        assert!(text.contains("Latency of servo") && text.contains("Virtual time: 1 ns"), "{text}");
         assert!(text.contains("\nwarning: shared\nwarning: debian:rt: alone\n"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let same = [kernel("a", &[4_000], &[]), kernel("b", &[4_000], &[])];
-        assert!(!comparison(&same, None).contains("times"));
+        let kernels = vec![kernel("a", &[4_000], &[]), kernel("b", &[4_000], &[])];
+        let same = KernelRun { ns_per_instruction: None, kernels, also: Vec::new() };
+        let same = section(&same).text(terminal);
+        assert!(!same.contains("times that"), "{same}");
     }
 
     #[test]
@@ -279,11 +308,13 @@ mod tests {
                     tool("rtla timerlat", "rtla timerlat hist", Measures::KernelThread, Err("no tracer")),
                 ],
             }],
-        });
-        assert!(text.starts_with("debian:rt: Linux 6.1, 1ms, fifo:90, idle\n"), "{text}");
+        })
+        .text(TERMINAL);
+        assert!(text.starts_with("debian:rt: Linux 6.1, 1 ms, fifo:90, idle\n"), "{text}");
         assert!(text.contains("jitterlab") && text.contains("4.600"), "{text}");
-        assert!(text.contains("rtla timerlat measured nothing: no tracer"), "{text}");
-        assert!(text.contains("a thread of the kernel"), "{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("no user's code; it measured nothing: no tracer"), "{text}");
+        assert!(words.contains("rtla timerlat hist; it measures a thread of the kernel"), "{text}");
         assert!(text.contains("\njitterlab: jitterlab run --period 1ms\n"), "{text}");
     }
 
@@ -298,8 +329,8 @@ mod tests {
             old_max_ns: Some(3_900),
             new_max_ns: Some(9_000),
         };
-        let kept = Change::Kept { old, new, moved_ns: 50 };
-        let rare = Change::Appeared { new: path(9_000, 0.001) };
+        let kept = PathChange::Kept { old, new, moved_ns: 50 };
+        let rare = PathChange::Appeared { new: path(9_000, 0.001) };
         let diff = |tolerance_ns, changes| KernelDiff {
             old: "a".into(),
             new: "b".into(),
@@ -308,10 +339,10 @@ mod tests {
             differs: false,
             tasks: vec![task(changes)],
         };
-        let text = difference(&diff(100, vec![kept, rare]));
+        let text = difference(&diff(100, vec![kept, rare])).text(TERMINAL);
         assert!(text.contains("kept") && text.contains("+50") && text.contains("appeared (rare)"), "{text}");
         assert!(text.contains("No path that 1 %") && text.contains("9000 ns"), "{text}");
-        let text = difference(&diff(20, vec![kept]));
+        let text = difference(&diff(20, vec![kept])).text(TERMINAL);
         assert!(text.contains("moved") && text.contains("1 path"), "{text}");
         assert!(text.contains("Virtual time: 1 ns"), "{text}");
     }

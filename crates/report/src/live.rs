@@ -1,6 +1,6 @@
 //! The live view: what is happening while a measurement runs.
 //!
-//! It draws snapshots that ordinary threads took; the measured threads know nothing of it. The terminal is only written
+//! It draws what ordinary threads counted; the measured threads know nothing of it. The terminal is only written
 //! to, never asked: one that was closed, stopped or does not answer holds nothing up.
 
 use std::collections::VecDeque;
@@ -9,59 +9,33 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use jitterlab_model::TimingStats;
-use jitterlab_model::units::{Exact, Human};
+use jitterlab_analysis::measured::{SoFar, TaskSoFar};
+use jitterlab_model::units::Human;
 use rustix::termios::tcgetwinsize;
 
 use crate::printable::printable;
+use crate::words::exact;
 
-/// Snapshots remembered for the sparkline.
+/// Looks remembered for the sparkline.
 const HISTORY: usize = 256;
 
-/// One task at one moment.
-#[derive(Debug, Clone)]
-pub struct TaskSnapshot {
-    /// The task's name.
-    pub name: String,
-    /// Everything counted so far.
-    pub stats: TimingStats,
-    /// Records lost so far.
-    pub dropped: u64,
-    /// Largest latency since the previous snapshot; `None` if the task did not run since.
-    pub recent_max_ns: Option<i64>,
-}
-
-/// A running measurement at one moment.
-#[derive(Debug, Clone)]
-pub struct Snapshot {
-    /// Time since the first due time.
-    pub elapsed_ns: i64,
-    /// Planned length; `None` when only a count or Ctrl-C ends it.
-    pub planned_ns: Option<i64>,
-    /// The tasks in their order.
-    pub tasks: Vec<TaskSnapshot>,
-}
-
-impl Snapshot {
-    /// One plain line for logs and pipes: elapsed time, and per task count, latencies and misses.
-    pub fn plain_line(&self) -> String {
-        let tasks = self.tasks.iter().map(|task| {
-            let latency = &task.stats.latency;
-            let lost =
-                if task.dropped > 0 { format!(", {} records lost", task.dropped) } else { String::new() };
-            format!(
-                "{} n={} latency min {} median {} p99 {} max {}, missed {}{lost}",
-                task.name,
-                latency.count(),
-                time(latency.min_ns()),
-                time(latency.quantile_ns(0.5)),
-                time(latency.quantile_ns(0.99)),
-                time(latency.max_ns()),
-                task.stats.seen_missed()
-            )
-        });
-        format!("{}: {}", Human(self.elapsed_ns as f64), tasks.collect::<Vec<_>>().join("; "))
-    }
+/// One plain line for logs and pipes: elapsed time, and per task count, latencies and misses.
+fn plain_line(so_far: &SoFar) -> String {
+    let tasks = so_far.tasks.iter().map(|task| {
+        let latency = &task.stats.latency;
+        let lost = if task.dropped > 0 { format!(", {} records lost", task.dropped) } else { String::new() };
+        format!(
+            "{} n={} latency min {} median {} p99 {} max {}, missed {}{lost}",
+            task.name,
+            latency.count(),
+            time(latency.min_ns()),
+            time(latency.quantile_ns(0.5)),
+            time(latency.quantile_ns(0.99)),
+            time(latency.max_ns()),
+            task.stats.seen_missed()
+        )
+    });
+    format!("{}: {}", Human(so_far.elapsed_ns as f64), tasks.collect::<Vec<_>>().join("; "))
 }
 
 fn time(ns: Option<i64>) -> String {
@@ -84,12 +58,12 @@ impl LiveView {
         Ok(LiveView { painter, history: vec![VecDeque::new(); tasks] })
     }
 
-    /// Redraws with a new snapshot, unless the terminal has not taken the last one yet.
+    /// Redraws with a new look, unless the terminal has not taken the last one yet.
     ///
     /// # Errors
     /// When the terminal cannot be written to.
-    pub fn draw(&mut self, snapshot: &Snapshot) -> io::Result<()> {
-        for (history, task) in self.history.iter_mut().zip(&snapshot.tasks) {
+    pub fn draw(&mut self, so_far: &SoFar) -> io::Result<()> {
+        for (history, task) in self.history.iter_mut().zip(&so_far.tasks) {
             history.push_back(task.recent_max_ns.unwrap_or(0).max(0) as u64);
             if history.len() > HISTORY {
                 history.pop_front();
@@ -98,7 +72,7 @@ impl LiveView {
         let size =
             tcgetwinsize(io::stdout()).ok().map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)));
         let (columns, rows) = size.filter(|(columns, rows)| *columns > 0 && *rows > 0).unwrap_or((80, 24));
-        let mut lines = lines(snapshot, &self.history, columns);
+        let mut lines = lines(so_far, &self.history, columns);
         lines.truncate(rows.saturating_sub(1));
         self.painter.show(lines)
     }
@@ -121,12 +95,12 @@ impl PlainView {
         Painter::start(io::stderr(), false).map(PlainView)
     }
 
-    /// Writes the snapshot's line, unless standard error has not taken the last one yet.
+    /// Writes the line of a look, unless standard error has not taken the last one yet.
     ///
     /// # Errors
     /// When standard error cannot be written to.
-    pub fn draw(&mut self, snapshot: &Snapshot) -> io::Result<()> {
-        self.0.show(vec![printable(&snapshot.plain_line()).into_owned()])
+    pub fn draw(&mut self, so_far: &SoFar) -> io::Result<()> {
+        self.0.show(vec![printable(&plain_line(so_far)).into_owned()])
     }
 }
 
@@ -210,12 +184,12 @@ const YELLOW: &str = "\x1b[33m";
 const PLAIN: &str = "\x1b[0m";
 
 /// The view as lines that are no wider than the terminal.
-fn lines(snapshot: &Snapshot, history: &[VecDeque<u64>], columns: usize) -> Vec<String> {
-    let mut lines = vec![progress_line(snapshot, columns)];
+fn lines(so_far: &SoFar, history: &[VecDeque<u64>], columns: usize) -> Vec<String> {
+    let mut lines = vec![progress_line(so_far, columns)];
     let titles = COLUMNS.map(|(title, _)| (title.to_owned(), ""));
     lines.push(format!("{BOLD}{}{PLAIN}", row(&titles, columns)));
-    lines.extend(snapshot.tasks.iter().map(|task| row(&cells(snapshot, task), columns)));
-    for (task, values) in snapshot.tasks.iter().zip(history) {
+    lines.extend(so_far.tasks.iter().map(|task| row(&cells(so_far, task), columns)));
+    for (task, values) in so_far.tasks.iter().zip(history) {
         let largest = values.iter().max().map(|ns| Human(*ns as f64).to_string()).unwrap_or_default();
         let label = format!("{:>9} worst {largest}", clip(&printable(&task.name), 9));
         let spark = sparkline(values, columns.saturating_sub(LABEL));
@@ -244,14 +218,14 @@ fn row(cells: &[(String, &str); 9], columns: usize) -> String {
     text
 }
 
-fn cells(snapshot: &Snapshot, task: &TaskSnapshot) -> [(String, &'static str); 9] {
+fn cells(so_far: &SoFar, task: &TaskSoFar) -> [(String, &'static str); 9] {
     let latency = &task.stats.latency;
-    let seconds = snapshot.elapsed_ns as f64 / 1e9;
+    let seconds = so_far.elapsed_ns as f64 / 1e9;
     let rate = if seconds > 0.0 { latency.count() as f64 / seconds } else { 0.0 };
     let missed = if task.stats.seen_missed() > 0 { YELLOW } else { "" };
     [
         (printable(&task.name).into_owned(), ""),
-        (Exact(task.stats.period_ns()).to_string(), ""),
+        (exact(task.stats.period_ns()), ""),
         (latency.count().to_string(), ""),
         (format!("{rate:.0}/s"), ""),
         (task.stats.seen_missed().to_string(), missed),
@@ -262,13 +236,13 @@ fn cells(snapshot: &Snapshot, task: &TaskSnapshot) -> [(String, &'static str); 9
     ]
 }
 
-fn progress_line(snapshot: &Snapshot, columns: usize) -> String {
-    let elapsed = Human(snapshot.elapsed_ns as f64);
-    let (ratio, label) = match snapshot.planned_ns {
+fn progress_line(so_far: &SoFar, columns: usize) -> String {
+    let elapsed = Human(so_far.elapsed_ns as f64);
+    let (ratio, label) = match so_far.planned_ns {
         Some(planned) => {
-            let left = Human((planned - snapshot.elapsed_ns).max(0) as f64);
-            let ratio = (snapshot.elapsed_ns as f64 / planned.max(1) as f64).clamp(0.0, 1.0);
-            (ratio, format!("{elapsed} of {}, {left} left; Ctrl-C ends early ", Exact(planned)))
+            let left = Human((planned - so_far.elapsed_ns).max(0) as f64);
+            let ratio = (so_far.elapsed_ns as f64 / planned.max(1) as f64).clamp(0.0, 1.0);
+            (ratio, format!("{elapsed} of {}, {left} left; Ctrl-C ends early ", exact(planned)))
         }
         None => (0.0, format!("{elapsed}; Ctrl-C ends ")),
     };
@@ -296,9 +270,9 @@ fn sparkline(values: &VecDeque<u64>, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::Activation;
+    use jitterlab_model::{Activation, TimingStats};
 
-    fn snapshot(latencies_ns: &[i64]) -> Snapshot {
+    fn snapshot(latencies_ns: &[i64]) -> SoFar {
         let mut stats = TimingStats::new(1_000_000);
         for (k, latency) in latencies_ns.iter().enumerate() {
             let due_ns = k as i64 * 1_000_000;
@@ -311,17 +285,17 @@ mod tests {
                 ..Activation::default()
             });
         }
-        let task = TaskSnapshot {
+        let task = TaskSoFar {
             name: "servo".into(),
             stats,
             dropped: 0,
             recent_max_ns: latencies_ns.iter().max().copied(),
         };
-        Snapshot { elapsed_ns: 4_000_000_000, planned_ns: Some(10_000_000_000), tasks: vec![task] }
+        SoFar { elapsed_ns: 4_000_000_000, planned_ns: Some(10_000_000_000), tasks: vec![task] }
     }
 
-    fn drawn(snapshot: &Snapshot, columns: usize) -> String {
-        let lines = lines(snapshot, &[VecDeque::from([2_000, 2_500, 90_000])], columns);
+    fn drawn(so_far: &SoFar, columns: usize) -> String {
+        let lines = lines(so_far, &[VecDeque::from([2_000, 2_500, 90_000])], columns);
         let plain = [BOLD, DIM, GREEN, YELLOW, PLAIN];
         let lines =
             lines.iter().map(|line| plain.iter().fold(line.clone(), |line, code| line.replace(code, "")));
@@ -333,7 +307,7 @@ mod tests {
     #[test]
     fn eighty_columns_show_every_figure_whole() {
         let text = drawn(&snapshot(&[2_000, 2_500, 90_000]), 80);
-        for part in ["4 s of 10s, 6 s left", "servo", "1ms", "2 us", "2.5", "90 us", "missed", "p99"] {
+        for part in ["4 s of 10 s, 6 s left", "servo", "1 ms", "2 µs", "2.5", "90 µs", "missed", "p99"] {
             assert!(text.contains(part), "{part} missing in\n{text}");
         }
     }
@@ -355,8 +329,8 @@ mod tests {
 
     #[test]
     fn the_plain_line_tells_the_same() {
-        let line = snapshot(&[2_000, 90_000]).plain_line();
-        assert!(line.starts_with("4 s: servo n=2 latency min 2 us"), "{line}");
-        assert!(line.contains("max 90 us, missed 0"), "{line}");
+        let line = plain_line(&snapshot(&[2_000, 90_000]));
+        assert!(line.starts_with("4 s: servo n=2 latency min 2 µs"), "{line}");
+        assert!(line.contains("max 90 µs, missed 0"), "{line}");
     }
 }

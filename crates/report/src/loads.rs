@@ -12,7 +12,7 @@ pub fn of_kind(name: &str) -> Option<&'static str> {
         "cache" => "rewriting SIZE (twice the largest cache) at random in N (1) processes",
         "disk" => "writing, syncing, reading and deleting files in DIR (.) in N (1) processes",
         "net" => "TCP and UDP over the loopback interface in N (1) processes",
-        "irq" => "a timer interrupt every 20 us from each of N processes; without N one for each CPU",
+        "irq" => "a timer interrupt every 20 µs from each of N processes; without N one for each CPU",
         "fork" => "making processes and waiting for their end in N (1) processes",
         "proc" => "reading interrupt, processor and process figures of /proc in N (1) processes",
         "stress-ng" => "stress-ng (Debian package stress-ng) with these arguments, such as stress-ng:--vm 2",

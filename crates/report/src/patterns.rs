@@ -124,7 +124,7 @@ fn clusters(patterns: &Patterns, transitions: Option<&Transitions>) -> String {
             microseconds(c.sd_ns),
         ]
     });
-    let mut text = String::from("latency modes (code paths), in us\n");
+    let mut text = String::from("latency modes (code paths), in µs\n");
     let header = ["mode", "wake-ups", "share %", "from", "centre", "to", "width", "sd"];
     text.push_str(&columns(&header, rows));
     let Some(t) = transitions else { return text };
@@ -252,7 +252,7 @@ fn spikes(spikes: &Spikes, period_ns: f64, unknown: &str) -> String {
 fn misses(misses: Option<&Misses>, unknown: &str) -> String {
     let mut text = String::from("missed due times\n");
     let Some(m) = misses else { return text + unknown };
-    let share = |share: Option<f64>| share.map_or("-".into(), |s| format!("{s:.3e}"));
+    let share = |share: Option<f64>| share.map_or("-".into(), crate::words::share);
     text.push_str(&columns(
         &["", "number"],
         [

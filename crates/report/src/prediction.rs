@@ -118,7 +118,7 @@ fn prediction(name: &str, prediction: &Prediction) -> String {
     let rows = facts.quantiles.iter().map(|q| {
         let limit = q.limit_ns.map_or_else(
             || format!("needs {} activations", count(q.needs)),
-            |ns| format!("{} us", microseconds(ns as f64)),
+            |ns| format!("{} µs", microseconds(ns as f64)),
         );
         vec![format!("p{}", 100.0 - q.share_above * 100.0), limit]
     });
@@ -274,7 +274,7 @@ fn bound(prediction: &Prediction) -> String {
             microseconds(fit.bound_ns),
         ]
     });
-    text.push_str(&columns(&["tail of", "above us", "scale us", "shape", "bound us"], rows));
+    text.push_str(&columns(&["tail of", "above µs", "scale µs", "shape", "bound µs"], rows));
     text.push_str(&paragraph(
         &format!("the choice of the tail changes the bound by a factor of {:.2}", bound.sensitivity),
         2,

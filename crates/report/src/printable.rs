@@ -37,6 +37,36 @@ pub fn printable_drawing(text: &str) -> Cow<'_, str> {
     escape_where(text, |c| acts(c) && !matches!(c, '\n' | '\t'))
 }
 
+/// The same in plain ASCII; what cannot be said in it is `?`.
+///
+/// ```
+/// # use jitterlab_report::printable::ascii;
+/// assert_eq!(ascii("−3 µs ± 1 µs of ß"), "-3 us +- 1 us of ?");
+/// ```
+#[must_use]
+pub fn ascii(text: &str) -> String {
+    const SPELLED: [(char, &str); 10] = [
+        ('µ', "u"),
+        ('−', "-"),
+        ('–', "-"),
+        ('±', "+-"),
+        ('×', "x"),
+        ('≤', "<="),
+        ('≥', ">="),
+        ('…', "..."),
+        ('\u{202f}', " "),
+        ('\u{a0}', " "),
+    ];
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match SPELLED.iter().find(|(special, _)| *special == c) {
+            Some((_, spelled)) => plain.push_str(spelled),
+            None => plain.push(if c.is_ascii() { c } else { '?' }),
+        }
+    }
+    plain
+}
+
 /// Whole output: lines, and the colours that this program uses, stay. What is escaped is as JSON wants it in strings,
 /// where alone it can stand in JSON.
 #[must_use]

@@ -1,10 +1,9 @@
 //! Requirements and claims in words: the outcome, and what it rests on.
 
-use jitterlab_analysis::require::{ClaimPlan, Judgement, Outcome, PlannedRun, Subject};
-use jitterlab_model::units::Exact;
+use jitterlab_analysis::require::{ClaimPlan, Judgement, Outcome, PlannedRun, Required};
 
 use crate::warnings::gap;
-use crate::words::{count, time};
+use crate::words::{count, exact, share, time};
 use crate::wrap::wrap;
 
 /// The outcome of a requirement in a line or two, the outcome first: for scripts and people.
@@ -39,23 +38,23 @@ fn outcome(outcome: Outcome) -> &'static str {
 /// How many values broke it, and the share of them that may.
 fn evidence(judgement: &Judgement) -> String {
     let (required, seen) = (&judgement.requirement, judgement.evidence);
-    let upper = judgement.share_limits[1];
+    let upper = share(judgement.share_limits[1]);
     let broke = match (seen.broke, seen.may_have_broken) {
         (a, b) if a == b => count(a),
         (a, b) => format!("between {} and {}", count(a), count(b)),
     };
     let how = match required.subject {
-        Subject::Missed => "were missed".into(),
-        _ if required.limit_breaks => format!("were {} or more", Exact(required.limit_ns)),
-        _ => format!("were above {}", Exact(required.limit_ns)),
+        Required::Missed => "were missed".into(),
+        _ if required.limit_breaks => format!("were {} or more", exact(required.limit_ns)),
+        _ => format!("were above {}", exact(required.limit_ns)),
     };
-    let what = if required.subject == Subject::Missed { "due times" } else { "values" };
+    let what = if required.subject == Required::Missed { "due times" } else { "values" };
     let mut text = format!("{broke} of {} {what} {how}", count(seen.values));
     if required.share > 0.0 {
         text +=
-            &format!(" ({upper:.2e} at most, with 95 % confidence; allowed: below {:.2e})", required.share);
+            &format!(" ({upper} at most, with 95 % confidence; allowed: below {})", share(required.share));
     } else if judgement.outcome == Outcome::Pass {
-        text += &format!("; that says, with 95 % confidence, that fewer than {upper:.2e} are");
+        text += &format!("; that says, with 95 % confidence, that fewer than {upper} are");
     }
     text
 }
@@ -103,9 +102,9 @@ mod tests {
         let judged = |text: &str, values, broke| {
             said(&judgement("main", &requirement(text).judge(evidence(values, broke), 1.0)))
         };
-        insta::assert_snapshot!(judged("missed = 0", 1_000, 0), @"pass: main: missed = 0: 0 of 1 000 due times were missed; that says, with 95 % confidence, that fewer than 2.99e-3 are.");
+        insta::assert_snapshot!(judged("missed = 0", 1_000, 0), @"pass: main: missed = 0: 0 of 1 000 due times were missed; that says, with 95 % confidence, that fewer than 0.30 % are.");
         insta::assert_snapshot!(judged("missed = 0", 1_000, 1), @"FAIL: main: missed = 0: 1 of 1 000 due times were missed.");
-        insta::assert_snapshot!(judged("p99.99 < 80us", 10_000, 0), @"not enough data: main: p99.99 < 80us: 0 of 10 000 values were 80us or more (3.00e-4 at most, with 95 % confidence; allowed: below 1.00e-4).");
+        insta::assert_snapshot!(judged("p99.99 < 80us", 10_000, 0), @"not enough data: main: p99.99 < 80us: 0 of 10 000 values were 80 µs or more (0.030 % at most, with 95 % confidence; allowed: below 0.010 %).");
         insta::assert_snapshot!(said(&judgement("main", &requirement("missed = 0").unknown(Gap::Missed))), @"unknown: main: missed = 0: the source does not say which due times were missed, so it cannot be decided.");
     }
 
@@ -115,8 +114,8 @@ mod tests {
             let claimed = requirement("p(latency>100us) < 1e-6");
             said(&claim("main", &claimed.plan(evidence(values, broke), 1.0, 1_000_000).unwrap()))
         };
-        insta::assert_snapshot!(planned(120_000, 0), @"claim on main: p(latency>100us) < 1e-6: 0 of 120 000 values were above 100us (2.50e-5 at most, with 95 % confidence; allowed: below 1.00e-6). A run of 49.9 min (2 995 731 values) in which nothing breaks it would support it.");
-        insta::assert_snapshot!(planned(10_000_000, 5), @"claim on main: p(latency>100us) < 1e-6: 5 of 10 000 000 values were above 100us (1.05e-6 at most, with 95 % confidence; allowed: below 1.00e-6). A run of 49.9 min (2 995 731 values) in which nothing breaks it would support it; this run, made 2.92 h (10 513 033 values) long, if nothing more breaks it, or 3.20 h (11 536 840 values) if it goes on as it did.");
-        insta::assert_snapshot!(planned(1_000, 5), @"claim on main: p(latency>100us) < 1e-6: 5 of 1 000 values were above 100us (1.05e-2 at most, with 95 % confidence; allowed: below 1.00e-6). This run contradicts it: a longer one will not support it.");
+        insta::assert_snapshot!(planned(120_000, 0), @"claim on main: p(latency>100us) < 1e-6: 0 of 120 000 values were above 100 µs (0.0025 % at most, with 95 % confidence; allowed: below 1.00e-6). A run of 49.9 min (2 995 731 values) in which nothing breaks it would support it.");
+        insta::assert_snapshot!(planned(10_000_000, 5), @"claim on main: p(latency>100us) < 1e-6: 5 of 10 000 000 values were above 100 µs (1.05e-6 at most, with 95 % confidence; allowed: below 1.00e-6). A run of 49.9 min (2 995 731 values) in which nothing breaks it would support it; this run, made 2.92 h (10 513 033 values) long, if nothing more breaks it, or 3.20 h (11 536 840 values) if it goes on as it did.");
+        insta::assert_snapshot!(planned(1_000, 5), @"claim on main: p(latency>100us) < 1e-6: 5 of 1 000 values were above 100 µs (1.0 % at most, with 95 % confidence; allowed: below 1.00e-6). This run contradicts it: a longer one will not support it.");
     }
 }

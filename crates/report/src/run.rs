@@ -1,7 +1,8 @@
 //! What `jitterlab run` says before and after the figures.
 
+use crate::words::exact;
 use jitterlab_analysis::measured::Around;
-use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::units::Human;
 use jitterlab_model::{Bench, CpuSet, Flags, RunInfo, TaskRun};
 
 use crate::table::columns;
@@ -35,14 +36,14 @@ pub fn refusals(info: &RunInfo) -> String {
 pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     let spec = &task.spec;
     if info.bench == Bench::Mcu {
-        return format!("{}: every {}, timed in {}", spec.name, Exact(spec.period_ns), info.clock);
+        return format!("{}: every {}, timed in {}", spec.name, exact(spec.period_ns), info.clock);
     }
     if info.is_imported() {
         let cpu = spec.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
         return format!(
             "{}: every {}{cpu}, policy, wake-up, work and overrun policy not told",
             spec.name,
-            Exact(spec.period_ns)
+            exact(spec.period_ns)
         );
     }
     let (policy, cpus) = match &task.granted {
@@ -51,11 +52,11 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     };
     let policy = policy.map_or("other".into(), |p| p.to_string());
     let offset =
-        if spec.offset_ns == 0 { String::new() } else { format!(" offset {}", Exact(spec.offset_ns)) };
+        if spec.offset_ns == 0 { String::new() } else { format!(" offset {}", exact(spec.offset_ns)) };
     format!(
         "{}: every {}{offset} on CPU {cpus}, {policy}, {}, work {}, overrun {}",
         spec.name,
-        Exact(spec.period_ns),
+        exact(spec.period_ns),
         waiting::how(spec),
         spec.work,
         spec.overrun

@@ -5,8 +5,9 @@
 
 use serde::Serialize;
 
-use crate::chart::Chart;
-use crate::typeset::microseconds;
+use crate::chart::{Chart, Terminal};
+use crate::table::columns;
+use crate::wrap::wrap;
 
 /// A part of the page with a heading.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,23 +23,11 @@ pub struct Section {
 }
 
 impl Section {
-    /// Spells all times as on the axes of its figures.
-    pub(crate) fn typeset(&mut self) {
-        for piece in &mut self.pieces {
-            match piece {
-                Piece::Text { text } => *text = microseconds(text),
-                Piece::Table { caption, rows, .. } => {
-                    *caption = microseconds(caption);
-                    rows.iter_mut().flatten().for_each(|cell| *cell = microseconds(cell));
-                }
-                Piece::Figure(chart) => *chart = chart.clone().typeset(),
-                Piece::Choice { figures, .. } => {
-                    let charts = figures.iter_mut().flat_map(|figure| &mut figure.charts);
-                    charts.for_each(|chart| *chart = chart.clone().typeset());
-                }
-                Piece::Details { .. } => {}
-            }
-        }
+    /// The same on the terminal, where its heading and lead are not needed.
+    #[must_use]
+    pub fn text(&self, terminal: Terminal) -> String {
+        let text: String = self.pieces.iter().map(|piece| piece.text(terminal)).collect();
+        text.trim_start_matches('\n').to_owned()
     }
 
     /// Its figures, in order.
@@ -83,6 +72,40 @@ pub enum Piece {
         /// Shown as it is, in a fixed-width fount.
         text: String,
     },
+}
+
+impl Piece {
+    /// A paragraph.
+    pub fn said(text: impl Into<String>) -> Piece {
+        Piece::Text { text: text.into() }
+    }
+
+    /// A table under its caption.
+    pub fn table(
+        caption: impl Into<String>,
+        header: &[&str],
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> Piece {
+        let header = header.iter().map(|cell| (*cell).to_owned()).collect();
+        Piece::Table { caption: caption.into(), header, rows: rows.into_iter().collect() }
+    }
+
+    /// The same on the terminal.
+    pub(crate) fn text(&self, terminal: Terminal) -> String {
+        match self {
+            Piece::Text { text } => wrap(text),
+            Piece::Table { caption, header, rows } => {
+                let header: Vec<&str> = header.iter().map(String::as_str).collect();
+                let caption = if caption.is_empty() { String::new() } else { wrap(caption) };
+                format!("\n{caption}{}", columns(&header, rows.iter().cloned()))
+            }
+            Piece::Figure(chart) => format!("\n{}", terminal.figures([chart])),
+            Piece::Choice { figures, .. } => figures
+                .first()
+                .map_or_else(String::new, |shown| format!("\n{}", terminal.figures(&shown.charts))),
+            Piece::Details { summary, text } => format!("\n{summary}\n{text}"),
+        }
+    }
 }
 
 /// One of several figures to choose from: charts below each other, which move together.

@@ -3,15 +3,12 @@
 use std::fmt::Write as _;
 
 use crate::caveats::{distinct, statement};
-use crate::words::{count, known_count, microseconds};
-use jitterlab_analysis::Caveat;
+use crate::words::{count, exact, known_count, microseconds, share};
 use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
 use jitterlab_analysis::summary::{PERCENTILES, Statistics, Summary};
-use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{
-    Bench, Distribution, Keep, Known, Quantity, RunInfo, StopReason, TaskRun, TimingStats, Warning,
-};
+use jitterlab_model::units::Human;
+use jitterlab_model::{Bench, Distribution, Keep, Known, Quantity, RunInfo, StopReason, TaskRun, Warning};
 
 use crate::chart::Terminal;
 use crate::machine::machine_line;
@@ -19,17 +16,6 @@ use crate::run::{refusals, task_line};
 use crate::table::columns;
 use crate::wrap::wrap;
 use crate::{isolation, quantity, waiting, warnings};
-
-/// One task's figures in all their forms.
-#[derive(Debug)]
-pub struct TaskFigures {
-    /// The few numbers.
-    pub summary: Summary,
-    /// What speaks against them.
-    pub caveats: Vec<Caveat>,
-    /// The distributions behind them.
-    pub stats: TimingStats,
-}
 
 /// The whole summary, readable at 80 columns, its figures at the terminal's width.
 pub fn text(measured: &MeasuredRun, terminal: Terminal) -> String {
@@ -112,7 +98,7 @@ fn head(info: &RunInfo) -> String {
         _ => {}
     }
     if let Keep::Spikes { above_ns } = info.keep {
-        let above = Exact(above_ns);
+        let above = exact(above_ns);
         let _ =
             writeln!(text, "the file keeps per-second histograms, and activations from {above} latency on");
     }
@@ -122,7 +108,7 @@ fn head(info: &RunInfo) -> String {
 fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
     let lost = records_lost(summary.dropped);
     let share =
-        summary.missed_share().filter(|s| *s > 0.0).map_or(String::new(), |s| format!(" ({:.2e})", s));
+        summary.missed_share().filter(|s| *s > 0.0).map_or(String::new(), |s| format!(" ({})", share(s)));
     let mut text = wrap(&task_line(info, task));
     let outside = task.result.as_ref().and_then(|r| r.core.as_ref()).map_or(String::new(), |core| {
         format!(
@@ -140,7 +126,7 @@ fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
         known_count(summary.missed)
     );
     text.push_str(&waiting::findings(task));
-    let mut header = vec!["in us", "min", "mean", "sd"];
+    let mut header = vec!["in µs", "min", "mean", "sd"];
     header.extend(PERCENTILES.map(|p| p.name));
     header.push("max");
     text + &columns(&header, summary.quantities().map(|(quantity, figures)| row(quantity, figures)))

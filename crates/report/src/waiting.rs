@@ -125,8 +125,8 @@ mod tests {
         assert_eq!(how, "wake nanosleep on realtime, read by tsc, compensate adaptive:1e-2");
         let text = findings(&special);
         for part in [
-            "polled 5.0 % of the time; the longest hole in a poll was 7 us",
-            "margin 20 us at first, chosen from 400 latencies, 30 us at last, between 20 us",
+            "polled 5.0 % of the time; the longest hole in a poll was 7 µs",
+            "margin 20 µs at first, chosen from 400 latencies, 30 µs at last, between 20 µs",
             "clock realtime was set 2 times",
             "-3 s altogether",
             "tsc counts 2100.000123 MHz",

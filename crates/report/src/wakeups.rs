@@ -1,12 +1,11 @@
 //! Ways to wait, beside one another.
 
-use std::fmt::Write as _;
-
 use jitterlab_analysis::summary::{P50, P99};
 use jitterlab_analysis::wakeup::{WayTrouble, WaysCompared};
 use jitterlab_model::units::Human;
 
-use crate::table;
+use crate::section::{Piece, Section};
+use crate::words::exact;
 
 /// A time, or a dash where there is none.
 pub(crate) fn time(ns: Option<i64>) -> String {
@@ -26,10 +25,9 @@ fn trouble(trouble: &WayTrouble) -> String {
     }
 }
 
-/// The table and what its columns mean, at 80 columns.
+/// The table and what its columns mean.
 #[must_use]
-pub fn text(compared: &WaysCompared) -> String {
-    let mut out = format!("waiting for a due time every {}, in turns\n\n", Human(compared.period_ns as f64));
+pub fn section(compared: &WaysCompared) -> Section {
     let rows = compared.ways.iter().filter_map(|way| {
         let f = way.figures.as_ref()?;
         Some(vec![
@@ -43,34 +41,38 @@ pub fn text(compared: &WaysCompared) -> String {
             f.missed.to_string(),
         ])
     });
-    out.push_str(&table::columns(&["", "p50", "p99", "max", "drift", "CPU", "switch", "missed"], rows));
-    out.push_str(
-        "\n  p50, p99, max: latency. drift: how much slower than it should be, in millionths.\n  \
-         CPU, switch: processor time and context switches of the thread per activation; what\n  \
-         interrupts and switching cost the rest of the machine is only partly in it.\n",
-    );
+    let header = ["", "p50", "p99", "max", "drift", "CPU", "switch", "missed"];
+    let caption = format!("waiting for a due time every {}, in turns", exact(compared.period_ns));
+    let columns = "p50, p99, max: latency. drift: how much slower than it should be, in millionths. CPU, switch: processor time \
+        and context switches of the thread per activation; what interrupts and switching cost the rest of the machine is \
+        only partly in it.";
+    let mut pieces = vec![Piece::table(caption, &header, rows), Piece::said(columns)];
     for way in &compared.ways {
         if let Some(hole) = way.figures.as_ref().map(|f| f.longest_hole_ns).filter(|hole| *hole > 0) {
-            let _ = writeln!(
-                out,
-                "  {}: while it polled, the longest hole in its processor was {}.",
-                way.name,
-                Human(hole as f64)
-            );
+            let (name, hole) = (&way.name, Human(hole as f64));
+            pieces.push(Piece::said(format!(
+                "{name}: while it polled, the longest hole in its processor was {hole}."
+            )));
         }
-        if let Some(found) = &way.trouble {
-            let _ = writeln!(out, "  {}: {}", way.name, trouble(found));
-        }
+        pieces.extend(
+            way.trouble.as_ref().map(|found| Piece::said(format!("{}: {}", way.name, trouble(found)))),
+        );
     }
     if compared.interrupted {
-        out.push_str("  interrupted: the figures rest on the whole rounds until then\n");
+        pieces.push(Piece::said("interrupted: the figures rest on the whole rounds until then"));
     }
-    out
+    Section {
+        id: "ways-to-wait".into(),
+        title: "Ways to wait".into(),
+        lead: "The same task with each way to wait, measured in turns.".into(),
+        pieces,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::Terminal;
     use jitterlab_analysis::wakeup::{BlockView, WayFigures, WayToWait};
     use jitterlab_model::{Activation, TaskResult};
 
@@ -91,15 +93,15 @@ mod tests {
         let why = WayTrouble::Impossible { why: "not permitted".into() };
         let ways = vec![way("nanosleep", Some(figures), None), way("deadline", None, Some(why))];
         let compared =
-            WaysCompared { period_ns: 1_000_000, rounds: 1, block_ns: 2_000_000, interrupted: false, ways };
-        let text = text(&compared);
-        assert!(text.contains("nanosleep 2.30 us"), "{text}");
+            WaysCompared { period_ns: 1_000_000, rounds: 1, turn_ns: 2_000_000, interrupted: false, ways };
+        let text = section(&compared).text(Terminal { columns: 80, ascii: false, colour: false });
+        assert!(text.contains("nanosleep 2.30 µs"), "{text}");
         assert!(
-            text.contains("4 us")
+            text.contains("4 µs")
                 && text.contains("1.00")
-                && text.contains("hole in its processor was 77 us")
+                && text.contains("hole in its processor was 77 µs")
         );
         assert!(text.contains("deadline: not permitted"));
-        assert!(text.lines().all(|line| line.chars().count() <= 92), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

@@ -1,10 +1,9 @@
 //! What a reader of a run's figures has to know, and where its tasks ran, in sentences.
 
-use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::warning::{Because, Chore, InterruptEntries, Isolated, LeftBehind, Placed, Warning};
 use jitterlab_model::{Gap, RunInfo};
 
-use crate::words::{count, cpus_named, list, plural};
+use crate::words::{count, cpus_named, exact, list, plural, time};
 
 /// A run's warnings, a sentence each.
 pub fn sentences(info: &RunInfo) -> Vec<String> {
@@ -50,8 +49,8 @@ pub fn sentence(warning: &Warning) -> String {
         ),
         Warning::FirstEvent { after_ns, period_ns } => format!(
             "the first event came {} after it was asked for, with a period of {}; due times count from that event",
-            Human(*after_ns as f64),
-            Exact(*period_ns)
+            time(*after_ns as f64),
+            exact(*period_ns)
         ),
         Warning::RecordingEnded { reason } => format!("recording ended early: {reason}"),
         Warning::UnitAssumed { unit_ns } => format!(
@@ -60,7 +59,7 @@ pub fn sentence(warning: &Warning) -> String {
         ),
         Warning::PeriodAssumed { period_ns } => format!(
             "the output does not say the period; the tool's usual one of {} is assumed: say it with --period",
-            Exact(*period_ns)
+            exact(*period_ns)
         ),
         Warning::AboveHistogram { task, count: above } => format!(
             "{} of {task} {} above its histogram: of those only the bounds are known",
@@ -88,7 +87,7 @@ pub fn sentence(warning: &Warning) -> String {
             format!("{tool} catches up: missed activations run late, back to back")
         }
         Warning::Cut { unit_ns } => {
-            format!("values are cut to whole units, so due times are up to {} late", Exact(*unit_ns))
+            format!("values are cut to whole units, so due times are up to {} late", exact(*unit_ns))
         }
         Warning::NoPeriod { tool } => {
             format!("{tool} measures interruptions of a busy loop, which has no period")

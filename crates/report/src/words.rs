@@ -45,13 +45,13 @@ pub fn known_count(known: Known<u64>) -> String {
     }
 }
 
-/// A share (0 to 1, more where parts overlap, negative for a saving) in percent, never rounded to 0 % or 100 %.
+/// A share (0 to 1, more where parts overlap, negative for a saving) in percent, below 0.001 % as a power of ten; never rounded to 0 % or 100 %.
 ///
 /// ```
 /// # use jitterlab_report::words::share;
 /// assert_eq!((share(0.5), share(0.0123), share(0.0)), ("50 %".into(), "1.2 %".into(), "0 %".into()));
 /// assert_eq!((share(0.9991), share(-0.03)), ("99.9 %".into(), "-3.0 %".into()));
-/// assert_eq!((share(0.99999), share(1e-9)), ("more than 99.9 %".into(), "less than 0.001 %".into()));
+/// assert_eq!((share(0.99999), share(1e-9)), ("more than 99.9 %".into(), "1.00e-9".into()));
 /// ```
 #[must_use]
 pub fn share(share: f64) -> String {
@@ -67,7 +67,7 @@ pub fn share(share: f64) -> String {
             let decimals = (1.0 - p.log10().floor()) as usize;
             format!("{p:.decimals$} %")
         }
-        _ => "less than 0.001 %".into(),
+        _ => format!("{share:.2e}"),
     }
 }
 
@@ -99,6 +99,34 @@ pub fn microseconds(ns: f64) -> String {
         _ => 0,
     };
     format!("{us:.decimals$}")
+}
+
+/// A time to the nanosecond, in the unit that suits its size: what was asked for rather than measured.
+///
+/// ```
+/// # use jitterlab_report::words::exact;
+/// assert_eq!([250_000, 1_500_000, 10_000_000_000].map(exact), ["250 µs", "1.5 ms", "10 s"]);
+/// assert_eq!([0, -7, 333_333_333].map(exact), ["0 ns", "-7 ns", "333.333333 ms"]);
+/// ```
+#[must_use]
+pub fn exact(ns: i64) -> String {
+    const UNITS: [(&str, u64); 7] = [
+        ("d", 86_400_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("min", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("µs", 1_000),
+        ("ns", 1),
+    ];
+    let size = ns.unsigned_abs();
+    // Above a second, only what divides evenly: 90 s rather than 1.5 min.
+    let suits = |(_, per): &(&str, u64)| size >= *per && (*per <= 1_000_000_000 || size.is_multiple_of(*per));
+    let (unit, per) = UNITS.into_iter().find(suits).unwrap_or(("ns", 1));
+    let digits = per.ilog10() as usize;
+    let number = format!("{}.{:0digits$}", size / per, size % per);
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Names as a sentence lists them: `a`, `a and b`, `a, b and c`.

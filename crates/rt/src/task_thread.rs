@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use jitterlab_model::{Granted, Policy, ReadClock, Refusal, TaskResult, TaskSpec};
+use jitterlab_model::{Granted, OwnWork, Policy, ReadClock, Refusal, TaskResult, TaskSpec};
 
 use crate::builder::wake_or_nanosleep;
 use crate::counters::TaskCounters;
@@ -20,7 +20,7 @@ use crate::setup::{LONGEST_COMPUTING, ThreadSetup};
 use crate::sys::signal::{self, ThreadId};
 use crate::sys::{self, usage};
 use crate::system::System;
-use crate::workload::{Activity, Workload};
+use crate::workload::Workload;
 use crate::xenomai;
 use crate::xenomai::Core;
 
@@ -116,7 +116,7 @@ impl TaskThread {
         Self::spawn_with(spec, options, stop, None)
     }
 
-    /// The same, with somebody's own activity in place of the description's work.
+    /// The same, with somebody's own work in place of the description's work.
     ///
     /// # Errors
     /// As [`TaskThread::spawn`].
@@ -124,7 +124,7 @@ impl TaskThread {
         spec: &TaskSpec,
         options: &ThreadOptions,
         stop: &Arc<AtomicBool>,
-        activity: Option<Box<dyn Activity>>,
+        work: Option<Box<dyn OwnWork>>,
     ) -> Result<TaskThread, BuildError> {
         spec.validate()?;
         polling::check(std::slice::from_ref(spec), &sys::sched::cpus()?)?;
@@ -145,7 +145,7 @@ impl TaskThread {
             counters: counters.clone(),
             recorder,
             stop: stop.clone(),
-            activity,
+            work,
         };
         let thread = thread::Builder::new()
             .name(spec.name.chars().take(15).filter(|c| *c != '\0').collect())
@@ -219,7 +219,7 @@ struct Body {
     counters: Arc<TaskCounters>,
     recorder: Option<Recorder>,
     stop: Arc<AtomicBool>,
-    activity: Option<Box<dyn Activity>>,
+    work: Option<Box<dyn OwnWork>>,
 }
 
 impl Body {
@@ -279,7 +279,7 @@ fn drive<S: System>(
     say_ready: &Sender<Result<Ready, BuildError>>,
     go: &Receiver<Go>,
 ) -> TaskEnd {
-    let Body { spec, options, counters, recorder, stop, mut activity } = body;
+    let Body { spec, options, counters, recorder, stop, mut work } = body;
     let wake = match wake_or_nanosleep(&system, &spec, &mut refused) {
         Ok(wake) => wake,
         Err(error) => {
@@ -312,7 +312,7 @@ fn drive<S: System>(
     let mut workload = Workload::new(spec.work);
     let before = usage::of_this_thread();
     while let Some(running) = task.wait() {
-        match &mut activity {
+        match &mut work {
             None => workload.run(running.system(), running.start_ns()),
             Some(own) => {
                 own.activate(running.due_ns(), running.start_ns(), &|| running.system().now_ns());

@@ -6,13 +6,6 @@ use jitterlab_model::Work;
 
 use crate::system::System;
 
-/// Somebody's own work, for a task whose thread is made by [`crate::TaskThread`].
-pub trait Activity: Send {
-    /// The work of one activation that was due and started at these times of CLOCK_MONOTONIC. `now_ns` reads the same
-    /// clock. Runs on the measured thread: it must not allocate, lock or print.
-    fn activate(&mut self, due_ns: i64, start_ns: i64, now_ns: &dyn Fn() -> i64);
-}
-
 /// Executes a [`Work`].
 #[derive(Debug, Clone)]
 pub struct Workload {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
 use jitterlab_rt::fitted::{Fitted, monotonic_raw, processor_counter};
-use jitterlab_rt::{Activity, Linux, PeriodicLoop, System, TaskThread, ThreadOptions, Workload, record};
+use jitterlab_rt::{Linux, OwnWork, PeriodicLoop, System, TaskThread, ThreadOptions, Workload, record};
 
 thread_local! {
     static CALLS: Cell<u64> = const { Cell::new(0) };
@@ -63,7 +63,7 @@ struct Watched {
     calls: Arc<AtomicU64>,
 }
 
-impl Activity for Watched {
+impl OwnWork for Watched {
     fn activate(&mut self, _: i64, _: i64, _: &dyn Fn() -> i64) {
         let before = *self.before.get_or_insert(CALLS.get());
         self.calls.store(CALLS.get() - before, Ordering::Relaxed);

@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 
 use jitterlab_model::{Policy, ReadClock, TaskSpec, WakeMethod};
 use jitterlab_rt::fitted::{Fitted, processor_counter};
-use jitterlab_rt::{Activity, Linux, PeriodicLoop, System, TaskThread, ThreadOptions, record};
+use jitterlab_rt::{Linux, OwnWork, PeriodicLoop, System, TaskThread, ThreadOptions, record};
 
 /// Each way with the only calls it may make.
 const WAYS: &[(&str, &[libc::c_long])] = &[
@@ -90,7 +90,7 @@ struct Filtered {
     extra: bool,
 }
 
-impl Activity for Filtered {
+impl OwnWork for Filtered {
     fn activate(&mut self, _: i64, _: i64, _: &dyn Fn() -> i64) {
         match self.left {
             COUNT => allow_only(&self.calls),

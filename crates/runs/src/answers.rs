@@ -1,11 +1,12 @@
 //! What a run answers, from its scan and, where that does not suffice, from a second pass.
 
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::predict::{Backtest, DEFAULT_HORIZON, Reliability};
 use jitterlab_analysis::require::{Evidence, EvidenceCounter, Judgement, Requirement};
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TaskAnalysis};
 use jitterlab_analysis::transitions::TransitionCounter;
-use jitterlab_model::{Activation, RunInfo};
+use jitterlab_model::{Activation, Bench, RunInfo};
 use jitterlab_trace::Columns;
 
 use crate::{Run, RunsError};
@@ -43,7 +44,7 @@ impl Run {
             |(task, a): (usize, &TaskAnalysis)| a.patterns.clusters.len() > 1 && self.keeps_all(task);
         if with_transitions && analyses.iter().enumerate().any(several) {
             let counted = self.gather(
-                Columns::ALL,
+                Columns::LATENCY | Columns::MISSED | Columns::FLAGS,
                 |task| TransitionCounter::new(&analyses[task].patterns.clusters),
                 |counter, rows: &[Activation]| rows.iter().for_each(|a| counter.push(a)),
                 TransitionCounter::merge,
@@ -53,6 +54,43 @@ impl Run {
             }
         }
         Ok(analyses)
+    }
+
+    /// What its figures say.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged.
+    pub fn measured(&self) -> Result<MeasuredRun, RunsError> {
+        let (stats, warnings) = self.timing()?.into_parts();
+        Ok(MeasuredRun::new(RunInfo { warnings, ..self.info().clone() }, &stats, Some(self.path().into())))
+    }
+
+    /// Refuses a run whose time was not counted in instructions: code paths do not show in it.
+    ///
+    /// # Errors
+    /// It is such a run.
+    pub fn check_virtual_time(&self) -> Result<(), RunsError> {
+        let info = self.info();
+        let is_virtual = info.bench == Bench::Kernel && info.clock.contains("icount");
+        if is_virtual { Ok(()) } else { Err(RunsError::NotVirtual(self.path().into())) }
+    }
+
+    /// Every latency of each task, with the task's name.
+    ///
+    /// # Errors
+    /// The file cannot be read, or does not keep every activation.
+    pub fn latencies(&self) -> Result<Vec<(String, Vec<i64>)>, RunsError> {
+        let tasks = self.info().tasks.iter().enumerate().map(|(number, task)| {
+            if !self.keeps_all(number) {
+                return Err(self.needs_activations());
+            }
+            let mut latencies = Vec::new();
+            self.visit(number, Columns::TIMING, |rows| {
+                latencies.extend(rows.iter().map(Activation::latency_ns));
+            })?;
+            Ok((task.spec.name.clone(), latencies))
+        });
+        tasks.collect()
     }
 
     /// Decides a requirement, or says what the run's source does not tell of it.

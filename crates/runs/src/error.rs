@@ -37,6 +37,9 @@ pub enum RunsError {
         /// What it keeps: `spikes` or `a histogram`.
         kept: &'static str,
     },
+    /// Code paths of a run whose time was not counted in instructions.
+    #[error("{} was not measured in virtual time: give a run file of `jitterlab kernel run`, or a kernel", .0.display())]
+    NotVirtual(PathBuf),
     /// A part of the run could not be read because its thread ended too early.
     #[error("{0} was not read whole: a reading thread ended too early; please report this")]
     NotReadWhole(PathBuf),

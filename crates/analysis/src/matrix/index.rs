@@ -3,7 +3,7 @@
 use jitterlab_model::{CpuSet, LoadRun, LoadSpec, StopReason, SystemFacts, TaskSpec, Warning};
 use serde::{Deserialize, Serialize};
 
-use super::{CellMeasurement, CellPlan, Matrix, Recommendation, TaskTiming, recommend};
+use super::{CellMeasurement, CellPlan, CellTiming, Matrix, Recommendation, placements, recommend};
 
 /// A condition that cells are measured under.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct DoneCell {
     /// Why it ended.
     pub stop: Option<StopReason>,
     /// What was measured of each task.
-    pub tasks: Vec<TaskTiming>,
+    pub tasks: Vec<CellTiming>,
 }
 
 /// What is to be measured, and what was.
@@ -57,9 +57,19 @@ impl MatrixIndex {
     /// Version of the layout; readers refuse another.
     pub const FORMAT: u32 = 2;
 
-    /// Nothing measured yet.
+    /// Nothing measured yet of these tasks on every choice of these CPUs under each condition: so many rounds of cells of
+    /// this length, in an order that `seed` decides.
     #[must_use]
-    pub fn new(tasks: Vec<TaskSpec>, settings: Vec<CellSetting>, duration_ns: i64, plan: CellPlan) -> Self {
+    pub fn new(
+        tasks: Vec<TaskSpec>,
+        settings: Vec<CellSetting>,
+        cpus: &CpuSet,
+        rounds: u32,
+        duration_ns: i64,
+        seed: u64,
+    ) -> Self {
+        let names: Vec<String> = settings.iter().map(|setting| setting.name.clone()).collect();
+        let plan = CellPlan::new(&placements(cpus, tasks.len()), &names, rounds, seed);
         MatrixIndex { format: Self::FORMAT, tasks, settings, duration_ns, plan, done: Vec::new() }
     }
 

@@ -1,8 +1,12 @@
 //! Where should my threads run? Measurements of the same tasks on different CPUs under different conditions: what
 //! they show, which placement they speak for, and how surely.
 
-use jitterlab_model::{CpuSet, TimingStats};
+use jitterlab_model::CpuSet;
 use serde::{Deserialize, Serialize};
+
+use crate::line::median;
+use crate::measured::MeasuredTask;
+use crate::summary::Summary;
 
 mod index;
 mod observations;
@@ -18,7 +22,7 @@ pub use recommend::{PlacementFacts, Recommendation, recommend};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct TaskTiming {
+pub struct CellTiming {
     /// Largest latency.
     pub max_ns: Option<f64>,
     /// The latency that all but one in a thousand keep below.
@@ -43,7 +47,7 @@ pub struct CellMeasurement {
     /// The how-manieth of its kind, from 0.
     pub repetition: u32,
     /// What was measured of each task.
-    pub tasks: Vec<TaskTiming>,
+    pub tasks: Vec<CellTiming>,
 }
 
 /// Which number of a task is looked at.
@@ -59,24 +63,25 @@ pub enum CellStatistic {
     PeriodError,
 }
 
-impl TaskTiming {
+impl CellTiming {
     /// What a matrix keeps of a task.
     #[must_use]
-    pub fn of(stats: &TimingStats) -> Self {
-        let errors = [stats.period_error.min_ns(), stats.period_error.max_ns()].into_iter().flatten();
-        TaskTiming {
-            max_ns: stats.latency.max_ns().map(|ns| ns as f64),
-            p999_ns: stats.latency.quantile_ns(0.999).map(|ns| ns as f64),
+    pub fn of(task: &MeasuredTask) -> Self {
+        let Summary { latency, period_error, missed, .. } = &task.summary;
+        let errors = [period_error.min_ns, period_error.max_ns].into_iter().flatten();
+        CellTiming {
+            max_ns: latency.max_ns.map(|ns| ns as f64),
+            p999_ns: task.latency_histogram().quantile_ns(0.999).map(|ns| ns as f64),
             period_error_ns: errors.map(|ns| ns.abs() as f64).reduce(f64::max),
-            activations: stats.latency.count(),
-            missed: stats.seen_missed(),
+            activations: latency.count,
+            missed: missed.at_least().unwrap_or(0),
         }
     }
 }
 
 impl CellStatistic {
     /// The number, where it is known.
-    pub fn of(self, timing: &TaskTiming) -> Option<f64> {
+    pub fn of(self, timing: &CellTiming) -> Option<f64> {
         match self {
             CellStatistic::Max => timing.max_ns,
             CellStatistic::P999 => timing.p999_ns,
@@ -129,28 +134,24 @@ impl Matrix {
         self.measurements.iter().filter(move |m| m.cpus == cpus && m.condition == condition)
     }
 
-    /// The largest value of a task in a cell: for maxima, that of all repetitions together.
-    pub fn largest(
-        &self,
-        cpus: &[u16],
-        condition: &str,
+    /// A task's values in a cell, one for each repetition that has one.
+    pub fn values<'a>(
+        &'a self,
+        cpus: &'a [u16],
+        condition: &'a str,
         task: usize,
         statistic: CellStatistic,
-    ) -> Option<f64> {
-        let values = self.cell(cpus, condition).filter_map(|m| statistic.of(m.tasks.get(task)?));
-        values.reduce(f64::max)
+    ) -> impl Iterator<Item = f64> {
+        self.cell(cpus, condition).filter_map(move |m| statistic.of(m.tasks.get(task)?))
     }
 
-    /// The median of a task's values in a cell.
-    pub fn median(
-        &self,
-        cpus: &[u16],
-        condition: &str,
-        task: usize,
-        statistic: CellStatistic,
-    ) -> Option<f64> {
-        let values = self.cell(cpus, condition).filter_map(|m| statistic.of(m.tasks.get(task)?));
-        crate::line::median(&mut values.collect::<Vec<_>>())
+    /// What stands for a task's repetitions in a cell: the largest of largest values, the median of percentiles.
+    pub fn joint(&self, cpus: &[u16], condition: &str, task: usize, statistic: CellStatistic) -> Option<f64> {
+        let values = self.values(cpus, condition, task, statistic);
+        match statistic {
+            CellStatistic::Max | CellStatistic::PeriodError => values.reduce(f64::max),
+            CellStatistic::P999 => median(&mut values.collect::<Vec<_>>()),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use jitterlab_model::{CpuSet, SystemFacts};
 use serde::{Deserialize, Serialize};
 
 use super::{CellStatistic, Matrix, Random, score};
+use crate::line::median;
 
 /// How often the repetitions are drawn anew.
 const DRAWS: usize = 2_000;
@@ -133,9 +134,8 @@ fn candidates(wins: &[usize], best: usize) -> Vec<usize> {
 fn worst_of_conditions(matrix: &Matrix, cpus: &[u16], statistic: CellStatistic) -> Vec<Option<f64>> {
     let conditions = matrix.conditions();
     let worst = |task| {
-        let medians =
-            conditions.iter().filter_map(|condition| matrix.median(cpus, condition, task, statistic));
-        medians.reduce(f64::max)
+        let values = |condition| matrix.values(cpus, condition, task, statistic).collect::<Vec<_>>();
+        conditions.iter().filter_map(|condition| median(&mut values(condition))).reduce(f64::max)
     };
     (0..matrix.tasks.len()).map(worst).collect()
 }

@@ -31,7 +31,7 @@ fn the_report_s_author_is_confirmed() {
     assert_eq!((r.probability, r.statistic), (None, CellStatistic::PeriodError));
     // In each row and column of the servo's table the diagonal is the lowest.
     for cpu in 0..4u16 {
-        let at = |servo, base| m.largest(&[servo, base], "none", 0, CellStatistic::PeriodError).unwrap();
+        let at = |servo, base| m.joint(&[servo, base], "none", 0, CellStatistic::PeriodError).unwrap();
         assert!((0..4).all(|other| at(cpu, cpu) <= at(cpu, other) && at(cpu, cpu) <= at(other, cpu)));
     }
 }
@@ -47,10 +47,10 @@ fn one_task(levels: [(f64, f64); 3], repetitions: u32) -> Matrix {
                 cpus: vec![cpu as u16],
                 condition: "none".into(),
                 repetition,
-                tasks: vec![TaskTiming {
+                tasks: vec![CellTiming {
                     max_ns: Some(9.0 * value),
                     p999_ns: Some(value),
-                    ..TaskTiming::default()
+                    ..CellTiming::default()
                 }],
             });
         }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::nist::NistLoads;
 use crate::matrix::{
-    CellMeasurement, CellStatistic, Matrix, Observation, TaskTiming, condition_effect, exceptions, same_cpu,
+    CellMeasurement, CellStatistic, CellTiming, Matrix, Observation, condition_effect, exceptions, same_cpu,
 };
 
 /// Name of the condition without load, the report's test series 1.
@@ -71,7 +71,7 @@ const TABLES: [(&str, [Cell; 16]); 2] = [
 
 /// Both series as a matrix with one repetition. The report gives the largest period error only.
 pub fn matrix() -> Matrix {
-    let timing = |us: f64| TaskTiming { period_error_ns: Some(us * 1e3), ..TaskTiming::default() };
+    let timing = |us: f64| CellTiming { period_error_ns: Some(us * 1e3), ..CellTiming::default() };
     let measurements = TABLES.iter().flat_map(|(condition, rows)| {
         rows.iter().map(|&(base, servo, servo_us, base_us)| CellMeasurement {
             cpus: vec![servo, base],

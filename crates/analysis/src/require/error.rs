@@ -7,13 +7,14 @@ const EXAMPLES: &str = "\"p99.99 < 80us\", \"max < 200us\", \"missed = 0\", \"mi
 
 /// Why a requirement could not be understood. The message says what to write instead.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RequirementError {
     /// No comparison in it.
     #[error("{0:?} is not a requirement: write it like {EXAMPLES}")]
     NoComparison(String),
     /// What is compared is not known.
     #[error("{what:?} in {text:?} cannot be required: write it like {EXAMPLES}")]
-    UnknownSubject {
+    UnknownRequired {
         /// What was written.
         text: String,
         /// The part that is not known.

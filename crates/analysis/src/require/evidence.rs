@@ -3,7 +3,7 @@
 use jitterlab_model::{Activation, Distribution, Flags, TaskResult};
 use serde::{Deserialize, Serialize};
 
-use super::{Requirement, Subject};
+use super::{Required, Requirement};
 use crate::scan::TaskScan;
 
 /// How many values there were and how many broke a requirement. The latter is a range where only a histogram is known
@@ -30,7 +30,7 @@ impl Evidence {
             let high = bin.high_ns.min(values.max_ns().unwrap_or(bin.high_ns));
             // Of a period error its size counts, and no bin holds both signs.
             let (low, high) = match requirement.subject {
-                Subject::PeriodError if high < 0 => (high.saturating_abs(), low.saturating_abs()),
+                Required::PeriodError if high < 0 => (high.saturating_abs(), low.saturating_abs()),
                 _ => (low, high),
             };
             evidence.broke += if breaks(low) { bin.count } else { 0 };
@@ -40,7 +40,7 @@ impl Evidence {
             let most = beyond.to_ns.unwrap_or(i64::MAX);
             // Of a period error its size counts: values between bounds of both signs may be as small as 0.
             let (low, high) = match requirement.subject {
-                Subject::PeriodError if beyond.from_ns < 0 => (0, most.max(beyond.from_ns.saturating_neg())),
+                Required::PeriodError if beyond.from_ns < 0 => (0, most.max(beyond.from_ns.saturating_neg())),
                 _ => (beyond.from_ns, most),
             };
             evidence.broke += if requirement.broken_by(low) { beyond.count } else { 0 };
@@ -54,17 +54,17 @@ impl Evidence {
     pub fn of(scan: &TaskScan, requirement: &Requirement) -> Option<Self> {
         let timing = &scan.timing;
         Some(match requirement.subject {
-            Subject::Latency => {
+            Required::Latency => {
                 Self::from_distribution(timing.corrected().as_ref().unwrap_or(&timing.latency), requirement)
             }
-            Subject::PeriodError => Self::from_distribution(&timing.period_error, requirement),
-            Subject::Execution => Self::from_distribution(&timing.execution, requirement),
-            Subject::Missed => {
+            Required::PeriodError => Self::from_distribution(&timing.period_error, requirement),
+            Required::Execution => Self::from_distribution(&timing.execution, requirement),
+            Required::Missed => {
                 let missed = timing.seen_missed();
                 let values = timing.executed() + missed;
                 Evidence { values, broke: missed, may_have_broken: missed }
             }
-            Subject::Response => return None,
+            Required::Response => return None,
         })
     }
 
@@ -73,11 +73,11 @@ impl Evidence {
     #[must_use]
     pub fn with_counters(mut self, counters: &TaskResult, requirement: &Requirement) -> Self {
         match requirement.subject {
-            Subject::Missed => {
+            Required::Missed => {
                 let pending = counters.missed.saturating_sub(self.broke);
                 self.merge(&Evidence { values: pending, broke: pending, may_have_broken: pending });
             }
-            Subject::Latency if self.broke == 0 && requirement.broken_by(counters.max_latency_ns) => {
+            Required::Latency if self.broke == 0 && requirement.broken_by(counters.max_latency_ns) => {
                 let lost = u64::from(self.may_have_broken == 0);
                 self = Evidence {
                     values: self.values + lost,
@@ -116,18 +116,18 @@ impl<'a> EvidenceCounter<'a> {
     /// Counts the next activation.
     pub fn push(&mut self, a: &Activation) {
         match self.requirement.subject {
-            Subject::Latency => {
+            Required::Latency => {
                 self.count(a.latency_ns());
                 a.missed_ages_ns(self.period_ns).for_each(|age| self.count(age));
             }
-            Subject::Execution => self.count(a.execution_ns()),
-            Subject::Response => self.count(a.response_ns()),
-            Subject::Missed => {
+            Required::Execution => self.count(a.execution_ns()),
+            Required::Response => self.count(a.response_ns()),
+            Required::Missed => {
                 self.evidence.values += 1 + u64::from(a.missed);
                 self.evidence.broke += u64::from(a.missed);
                 self.evidence.may_have_broken += u64::from(a.missed);
             }
-            Subject::PeriodError => {
+            Required::PeriodError => {
                 let previous = self.previous_start_ns.filter(|_| !a.flags.contains(Flags::AFTER_GAP));
                 if let Some(previous) = previous {
                     let error = a.start_ns.wrapping_sub(previous).wrapping_sub(self.period_ns);

@@ -20,14 +20,14 @@ fn every_form_is_read() {
         let r = requirement(text);
         (r.subject, r.limit_ns, r.limit_breaks, r.share)
     };
-    assert_eq!(read("p99.99 < 80us"), (Subject::Latency, 80_000, true, 1e-4));
-    assert_eq!(read("p50<=1ms"), (Subject::Latency, 1_000_000, false, 0.5));
-    assert_eq!(read("max < 200us"), (Subject::Latency, 200_000, true, 0.0));
-    assert_eq!(read("missed = 0"), (Subject::Missed, 0, false, 0.0));
-    assert_eq!(read("missed < 0.01%"), (Subject::Missed, 0, false, 1e-4));
-    assert_eq!(read("period-error p99.9 < 50us"), (Subject::PeriodError, 50_000, true, 1e-3));
-    assert_eq!(read("p(latency>100us) < 1e-6"), (Subject::Latency, 100_000, false, 1e-6));
-    assert_eq!(read("P( response >= 1ms ) <= 5%"), (Subject::Response, 1_000_000, true, 0.05));
+    assert_eq!(read("p99.99 < 80us"), (Required::Latency, 80_000, true, 1e-4));
+    assert_eq!(read("p50<=1ms"), (Required::Latency, 1_000_000, false, 0.5));
+    assert_eq!(read("max < 200us"), (Required::Latency, 200_000, true, 0.0));
+    assert_eq!(read("missed = 0"), (Required::Missed, 0, false, 0.0));
+    assert_eq!(read("missed < 0.01%"), (Required::Missed, 0, false, 1e-4));
+    assert_eq!(read("period-error p99.9 < 50us"), (Required::PeriodError, 50_000, true, 1e-3));
+    assert_eq!(read("p(latency>100us) < 1e-6"), (Required::Latency, 100_000, false, 1e-6));
+    assert_eq!(read("P( response >= 1ms ) <= 5%"), (Required::Response, 1_000_000, true, 0.05));
 }
 
 #[test]

@@ -110,6 +110,14 @@ pub enum RecordError {
     /// The run file cannot be written.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// The run file took no more before the end.
+    #[error("{} could not be written to its end: {reason}", path.display())]
+    NotWhole {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        reason: String,
+    },
 }
 
 /// Why the cells of a matrix cannot be read or measured.
@@ -154,6 +162,12 @@ pub enum MatrixError {
     /// The index cannot be written.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A load that cannot be.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A CPU that cannot be.
+    #[error(transparent)]
+    Cpu(#[from] CpuError),
     /// A cell cannot be measured.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -163,7 +177,11 @@ impl MatrixError {
     /// Whether the request itself is at fault, rather than the system.
     #[must_use]
     pub fn is_bad_use(&self) -> bool {
-        matches!(self, MatrixError::Record(RecordError::Prepare(error)) if error.is_bad_use())
+        match self {
+            MatrixError::Load(_) | MatrixError::Cpu(_) => true,
+            MatrixError::Record(RecordError::Prepare(error)) => error.is_bad_use(),
+            _ => false,
+        }
     }
 }
 
@@ -177,6 +195,14 @@ pub enum SessionError {
     /// The task contradicts itself.
     #[error(transparent)]
     Task(#[from] TaskError),
+    /// A way to wait that is not written as one.
+    #[error("--way {parts}: {error}")]
+    NotAWay {
+        /// What was given.
+        parts: String,
+        /// What is wrong with it.
+        error: TaskError,
+    },
     /// Somebody asked for an end too early.
     #[error("interrupted before there was anything to report")]
     Interrupted,
@@ -188,11 +214,14 @@ pub enum SessionError {
         /// What was seen.
         overload: Overload,
     },
+    /// Less than one period.
+    #[error("--duration is too short for the period and --rounds: raise it")]
+    ShorterThanPeriod,
     /// Costs cannot be measured.
     #[error("this system does not count a thread's processor time")]
     NoProcessorTime,
     /// Nothing to recommend from.
-    #[error("no latency was measured: raise --sample")]
+    #[error("no latency was measured: raise --duration")]
     NothingMeasured,
     /// A run file cannot be written.
     #[error(transparent)]
@@ -204,7 +233,7 @@ impl SessionError {
     pub fn is_bad_use(&self) -> bool {
         match self {
             SessionError::Prepare(error) => error.is_bad_use(),
-            SessionError::Task(_) => true,
+            SessionError::Task(_) | SessionError::NotAWay { .. } | SessionError::ShorterThanPeriod => true,
             _ => false,
         }
     }

@@ -4,17 +4,19 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
-use jitterlab_analysis::matrix::{CellSetting, DoneCell, MatrixIndex, TaskTiming};
+use jitterlab_analysis::matrix::{CellSetting, CellTiming, DoneCell, MatrixIndex, Proposal, propose};
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_model::load::Placement;
-use jitterlab_model::{CpuSet, Keep, StopReason, SystemFacts, TaskSpec};
+use jitterlab_model::{CpuSet, StopReason, SystemFacts, TaskSpec};
 use jitterlab_trace::place;
 
-use super::dma_latency::DmaLatency;
 use super::error::MatrixError;
 use super::load::{LoadError, parse_loads};
 use super::measure::Request;
-use super::record::record;
+use super::record::record_to;
+use super::topology::check_cpu;
 
 /// Preparing and closing a cell takes about this long.
 pub const OVERHEAD_NS: i64 = 400_000_000;
@@ -26,7 +28,7 @@ const INDEX: &str = "index.json";
 /// It cannot be read, is something else, or is of another version.
 pub fn read(folder: &Path) -> Result<Option<MatrixIndex>, MatrixError> {
     #[derive(serde::Deserialize)]
-    struct Head {
+    struct Format {
         format: u32,
     }
     let path = folder.join(INDEX);
@@ -36,7 +38,7 @@ pub fn read(folder: &Path) -> Result<Option<MatrixIndex>, MatrixError> {
         Err(error) => return Err(MatrixError::Unreadable { path, error }),
     };
     let other = |error| MatrixError::NoIndex { path: path.clone(), error };
-    if serde_json::from_str::<Head>(&text).map_err(other)?.format != MatrixIndex::FORMAT {
+    if serde_json::from_str::<Format>(&text).map_err(other)?.format != MatrixIndex::FORMAT {
         return Err(MatrixError::Version(path));
     }
     serde_json::from_str(&text).map(Some).map_err(other)
@@ -55,7 +57,7 @@ fn write(index: &MatrixIndex, folder: &Path) -> Result<(), MatrixError> {
 ///
 /// # Errors
 /// A load that is not known.
-pub fn settings(
+fn settings(
     loads: &[String],
     isolate: Option<&CpuSet>,
     facts: &SystemFacts,
@@ -78,6 +80,50 @@ pub fn settings(
         settings.extend([Some(setting), isolated].into_iter().flatten());
     }
     Ok(settings)
+}
+
+/// What a matrix is to measure.
+#[derive(Debug, Clone)]
+pub struct MatrixRequest {
+    /// The tasks, without CPUs.
+    pub tasks: Vec<TaskSpec>,
+    /// A condition each, as [`parse_loads`] takes them.
+    pub loads: Vec<String>,
+    /// The CPUs that are isolated in half of the conditions, if any.
+    pub isolate: Option<CpuSet>,
+    /// The CPUs to choose from; `None` for all, or as many as the time allows.
+    pub cpus: Option<CpuSet>,
+    /// How often each cell is measured.
+    pub rounds: u32,
+    /// Length of each cell.
+    pub duration_ns: i64,
+    /// The time that all cells together may take.
+    pub time_ns: i64,
+}
+
+impl MatrixRequest {
+    /// The cells to measure on a machine, and which CPUs were chosen where none were named.
+    ///
+    /// # Errors
+    /// Loads that cannot be understood, and CPUs that this machine does not have.
+    pub fn plan(&self, facts: &SystemFacts) -> Result<(MatrixIndex, Option<Proposal>), MatrixError> {
+        let settings = settings(&self.loads, self.isolate.as_ref(), facts)?;
+        let round_ns = (self.duration_ns + OVERHEAD_NS) * i64::from(self.rounds) * settings.len() as i64;
+        let affordable = usize::try_from(self.time_ns / round_ns.max(1)).unwrap_or(0);
+        let proposal = match &self.cpus {
+            Some(_) => None,
+            None => Some(propose(facts, &facts.usable(), self.tasks.len(), affordable)),
+        };
+        let cpus = self.cpus.as_ref().or(proposal.as_ref().map(|proposal| &proposal.cpus));
+        let cpus = cpus.cloned().unwrap_or_default();
+        for cpu in cpus.iter() {
+            check_cpu(facts, cpu)?;
+        }
+        let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
+        let index =
+            MatrixIndex::new(self.tasks.clone(), settings, &cpus, self.rounds, self.duration_ns, seed);
+        Ok((index, proposal))
+    }
 }
 
 /// Measures every cell that is missing, and notes each when it is done; `begins` gets the number of each before. Ends early
@@ -124,19 +170,12 @@ fn measure(
         let _ = fs::remove_file(left);
     }
     let request = Request {
-        tasks: placed.collect(),
         duration_ns: Some(index.duration_ns),
-        count: None,
-        stop_above_ns: None,
-        keep: Keep::All,
-        dma_latency: DmaLatency::Keep,
         loads: setting.loads.clone(),
         isolate: setting.isolate.clone(),
-        command: std::env::args().collect(),
-        interrupted: std::sync::Arc::default(),
+        ..Request::of(placed.collect())
     };
-    let recorded = record(request, &path, interrupted)?;
-    let info = recorded.info;
+    let MeasuredRun { run: info, tasks, .. } = record_to(request, &path, interrupted)?;
     if interrupted.load(Ordering::Relaxed) || info.stop == Some(StopReason::Interrupted) {
         let _ = fs::remove_file(&path);
         return Ok(None);
@@ -147,6 +186,6 @@ fn measure(
         loads: info.loads,
         warnings: info.warnings,
         stop: info.stop,
-        tasks: recorded.stats.iter().map(TaskTiming::of).collect(),
+        tasks: tasks.iter().map(CellTiming::of).collect(),
     }))
 }

@@ -10,9 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jitterlab_model::{
-    Activation, Bench, CpuSet, Keep, LoadSpec, RunInfo, StopReason, TaskRun, TaskSpec, Warning,
+    Activation, Bench, CpuSet, Keep, LoadSpec, OwnWork, RunInfo, StopReason, TaskRun, TaskSpec, Warning,
 };
-use jitterlab_rt::{Activity, Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions};
+use jitterlab_rt::{Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions};
 
 use super::dma_latency::{DmaLatency, Held};
 use super::error::{PrepareError, dma_latency_refused};
@@ -46,6 +46,25 @@ pub struct Request {
     pub interrupted: Arc<AtomicBool>,
 }
 
+impl Request {
+    /// These tasks and nothing else: every activation kept, no load beside them, until somebody ends it.
+    #[must_use]
+    pub fn of(tasks: Vec<TaskSpec>) -> Self {
+        Request {
+            tasks,
+            duration_ns: None,
+            count: None,
+            stop_above_ns: None,
+            keep: Keep::All,
+            dma_latency: DmaLatency::default(),
+            loads: Vec::new(),
+            isolate: None,
+            command: std::env::args().collect(),
+            interrupted: Arc::default(),
+        }
+    }
+}
+
 /// Takes what is measured, on an ordinary thread of its own.
 pub trait Sink: Send {
     /// The next activations of a task, in order.
@@ -54,7 +73,7 @@ pub trait Sink: Send {
 
 /// A running measurement, for whoever watches it.
 #[derive(Debug, Clone)]
-pub struct Progress {
+pub struct Elapsed {
     /// Time since the common beginning of the tasks' grids.
     pub elapsed_ns: i64,
     /// Records lost so far, of each task.
@@ -113,14 +132,11 @@ impl Measurement {
         Self::prepare_with(request, None)
     }
 
-    /// The same, with somebody's own activity as the work of the first task.
+    /// The same, with somebody's own work for the first task.
     ///
     /// # Errors
     /// As [`Measurement::prepare`].
-    pub fn prepare_with(
-        request: Request,
-        mut activity: Option<Box<dyn Activity>>,
-    ) -> Result<Self, PrepareError> {
+    pub fn prepare_with(request: Request, mut work: Option<Box<dyn OwnWork>>) -> Result<Self, PrepareError> {
         prepare::cores(&request.tasks)?;
         let root = Root::system();
         let Request {
@@ -165,7 +181,7 @@ impl Measurement {
             let ring = (RING_NS / spec.period_ns).clamp(4_096, 1 << 20) as usize;
             let options =
                 ThreadOptions { ring, count, stop_above_ns, guarded: true, ..ThreadOptions::default() };
-            let thread = TaskThread::spawn_with(spec, &options, &stop, activity.take())
+            let thread = TaskThread::spawn_with(spec, &options, &stop, work.take())
                 .map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
             for refusal in thread.refused() {
                 if !refused.contains(refusal) {
@@ -219,7 +235,7 @@ impl Measurement {
     pub fn run(
         mut self,
         sink: &mut dyn Sink,
-        watch: &mut dyn FnMut(&Progress),
+        watch: &mut dyn FnMut(&Elapsed),
         interrupted: &AtomicBool,
     ) -> Result<Finished, PrepareError> {
         let drains: Vec<Drain> = self.threads.iter_mut().filter_map(TaskThread::take_drain).collect();
@@ -273,8 +289,8 @@ impl Measurement {
         Ok(Finished { info: self.info, above })
     }
 
-    fn progress(&self, epoch_ns: i64) -> Progress {
-        Progress {
+    fn progress(&self, epoch_ns: i64) -> Elapsed {
+        Elapsed {
             elapsed_ns: (Linux.now_ns() - epoch_ns).max(0),
             dropped: self.threads.iter().map(|t| t.counters().snapshot().dropped).collect(),
         }

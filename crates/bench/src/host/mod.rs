@@ -14,13 +14,13 @@ mod record;
 pub mod session;
 pub mod topology;
 pub mod trial;
+pub mod ways;
 
 pub use blocks::{Block, Stage};
 pub use dma_latency::DmaLatency;
 pub use error::{MatrixError, PrepareError, RecordError, SessionError};
-pub use jitterlab_rt::Activity;
-pub use measure::{Above, Finished, Measurement, Progress, Request, Sink};
+pub use measure::{Above, Elapsed, Finished, Measurement, Request, Sink};
 pub use prepare::now_utc;
-pub use record::{Recorded, record};
+pub use record::{Underway, default_name, keep_by_default, record, record_to, writer};
 pub use session::{Session, SessionProgress};
 pub use trial::TrialPlan;

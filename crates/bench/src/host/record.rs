@@ -1,54 +1,159 @@
-//! A measurement into a run file.
+//! A measurement counted activation by activation, recorded, and looked at while it goes on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use jitterlab_model::{Activation, RunInfo, TimingStats};
+use jitterlab_analysis::measured::{Around, MeasuredRun, SoFar, TaskSoFar};
+use jitterlab_model::{Activation, Keep, RunInfo, TaskSpec, TimingStats, Warning};
 use jitterlab_trace::{RunWriter, TraceError};
 
 use super::error::RecordError;
-use super::measure::{Measurement, Request, Sink};
+use super::measure::{Elapsed, Finished, Measurement, Request, Sink};
 
-/// A measurement whose run file is closed.
-#[derive(Debug, Clone)]
-pub struct Recorded {
-    /// The complete description of the run.
-    pub info: RunInfo,
-    /// What was measured of each task.
-    pub stats: Vec<TimingStats>,
-}
-
-/// Counts every activation, and hands it to the run file up to the first that this does not take.
-struct Recorder {
-    writer: RunWriter,
+/// What was counted so far: shared between the thread that counts and the one that looks.
+struct Counted {
     stats: Vec<TimingStats>,
+    /// Largest latency of each task since somebody looked.
+    recent_max_ns: Vec<Option<i64>>,
     failure: Option<TraceError>,
 }
 
-impl Sink for Recorder {
+fn lock(counted: &Mutex<Counted>) -> MutexGuard<'_, Counted> {
+    // What was counted stays usable whatever happened to the thread that held it.
+    counted.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts every activation, and hands it to the run file.
+struct Counter<'a> {
+    counted: &'a Mutex<Counted>,
+    writer: Option<RunWriter>,
+}
+
+impl Sink for Counter<'_> {
     fn activations(&mut self, task: usize, rows: &[Activation]) {
-        if let Some(stats) = self.stats.get_mut(task) {
-            stats.push_all(rows);
-        }
-        if self.failure.is_none() {
-            self.failure = self.writer.append(task, rows).err();
+        let mut counted = lock(self.counted);
+        counted.stats[task].push_all(rows);
+        let recent = rows.iter().map(Activation::latency_ns).max();
+        counted.recent_max_ns[task] = counted.recent_max_ns[task].max(recent);
+        if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(task, rows)) {
+            counted.failure = Some(error);
         }
     }
 }
 
-/// Measures until the end that was asked for, or until `interrupted` is set, into a new run file.
+/// A measurement that goes on.
+pub struct Underway<'a> {
+    measurement: (&'a [String], Option<i64>),
+    counted: &'a Mutex<Counted>,
+    progress: &'a Elapsed,
+}
+
+impl Underway<'_> {
+    /// What was counted so far; of each task the largest latency since somebody asked for this.
+    #[must_use]
+    pub fn so_far(&self) -> SoFar {
+        let counted = &mut *lock(self.counted);
+        let (names, planned_ns) = self.measurement;
+        let tasks =
+            names.iter().zip(&counted.stats).zip(&mut counted.recent_max_ns).zip(&self.progress.dropped);
+        let tasks = tasks.map(|(((name, stats), recent_max_ns), dropped)| TaskSoFar {
+            name: name.clone(),
+            stats: stats.clone(),
+            dropped: *dropped,
+            recent_max_ns: recent_max_ns.take(),
+        });
+        SoFar { elapsed_ns: self.progress.elapsed_ns, planned_ns, tasks: tasks.collect() }
+    }
+
+    /// Why recording has ended before the measurement, if it has.
+    #[must_use]
+    pub fn recording_ended(&self) -> Option<String> {
+        lock(self.counted).failure.as_ref().map(ToString::to_string)
+    }
+}
+
+/// Measures until the end that was asked for, or until `interrupted` is set, into the run file if there is one. `watch` may
+/// look several times a second. A run file that takes no more ends the recording, not the measurement; the run's warnings
+/// say so.
+///
+/// # Errors
+/// A task's thread that broke down; a run file that cannot be closed.
+pub fn record(
+    measurement: Measurement,
+    writer: Option<RunWriter>,
+    watch: &mut dyn FnMut(&Underway<'_>),
+    interrupted: &AtomicBool,
+) -> Result<MeasuredRun, RecordError> {
+    let info = measurement.info();
+    let tasks = || info.tasks.iter().map(|task| &task.spec);
+    let names: Vec<String> = tasks().map(|spec| spec.name.clone()).collect();
+    let stats: Vec<TimingStats> = tasks().map(|spec| TimingStats::new(spec.period_ns)).collect();
+    let planned_ns = info.duration_ns;
+    let counted = Mutex::new(Counted { recent_max_ns: vec![None; stats.len()], stats, failure: None });
+    let mut counter = Counter { counted: &counted, writer };
+    let mut look = |progress: &Elapsed| {
+        watch(&Underway { measurement: (&names, planned_ns), counted: &counted, progress });
+    };
+    let Finished { mut info, above } = measurement.run(&mut counter, &mut look, interrupted)?;
+    let writer = counter.writer.take();
+    let Counted { stats, failure, .. } = counted.into_inner().unwrap_or_else(PoisonError::into_inner);
+    info.warnings.extend(failure.map(|error| Warning::RecordingEnded { reason: error.to_string() }));
+    let file = writer.map(|writer| writer.finish(info.clone())).transpose()?.map(|finished| finished.path);
+    let around = above.map(|above| Around {
+        task: above.task,
+        index: above.activation.index,
+        activations: above.around,
+    });
+    Ok(MeasuredRun { around, ..MeasuredRun::new(info, &stats, file) })
+}
+
+/// Measures into a new run file, to its end.
 ///
 /// # Errors
 /// Tasks that cannot be measured as described; a run file that cannot be written to its end.
-pub fn record(request: Request, file: &Path, interrupted: &AtomicBool) -> Result<Recorded, RecordError> {
+pub fn record_to(
+    request: Request,
+    file: &Path,
+    interrupted: &AtomicBool,
+) -> Result<MeasuredRun, RecordError> {
     let measurement = Measurement::prepare(request)?;
-    let info = measurement.info();
-    let stats = info.tasks.iter().map(|task| TimingStats::new(task.spec.period_ns)).collect();
-    let mut recorder = Recorder { writer: RunWriter::create(file, info)?, stats, failure: None };
-    let info = measurement.run(&mut recorder, &mut |_| (), interrupted)?.info;
-    if let Some(error) = recorder.failure {
-        return Err(error.into());
+    let writer = RunWriter::create(file, measurement.info())?;
+    let run = record(measurement, Some(writer), &mut |_| (), interrupted)?;
+    let ended = run.run.warnings.iter().find_map(|warning| match warning {
+        Warning::RecordingEnded { reason } => Some(reason.clone()),
+        _ => None,
+    });
+    ended.map_or(Ok(run), |reason| Err(RecordError::NotWhole { path: file.into(), reason }))
+}
+
+/// A run file of its own in the working directory, for a measurement that nobody named one for.
+///
+/// # Errors
+/// It cannot be written.
+pub fn writer(info: &RunInfo) -> Result<RunWriter, TraceError> {
+    RunWriter::create_numbered(default_name(&info.started, ".parquet"), info)
+}
+
+/// Runs longer than this many bytes of file keep spikes only, unless told otherwise.
+const KEEP_ALL_BYTES: i64 = 2_000_000_000;
+const BYTES_PER_ACTIVATION: i64 = 4;
+
+/// What a run keeps where nothing is asked for: everything, while the file stays of a size that is pleasant to keep and to
+/// send.
+#[must_use]
+pub fn keep_by_default(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
+    let rows: i64 = tasks.iter().map(|task| duration_ns.unwrap_or(0) / task.period_ns).sum();
+    if rows.saturating_mul(BYTES_PER_ACTIVATION) <= KEEP_ALL_BYTES {
+        Keep::All
+    } else {
+        Keep::Spikes { above_ns: Keep::ABOVE_NS }
     }
-    recorder.writer.finish(info.clone())?;
-    Ok(Recorded { info, stats: recorder.stats })
+}
+
+/// What a file is called that nobody gave a name: `jitterlab-20260704T120000Z`, of the time it was begun.
+#[must_use]
+pub fn default_name(started: &str, rest: &str) -> PathBuf {
+    let stamp: String = started.chars().filter(char::is_ascii_alphanumeric).collect();
+    PathBuf::from(format!("jitterlab-{stamp}{rest}"))
 }

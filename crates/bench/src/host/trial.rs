@@ -29,12 +29,10 @@ pub struct TrialPlan {
     pub methods: Vec<WakeMethod>,
     /// What compensating shall bring, or may cost.
     pub wish: Wish,
-    /// How long latencies of early sleeps are measured for each method, in ns.
-    pub sample_ns: i64,
-    /// Pairs of blocks in the proof.
-    pub pairs: usize,
-    /// How long each block is, in ns.
-    pub block_ns: i64,
+    /// How often the uncompensated and the compensated task have their turn in the proof.
+    pub rounds: usize,
+    /// How long each turn is, in ns.
+    pub turn_ns: i64,
     /// Where the uncompensated and the compensated run of the proof are saved, if they are.
     pub files: Option<[PathBuf; 2]>,
 }
@@ -46,17 +44,25 @@ struct Sample {
 }
 
 impl TrialPlan {
-    /// The length of one turn of a method, in ns.
-    #[must_use]
-    pub fn sample_turn_ns(&self) -> i64 {
-        self.sample_ns / SAMPLE_TURNS as i64
+    /// How long latencies of early sleeps are measured for each method, in ns: half as long as the compensated task in the
+    /// proof.
+    fn sample_ns(&self) -> i64 {
+        self.rounds as i64 * self.turn_ns / 2
     }
 
-    /// Whether a task of this description can be compensated by some margin.
+    /// The length of one turn of a method before the proof, in ns.
+    fn sample_turn_ns(&self) -> i64 {
+        self.sample_ns() / SAMPLE_TURNS as i64
+    }
+
+    /// Whether a task of this description can be compensated by some margin, and proven to be so in these turns.
     ///
     /// # Errors
-    /// What contradicts a margin.
+    /// What contradicts a margin; turns that are too short.
     pub fn check(&self, spec: &TaskSpec) -> Result<(), SessionError> {
+        if self.turn_ns.min(self.sample_turn_ns()) < spec.period_ns {
+            return Err(SessionError::ShorterThanPeriod);
+        }
         // Whatever contradicts a margin is found with any.
         let compensate = Compensation::Margin { margin_ns: (spec.period_ns / 2).max(1) };
         Ok(TaskSpec { compensate, ..spec.clone() }.validate()?)
@@ -65,10 +71,10 @@ impl TrialPlan {
     /// What all steps take together for a task of this period, in ns.
     #[must_use]
     pub fn planned_ns(&self, period_ns: i64) -> i64 {
-        self.sample_ns * self.methods.len() as i64
+        self.sample_ns() * self.methods.len() as i64
             + Session::curve_ns(period_ns)
             + TURN_NS * (MARGIN_TURNS * (1 + margins(period_ns).count())) as i64
-            + 2 * self.pairs as i64 * self.block_ns
+            + 2 * self.rounds as i64 * self.turn_ns
     }
 
     /// Measures, recommends and proves. Interrupted in the proof, it rests on the whole pairs until then.
@@ -90,7 +96,7 @@ impl TrialPlan {
         let margin_ns = candidates[chosen].choice.margin_ns;
         let ways = [session.spec.clone(), session.compensated(Compensation::Margin { margin_ns })];
         let before = session.stage.facts_now();
-        let proven = session.interleave(&ways, self.pairs, self.block_ns)?;
+        let proven = session.interleave(&ways, self.rounds, self.turn_ns)?;
         let after = session.stage.facts_now();
         let proof = (!proven[0].is_empty()).then(|| {
             let [plain, compensated] = [0, 1].map(|way| Block::views(period_ns, &proven[way]));

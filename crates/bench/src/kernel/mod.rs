@@ -9,6 +9,7 @@
 
 pub mod archive;
 pub mod bare;
+pub mod boots;
 pub mod debian;
 pub mod elf;
 pub mod guest;
@@ -22,7 +23,8 @@ pub mod qemu;
 mod qmp;
 pub mod session;
 
+pub use boots::GuestWatch;
 pub use image::KernelChoice;
 pub use machine::{GuestTime, Machine};
-pub use qemu::Progress;
-pub use session::{GuestRun, KernelError, Session};
+pub use qemu::GuestProgress;
+pub use session::{GuestRun, KernelError, KernelSession};

@@ -107,7 +107,7 @@ pub enum BootError {
 
 /// How far a boot is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct GuestProgress {
     /// The guest's time since it was switched on.
     pub guest: Duration,
     /// This machine's time since then.
@@ -147,7 +147,7 @@ pub fn boot(
     machine: &Machine,
     image: &Image,
     initramfs: &Initramfs,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(GuestProgress),
 ) -> Result<Boot, BootError> {
     let began = Instant::now();
     let mut archive = memory_file("initramfs")?;
@@ -224,7 +224,7 @@ fn watch(
     qemu: &mut Qemu,
     mut monitor: Monitor,
     began: Instant,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(GuestProgress),
 ) -> io::Result<Ending> {
     let mut switched_on = None;
     let mut guest = Duration::ZERO;
@@ -260,7 +260,7 @@ fn watch(
         if dead_times >= DEAD_TIMES {
             return end(How::Halted);
         }
-        progress(Progress { guest, here: began.elapsed() });
+        progress(GuestProgress { guest, here: began.elapsed() });
         monitor.ask_clock();
         if look.is_multiple_of(PROCESSORS_EVERY) {
             monitor.ask_processors();

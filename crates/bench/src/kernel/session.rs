@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use jitterlab_model::load::LoadSpec;
 use jitterlab_model::{RunInfo, TaskSpec, Warning};
 use jitterlab_rt::xenomai::Core;
+use jitterlab_trace::TraceError;
 
 use super::debian::DebianError;
 use super::elf::LibraryPath;
@@ -16,7 +17,7 @@ use super::initramfs::{self, Contents, Included, InitramfsError};
 use super::job::{Job, Step, StepResult};
 use super::machine::{GuestTime, Machine};
 use super::modules::{self, ModuleError};
-use super::qemu::{self, Boot, BootError, Progress};
+use super::qemu::{self, Boot, BootError, GuestProgress};
 use crate::host::load;
 
 /// Why nothing was measured on a kernel.
@@ -47,6 +48,20 @@ pub enum KernelError {
         /// What it wrote to standard error.
         said: String,
     },
+    /// There is no place for the run file.
+    #[error("cannot make the directory {}: {error}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+    },
+    /// The run file cannot be written.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The thread of a boot broke down.
+    #[error("its boot broke down; please report this")]
+    Broken,
     /// The system refused something.
     #[error("cannot keep what the guest sent: {0}")]
     System(#[from] io::Error),
@@ -54,7 +69,7 @@ pub enum KernelError {
 
 /// What is done on each kernel.
 #[derive(Debug, Clone)]
-pub struct Session {
+pub struct KernelSession {
     /// The machine each kernel gets.
     pub machine: Machine,
     /// The jitterlab executable.
@@ -69,7 +84,7 @@ pub struct Session {
     pub libraries: LibraryPath,
     /// What runs beside all steps.
     pub background: Option<Vec<String>>,
-    /// What is run, in order. Programs that are not in [`Session::with`] are included too.
+    /// What is run, in order. Programs that are not in [`KernelSession::with`] are included too.
     pub steps: Vec<Step>,
 }
 
@@ -94,9 +109,9 @@ pub struct GuestRun {
     pub boot: Boot,
 }
 
-impl Session {
+impl KernelSession {
     /// Adds what tasks on a Xenomai core need in the guest: the core's library, unless one is among
-    /// [`Session::with`]. Device nodes are the guest's to make.
+    /// [`KernelSession::with`]. Device nodes are the guest's to make.
     pub fn bring_cores(&mut self, tasks: &[TaskSpec]) {
         for core in tasks.iter().filter_map(|task| Core::of(task.wake)) {
             let names = core.libraries();
@@ -129,7 +144,7 @@ impl Session {
         &self,
         kernel: &KernelChoice,
         note: &mut dyn FnMut(&str),
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(GuestProgress),
     ) -> Result<GuestRun, KernelError> {
         let image = kernel.image(note)?;
         let modules = if self.modules.is_empty() {
@@ -255,8 +270,8 @@ impl RunFile {
 mod tests {
     use super::*;
 
-    fn session(with: &[&str]) -> Session {
-        Session {
+    fn session(with: &[&str]) -> KernelSession {
+        KernelSession {
             machine: Machine::default(),
             jitterlab: PathBuf::new(),
             with: with.iter().map(ToString::to_string).collect(),

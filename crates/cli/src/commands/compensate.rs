@@ -4,36 +4,27 @@ use std::path::PathBuf;
 
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, Wish};
 use jitterlab_bench::host::{self, DmaLatency, Session, TrialPlan};
-use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
-use jitterlab_model::{Policy, TaskSpec, WakeMethod};
+use jitterlab_model::units::parse_duration_ns;
+use jitterlab_model::{Compensation, TaskSpec, WakeMethod};
 use jitterlab_report::document::Content;
 use jitterlab_report::figure::{self, load};
 
+use crate::countdown::Countdown;
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
 use crate::interrupt;
 use crate::output::{self, OutputArgs};
-use crate::progress::Progress;
+use crate::task_args::TaskArgs;
 
 /// Cut the jitter of a task by waking early and polling: measure what it costs, recommend how, prove it
 ///
 /// Measures what a wake-up costs and how late early sleeps end, recommends the wake-up method and the margin for a
-/// wanted share of late starts or a budget of processor time, and proves it by uncompensated and compensated blocks
-/// in turns.
+/// wanted share of late starts or a budget of processor time, and proves it by uncompensated and compensated turns
+/// that alternate.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Period of the task, as a time (500us) or a rate (2kHz)
-    #[arg(long, value_parser = parse_period_ns, default_value = "500us", value_name = "TIME")]
-    period: i64,
-    /// Processor of the task
-    #[arg(long)]
-    cpu: Option<u16>,
-    /// Scheduling policy
-    #[arg(long)]
-    policy: Option<Policy>,
-    /// How the task waits for its early wake-up [default: the best of nanosleep, timerfd and timer-signal]
-    #[arg(long)]
-    wake: Option<WakeMethod>,
+    #[command(flatten)]
+    task: TaskArgs,
 
     /// Share of the starts that may be late, such as 1e-4 [default: 1e-3, as far as 20% of a processor go]
     #[arg(long, value_parser = parse_share, value_name = "SHARE")]
@@ -42,15 +33,12 @@ pub struct Args {
     #[arg(long, value_parser = parse_share, value_name = "SHARE")]
     budget: Option<f64>,
 
-    /// Pairs of blocks in the proof
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pairs: u32,
-    /// How long each block is
-    #[arg(long, value_parser = parse_duration_ns, default_value = "1s", value_name = "TIME")]
-    block: i64,
-    /// How long latencies of early sleeps are measured, for each wake-up method
-    #[arg(long, value_parser = parse_duration_ns, default_value = "5s", value_name = "TIME")]
-    sample: i64,
+    /// How often the uncompensated and the compensated task have their turn in the proof
+    #[arg(long, alias = "pairs", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: u32,
+    /// How long each turn is; the early sleeps of each wake-up method are measured half as long as all turns of one way
+    #[arg(short, long, alias = "block", value_parser = parse_duration_ns, default_value = "1s", value_name = "TIME")]
+    duration: i64,
 
     /// The two run files: FILE-uncompensated.parquet and FILE-compensated.parquet [default: jitterlab-DATE-TIME]
     #[arg(short, long, value_name = "FILE")]
@@ -71,7 +59,7 @@ pub struct Args {
     shown: OutputArgs,
 }
 
-/// Wake-up methods to choose from, in order of preference.
+/// Wake-up methods to choose from where none is named, in order of preference.
 const METHODS: [WakeMethod; 3] = [WakeMethod::Nanosleep, WakeMethod::Timerfd, WakeMethod::TimerSignal];
 
 /// Reads `20%`, `0.2` or `1e-4`: a share above 0 and below 1.
@@ -84,15 +72,11 @@ fn parse_share(text: &str) -> Result<f64, CliError> {
 }
 
 impl Args {
-    fn task(&self) -> TaskSpec {
-        TaskSpec {
-            name: "compensated".into(),
-            period_ns: self.period,
-            cpu: self.cpu,
-            policy: self.policy,
-            wake: self.wake.unwrap_or_default(),
-            ..TaskSpec::default()
-        }
+    fn task(&self) -> Result<TaskSpec, CliError> {
+        let usual = TaskSpec { name: "compensated".into(), period_ns: 500_000, ..TaskSpec::default() };
+        let task = self.task.one(usual)?;
+        let chooses = task.compensate == Compensation::None;
+        if chooses { Ok(task) } else { Err(CliError::ChoosesMargin) }
     }
 
     fn plan(&self) -> TrialPlan {
@@ -101,22 +85,17 @@ impl Args {
             (late, budget) => Wish { late, budget },
         };
         TrialPlan {
-            methods: self.wake.map_or_else(|| METHODS.to_vec(), |wake| vec![wake]),
+            methods: self.task.wake().map_or_else(|| METHODS.to_vec(), |wake| vec![wake]),
             wish,
-            sample_ns: self.sample,
-            pairs: self.pairs as usize,
-            block_ns: self.block,
+            rounds: self.rounds as usize,
+            turn_ns: self.duration,
             files: (!self.no_file).then(|| ["uncompensated", "compensated"].map(|way| self.file(way))),
         }
     }
 
     /// The run file of one of the two ways.
     fn file(&self, way: &str) -> PathBuf {
-        let named = || {
-            let stamp: String = host::now_utc().chars().filter(char::is_ascii_alphanumeric).collect();
-            PathBuf::from(format!("jitterlab-{stamp}"))
-        };
-        let stem = self.output.clone().unwrap_or_else(named);
+        let stem = self.output.clone().unwrap_or_else(|| host::default_name(&host::now_utc(), ""));
         let stem =
             if stem.extension().is_some_and(|e| e == "parquet") { stem.with_extension("") } else { stem };
         let name = stem.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -131,26 +110,21 @@ impl Args {
         if let Some(path) = plan.files.iter().flatten().find(|path| path.exists()) {
             return Err(CliError::Exists(path.clone()).into());
         }
-        for (value, option) in [(plan.block_ns, "block"), (plan.sample_turn_ns(), "sample")] {
-            if value < self.period {
-                return Err(CliError::ShorterThanPeriod(option).into());
-            }
-        }
         Ok(plan.check(task)?)
     }
 }
 
 /// Measures, recommends and proves.
 pub fn execute(args: &Args) -> Ending {
-    let (task, plan) = (args.task(), args.plan());
+    let (task, plan) = (args.task()?, args.plan());
     args.check(&task, &plan)?;
     let interrupted = interrupt::requested()?;
-    let mut progress = Progress::new(plan.planned_ns(args.period), args.quiet);
+    let mut progress = Countdown::new(plan.planned_ns(task.period_ns), args.quiet);
     let mut tell = |told| progress.tell(told);
     let session = Session::prepare(task, args.cpu_dma_latency, &mut tell, &interrupted)?;
     let mut trial = plan.measure(session)?;
     if let Some(path) = &args.figure {
-        let chart = load::curve(args.period, trial.service.often_ns, &trial.load_curve, None);
+        let chart = load::curve(trial.period_ns, trial.service.often_ns, &trial.load_curve, None);
         output::write_figure(path, &figure::svg(&[chart])?)?;
         trial.files.push(path.display().to_string());
     }

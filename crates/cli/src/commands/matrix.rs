@@ -1,12 +1,10 @@
 //! `jitterlab matrix`: where should my threads run?
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use jitterlab_analysis::matrix::{CellPlan, MatrixIndex, MatrixResult, placements, propose};
+use jitterlab_analysis::matrix::{MatrixIndex, MatrixResult, Proposal};
 use jitterlab_bench::host::facts::{self, Root};
-use jitterlab_bench::host::matrix::{self, OVERHEAD_NS};
-use jitterlab_bench::host::topology::check_cpu;
+use jitterlab_bench::host::matrix::{self, MatrixRequest, OVERHEAD_NS};
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
 use jitterlab_report::document::Content;
@@ -15,18 +13,18 @@ use jitterlab_report::matrix::{self as words, CellStep};
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
 use crate::output::OutputArgs;
+use crate::task_args::TaskArgs;
 use crate::{interrupt, output};
 
 /// Measure the same tasks on every pair of CPUs under every load, and say where they should run
 ///
-/// Cells are measured in random order, round by round, each into a run file in one directory. Called again with
+/// The first task's CPU is the column of the table, that of the others the row. Without any: a servo task of 1ms and a
+/// base task of 100us. Cells are measured in random order, round by round, each into a run file in one directory. Called again with
 /// the same directory it goes on where it was stopped.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A task as for `run`, without cpu; the first one's CPU is the column of the table, that of the others the row
-    /// [default: a servo task of 1ms and a base task of 100us]
-    #[arg(long = "task", value_name = "SPEC")]
-    tasks: Vec<TaskSpec>,
+    #[command(flatten)]
+    task: TaskArgs,
     /// The CPUs to choose from [default: all, or as many as --time allows]
     #[arg(long)]
     cpus: Option<CpuSet>,
@@ -39,8 +37,8 @@ pub struct Args {
     #[arg(long, value_name = "CPUS")]
     isolate: Option<CpuSet>,
     /// How often each cell is measured
-    #[arg(short, long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    repetitions: u32,
+    #[arg(short, long, alias = "repetitions", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
     /// How long each cell is measured
     #[arg(short, long, default_value = "10s", value_parser = parse_duration_ns, value_name = "TIME")]
     duration: i64,
@@ -65,15 +63,13 @@ pub struct Args {
 
 impl Args {
     fn tasks(&self) -> Result<Vec<TaskSpec>, Failure> {
-        if let Some(task) = self.tasks.iter().find(|task| task.cpu.is_some()) {
-            return Err(Failure::bad_use(CliError::MatrixChooses(task.name.clone())));
-        }
-        if !self.tasks.is_empty() {
-            return Ok(self.tasks.clone());
-        }
         let task =
             |name: &str, period_ns: i64| TaskSpec { name: name.into(), period_ns, ..TaskSpec::default() };
-        Ok(vec![task("servo", 1_000_000), task("base", 100_000)])
+        let tasks = self.task.specs(vec![task("servo", 1_000_000), task("base", 100_000)]);
+        match tasks.iter().find(|task| task.cpu.is_some()) {
+            Some(placed) => Err(Failure::bad_use(CliError::MatrixChooses(placed.name.clone()))),
+            None => Ok(tasks),
+        }
     }
 
     /// The index of this matrix: the one in the directory, or a new one.
@@ -84,34 +80,24 @@ impl Args {
         if self.show {
             return Err(Failure::bad_use(CliError::NoMatrix(self.output.clone())));
         }
-        let tasks = self.tasks()?;
-        let none = ["none".to_owned()];
-        let loads = if self.load.is_empty() { &none } else { self.load.as_slice() };
-        let settings = matrix::settings(loads, self.isolate.as_ref(), facts).map_err(Failure::bad_use)?;
         if self.duration <= 0 {
             return Err(Failure::bad_use(CliError::MeasuresNothing("duration")));
         }
-        let cell_ns = self.duration + OVERHEAD_NS;
-        let rounds = i64::from(self.repetitions) * settings.len() as i64;
-        let affordable = usize::try_from(self.time / (cell_ns * rounds).max(1)).unwrap_or(0);
-        let usable = facts.usable();
-        let cpus = match &self.cpus {
-            Some(cpus) => cpus.clone(),
-            None => {
-                let proposal = propose(facts, &usable, tasks.len(), affordable);
-                if proposal.is_part() {
-                    output::note(&words::proposal(&proposal, words::MORE_CPUS));
-                }
-                proposal.cpus
-            }
+        let none = ["none".to_owned()];
+        let request = MatrixRequest {
+            tasks: self.tasks()?,
+            loads: if self.load.is_empty() { none.to_vec() } else { self.load.clone() },
+            isolate: self.isolate.clone(),
+            cpus: self.cpus.clone(),
+            rounds: self.rounds,
+            duration_ns: self.duration,
+            time_ns: self.time,
         };
-        for cpu in cpus.iter() {
-            check_cpu(facts, cpu).map_err(Failure::bad_use)?;
+        let (index, proposal) = request.plan(facts)?;
+        if let Some(proposal) = proposal.filter(Proposal::is_part) {
+            output::note(&words::proposal(&proposal, words::MORE_CPUS));
         }
-        let names: Vec<String> = settings.iter().map(|setting| setting.name.clone()).collect();
-        let seed = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or(Duration::ZERO).as_nanos() as u64;
-        let plan = CellPlan::new(&placements(&cpus, tasks.len()), &names, self.repetitions, seed);
-        Ok(MatrixIndex::new(tasks, settings, self.duration, plan))
+        Ok(index)
     }
 }
 

@@ -254,10 +254,10 @@ fn settings(interval: &Interval<'_>, all: &mut Vec<Change>) {
     let on_off = |value: Option<bool>| value.map(|on| if on { "on" } else { "off" }.to_owned());
     of_machine(Setting::Clocksource, &|f| f.clock.source.clone());
     of_machine(Setting::OnlineCpus, &|f| Some(f.online().to_string()));
-    of_machine(Setting::DmaLatency, &|f| f.power.dma_latency_us.map(|us| format!("{us} us")));
+    of_machine(Setting::DmaLatency, &|f| f.power.dma_latency_us.map(|us| format!("{us} µs")));
     of_machine(Setting::RealTimeLimit, &|f| {
         let budget = f.scheduler.rt_runtime_us.zip(f.scheduler.rt_period_us);
-        budget.map(|(runtime, period)| format!("{runtime} of {period} us"))
+        budget.map(|(runtime, period)| format!("{runtime} of {period} µs"))
     });
     of_machine(Setting::Turbo, &|f| on_off(f.power.turbo));
     of_machine(Setting::TimerMigration, &|f| on_off(f.scheduler.timer_migration));

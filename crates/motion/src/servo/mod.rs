@@ -20,6 +20,7 @@ mod frequency;
 mod jump_linear;
 mod live;
 mod live_result;
+mod live_trial;
 mod looped;
 mod margins;
 mod numeric;
@@ -42,6 +43,7 @@ pub use flow::{Flow, FlowTable};
 pub use jump_linear::{JumpLinear, PeriodClass, Stationary};
 pub use live::{LiveLoop, TrackingError};
 pub use live_result::{LiveTrouble, LiveWay, ServoLive};
+pub use live_trial::{LiveBench, LiveTrial};
 pub use looped::{Event, Loop, Pattern};
 pub use margins::{
     DelayMargin, PhaseMargin, continuous_phase_margin, delay_margin, jitter_margin_ns, phase_margin,

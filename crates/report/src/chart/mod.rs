@@ -13,8 +13,6 @@ pub use text::Terminal;
 
 use serde::Serialize;
 
-use crate::typeset::times;
-
 /// A figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chart {
@@ -36,22 +34,6 @@ pub struct Chart {
 impl Chart {
     /// A height up to which a chart is only glanced at: half the lines on a terminal.
     pub const GLANCE: u32 = 200;
-
-    /// The same with all words spelled as on the axes.
-    pub(crate) fn typeset(mut self) -> Self {
-        self.caption = times(&self.caption);
-        self.x.typeset();
-        self.y.typeset();
-        for layer in &mut self.layers {
-            layer.name = times(&layer.name);
-            match &mut layer.shape {
-                Shape::Boxes(boxes) => boxes.iter_mut().for_each(|(.., words)| *words = times(words)),
-                Shape::Marks(marks) => marks.iter_mut().for_each(|(_, words)| *words = times(words)),
-                _ => {}
-            }
-        }
-        self
-    }
 }
 
 /// An axis.
@@ -122,13 +104,6 @@ impl Axis {
         let by_log = if low_ns > 0 { Scale::Log } else { Scale::SignedLog };
         let (scale, other) = if log { (by_log, Scale::Linear) } else { (Scale::Linear, by_log) };
         Axis::of(title, scale).time().or(other)
-    }
-
-    fn typeset(&mut self) {
-        self.title = times(&self.title);
-        if let Scale::Names(names) = &mut self.scale {
-            names.iter_mut().for_each(|name| *name = times(name));
-        }
     }
 
     fn is_log(&self) -> bool {

@@ -82,7 +82,7 @@ const KEY: u32 = 84;
 /// # Errors
 /// The plotting library gives up.
 pub(crate) fn svg(charts: &[Chart]) -> Result<String, FigureError> {
-    let charts: Vec<Chart> = charts.iter().cloned().map(|chart| chart.typeset().with_bars(BARS)).collect();
+    let charts: Vec<Chart> = charts.iter().cloned().map(|chart| chart.with_bars(BARS)).collect();
     let captions: Vec<Vec<String>> =
         charts.iter().map(|chart| wrapped(&chart.caption, CAPTION_COLUMNS)).collect();
     let heights: Vec<u32> = charts
@@ -203,10 +203,10 @@ fn legend(layers: &[Layer]) -> Vec<(i32, i32, &Layer)> {
         .collect()
 }
 
-type Head = (Vec<(f64, usize, String, RGBColor, HPos)>, usize);
+type Labels = (Vec<(f64, usize, String, RGBColor, HPos)>, usize);
 
 /// The words above the plot, in as many rows as they need.
-fn head(chart: &Chart, (low, high): (f64, f64), room: f64) -> Head {
+fn head(chart: &Chart, (low, high): (f64, f64), room: f64) -> Labels {
     let mut words = Vec::new();
     for layer in &chart.layers {
         let colour = COLOURS[layer.colour % 6];

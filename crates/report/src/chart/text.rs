@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::typeset::times;
+use crate::printable;
 
 use super::{Axis, Chart, Layer, Shape, Stroke, Ticks, wrapped};
 
@@ -62,13 +62,13 @@ impl Terminal {
             // A line for each occupied bin says more than so few columns could.
             return self.counts(&chart.layers);
         }
-        text(&chart.clone().typeset(), self.columns.max(40), self.ascii)
+        text(chart, self.columns.max(40), self.ascii)
     }
 
     /// What stands below a figure.
     pub(crate) fn caption(self, caption: &str) -> String {
-        let lines = wrapped(&times(caption), self.columns.max(40)).join("\n") + "\n";
-        if self.ascii { spelled(&lines) } else { lines }
+        let lines = wrapped(caption, self.columns.max(40)).join("\n") + "\n";
+        if self.ascii { printable::ascii(&lines) } else { lines }
     }
 }
 
@@ -81,7 +81,7 @@ fn text(chart: &Chart, width: usize, ascii: bool) -> String {
     for (number, layer) in chart.layers.iter().enumerate() {
         canvas.draw(chart, number, layer);
     }
-    let plain = |text: &str| if ascii { spelled(text) } else { text.to_owned() };
+    let plain = |text: &str| if ascii { printable::ascii(text) } else { text.to_owned() };
     let mut out = wrapped(&chart.y.titled(y), width).join("\n") + "\n";
     canvas.write(
         &mut out,
@@ -92,13 +92,6 @@ fn text(chart: &Chart, width: usize, ascii: bool) -> String {
     write_foot(&mut out, &chart.x, &chart.x.ticks(x, (columns / 12).max(2)), columns, x, ascii);
     write_legend(&mut out, chart, width, ascii);
     plain(&out)
-}
-
-/// What ASCII has no character for.
-fn spelled(text: &str) -> String {
-    let spelled =
-        text.replace('µ', "u").replace('−', "-").replace(['\u{202f}', '\u{a0}'], " ").replace('±', "+-");
-    spelled.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
 }
 
 impl Canvas {

@@ -11,7 +11,7 @@ pub(super) const WORDS: &[Words] = &[
             ("unreadable", "the clocksource could not be read"),
             ("fast", "{source}"),
             ("tick", "{source}: time advances with the tick only"),
-            ("slow", "{source}: each reading is a system call and takes about 1 us"),
+            ("slow", "{source}: each reading is a system call and takes about 1 µs"),
             ("not-known-slow", "{source} (not among the known slow ones)"),
         ],
         advice: &[

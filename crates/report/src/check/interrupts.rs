@@ -48,7 +48,7 @@ pub(super) const WORDS: &[Words] = &[
     Words {
         id: "smi",
         title: "System-management interrupts",
-        why: "The firmware stops all CPUs for them, 10 us to milliseconds, and no kernel can prevent or even see it.",
+        why: "The firmware stops all CPUs for them, 10 µs to milliseconds, and no kernel can prevent or even see it.",
         found: &[
             ("unreadable", "the counter could not be read"),
             ("not-counted", "this processor does not count them"),

@@ -43,7 +43,7 @@ pub(super) const WORDS: &[Words] = &[
         why: "Without them every wake-up waits for the next tick, 1 to 10 ms.",
         found: &[
             ("on", "active, resolution {resolution_ns} ns"),
-            ("off", "off: timers have a resolution of {resolution_ns:us} us"),
+            ("off", "off: timers have a resolution of {resolution_ns:us} µs"),
             ("unreadable", "the resolution of timers could not be read"),
         ],
         advice: &[
@@ -76,7 +76,7 @@ pub(super) const WORDS: &[Words] = &[
             ("off", "off"),
             (
                 "on",
-                "on: after {runtime_us} us of work in {period_us} us, real-time tasks are stopped for up to {pause_us} us",
+                "on: after {runtime_us} µs of work in {period_us} µs, real-time tasks are stopped for up to {pause_us} µs",
             ),
         ],
         advice: &[SYSCTL],

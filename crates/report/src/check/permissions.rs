@@ -53,7 +53,7 @@ pub(super) const WORDS: &[Words] = &[
         why: "A task that works longer than this without waiting is killed by the kernel (SIGXCPU).",
         found: &[
             ("no-limit", "no limit"),
-            ("limit", "{limit_us} us, after which a busy task is killed"),
+            ("limit", "{limit_us} µs, after which a busy task is killed"),
             ("unreadable", "the limit rttime could not be read"),
         ],
         advice: &[(
@@ -66,8 +66,8 @@ pub(super) const WORDS: &[Words] = &[
         title: "Real-time time of the control group",
         why: "With group scheduling a control group without real-time time of its own may not use real-time policies at all, not even as root.",
         found: &[
-            ("no-time", "0 us: real-time policies are refused in this control group"),
-            ("time", "{runtime_us} us in each period"),
+            ("no-time", "0 µs: real-time policies are refused in this control group"),
+            ("time", "{runtime_us} µs in each period"),
             ("not-shared-out", "real-time time is not shared out among control groups"),
         ],
         advice: &[],

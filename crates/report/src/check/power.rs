@@ -48,10 +48,11 @@ pub(super) const WORDS: &[Words] = &[
         title: "Idle states (C-states)",
         why: "A CPU in a deep idle state needs its exit latency before the first instruction of a woken task.",
         found: &[
+            ("unreadable", "how long they take to leave could not be read"),
             ("polling", "none: idle CPUs poll (idle=poll)"),
             ("no-choice", "the kernel offers no choice of idle states"),
             ("all-disabled", "all are disabled"),
-            ("down-to", "down to {state}, which takes up to {exit_us} us to leave"),
+            ("down-to", "down to {state}, which takes up to {exit_us} µs to leave"),
         ],
         advice: &[(
             "host",
@@ -65,8 +66,8 @@ pub(super) const WORDS: &[Words] = &[
         found: &[
             ("unreadable", "/dev/cpu_dma_latency (root only) could not be read"),
             ("none", "none: idle states are what the system's settings make them"),
-            ("unseen-holder", "{limit_us} us, held by a process that could not be seen"),
-            ("held", "{limit_us} us, held by {holders}"),
+            ("unseen-holder", "{limit_us} µs, held by a process that could not be seen"),
+            ("held", "{limit_us} µs, held by {holders}"),
         ],
         advice: &[
             ("find", "fuser -v /dev/cpu_dma_latency, to find who holds it"),

@@ -1,11 +1,12 @@
 //! What the page shows of a compensation: before and after, the load curve, the margins.
 
+use crate::words::exact;
 use jitterlab_analysis::Statistics;
 use jitterlab_analysis::expectation::MarginPoint;
 use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::wakeup::WayFigures;
-use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::units::Human;
 
 use super::note;
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
@@ -49,7 +50,7 @@ pub(super) fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
         name: "compensation",
         caption: format!(
             "Distance of starts from their due times, |start − due|, period {}: {} activations uncompensated (processor load {}), {} compensated ({}), measured in turns.",
-            Exact(period_ns),
+            exact(period_ns),
             proof.before.executed,
             load(&proof.before),
             proof.after.executed,

@@ -1,8 +1,9 @@
 //! Processor load against the period A of early wake-ups: measured, and by equation 1 of the NIST paper.
 
+use crate::words::exact;
 use jitterlab_analysis::compensation::nist;
 use jitterlab_analysis::expectation::LoadPoint;
-use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::units::Human;
 
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 
@@ -39,7 +40,7 @@ pub fn curve(period_ns: i64, service_ns: f64, measured: &[LoadPoint], beside: Op
         name: "load-curve",
         caption: format!(
             "Waking every A and polling in the last A before the due time, the NIST paper's way, period {}: processor load beyond that of the uncompensated task. Equation 1 polls the last A in full. Least by equations 2 and 3: {:.1} % at A = {}.{hidden}",
-            Exact(period_ns),
+            exact(period_ns),
             100.0 * least,
             Human(best_ns)
         ),
@@ -65,10 +66,10 @@ mod tests {
         };
         let measured = [point(50_000, 0.171), point(100_000, 0.2), point(250_000, -0.004)];
         let chart = curve(500_000, 5_000.0, &measured, Some((9_000.0, "the paper")));
-        assert!(chart.caption.contains("19.0 % at A = 50 us"), "{}", chart.caption);
+        assert!(chart.caption.contains("19.0 % at A = 50 µs"), "{}", chart.caption);
         assert!(chart.caption.contains("1 measured loads are not above zero"), "{}", chart.caption);
         let names: Vec<&str> = chart.layers.iter().map(|layer| layer.name.as_str()).collect();
-        assert!(names[0].contains("S = 5 us") && names.contains(&"the paper"), "{names:?}");
+        assert!(names[0].contains("S = 5 µs") && names.contains(&"the paper"), "{names:?}");
         let drawn = chart.layers.iter().find(|layer| layer.name == "measured").unwrap();
         assert_eq!(drawn.shape, Shape::Points(vec![[50e3, 17.1], [100e3, 20.0], [250e3, -0.4]]));
     }

@@ -93,7 +93,7 @@ fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
         value.map_or(Extent::default(), |v| Extent { count: 1, min_ns: v, max_ns: v, sum_ns: v.into() })
     };
     let all: Vec<Column> = if series.complete {
-        let column = |e: &crate::shown::series::Exact| Column {
+        let column = |e: &crate::shown::series::ExactRow| Column {
             due_ns: e.due_ns,
             extent: single(e.values_ns[quantity]),
             missed: e.missed.into(),
@@ -132,7 +132,7 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
 
 /// A chart of the page; only the first says what it rests on.
 fn of_page(task: &Task<'_>, row: usize, quantity: Quantity) -> Option<Chart> {
-    let values = task.task.figures.stats.of(quantity);
+    let values = task.task.scan.timing.of(quantity);
     let mut chart = chart(task, &values, row, quantity, FIRST_COLUMNS)?;
     if row > 0 {
         chart.caption = String::new();

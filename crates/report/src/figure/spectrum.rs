@@ -24,7 +24,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         let patterns = &task.patterns;
         let Some(spectrum) = &patterns.spectrum.spectrum else { continue };
         pieces.push(Piece::Figure(chart(&name, run, task, patterns, spectrum)));
-        pieces.extend(table(&name, &run.info, task.figures.summary.period_ns, patterns));
+        pieces.extend(table(&name, &run.info, task.measured.summary.period_ns, patterns));
     }
     if pieces.is_empty() {
         return None;
@@ -38,7 +38,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
 }
 
 fn chart(name: &str, run: &PageRun, task: &PageTask, patterns: &Patterns, spectrum: &Spectrum) -> Chart {
-    let period_ns = task.figures.summary.period_ns;
+    let period_ns = task.measured.summary.period_ns;
     let hertz = |j: usize| (j + 1) as f64 / spectrum.segment as f64 * 1e9 / period_ns as f64;
     let named = strongest(patterns)
         .into_iter()

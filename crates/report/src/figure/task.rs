@@ -1,14 +1,14 @@
 //! The tasks that a figure shows, and what it says of them: n, duration, load, wake-up, overrun policy, missed.
 
 use jitterlab_model::load::LoadSpec;
-use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::units::Human;
 use jitterlab_model::{Distribution, Quantity, RunInfo};
 
 use crate::quantity;
 use crate::section::{Piece, Section, Shown};
 use crate::shown::{PageRun, PageTask};
 use crate::summary::load;
-use crate::words::{count, known_count};
+use crate::words::{count, exact, known_count};
 
 /// A task of a run with its name in the figure.
 pub(crate) struct Task<'a> {
@@ -23,7 +23,7 @@ pub(crate) struct Task<'a> {
 pub(crate) fn tasks(runs: &[PageRun]) -> impl Iterator<Item = Task<'_>> {
     runs.iter().enumerate().flat_map(move |(r, run)| {
         run.tasks.iter().enumerate().map(move |(t, task)| {
-            let own = &task.figures.summary.task;
+            let own = &task.measured.summary.task;
             let name = if runs.len() > 1 { format!("{}: {own}", run.label) } else { own.clone() };
             Task { name, run, task, place: (r, t) }
         })
@@ -34,7 +34,7 @@ pub(crate) fn tasks(runs: &[PageRun]) -> impl Iterator<Item = Task<'_>> {
 pub(super) fn with_values(quantity: Quantity, runs: &[PageRun]) -> Vec<(Task<'_>, Distribution)> {
     tasks(runs)
         .map(|task| {
-            let values = task.task.figures.stats.of(quantity).into_owned();
+            let values = task.task.scan.timing.of(quantity).into_owned();
             (task, values)
         })
         .filter(|(_, values)| values.count() > 0)
@@ -72,7 +72,7 @@ impl Task<'_> {
 
     /// How long and how it was measured.
     pub fn conditions(&self) -> String {
-        let (info, summary) = (&self.run.info, &self.task.figures.summary);
+        let (info, summary) = (&self.run.info, &self.task.measured.summary);
         let spec = info.tasks.iter().map(|t| &t.spec).find(|spec| spec.name == summary.task);
         let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
         let how = match spec {
@@ -81,7 +81,7 @@ impl Task<'_> {
             }
             _ => "wake-up and overrun policy not told".into(),
         };
-        let (period, load, missed) = (Exact(summary.period_ns), load(info), known_count(summary.missed));
+        let (period, load, missed) = (exact(summary.period_ns), load(info), known_count(summary.missed));
         format!("{length}, period {period}, load {load}, {how}, {missed} missed")
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let mut told = Vec::new();
     for (number, Task { name, task, .. }) in tasks(runs).enumerate() {
         let first: Vec<f64> = task.series.first_latencies_ns.iter().map(|ns| *ns as f64).collect();
-        let points = time_error(&first, task.figures.summary.period_ns as f64);
+        let points = time_error(&first, task.measured.summary.period_ns as f64);
         if points.len() < 3 {
             continue;
         }

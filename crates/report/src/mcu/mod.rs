@@ -2,8 +2,7 @@
 
 use jitterlab_model::mcu::{AlarmFigures, McuRecommendation};
 
-use crate::table::columns;
-use crate::wrap::wrap;
+use crate::section::{Piece, Section};
 
 /// Microseconds as people write them: few digits, the sign always.
 pub(crate) fn signed_us(us: f64) -> String {
@@ -19,7 +18,7 @@ pub(crate) fn period(us: u32) -> String {
     match us {
         us if us.is_multiple_of(1_000_000) => format!("{} s", us / 1_000_000),
         us if us.is_multiple_of(1_000) => format!("{} ms", us / 1_000),
-        us => format!("{us} us"),
+        us => format!("{us} µs"),
     }
 }
 
@@ -35,7 +34,7 @@ fn printable(line: &str) -> String {
 }
 
 /// All figures of a sweep, one line each.
-pub fn sweep(alarms: &[AlarmFigures]) -> String {
+pub fn sweep(alarms: &[AlarmFigures]) -> Section {
     let header =
         ["strategy", "timer Hz", "period", "mean err", "min err", "max err", "irq/s", "cyc/ev", "asleep"];
     let rows = alarms.iter().map(|f| {
@@ -51,12 +50,15 @@ pub fn sweep(alarms: &[AlarmFigures]) -> String {
             format!("{:.1}%", f.asleep_share * 100.0),
         ]
     });
-    columns(&header, rows)
-        + &wrap(
-            "errors in us against the period; cyc/ev: cycles in interrupts for each event, with its handler and the \
-             ticks between",
-        )
-        + &wrap(ENTRIES)
+    let columns = "errors in µs against the period; cyc/ev: cycles in interrupts for each event, with its handler and the \
+         ticks between";
+    let pieces = vec![Piece::table("", &header, rows), Piece::said(columns), Piece::said(ENTRIES)];
+    Section {
+        id: "mcu-sweep".into(),
+        title: "Timer of the microcontroller".into(),
+        lead: "How exactly each way to use the timer keeps a period, and what it costs the processor.".into(),
+        pieces,
+    }
 }
 
 /// What was done about the cycles that simavr does not charge.
@@ -68,7 +70,7 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// Ways to use the timer, the best first, and a sentence on it.
-pub fn recommendation(recommendation: &McuRecommendation) -> String {
+pub fn recommendation(recommendation: &McuRecommendation) -> Section {
     let choices = &recommendation.choices;
     let header = ["strategy", "prescaler", "tick", "fits", "worst", "drift", "processor", "irq/s"];
     let rows = choices.iter().map(|c| {
@@ -77,13 +79,13 @@ pub fn recommendation(recommendation: &McuRecommendation) -> String {
             c.prescaler.to_string(),
             c.tick_us.map_or("-".into(), period),
             if c.fits { "yes".into() } else { "no".into() },
-            format!("{:.2} us", c.worst_us),
+            format!("{:.2} µs", c.worst_us),
             format!("{:.1} ppm", c.drift_ppm),
             format!("{:.3}%", c.busy_share * 100.0),
             number(c.alarms.iter().map(|a| a.interrupts_per_s).fold(0.0, f64::max)),
         ]
     });
-    let text = columns(&header, rows);
+    let table = Piece::table("", &header, rows);
     let sentence = match choices.first().filter(|c| c.fits) {
         Some(best) => format!(
             "Take {} with prescaler {}{}: every distance of two events keeps its tolerance, interrupts take {:.2} % of the \
@@ -96,13 +98,21 @@ pub fn recommendation(recommendation: &McuRecommendation) -> String {
         ),
         None => "Nothing keeps the tolerances: widen them, raise the chip's clock, or let hardware make the edges.".into(),
     };
-    text + "\n" + &wrap(&sentence)
+    Section {
+        id: "mcu-recommendation".into(),
+        title: "Timer of the microcontroller".into(),
+        lead: "Which way to use the timer keeps the events within their tolerances.".into(),
+        pieces: vec![table, Piece::said(sentence)],
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::Terminal;
     use jitterlab_model::mcu::{Choice, Size, Strategy};
+
+    const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 
     fn figures() -> AlarmFigures {
         AlarmFigures {
@@ -131,9 +141,9 @@ mod tests {
 
     #[test]
     fn a_sweep_fits_the_terminal() {
-        let text = sweep(&[figures(), figures()]);
+        let text = sweep(&[figures(), figures()]).text(TERMINAL);
         assert!(text.contains("10 s") && text.contains("-0.90") && text.contains("100.0%"), "{text}");
-        assert!(widest(&text.lines().take(3).collect::<Vec<_>>().join("\n")) <= 80, "{text}");
+        assert!(widest(&text.lines().take(4).collect::<Vec<_>>().join("\n")) <= 80, "{text}");
     }
 
     #[test]
@@ -156,7 +166,8 @@ mod tests {
         };
         let text = |choice: &Choice| {
             let choices = vec![choice.clone()];
-            recommendation(&McuRecommendation { mcu: "atmega328p".into(), clock_hz: 8_000_000, choices })
+            let clock_hz = 8_000_000;
+            recommendation(&McuRecommendation { mcu: "atmega328p".into(), clock_hz, choices }).text(TERMINAL)
         };
         assert!(text(&choice).contains("Take anchored with prescaler 8:"));
         assert!(text(&Choice { fits: false, ..choice }).contains("Nothing keeps"));

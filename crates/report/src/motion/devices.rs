@@ -1,6 +1,6 @@
 //! Motors, drives and plants as `--list` shows them.
 
-use jitterlab_model::units::Exact;
+use crate::words::exact;
 use jitterlab_motion::catalog::Devices;
 use jitterlab_motion::servo::PlantFigures;
 use jitterlab_motion::stepper::{Drive, Motor, StepperDevices};
@@ -34,7 +34,7 @@ const DRIVES: Table<Drive> = Table {
     header: &["drive", "step time", "step space", "direction setup", "hold"],
     cells: |d| {
         let times = [d.step_time_ns, d.step_space_ns, d.direction_setup_ns, d.direction_hold_ns];
-        times.map(|ns| Exact(ns).to_string()).to_vec()
+        times.map(exact).to_vec()
     },
 };
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_model::units::Exact;
 use jitterlab_motion::servo::{
     DelayCost, DelayMargin, Evaluation, FollowedReference, Judged, LoopDescription, LoopUnderRun, Margins,
     Remedy, RemedyKind, ServoResult, Stationary, VelocityError,
@@ -13,7 +12,7 @@ use super::servo_charts::{cost, responses};
 use crate::chart::Terminal;
 use crate::section::{Piece, Section};
 use crate::table::columns;
-use crate::words::{count, share, time};
+use crate::words::{count, exact, share, time};
 use crate::wrap::wrap;
 
 /// The sentence a builder wants.
@@ -155,7 +154,7 @@ fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> String {
 
 /// The loop in a few words.
 pub(super) fn described(closed: &LoopDescription) -> String {
-    format!("{} under {} every {}", closed.plant, closed.controller, Exact(closed.period_ns))
+    format!("{} under {} every {}", closed.plant, closed.controller, exact(closed.period_ns))
 }
 
 fn costs(found: &Evaluation) -> String {
@@ -288,7 +287,7 @@ fn delay_table(rows: &[DelayCost]) -> String {
         } else {
             ("unstable".into(), "-".into())
         };
-        vec![Exact(*delay_ns).to_string(), cost, against]
+        vec![exact(*delay_ns), cost, against]
     });
     columns(&["constant delay", "cost", "against none"], lines)
 }
@@ -340,6 +339,6 @@ mod tests {
         assert!(told(DelayMargin::Always, 0).contains("stable with any constant delay"));
         let never = told(DelayMargin::Never, 200_000);
         assert!(never.contains("NOT stable") && never.contains("unstable without any delay"), "{never}");
-        assert!(never.contains("with 200 us"), "{never}");
+        assert!(never.contains("with 200 µs"), "{never}");
     }
 }

@@ -62,7 +62,7 @@ fn basis(live: &ServoLive) -> String {
 fn by_load(live: &ServoLive) -> impl Iterator<Item = (String, &[LiveWay])> {
     live.ways.chunk_by(|a, b| a.asked_loads == b.asked_loads).map(|ways| {
         let load = ways.first().map(|way| way.asked_loads.join(", ")).filter(|load| !load.is_empty());
-        (format!("load {}; latencies in us", load.unwrap_or_else(|| "none".into())), ways)
+        (format!("load {}; latencies in µs", load.unwrap_or_else(|| "none".into())), ways)
     })
 }
 

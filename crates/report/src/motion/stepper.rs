@@ -13,7 +13,7 @@ use super::stepper_charts::{step_rate, torque};
 use crate::chart::Terminal;
 use crate::section::{Piece, Section};
 use crate::table::columns;
-use crate::words::{count, known_count, share, time};
+use crate::words::{count, exact, known_count, share, time};
 use crate::wrap::wrap;
 
 /// The whole answer, readable at 80 columns.
@@ -68,11 +68,12 @@ fn caveats(result: &StepperResult) -> Vec<String> {
             .into(),
         StepperCaveat::OtherPeriod { beside, period_ns, base_period_ns } => {
             let whose = if *beside { "the run beside it" } else { "the run" };
-            let base = Exact(*base_period_ns);
+            let base = exact(*base_period_ns);
             format!(
                 "{whose} has a period of {} and the step generator one of {base}: its latencies are taken as if they \
-                 did not depend on the period; measure one with --period {base} to be sure",
-                Exact(*period_ns)
+                 did not depend on the period; measure one with --period {} to be sure",
+                exact(*period_ns),
+                Exact(*base_period_ns)
             )
         }
         StepperCaveat::NotSimulated { why } => format!("nothing was simulated: {why}"),
@@ -176,7 +177,7 @@ fn answer(axis: &Axis, found: &AxisAssessment) -> String {
         let _ = write!(
             text,
             ". Software step pulses on a base period of {} end at {}",
-            Exact(found.base_period_ns),
+            exact(found.base_period_ns),
             speed(axis, software)
         );
     }
@@ -245,7 +246,7 @@ fn thresholds(axis: &Axis, found: &AxisAssessment) -> String {
 fn speeds(axis: &Axis, found: &AxisAssessment) -> String {
     let has_travel = axis.lead_mm.is_some();
     let second = if has_travel { "mm/min" } else { "pulses/s" };
-    let header = ["rev/s", second, "torque", "NIST", "%", "exact %", "lose us", "grid us", "beat Hz"];
+    let header = ["rev/s", second, "torque", "NIST", "%", "exact %", "lose µs", "grid µs", "beat Hz"];
     let most = found.most_pulses_per_s();
     columns(&header, found.rows.iter().map(|row| speed_row(axis, row, most)))
 }
@@ -298,7 +299,7 @@ fn generation(axis: &Axis, found: &AxisAssessment) -> String {
         text.push_str(&wrap(&format!("At the first of these periods {}.", violations(risk))));
     }
     if let Some(risk) = found.risk_at_base.as_ref().filter(|r| r.base_period_ns != conf.min_period_ns) {
-        let base = Exact(risk.base_period_ns);
+        let base = exact(risk.base_period_ns);
         text.push_str(&wrap(&format!("At a base period of {base} {}.", violations(risk))));
     }
     if let Some(risk) = &found.unviolated {
@@ -317,7 +318,7 @@ fn generation(axis: &Axis, found: &AxisAssessment) -> String {
         .filter(|r| r.beat.excites_resonance())
         .map(|r| format!("{:.2} rev/s", axis.revolutions_per_s(r.steps_per_s)))
         .collect();
-    let base = Exact(found.base_period_ns);
+    let base = exact(found.base_period_ns);
     text.push_str(&wrap(&reversal(found)));
     if !resonant.is_empty() {
         text.push_str(&wrap(&format!(
@@ -341,8 +342,8 @@ fn reversal(found: &AxisAssessment) -> String {
     format!(
         "On a base period of {} a change of direction waits {hold_ticks} + {setup_ticks} periods (hold and setup), \
          which leaves {} to spare, {verdict}.",
-        Exact(found.base_period_ns),
-        Exact(spare_ns)
+        exact(found.base_period_ns),
+        exact(spare_ns)
     )
 }
 

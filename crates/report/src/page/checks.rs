@@ -6,7 +6,6 @@ use serde::Serialize;
 use super::PageRun;
 use crate::check::{how_to_set_parameters, words};
 use crate::section::{Piece, Section};
-use crate::typeset::microseconds;
 use crate::words::cpus_named;
 
 /// The checks of one machine.
@@ -67,7 +66,7 @@ fn rows(report: &CheckReport) -> Vec<[String; 4]> {
         let remedy = |r: &Remedy| format!("{}: {}", words::remedy_kind(r.kind), words::remedy(check, r));
         let remedies: Vec<String> = check.remedies.iter().filter(|_| wrong).map(remedy).collect();
         let (status, title) = (words::status(check.status), words::title(check));
-        [status.into(), title.into(), microseconds(&found), remedies.join("; ")]
+        [status.into(), title.into(), found, remedies.join("; ")]
     };
     checks.into_iter().map(row).collect()
 }

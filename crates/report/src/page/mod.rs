@@ -24,7 +24,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::section::Section;
 pub use crate::shown::{PageRun, PageTask, read};
-use crate::typeset::microseconds;
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -66,13 +65,11 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         ([first, more @ ..], _) => format!("{} and {} more: timing report", first.label, more.len()),
     };
     let own = patterns::section(runs).into_iter().chain(crate::figure::sections(runs));
-    let mut sections: Vec<Section> = own.chain(sections.iter().cloned()).collect();
-    sections.iter_mut().for_each(Section::typeset);
+    let sections: Vec<Section> = own.chain(sections.iter().cloned()).collect();
     let plots = plots::data(runs, &sections)?;
-    let documents: Vec<_> = runs.iter().map(|run| run.document.trim()).collect();
+    let measured: Vec<_> = runs.iter().map(PageRun::measured).collect();
     let script = format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"));
     let mut environment = Environment::new();
-    environment.add_filter("typeset", |text: &str| microseconds(text));
     environment.add_filter("prose", prose);
     environment.add_template("page.html", TEMPLATE)?;
     let page = environment.get_template("page.html")?.render(context! {
@@ -84,7 +81,7 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         checks => Serde(runs.iter().filter_map(checks::of).collect::<Vec<_>>()),
         facts => Serde(runs.iter().flat_map(facts::of).collect::<Vec<_>>()),
         sections => Serde(sections.iter().map(frame::of).collect::<Vec<_>>()),
-        documents => in_script(&format!("[{}]", documents.join(","))),
+        documents => in_script(&serde_json::to_string(&measured)?),
         plots => Serde(&plots),
         version => env!("CARGO_PKG_VERSION"),
     })?;

@@ -14,7 +14,7 @@ pub fn section(runs: &[PageRun]) -> Option<Section> {
     let mut pieces = Vec::new();
     for named in tasks(runs) {
         let patterns = &named.task.patterns;
-        let sentences = sentences(patterns, named.task.figures.summary.period_ns);
+        let sentences = sentences(patterns, named.task.measured.summary.period_ns);
         let text = if sentences.is_empty() { "no pattern was found.".into() } else { sentences.join(" ") };
         pieces.push(Piece::Text { text: format!("{}: {text}", named.name) });
         pieces.extend(clusters(&named.name, patterns));

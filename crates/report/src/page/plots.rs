@@ -9,7 +9,7 @@ use super::{PageError, PageRun, PageTask};
 use crate::chart::{Chart, SHADES};
 use crate::figure::STATUS;
 use crate::section::{Detail, Piece, Section};
-use crate::shown::series::{COLUMNS, Exact, Extent, Step};
+use crate::shown::series::{COLUMNS, ExactRow, Extent, Step};
 
 /// Everything the script needs, the packed columns beside it.
 #[derive(Debug, Serialize)]
@@ -105,15 +105,15 @@ fn options(piece: &Piece) -> Option<Vec<Choice<'_>>> {
 }
 
 fn task<'a>(run: &'a PageRun, task: &'a PageTask, packer: &mut Packer) -> Task<'a> {
-    let PageTask { figures, series, .. } = task;
+    let PageTask { measured, series, .. } = task;
     let origin_ns = run.origin_ns();
     let result = run.info.tasks.get(task.number).and_then(|t| t.result.as_ref());
     let last =
         series.exact.last().map(|e| e.due_ns).into_iter().chain(series.steps.last().map(|s| s.due_ns)).max();
     let end_ns = result.map(|r| r.last_end_ns).or(last).unwrap_or(origin_ns);
     Task {
-        name: &figures.summary.task,
-        period_ns: figures.summary.period_ns,
+        name: &measured.summary.task,
+        period_ns: measured.summary.period_ns,
         length_ns: end_ns.saturating_sub(origin_ns),
         complete: series.complete,
         steps: steps(&series.steps, origin_ns, packer),
@@ -136,7 +136,7 @@ fn steps(steps: &[Step], origin_ns: i64, packer: &mut Packer) -> Steps {
     Steps { due, executed, missed, extents }
 }
 
-fn exact(rows: &[Exact], origin_ns: i64, packer: &mut Packer) -> ExactColumns {
+fn exact(rows: &[ExactRow], origin_ns: i64, packer: &mut Packer) -> ExactColumns {
     let due = packer.advancing(rows.iter().map(|e| e.due_ns - origin_ns));
     let index = packer.advancing(rows.iter().map(|e| e.index as i64));
     let missed = packer.column(rows.iter().map(|e| Some(e.missed.into())));

@@ -1,13 +1,12 @@
 //! The page as a whole: everything is in it, and nothing foreign can break out of its place.
 
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::scan::TaskScan;
-use jitterlab_analysis::{Caveat, Summary};
-use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
+use jitterlab_model::{Activation, RunInfo, TaskSpec};
 
 use super::{PageRun, PageTask, render};
 use crate::section::{Piece, Section};
 use crate::shown::series::{SeriesBuilder, Share};
-use crate::summary::TaskFigures;
 
 const HOSTILE: &str = "</script><script>alert(1)</script>";
 
@@ -22,18 +21,12 @@ fn run(label: &str) -> PageRun {
             Activation { index: k as u64, due_ns, start_ns, end_ns: start_ns + 900, ..Activation::default() }
         })
         .collect();
-    let mut stats = TimingStats::new(1_000_000);
-    stats.push_all(&rows);
     let mut series = SeriesBuilder::new(1_000_000, Share { expected: 2_000, total: 2_000 });
     series.push_all(&rows);
-    let summary = Summary::of(&info.tasks[0], &stats);
-    let caveats = Caveat::on(&summary, &info.tasks[0], &info);
-    let document = serde_json::json!({ "tasks": [{ "summary": summary }], "note": HOSTILE }).to_string();
-    let figures = TaskFigures { summary, caveats, stats };
     let mut scan = TaskScan::new(1_000_000, 2_000);
     scan.push_all(&rows);
-    let task = PageTask::new(0, figures, series.finish(), scan, &info);
-    PageRun { label: label.into(), info, document, checks: None, tasks: vec![task] }
+    let task = PageTask::new(0, series.finish(), scan, &info);
+    PageRun { label: label.into(), file: HOSTILE.into(), info, checks: None, tasks: vec![task] }
 }
 
 #[test]
@@ -71,13 +64,13 @@ fn sections_appear_when_their_data_exist() {
 }
 
 #[test]
-fn the_document_is_carried_word_for_word() {
+fn the_figures_are_carried_for_programs() {
     let run = run("a.parquet");
     let html = render(std::slice::from_ref(&run), &[]).unwrap();
     let (_, rest) = html.split_once("id=\"documents\">").unwrap();
     let (json, _) = rest.split_once("</script>").unwrap();
-    assert_eq!(json.replace("\\u003c", "<"), format!("[{}]", run.document));
-    assert!(serde_json::from_str::<serde_json::Value>(json).is_ok());
+    assert_eq!(json.replace("\\u003c", "<"), serde_json::to_string(&[run.measured()]).unwrap());
+    assert!(serde_json::from_str::<Vec<MeasuredRun>>(json).is_ok());
 }
 
 #[test]

@@ -12,7 +12,6 @@ use crate::machine::machine_line;
 use crate::quantity;
 use crate::run::task_line;
 use crate::summary::{load, records_lost};
-use crate::typeset::times;
 use crate::warnings;
 
 /// A run in words.
@@ -40,12 +39,12 @@ impl RunWords {
     /// The words for a run.
     pub fn of(run: &PageRun) -> Self {
         let info = &run.info;
-        let caveats = distinct(run.tasks.iter().flat_map(|task| &task.figures.caveats));
+        let caveats = distinct(run.tasks.iter().flat_map(|task| &task.measured.caveats));
         let statements = run
             .tasks
             .iter()
             .zip(&info.tasks)
-            .map(|(of, task)| times(&statement(&of.figures.summary, measured_ns(task))));
+            .map(|(of, task)| statement(&of.measured.summary, measured_ns(task)));
         RunWords {
             label: run.label.clone(),
             statements: statements.collect(),
@@ -73,7 +72,7 @@ fn facts(run: &PageRun) -> Vec<(String, String)> {
     fact("For", info.measured_ns().map_or("an unknown time".into(), |ns| Human(ns as f64).to_string()));
     fact("Load beside it", load(info));
     for task in &info.tasks {
-        fact("Task", times(&task_line(info, task)));
+        fact("Task", task_line(info, task));
     }
     if let Some(stop) = &info.stop {
         fact("Ended by", stopped(stop, run));
@@ -106,7 +105,7 @@ fn stopped(stop: &StopReason, run: &PageRun) -> String {
 }
 
 fn table(task: &super::PageTask) -> TaskTable {
-    let summary = &task.figures.summary;
+    let summary = &task.measured.summary;
     let lost = records_lost(summary.dropped);
     let caption = format!(
         "Task {}: {} activations, {} missed{lost}. Microseconds.",

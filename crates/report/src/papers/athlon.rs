@@ -95,7 +95,7 @@ fn sentences(found: &AthlonReproduction) -> Vec<String> {
     }
     let (from, to) = READING_NS;
     sentences.push(format!(
-        "The report says of reading /proc/xenomai/stat that the base thread's jitter \"typically jumps to\" {} to {} us, from \
+        "The report says of reading /proc/xenomai/stat that the base thread's jitter \"typically jumps to\" {} to {} µs, from \
          below 10; it gives no table.",
         from / 1_000,
         to / 1_000

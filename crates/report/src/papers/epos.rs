@@ -4,6 +4,7 @@ use jitterlab_analysis::papers::epos::{EposReproduction, Inconsistency, LedThrea
 use jitterlab_model::mcu::{AlarmFigures, CostFigures};
 
 use super::details;
+use crate::chart::Terminal;
 use crate::mcu::{number, period, signed_us, sweep};
 use crate::section::{Piece, Section};
 use crate::table::columns;
@@ -35,6 +36,9 @@ pub(super) fn section(found: &EposReproduction) -> Section {
     )
 }
 
+/// Tables are as wide as they are.
+const WIDE: Terminal = Terminal { columns: 80, ascii: false, colour: false };
+
 /// Every table with its title.
 fn tables(found: &EposReproduction) -> [(String, String); 5] {
     let rows = found.rows();
@@ -46,13 +50,13 @@ fn tables(found: &EposReproduction) -> [(String, String); 5] {
              paper: as printed; alike: measured with the period itself in the compare\n\
              register, as in the paper; right: with one count less, for the 0 counts too"
                 .into(),
-            errors(&rows, "us", |us, _| signed_us(us)),
+            errors(&rows, "µs", |us, _| signed_us(us)),
         ),
         (
             "Figure 5: the same in percent".into(),
             errors(&rows, "% of the period", |us, row| percent(us.abs() / f64::from(row.period_us) * 100.0)),
         ),
-        ("What table 1 does not give".into(), sweep(&right)),
+        ("What table 1 does not give".into(), sweep(&right).text(WIDE)),
         (
             format!(
                 "Figure 7: the led thread's period, {} rounds at 8 MHz, tick 1 ms, alarm 20 ms",
@@ -82,7 +86,7 @@ fn errors(rows: &[Row], unit: &str, show: impl Fn(f64, &Row) -> String) -> Strin
     let block = |block: &[Row]| {
         let hz = block.first().map_or(0.0, |row| row.timer_hz);
         let title =
-            format!("\ntimer clock {hz:.0} Hz: mean error in {unit} (one count is {:.2} us)\n", 1e6 / hz);
+            format!("\ntimer clock {hz:.0} Hz: mean error in {unit} (one count is {:.2} µs)\n", 1e6 / hz);
         let rows = block.iter().map(|row| {
             let errors = row.errors_us.iter().map(|error| error.map_or("-".into(), |us| show(us, row)));
             std::iter::once(period(row.period_us)).chain(errors).collect()
@@ -110,13 +114,13 @@ fn costs(figures: &[CostFigures]) -> String {
     });
     columns(&header, rows)
         + &wrap(
-            "flash and RAM in bytes above an empty program; program: cycles to program the next event; errors in us",
+            "flash and RAM in bytes above an empty program; program: cycles to program the next event; errors in µs",
         )
 }
 
 /// The paper's figure 7 beside what is measured here.
 fn figure_7(threads: &[LedThread]) -> String {
-    let header = ["in us", "mean", "std dev", "of mean", "a tick", "an event", "paper", "std dev"];
+    let header = ["in µs", "mean", "std dev", "of mean", "a tick", "an event", "paper", "std dev"];
     let rows = threads.iter().map(|LedThread { figures: t, printed, .. }| {
         let us = |ns: f64| format!("{:.3}", ns / 1e3);
         vec![
@@ -175,7 +179,7 @@ fn note(inconsistency: &Inconsistency, programming: Option<u64>) -> String {
             event_cycles_by_percent,
             tick_cycles,
         } => format!(
-            "Figure 7: a standard deviation of {:.1} ns is {percent:.4} % of {} us, not {} %; {} % would be {:.1} ns. Neither \
+            "Figure 7: a standard deviation of {:.1} ns is {percent:.4} % of {} µs, not {} %; {} % would be {:.1} ns. Neither \
              fits an event every 20 ms: the one would mean that an event takes {event_cycles} cycles, the other \
              {event_cycles_by_percent}. So hardly any event fell into what was measured. The periodic timer's two numbers \
              agree, with about {tick_cycles} cycles for each tick.",
@@ -186,13 +190,13 @@ fn note(inconsistency: &Inconsistency, programming: Option<u64>) -> String {
             by_percent_us * 1e3
         ),
         Inconsistency::PeriodBelowOneCount { period_us, timer_hz, count_us } => format!(
-            "Table 1, {} at {timer_hz:.0} Hz: one count is {count_us:.1} us, so equation 1 rules the period out, and both \
+            "Table 1, {} at {timer_hz:.0} Hz: one count is {count_us:.1} µs, so equation 1 rules the period out, and both \
              columns have it.",
             period(*period_us)
         ),
         Inconsistency::OneCountTooMany { within_us } => {
             let alike = within_us.map_or(String::new(), |us| {
-                format!(" Measured so here, 10 ms to 1 s come out to {us:.1} us.")
+                format!(" Measured so here, 10 ms to 1 s come out to {us:.1} µs.")
             });
             format!(
                 "Table 1, periodic: from 10 ms on each error is one count for each hardware period: the compare register \
@@ -270,7 +274,7 @@ pub(super) mod tests {
             "0.0191 or 0.1895",
             " 1126 ",
             "0.094%",
-            "8.68 us",
+            "8.68 µs",
             "+921704",
             "To compare with Arduino: no arduino.",
             "an event takes 4 cycles",

@@ -40,17 +40,17 @@ fn torque_row(row: &TorqueRow) -> Vec<String> {
 fn torque_claims(found: &NistTorques) -> Vec<Words> {
     let behind = |range: Option<(f64, f64)>| match range {
         Some((from, to)) => {
-            format!("digits cut off, they follow from any jitter in {:.4} to {:.4} us", from * 1e6, to * 1e6)
+            format!("digits cut off, they follow from any jitter in {:.4} to {:.4} µs", from * 1e6, to * 1e6)
         }
         None => "they follow from no single jitter".into(),
     };
     claims(&found.claims, |claim| match claim {
         Claim::CompensatedFollows { stated_s, behind_s } => (
-            format!("the compensated torques (Tc) follow from the stated {:.3} us", stated_s * 1e6),
+            format!("the compensated torques (Tc) follow from the stated {:.3} µs", stated_s * 1e6),
             behind(*behind_s),
         ),
         Claim::UncompensatedFollows { stated_s, behind_s } => (
-            format!("the uncompensated torques (Tu) follow from the stated {:.2} us", stated_s * 1e6),
+            format!("the uncompensated torques (Tu) follow from the stated {:.2} µs", stated_s * 1e6),
             format!(
                 "{}; their percentages are ratios of the torques already cut; 4.08/0.0988 = 41 is also the text's \"about 40 times\"",
                 behind(*behind_s)
@@ -66,7 +66,7 @@ fn torque_claims(found: &NistTorques) -> Vec<Words> {
 /// Figure 3 on this machine.
 pub(super) fn loads(found: &NistLoads) -> String {
     let mut text =
-        String::from("NIST figure 3: jitter of a task of 500 us under load (range is max - min)\n");
+        String::from("NIST figure 3: jitter of a task of 500 µs under load (range is max - min)\n");
     for condition in &found.conditions {
         let range = condition.found.map_or_else(|| "not measured".into(), |range| range_words(&range));
         text.push_str(&wrap(&format!("{}: {range}, load: {}", condition.condition, condition.load)));
@@ -102,7 +102,7 @@ pub(super) fn loads_pieces(found: &NistLoads) -> Vec<Piece> {
         vec![condition.condition.clone(), condition.load.clone(), range]
     };
     let table = Piece::Table {
-        caption: "NIST figure 3: latency of a task of 500 us under load (range is max - min)".into(),
+        caption: "NIST figure 3: latency of a task of 500 µs under load (range is max - min)".into(),
         header: ["condition", "load", "found"].map(String::from).into(),
         rows: found.conditions.iter().map(row).collect(),
     };
@@ -130,7 +130,7 @@ pub(super) fn section(found: &NistReproduction) -> Section {
 
 /// Figure 3 in virtual time.
 pub(super) fn virtual_time(found: &NistVirtual) -> String {
-    let mut text = String::from("NIST figure 3: latency of a task of 500 us in us of virtual time\n");
+    let mut text = String::from("NIST figure 3: latency of a task of 500 µs, in µs of virtual time\n");
     text.push_str(&columns(&RANGES, ranges(found)));
     text.push_str("\nwhat the paper says of the figure, and what became of it here\n");
     text.push_str(&listed(&statements(found)));
@@ -139,7 +139,7 @@ pub(super) fn virtual_time(found: &NistVirtual) -> String {
 
 pub(super) fn virtual_section(found: &NistVirtual) -> Section {
     let table = Piece::Table {
-        caption: "Latency of a task of 500 us in us of virtual time".into(),
+        caption: "Latency of a task of 500 µs, in µs of virtual time".into(),
         header: RANGES.map(String::from).into(),
         rows: ranges(found).collect(),
     };
@@ -204,7 +204,7 @@ mod tests {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             words.contains(
-                "DOES NOT HOLD (digits cut off, they follow from any jitter in 4.0596 to 4.1057 us"
+                "DOES NOT HOLD (digits cut off, they follow from any jitter in 4.0596 to 4.1057 µs"
             )
         );
         // Printed, from the stated 3.60 us, from 4.08 us.
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_tendency_is_called_one() {
         let text = loads(&NistLoads::of(vec![under(Some(10)), under(Some(2_000)), under(None)]));
-        for part in ["range 2 us", "5 000 activations", "disk: not measured, load: disk:2", "1 of 1 loads"] {
+        for part in ["range 2 µs", "5 000 activations", "disk: not measured, load: disk:2", "1 of 1 loads"] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
     }
@@ -245,9 +245,9 @@ mod tests {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "fifo, disk - - - -",
-            "loaded more heavily: cannot be told (ranges 4 us, unknown, 11 us)",
-            "comparable: holds (ranges 11 us, 11 us, within",
-            "the largest latency is 12 us",
+            "loaded more heavily: cannot be told (ranges 4 µs, unknown, 11 µs)",
+            "comparable: holds (ranges 11 µs, 11 µs, within",
+            "the largest latency is 12 µs",
             "caches",
         ] {
             assert!(words.contains(part), "{part} is not in\n{text}");

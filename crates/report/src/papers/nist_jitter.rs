@@ -6,7 +6,6 @@ use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::deviations::Deviations;
 use jitterlab_analysis::papers::nist::NistJitter;
 use jitterlab_model::ReadClock;
-use jitterlab_model::units::Exact;
 
 use super::PaperFigure;
 use crate::chart::{Chart, Terminal};
@@ -15,7 +14,7 @@ use crate::figure::load;
 use crate::figure::nist::{figure_1, figure_2, figure_6};
 use crate::table;
 use crate::waiting::clock;
-use crate::words::{share, time};
+use crate::words::{exact, share, time};
 use crate::wrap::wrap;
 
 /// Figures 1, 2, 5 and 6.
@@ -48,7 +47,7 @@ fn words(found: &NistJitter, terminal: Terminal, draw: &dyn Fn(&Chart) -> String
     let mut out = format!(
         "NIST paper, sections 2 and 3: a task of {} that logs the {}\n(deviations from the least-squares \
          line through the starts; jitter: largest minus smallest)\n",
-        Exact(found.period_ns),
+        exact(found.period_ns),
         if found.clock_fit.is_some() { "time stamp counter" } else { "monotonic clock" },
     );
     if let Some(fit) = &found.clock_fit {
@@ -69,7 +68,7 @@ fn words(found: &NistJitter, terminal: Terminal, draw: &dyn Fn(&Chart) -> String
         "\nFigure 5: extra load of waking every A. Paper: S = {} assumed, least {} at {}\n",
         time(printed.service_ns),
         share(printed.least_load),
-        Exact(printed.least_load_every_ns)
+        exact(printed.least_load_every_ns)
     );
     out.push_str(&load_table(&found.load_curve, &found.service, found.period_ns, terminal.ascii));
     out.push_str(&compensation(found));

@@ -250,7 +250,7 @@ mod tests {
             Some(1),
         );
         let text = virtual_time(&found).split_whitespace().collect::<Vec<_>>().join(" ");
-        for part in ["caches", "DOES NOT HOLD", "cobalt, idle", "cannot be told", "21 us, unknown, 24 us"] {
+        for part in ["caches", "DOES NOT HOLD", "cobalt, idle", "cannot be told", "21 µs, unknown, 24 µs"] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
     }

@@ -3,13 +3,15 @@
 mod read;
 pub mod series;
 
+use std::path::PathBuf;
+
+use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
 use jitterlab_analysis::patterns::Patterns;
 use jitterlab_analysis::predict::Prediction;
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::RunInfo;
 use jitterlab_model::check::CheckReport;
 
-use crate::summary::TaskFigures;
 pub use read::read;
 use series::Series;
 
@@ -20,9 +22,8 @@ pub struct PageRun {
     pub label: String,
     /// Its description.
     pub info: RunInfo,
-    /// What `analyze --json` prints for it: the page carries it word for word, since reading and writing numbers
-    /// again may change their last digit.
-    pub document: String,
+    /// The file it was read from.
+    pub file: PathBuf,
     /// What `check` says of its machine as it was before the run; `None` where the run does not describe it.
     pub checks: Option<CheckReport>,
     /// Its tasks, in the order of the description.
@@ -34,8 +35,8 @@ pub struct PageRun {
 pub struct PageTask {
     /// Its number in the run's description.
     pub number: usize,
-    /// Its figures.
-    pub figures: TaskFigures,
+    /// What its figures say.
+    pub measured: MeasuredTask,
     /// Its series.
     pub series: Series,
     /// Everything gathered for the questions below.
@@ -47,6 +48,12 @@ pub struct PageTask {
 }
 
 impl PageRun {
+    /// The run and what its figures say, as the page carries it for programs.
+    pub(crate) fn measured(&self) -> MeasuredRun {
+        let tasks = self.tasks.iter().map(|task| task.measured.clone()).collect();
+        MeasuredRun { tasks, ..MeasuredRun::new(self.info.clone(), &[], Some(self.file.clone())) }
+    }
+
     /// Due time of the first activation of all, from which the page and its figures count the time.
     pub(crate) fn origin_ns(&self) -> i64 {
         let first = |series: &Series| {
@@ -59,9 +66,10 @@ impl PageRun {
 
 impl PageTask {
     /// A task of the run that `info` describes, with what its scan says.
-    pub fn new(number: usize, figures: TaskFigures, series: Series, scan: TaskScan, info: &RunInfo) -> Self {
+    pub fn new(number: usize, series: Series, scan: TaskScan, info: &RunInfo) -> Self {
         let patterns = Patterns::of(&scan);
-        let prediction = info.tasks.get(number).and_then(|task| Prediction::of(&scan, task, info, None));
-        PageTask { number, figures, series, scan, patterns, prediction }
+        let measured = MeasuredTask::of(&info.tasks[number], &scan.timing, info);
+        let prediction = Prediction::of(&scan, &info.tasks[number], info, None);
+        PageTask { number, measured, series, scan, patterns, prediction }
     }
 }

@@ -2,12 +2,10 @@
 
 use std::thread;
 
-use jitterlab_analysis::{Caveat, Summary};
 use jitterlab_runs::{Columns, Run, RunsError, Slice};
 
 use super::series::{Extent, QUANTITIES, Series, SeriesBuilder, Share, Step};
 use super::{PageRun, PageTask};
-use crate::summary::TaskFigures;
 
 /// What the page shows of runs; their series share its room. With a name only the task of this name is shown.
 ///
@@ -43,20 +41,8 @@ fn page_run(run: &Run, sizes: &[u64], total: u64, task: Option<&str>) -> Result<
     let mut info = run.info().clone();
     info.warnings = warnings;
     let tasks = scans.into_iter().zip(series).enumerate().filter(|(number, _)| wanted.contains(number));
-    let tasks = tasks.map(|(number, (scan, series))| {
-        let described = &info.tasks[number];
-        let summary = Summary::of(described, &scan.timing);
-        let caveats = Caveat::on(&summary, described, &info);
-        let figures = TaskFigures { summary, caveats, stats: scan.timing.clone() };
-        PageTask::new(number, figures, series, scan, &info)
-    });
-    let tasks: Vec<PageTask> = tasks.collect();
-    let answers = tasks
-        .iter()
-        .map(|task| serde_json::json!({ "summary": task.figures.summary, "caveats": task.figures.caveats }));
-    let answers: Vec<_> = answers.collect();
-    let document = serde_json::json!({ "file": run.path(), "tasks": answers, "run": info }).to_string();
-    Ok(PageRun { label: run.label(), info, document, checks: None, tasks })
+    let tasks = tasks.map(|(number, (scan, series))| PageTask::new(number, series, scan, &info)).collect();
+    Ok(PageRun { label: run.label(), file: run.path().into(), info, checks: None, tasks })
 }
 
 /// The whole series of every task, in a pass of its own.

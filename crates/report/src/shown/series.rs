@@ -89,7 +89,7 @@ impl Step {
 
 /// One activation as a page shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exact {
+pub struct ExactRow {
     /// Its number on the task's grid.
     pub index: u64,
     /// Its due time on the run's clock.
@@ -130,11 +130,11 @@ pub struct SeriesBuilder {
     in_step: u64,
     step: Step,
     steps: Vec<Step>,
-    block: Vec<Exact>,
+    block: Vec<ExactRow>,
     blocks_seen: u64,
     /// By what a block is judged: latest, earliest, longest execution, furthest from the period, most missed.
     tops: [Top; 5],
-    kept: BTreeMap<u64, (u32, Vec<Exact>)>,
+    kept: BTreeMap<u64, (u32, Vec<ExactRow>)>,
     first_latencies_ns: Vec<i64>,
     unbroken: bool,
     previous: Option<(u64, u32, i64)>,
@@ -148,7 +148,7 @@ pub struct Series {
     /// The steps in order of time; empty where `complete`.
     pub steps: Vec<Step>,
     /// Activations kept exactly, in order of time.
-    pub exact: Vec<Exact>,
+    pub exact: Vec<ExactRow>,
     /// Whether `exact` holds every activation.
     pub complete: bool,
     /// Latencies of the first activations, up to the first that was missed or lost; empty where only spikes were kept.
@@ -233,7 +233,7 @@ impl SeriesBuilder {
         }
     }
 
-    fn exact(&mut self, a: &Activation) -> Exact {
+    fn exact(&mut self, a: &Activation) -> ExactRow {
         let follows = |(index, missed, _): &(u64, u32, i64)| {
             !a.flags.contains(Flags::AFTER_GAP) && a.index.wrapping_sub(*index) <= 1 + u64::from(*missed)
         };
@@ -241,10 +241,10 @@ impl SeriesBuilder {
         let period_error = self.previous.filter(follows).map(error);
         self.previous = Some((a.index, a.missed, a.start_ns));
         let values_ns = [Some(a.latency_ns()), Some(a.execution_ns()), period_error];
-        Exact { index: a.index, due_ns: a.due_ns, missed: a.missed, values_ns }
+        ExactRow { index: a.index, due_ns: a.due_ns, missed: a.missed, values_ns }
     }
 
-    fn push_exact(&mut self, exact: Exact) {
+    fn push_exact(&mut self, exact: ExactRow) {
         self.block.push(exact);
         if self.block.len() == BLOCK {
             self.judge();
@@ -255,7 +255,8 @@ impl SeriesBuilder {
     fn judge(&mut self) {
         let number = self.blocks_seen;
         self.blocks_seen += 1;
-        let most = |of: fn(&Exact) -> Option<i64>| self.block.iter().filter_map(of).max().unwrap_or(i64::MIN);
+        let most =
+            |of: fn(&ExactRow) -> Option<i64>| self.block.iter().filter_map(of).max().unwrap_or(i64::MIN);
         let scores = [
             most(|e| e.values_ns[0]),
             most(|e| e.values_ns[0].map(i64::saturating_neg)),

@@ -1,4 +1,4 @@
-//! How a task waits for its due time: one file per method; [`crate::waiting`] knows them all.
+//! How a task waits for its due time: one file per method, and the one place that knows them all.
 //!
 //! Decorators go around any of them: [`OnClock`] to sleep on another clock, [`crate::compensate`] to wake early
 //! and poll.
@@ -23,9 +23,11 @@ pub use xenomai::Xenomai;
 
 use std::io;
 
-use jitterlab_model::MarginUsed;
+use jitterlab_model::{MarginUsed, SleepClock, WakeMethod};
 
-use crate::system::System;
+use crate::error::WakeError;
+use crate::system::{System, TimerKind};
+use crate::xenomai::Core;
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,4 +108,33 @@ pub trait WakeUp<S: System>: Send {
     fn report(&self) -> WakeReport {
         WakeReport::default()
     }
+}
+
+/// A wake-up method, made on the thread that will use it. Its due times are times of `clock`; it is asked for a due time
+/// every `interval_ns`.
+///
+/// # Errors
+/// What the system refused, and a method that needs a Xenomai core where the thread has none.
+pub fn of_method<S: System>(
+    system: &S,
+    method: WakeMethod,
+    clock: SleepClock,
+    interval_ns: i64,
+) -> Result<Box<dyn WakeUp<S>>, WakeError> {
+    if method.traits().core && system.report().core.is_none() {
+        return Err(WakeError::NotOnCore(method));
+    }
+    Ok(match method {
+        WakeMethod::Nanosleep => Box::new(Nanosleep::on(clock)),
+        WakeMethod::NanosleepRelative => Box::new(NanosleepRelative::new(clock, interval_ns)),
+        WakeMethod::TimerSignal => {
+            Box::new(PeriodicTimer::new(system, TimerKind::Signal, clock, interval_ns)?)
+        }
+        WakeMethod::Timerfd => Box::new(PeriodicTimer::new(system, TimerKind::File, clock, interval_ns)?),
+        WakeMethod::Deadline => Box::new(Deadline::new(system)?),
+        WakeMethod::Spin => Box::new(Spin::default()),
+        WakeMethod::Cobalt => Box::new(Xenomai::new(Core::Cobalt)),
+        WakeMethod::Evl => Box::new(Xenomai::new(Core::Evl)),
+        other => return Err(WakeError::NotMade(other)),
+    })
 }

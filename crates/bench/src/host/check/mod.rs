@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jitterlab_model::check::{
     Action, Check, CheckReport, CommandLinePlace, Remedy, RemedyKind, Status, Value,
 };
-use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
+use jitterlab_model::{CpuSet, RunInfo, SystemFacts, TaskSpec};
 
 use super::topology::choose_cpus;
 
@@ -173,6 +173,15 @@ pub fn check(facts: &SystemFacts, cpus: &CpuSet) -> CheckReport {
         kernel_parameters_place: command_line_place(facts),
         checks,
     }
+}
+
+/// Checks the machine of a run as it was before it, for the processors its tasks ran on; `None` where the run does not
+/// describe it.
+pub fn check_run(info: &RunInfo) -> Option<CheckReport> {
+    let facts = info.facts_before.as_ref()?;
+    let granted = info.tasks.iter().filter_map(|task| task.granted.as_ref());
+    let used: CpuSet = granted.flat_map(|granted| granted.cpus.iter().copied()).collect();
+    Some(check(facts, &if used.is_empty() { cpus_to_check(facts) } else { used }))
 }
 
 fn judge(topic: &str, rule: &Rule, subject: &Subject<'_>) -> Check {

@@ -91,13 +91,13 @@ fn energy_preference(s: &Subject<'_>) -> Ruling {
     }
 }
 
-/// The idle states a CPU can really be in: not disabled, and within the latency anyone allows.
+/// The idle states a CPU can really be in: not disabled, and within the latency anyone allows, as far as that is known.
 fn reachable<'a>(s: &'a Subject<'_>, cpu: &'a Cpu) -> impl Iterator<Item = &'a IdleState> {
     let limit = s.facts.power.dma_latency_us.into_iter().chain(cpu.resume_latency_limit_us).min();
     cpu.idle_states
         .iter()
         .filter(|state| state.disabled != Some(true))
-        .filter(move |state| limit.is_none_or(|most| state.exit_latency_us.unwrap_or(0) <= most))
+        .filter(move |state| limit.is_none_or(|most| state.exit_latency_us.is_none_or(|us| us <= most)))
 }
 
 fn idle_states(s: &Subject<'_>) -> Ruling {
@@ -107,9 +107,15 @@ fn idle_states(s: &Subject<'_>) -> Ruling {
     if cpus(s).all(|cpu| cpu.idle_states.is_empty()) {
         return not_applicable("no-choice");
     }
-    let deepest = cpus(s).flat_map(|cpu| reachable(s, cpu)).max_by_key(|state| state.exit_latency_us);
-    let Some(state) = deepest else { return pass("all-disabled") };
-    let exit_us = state.exit_latency_us.unwrap_or(0);
+    let reachable = || cpus(s).flat_map(|cpu| reachable(s, cpu));
+    let Some(state) = reachable().max_by_key(|state| state.exit_latency_us) else {
+        return pass("all-disabled");
+    };
+    // A state of unknown latency may be deeper than those that are known to be harmless.
+    let exit_us = match state.exit_latency_us {
+        Some(us) if us > LONG_EXIT_US || reachable().all(|state| state.exit_latency_us.is_some()) => us,
+        _ => return unknown(),
+    };
     let ruling = if exit_us <= LONG_EXIT_US {
         pass("down-to")
     } else if exit_us <= VERY_LONG_EXIT_US {

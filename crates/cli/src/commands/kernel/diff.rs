@@ -4,16 +4,15 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
 use jitterlab_analysis::kernels::{KernelDiff, PathsOfTask};
-use jitterlab_bench::kernel::session::run_step;
 use jitterlab_bench::kernel::{GuestTime, KernelChoice};
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_report::document::Content;
-use jitterlab_trace::{Columns, RunReader};
 
-use super::boots::{RUN_STEP, boot_all, check_run_options};
+use super::guests::{RUN_STEP, boot, run};
 use super::machine::MachineArgs;
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
+use crate::measure_args::MeasureArgs;
 use crate::output::OutputArgs;
 
 /// Tell which code paths appeared, moved or vanished from one kernel to another
@@ -38,36 +37,34 @@ pub struct Args {
     quiet: bool,
     #[command(flatten)]
     output: OutputArgs,
-    /// The options of `jitterlab run` for kernels, after --
-    #[arg(last = true, value_name = "RUN-OPTIONS")]
-    run_options: Vec<String>,
+    #[command(flatten)]
+    measure: MeasureArgs,
 }
 
-/// The latencies of one kernel's tasks.
-struct Side {
-    tasks: Vec<(String, Vec<i64>)>,
-}
+/// The latencies of a kernel's tasks.
+type Side = Vec<(String, Vec<i64>)>;
 
 /// Compares, booting what is not measured yet.
 pub fn execute(args: &Args) -> Ending {
     if args.machine.time() == GuestTime::Real {
         return Err(Failure::bad_use(CliError::PathsInRealTime));
     }
-    let run = check_run_options(&args.run_options)?;
+    let step = args.measure.step()?;
     let mut sides: [Option<Side>; 2] = [None, None];
     let mut kernels = Vec::new();
     for (side, name) in sides.iter_mut().zip([&args.old, &args.new]) {
         if is_run_file(Path::new(name)) {
-            *side = Some(read(Path::new(name))?);
+            let run = run(Path::new(name))?;
+            run.check_virtual_time()?;
+            *side = Some(run.latencies()?);
         } else {
             kernels.push(name.parse::<KernelChoice>().map_err(Failure::bad_use)?);
         }
     }
-    let session = args.machine.session(vec![run_step(RUN_STEP, &args.run_options)], Some(&run))?;
-    let booted = boot_all(&session, &kernels, None, args.quiet);
-    for ((side, kernel), measured) in sides.iter_mut().filter(|side| side.is_none()).zip(&kernels).zip(booted)
-    {
-        let latencies = measured.and_then(|measured| latencies(measured.run_file(RUN_STEP)?.path()));
+    let session = args.machine.session(vec![step], Some(&args.measure))?;
+    let booted = boot(&session, &kernels, None, args.quiet);
+    for ((side, kernel), guest) in sides.iter_mut().filter(|side| side.is_none()).zip(&kernels).zip(booted) {
+        let latencies = guest.and_then(|guest| Ok(run(guest.run_file(RUN_STEP)?.path())?.latencies()?));
         *side = Some(latencies.with_context(|| kernel.to_string())?);
     }
     let [Some(old), Some(new)] = sides else { return Err(anyhow!("a kernel was not measured").into()) };
@@ -75,7 +72,7 @@ pub fn execute(args: &Args) -> Ending {
 }
 
 fn compare(args: &Args, old: Side, new: Side) -> Ending {
-    let tasks = old.tasks.into_iter().zip(new.tasks).map(|((name, old), (other, new))| match name == other {
+    let tasks = old.into_iter().zip(new).map(|((name, old), (other, new))| match name == other {
         true => Ok(PathsOfTask::of(name, old, new)),
         false => Err(CliError::DifferentTasks(name.clone(), other.clone()).into()),
     });
@@ -98,29 +95,4 @@ fn is_run_file(path: &Path) -> bool {
     let read =
         std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut magic));
     read.is_ok() && &magic == b"PAR1"
-}
-
-/// The latencies of a run file that was measured in virtual time.
-fn read(path: &Path) -> Result<Side, Failure> {
-    let reader = RunReader::open(path)?;
-    let info = reader.info();
-    if info.bench != jitterlab_model::Bench::Kernel || !info.clock.contains("icount") {
-        return Err(Failure::bad_use(CliError::NotVirtual(path.to_path_buf())));
-    }
-    Ok(latencies(path)?)
-}
-
-fn latencies(path: &Path) -> Result<Side> {
-    let reader = RunReader::open(path)?;
-    if reader.has_slices() {
-        return Err(CliError::SpikesOnly(path.to_path_buf()).into());
-    }
-    let tasks = reader.info().tasks.iter().map(|task| (task.spec.name.clone(), Vec::new()));
-    let mut tasks: Vec<(String, Vec<i64>)> = tasks.collect();
-    reader.for_each_batch(Columns::TIMING, |task, rows| {
-        if let Some((_, latencies)) = tasks.get_mut(task) {
-            latencies.extend(rows.iter().map(|row| row.latency_ns()));
-        }
-    })?;
-    Ok(Side { tasks })
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use jitterlab_bench::kernel::elf::LibraryPath;
 use jitterlab_bench::kernel::job::Step;
-use jitterlab_bench::kernel::{GuestTime, Machine, Session};
+use jitterlab_bench::kernel::{GuestTime, KernelSession, Machine};
 use jitterlab_model::units::parse_duration_ns;
 
-use crate::commands::run;
 use crate::error::CliError;
 use crate::exit::Failure;
+use crate::measure_args::MeasureArgs;
 
 /// The emulated machine.
 #[derive(clap::Args)]
@@ -49,8 +49,8 @@ impl MachineArgs {
 
     /// A session of these steps on such a machine, with what the tasks and loads of a run among them need in the
     /// guest.
-    pub fn session(&self, steps: Vec<Step>, run: Option<&run::Args>) -> Result<Session, Failure> {
-        let mut session = Session {
+    pub fn session(&self, steps: Vec<Step>, measure: Option<&MeasureArgs>) -> Result<KernelSession, Failure> {
+        let mut session = KernelSession {
             machine: Machine {
                 qemu: self.qemu.clone(),
                 cpus: self.cpus,
@@ -67,9 +67,9 @@ impl MachineArgs {
             background: None,
             steps,
         };
-        if let Some(run) = run {
-            session.bring_cores(&run.specs());
-            session.bring_programs(&run.loads()?);
+        if let Some(measure) = measure {
+            session.bring_cores(&measure.specs());
+            session.bring_programs(&measure.loads()?);
         }
         Ok(session)
     }

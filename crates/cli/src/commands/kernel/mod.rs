@@ -1,9 +1,9 @@
 //! `jitterlab kernel`: measure on kernel images, in QEMU's virtual time.
 
 mod bare;
-pub mod boots;
 mod diff;
 mod guest;
+mod guests;
 mod machine;
 mod peers;
 mod progress;

@@ -13,7 +13,7 @@ use jitterlab_model::units::{Exact, parse_period_ns};
 use jitterlab_model::{TaskRun, TaskSpec, TimingStats};
 use jitterlab_report::document::Content;
 
-use super::boots::{RUN_STEP, boot_all, figures};
+use super::guests::{RUN_STEP, boot, figures};
 use super::machine::MachineArgs;
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
@@ -71,7 +71,7 @@ pub fn execute(args: &Args) -> Ending {
     }
     let mut kernels = Vec::new();
     let mut failures = Vec::new();
-    for (kernel, answer) in args.kernels.iter().zip(boot_all(&session, &args.kernels, None, args.quiet)) {
+    for (kernel, answer) in args.kernels.iter().zip(boot(&session, &args.kernels, None, args.quiet)) {
         let on_kernel = answer.and_then(|measured| {
             let tools = rows(args, &task, &measured)?;
             let Image { name, release, .. } = measured.image;
@@ -108,7 +108,7 @@ fn own_step(task: &PeerTask) -> Step {
 
 /// A row for each tool, jitterlab first.
 fn rows(args: &Args, task: &PeerTask, measured: &GuestRun) -> Result<Vec<ToolResult>> {
-    let own = figures(measured, RUN_STEP, args.machine.time())?;
+    let own = figures(measured, args.machine.time())?;
     let mut tools: Vec<ToolResult> = own
         .summaries()
         .map(|summary| ToolResult {

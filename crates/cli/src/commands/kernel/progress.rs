@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use jitterlab_bench::kernel::Progress;
+use jitterlab_bench::kernel::{GuestProgress, GuestWatch};
 
 use crate::output;
 
@@ -17,15 +17,9 @@ pub struct Board {
 }
 
 struct State {
-    guests: Vec<Option<Progress>>,
+    guests: Vec<Option<GuestProgress>>,
     next: Instant,
     drawn: usize,
-}
-
-/// One guest's part of it.
-pub struct Line<'a> {
-    board: &'a Board,
-    number: usize,
 }
 
 impl Board {
@@ -38,11 +32,6 @@ impl Board {
         let guests = vec![None; names.len()];
         let next = Instant::now() + if terminal { Duration::ZERO } else { Self::LINE_EVERY };
         Board { names, state: Mutex::new(State { guests, next, drawn: 0 }), quiet, terminal }
-    }
-
-    /// The part of the guest of that number.
-    pub fn line(&self, number: usize) -> Line<'_> {
-        Line { board: self, number }
     }
 
     /// Wipes the line.
@@ -68,23 +57,20 @@ impl Board {
     }
 }
 
-impl Line<'_> {
-    /// Says something that takes time.
-    pub fn note(&self, text: &str) {
-        if !self.board.quiet {
-            output::note(&format!("{}: {text}", self.board.names[self.number]));
+impl GuestWatch for Board {
+    fn note(&self, guest: usize, text: &str) {
+        if !self.quiet {
+            output::note(&format!("{}: {text}", self.names[guest]));
         }
     }
 
-    /// Shows how far this guest is.
-    pub fn show(&self, progress: Progress) {
-        let board = self.board;
-        let state = &mut *board.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.guests[self.number] = Some(progress);
+    fn show(&self, guest: usize, progress: GuestProgress) {
+        let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.guests[guest] = Some(progress);
         let now = Instant::now();
-        if !board.quiet && now >= state.next {
-            board.draw(state);
-            state.next = now + if board.terminal { Board::TERMINAL_EVERY } else { Board::LINE_EVERY };
+        if !self.quiet && now >= state.next {
+            self.draw(state);
+            state.next = now + if self.terminal { Board::TERMINAL_EVERY } else { Board::LINE_EVERY };
         }
     }
 }

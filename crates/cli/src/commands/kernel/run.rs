@@ -6,14 +6,14 @@ use anyhow::anyhow;
 use jitterlab_analysis::kernels::{AlsoRan, KernelRun, RunOnKernel};
 use jitterlab_bench::kernel::image::Image;
 use jitterlab_bench::kernel::job::{Step, StepResult};
-use jitterlab_bench::kernel::session::run_step;
 use jitterlab_bench::kernel::{GuestRun, KernelChoice};
 use jitterlab_report::document::Content;
 
-use super::boots::{RUN_STEP, boot_all, check_run_options, figures, figures_and_file};
+use super::guests::{RUN_STEP, boot, figures, run};
 use super::machine::MachineArgs;
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
+use crate::measure_args::MeasureArgs;
 use crate::output::OutputArgs;
 
 /// Run the same tasks and loads on kernel images, and compare
@@ -41,15 +41,13 @@ pub struct Args {
     quiet: bool,
     #[command(flatten)]
     show: OutputArgs,
-    /// The options of `jitterlab run`, after --
-    #[arg(last = true, value_name = "RUN-OPTIONS")]
-    run_options: Vec<String>,
+    #[command(flatten)]
+    measure: MeasureArgs,
 }
 
 /// Measures on each kernel and compares.
 pub fn execute(args: &Args) -> Ending {
-    let run = check_run_options(&args.run_options)?;
-    let mut steps = vec![run_step(RUN_STEP, &args.run_options)];
+    let mut steps = vec![args.measure.step()?];
     for (name, command) in also_steps(&args.also).zip(&args.also) {
         let words = shlex::split(command).filter(|words| !words.is_empty());
         let command = words.ok_or_else(|| {
@@ -57,19 +55,12 @@ pub fn execute(args: &Args) -> Ending {
         })?;
         steps.push(Step { name, command });
     }
-    let session = args.machine.session(steps, Some(&run))?;
-    let time = args.machine.time();
+    let session = args.machine.session(steps, Some(&args.measure))?;
     let (mut kernels, mut also, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-    for (kernel, answer) in args.kernels.iter().zip(boot_all(&session, &args.kernels, args.jobs, args.quiet))
-    {
+    for (kernel, answer) in args.kernels.iter().zip(boot(&session, &args.kernels, args.jobs, args.quiet)) {
         let on_kernel = answer.and_then(|guest| {
             also.extend(also_ran(&args.also, kernel, &guest));
-            let measured = match args.no_file {
-                true => figures(&guest, RUN_STEP, time)?,
-                false => figures_and_file(&guest, RUN_STEP, time, &args.output, &kernel.to_string())?,
-            };
-            let Image { name, release, version, .. } = guest.image;
-            Ok(RunOnKernel { kernel: name, release, version, measured })
+            args.read(kernel, guest)
         });
         match on_kernel {
             Ok(on_kernel) => kernels.push(on_kernel),
@@ -77,12 +68,25 @@ pub fn execute(args: &Args) -> Ending {
         }
     }
     if !kernels.is_empty() || !also.is_empty() {
-        let ns_per_instruction = time.ns_per_instruction();
+        let ns_per_instruction = args.machine.time().ns_per_instruction();
         args.show.show(Content::KernelRun(KernelRun { ns_per_instruction, kernels, also }))?;
     }
     match failures.is_empty() {
         true => Ok(Status::Fine),
         false => Err(anyhow!(failures.join("\n")).into()),
+    }
+}
+
+impl Args {
+    /// What a guest answered.
+    fn read(&self, kernel: &KernelChoice, guest: GuestRun) -> anyhow::Result<RunOnKernel> {
+        let time = self.machine.time();
+        let measured = match self.no_file {
+            true => figures(&guest, time)?,
+            false => run(&guest.keep(RUN_STEP, time, &self.output, &kernel.to_string())?)?.measured()?,
+        };
+        let Image { name, release, version, .. } = guest.image;
+        Ok(RunOnKernel { kernel: name, release, version, measured })
     }
 }
 

@@ -1,52 +1,94 @@
 //! `jitterlab servo --live`: a real-time task closes the loop around a simulated plant, under each way to wait.
 
-use jitterlab_model::units::parse_duration_ns;
-use jitterlab_model::{Compensation, Policy, WakeMethod};
-use jitterlab_motion::servo::{Question, Reference, ServoLive};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::closed_loop::LivePlan;
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_bench::host::ways::ways;
+use jitterlab_bench::host::{Measurement, Request, record};
+use jitterlab_model::units::parse_duration_ns;
+use jitterlab_model::{LoadSpec, OwnWork, TaskSpec};
+use jitterlab_motion::servo::{LiveBench, LiveTrial, LiveWay, Question, Reference, ServoLive};
+use jitterlab_report::progress;
+
 use crate::exit::Failure;
+use crate::measure_args::loads;
+use crate::task_args::WaitArgs;
+use crate::{interrupt, output};
 
 /// How the loop is run in real time.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Live")]
+#[command(next_help_heading = "Live", mut_group("WaitArgs", |group| group.requires("live")))]
 pub struct LiveArgs {
-    /// Close the loop in a real-time task, around the plant simulated in real time [default plant: jiwy]
+    /// Close the loop in a real-time task, around the plant simulated in real time [default plant: jiwy]: with each wake-up
+    /// method or the one of --wake, and with --compensate each also compensated
     #[arg(long, conflicts_with = "run")]
     pub live: bool,
-    /// A wake-up method to try; may be given several times [default: each there is]
-    #[arg(long, requires = "live", value_name = "METHOD")]
-    wake: Vec<WakeMethod>,
-    /// Try each method also with waking early and polling, as in `jitterlab run`: margin:TIME, late:P, ...
-    #[arg(long, requires = "live")]
-    compensate: Option<Compensation>,
+    #[command(flatten)]
+    wait: WaitArgs,
+    /// A way to wait to try instead of these, as part of a task: wake=timerfd,clock=realtime or compensate=margin:50us; may
+    /// be given several times
+    #[arg(long = "way", requires = "live", value_name = "PARTS")]
+    ways: Vec<String>,
     /// A load to try besides none, as in `jitterlab run`; may be given several times
     #[arg(long, requires = "live", value_name = "LOAD")]
     load: Vec<String>,
     /// How long each way is run
     #[arg(short, long, requires = "live", value_parser = parse_duration_ns, default_value = "5s", value_name = "TIME")]
     duration: i64,
-    /// Processor of the task
-    #[arg(long, requires = "live")]
-    cpu: Option<u16>,
-    /// Scheduling policy of all ways but deadline
-    #[arg(long, requires = "live")]
-    policy: Option<Policy>,
+}
+
+/// This machine.
+struct Here {
+    each_ns: i64,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Here {
+    fn request(&self, task: &TaskSpec, loads: &[LoadSpec]) -> Request {
+        Request { duration_ns: Some(self.each_ns), loads: loads.to_vec(), ..Request::of(vec![task.clone()]) }
+    }
+}
+
+impl LiveBench for Here {
+    type Error = anyhow::Error;
+
+    fn begins(&mut self, way: &LiveWay, left_ns: f64) {
+        output::note(&progress::live_way(&way.name(), &way.load, left_ns));
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn check(&mut self, task: &TaskSpec, loads: &[LoadSpec]) -> anyhow::Result<()> {
+        Ok(Measurement::prepare(self.request(task, loads)).map(drop)?)
+    }
+
+    fn run(
+        &mut self,
+        task: &TaskSpec,
+        loads: &[LoadSpec],
+        work: Box<dyn OwnWork>,
+    ) -> anyhow::Result<MeasuredRun> {
+        let measurement = Measurement::prepare_with(self.request(task, loads), Some(work))?;
+        Ok(record(measurement, None, &mut |_| (), &self.interrupted)?)
+    }
 }
 
 impl LiveArgs {
     /// Runs every way.
     pub fn execute(&self, question: &Question, references: &[Reference]) -> Result<ServoLive, Failure> {
-        let plan = LivePlan {
-            question,
-            wakes: &self.wake,
-            compensate: self.compensate,
-            loads: &self.load,
-            duration_ns: self.duration,
-            cpu: self.cpu,
-            policy: self.policy,
-        };
-        plan.run(references)
+        let usual = TaskSpec { name: "servo".into(), period_ns: question.period_ns, ..TaskSpec::default() };
+        let ways: Vec<TaskSpec> = ways(&self.wait.of(usual), self.wait.wake, &self.ways)?
+            .into_iter()
+            .map(|(_, task)| task)
+            .collect();
+        let asked = self.wait.wake.is_some() || !self.ways.is_empty();
+        let loads = (&loads(&self.load)?[..], &self.load[..]);
+        let trial = LiveTrial { question, references, ways: &ways, asked, loads, each_ns: self.duration };
+        let mut here = Here { each_ns: self.duration, interrupted: interrupt::requested()? };
+        Ok(trial.run(&mut here)?)
     }
 }
 

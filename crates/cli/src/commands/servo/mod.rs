@@ -79,15 +79,14 @@ pub fn execute(args: &Args) -> Ending {
     }
     args.read.check_task(args.run.as_deref())?;
     if args.live.live {
-        let question =
-            args.question(args.read.period.unwrap_or(live::PERIOD_NS)).map_err(Failure::bad_use)?;
+        let question = args.question(args.read.period.unwrap_or(live::PERIOD_NS))?;
         let seen = args.live.execute(&question, &args.references)?;
         args.output.show(Content::ServoLive(Box::new(seen)))?;
         return Ok(Status::Fine);
     }
     let result = match &args.run {
         Some(path) => args.under_run(path)?,
-        None => args.alone().map_err(Failure::bad_use)?,
+        None => args.alone()?,
     };
     if let Some(file) = &args.svg {
         let svg = figure::svg(&motion::servo_charts::responses(&result))?;
@@ -115,9 +114,9 @@ impl Args {
     fn under_run(&self, path: &Path) -> Result<ServoResult, Failure> {
         // The task that closes the loop is the one with the longest period.
         let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
-        let question = self.question(run.stats.period_ns()).map_err(Failure::bad_use)?;
+        let question = self.question(run.stats.period_ns())?;
         let trace = run.activations(run.rows_around_worst(MOST_ACTIVATIONS / 2, MOST_ACTIVATIONS / 2)?)?;
-        ServoResult::under_run(&question, judged(&run), &trace, &self.references).map_err(Failure::bad_use)
+        Ok(ServoResult::under_run(&question, judged(&run), &trace, &self.references)?)
     }
 
     /// A loop without a run: what it stands.

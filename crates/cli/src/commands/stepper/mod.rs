@@ -64,14 +64,13 @@ pub fn execute(args: &Args) -> Ending {
         return Ok(Status::Fine);
     }
     args.read.check_task(args.run.as_deref())?;
-    let simulate_ns = checked_simulation_ns(args.simulate).map_err(Failure::bad_use)?;
-    let axis = args.axis.axis().map_err(Failure::bad_use)?;
-    let question =
-        StepperQuestion::new(axis, args.speed.as_deref(), args.base_period).map_err(Failure::bad_use)?;
+    let simulate_ns = checked_simulation_ns(args.simulate)?;
+    let axis = args.axis.axis()?;
+    let question = StepperQuestion::new(axis, args.speed.as_deref(), args.base_period)?;
     let result = match &args.run {
         Some(path) => args.under_run(question, path, simulate_ns)?,
         None => {
-            let jitter_ns = args.jitter.ok_or(MotionError::NoTiming).map_err(Failure::bad_use)?;
+            let jitter_ns = args.jitter.ok_or(MotionError::NoTiming)?;
             question.under_jitter(jitter_ns)?
         }
     };

@@ -7,17 +7,17 @@ use jitterlab_report::progress;
 
 /// Tells on standard error how far a measurement is: on a terminal one line that is rewritten, else one line for
 /// each step.
-pub struct Progress {
+pub struct Countdown {
     quiet: bool,
     rewrites: bool,
     left_ns: i64,
     step: String,
 }
 
-impl Progress {
+impl Countdown {
     /// For steps that take `total_ns` together.
     pub fn new(total_ns: i64, quiet: bool) -> Self {
-        Progress { quiet, rewrites: io::stderr().is_terminal(), left_ns: total_ns, step: String::new() }
+        Countdown { quiet, rewrites: io::stderr().is_terminal(), left_ns: total_ns, step: String::new() }
     }
 
     /// Shows that a step begins, or that a part of it is done.
@@ -49,7 +49,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for Countdown {
     fn drop(&mut self) {
         if self.rewrites && !self.quiet {
             let _ = write!(io::stderr(), "\r\x1b[K");

@@ -1,0 +1,114 @@
+//! Ways to wait, measured in turns.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jitterlab_analysis::trial::TrialStep;
+use jitterlab_analysis::wakeup::{WayFigures, WayToWait, WayTrouble, WaysCompared};
+use jitterlab_model::task::TaskError;
+use jitterlab_model::{Compensation, Policy, TaskSpec, WakeMethod};
+
+use super::blocks::{Block, Stage};
+use super::error::SessionError;
+use super::session::SessionProgress;
+
+/// The task in each way to wait that is to be tried, with its name: those of these parts of a task
+/// (`wake=timerfd,clock=realtime`); without any, the task's own method or, where it leaves it open, every method of Linux,
+/// each also with the task's compensation as far as it can be compensated.
+///
+/// # Errors
+/// Parts that cannot be understood or contradict the task.
+pub fn ways(
+    task: &TaskSpec,
+    wake: Option<WakeMethod>,
+    parts: &[String],
+) -> Result<Vec<(String, TaskSpec)>, SessionError> {
+    let named = |parts: &String| {
+        let read = || -> Result<TaskSpec, TaskError> {
+            let spec = settled(task.with(parts)?);
+            spec.validate()?;
+            Ok(TaskSpec { name: task.name.clone(), ..spec })
+        };
+        let spec = read().map_err(|error| SessionError::NotAWay { parts: parts.clone(), error })?;
+        Ok((parts.clone(), spec))
+    };
+    if !parts.is_empty() {
+        return parts.iter().map(named).collect();
+    }
+    let methods: Vec<WakeMethod> = wake.map_or_else(|| WakeMethod::of_linux().collect(), |wake| vec![wake]);
+    let mut all = Vec::new();
+    for wake in methods {
+        all.push((
+            wake.to_string(),
+            settled(TaskSpec { wake, compensate: Compensation::None, ..task.clone() }),
+        ));
+        // Polling all the time leaves nothing to wake early from, and a wake-up that drifts no time to poll up to.
+        if task.compensate != Compensation::None && !wake.traits().polls && !wake.traits().drifts {
+            all.push((format!("{wake} {}", task.compensate), settled(TaskSpec { wake, ..task.clone() })));
+        }
+    }
+    Ok(all)
+}
+
+/// A method that the kernel releases under SCHED_DEADLINE needs a runtime, and such a thread is bound to no processor. A
+/// tenth of the period is plenty for a task, at least what the kernel takes, and half of it for polling besides.
+fn settled(task: TaskSpec) -> TaskSpec {
+    let is_deadline = |policy| matches!(policy, Some(Policy::Deadline { .. }));
+    let parts = if task.compensate == Compensation::None { 10 } else { 2 };
+    let policy = match task.policy {
+        policy if is_deadline(policy) || !task.wake.traits().deadline => policy,
+        _ => Some(Policy::Deadline { runtime_ns: (task.period_ns / parts).max(20_000) }),
+    };
+    TaskSpec { policy, cpu: if is_deadline(policy) { None } else { task.cpu }, ..task }
+}
+
+/// Figures of one way, or why there are none.
+fn way(name: String, period_ns: i64, blocks: &[Block]) -> WayToWait {
+    let lacking = blocks.iter().flat_map(|b| &b.refused).find(|r| r.what.starts_with("wake="));
+    let overload = blocks.iter().find_map(|b| b.overload);
+    let refused = lacking.map(|refusal| WayTrouble::Refused { refusal: refusal.clone() });
+    let trouble = refused.or(overload.map(|overload| WayTrouble::Stopped { overload }));
+    let views = Block::views(period_ns, blocks);
+    // What ran with another method in its place is no measurement of this one.
+    let figures = (lacking.is_none() && !views.is_empty()).then(|| WayFigures::of(&views));
+    WayToWait { name, figures, trouble }
+}
+
+/// Measures each way `rounds` times, `turn_ns` long, in turns. Cut short, it rests on the whole rounds until then.
+///
+/// # Errors
+/// A task that cannot be measured here.
+pub fn compare(
+    stage: &Stage,
+    ways: Vec<(String, TaskSpec)>,
+    rounds: u32,
+    turn_ns: i64,
+    tell: &mut dyn FnMut(SessionProgress),
+    interrupted: &AtomicBool,
+) -> Result<WaysCompared, SessionError> {
+    let mut impossible = Vec::new();
+    let (mut names, mut specs) = (Vec::new(), Vec::new());
+    for (name, spec) in ways {
+        match stage.try_out(&spec) {
+            Ok(()) => {
+                names.push(name);
+                specs.push(spec);
+            }
+            Err(why) => {
+                let trouble = Some(WayTrouble::Impossible { why });
+                impossible.push(WayToWait { name, figures: None, trouble });
+            }
+        }
+    }
+    tell(SessionProgress::Begins(TrialStep::Ways { count: specs.len() }));
+    let mut done = |_: usize| tell(SessionProgress::Took(turn_ns));
+    let blocks = stage.interleave(&specs, rounds as usize, turn_ns, &mut done, interrupted)?;
+    let period_ns = stage.spec().period_ns;
+    let measured = names.into_iter().zip(&blocks).map(|(name, blocks)| way(name, period_ns, blocks));
+    Ok(WaysCompared {
+        period_ns,
+        rounds,
+        turn_ns,
+        interrupted: interrupted.load(Ordering::Relaxed),
+        ways: measured.chain(impossible).collect(),
+    })
+}

@@ -1,0 +1,51 @@
+//! What `kernel run`, `diff` and `peers` have in common: booting with the progress shown, and reading what was measured.
+
+use std::path::Path;
+
+use anyhow::Result;
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_bench::kernel::job::Step;
+use jitterlab_bench::kernel::session::run_step;
+use jitterlab_bench::kernel::{GuestRun, GuestTime, KernelChoice, KernelSession};
+use jitterlab_runs::{Hints, Run, RunsError};
+
+use super::progress::Board;
+use crate::exit::Failure;
+use crate::measure_args::MeasureArgs;
+
+/// The step of a guest that measures with jitterlab.
+pub const RUN_STEP: &str = "run";
+
+impl MeasureArgs {
+    /// The step that measures this. What a run here would refuse does not cost a boot.
+    pub fn step(&self) -> Result<Step, Failure> {
+        self.request()?;
+        Ok(run_step(RUN_STEP, &self.words()))
+    }
+}
+
+/// Boots each kernel and does the session's steps on it.
+pub fn boot(
+    session: &KernelSession,
+    kernels: &[KernelChoice],
+    jobs: Option<u16>,
+    quiet: bool,
+) -> Vec<Result<GuestRun>> {
+    let board = Board::new(kernels.iter().map(ToString::to_string).collect(), quiet);
+    let answers = session.on_each(kernels, jobs, &board);
+    board.finish();
+    answers.into_iter().map(|answer| Ok(answer?)).collect()
+}
+
+/// A run file.
+pub fn run(path: &Path) -> Result<Run, RunsError> {
+    Run::open(path, &Hints::default())
+}
+
+/// What a guest measured, described as what it is; its run file is not kept.
+pub fn figures(guest: &GuestRun, time: GuestTime) -> Result<MeasuredRun> {
+    let mut measured = run(guest.run_file(RUN_STEP)?.path())?.measured()?;
+    guest.describe(&mut measured.run, time, std::env::args());
+    measured.file = None;
+    Ok(measured)
+}

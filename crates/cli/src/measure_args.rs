@@ -1,0 +1,110 @@
+//! What is measured and how long: the options that `run` shares with whatever runs it elsewhere.
+
+use jitterlab_bench::host::{DmaLatency, Request, keep_by_default, load};
+use jitterlab_model::units::{Exact, parse_duration_ns};
+use jitterlab_model::{CpuSet, Keep, LoadSpec, TaskSpec};
+
+use crate::error::CliError;
+use crate::exit::Failure;
+use crate::task_args::TaskArgs;
+
+/// Tasks, what runs beside them, and when it ends.
+#[derive(clap::Args)]
+pub struct MeasureArgs {
+    #[command(flatten)]
+    task: TaskArgs,
+
+    /// Stop after this time [default: 10s, unless --count is given]
+    #[arg(short, long, value_parser = parse_duration_ns, value_name = "TIME")]
+    duration: Option<i64>,
+    /// Stop each task after this many activations
+    #[arg(short = 'n', long)]
+    count: Option<u64>,
+    /// Stop at the first latency of this or more, and show it with the activations before it
+    #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
+    stop_above: Option<i64>,
+    /// What the file keeps: all activations, or spikes[:TIME] (per-second histograms, and each activation with a
+    /// latency of TIME or more with its neighbours) [default: all while that stays below 2 GB, else spikes:100us]
+    #[arg(long)]
+    keep: Option<Keep>,
+    /// Leave /dev/cpu_dma_latency alone (keep), or hold it at this many microseconds while measuring
+    #[arg(long, default_value = "keep", value_name = "keep|US")]
+    cpu_dma_latency: DmaLatency,
+    /// What runs beside the tasks: KIND[:ARGS][@CPUS], such as cpu:4, mem:2,256M@0 or disk:1, a preset such as
+    /// twente, or 'stress -c 4 -m 2'; may be given several times. --load help lists all
+    #[arg(long, value_name = "LOAD")]
+    load: Vec<String>,
+    /// Keep everything movable off these CPUs while measuring, and measure once without for comparison
+    #[arg(long, value_name = "CPUS")]
+    isolate: Option<CpuSet>,
+}
+
+const DEFAULT_DURATION_NS: i64 = 10_000_000_000;
+
+impl MeasureArgs {
+    /// The tasks that were asked for.
+    pub fn specs(&self) -> Vec<TaskSpec> {
+        self.task.specs(vec![TaskSpec::default()])
+    }
+
+    /// The loads that were asked for.
+    pub fn loads(&self) -> Result<Vec<LoadSpec>, Failure> {
+        loads(&self.load)
+    }
+
+    /// Whether only a list of loads is wanted.
+    pub fn asks_for_loads(&self) -> bool {
+        self.load.iter().any(|load| load == "help")
+    }
+
+    /// All of it for the bench; what makes no sense on any machine is refused.
+    pub fn request(&self) -> Result<Request, Failure> {
+        for (given, option) in [(self.duration == Some(0), "duration"), (self.count == Some(0), "count")] {
+            if given {
+                return Err(Failure::bad_use(CliError::MeasuresNothing(option)));
+            }
+        }
+        let tasks = self.specs();
+        for task in &tasks {
+            task.validate().map_err(Failure::bad_use)?;
+        }
+        let duration_ns = self.duration.or(self.count.is_none().then_some(DEFAULT_DURATION_NS));
+        Ok(Request {
+            duration_ns,
+            count: self.count,
+            stop_above_ns: self.stop_above,
+            keep: self.keep.unwrap_or_else(|| keep_by_default(&tasks, duration_ns)),
+            dma_latency: self.cpu_dma_latency,
+            loads: self.loads()?,
+            isolate: self.isolate.clone(),
+            ..Request::of(tasks)
+        })
+    }
+
+    /// The same as options of another `jitterlab run`.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut option = |name: &str, value: Option<String>| {
+            words.extend(value.map(|value| format!("--{name}={value}")));
+        };
+        for task in self.specs() {
+            option("task", Some(task.to_string()));
+        }
+        option("duration", self.duration.map(|ns| Exact(ns).to_string()));
+        option("count", self.count.map(|count| count.to_string()));
+        option("stop-above", self.stop_above.map(|ns| Exact(ns).to_string()));
+        option("keep", self.keep.map(|keep| keep.to_string()));
+        option("cpu-dma-latency", Some(self.cpu_dma_latency.to_string()));
+        for load in &self.load {
+            option("load", Some(load.clone()));
+        }
+        option("isolate", self.isolate.as_ref().map(|cpus| cpus.to_string()));
+        words
+    }
+}
+
+/// The loads of all `--load` options.
+pub fn loads(options: &[String]) -> Result<Vec<LoadSpec>, Failure> {
+    let read = options.iter().map(|text| load::parse_loads(text)).collect::<Result<Vec<_>, _>>();
+    Ok(read.map_err(Failure::bad_use)?.concat())
+}

@@ -1,0 +1,168 @@
+use super::*;
+use crate::chart::{Layer, Shape};
+use jitterlab_analysis::matrix::{
+    Cell, CellMeasurement, CellPlan, CellTiming, placements, propose, recommend,
+};
+use jitterlab_analysis::papers::athlon;
+use jitterlab_model::facts::Cpu;
+use jitterlab_model::{CpuSet, SystemFacts};
+
+fn matrix(cpus: u16, tasks: usize) -> Matrix {
+    let figures =
+        |us: f64| CellTiming { max_ns: Some(us * 1e3), p999_ns: Some(us * 500.0), ..CellTiming::default() };
+    let mut measurements = Vec::new();
+    for column in 0..cpus {
+        for row in 0..if tasks > 1 { cpus } else { 1 } {
+            let mut placed = vec![row; tasks];
+            placed[0] = column;
+            let us = if column == row { 2.5 } else { 10.0 + f64::from(column) };
+            let tasks = (0..tasks).map(|t| figures(us + t as f64)).collect();
+            measurements.push(CellMeasurement {
+                cpus: placed,
+                condition: "mem:2<1>".into(),
+                repetition: 0,
+                tasks,
+            });
+        }
+    }
+    Matrix { tasks: ["servo", "base"][..tasks].iter().map(|t| (*t).to_owned()).collect(), measurements }
+}
+
+/// What is printed of a matrix that was measured whole.
+fn printed(matrix: &Matrix, facts: Option<&SystemFacts>, colour: bool) -> String {
+    text(&result(matrix, facts), Terminal { columns: 80, ascii: false, colour })
+}
+
+fn result(matrix: &Matrix, facts: Option<&SystemFacts>) -> MatrixResult {
+    let index = MatrixIndex::new(Vec::new(), Vec::new(), &CpuSet::default(), 1, 3_000_000_000, 0);
+    MatrixResult { recommendation: recommend(matrix, facts), matrix: matrix.clone(), index }
+}
+
+#[test]
+fn an_observation_says_what_it_rests_on() {
+    let found = athlon::AthlonReproduction::of(SystemFacts::default(), vec![], 1, 1, 0, athlon::matrix());
+    let said: Vec<String> =
+        found.observations.iter().flat_map(|o| &o.printed).map(|o| observation("?", o)).collect();
+    insta::assert_snapshot!(said.join("\n"), @"
+    ? yes: the same CPU changes the values by a factor of 0.44 (95 % interval 0.36 to 0.75, p below 0.005, 16 values)
+    ? yes: the same CPU changes the values by a factor of 0.49 (95 % interval 0.40 to 0.80, p below 0.005, 16 values)
+    ? yes, but little: hog@0-1 instead of none changes the values by -1.1 µs at the median, by a factor of 0.86 (95 % interval 0.79 to 0.91, p below 0.005, 32 values)
+    ");
+}
+
+#[test]
+fn a_recommendation_says_how_sure_it_is() {
+    let mut m = matrix(2, 2);
+    insta::assert_snapshot!(sentences(&result(&m, None)).join("\n"), @"
+    Best: both on CPU 0, p99.9 servo 1.25 µs, base 1.75 µs; the worst placement (servo on CPU 1 and base on CPU 0) is 3.9 times as bad.
+    How sure: one repetition shows no spread; measure again with --rounds 3 or more.
+    ");
+    let again: Vec<_> =
+        m.measurements.iter().map(|cell| CellMeasurement { repetition: 1, ..cell.clone() }).collect();
+    m.measurements.extend(again);
+    insta::assert_snapshot!(sentences(&result(&m, Some(&SystemFacts::default()))).join("\n"), @"
+    Best: both on CPU 0, p99.9 servo 1.25 µs, base 1.75 µs; the worst placement (servo on CPU 1 and base on CPU 0) is 3.9 times as bad.
+    How sure: 100 % by the bootstrap over repetitions.
+    The tasks are on the same CPU.
+    Whether these CPUs are isolated is unknown.
+    ");
+}
+
+#[test]
+fn the_table_is_the_report_s() {
+    let text = printed(&matrix(2, 2), None, false);
+    assert!(text.contains("columns: CPU of servo, rows: CPU of base"), "{text}");
+    let row = text.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap();
+    assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["0", "2.5/3.5", "11.0/12.0"]);
+    assert!(text.contains("both on CPU 0"), "{text}");
+}
+
+#[test]
+fn large_machines_stay_within_80_columns() {
+    for tasks in [1, 2] {
+        let text = printed(&matrix(24, tasks), None, false);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains(" 23"));
+    }
+}
+
+/// Two packages of 16 cores with two threads each; the last two cores of each package isolated.
+fn server() -> SystemFacts {
+    let mut facts = SystemFacts::default();
+    for id in 0..64u16 {
+        let core = id % 32;
+        let siblings = [core, core + 32].into_iter().collect();
+        facts.cpus.push(Cpu { id, package: Some(core / 16), siblings, ..Cpu::default() });
+    }
+    facts.isolation.isolated = "30-31,62-63".parse().ok();
+    facts
+}
+
+/// What a bench would measure there: quiet where isolated, worst beside the chores of CPU 0, worse on one core's two
+/// threads than on one thread, and a little different each time.
+fn simulated(facts: &SystemFacts, cell: &Cell) -> Vec<CellTiming> {
+    let isolated = facts.isolation.isolated.clone().unwrap_or_default();
+    let sharing = facts.sharing(cell.cpus[0], cell.cpus[1]);
+    let figures = cell.cpus.iter().map(|cpu| {
+        let quiet = if isolated.contains(*cpu) { 3.0 } else { 9.0 };
+        let chores = if *cpu == 0 { 2.0 } else { 1.0 };
+        let shared = if sharing == Sharing::Core { 1.6 } else { 1.0 };
+        let us = quiet * chores * shared * (1.0 + f64::from(cell.repetition % 3) / 20.0);
+        CellTiming { max_ns: Some(us * 4e3), p999_ns: Some(us * 1e3), ..CellTiming::default() }
+    });
+    figures.collect()
+}
+
+#[test]
+fn a_host_of_64_cpus_is_planned_shown_and_explained() {
+    let facts = server();
+    // One hour for two loads, three repetitions, 10 s each: 4096 pairs would take 68 hours.
+    let affordable = 3_600 / (10 * 2 * 3);
+    let proposal = propose(&facts, &facts.usable(), 2, affordable);
+    let chosen = super::proposal(&proposal, "");
+    assert!(chosen.contains("of 64 CPUs"), "{chosen}");
+    let places = placements(&proposal.cpus, 2);
+    assert!((9..=affordable).contains(&places.len()), "{}", places.len());
+    let plan = CellPlan::new(&places, &["none".into(), "mem:2".into()], 3, 1);
+    let measurements = plan.cells.iter().map(|cell| CellMeasurement {
+        cpus: cell.cpus.clone(),
+        condition: cell.condition.clone(),
+        repetition: cell.repetition,
+        tasks: simulated(&facts, cell),
+    });
+    let matrix = Matrix { tasks: vec!["servo".into(), "base".into()], measurements: measurements.collect() };
+    let recommendation = recommend(&matrix, Some(&facts)).unwrap();
+    let isolated = facts.isolation.isolated.clone().unwrap();
+    assert!(recommendation.cpus.iter().all(|cpu| isolated.contains(*cpu)), "{recommendation:?}");
+    assert_ne!(facts.sharing(recommendation.cpus[0], recommendation.cpus[1]), Sharing::Core);
+    assert!(recommendation.worst.contains(&0), "{recommendation:?}");
+    let text = printed(&matrix, Some(&facts), false);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("Best: ") && text.contains("How sure: "), "{text}");
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    assert!(!printed(&matrix(2, 2), None, false).contains('\x1b'));
+    assert!(printed(&matrix(2, 2), None, true).contains("48;5;78m"));
+    assert_eq!(printed(&Matrix::default(), None, true), "nothing was measured yet\n");
+}
+
+#[test]
+fn the_picture_holds_every_cell_and_no_foreign_markup() {
+    let matrix = matrix(3, 2);
+    let [Layer { shape: Shape::Cells(cells), .. }] =
+        &charts(&matrix, CellStatistic::Max, "3 s each.")[0].layers[..]
+    else {
+        panic!("no cells")
+    };
+    assert_eq!(cells.cells.len(), 9);
+    // The first row stands at the top: CPU 0 with CPU 0.
+    assert!(
+        cells
+            .cells
+            .iter()
+            .any(|(at, shade, words)| *at == [0.0, 2.0] && *shade == 0.0 && words == "2.5 / 3.5")
+    );
+    assert!(svg(&result(&matrix, None)).unwrap().contains("mem:2&lt;1&gt;"));
+}
