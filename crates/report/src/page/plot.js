@@ -4,6 +4,8 @@ const byId = id => document.getElementById(id);
 const onPaper = () => matchMedia('print').matches;
 // A4 and Letter leave so many CSS pixels between their margins.
 const PAPER_WIDTH = 690;
+// So that the three charts of a series stand on one sheet.
+const PAPER_HEIGHT = 0.7;
 const make = (name, attributes = {}, ...children) => {
   const element = Object.assign(document.createElement(name), attributes);
   element.append(...children);
@@ -16,7 +18,7 @@ class Plot {
     Object.assign(this, { figure, chart, view: {}, hidden: new Set(), other: { x: false, y: false } });
     this.canvas = make('canvas');
     this.element = make('div', { className: 'plot', tabIndex: 0 }, this.canvas);
-    this.element.style.height = chart.height + 'px';
+    this.element.style.setProperty('--height', chart.height + 'px');
     this.element.setAttribute('role', 'group');
     this.element.setAttribute('aria-label', `${figure.label}: ${chart.y.title}, ${chart.x.title}`.replace(/[:,] *$/, ''));
     this.element.setAttribute('aria-describedby', `caption-${figure.id}`);
@@ -30,7 +32,7 @@ class Plot {
   }
 
   draw() {
-    const width = onPaper() ? PAPER_WIDTH : this.element.clientWidth, height = this.element.clientHeight;
+    const [width, height] = onPaper() ? [PAPER_WIDTH, this.chart.height * PAPER_HEIGHT] : [this.element.clientWidth, this.chart.height];
     if (!width) return;
     const layers = this.layers, seen = layers.map((layer, i) => ({ ...layer, i })).filter(({ i, shape }) => !this.hidden.has(i) && (shape.kind === 'level' || shape.columns[0].length));
     const [x, y] = [new Axis(this.chart.x, this.other.x), new Axis(this.chart.y, this.other.y)];
