@@ -17,8 +17,10 @@ use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_motion::catalog::Devices;
 use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoResult};
 use jitterlab_motion::stepper::{StepperDevices, StepperResult};
-use schemars::JsonSchema;
+use schemars::transform::{RecursiveTransform, Transform as _};
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::chart::Terminal;
 use crate::motion;
@@ -194,6 +196,16 @@ impl Document {
 
 /// The JSON Schema of [`Document`]: of what every command prints with `--json`.
 #[must_use]
-pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(Document)
+pub fn schema() -> Schema {
+    let mut schema = schemars::schema_for!(Document);
+    // Examples in Rust help no reader of JSON.
+    let without_examples = |part: &mut Schema| {
+        if let Some(Value::String(text)) = part.get_mut("description")
+            && let Some(example) = text.find("\n\n```")
+        {
+            text.truncate(example);
+        }
+    };
+    RecursiveTransform(without_examples).transform(&mut schema);
+    schema
 }

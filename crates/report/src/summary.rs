@@ -126,10 +126,12 @@ fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
         known_count(summary.missed)
     );
     text.push_str(&waiting::findings(task));
-    let mut header = vec!["in µs", "min", "mean", "sd"];
-    header.extend(PERCENTILES.map(|p| p.name));
-    header.push("max");
-    text + &columns(&header, summary.quantities().map(|(quantity, figures)| row(quantity, figures)))
+    text + &columns(&header("in µs"), summary.quantities().map(|(quantity, figures)| row(quantity, figures)))
+}
+
+/// What stands above the figures of quantities, the first column under this name.
+pub(crate) fn header(first: &'static str) -> Vec<&'static str> {
+    [first, "min", "mean", "sd"].into_iter().chain(PERCENTILES.map(|p| p.name)).chain(["max"]).collect()
 }
 
 fn row(quantity: Quantity, figures: &Statistics) -> Vec<String> {

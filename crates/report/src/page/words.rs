@@ -11,7 +11,7 @@ use super::PageRun;
 use crate::machine::machine_line;
 use crate::quantity;
 use crate::run::task_line;
-use crate::summary::{load, records_lost};
+use crate::summary::{self, load, records_lost};
 use crate::warnings;
 
 /// A run in words.
@@ -32,6 +32,7 @@ pub struct RunWords {
 #[derive(Debug, Serialize)]
 struct TaskTable {
     caption: String,
+    header: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
 
@@ -124,7 +125,7 @@ fn table(task: &super::PageTask) -> TaskTable {
             .chain(values.map(|ns| ns.map_or("–".into(), microseconds)))
             .collect()
     });
-    TaskTable { caption, rows: rows.to_vec() }
+    TaskTable { caption, header: summary::header("quantity"), rows: rows.to_vec() }
 }
 
 /// To the nanosecond where the value is one, as `analyze --json` gives it.
