@@ -137,8 +137,7 @@ impl Document {
     /// The text for the terminal, figures included.
     #[must_use]
     pub fn text(&self, terminal: Terminal) -> String {
-        let text = self.words(terminal);
-        if terminal.ascii { crate::printable::ascii(&text) } else { text }
+        terminal.spelled(self.words(terminal))
     }
 
     fn words(&self, terminal: Terminal) -> String {

@@ -22,6 +22,14 @@ fn a_spike_is_on_the_terminal() {
 }
 
 #[test]
+fn a_terminal_of_plain_characters_gets_no_others() {
+    let bins = vec![Layer::new("", 0, Shape::Counts(vec![[5_000.0, 6_000.0, 3.0]]))];
+    let chart = chart(bins, Axis::linear("latency").time(), Axis::linear("count"));
+    assert!(text(&chart, 80, false).contains("5 µs"), "{}", text(&chart, 80, false));
+    assert!(text(&chart, 80, true).contains("5 us") && text(&chart, 80, true).is_ascii());
+}
+
+#[test]
 fn names_stand_below_their_bars() {
     let bars = vec![[-0.4, 0.4, 10.0], [0.6, 1.4, 30.0]];
     let chart = chart(

@@ -60,15 +60,19 @@ impl Terminal {
     pub fn figure(self, chart: &Chart) -> String {
         if chart.layers.iter().any(|layer| matches!(layer.shape, Shape::Counts(_))) {
             // A line for each occupied bin says more than so few columns could.
-            return self.counts(&chart.layers);
+            return self.spelled(self.counts(&chart.layers));
         }
-        text(chart, self.columns.max(40), self.ascii)
+        self.spelled(text(chart, self.columns.max(40), self.ascii))
     }
 
     /// What stands below a figure.
     pub(crate) fn caption(self, caption: &str) -> String {
-        let lines = wrapped(caption, self.columns.max(40)).join("\n") + "\n";
-        if self.ascii { printable::ascii(&lines) } else { lines }
+        self.spelled(wrapped(caption, self.columns.max(40)).join("\n") + "\n")
+    }
+
+    /// A text in the characters that may be used.
+    pub(crate) fn spelled(self, text: String) -> String {
+        if self.ascii { printable::ascii(&text) } else { text }
     }
 }
 
@@ -81,7 +85,6 @@ fn text(chart: &Chart, width: usize, ascii: bool) -> String {
     for (number, layer) in chart.layers.iter().enumerate() {
         canvas.draw(chart, number, layer);
     }
-    let plain = |text: &str| if ascii { printable::ascii(text) } else { text.to_owned() };
     let mut out = wrapped(&chart.y.titled(y), width).join("\n") + "\n";
     canvas.write(
         &mut out,
@@ -91,7 +94,7 @@ fn text(chart: &Chart, width: usize, ascii: bool) -> String {
     );
     write_foot(&mut out, &chart.x, &chart.x.ticks(x, (columns / 12).max(2)), columns, x, ascii);
     write_legend(&mut out, chart, width, ascii);
-    plain(&out)
+    out
 }
 
 impl Canvas {
