@@ -152,6 +152,12 @@ pub enum MotionError {
         "there are no step pulses: the run is too short for this speed; take a longer run or a higher speed"
     )]
     NoPulses,
+    /// A run whose source does not tell how late its latest activation was.
+    #[error(
+        "how late its latest tick was is not told by this run's source, and a motor is judged by that: take an output that \
+         holds the largest latency, or measure with `jitterlab run`"
+    )]
+    NoLargest,
     /// A load that the motor cannot hold at rest.
     #[error("{motor} does not hold {load_nm} N m at a stable angle: lower the load torque")]
     NotHeld {

@@ -32,22 +32,23 @@ pub struct StepTiming {
 }
 
 impl StepTiming {
-    /// The timing of a run's task; `None` for a run without activations.
+    /// The timing of a run's task; `None` where nothing ran, or its source does not tell the largest latency.
+    ///
+    /// Where only period errors are known, the largest of these stands for the jitter, as LinuxCNC takes it.
     pub fn of(stats: &TimingStats) -> Option<StepTiming> {
-        let latency = &stats.latency;
-        let errors = &stats.period_error;
-        let magnitude = |d: &jitterlab_model::Distribution| {
-            d.min_ns().zip(d.max_ns()).map_or(0, |(min, max)| min.saturating_abs().max(max.saturating_abs()))
-        };
+        let (latency, errors) = (&stats.latency, &stats.period_error);
+        let magnitude = errors.min_ns().zip(errors.max_ns());
+        let magnitude = magnitude.map(|(min, max)| min.saturating_abs().max(max.saturating_abs()));
+        let longest_ns = errors.max_ns().map(|longest| longest as f64);
+        let only_errors = latency.count() == 0;
+        let jitter_ns = if only_errors { magnitude? } else { latency.peak_to_peak_ns()? };
+        // Where the mean is not known either, against the earliest.
+        let mean_ns = || latency.mean_ns().or(latency.min_ns().map(|earliest| earliest as f64));
         Some(StepTiming {
-            jitter_ns: latency.peak_to_peak_ns()?,
-            worst_late_ns: latency.max_ns()? as f64 - latency.mean_ns()?,
-            // Of a histogram of latencies alone, the difference of the largest and the smallest can be an interval's error.
-            period_error_ns: if errors.count() > 0 {
-                magnitude(errors)
-            } else {
-                latency.peak_to_peak_ns()?
-            },
+            jitter_ns,
+            worst_late_ns: if only_errors { longest_ns? } else { latency.max_ns()? as f64 - mean_ns()? },
+            // Of latencies alone, the difference of the largest and the smallest can be an interval's error.
+            period_error_ns: magnitude.unwrap_or(jitter_ns),
             period_ns: Some(stats.period_ns()),
             executed: stats.executed(),
             missed: stats.missed(),

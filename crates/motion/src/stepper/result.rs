@@ -9,6 +9,7 @@ use super::drive::Drive;
 use super::motor::Motor;
 use super::playback::{fastest_punctual, play};
 use super::pulses::latencies_ns;
+use super::recommended::StepperVerdict;
 use super::simulate::RotorResponse;
 use super::step_rate::IntervalErrors;
 use crate::catalog::{self, Devices};
@@ -27,6 +28,8 @@ pub struct StepperQuestion {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepperResult {
+    /// Whether software may make the step pulses, and how fast.
+    pub verdict: StepperVerdict,
     /// The motor in its machine, with what was assumed of it.
     pub axis: Axis,
     /// The run; `None` for an assumed jitter.
@@ -159,9 +162,9 @@ impl StepperQuestion {
     /// Judges the axis by a run's task.
     ///
     /// # Errors
-    /// An axis that lacks figures, a run without activations.
+    /// An axis that lacks figures, a run whose source does not tell its largest latency.
     pub fn under_run(self, run: JudgedRun, stats: &TimingStats) -> Result<StepperResult, MotionError> {
-        let timing = StepTiming::of(stats).ok_or(MotionError::NoPulses)?;
+        let timing = StepTiming::of(stats).ok_or(MotionError::NoLargest)?;
         self.judged(timing, Some(IntervalErrors::of(stats)), Some(run))
     }
 
@@ -172,8 +175,10 @@ impl StepperQuestion {
         run: Option<JudgedRun>,
     ) -> Result<StepperResult, MotionError> {
         let assessment = AxisAssessment::new(&self.axis, timing, errors, self.base_period_ns, &self.speeds)?;
+        let verdict = StepperVerdict::of(&self.axis, &assessment, self.base_period_ns);
         let independent = matches!(errors, Some(IntervalErrors::FromLatency(_)));
         let mut result = StepperResult {
+            verdict,
             axis: self.axis,
             run,
             assessment,

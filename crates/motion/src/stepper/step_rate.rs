@@ -1,6 +1,7 @@
 //! How fast a software step generator may run: LinuxCNC StepConf's formulas, and the probability of breaking a
 //! drive's timing.
 
+use jitterlab_model::distribution::Beyond;
 use jitterlab_model::{Distribution, TimingStats};
 
 use serde::{Deserialize, Serialize};
@@ -96,19 +97,29 @@ pub enum IntervalErrors<'a> {
     Measured(&'a Distribution),
     /// Only the latencies are known (a histogram of another tool): e = L' - L with both drawn independently.
     FromLatency(&'a Distribution),
+    /// Ticks were missed or came a period late: what lay between them then depended on the run's own period, and is no
+    /// guide to another. Each tick that comes later than a base period can spare, by these latencies, comes too close to
+    /// the next, or in a burst behind it.
+    LateTicks(&'a Distribution),
 }
 
 impl<'a> IntervalErrors<'a> {
     /// What a run knows of its intervals.
     pub fn of(stats: &'a TimingStats) -> Self {
-        match &stats.period_error {
-            measured if measured.count() > 0 => IntervalErrors::Measured(measured),
-            _ => IntervalErrors::FromLatency(&stats.latency),
+        let (latency, errors) = (&stats.latency, &stats.period_error);
+        let a_period_late = latency.peak_to_peak_ns().is_some_and(|range| range >= stats.period_ns());
+        match () {
+            () if latency.count() > 0 && (stats.seen_missed() > 0 || a_period_late) => {
+                IntervalErrors::LateTicks(latency)
+            }
+            () if errors.count() > 0 => IntervalErrors::Measured(errors),
+            () => IntervalErrors::FromLatency(latency),
         }
     }
 
     fn distribution(&self) -> &Distribution {
-        let (IntervalErrors::Measured(d) | IntervalErrors::FromLatency(d)) = self;
+        let (IntervalErrors::Measured(d) | IntervalErrors::FromLatency(d) | IntervalErrors::LateTicks(d)) =
+            self;
         d
     }
 
@@ -116,30 +127,63 @@ impl<'a> IntervalErrors<'a> {
     fn worst_ns(&self) -> Option<i64> {
         match self {
             IntervalErrors::Measured(errors) => errors.min_ns(),
-            IntervalErrors::FromLatency(latency) => latency.peak_to_peak_ns().map(|p| -p),
+            IntervalErrors::FromLatency(latency) | IntervalErrors::LateTicks(latency) => {
+                latency.peak_to_peak_ns().map(|p| -p)
+            }
         }
     }
 
-    /// Expected number of intervals of the run with an error below `limit_ns`. A histogram bin that reaches below
-    /// the limit counts whole: never too few.
-    fn below(&self, limit_ns: i64) -> f64 {
+    /// Expected number of intervals of the run with an error below `limit_ns`. What is only known within bounds that reach
+    /// below the limit counts whole: never too few. `None` where that is most of them.
+    fn below(&self, limit_ns: i64) -> Option<f64> {
         match self {
-            IntervalErrors::Measured(errors) => counted_below(errors, limit_ns) as f64,
+            IntervalErrors::Measured(errors) => counted_below(errors, limit_ns).map(|n| n as f64),
+            IntervalErrors::LateTicks(latency) => {
+                let spared_ns = latency.min_ns()?.saturating_sub(limit_ns);
+                // Not above: below or at.
+                let in_time = counted_surely_below(latency, spared_ns.saturating_add(1))?;
+                Some((latency.count() - in_time) as f64)
+            }
             IntervalErrors::FromLatency(latency) => {
                 let n = latency.count() as f64;
                 let max = latency.max_ns().unwrap_or(0);
-                let earlier = latency.bins().map(|b| (b.high_ns.min(max), b.count as f64 / n));
+                let beyond = latency.beyond().map(|b| (b.to_ns.unwrap_or(i64::MAX), b.count));
+                let earlier = latency.bins().map(|b| (b.high_ns.min(max), b.count)).chain(beyond);
                 earlier
-                    .map(|(l, share)| share * counted_below(latency, l.saturating_add(limit_ns)) as f64)
+                    .map(|(late, count)| {
+                        let after = counted_below(latency, late.saturating_add(limit_ns))?;
+                        Some(count as f64 / n * after as f64)
+                    })
                     .sum()
             }
         }
     }
 }
 
-fn counted_below(distribution: &Distribution, limit_ns: i64) -> u64 {
+/// How many values may be below a limit; `None` where only bounds of most of them are known, on both sides of it.
+fn counted_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
     let min = distribution.min_ns().unwrap_or(0);
-    distribution.bins().take_while(|b| b.low_ns.max(min) < limit_ns).map(|b| b.count).sum()
+    let bins: u64 = distribution.bins().take_while(|b| b.low_ns.max(min) < limit_ns).map(|b| b.count).sum();
+    match distribution.beyond().filter(|beyond| beyond.from_ns < limit_ns) {
+        Some(beyond) if beyond.to_ns.is_none_or(|to| to >= limit_ns) && mostly(distribution, beyond) => None,
+        Some(beyond) => Some(bins + beyond.count),
+        None => Some(bins),
+    }
+}
+
+/// How many values are below a limit for certain; `None` as for [`counted_below`].
+fn counted_surely_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
+    let max = distribution.max_ns().unwrap_or(i64::MAX);
+    let bins: u64 = distribution.bins().take_while(|b| b.high_ns.min(max) < limit_ns).map(|b| b.count).sum();
+    match distribution.beyond() {
+        Some(beyond) if beyond.to_ns.is_some_and(|to| to < limit_ns) => Some(bins + beyond.count),
+        Some(beyond) if beyond.from_ns < limit_ns && mostly(distribution, beyond) => None,
+        _ => Some(bins),
+    }
+}
+
+fn mostly(distribution: &Distribution, beyond: Beyond) -> bool {
+    beyond.count == 0 || beyond.count > distribution.count() / 2
 }
 
 /// How often a generator with a base period breaks a drive's step timing.
@@ -163,7 +207,8 @@ pub struct TimingRisk {
 }
 
 impl TimingRisk {
-    /// Risk of `base_period_ns` in a mode. `None` for a run without intervals or a period that is not positive.
+    /// Risk of `base_period_ns` in a mode. `None` for a run without intervals, or of which only bounds of these are known,
+    /// or a period that is not positive.
     pub fn of(
         errors: IntervalErrors,
         drive: &Drive,
@@ -174,7 +219,7 @@ impl TimingRisk {
         if of == 0 || base_period_ns <= 0 {
             return None;
         }
-        let seen = errors.below(needed_interval_ns(drive, mode) - base_period_ns);
+        let seen = errors.below(needed_interval_ns(drive, mode) - base_period_ns)?;
         let intervals_per_hour = 3600e9 / base_period_ns as f64;
         Some(TimingRisk {
             base_period_ns,
@@ -289,6 +334,8 @@ fn poisson_upper_95(seen: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::catalog;
+    use jitterlab_model::Activation;
+    use jitterlab_model::distribution::{Lacks, Moments};
 
     fn drive(time: i64, space: i64) -> Drive {
         let stepconf: Drive = catalog::find("stepconf", None).unwrap();
@@ -367,6 +414,48 @@ mod tests {
         let safe = TimingRisk::shortest(measured, &drive, StepMode::SingleStep, 0.0).unwrap();
         assert_eq!((safe.seen, safe.base_period_ns), (0.0, 25_000));
         assert!(safe.at_most_per_hour > 10_000.0, "a short run promises little: {safe:?}");
+    }
+
+    /// Every tenth tick of a thread of 25 us comes 60 us late, and two are missed: none of its intervals is shorter than
+    /// 15 us, and yet no base period below 60 us keeps 5 us between two ticks.
+    #[test]
+    fn ticks_that_are_a_period_late_count_by_their_lateness() {
+        let mut stats = TimingStats::new(25_000);
+        let mut due_ns = 0;
+        for k in 0..10_000i64 {
+            let (late, missed) = if k % 10 == 0 { (60_000, 2) } else { (0, 0) };
+            let start_ns = due_ns + late;
+            let index = (due_ns / 25_000) as u64;
+            stats.push(&Activation {
+                index,
+                due_ns,
+                start_ns,
+                end_ns: start_ns,
+                missed,
+                ..Activation::default()
+            });
+            due_ns += 25_000 * (1 + i64::from(missed));
+        }
+        let errors = IntervalErrors::of(&stats);
+        assert!(matches!(errors, IntervalErrors::LateTicks(_)));
+        let drive = drive(5_000, 5_000);
+        let risk = |period| TimingRisk::of(errors, &drive, StepMode::SingleStep, period).unwrap().seen;
+        assert_eq!((risk(30_000), risk(64_999), risk(65_000)), (1_000.0, 1_000.0, 0.0));
+        let safe = TimingRisk::shortest(errors, &drive, StepMode::SingleStep, 0.0).unwrap();
+        assert_eq!(safe.base_period_ns, 65_000);
+    }
+
+    #[test]
+    fn extremes_alone_give_no_risk_but_the_period_that_is_never_broken() {
+        let open = Beyond { count: 80_000, from_ns: -8_000, to_ns: Some(10_000) };
+        let moments = Moments { count: 80_000, min_ns: -8_000, max_ns: 10_000, sum: 0, sum_of_squares: 0 };
+        let errors =
+            Distribution::from_parts(moments, []).lacking(Lacks { beyond: Some(open), ..Lacks::default() });
+        let measured = IntervalErrors::Measured(&errors);
+        let drive = drive(5_000, 5_000);
+        assert!(TimingRisk::of(measured, &drive, StepMode::SingleStep, 12_000).is_none());
+        let safe = TimingRisk::shortest(measured, &drive, StepMode::SingleStep, 0.0).unwrap();
+        assert_eq!((safe.seen, safe.base_period_ns), (0.0, 13_000));
     }
 
     #[test]

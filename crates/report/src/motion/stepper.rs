@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_model::Known;
 use jitterlab_model::units::Exact;
+use jitterlab_model::{Fitness, Known};
 use jitterlab_motion::stepper::{
-    Assumed, Axis, AxisAssessment, Reversal, Simulations, SpeedRow, StepConf, StepMode, StepperCaveat,
-    StepperResult, Ticks, TimingRisk,
+    Assumed, Axis, AxisAssessment, Reversal, Simulations, SpeedRow, StepConf, StepLimit, StepMode,
+    StepperCaveat, StepperResult, StepperVerdict, Ticks, TimingRisk,
 };
 
 use super::stepper_charts::{step_rate, torque};
@@ -26,7 +26,7 @@ pub fn text(result: &StepperResult, terminal: Terminal) -> String {
          that the base period makes",
     );
     let parts = [
-        wrap(&answer(axis, found)) + "\n" + &wrap(&basis(result)),
+        wrap(&recommended(result)) + "\n" + &wrap(&answer(axis, found)) + "\n" + &wrap(&basis(result)),
         thresholds(axis, found),
         speeds(axis, found) + &explained,
         generation(axis, found),
@@ -47,6 +47,7 @@ pub fn text(result: &StepperResult, terminal: Terminal) -> String {
 
 /// What the page shows of an axis.
 pub fn section(result: &StepperResult) -> Section {
+    let verdict = Piece::Text { text: recommended(result) };
     let answer = Piece::Text { text: answer(&result.axis, &result.assessment) };
     let charts = torque(result).into_iter().chain([step_rate(result)]).map(Piece::Figure);
     Section {
@@ -55,7 +56,7 @@ pub fn section(result: &StepperResult) -> Section {
         lead: "A step pulse that comes early or late turns the field away from where the rotor should be: part of the \
                torque goes into that. The faster the motor turns, the more."
             .into(),
-        pieces: [answer].into_iter().chain(charts).chain(super::minded_pieces(caveats(result))).collect(),
+        pieces: [verdict, answer].into_iter().chain(charts).chain(super::minded_pieces(caveats(result))).collect(),
     }
 }
 
@@ -182,6 +183,49 @@ fn answer(axis: &Axis, found: &AxisAssessment) -> String {
         );
     }
     text + "."
+}
+
+/// Whether software may make the steps, the one rate to set up, and what limits it.
+fn recommended(result: &StepperResult) -> String {
+    let StepperResult {
+        axis, verdict: StepperVerdict { fitness, recommended: rate }, assessment: found, ..
+    } = result;
+    let steps = format!("{} steps/s, {}", count(rate.pulses_per_s as u64), speed(axis, rate.steps_per_s));
+    let verdict = match fitness {
+        Fitness::Good => format!("Fit for step pulses made by software. Set up {steps}"),
+        Fitness::Limited => format!("Fit for step pulses made by software within a limit. Set up {steps}"),
+        Fitness::CannotTell => {
+            format!("Whether software may make the step pulses cannot be told; at most {steps}")
+        }
+        Fitness::Unfit => format!(
+            "Not fit for step pulses made by software: let hardware make them, or make the ticks more punctual \
+             (`jitterlab check`, `jitterlab compensate`). The most that keeps steps is {steps}"
+        ),
+    };
+    let measured = found.timing.executed > 0;
+    let whose = if measured { "the latest tick of this run came" } else { "a tick may come" };
+    let missed = match found.timing.missed {
+        Known::Exactly(0) | Known::Unknown => String::new(),
+        missed => format!(" and {} were missed", known_count(missed)),
+    };
+    let late = format!("{whose} {} late{missed}", time(rate.jitter_ns as f64));
+    let why = match rate.limit {
+        StepLimit::Motor => {
+            format!(
+                "there the motor itself can no longer carry its load; {late}, which leaves the drive its time"
+            )
+        }
+        StepLimit::Ticks => format!(
+            "{late}, and the drive needs its {} before the next, so that the base period can be no shorter",
+            time((axis.drive.step_time_ns.max(axis.drive.step_space_ns)) as f64)
+        ),
+        StepLimit::LostSteps => format!("{late}, and at a higher speed the motor would lose steps by that"),
+    };
+    format!(
+        "{verdict}, on a base period of {} (StepConf: a Base Period Maximum Jitter of {} ns). Why: {why}.",
+        Exact(rate.base_period_ns),
+        count(rate.jitter_ns.unsigned_abs())
+    )
 }
 
 /// `14.2 kHz (4.4 rev/s, 2 660 mm/min, at 1/16 step)`
@@ -429,7 +473,9 @@ mod tests {
     #[test]
     fn the_answer_comes_first_and_assumptions_are_listed() {
         let text = shown(100_000);
-        assert!(text.starts_with("Up to "), "{text}");
+        let verdict = "Fit for step pulses made by software within a limit. Set up 8 695 steps/s";
+        assert!(text.replace("\n ", "").starts_with(verdict), "{text}");
+        assert!(text.contains("\nUp to "), "{text}");
         assert!(text.contains("rotor inertia: ") && text.contains("drive timing: "), "{text}");
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
     }
@@ -493,6 +539,7 @@ mod tests {
 
     #[test]
     fn hardly_any_jitter_is_called_no_concern() {
-        assert!(shown(100).starts_with("Jitter is no concern"), "{}", shown(100));
+        let text = shown(100);
+        assert!(text.starts_with("Fit for step pulses") && text.contains("Jitter is no concern"), "{text}");
     }
 }

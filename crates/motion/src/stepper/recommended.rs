@@ -1,0 +1,144 @@
+//! One step rate to set up, and what limits it.
+//!
+//! A tick may come late by the worst that the run showed, missed ones and bursts behind a stall included, and the drive must
+//! still have its time before the next: that is StepConf's formula with the largest lateness for its jitter. Beyond the
+//! ticks it is the motor that limits: by the load it carries, and by the worst event that costs it steps.
+
+use jitterlab_model::Fitness;
+use serde::{Deserialize, Serialize};
+
+use super::assessment::AxisAssessment;
+use super::axis::Axis;
+use super::step_rate::{StepConf, StepMode};
+
+/// Jitter beyond which LinuxCNC's manual (Latency Test) advises against step pulses by software, in ns.
+const TOO_LATE_NS: i64 = 100_000;
+
+/// What limits a step rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum StepLimit {
+    /// The motor itself: it carries its load no faster.
+    Motor,
+    /// The base period: no shorter one leaves the drive its time before the tick that follows the latest one.
+    Ticks,
+    /// The latest tick: faster, the motor would lose steps by it.
+    LostSteps,
+}
+
+/// The step rate to set up.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RecommendedRate {
+    /// Step pulses (microsteps) per second.
+    pub pulses_per_s: f64,
+    /// The same in full steps per second.
+    pub steps_per_s: f64,
+    /// What limits it.
+    pub limit: StepLimit,
+    /// How steps are made.
+    pub mode: StepMode,
+    /// The base period for it.
+    pub base_period_ns: i64,
+    /// How late a tick may be, in ns: what StepConf calls Base Period Maximum Jitter.
+    pub jitter_ns: i64,
+}
+
+/// Whether software may make the step pulses, and how fast.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StepperVerdict {
+    /// Good: up to the motor's own limit. Limited: up to the recommended rate. Unfit: a tick comes later than LinuxCNC's
+    /// manual holds for good enough, 100 us.
+    pub fitness: Fitness,
+    /// The step rate to set up.
+    pub recommended: RecommendedRate,
+}
+
+impl StepperVerdict {
+    /// The verdict on an axis.
+    pub fn of(axis: &Axis, found: &AxisAssessment, asked_base_ns: Option<i64>) -> Self {
+        let timing = &found.timing;
+        let jitter_ns = timing.jitter_ns.max(timing.period_error_ns);
+        let conf = StepConf::in_mode(found.stepconf.mode, jitter_ns, &axis.drive);
+        let base_period_ns = asked_base_ns.unwrap_or(0).max(conf.min_period_ns);
+        // What StepConf cuts to whole steps per second it cuts here too.
+        let by_ticks = conf.max_rate_hz.min(conf.mode.max_rate_hz(base_period_ns));
+        let motor = found.torque_limit_steps_per_s;
+        let mut limit = (motor, StepLimit::Motor);
+        for (steps_per_s, why) in [
+            (found.step_loss_steps_per_s, StepLimit::LostSteps),
+            (by_ticks / f64::from(axis.microsteps), StepLimit::Ticks),
+        ] {
+            if steps_per_s < 0.999 * limit.0 {
+                limit = (steps_per_s, why);
+            }
+        }
+        let (steps_per_s, limit) = limit;
+        let recommended = RecommendedRate {
+            pulses_per_s: axis.pulses_per_s(steps_per_s),
+            steps_per_s,
+            limit,
+            mode: conf.mode,
+            base_period_ns,
+            jitter_ns,
+        };
+        let fitness = match limit {
+            _ if jitter_ns > TOO_LATE_NS => Fitness::Unfit,
+            StepLimit::Motor => Fitness::Good,
+            StepLimit::Ticks | StepLimit::LostSteps => Fitness::Limited,
+        };
+        StepperVerdict { fitness, recommended }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stepper::{AxisOptions, Motor, StepperQuestion};
+
+    fn verdict(microsteps: u32, jitter_ns: i64, base_ns: Option<i64>) -> StepperVerdict {
+        let known = AxisOptions {
+            voltage_v: Some(24.0),
+            microsteps: Some(microsteps),
+            lead_mm: Some(10.0),
+            ..AxisOptions::new(Motor::of_frame(23, 1.9).unwrap())
+        };
+        let question = StepperQuestion::new(Axis::new(known).unwrap(), None, base_ns).unwrap();
+        question.under_jitter(jitter_ns).unwrap().verdict
+    }
+
+    #[test]
+    fn the_motor_limits_where_ticks_are_quick_enough() {
+        let found = verdict(1, 5_000, None);
+        assert_eq!((found.fitness, found.recommended.limit), (Fitness::Good, StepLimit::Motor));
+        assert_eq!(found.recommended.pulses_per_s, found.recommended.steps_per_s);
+    }
+
+    #[test]
+    fn ticks_limit_fine_microsteps_by_stepconfs_own_rate() {
+        let found = verdict(64, 15_000, None);
+        assert_eq!((found.fitness, found.recommended.limit), (Fitness::Limited, StepLimit::Ticks));
+        let conf = StepConf::in_mode(
+            found.recommended.mode,
+            15_000,
+            &crate::catalog::find("stepconf", None).unwrap(),
+        );
+        assert_eq!(
+            (found.recommended.base_period_ns, found.recommended.pulses_per_s),
+            (conf.min_period_ns, conf.max_rate_hz)
+        );
+        // A longer base period of one's own makes fewer.
+        let slower = verdict(64, 15_000, Some(100_000)).recommended;
+        assert_eq!((slower.base_period_ns, slower.pulses_per_s), (100_000, 1e4));
+        assert_eq!(verdict(64, 15_000, Some(2_000)).recommended.base_period_ns, conf.min_period_ns);
+    }
+
+    #[test]
+    fn a_stall_of_milliseconds_is_unfit_whatever_the_rate() {
+        let found = verdict(8, 10_400_000, None);
+        assert_eq!(found.fitness, Fitness::Unfit);
+        assert!(found.recommended.pulses_per_s < 100.0, "{found:?}");
+    }
+}
