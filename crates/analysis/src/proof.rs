@@ -69,6 +69,26 @@ impl BlockFigures {
     }
 }
 
+/// A figure of the blocks before and of those after, each with the interval of its median over the blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct InBlocks {
+    /// Before.
+    pub before: Option<MedianInterval>,
+    /// After.
+    pub after: Option<MedianInterval>,
+}
+
+impl InBlocks {
+    fn of(pairs: &[(BlockFigures, BlockFigures)], figure: fn(&BlockFigures) -> Option<i64>) -> Self {
+        let median = |of: &dyn Fn(&(BlockFigures, BlockFigures)) -> Option<i64>| {
+            MedianInterval::of(pairs.iter().filter_map(|pair| Some(of(pair)? as f64)))
+        };
+        InBlocks { before: median(&|pair| figure(&pair.0)), after: median(&|pair| figure(&pair.1)) }
+    }
+}
+
 /// What interleaved blocks show of a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -79,6 +99,12 @@ pub struct Proof {
     pub before: WayFigures,
     /// All blocks after together.
     pub after: WayFigures,
+    /// The 99th percentile of |start - due| of a block, in ns.
+    #[serde(default)]
+    pub p99_ns: InBlocks,
+    /// The jitter of a block, in ns: largest minus smallest latency.
+    #[serde(default)]
+    pub jitter_ns: InBlocks,
     /// How many times smaller the 99th percentile of |start - due| is, pair by pair.
     pub p99_factor: Option<MedianInterval>,
     /// How many times smaller the jitter is, largest minus smallest latency, pair by pair.
@@ -100,9 +126,13 @@ impl Proof {
                 Some(of(before)? as f64 / of(after)?.max(1) as f64)
             }))
         };
+        let p99 = |b: &BlockFigures| b.deviation.at(P99).exactly();
+        let jitter = |b: &BlockFigures| b.jitter_ns;
         Proof {
-            p99_factor: factor(|b| b.deviation.at(P99).exactly()),
-            jitter_factor: factor(|b| b.jitter_ns),
+            p99_ns: InBlocks::of(&pairs, p99),
+            jitter_ns: InBlocks::of(&pairs, jitter),
+            p99_factor: factor(p99),
+            jitter_factor: factor(jitter),
             extra_load: MedianInterval::of(
                 pairs.iter().filter_map(|(before, after)| Some(after.load? - before.load?)),
             ),
@@ -159,6 +189,11 @@ mod tests {
         let proof = Proof::of(&as_blocks(&before), &as_blocks(&after), 100);
         let p99 = proof.p99_factor.unwrap();
         assert!((p99.median - 10.0).abs() < 0.1 && p99.interval.unwrap().0 > 9.9, "{p99:?}");
+        assert_eq!(
+            proof.jitter_ns.before.unwrap(),
+            MedianInterval { median: 3_500.0, interval: Some((1_000.0, 6_000.0)) }
+        );
+        assert_eq!(proof.jitter_ns.after.unwrap().median, 350.0);
         let jitter = proof.jitter_factor.unwrap();
         assert!((jitter.median - 10.0).abs() < 1e-9);
         assert!((proof.extra_load.unwrap().median - 0.1).abs() < 1e-12);

@@ -19,6 +19,7 @@ use crate::table;
 use crate::wakeups::time;
 use crate::warnings;
 use crate::words::{exact, share};
+use crate::wrap::wrap_indented;
 
 /// A median with its interval, for people.
 pub(crate) fn interval(m: Option<MedianInterval>, show: impl Fn(f64) -> String) -> String {
@@ -29,6 +30,33 @@ pub(crate) fn interval(m: Option<MedianInterval>, show: impl Fn(f64) -> String) 
         }
         Some(MedianInterval { median, interval: Some((low, high)) }) => {
             format!("{} ({} to {} with 95 %)", show(median), show(low), show(high))
+        }
+    }
+}
+
+/// How many times smaller or larger something became, and whether that is shown.
+fn change(factor: Option<MedianInterval>) -> String {
+    let times = |f: f64| if f >= 9.95 { format!("{f:.0}") } else { format!("{f:.1}") };
+    let either = |f: f64| match f {
+        f if f >= 1.0 => format!("{} times smaller", times(f)),
+        f => format!("{} times larger", times(1.0 / f)),
+    };
+    match factor {
+        None => "not compared".into(),
+        Some(MedianInterval { median, interval: None }) => {
+            format!("{} at the median, yet too few pairs to show it", either(median))
+        }
+        Some(MedianInterval { median, interval: Some((low, high)) }) if low > 1.0 => {
+            format!("smaller by a factor of {} ({} to {} with 95 %)", times(median), times(low), times(high))
+        }
+        Some(MedianInterval { median, interval: Some((low, high)) }) if high < 1.0 => format!(
+            "LARGER by a factor of {} ({} to {} with 95 %)",
+            times(1.0 / median),
+            times(1.0 / high),
+            times(1.0 / low)
+        ),
+        Some(MedianInterval { interval: Some((low, high)), .. }) => {
+            format!("no change is shown: between {} and {} (95 %)", either(low), either(high))
         }
     }
 }
@@ -226,10 +254,18 @@ fn write_proof(trial: &CompensationTrial, out: &mut String, terminal: Terminal) 
         &["", "p50", "p90", "p99", "p99.9", "max - min", "load"],
         [row("uncompensated", &proof.before), row("compensated", &proof.after)],
     ));
-    let times = |f: f64| if f >= 9.95 { format!("{f:.0}") } else { format!("{f:.1}") };
-    let _ = writeln!(out, "  p99 smaller by a factor of {}", interval(proof.p99_factor, times));
-    let _ = writeln!(out, "  max - min smaller by a factor of {}", interval(proof.jitter_factor, times));
-    let _ = writeln!(out, "  extra processor load {}", interval(proof.extra_load, share));
+    for (what, blocks, factor) in
+        [("p99", proof.p99_ns, proof.p99_factor), ("max - min", proof.jitter_ns, proof.jitter_factor)]
+    {
+        let ns = |ns: f64| Human(ns).to_string();
+        out.push_str(&wrap_indented(&format!(
+            "{what} of a block: {} before, {} after; {}",
+            interval(blocks.before, ns),
+            interval(blocks.after, ns),
+            change(factor)
+        )));
+    }
+    out.push_str(&wrap_indented(&format!("extra processor load {}", interval(proof.extra_load, share))));
     write_floor(trial, out, proof);
     out.push('\n');
     out.push_str(&terminal.figures(&Some(figures::before_and_after(trial.period_ns, proof))));
@@ -283,6 +319,18 @@ mod tests {
     use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
     use jitterlab_analysis::wakeup::BlockView;
     use jitterlab_model::{Activation, Flags, TaskResult, WakeMethod};
+
+    #[test]
+    fn what_became_larger_is_not_called_smaller() {
+        let of = |median, interval| change(Some(MedianInterval { median, interval }));
+        assert_eq!(of(0.8, Some((0.5, 0.9))), "LARGER by a factor of 1.2 (1.1 to 2.0 with 95 %)");
+        assert_eq!(
+            of(0.8, Some((0.5, 1.3))),
+            "no change is shown: between 2.0 times larger and 1.3 times smaller (95 %)"
+        );
+        assert_eq!(of(12.0, Some((9.0, 15.0))), "smaller by a factor of 12 (9.0 to 15 with 95 %)");
+        assert_eq!(of(0.8, None), "1.2 times larger at the median, yet too few pairs to show it");
+    }
 
     fn report() -> CompensationTrial {
         let latencies = EmpiricalLaw::new((0..1_000).map(|x| 3_000.0 + f64::from(x) * 20.0));
@@ -353,7 +401,7 @@ mod tests {
                 "use wake=timerfd,compensate=margin:22980ns",
                 "S = 5 µs",
                 "A = 50 µs",
-                "p99 smaller by a factor of 100 (100 to 100 with 95 %)",
+                "smaller by a factor of 100 (100 to 100 with 95 %)",
                 "extra processor load 3.0 %",
                 "600 were late although the task polled, by up to 100 ns",
                 "took 77 interrupts",
@@ -361,7 +409,8 @@ mod tests {
                 "written: a.parquet",
                 "note: interrupted: the proof rests on",
             ] {
-                assert!(text.contains(part), "{part} in {text}");
+                let unbroken = text.replace("\n  ", " ");
+                assert!(text.contains(part) || unbroken.contains(part), "{part} in {text}");
             }
             assert!(text.lines().all(|line| line.chars().count() <= 92), "{text}");
         }

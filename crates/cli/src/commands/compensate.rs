@@ -130,6 +130,6 @@ pub fn execute(args: &Args) -> Ending {
     }
     // Ends the line of the progress first.
     drop(progress);
-    args.shown.show(Content::Compensation(trial))?;
+    args.shown.show(Content::Compensation(Box::new(trial)))?;
     Ok(Status::Fine)
 }

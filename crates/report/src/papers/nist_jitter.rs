@@ -117,7 +117,7 @@ fn compensation(found: &NistJitter) -> String {
             time(printed.compensated_jitter_ns),
         ),
         row(
-            "smaller by a factor of",
+            "the first over the second",
             interval(found.factor, |f| format!("{f:.1}")),
             format!("{factor:.1} (\"about {}\")", printed.factor),
         ),
