@@ -1,10 +1,10 @@
 //! What speaks against the figures of a task, or limits what they may be applied to.
 
-use jitterlab_model::facts::{self, Change, NO_REQUEST_US, Preemption};
-use jitterlab_model::{Bench, CpuSet, Gap, Overload, Policy, RunInfo, StopReason, TaskRun};
+use jitterlab_model::facts::{self, Change, NO_REQUEST_US, Preemption, SystemFacts};
+use jitterlab_model::{Bench, CpuSet, Gap, Overload, Policy, RunInfo, StopReason, TaskRun, WakeMethod};
 use serde::{Deserialize, Serialize};
 
-use crate::summary::Summary;
+use crate::summary::{P50, Summary};
 
 /// A reason to trust the figures of a task less, or to apply them to less.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,17 +70,53 @@ pub enum Caveat {
         /// What.
         change: Change,
     },
-    /// No load was started beside the task: under load the worst case is usually much later. What else was known to run, or
-    /// to make the machine better than it is in use, when the run began:
+    /// Something moved the task off the processor it was bound to.
+    Moved {
+        /// The processor it was bound to.
+        bound: u16,
+        /// Activations that began elsewhere.
+        elsewhere: u64,
+        /// Activations in all.
+        executed: u64,
+        /// Where the last of them began.
+        other: u16,
+    },
+    /// Real-time threads of other programs ran last on the task's CPUs, before or after the run.
+    OtherThreads {
+        /// Their names, with policy and priority.
+        threads: Vec<String>,
+    },
+    /// Somebody held `/dev/cpu_dma_latency`, which keeps CPUs out of deep idle states: the machine was better than it is
+    /// when nobody does.
+    LatencyHeld {
+        /// At this limit, in microseconds.
+        us: u64,
+    },
+    /// Most of the latency is the phase of the kernel's own periods, which every activation has: a task that SCHED_DEADLINE
+    /// releases begins when its runtime is replenished, not when it is due.
+    ReplenishmentPhase {
+        /// The smallest latency.
+        phase_ns: i64,
+        /// The usual one.
+        usual_ns: i64,
+    },
+    /// The task polls all the time, and the kernel stops real-time tasks that take more than their share: the longest hole
+    /// is as long as that stop.
+    Throttled {
+        /// The longest hole.
+        hole_ns: i64,
+        /// The share that real-time tasks get, in microseconds ...
+        runtime_us: i64,
+        /// ... of so many.
+        period_us: i64,
+    },
+    /// No load was started beside the task: under load the worst case is usually much later. What the machine did all the
+    /// same:
     NoLoad {
-        /// Tasks running or waiting, on average over the minute before.
+        /// Tasks running or waiting, on average over the minute before the run or its last one, whichever is more.
         load_1_min: Option<f64>,
         /// How many CPUs that is of.
         cpus: usize,
-        /// Real-time threads of other programs that ran last on the task's CPUs, with policy and priority.
-        threads: Vec<String>,
-        /// The limit at which somebody held `/dev/cpu_dma_latency`.
-        dma_latency_us: Option<u64>,
     },
     /// What comes this rarely may not have shown.
     Length {
@@ -99,10 +135,14 @@ impl Caveat {
         recording(summary, task, &mut all);
         stopped(run, &mut all);
         real_time(task, &mut all);
+        all.extend(moved(task));
         machine(task, run, &mut all);
         all.extend(concerns(run, task));
+        all.extend(throttled(task, run));
+        all.extend(replenishment_phase(summary, task));
+        all.extend(others(task, run));
         if run.load.is_none() {
-            all.push(no_load(task, run));
+            all.push(no_load(run));
         }
         all.extend(measured_ns(task).map(length));
         all
@@ -116,18 +156,66 @@ pub fn measured_ns(task: &TaskRun) -> Option<i64> {
     Some(result.last_end_ns - result.first_due_ns).filter(|ns| *ns > 0)
 }
 
-/// What is known of other work than the task's where no load was started beside it.
-fn no_load(task: &TaskRun, run: &RunInfo) -> Caveat {
-    let facts = run.facts_before.as_ref();
-    let cpus = cpus(task);
-    let threads = facts.into_iter().flat_map(|facts| &facts.real_time_threads);
-    let beside = threads.filter(|t| !t.kernel && t.cpu.is_some_and(|cpu| cpus.contains(cpu)));
+/// What the machine did where no load was started.
+fn no_load(run: &RunInfo) -> Caveat {
+    let loads = facts_of(run).filter_map(|facts| facts.activity.load_1_min);
     Caveat::NoLoad {
-        load_1_min: facts.and_then(|facts| facts.activity.load_1_min),
-        cpus: facts.map_or(0, |facts| facts.cpus.len()),
-        threads: beside.map(|t| format!("{} ({}:{})", t.name, t.policy, t.priority)).collect(),
-        dma_latency_us: facts.and_then(|facts| facts.power.dma_latency_us).filter(|us| *us < NO_REQUEST_US),
+        load_1_min: loads.max_by(f64::total_cmp),
+        cpus: facts_of(run).map(|facts| facts.cpus.len()).max().unwrap_or(0),
     }
+}
+
+/// The machine before and after the run, as far as it is known.
+fn facts_of(run: &RunInfo) -> impl Iterator<Item = &SystemFacts> {
+    run.facts_before.iter().chain(&run.facts_after)
+}
+
+/// What other programs did to the task's CPUs.
+fn others(task: &TaskRun, run: &RunInfo) -> impl Iterator<Item = Caveat> + use<> {
+    let cpus = cpus(task);
+    let mut threads: Vec<String> = Vec::new();
+    for thread in facts_of(run).flat_map(|facts| &facts.real_time_threads) {
+        let name = format!("{} ({}:{})", thread.name, thread.policy, thread.priority);
+        let here = !thread.kernel && thread.cpu.is_some_and(|cpu| cpus.contains(cpu));
+        if here && !threads.contains(&name) {
+            threads.push(name);
+        }
+    }
+    let held = facts_of(run).filter_map(|facts| facts.power.dma_latency_us).filter(|us| *us < NO_REQUEST_US);
+    let held = held.min().map(|us| Caveat::LatencyHeld { us });
+    let threads = (!threads.is_empty()).then_some(Caveat::OtherThreads { threads });
+    threads.into_iter().chain(held)
+}
+
+/// Activations away from the one processor the task was bound to.
+fn moved(task: &TaskRun) -> Option<Caveat> {
+    let (granted, result) = (task.granted.as_ref()?, task.result.as_ref()?);
+    let ([bound], Some(other)) = (granted.cpus.as_slice(), result.other_cpu) else { return None };
+    let (elsewhere, executed) = (result.elsewhere, result.executed);
+    (elsewhere > 0).then_some(Caveat::Moved { bound: *bound, elsewhere, executed, other })
+}
+
+/// The stop of a real-time task that takes all the time.
+fn throttled(task: &TaskRun, run: &RunInfo) -> Option<Caveat> {
+    let (granted, result) = (task.granted.as_ref()?, task.result.as_ref()?);
+    let scheduler = &run.facts_before.as_ref()?.scheduler;
+    let (runtime_us, period_us) = scheduler.rt_runtime_us.zip(scheduler.rt_period_us)?;
+    let stop_ns = (period_us - runtime_us).saturating_mul(1_000);
+    let length_ns = result.last_end_ns.saturating_sub(result.first_due_ns);
+    let share = runtime_us as f64 / period_us as f64;
+    let always = result.polled_ns as f64 > 0.9 * share * length_ns as f64;
+    // Half of the stop to one and a half: it is given in shares of ticks, and begins in the middle of a poll.
+    let alike = (stop_ns / 2..=stop_ns / 2 * 3).contains(&result.longest_hole_ns);
+    (granted.policy.is_real_time() && runtime_us > 0 && stop_ns > 0 && always && alike)
+        .then_some(Caveat::Throttled { hole_ns: result.longest_hole_ns, runtime_us, period_us })
+}
+
+/// The constant part of the latency of a task that SCHED_DEADLINE releases, where it is the greater part.
+fn replenishment_phase(summary: &Summary, task: &TaskRun) -> Option<Caveat> {
+    let (phase_ns, usual_ns) = (summary.latency.min_ns?, summary.latency.at(P50).exactly()?);
+    let released = task.spec.wake == WakeMethod::Deadline;
+    (released && phase_ns > 0 && phase_ns * 2 > usual_ns)
+        .then_some(Caveat::ReplenishmentPhase { phase_ns, usual_ns })
 }
 
 /// The CPUs a task ran on.
@@ -282,10 +370,14 @@ mod tests {
         assert_eq!(ids(&caveats(&run)), all);
     }
 
+    fn of_kind<'a>(caveats: &'a [Caveat], id: &str) -> &'a Caveat {
+        let at = ids(caveats).iter().position(|one| one == id);
+        &caveats[at.unwrap_or_else(|| panic!("no {id} in {caveats:?}"))]
+    }
+
     #[test]
-    fn other_work_than_a_load_is_named() {
+    fn other_work_than_a_load_is_named_whether_there_was_a_load_or_not() {
         let mut run = run(1);
-        run.load = jitterlab_model::Load::NONE;
         let thread = |name: &str, cpu| RealTimeThread {
             name: name.into(),
             policy: "fifo".into(),
@@ -294,17 +386,46 @@ mod tests {
             ..RealTimeThread::default()
         };
         let mut facts = SystemFacts::default();
-        facts.activity.load_1_min = Some(9.3);
-        facts.power.dma_latency_us = Some(0);
+        facts.activity.load_1_min = Some(0.3);
         facts.real_time_threads = vec![thread("cyclictest", 1), thread("elsewhere", 0)];
+        let mut after = facts.clone();
+        after.activity.load_1_min = Some(9.3);
+        after.power.dma_latency_us = Some(0);
+        after.real_time_threads.push(thread("late", 1));
+        (run.facts_before, run.facts_after) = (Some(facts), Some(after));
+        let found = caveats(&run);
+        let threads = vec!["cyclictest (fifo:90)".into(), "late (fifo:90)".into()];
+        assert_eq!(*of_kind(&found, "other-threads"), Caveat::OtherThreads { threads });
+        assert_eq!(*of_kind(&found, "latency-held"), Caveat::LatencyHeld { us: 0 });
+        run.load = jitterlab_model::Load::NONE;
+        let found = caveats(&run);
+        assert_eq!(*of_kind(&found, "no-load"), Caveat::NoLoad { load_1_min: Some(9.3), cpus: 0 });
+    }
+
+    #[test]
+    fn a_task_that_was_moved_is_told() {
+        let mut run = run(5_989);
+        let result = run.tasks[0].result.as_mut().unwrap();
+        (result.elsewhere, result.other_cpu) = (3_526, Some(0));
+        let expected = Caveat::Moved { bound: 1, elsewhere: 3_526, executed: 5_989, other: 0 };
+        assert_eq!(*of_kind(&caveats(&run), "moved"), expected);
+        // Bound to several, it may be on any of them.
+        run.tasks[0].granted.as_mut().unwrap().cpus = vec![0, 1];
+        assert!(!ids(&caveats(&run)).contains(&"moved".to_owned()));
+    }
+
+    #[test]
+    fn a_poll_that_is_stopped_names_the_throttling() {
+        let mut run = run(10_000);
+        let result = run.tasks[0].result.as_mut().unwrap();
+        (result.polled_ns, result.longest_hole_ns) = (9_500_000_000, 49_800_000);
+        let mut facts = SystemFacts::default();
+        (facts.scheduler.rt_runtime_us, facts.scheduler.rt_period_us) = (Some(950_000), Some(1_000_000));
         run.facts_before = Some(facts);
-        let expected = Caveat::NoLoad {
-            load_1_min: Some(9.3),
-            cpus: 0,
-            threads: vec!["cyclictest (fifo:90)".into()],
-            dma_latency_us: Some(0),
-        };
-        assert!(caveats(&run).contains(&expected), "{:?}", caveats(&run));
+        let expected = Caveat::Throttled { hole_ns: 49_800_000, runtime_us: 950_000, period_us: 1_000_000 };
+        assert_eq!(*of_kind(&caveats(&run), "throttled"), expected);
+        run.facts_before.as_mut().unwrap().scheduler.rt_runtime_us = Some(-1);
+        assert!(!ids(&caveats(&run)).contains(&"throttled".to_owned()));
     }
 
     #[test]

@@ -10,19 +10,17 @@ use crate::words::{count, exact, list, plural, share, time};
 #[must_use]
 pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
     let human = |ns: i64| time(ns as f64);
-    let (Some(worst), Some(earliest)) = (s.latency.max_ns, s.latency.min_ns) else {
-        return match s.period_error.max_ns {
-            Some(longest) => format!(
-                "Of task {} only period errors are known: its longest period was {} longer than asked.",
-                s.task,
-                human(longest.max(0))
-            ),
-            None => format!("Task {} never ran: nothing was measured.", s.task),
-        };
-    };
+    if s.latency.count == 0 {
+        return without_latencies(s);
+    }
+    if s.unknown.contains(&Gap::Grid) {
+        return of_values(s);
+    }
+    // A miss that is not counted takes time too.
+    let least = if s.missed.exactly().is_some() { "" } else { "at least " };
     let during = measured_ns
         .filter(|_| !s.unknown.contains(&Gap::Period) && !s.unknown.contains(&Gap::Count))
-        .map_or(String::new(), |ns| format!(" in {}", human(ns)));
+        .map_or(String::new(), |ns| format!(" in {least}{}", human(ns)));
     let mut text = match (s.executed.exactly(), s.missed.exactly()) {
         (Some(executed), Some(0)) => {
             format!("Task {} served all of its {} due times{during}", s.task, count(executed))
@@ -45,36 +43,11 @@ pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
             format!("Task {} ran {ran} times{during}, and {missed}", s.task)
         }
     };
-    let period_known = !s.unknown.contains(&Gap::Period);
-    let period = exact(s.period_ns);
-    let of_period = worst as f64 / s.period_ns as f64;
-    text += &match worst {
-        ..=0 => {
-            format!("; it always started before or at the due time, at the latest {} early", human(-worst))
-        }
-        _ if !period_known => format!("; at worst it started {} late", human(worst)),
-        _ if of_period >= 1.0 => {
-            format!(
-                "; at worst it started {} late, {of_period:.1} times its period of {period}",
-                human(worst)
-            )
-        }
-        _ => {
-            format!(
-                "; at worst it started {} late, {} of its period of {period}",
-                human(worst),
-                share(of_period)
-            )
-        }
-    };
-    let typical: Vec<String> = [("half", s.latency.at(P50)), ("99.9 %", s.latency.at(P99_9))]
-        .into_iter()
-        .filter_map(|(share, ns)| ns.exactly().map(|ns| format!("{share} within {}", human(ns))))
-        .collect();
-    if !typical.is_empty() {
-        text += &format!(", {}", typical.join(" and "));
-    }
-    if earliest < 0 && worst > 0 {
+    text += &s.latency.max_ns.map_or("; how late it was at worst is not told".into(), |ns| worst(s, ns));
+    text += &typical(s);
+    if let Some(earliest) = s.latency.min_ns.filter(|earliest| *earliest < 0)
+        && s.latency.max_ns.is_some_and(|worst| worst > 0)
+    {
         text += &format!("; at the earliest {} before the due time", human(-earliest));
     }
     if let (Some(min), Some(max)) = (s.period_error.min_ns, s.period_error.max_ns) {
@@ -85,6 +58,60 @@ pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
         );
     }
     text + "."
+}
+
+/// What is known of a task without latencies.
+fn without_latencies(s: &Summary) -> String {
+    match (s.period_error.min_ns, s.period_error.max_ns) {
+        (Some(shortest), Some(longest)) => format!(
+            "Of task {} only period errors are known: its periods were between {} shorter and {} longer than {}.",
+            s.task,
+            time(shortest.saturating_neg().max(0) as f64),
+            time(longest.max(0) as f64),
+            if s.unknown.contains(&Gap::Period) {
+                format!("the {} that are assumed", exact(s.period_ns))
+            } else {
+                format!("the {} asked for", exact(s.period_ns))
+            }
+        ),
+        _ if s.period_error.count > 0 => format!("Of task {} not even the longest period is known.", s.task),
+        _ => format!("Task {} never ran: nothing was measured.", s.task),
+    }
+}
+
+/// What is known of values that are no latencies of a periodic task.
+fn of_values(s: &Summary) -> String {
+    let longest = s.latency.max_ns.map_or("an unknown time".into(), |ns| time(ns as f64));
+    format!("{}: {} values, the longest {longest}{}.", s.task, count(s.latency.count), typical(s))
+}
+
+/// How late a task was at worst.
+fn worst(s: &Summary, worst_ns: i64) -> String {
+    let of_period = worst_ns as f64 / s.period_ns as f64;
+    let (late, period) = (time(worst_ns as f64), exact(s.period_ns));
+    match worst_ns {
+        _ if s.unknown.contains(&Gap::Phase) => {
+            format!("; at worst it started {late} later on its grid than at its earliest")
+        }
+        ..=0 => format!(
+            "; it always started before or at the due time, at the latest {} early",
+            time(-worst_ns as f64)
+        ),
+        _ if s.unknown.contains(&Gap::Period) => format!("; at worst it started {late} late"),
+        _ if of_period >= 1.0 => {
+            format!("; at worst it started {late} late, {of_period:.1} times its period of {period}")
+        }
+        _ => format!("; at worst it started {late} late, {} of its period of {period}", share(of_period)),
+    }
+}
+
+/// Within what most values are.
+fn typical(s: &Summary) -> String {
+    let typical: Vec<String> = [("half", s.latency.at(P50)), ("99.9 %", s.latency.at(P99_9))]
+        .into_iter()
+        .filter_map(|(share, ns)| ns.exactly().map(|ns| format!("{share} within {}", time(ns as f64))))
+        .collect();
+    if typical.is_empty() { String::new() } else { format!(", {}", typical.join(" and ")) }
 }
 
 /// A caveat as a clause: without a capital, without a full stop.
@@ -128,9 +155,34 @@ pub fn clause(caveat: &Caveat) -> String {
             format!("this is a virtual machine under {name}: its host's load is part of the figures")
         }
         Caveat::Machine { change } => crate::changes::sentence(change),
-        Caveat::NoLoad { load_1_min, cpus, threads, dma_latency_us } => {
-            no_load(*load_1_min, *cpus, threads, *dma_latency_us)
-        }
+        Caveat::Moved { bound, elsewhere, executed, other } => format!(
+            "the task was bound to CPU {bound}, yet {} of its {} activations began elsewhere, the last on CPU {other}: \
+             something moved it (taskset, a cpuset, hot-plugging), and what runs there is in the figures",
+            count(*elsewhere),
+            count(*executed)
+        ),
+        Caveat::OtherThreads { threads } => format!(
+            "real-time threads of other programs were on its CPUs: {}; they may have kept it waiting",
+            list(threads)
+        ),
+        Caveat::LatencyHeld { us } => format!(
+            "/dev/cpu_dma_latency was held at {us} µs, which keeps CPUs out of deep idle states: without that the machine \
+             may be later"
+        ),
+        Caveat::ReplenishmentPhase { phase_ns, usual_ns } => format!(
+            "{} of the usual latency of {} is a phase that every activation has: SCHED_DEADLINE releases the task when \
+             its runtime is replenished, a period after it was first woken; only what is beyond that is jitter",
+            time(*phase_ns as f64),
+            time(*usual_ns as f64)
+        ),
+        Caveat::Throttled { hole_ns, runtime_us, period_us } => format!(
+            "the longest hole of {} is real-time throttling: the kernel stops real-time tasks that compute for more than \
+             {} of {} (kernel.sched_rt_runtime_us; sysctl -w kernel.sched_rt_runtime_us=-1 switches it off)",
+            time(*hole_ns as f64),
+            time(*runtime_us as f64 * 1e3),
+            time(*period_us as f64 * 1e3)
+        ),
+        Caveat::NoLoad { load_1_min, cpus } => no_load(*load_1_min, *cpus),
         Caveat::Length { run_ns, unseen_every_ns } => format!(
             "in {} an event that comes every {} or less often may not have shown",
             time(*run_ns as f64),
@@ -139,25 +191,20 @@ pub fn clause(caveat: &Caveat) -> String {
     }
 }
 
-/// That no load was started, and what else is known to have run.
-fn no_load(load_1_min: Option<f64>, cpus: usize, threads: &[String], dma_latency_us: Option<u64>) -> String {
+/// That no load was started, and what the machine did all the same.
+fn no_load(load_1_min: Option<f64>, cpus: usize) -> String {
+    let text = "no load was started beside it";
     let average =
         load_1_min.map(|load| format!("a load average of {load:.2} on {}", plural(cpus as u64, "CPU")));
-    let much = load_1_min.is_some_and(|load| load > cpus as f64 / 2.0);
-    let mut text = String::from("no load was started beside it");
-    if much || !threads.is_empty() {
-        let others = (!threads.is_empty()).then(|| format!("{} on its CPUs", list(threads)));
-        let work: Vec<String> = average.filter(|_| much).into_iter().chain(others).collect();
-        text += &format!(", yet other work ran: {}", list(&work));
-    } else {
-        let average = average.map_or(String::new(), |average| format!(" ({average})"));
-        text += &format!("{average}: under load the worst case is usually much later");
+    match average {
+        Some(average) if load_1_min.is_some_and(|load| load > cpus as f64 / 2.0) => {
+            format!(
+                "{text}, yet other work ran ({average}): what was measured beside unknown work cannot be repeated"
+            )
+        }
+        Some(average) => format!("{text} ({average}): under load the worst case is usually much later"),
+        None => format!("{text}: under load the worst case is usually much later"),
     }
-    if let Some(us) = dma_latency_us {
-        text +=
-            &format!("; /dev/cpu_dma_latency was held at {us} µs, which keeps CPUs out of deep idle states");
-    }
-    text
 }
 
 /// All different caveats of several tasks, in order.

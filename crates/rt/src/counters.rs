@@ -82,6 +82,12 @@ counters! {
     longest_hole_ns: AtomicI64 = 0 => i64,
     /// Activations that began outside real-time mode (Xenomai).
     not_real_time: AtomicU64 = 0 => u64,
+    /// The processor that the first activation began on.
+    first_cpu: AtomicU64 = 0 => u64,
+    /// Activations that began on another processor than the first.
+    elsewhere: AtomicU64 = 0 => u64,
+    /// The last such other processor.
+    other_cpu: AtomicU64 = 0 => u64,
 }
 
 /// The writing side: one per task, so that a load and a store need not be one indivisible step.
@@ -100,6 +106,11 @@ impl CounterWriter {
         let executed = c.executed.load(Relaxed);
         if executed == 0 {
             c.first_due_ns.store(a.due_ns, Relaxed);
+            c.first_cpu.store(a.cpu.into(), Relaxed);
+        }
+        if u64::from(a.cpu) != c.first_cpu.load(Relaxed) {
+            c.elsewhere.store(c.elsewhere.load(Relaxed) + 1, Relaxed);
+            c.other_cpu.store(a.cpu.into(), Relaxed);
         }
         let latency = a.latency_ns();
         if latency < c.min_latency_ns.load(Relaxed) {

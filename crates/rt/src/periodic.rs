@@ -238,6 +238,8 @@ impl<S: System> PeriodicLoop<S> {
             max_latency_ns: s.max_latency_ns,
             polled_ns: s.polled_ns,
             longest_hole_ns: s.longest_hole_ns,
+            elsewhere: s.elsewhere,
+            other_cpu: u16::try_from(s.other_cpu).ok().filter(|_| s.elsewhere > 0),
             margin: wake.margin,
             clock_steps: wake.clock_steps,
             clock_moved_ns: wake.clock_moved_ns,

@@ -291,6 +291,8 @@ fn join(a: &TaskResult, b: TaskResult) -> TaskResult {
         involuntary_switches: sum(a.involuntary_switches, b.involuntary_switches),
         polled_ns: a.polled_ns + b.polled_ns,
         longest_hole_ns: a.longest_hole_ns.max(b.longest_hole_ns),
+        elsewhere: a.elsewhere + b.elsewhere,
+        other_cpu: b.other_cpu.or(a.other_cpu),
         clock_steps: a.clock_steps + b.clock_steps,
         clock_moved_ns: a.clock_moved_ns + b.clock_moved_ns,
         ..b

@@ -1,18 +1,15 @@
 //! Other tools that measure wake-up latency, for the same boot: the same kernel, machine, period and priority.
 
-use std::io::Write;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::TimingStats;
 use jitterlab_model::kernel::Measures;
-use jitterlab_trace::{Hints, import};
+use jitterlab_trace::{Hints, import_bytes};
 
 use super::debian::{self, DebianError, Package};
 use super::elf::LibraryPath;
 use super::initramfs::{self, Included};
 use super::job::{Answer, Step};
-use super::qemu::memory_file;
 
 /// The task that every tool runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,11 +193,8 @@ impl Peer {
             })
         })?;
         let read = || -> Result<Option<TimingStats>, String> {
-            let mut file = memory_file("peer").map_err(|error| error.to_string())?;
-            file.write_all(content).map_err(|error| error.to_string())?;
-            let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-            let hints = Hints { period_ns: Some(task.period_ns), unit_ns: Some(1) };
-            let imported = import(&path, &hints).map_err(|error| error.to_string())?;
+            let hints = Hints { period_ns: Some(task.period_ns), unit_ns: Some(1), ..Hints::default() };
+            let imported = import_bytes(self.name, content, &hints).map_err(|error| error.to_string())?;
             let mut tasks = imported.info.tasks.iter().zip(&imported.tasks);
             let found = tasks.find(|(of, _)| (self.task)(&of.spec.name));
             Ok(found.map(|(task, measured)| measured.stats(task)))

@@ -34,6 +34,6 @@ pub fn execute(args: &Args) -> Ending {
     }
     let report = check(&facts, &cpus);
     let is_fit = report.is_fit();
-    args.output.show(Content::Check(report))?;
+    args.output.show(Content::Check(Box::new(report)))?;
     Ok(if is_fit { Status::Fine } else { Status::RequirementFailed })
 }

@@ -57,6 +57,8 @@ pub struct Kernel {
     pub preemption: Option<Preemption>,
     /// Whether the model can be chosen at start or run time (`PREEMPT_DYNAMIC`).
     pub preemption_dynamic: Option<bool>,
+    /// Whether it can be chosen while the kernel runs: its switch in debugfs opens. `None` where this process may not look.
+    pub preemption_switch: Option<bool>,
     /// The options of its configuration that matter for timing, without `CONFIG_`; empty where the
     /// configuration could not be read.
     pub options: BTreeMap<String, String>,

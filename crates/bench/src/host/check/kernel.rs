@@ -21,6 +21,8 @@ fn preemption(s: &Subject<'_>) -> Ruling {
     let kernel = &s.facts.kernel;
     let Some(model) = kernel.preemption else { return unknown() };
     let choose_full = |ruling: Ruling| match kernel.preemption_dynamic {
+        // A switch that is not there, or that a locked-down kernel keeps shut, is no remedy.
+        Some(true) if kernel.preemption_switch == Some(false) => ruling.parameter("preempt=full"),
         Some(true) => ruling.write("full", "/sys/kernel/debug/sched/preempt").parameter("preempt=full"),
         _ => install_rt(ruling, s),
     };

@@ -1,12 +1,17 @@
 //! The kernel: version, configuration, preemption, clock, scheduler, isolation.
 
 use std::collections::BTreeMap;
+use std::fs::OpenOptions;
 use std::io::Read;
 
 use jitterlab_model::CpuSet;
 use jitterlab_model::facts::{Clock, Isolation, Kernel, Preemption, Scheduler};
+use nix::errno::Errno;
 
 use super::{Root, field};
+
+/// Where the preemption model can be chosen while the kernel runs.
+const PREEMPTION_SWITCH: &str = "sys/kernel/debug/sched/preempt";
 
 /// The options of the kernel's configuration that matter for timing.
 const OPTIONS: &[&str] = &[
@@ -57,6 +62,7 @@ pub(super) fn kernel(root: &Root) -> Kernel {
         ..Kernel::default()
     };
     kernel.preemption_dynamic = preemption_dynamic(root, &kernel);
+    kernel.preemption_switch = preemption_switch(root);
     kernel.preemption = preemption(root, &kernel);
     kernel
 }
@@ -86,8 +92,18 @@ fn options(root: &Root, release: &str) -> Option<BTreeMap<String, String>> {
     Some(set.collect())
 }
 
+/// Its switch may not be there (debugfs is not mounted), or not open (a locked-down kernel).
+fn preemption_switch(root: &Root) -> Option<bool> {
+    match OpenOptions::new().write(true).open(root.path(PREEMPTION_SWITCH)) {
+        Ok(_) => Some(true),
+        // debugfs is for root alone; what root would find there is unknown.
+        Err(error) if error.raw_os_error() == Some(Errno::EACCES as i32) => None,
+        Err(_) => Some(false),
+    }
+}
+
 fn preemption_dynamic(root: &Root, kernel: &Kernel) -> Option<bool> {
-    if root.exists("sys/kernel/debug/sched/preempt") {
+    if root.exists(PREEMPTION_SWITCH) {
         return Some(true);
     }
     let version = kernel.version.as_deref()?;
@@ -103,7 +119,7 @@ fn preemption(root: &Root, kernel: &Kernel) -> Option<Preemption> {
     {
         return Some(Preemption::RealTime);
     }
-    if let Some(modes) = root.text("sys/kernel/debug/sched/preempt") {
+    if let Some(modes) = root.text(PREEMPTION_SWITCH) {
         // Such as `none voluntary (full) lazy`.
         return named(modes.split('(').nth(1)?.split(')').next()?);
     }
