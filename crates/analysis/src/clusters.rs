@@ -57,8 +57,11 @@ struct Cell {
 }
 
 /// The modes of a distribution, from the smallest latency to the largest. One where no valley is real; none without
-/// values.
+/// values, or where their distribution is not known.
 pub fn latency_clusters(latency: &Distribution) -> Vec<LatencyCluster> {
+    if !latency.has_shape() {
+        return Vec::new();
+    }
     let cells = cells(latency);
     let mut edges = vec![0, cells.len()];
     let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return Vec::new() };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use jitterlab_model::distribution::Moments;
+use jitterlab_model::distribution::{Beyond, Lacks, Moments};
 use jitterlab_model::{Activation, Distribution, RunInfo, TaskRun, TimingStats};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,9 @@ pub struct MeasuredTask {
     /// The occupied bins of the latency's histogram, lowest first: the largest value of the bin, in nanoseconds, and how
     /// many latencies are in it.
     pub latency_bins: Vec<(i64, u64)>,
+    /// Whether a bin is what lies between two percentiles, and says nothing of how it is distributed there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub between_percentiles: bool,
 }
 
 /// A measurement that goes on, at one moment.
@@ -101,20 +104,32 @@ impl MeasuredTask {
         let summary = Summary::of(task, stats);
         let caveats = Caveat::on(&summary, task, run);
         let latency_bins = stats.latency.bins().map(|bin| (bin.high_ns, bin.count)).collect();
-        MeasuredTask { summary, caveats, latency_bins }
+        let between_percentiles = stats.latency.has_bins() && !stats.latency.has_shape();
+        MeasuredTask { summary, caveats, latency_bins, between_percentiles }
     }
 
-    /// The latency's distribution as far as its histogram goes: its bins and extremes, not its mean.
+    /// The latency's distribution as far as its histogram goes: its bins and extremes, and how many are above the bins.
     #[must_use]
     pub fn latency_histogram(&self) -> Distribution {
         let latency = &self.summary.latency;
+        let highest = self.latency_bins.last().map(|(high_ns, _)| *high_ns);
+        let lowest = latency.min_ns.or(highest).unwrap_or(0);
         let moments = Moments {
             count: latency.count,
-            min_ns: latency.min_ns.unwrap_or(0),
-            max_ns: latency.max_ns.unwrap_or(0),
+            min_ns: lowest,
+            max_ns: latency.max_ns.or(highest).unwrap_or(lowest),
             sum: 0,
             sum_of_squares: 0,
         };
-        Distribution::from_parts(moments, self.latency_bins.iter().copied())
+        let above = latency.count.saturating_sub(self.latency_bins.iter().map(|(_, count)| count).sum());
+        let beyond = Beyond { count: above, from_ns: highest.unwrap_or(lowest), to_ns: latency.max_ns };
+        let lacks = Lacks {
+            beyond: (above > 0 || latency.max_ns.is_none()).then_some(beyond),
+            min: latency.min_ns.is_none(),
+            mean: true,
+            deviation: true,
+            shape: self.between_percentiles,
+        };
+        Distribution::from_parts(moments, self.latency_bins.iter().copied()).lacking(lacks)
     }
 }

@@ -237,8 +237,8 @@ impl Requirement {
     /// What the source of a task would have to tell to decide it, and does not.
     pub fn gap(&self, task: &TaskRun) -> Option<Gap> {
         let needs: &[Gap] = match self.subject {
-            Required::Latency => &[],
-            Required::PeriodError => &[Gap::DueTimes],
+            Required::Latency => &[Gap::Latency, Gap::Phase],
+            Required::PeriodError => &[Gap::DueTimes, Gap::Grid],
             Required::Execution | Required::Response => &[Gap::Execution],
             Required::Missed => &[Gap::Missed],
         };

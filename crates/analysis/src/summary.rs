@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn what_a_source_does_not_tell_is_unknown_and_not_zero() {
         let mut task = task(None);
-        task.unknown = vec![Gap::Missed, Gap::Execution, Gap::Settings];
+        task.unknown = vec![Gap::Missed, Gap::Execution, Gap::Overrun];
         let mut stats = stats(1_000);
         stats.forget(&task.unknown);
         let summary = Summary::of(&task, &stats);

@@ -9,7 +9,7 @@ use jitterlab_model::TaskSpec;
 use jitterlab_model::units::{Human, parse_period_ns};
 use jitterlab_motion::{JudgedRun, MotionError};
 use jitterlab_report::page::{self, PageRun};
-use jitterlab_runs::{Hints, OneTask, Progress, Run, RunsError};
+use jitterlab_runs::{Column, Hints, OneTask, Progress, Run, RunsError};
 
 use crate::exit::Failure;
 
@@ -25,12 +25,18 @@ pub struct RunArgs {
     /// Unit of another tool's values, if its output does not say
     #[arg(long, value_enum)]
     unit: Option<Unit>,
+    /// What a column of a table (CSV) holds, where its head line does not say: ROLE=COLUMN[:UNIT], such as latency=3:us or
+    /// start=t_wake:ns; roles are due, start, end, latency, interval, period-error, task and index
+    #[arg(long, value_delimiter = ',', value_name = "ROLE=COLUMN")]
+    columns: Vec<Column>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Unit {
     Ns,
     Us,
+    Ms,
+    S,
 }
 
 impl RunArgs {
@@ -39,8 +45,10 @@ impl RunArgs {
         let unit_ns = self.unit.map(|unit| match unit {
             Unit::Ns => 1,
             Unit::Us => 1_000,
+            Unit::Ms => 1_000_000,
+            Unit::S => 1_000_000_000,
         });
-        Ok(open(path, &Hints { period_ns: self.period, unit_ns })?)
+        Ok(open(path, &Hints { period_ns: self.period, unit_ns, columns: self.columns.clone() })?)
     }
 
     /// Refuses a task where there is no run to have it.

@@ -44,12 +44,14 @@ pub struct Lacks {
     pub mean: bool,
     /// The standard deviation is not known.
     pub deviation: bool,
+    /// Its bins are wide: a value may lie anywhere between the last bin and its own, so that they show no modes.
+    pub shape: bool,
 }
 
 /// The largest values of a distribution, where only is known how many they are and between what they lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beyond {
-    /// How many.
+    /// How many; 0 where that is not known either, and every quantile may be larger than it seems.
     pub count: u64,
     /// They are this or more.
     pub from_ns: i64,
@@ -136,6 +138,7 @@ impl Distribution {
         self.lacks.min |= other.lacks.min;
         self.lacks.mean |= other.lacks.mean;
         self.lacks.deviation |= other.lacks.deviation;
+        self.lacks.shape |= other.lacks.shape;
         self.lacks.beyond = match (self.lacks.beyond, other.lacks.beyond) {
             (Some(a), Some(b)) => Some(Beyond {
                 count: a.count.saturating_add(b.count),
@@ -158,6 +161,21 @@ impl Distribution {
     pub fn lacking(mut self, lacks: Lacks) -> Self {
         self.lacks = lacks;
         self
+    }
+
+    /// Whether its bins show how its values are distributed: of some sources only extremes are known, or percentiles.
+    pub fn has_shape(&self) -> bool {
+        self.has_bins() && !self.lacks.shape
+    }
+
+    /// Whether most of its values are in bins, and not only between bounds.
+    pub fn has_bins(&self) -> bool {
+        self.count > 0 && self.lacks.beyond.is_none_or(|beyond| beyond.count <= self.count / 2)
+    }
+
+    /// Whether its bins hold the percentiles up to a share: not where an unknown number of values lies above them.
+    pub fn has_percentiles(&self) -> bool {
+        self.has_bins() && self.lacks.beyond.is_none_or(|beyond| beyond.count > 0)
     }
 
     /// Values of which only bounds are known.
@@ -263,6 +281,9 @@ impl Distribution {
     /// what the largest values lie.
     pub fn known_at_rank(&self, rank: u64) -> Known<i64> {
         match self.lacks.beyond {
+            Some(Beyond { count: 0, .. }) => {
+                self.resolved_at_rank(rank).map_or(Known::Unknown, |at_least| Known::AtLeast { at_least })
+            }
             Some(Beyond { count, from_ns, to_ns })
                 if rank <= self.count && rank > self.count.saturating_sub(count) =>
             {
@@ -303,6 +324,14 @@ mod tests {
         let d = Distribution::new();
         assert_eq!((d.min_ns(), d.max_ns(), d.quantile_ns(0.5)), (None, None, None));
         assert_eq!((d.mean_ns(), d.standard_deviation_ns(), d.peak_to_peak_ns()), (None, None, None));
+    }
+
+    #[test]
+    fn values_of_unknown_number_above_leave_every_quantile_open() {
+        let open = Beyond { count: 0, from_ns: 400, to_ns: None };
+        let d = of(&[1, 2, 3]).lacking(Lacks { beyond: Some(open), ..Lacks::default() });
+        assert_eq!((d.quantile_ns(0.5), d.max_ns(), d.min_ns()), (None, None, Some(1)));
+        assert_eq!(d.known_at_rank(2), Known::AtLeast { at_least: 2 });
     }
 
     #[test]

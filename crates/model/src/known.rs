@@ -103,7 +103,16 @@ pub enum Gap {
     Execution,
     /// Due times: they are assumed to follow each other without a miss, so what is between two starts is unknown.
     DueTimes,
-    /// How the task was scheduled, waited, worked and overran.
+    /// Where the grid of due times lies: they count from the earliest activation, so each latency is known up to the same
+    /// amount.
+    Phase,
+    /// When activations were due at all: only what lies between two starts is known.
+    Latency,
+    /// There is no grid: what was measured is not periodic, such as the gaps of a busy loop. Nothing is due at a time.
+    Grid,
+    /// What happens to due times that passed.
+    Overrun,
+    /// How the task was scheduled, waited and worked.
     Settings,
 }
 
@@ -117,6 +126,10 @@ impl fmt::Display for Gap {
             Gap::Lost => "lost",
             Gap::Execution => "execution",
             Gap::DueTimes => "due-times",
+            Gap::Phase => "phase",
+            Gap::Latency => "latency",
+            Gap::Grid => "grid",
+            Gap::Overrun => "overrun",
             Gap::Settings => "settings",
         })
     }

@@ -227,6 +227,10 @@ pub struct TaskResult {
     /// The longest time between two successive readings while polling: a hole that the system or a hypervisor
     /// tore into the task's processor. 0 without polling.
     pub longest_hole_ns: i64,
+    /// Activations that began on another processor than the first one did.
+    pub elsewhere: u64,
+    /// The last of those processors.
+    pub other_cpu: Option<u16>,
     /// How early it woke, if it did on purpose.
     pub margin: Option<MarginUsed>,
     /// How often the clock it slept on was set while it ran.
@@ -312,12 +316,17 @@ impl TaskRun {
 
     /// What happened to due times that passed.
     pub fn overrun(&self) -> Known<Overrun> {
-        self.knows(Gap::Settings).then_some(self.spec.overrun).into()
+        self.knows(Gap::Overrun).then_some(self.spec.overrun).into()
     }
 
     /// T, as the source or the user says it.
     pub fn period_ns(&self) -> Known<i64> {
-        self.knows(Gap::Period).then_some(self.spec.period_ns).into()
+        self.is_periodic().then_some(self.spec.period_ns).filter(|_| self.knows(Gap::Period)).into()
+    }
+
+    /// Whether it has due times at all.
+    pub fn is_periodic(&self) -> bool {
+        self.knows(Gap::Grid)
     }
 }
 

@@ -60,9 +60,9 @@ impl TimingStats {
         self.period_ns
     }
 
-    /// Activations that ran.
+    /// Activations that ran: those with a latency, or with a period error where only these are known.
     pub fn executed(&self) -> u64 {
-        self.latency.count()
+        self.latency.count().max(self.period_error.count())
     }
 
     /// Due times that passed unserved: at least those seen where the source does not count them.
@@ -91,7 +91,10 @@ impl TimingStats {
         if has(Gap::Execution) {
             self.execution = Distribution::new();
         }
-        if has(Gap::DueTimes) {
+        if has(Gap::Latency) {
+            (self.latency, self.missed_ages) = (Distribution::new(), Distribution::new());
+        }
+        if has(Gap::DueTimes) || has(Gap::Grid) {
             (self.period_error, self.cycle_to_cycle) = (Distribution::new(), Distribution::new());
         }
         self.missed_untold |= has(Gap::Missed);

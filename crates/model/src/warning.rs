@@ -132,6 +132,8 @@ pub enum Warning {
     EndsBelowMaximum,
     /// Only extremes, and perhaps mean and deviation, are known.
     OnlyExtremes,
+    /// Only percentiles are known: what lies between two of them counts as the upper one.
+    OnlyPercentiles,
     /// How many activations ran is not known: as many as fit into the time are assumed.
     CountAssumed,
     /// The tool prints no due times and skips missed ones without counting them: each follows the last is assumed.
@@ -154,10 +156,12 @@ pub enum Warning {
         /// The unit.
         unit_ns: i64,
     },
-    /// The tool measures interruptions of a busy loop, which has no period.
+    /// What the tool measures is not periodic: nothing is due at a time.
     NoPeriod {
         /// The tool.
         tool: String,
+        /// What it measures.
+        measures: Aperiodic,
     },
     /// Tasks are stages of the same activations, each from the due time on.
     Stages,
@@ -166,6 +170,22 @@ pub enum Warning {
         /// The tool.
         tool: String,
     },
+    /// Only what lies between two starts is known: when activations were due, and so their latencies, are not.
+    OnlyPeriodErrors {
+        /// The tool.
+        tool: String,
+    },
+    /// How many activations ran is not known.
+    CountUnknown,
+    /// The figure is the largest of every test that was ever made on the machine, of whatever thread.
+    LargestOfAllTests,
+    /// Only the largest latency is known, at which the tool stopped.
+    OnlyLargest,
+    /// What was in the way of a latency, as another tool traced it.
+    Traced(Traced),
+    /// The file has no due times: they lie on a grid of exactly the period that begins with the earliest activation, so every
+    /// latency may be larger by the same amount.
+    PhaseUnknown,
     /// What the tool itself says.
     Said {
         /// The tool.
@@ -188,6 +208,46 @@ impl From<&str> for Warning {
     fn from(text: &str) -> Self {
         Warning::Other(text.into())
     }
+}
+
+/// What other tools measure beside periodic tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Aperiodic {
+    /// How long a busy loop stood still.
+    Gaps,
+    /// How long a signal takes from thread to thread.
+    Signals,
+    /// How long a thread takes to wake up when another wakes it.
+    Wakers,
+}
+
+/// A latency of which a tool traced what was in its way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Traced {
+    /// The processor, where that is told.
+    pub cpu: Option<u16>,
+    /// Latency of the thread.
+    pub latency_ns: i64,
+    /// Latency of the interrupt before it.
+    pub irq_latency_ns: Option<i64>,
+    /// What it consists of, in the order of time.
+    pub parts: Vec<TracedPart>,
+}
+
+/// A part of a traced latency.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TracedPart {
+    /// In the tool's words, such as `IRQ handler delay`.
+    pub name: String,
+    /// How long.
+    pub ns: i64,
+    /// The threads and interrupts that it was, with their numbers, where they are named.
+    pub by: Vec<String>,
 }
 
 /// What a simulator was charged for entering interrupts: at least what the datasheets say, or nothing.

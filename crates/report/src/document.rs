@@ -48,7 +48,7 @@ pub struct Document {
 #[non_exhaustive]
 pub enum Content {
     /// What `check` found.
-    Check(CheckReport),
+    Check(Box<CheckReport>),
     /// What `stepper` found: what timing means for an axis.
     Stepper(Box<StepperResult>),
     /// What `servo` found: what timing means for a loop.
@@ -66,7 +66,7 @@ pub enum Content {
     /// What `compare` says of runs.
     Comparison(RunsCompared),
     /// What `compensate` found.
-    Compensation(CompensationTrial),
+    Compensation(Box<CompensationTrial>),
     /// What `compare-wakeups` measured.
     CompareWakeups(WaysCompared),
     /// What `analyze` says of a run.

@@ -71,7 +71,9 @@ pub fn section_help(section: Section) -> &'static str {
 fn brief(name: &str, period_ns: i64, analysis: &TaskAnalysis) -> String {
     let sentences = sentences(&analysis.patterns, period_ns);
     if sentences.is_empty() {
-        return wrap(&if analysis.misses.is_some() {
+        return wrap(&if analysis.patterns.clusters.is_empty() {
+            format!("Of {name} no distribution of latencies is known, so nothing is said of a pattern.")
+        } else if analysis.misses.is_some() {
             format!("No pattern in the latency of {name}: it looks random, of one kind and steady.")
         } else {
             format!("The latency of {name} looks of one kind; only its distribution is known, not its order.")

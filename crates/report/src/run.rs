@@ -40,11 +40,17 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     }
     if info.is_imported() {
         let cpu = spec.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
-        return format!(
-            "{}: every {}{cpu}, policy, wake-up, work and overrun policy not told",
-            spec.name,
-            exact(spec.period_ns)
-        );
+        let every = match (task.is_periodic(), task.period_ns().exactly()) {
+            (false, _) => "not periodic".into(),
+            (true, Some(period_ns)) => format!("every {}", exact(period_ns)),
+            (true, None) => format!("every {} (assumed)", exact(spec.period_ns)),
+        };
+        let overrun = match task.overrun().exactly() {
+            Some(overrun) => format!("overrun {overrun}"),
+            None if task.is_periodic() => "overrun policy not told".into(),
+            None => "no due times".into(),
+        };
+        return format!("{}: {every}{cpu}, {overrun}, policy, wake-up and work not told", spec.name);
     }
     let (policy, cpus) = match &task.granted {
         Some(granted) => (Some(granted.policy), granted.cpus.iter().copied().collect::<CpuSet>().to_string()),

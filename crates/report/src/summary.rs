@@ -162,8 +162,8 @@ fn bounded(ns: Known<i64>) -> String {
 }
 
 fn histogram(summary: &Summary, latency: &Distribution, terminal: Terminal) -> String {
-    if latency.count() == 0 {
-        return "  nothing was measured\n".into();
+    if !latency.has_shape() {
+        return "  no distribution of latencies is known\n".into();
     }
     format!(
         "  latency of {}, {} wake-ups, logarithmic count\n{}",

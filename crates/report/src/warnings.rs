@@ -1,6 +1,8 @@
 //! What a reader of a run's figures has to know, and where its tasks ran, in sentences.
 
-use jitterlab_model::warning::{Because, Chore, InterruptEntries, Isolated, LeftBehind, Placed, Warning};
+use jitterlab_model::warning::{
+    Aperiodic, Because, Chore, InterruptEntries, Isolated, LeftBehind, Placed, Traced, Warning,
+};
 use jitterlab_model::{Gap, RunInfo};
 
 use crate::words::{count, cpus_named, exact, list, plural, time};
@@ -73,6 +75,11 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::OnlyExtremes => {
             "the output has no histogram: percentiles are only known to lie between the extremes".into()
         }
+        Warning::OnlyPercentiles => {
+            "the output has percentiles and no histogram of most values: what lies between two of them counts as the \
+             upper one"
+                .into()
+        }
         Warning::CountAssumed => {
             "the output does not count activations: as many as fit into its time are assumed".into()
         }
@@ -89,14 +96,29 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::Cut { unit_ns } => {
             format!("values are cut to whole units, so due times are up to {} late", exact(*unit_ns))
         }
-        Warning::NoPeriod { tool } => {
-            format!("{tool} measures interruptions of a busy loop, which has no period")
-        }
+        Warning::NoPeriod { tool, measures } => format!("{tool} measures no periodic task, but {}", aperiodic(*measures)),
         Warning::Stages => {
             "irq, thr and usr are stages of the same activations, each from the due time on".into()
         }
         Warning::RelativeSleep { tool } => {
             format!("{tool} sleeps a relative delay: its latencies leave out what its loop itself takes")
+        }
+        Warning::OnlyPeriodErrors { tool } => format!(
+            "{tool} tells only period errors, what lies between two starts: when activations were due, and so their \
+             latencies, are unknown"
+        ),
+        Warning::CountUnknown => "the output does not count activations: how many ran is unknown".into(),
+        Warning::LargestOfAllTests => {
+            "LinuxCNC keeps the largest figure of all its latency tests in this file, of the base and the servo \
+             thread: it never falls when the machine gets better"
+                .into()
+        }
+        Warning::OnlyLargest => "only the largest latency is known, at which the tool stopped".into(),
+        Warning::Traced(one) => traced(one),
+        Warning::PhaseUnknown => {
+            "the file has no due times: they are on a grid of exactly the period that begins with the earliest \
+             activation, so every latency may be larger by the same amount"
+                .into()
         }
         Warning::Said { tool, text } => format!("{tool} says: {text}"),
         Warning::RecordsLost { task, records } => {
@@ -121,6 +143,31 @@ pub fn sentence(warning: &Warning) -> String {
     }
 }
 
+/// What other tools measure beside periodic tasks.
+fn aperiodic(measured: Aperiodic) -> &'static str {
+    match measured {
+        Aperiodic::Gaps => {
+            "how long its busy loop stood still: there is a value for each pass of the loop, and none is due"
+        }
+        Aperiodic::Signals => "how long a signal takes from thread to thread",
+        Aperiodic::Wakers => {
+            "how long a thread takes to wake up when another one wakes it, not when a timer does"
+        }
+        _ => "something else",
+    }
+}
+
+/// What was in the way of a latency.
+fn traced(one: &Traced) -> String {
+    let on = one.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
+    let parts = one.parts.iter().map(|part| {
+        let by = if part.by.is_empty() { String::new() } else { format!(" ({})", part.by.join(", ")) };
+        format!("{} {}{by}", part.name, time(part.ns as f64))
+    });
+    let parts: Vec<String> = parts.collect();
+    format!("rtla traced a latency of {}{on}: {}", time(one.latency_ns as f64), list(&parts))
+}
+
 /// What a source does not tell, as the object of a sentence.
 #[must_use]
 pub fn gap(gap: Gap) -> &'static str {
@@ -131,7 +178,11 @@ pub fn gap(gap: Gap) -> &'static str {
         Gap::Lost => "whether records were lost",
         Gap::Execution => "execution times",
         Gap::DueTimes => "due times",
-        Gap::Settings => "policy, wake-up, work and overrun policy",
+        Gap::Phase => "where the grid of due times lies",
+        Gap::Latency => "when activations were due",
+        Gap::Grid => "due times, since nothing periodic was measured",
+        Gap::Overrun => "what happened to due times that passed",
+        Gap::Settings => "policy, wake-up and work",
         _ => "all of it",
     }
 }

@@ -24,6 +24,12 @@ pub enum RunsError {
     /// It has no task at all.
     #[error("{0} has no tasks")]
     NoTasks(PathBuf),
+    /// Gaps of a busy loop and the like, where a periodic task is needed.
+    #[error(
+        "{0}: what was measured is no periodic task, so nothing follows for a motor or a loop: take the output of a tool \
+         that wakes periodically, or measure with `jitterlab run`"
+    )]
+    NotPeriodic(PathBuf),
     /// The task never ran.
     #[error("{0}: its task ran not once, so there is nothing to judge")]
     NeverRan(PathBuf),

@@ -10,7 +10,7 @@ mod warned;
 
 pub use compare::{CompareError, CompareOptions, compare};
 pub use error::RunsError;
-pub use jitterlab_trace::{Columns, Hints, Slice};
+pub use jitterlab_trace::{Column, Columns, Hints, Slice};
 pub use one_task::OneTask;
 pub use read::Progress;
 pub use run::Run;

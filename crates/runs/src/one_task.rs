@@ -55,13 +55,16 @@ impl OneTask {
     /// Counts the task of this name, or without one the task that `prefer` gives the smallest key.
     ///
     /// # Errors
-    /// There is no such task, it never ran, or the file cannot be read.
+    /// There is no such task, it is not periodic, it never ran, or the file cannot be read.
     pub fn of<K: Ord>(
         run: Run,
         name: Option<&str>,
         prefer: impl Fn(&TaskSpec) -> K,
     ) -> Result<Self, RunsError> {
         let number = run.one_task(name, prefer)?;
+        if !run.info().tasks[number].is_periodic() {
+            return Err(RunsError::NotPeriodic(run.path));
+        }
         let (stats, worst) = if run.keeps_all(number) {
             let new = |task| Counted { stats: TimingStats::new(run.period_ns(task)), worst: None, rows: 0 };
             let mut all = run.gather(Columns::TIMING, new, Counted::push_all, Counted::merge)?;

@@ -1,12 +1,14 @@
 //! A run that is open, whatever holds it.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::{RunInfo, TaskSpec, Warning};
-use jitterlab_trace::{Hints, Import, JournalReader, Measured, RunReader, TraceError, import};
+use jitterlab_trace::{
+    Hints, Import, JournalReader, Measured, RunReader, STANDARD_INPUT, TraceError, import,
+};
 
 use crate::{Progress, RunsError, Warned};
 
@@ -31,12 +33,18 @@ pub(crate) enum Holder {
 
 impl Run {
     /// Opens a run file, a journal (`NAME.part`), or else the output of another tool, of which `hints` say what it leaves
-    /// out.
+    /// out; `-` and pipes hold such an output.
     ///
     /// # Errors
     /// The file cannot be read, is damaged, or is of no known kind.
     pub fn open(path: impl AsRef<Path>, hints: &Hints) -> Result<Self, RunsError> {
         let path = path.as_ref();
+        // What is read from a pipe cannot be looked at twice.
+        if path == Path::new(STANDARD_INPUT) || fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
+        {
+            let holder = Holder::Imported(Box::new(import(path, hints)?));
+            return Ok(Run { path: path.into(), holder, progress: None });
+        }
         let holder = match RunReader::open(path) {
             Ok(reader) => Holder::File(Box::new(reader)),
             Err(TraceError::Unfinished(_)) => Holder::Journal(Box::new(JournalReader::open(path)?)),

@@ -9,7 +9,7 @@ use jitterlab_analysis::Summary;
 use jitterlab_analysis::predict::Prediction;
 use jitterlab_analysis::require::{Outcome, Requirement};
 use jitterlab_analysis::summary::P99;
-use jitterlab_model::{Activation, Bench, Gap, Keep, Known, Load, RunInfo, TaskSpec, Warning};
+use jitterlab_model::{Activation, Bench, Gap, Keep, Known, Load, Overrun, RunInfo, TaskSpec, Warning};
 use jitterlab_runs::{Hints, OneTask, Run, RunsError};
 use jitterlab_trace::{RunWriter, journal_path};
 use tempfile::TempDir;
@@ -54,7 +54,7 @@ fn what_another_tool_does_not_tell_is_unknown_and_no_requirement_on_it_passes() 
     let summary = Summary::of(task, &scans[0].timing);
     assert_eq!(
         (summary.missed, summary.dropped, summary.overrun),
-        (Known::Unknown, Known::Unknown, Known::Unknown)
+        (Known::Unknown, Known::Unknown, Known::Exactly(Overrun::Skip))
     );
     assert_eq!((summary.execution.count, summary.corrected_latency.count), (0, 0));
     assert_eq!(summary.latency.at(P99), Known::Between { at_least: 4_000, at_most: 41_999 });
@@ -73,7 +73,7 @@ fn what_another_tool_does_not_tell_is_unknown_and_no_requirement_on_it_passes() 
 #[test]
 fn hints_fill_in_what_an_output_leaves_out_for_one_task_too() {
     let folder = TempDir::new().unwrap();
-    let hints = Hints { period_ns: Some(250_000), unit_ns: Some(1) };
+    let hints = Hints { period_ns: Some(250_000), unit_ns: Some(1), ..Hints::default() };
     let one = OneTask::of(Run::open(histogram(&folder), &hints).unwrap(), None, |_| 0).unwrap();
     assert_eq!((one.stats.latency.max_ns(), one.stats.period_ns()), (Some(41), 250_000));
     assert!(!one.warnings.iter().any(|w| matches!(w, Warning::UnitAssumed { .. })), "{:?}", one.warnings);

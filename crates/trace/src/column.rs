@@ -123,10 +123,16 @@ pub(crate) fn read_on<T: DataType>(
     rows: usize,
     values: &mut Vec<T::T>,
 ) -> Result<()> {
+    // Other programs make columns optional when they write a run file again; nothing may be missing all the same.
+    let mut levels = Vec::new();
     while values.len() < rows {
-        let (records, _, _) = reader.read_records(rows - values.len(), None, None, values)?;
+        let (records, found, _) =
+            reader.read_records(rows - values.len(), Some(&mut levels), None, values)?;
         if records == 0 {
             return Err(Damage::EndsEarly.into());
+        }
+        if found < records {
+            return Err(Damage::Null.into());
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::path::Path;
 use jitterlab_model::RunInfo;
 use jitterlab_model::run::FORMAT_VERSION;
 
-use crate::error::{Damage, TraceError};
+use crate::error::{Damage, NotARun, TraceError};
 
 pub(crate) fn newer(path: &Path, found: u32, known: u32) -> TraceError {
     TraceError::NewerFormat { path: path.into(), found, known }
@@ -17,7 +17,13 @@ pub(crate) fn parse_info(path: &Path, json: &[u8]) -> Result<RunInfo, TraceError
     struct Version {
         format: u32,
     }
-    let damaged = |e| TraceError::Damaged { path: path.into(), why: Damage::Description(e) };
+    let damaged = |error: serde_json::Error| match error.classify() {
+        // It is JSON, only of something else: nothing broke.
+        serde_json::error::Category::Data => {
+            TraceError::NotARunFile { path: path.into(), why: NotARun::Incomplete(error) }
+        }
+        _ => TraceError::Damaged { path: path.into(), why: Damage::Description(error) },
+    };
     // A newer description may not even parse; its version is looked at first.
     let version: Version = serde_json::from_slice(json).map_err(damaged)?;
     if version.format > FORMAT_VERSION {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use parquet::errors::ParquetError;
 
+use crate::role::Role;
+
 /// Why a run file could not be written or read. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -135,6 +137,22 @@ pub enum TraceError {
         /// The outputs that can be read.
         known: String,
     },
+    /// A file in which several tools left something.
+    #[error("{path} looks like the output of several tools: {tools}; split it, so that each file is of one")]
+    SeveralOutputs {
+        /// The file.
+        path: PathBuf,
+        /// What it looks like.
+        tools: String,
+    },
+    /// An output that would fill the memory.
+    #[error("{path} is longer than {} MiB: split it, or keep only a part of it", .most >> 20)]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// How long it may be, in bytes.
+        most: u64,
+    },
     /// Another tool's output that contradicts its own format.
     #[error("{path} looks like the output of {tool}, but cannot be read: {}{why}", place(*.line))]
     UnreadableOutput {
@@ -145,7 +163,7 @@ pub enum TraceError {
         /// The line to blame, counted from 1, if one is.
         line: Option<usize>,
         /// What is wrong.
-        why: Unreadable,
+        why: Box<Unreadable>,
     },
     /// The thread that writes the journal ended by a panic.
     #[error("the thread that writes the journal died")]
@@ -176,6 +194,9 @@ pub enum NotARun {
     /// A Parquet file of another program; with the metadata key that it lacks.
     #[error("it is a Parquet file, but has no description of a run ({0})")]
     NoDescription(&'static str),
+    /// A description that is none of a run, with what it lacks.
+    #[error("its description of a run is incomplete ({0}), as if another program had made it")]
+    Incomplete(serde_json::Error),
     /// A table of other columns.
     #[error("its columns are {} instead of {}", .found.join(", "), .wanted.join(", "))]
     Columns {
@@ -232,6 +253,9 @@ pub enum Damage {
     /// A column that is shorter than its row group.
     #[error("a column ends early")]
     EndsEarly,
+    /// A row without a value.
+    #[error("a row lacks a value")]
+    Null,
     /// A column of another type than its name promises.
     #[error("column {0} has another type")]
     TypeOfColumn(String),
@@ -269,9 +293,15 @@ pub enum Unreadable {
     /// No measurement is in it.
     #[error("it holds no measurement")]
     Nothing,
-    /// It has extremes, but no distribution; with what makes its tool print one.
-    #[error("it has no distribution: run {0}")]
-    NoDistribution(&'static str),
+    /// More than one measurement is in it.
+    #[error("a second measurement begins; split the file before it, and read each part for itself")]
+    Second,
+    /// It ends before its figures do.
+    #[error("it is cut short: its last figures are missing")]
+    Cut,
+    /// Figures of an unknown number of samples.
+    #[error("it does not say how many samples it is of")]
+    NoSampleCount,
     /// A histogram without bins.
     #[error("it has no bins")]
     NoBins,
@@ -303,6 +333,38 @@ pub enum Unreadable {
         /// Columns in the header.
         columns: usize,
     },
+    /// A binary file of samples that is damaged.
+    #[error("it holds something that is no sample")]
+    Samples,
+    /// A table whose column has no unit; with its number, counted from 1, and what it holds.
+    #[error(
+        "the unit of column {column} ({role}) is not in its name: say it with --unit, or as in --columns {role}={column}:us"
+    )]
+    NoUnit {
+        /// Its number.
+        column: usize,
+        /// What it holds.
+        role: Role,
+    },
+    /// A column that is not there.
+    #[error("there is no column {wanted}: the head line names {names}")]
+    NoColumn {
+        /// The column that was asked for.
+        wanted: String,
+        /// Those that there are.
+        names: String,
+    },
+    /// A table of something else.
+    #[error(
+        "none of its columns is known to hold times: name one, such as --columns latency=2:us or start=1:ns"
+    )]
+    NoTimes,
+    /// Times that do not tell how far they should be from each other.
+    #[error("the period cannot be told from it: say it with --period")]
+    NoPeriod,
+    /// A row that is earlier than the one before it.
+    #[error("time goes back: a second measurement begins here, or the column is not what it is taken for")]
+    Backwards,
     /// A row that does not begin as rttest's do.
     #[error("a line has less than iteration, timestamp and latency")]
     ShortLine,
@@ -331,6 +393,12 @@ pub enum Wanted {
     BinAndCount,
     /// The same as EVL calls it.
     CellAndCount,
+    /// A line of jittersamples.
+    Sample,
+    /// A row of a table.
+    Row,
+    /// A cell of a table.
+    Time,
 }
 
 impl std::fmt::Display for Wanted {
@@ -341,6 +409,9 @@ impl std::fmt::Display for Wanted {
             Wanted::Bin => "a bin",
             Wanted::BinAndCount => "a bin and its count",
             Wanted::CellAndCount => "a cell and its count",
+            Wanted::Sample => "thread, time and latency",
+            Wanted::Row => "a row with all columns",
+            Wanted::Time => "a number",
         })
     }
 }

@@ -35,7 +35,7 @@ fn a_histogram_as_of_cyclictest_can_be_read_as_one() {
         let path = directory.path().join("histogram.txt");
         let file = std::fs::File::create(&path).unwrap();
         export::cyclictest_histogram(&run(directory.path(), keep), file).unwrap();
-        let back: Import = import(&path, &Hints { unit_ns: Some(1_000), period_ns: None }).unwrap();
+        let back: Import = import(&path, &Hints { unit_ns: Some(1_000), ..Hints::default() }).unwrap();
         let counts: Vec<_> =
             (0..2).map(|t| back.tasks[t].stats(&back.info.tasks[t]).latency.count()).collect();
         assert_eq!(counts, [10_000, 100]);

@@ -42,7 +42,13 @@ pub fn comparable(first: (&RunInfo, &TaskRun), other: (&RunInfo, &TaskRun)) -> V
     let exact = |ns: i64| jitterlab_model::units::Exact(ns).to_string();
     look("period", Weight::Refuse, &|_, t| Some(exact(t.period_ns().exactly()?)));
     look("overrun policy", Weight::Refuse, &|_, t| Some(t.overrun().exactly()?.to_string()));
-    look("bench", Weight::Refuse, &|r, _| Some(r.bench.to_string()));
+    look("what was measured", Weight::Refuse, &|_, t| {
+        Some(if t.is_periodic() { "periodic" } else { "aperiodic" }.into())
+    });
+    // Another tool on the same machine measures the same, if by other means.
+    let import = first.0.is_imported() || other.0.is_imported();
+    let weight = if import { Weight::Warn } else { Weight::Refuse };
+    look("bench", weight, &|r, _| Some(if import { r.tool.clone() } else { r.bench.to_string() }));
     look("wake-up method", Weight::Warn, &|_, t| t.knows(Gap::Settings).then(|| t.spec.wake.to_string()));
     look("load", Weight::Warn, &|r, _| r.load.specs().map(|_| r.load.to_string()));
     look("work", Weight::Warn, &|_, t| t.knows(Gap::Settings).then(|| t.spec.work.to_string()));

@@ -18,7 +18,7 @@ pub use facts::{Facts, QuantileLimit};
 pub use gates::{Condition, Gate};
 pub use tail::{TAIL_SIZE, Tail};
 
-use jitterlab_model::{RunInfo, TaskRun};
+use jitterlab_model::{Gap, RunInfo, TaskRun};
 use serde::{Deserialize, Serialize};
 
 use crate::Caveat;
@@ -75,10 +75,20 @@ pub enum PredictionCaveat {
 }
 
 impl Prediction {
+    /// What the source of a task would have to tell for anything to be foretold: latencies of a periodic task, how many there
+    /// were, and how often they come.
+    #[must_use]
+    pub fn gap(task: &TaskRun) -> Option<Gap> {
+        [Gap::Grid, Gap::Latency, Gap::Period, Gap::Count].into_iter().find(|gap| !task.knows(*gap))
+    }
+
     /// What the scan of a task of a run says about the `horizon_ns` after it ([`DEFAULT_HORIZON`] times the run unless
-    /// given); `None` where nothing was measured.
+    /// given); `None` where nothing was measured, or the source does not tell what is needed ([`Prediction::gap`]).
     #[must_use]
     pub fn of(scan: &TaskScan, task: &TaskRun, run: &RunInfo, horizon_ns: Option<f64>) -> Option<Self> {
+        if Prediction::gap(task).is_some() {
+            return None;
+        }
         let tail = scan.tail()?;
         let horizon_ns = horizon_ns.unwrap_or(DEFAULT_HORIZON * tail.run_ns());
         Some(predict(&tail, horizon_ns, &machine_events(run, task)))

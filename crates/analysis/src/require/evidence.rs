@@ -44,7 +44,9 @@ impl Evidence {
                 _ => (beyond.from_ns, most),
             };
             evidence.broke += if requirement.broken_by(low) { beyond.count } else { 0 };
-            evidence.may_have_broken += if requirement.broken_by(high) { beyond.count } else { 0 };
+            // Where nobody counted them, there may be any number.
+            let most = if beyond.count == 0 { evidence.values } else { beyond.count };
+            evidence.may_have_broken += if requirement.broken_by(high) { most } else { 0 };
         }
         evidence
     }

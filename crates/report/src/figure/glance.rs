@@ -14,7 +14,8 @@ pub fn figures(tasks: &[TaskAnalysis], terminal: Terminal) -> String {
     let measured = tasks.iter().map(|task| &task.measured).filter(|task| task.summary.latency.count > 0);
     let histograms: Vec<_> =
         measured.map(|task| (task.summary.task.as_str(), task.latency_histogram())).collect();
-    let named: Vec<_> = histograms.iter().map(|(name, values)| (*name, values)).collect();
+    let named = histograms.iter().filter(|(_, values)| values.has_percentiles());
+    let named: Vec<_> = named.map(|(name, values)| (*name, values)).collect();
     let caption = "The curve of n latencies ends at 1 − 1/n.".to_owned();
     let percentiles = percentiles::curves(Quantity::Latency, &named, caption);
     let percentiles = percentiles.map(|chart| Chart { height: Chart::GLANCE, ..chart });

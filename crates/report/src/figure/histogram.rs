@@ -22,7 +22,9 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
 
 /// The histograms of all tasks over each other.
 pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
-    chart(quantity, &with_values(quantity, runs)).into_iter().collect()
+    let mut tasks = with_values(quantity, runs);
+    tasks.retain(|(_, values)| values.has_shape());
+    chart(quantity, &tasks).into_iter().collect()
 }
 
 fn chart(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> Option<Chart> {

@@ -23,7 +23,7 @@ const PLACES: f64 = 1_500.0;
 
 /// Points of the curve: one in `k` values is above the value. The last one is the largest of n, at k = n.
 fn curve(values: &Distribution) -> Vec<(f64, i64)> {
-    let (n, largest) = (values.count(), values.max_ns().unwrap_or(0));
+    let (n, largest) = (values.count(), values.max_ns().unwrap_or(i64::MAX));
     let mut below = 0;
     let mut curve: Vec<(f64, i64)> = values.min_ns().map(|min| (1.0, min)).into_iter().collect();
     for bin in values.bins() {
@@ -31,12 +31,16 @@ fn curve(values: &Distribution) -> Vec<(f64, i64)> {
         let above = n - below;
         curve.push((n as f64 / above.max(1) as f64, bin.high_ns.min(largest)));
     }
+    // Of those above the last bin the largest is known, or nothing.
+    let beyond = values.beyond().filter(|beyond| beyond.count > 0).and_then(|_| values.max_ns());
+    curve.extend(beyond.map(|largest| (n as f64, largest)));
     curve
 }
 
 /// The curves of all tasks.
 pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
-    let tasks = with_values(quantity, runs);
+    let mut tasks = with_values(quantity, runs);
+    tasks.retain(|(_, values)| values.has_percentiles());
     let named: Vec<_> = tasks.iter().map(|(task, values)| (task.name.as_str(), values)).collect();
     let caption = format!("{} The curve of n values ends at 1 − 1/n.", captions(quantity, &tasks));
     curves(quantity, &named, caption).into_iter().collect()
@@ -45,10 +49,10 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
 /// The curves of these values, each with its name.
 pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], caption: String) -> Option<Chart> {
     let low_ns = named.iter().filter_map(|(_, values)| values.min_ns()).min()?;
-    let high_ns = named.iter().filter_map(|(_, values)| values.max_ns()).max()?;
-    let layers = named.iter().enumerate().map(|(number, (name, values))| {
+    let curved: Vec<_> = named.iter().map(|(name, values)| (name, values, curve(values))).collect();
+    let high_ns = curved.iter().filter_map(|(.., curve)| Some(curve.last()?.1)).max()?;
+    let layers = curved.into_iter().enumerate().map(|(number, (name, values, curve))| {
         // A step stands where its value begins to hold: at the rarity of the one before.
-        let curve = curve(values);
         let points =
             curve.iter().enumerate().map(|(i, (_, value))| [curve[i.saturating_sub(1)].0, *value as f64]);
         let end = curve.last().map(|(one_in, value)| [*one_in, *value as f64]);

@@ -2,7 +2,7 @@
 
 use jitterlab_model::load::LoadSpec;
 use jitterlab_model::units::Human;
-use jitterlab_model::{Distribution, Quantity, RunInfo};
+use jitterlab_model::{Distribution, Gap, Quantity, RunInfo};
 
 use crate::quantity;
 use crate::section::{Piece, Section, Shown};
@@ -79,10 +79,15 @@ impl Task<'_> {
             Some(spec) if !info.is_imported() => {
                 format!("wake-up by {}, overrun policy {}", spec.wake, spec.overrun)
             }
-            _ => "wake-up and overrun policy not told".into(),
+            _ => "wake-up not told".into(),
         };
-        let (period, load, missed) = (exact(summary.period_ns), load(info), known_count(summary.missed));
-        format!("{length}, period {period}, load {load}, {how}, {missed} missed")
+        let period = match () {
+            () if summary.unknown.contains(&Gap::Grid) => "not periodic".into(),
+            () if summary.unknown.contains(&Gap::Period) => "period not told".into(),
+            () => format!("period {}", exact(summary.period_ns)),
+        };
+        let (load, missed) = (load(info), known_count(summary.missed));
+        format!("{length}, {period}, load {load}, {how}, {missed} missed")
     }
 }
 

@@ -223,7 +223,7 @@ fn recommended(result: &StepperResult) -> String {
     };
     format!(
         "{verdict}, on a base period of {} (StepConf: a Base Period Maximum Jitter of {} ns). Why: {why}.",
-        Exact(rate.base_period_ns),
+        exact(rate.base_period_ns),
         count(rate.jitter_ns.unsigned_abs())
     )
 }

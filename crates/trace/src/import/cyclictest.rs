@@ -4,11 +4,11 @@
 //! limit is not in the file, so it is taken as what follows the last bin. `-H` adds a column with the sum, which
 //! is told from the footers. rt-tests 2.7 and later leave out rows of zeros and the totals.
 
-use jitterlab_model::{Gap, Warning};
+use jitterlab_model::Warning;
 
 use super::histogram::Histogram;
-use super::text::{expect_numbers, lines, ns, numbers};
-use super::{Hints, Import, Input, Mistake, Peer};
+use super::text::{expect_numbers, lines, ns, numbers, once};
+use super::{Hints, Import, Input, Mistake, Peer, Told};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "cyclictest -h", recognise, parse };
@@ -18,11 +18,9 @@ fn recognise(input: &Input) -> bool {
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    once(input.text, |line| line == "# Histogram")?;
     let mut import = Import::new("cyclictest", "CLOCK_MONOTONIC");
-    let unit_ns = hints.unit_ns.unwrap_or_else(|| {
-        import.warn(Warning::UnitAssumed { unit_ns: 1_000 });
-        1_000
-    });
+    let unit_ns = import.unit(None, hints, 1_000);
     let mut rows: Vec<(usize, Vec<u64>)> = Vec::new();
     let mut footers = [const { Vec::new() }; 4];
     const NAMES: [&str; 4] =
@@ -54,15 +52,12 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         }
         let overflow = overflows.get(thread).copied().unwrap_or(0);
         histogram.add_overflow(last_ns.saturating_add(unit_ns), overflow);
-        if histogram.count() == 0 {
-            continue;
-        }
         if overflow > 0 {
             import.warn(Warning::AboveHistogram { task: format!("thread{thread}"), count: overflow });
             // The mean is cut to whole units, but with values outside the histogram it is the better one.
             histogram.mean_ns = at(&average, thread).map(|v| v as f64 + unit_ns as f64 / 2.0);
         }
-        import.task(format!("thread{thread}"), period, None, &[Gap::Missed], histogram.latency(period.0));
+        import.task(Told::new(format!("thread{thread}"), period).skips(), histogram.latency(period.ns()));
     }
     import.warn(Warning::MissedNotCounted { tool: "cyclictest".into() });
     import.complete()

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use jitterlab_model::{Activation, Flags, Gap, Warning};
 
 use super::text::{lines, ns};
-use super::{Hints, Import, Input, Measured, Mistake, Peer};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, Told};
+use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "cyclictest -v", recognise, parse };
 
@@ -28,17 +29,18 @@ fn recognise(input: &Input) -> bool {
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("cyclictest", "CLOCK_MONOTONIC");
-    let unit_ns = hints.unit_ns.unwrap_or_else(|| {
-        import.warn(Warning::UnitAssumed { unit_ns: 1_000 });
-        1_000
-    });
+    let unit_ns = import.unit(None, hints, 1_000);
     let mut printed: Vec<i64> = Vec::new();
     let mut samples: BTreeMap<usize, Vec<(u64, i64)>> = BTreeMap::new();
-    for (_, line) in lines(input.text) {
+    for (number, line) in lines(input.text) {
         if let Some((_, interval)) = line.strip_prefix("Thread ").and_then(|l| l.split_once(" Interval: ")) {
             printed.extend(interval.trim().parse::<i64>());
         } else if let Some((thread, cycle, latency)) = sample(line) {
-            samples.entry(thread).or_default().push((cycle, latency));
+            let samples = samples.entry(thread).or_default();
+            if samples.last().is_some_and(|(last, _)| *last >= cycle) {
+                return Err(Unreadable::Second.at(number));
+            }
+            samples.push((cycle, latency));
         }
     }
     // The printed interval is already the next thread's: one distance (500 us unless given) too long.
@@ -48,15 +50,15 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let period = import.period(told, hints, 1_000_000);
         let mut next = 0;
         let rows = samples.into_iter().map(|(index, latency)| {
-            let due_ns = ns(index as i64, period.0);
+            let due_ns = ns(i64::try_from(index).unwrap_or(i64::MAX), period.ns());
             let start_ns = due_ns.saturating_add(ns(latency, unit_ns));
             let flags = if index == next { Flags::default() } else { Flags::AFTER_GAP };
             next = index.saturating_add(1);
             Activation { index, due_ns, start_ns, end_ns: start_ns, flags, ..Activation::default() }
         });
         let rows = rows.collect();
-        let unknown = [Gap::Missed, Gap::DueTimes];
-        import.task(format!("thread{thread}"), period, None, &unknown, Measured::Rows(rows));
+        let told = Told::new(format!("thread{thread}"), period).skips().lacks(Gap::DueTimes);
+        import.task(told, Measured::Rows(rows));
     }
     import.warn(Warning::DueTimesAssumed { tool: "cyclictest".into() });
     import.complete()

@@ -4,6 +4,7 @@ use jitterlab_model::distribution::{Beyond, Lacks, Moments};
 use jitterlab_model::{Distribution, TimingStats};
 
 use super::Measured;
+use super::text::us;
 
 /// What an output tells of one quantity's values, in nanoseconds.
 #[derive(Debug, Clone, Default)]
@@ -16,9 +17,24 @@ pub(super) struct Histogram {
     pub(super) deviation_ns: Option<f64>,
     /// (bound, how many) of values that the tool only knows to be that or more.
     pub(super) beyond: Option<(i64, u64)>,
+    /// Whether the intervals are between percentiles, and say nothing of what is in them.
+    pub(super) wide: bool,
 }
 
 impl Histogram {
+    /// Of so many values, cut to whole units, only smallest, largest and mean are known.
+    pub(super) fn of_extremes([min, mean, max]: [f64; 3], count: u64, unit_ns: i64) -> Self {
+        let ns = |value: f64| us(value * unit_ns as f64 / 1_000.0);
+        let mut histogram = Histogram {
+            min_ns: Some(ns(min)),
+            max_ns: Some(ns(max).saturating_add(unit_ns - 1)),
+            mean_ns: Some(mean * unit_ns as f64),
+            ..Histogram::default()
+        };
+        histogram.add_overflow(ns(min), count);
+        histogram
+    }
+
     /// Counts `count` values of an interval.
     pub(super) fn add(&mut self, low_ns: i64, high_ns: i64, count: u64) {
         if count > 0 {
@@ -76,6 +92,7 @@ impl Histogram {
             min: self.min_ns.is_none() && lowest.is_none(),
             mean: self.mean_ns.is_none() && open,
             deviation: self.deviation_ns.is_none() && open,
+            shape: self.wide,
         };
         Distribution::from_parts(moments, occupied().map(|(_, high, n)| (high, n))).lacking(lacks)
     }

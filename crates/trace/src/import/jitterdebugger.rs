@@ -1,18 +1,22 @@
-//! jitterdebugger: `results.json` with histograms, `samples.raw` with every activation.
+//! jitterdebugger: `results.json` with histograms, `samples.raw` with every activation, and what jittersamples makes of it.
+//!
+//! It numbers its threads, one on each CPU it was given. Which those are is only known if it was given all: a copy of
+//! /proc/cpuinfo beside the results lists these.
 
 use std::collections::BTreeMap;
 
-use jitterlab_model::{Activation, Warning};
+use jitterlab_model::{Activation, Flags, Warning};
 use serde::Deserialize;
 
 use super::histogram::Histogram;
-use super::{Hints, Import, Input, Measured, Mistake, Peer, text};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, Told, text};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const RESULTS: Peer =
     Peer { name: "jitterdebugger results.json", recognise: is_results, parse: parse_results };
 pub(super) const SAMPLES: Peer =
     Peer { name: "jitterdebugger samples.raw", recognise: is_samples, parse: parse_samples };
+pub(super) const CSV: Peer = Peer { name: "jittersamples' samples.csv", recognise: is_csv, parse: parse_csv };
 
 /// jitterdebugger's interval unless one is given.
 const DEFAULT_PERIOD_NS: i64 = 1_000_000;
@@ -21,7 +25,7 @@ const DEFAULT_PERIOD_NS: i64 = 1_000_000;
 struct Report {
     #[serde(default)]
     sysinfo: SystemInfo,
-    cpu: BTreeMap<String, Cpu>,
+    cpu: BTreeMap<String, Thread>,
 }
 
 #[derive(Deserialize, Default)]
@@ -31,11 +35,11 @@ struct SystemInfo {
 }
 
 #[derive(Deserialize)]
-struct Cpu {
+struct Thread {
     histogram: BTreeMap<String, u64>,
     count: u64,
-    min: u64,
-    max: u64,
+    min: f64,
+    max: f64,
     avg: f64,
 }
 
@@ -43,90 +47,158 @@ fn is_results(input: &Input) -> bool {
     input.text.trim_start().starts_with('{')
         && input.text.contains("\"cpu\"")
         && input.text.contains("\"histogram\"")
+        && !input.text.contains("\"rt_test_version:\"")
+}
+
+/// A thread, of so many in all.
+fn told(input: &Input, (thread, threads): (usize, usize), period: Period) -> Told {
+    let online: Option<Vec<u16>> = input.beside("cpuinfo").map(|copy| {
+        let processors = copy.lines().filter(|line| line.starts_with("processor"));
+        processors.filter_map(|line| line.split_once(':')?.1.trim().parse().ok()).collect()
+    });
+    let cpu = online.filter(|cpus| cpus.len() == threads).and_then(|cpus| cpus.get(thread).copied());
+    Told::new(format!("thread{thread}"), period).on(cpu).catches_up()
 }
 
 fn parse_results(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    let report: Report = serde_json::from_str(input.text)?;
+    let report: Report = text::json(input.text)?;
     let mut import = Import::new("jitterdebugger", "CLOCK_MONOTONIC");
-    let unit_ns = report.sysinfo.resolution_in_ns.or(hints.unit_ns).unwrap_or(1_000).clamp(1, 1_000_000);
+    let unit_ns = import.unit(report.sysinfo.resolution_in_ns, hints, 1_000);
     let period = import.period(None, hints, DEFAULT_PERIOD_NS);
-    let ns = |value: u64| text::ns(value as i64, unit_ns);
-    let mut cpus: Vec<_> = report.cpu.into_iter().collect();
-    cpus.sort_by_key(|(name, _)| name.parse::<u16>().unwrap_or(u16::MAX));
-    for (name, cpu) in cpus {
-        let mut histogram = Histogram {
-            min_ns: Some(ns(cpu.min)),
-            max_ns: Some(ns(cpu.max).saturating_add(unit_ns - 1)),
-            mean_ns: Some(cpu.avg * unit_ns as f64),
-            ..Histogram::default()
-        };
+    let mut threads: Vec<_> = report.cpu.into_iter().collect();
+    threads.sort_by_key(|(name, _)| name.parse::<u16>().unwrap_or(u16::MAX));
+    let of = threads.len();
+    for (number, (_, thread)) in threads.into_iter().enumerate() {
+        let mut histogram = Histogram::of_extremes([thread.min, thread.avg, thread.max], 0, unit_ns);
         let mut limit_ns = 0;
-        for (bin, count) in &cpu.histogram {
-            let bin: u64 = bin.parse().map_err(|_| Unreadable::not(bin, Wanted::Bin))?;
-            let high_ns = ns(bin).saturating_add(unit_ns - 1);
-            histogram.add(ns(bin), high_ns, *count);
-            limit_ns = limit_ns.max(high_ns.saturating_add(1));
+        for (bin, count) in &thread.histogram {
+            let low_ns = text::ns(bin.parse().map_err(|_| Unreadable::not(bin, Wanted::Bin))?, unit_ns);
+            histogram.add(low_ns, low_ns.saturating_add(unit_ns - 1), *count);
+            limit_ns = limit_ns.max(low_ns.saturating_add(unit_ns));
         }
-        let beyond = cpu.count.saturating_sub(histogram.count());
+        let beyond = thread.count.saturating_sub(histogram.count());
         if beyond > 0 {
             histogram.add_overflow(limit_ns, beyond);
-            import.warn(Warning::AboveHistogram { task: format!("cpu{name}"), count: beyond });
+            import.warn(Warning::AboveHistogram { task: format!("thread{number}"), count: beyond });
         }
-        if histogram.count() > 0 {
-            let measured = histogram.latency(period.0);
-            import.task(format!("cpu{name}"), period, name.parse().ok(), &[], measured);
-        }
+        import.task(told(input, (number, of), period), histogram.latency(period.ns()));
     }
+    import.warn(Warning::CatchesUp { tool: "jitterdebugger".into() });
     import.complete()
 }
 
-/// Packed, little endian: thread u32, seconds i64, nanoseconds i64 of the wake-up, latency u64.
-const SAMPLE: usize = 28;
+/// A sample: thread, time of the wake-up in ns, latency in units.
+type Sample = (usize, i64, i64);
 
-fn is_samples(input: &Input) -> bool {
-    let plausible = |s: &[u8]| number(s, 12).is_some_and(|ns| ns < 1_000_000_000) && s[3] == 0;
-    !input.bytes.is_empty()
-        && input.bytes.len().is_multiple_of(SAMPLE)
-        && input.bytes.chunks_exact(SAMPLE).take(100).all(plausible)
-        && !input.bytes.starts_with(b"#")
+/// Packed, little endian: thread u32, seconds and nanoseconds of the wake-up as the system's time_t, latency u64.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    length: usize,
+    time: usize,
 }
 
-fn number(sample: &[u8], at: usize) -> Option<u64> {
-    sample.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
+/// Of 64-bit systems, and of 32-bit ones whose time_t has 32 bits.
+const LAYOUTS: [Layout; 2] = [Layout { length: 28, time: 8 }, Layout { length: 20, time: 4 }];
+
+impl Layout {
+    fn sample(self, bytes: &[u8]) -> Option<Sample> {
+        let field = |from: usize, length: usize| {
+            let mut wide = [0; 8];
+            wide.get_mut(..length)?.copy_from_slice(bytes.get(from..from + length)?);
+            i64::try_from(u64::from_le_bytes(wide)).ok()
+        };
+        let seconds = field(4, self.time)?;
+        let ns = field(4 + self.time, self.time).filter(|ns| *ns < 1_000_000_000)?;
+        let latency = field(4 + 2 * self.time, 8)?;
+        let thread = usize::try_from(field(0, 4)?).ok().filter(|thread| *thread < 65_536)?;
+        Some((thread, text::ns(seconds, 1_000_000_000).saturating_add(ns), latency))
+    }
+
+    /// All samples, if all are such.
+    fn samples(self, bytes: &[u8]) -> Option<Vec<Sample>> {
+        let whole = !bytes.is_empty() && bytes.len().is_multiple_of(self.length);
+        whole.then(|| bytes.chunks_exact(self.length).map(|one| self.sample(one)).collect())?
+    }
+
+    /// Whether the first samples are such, and time goes on.
+    fn fits(self, bytes: &[u8]) -> bool {
+        let first = bytes.get(..bytes.len().min(100 * self.length)).unwrap_or_default();
+        self.samples(first).is_some_and(|samples| {
+            let mut last = BTreeMap::new();
+            samples.iter().all(|(thread, at, _)| last.insert(*thread, *at).is_none_or(|before| before < *at))
+        })
+    }
+}
+
+fn layout_of(input: &Input) -> Option<Layout> {
+    let fits = |layout: &Layout| input.bytes.len().is_multiple_of(layout.length) && layout.fits(input.bytes);
+    // Text may look like numbers, but no wake-up was 20 million years ago.
+    LAYOUTS.into_iter().find(fits).filter(|_| input.bytes.contains(&0))
+}
+
+fn is_samples(input: &Input) -> bool {
+    layout_of(input).is_some()
 }
 
 fn parse_samples(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    let mut import = Import::new("jitterdebugger", "CLOCK_MONOTONIC");
-    let beside = std::fs::read_to_string(input.path.with_file_name("results.json")).ok();
-    let report = beside.and_then(|text| serde_json::from_str::<Report>(&text).ok());
-    let told = report.and_then(|r| r.sysinfo.resolution_in_ns);
-    let unit_ns = told.or(hints.unit_ns).unwrap_or_else(|| {
-        import.warn(Warning::UnitAssumed { unit_ns: 1_000 });
-        1_000
-    });
-    let mut threads: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
-    for sample in input.bytes.chunks_exact(SAMPLE) {
-        let (Some(seconds), Some(ns), Some(latency)) =
-            (number(sample, 4), number(sample, 12), number(sample, 20))
-        else {
-            continue;
-        };
-        let start_ns = text::ns(seconds as i64, 1_000_000_000).saturating_add(ns as i64);
-        let latency_ns = text::ns(latency as i64, unit_ns);
-        let thread = u32::from_le_bytes([sample[0], sample[1], sample[2], sample[3]]);
-        threads.entry(thread).or_default().push((start_ns, latency_ns));
+    let samples = layout_of(input).and_then(|layout| layout.samples(input.bytes));
+    of_samples(input, hints, samples.ok_or(Unreadable::Samples)?)
+}
+
+/// A line such as `0;3481.733683453;35`.
+fn sample_of(line: &str) -> Option<Sample> {
+    let mut fields = line.split(';');
+    let (thread, at, latency) = (fields.next()?, fields.next()?, fields.next()?);
+    let exact =
+        at.split_once('.').is_some_and(|(_, fraction)| fraction.len() == 9) && fields.next().is_none();
+    let at = text::decimal_ns(at, 1_000_000_000)?;
+    exact.then_some((thread.parse().ok()?, at, latency.trim().parse().ok()?))
+}
+
+fn is_csv(input: &Input) -> bool {
+    let mut lines = input.text.lines().take(100).peekable();
+    !input.columns_given && lines.peek().is_some() && lines.all(|line| sample_of(line).is_some())
+}
+
+fn parse_csv(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    let mut samples = Vec::new();
+    for (number, line) in text::lines(input.text).filter(|(_, line)| !line.is_empty()) {
+        samples.push(sample_of(line).ok_or_else(|| Unreadable::not(line, Wanted::Sample).at(number))?);
     }
+    of_samples(input, hints, samples)
+}
+
+fn of_samples(input: &Input, hints: &Hints, samples: Vec<Sample>) -> Result<Import, Mistake> {
+    let mut import = Import::new("jitterdebugger", "CLOCK_MONOTONIC");
+    let report = input.beside("results.json").and_then(|text| serde_json::from_str::<Report>(&text).ok());
+    let unit_ns = import.unit(report.and_then(|r| r.sysinfo.resolution_in_ns), hints, 1_000);
+    let mut threads: BTreeMap<usize, Vec<(i64, i64)>> = BTreeMap::new();
+    for (thread, start_ns, latency) in samples {
+        let latency_ns = text::ns(latency, unit_ns);
+        let of_thread = threads.entry(thread).or_default();
+        if of_thread.last().is_some_and(|(before, _)| *before > start_ns) {
+            return Err(Unreadable::Second.into());
+        }
+        of_thread.push((start_ns, latency_ns));
+    }
+    let of = threads.len();
     for (thread, samples) in threads {
         let period = import.period(period_of(&samples), hints, DEFAULT_PERIOD_NS);
-        let rows = (0..).zip(samples).map(|(index, (start_ns, latency_ns))| Activation {
-            index,
-            due_ns: start_ns.saturating_sub(latency_ns),
-            start_ns,
-            end_ns: start_ns,
-            ..Activation::default()
+        // None is missed, so a due time without a sample is one whose sample was lost: its buffer was full.
+        let mut last: Option<(u64, i64)> = None;
+        let rows = samples.into_iter().map(|(start_ns, latency_ns)| {
+            let due_ns = start_ns.saturating_sub(latency_ns);
+            let steps = last.map_or(0, |(_, before)| {
+                let distance = due_ns.saturating_sub(before).saturating_add(period.ns() / 2);
+                (distance / period.ns()).max(1) as u64
+            });
+            let index = last.map_or(0, |(index, _)| index.saturating_add(steps));
+            last = Some((index, due_ns));
+            let flags = if steps > 1 { Flags::AFTER_GAP } else { Flags::default() };
+            Activation { index, due_ns, start_ns, end_ns: start_ns, flags, ..Activation::default() }
         });
         let rows = rows.collect();
-        import.task(format!("thread{thread}"), period, None, &[], Measured::Rows(rows));
+        import.task(told(input, (thread, of), period), Measured::Rows(rows));
     }
     import.warn(Warning::CatchesUp { tool: "jitterdebugger".into() });
     if unit_ns > 1 {

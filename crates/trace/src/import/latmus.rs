@@ -3,14 +3,17 @@
 use jitterlab_model::{Gap, Warning};
 
 use super::histogram::Histogram;
-use super::text::{lines, ns, us};
-use super::{Hints, Import, Input, Mistake, Peer};
+use super::text::{lines, ns, once, us};
+use super::{Hints, Import, Input, Mistake, Peer, Told};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "EVL latmus -g", recognise, parse };
 
+/// Its first line.
+const HEAD: &str = "# test started on:";
+
 fn recognise(input: &Input) -> bool {
-    input.text.starts_with("# test started on:")
+    lines(input.text).find(|(_, line)| !line.is_empty()).is_some_and(|(_, line)| line.starts_with(HEAD))
 }
 
 /// The first number after a key in the head, such as 1000 in `# sampling period: 1000 microseconds`.
@@ -23,6 +26,7 @@ fn fact(text: &str, key: &str) -> Option<f64> {
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    once(input.text, |line| line.starts_with(HEAD))?;
     let mut import = Import::new("EVL latmus", "CLOCK_MONOTONIC");
     let told = fact(input.text, "sampling period").map(us);
     let period = import.period(told, hints, 1_000_000);
@@ -48,10 +52,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         }
     }
     let overruns = fact(input.text, "overruns");
-    let unknown: &[Gap] = if overruns.is_some() { &[] } else { &[Gap::Missed] };
-    let measured = histogram.latency(period.0).with_missed(overruns.unwrap_or(0.0) as u64);
-    if histogram.count() > 0 {
-        import.task("latmus", period, None, unknown, measured);
-    }
+    let told = Told::new("latmus", period);
+    let told = if overruns.is_some() { told } else { told.lacks(Gap::Missed) };
+    import.task(told, histogram.latency(period.ns()).with_missed(overruns.unwrap_or(0.0) as u64));
     import.complete()
 }

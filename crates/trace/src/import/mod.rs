@@ -4,34 +4,54 @@
 //! what is read (see [`Gap`] and [`Lacks`](jitterlab_model::distribution::Lacks)) and said in the run's warnings. A value of
 //! a histogram counts as the upper edge of its bin, so that no figure looks better than it was.
 
+mod csv;
 mod cyclictest;
 mod cyclictest_json;
+mod cyclictest_rows;
 mod cyclictest_verbose;
+mod hal_pins;
 mod histogram;
 mod jitterdebugger;
 mod latmus;
 mod linuxcnc;
+mod oslat;
+mod rt_tests;
 mod rtla;
+mod rtla_analysis;
+mod rtla_top;
 mod rttest;
+mod signaltest;
+mod starts;
+mod status_lines;
 mod stress_ng;
 mod text;
+mod told;
+mod unpack;
+mod wakers;
 mod xenomai_console;
 mod xenomai_histogram;
 mod zephyr;
 
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use jitterlab_model::{Activation, Bench, Gap, RunInfo, TaskResult, TaskRun, TaskSpec, TimingStats, Warning};
+use jitterlab_model::{Activation, RunInfo, TimingStats};
 
+use self::told::{Period, Told};
 use crate::error::{TraceError, Unreadable, Wanted};
+use crate::role::Column;
 
 /// What the user knows and the output may not tell.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Hints {
     /// The period of the tasks; what the output says goes first.
     pub period_ns: Option<i64>,
-    /// Unit of the values, 1 for ns or 1000 for us, where the output does not tell (cyclictest's text).
+    /// Unit of the values in ns, where the output does not tell (cyclictest's text, tables).
     pub unit_ns: Option<i64>,
+    /// What the columns of a table are (comma-separated values); those that its head names need not be given.
+    pub columns: Vec<Column>,
 }
 
 /// A measurement by another tool.
@@ -56,34 +76,63 @@ pub enum Measured {
 struct Peer {
     /// What it is, for the message that lists all.
     name: &'static str,
-    /// Whether a file looks like it.
+    /// Whether a file looks like it. Of all of them one at most says so, whatever tool made the file.
     recognise: fn(&Input) -> bool,
     parse: fn(&Input, &Hints) -> Result<Import, Mistake>,
 }
 
-/// Every format, in the order they are tried.
+/// Every format.
 const PEERS: &[Peer] = &[
+    cyclictest::PEER,
+    cyclictest_rows::PEER,
     cyclictest_json::PEER,
+    cyclictest_verbose::PEER,
+    status_lines::PEER,
+    signaltest::PEER,
+    wakers::JSON,
+    wakers::TEXT,
+    oslat::JSON,
+    oslat::TEXT,
+    rtla::PEER,
+    rtla_top::PEER,
+    rtla_analysis::PEER,
     jitterdebugger::RESULTS,
     jitterdebugger::SAMPLES,
-    cyclictest::PEER,
-    cyclictest_verbose::PEER,
-    rtla::PEER,
-    latmus::PEER,
-    xenomai_histogram::PEER,
-    xenomai_console::PEER,
-    rttest::PEER,
+    jitterdebugger::CSV,
     stress_ng::PEER,
-    zephyr::PEER,
     linuxcnc::NOX,
     linuxcnc::DOT_LATENCY,
+    hal_pins::PEER,
+    xenomai_histogram::PEER,
+    xenomai_console::PEER,
+    latmus::PEER,
+    rttest::PEER,
+    zephyr::PEER,
+    csv::PEER,
 ];
 
 /// A file's content, and as text if it is text.
+#[derive(Clone, Copy)]
 struct Input<'a> {
-    path: &'a Path,
+    /// The file's name without its folder.
+    name: &'a str,
+    /// Its folder, where more of the same measurement may lie.
+    folder: Option<&'a Path>,
     bytes: &'a [u8],
     text: &'a str,
+    /// Whether the user said what the columns are.
+    columns_given: bool,
+}
+
+impl Input<'_> {
+    /// A small file in the same folder, such as the description that a tool writes beside its samples.
+    fn beside(&self, name: &str) -> Option<String> {
+        const MOST: u64 = 1 << 20;
+        let file = File::open(self.folder?.join(name)).ok()?;
+        let mut text = String::new();
+        file.take(MOST).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
 }
 
 /// What is wrong with an output that was recognised.
@@ -117,133 +166,85 @@ impl Unreadable {
     }
 }
 
-/// Reads another tool's output: cyclictest (`-h`, `-H`, `--json`, `-v`), rtla timerlat and osnoise hist,
-/// jitterdebugger (`results.json`, `samples.raw`, or the directory of both), Xenomai's latency, EVL's latmus,
-/// LinuxCNC's latency-histogram `--nox` and `.latency`, rttest, stress-ng `--cyclic`, Zephyr's timer test.
+/// Reads another tool's output, whichever it is: a file, the directory that jitterdebugger leaves, or standard input (`-`).
+/// It may be compressed by gzip, and each line may begin with the time at which a build server logged it.
 ///
 /// # Errors
-/// The file cannot be read, is of no known format, or contradicts the format it seems to have.
+/// The file cannot be read, is of no known format, holds more than one measurement, or contradicts the format it seems to
+/// have.
 pub fn import(path: impl AsRef<Path>, hints: &Hints) -> Result<Import, TraceError> {
     let path = path.as_ref();
     let inside = ["samples.raw", "results.json"].map(|name| path.join(name)).into_iter().find(|p| p.exists());
     let path = inside.as_deref().unwrap_or(path);
-    let bytes = std::fs::read(path).map_err(TraceError::io("read", path))?;
-    let input = Input { path, bytes: &bytes, text: std::str::from_utf8(&bytes).unwrap_or("") };
-    let Some(peer) = PEERS.iter().find(|peer| (peer.recognise)(&input)) else {
-        let known: Vec<_> = PEERS.iter().map(|p| p.name).collect();
-        return Err(TraceError::UnknownOutput { path: path.into(), known: known.join(", ") });
+    let mut bytes = Vec::new();
+    let mut take = |from: &mut dyn Read| from.take(LONGEST + 1).read_to_end(&mut bytes);
+    let taken = if path == Path::new(STANDARD_INPUT) {
+        take(&mut std::io::stdin())
+    } else {
+        let kind = std::fs::metadata(path).map_err(TraceError::io("read", path))?.file_type();
+        if !kind.is_file() && !kind.is_fifo() && !kind.is_dir() {
+            return Err(TraceError::NoFile(path.into()));
+        }
+        File::open(path).and_then(|mut file| take(&mut file))
     };
-    (peer.parse)(&input, hints).map_err(|Mistake { line, why }| TraceError::UnreadableOutput {
-        path: path.into(),
-        tool: peer.name,
-        line,
-        why,
-    })
+    taken.map_err(TraceError::io("read", path))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(TraceError::TooLong { path: path.into(), most: LONGEST });
+    }
+    read(path, path.parent(), &bytes, hints)
 }
 
-impl Import {
-    /// An import with nothing in it yet. `warnings` begin with what every import lacks.
-    fn new(tool: &str, clock: &str) -> Self {
-        let mut info = RunInfo::new(Bench::Import, clock, []);
-        info.tool = tool.into();
-        Import { info, tasks: Vec::new() }
-    }
+/// The longest output that is read, in bytes, compressed or not: it is in memory as a whole.
+const LONGEST: u64 = 1 << 30;
 
-    /// Adds a task with what is known of it; `unknown` is what its tool does not tell beside what none does (missed and
-    /// lost activations, execution times, settings).
-    fn task(
-        &mut self,
-        name: impl Into<String>,
-        (period_ns, assumed): (i64, bool),
-        cpu: Option<u16>,
-        unknown: &[Gap],
-        mut measured: Measured,
-    ) {
-        let mut all = vec![Gap::Lost, Gap::Execution, Gap::Settings];
-        all.extend(assumed.then_some(Gap::Period));
-        all.extend_from_slice(unknown);
-        if let Measured::Distributions(stats) = &mut measured {
-            stats.forget(&all);
-        }
-        let spec = TaskSpec { name: name.into(), period_ns, cpu, ..TaskSpec::default() };
-        let result = Some(measured.result());
-        self.info.tasks.push(TaskRun { result, unknown: all, ..TaskRun::new(spec) });
-        self.tasks.push(measured);
-    }
+/// The path that stands for standard input.
+pub const STANDARD_INPUT: &str = "-";
 
-    fn warn(&mut self, warning: impl Into<Warning>) {
-        let warning = warning.into();
-        if !self.info.warnings.contains(&warning) {
-            self.info.warnings.push(warning);
-        }
-    }
+/// Reads another tool's output that is in memory; `path` only names it. Memory is in proportion to `bytes`, save for a
+/// compressed output, which may be up to 1 GiB long.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_bytes(path: impl AsRef<Path>, bytes: &[u8], hints: &Hints) -> Result<Import, TraceError> {
+    read(path.as_ref(), None, bytes, hints)
+}
 
-    /// The period: as the output says, else as the user says, else the tool's default, with a warning; and whether it is
-    /// that.
-    fn period(&mut self, said: Option<i64>, hints: &Hints, default_ns: i64) -> (i64, bool) {
-        match said.or(hints.period_ns).filter(|p| *p > 0) {
-            Some(period_ns) => (period_ns, false),
-            None => {
-                self.warn(Warning::PeriodAssumed { period_ns: default_ns });
-                (default_ns, true)
-            }
+fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Result<Import, TraceError> {
+    let unpacked = unpack::gunzip(path, bytes)?;
+    let bytes = unpacked.as_deref().unwrap_or(bytes);
+    let printed = unpack::text_of(bytes);
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let columns_given = !hints.columns.is_empty();
+    let stripped = unpack::without_times(&printed);
+    let as_printed = Input { name, folder, bytes, text: &printed, columns_given };
+    let without_times = stripped.as_deref().map(|text| Input { text, ..as_printed });
+    for input in without_times.iter().chain([&as_printed]) {
+        if let Some(peer) = peer_of(path, input)? {
+            let unreadable = |Mistake { line, why }| TraceError::UnreadableOutput {
+                path: path.into(),
+                tool: peer.name,
+                line,
+                why: Box::new(why),
+            };
+            return (peer.parse)(input, hints).map_err(unreadable);
         }
     }
+    Err(TraceError::UnknownOutput { path: path.into(), known: names(PEERS) })
+}
 
-    /// Refuses an output without any task.
-    fn complete(self) -> Result<Self, Mistake> {
-        if self.tasks.is_empty() {
-            return Err(Unreadable::Nothing.into());
-        }
-        Ok(self)
+/// Whose output it is.
+fn peer_of(path: &Path, input: &Input) -> Result<Option<&'static Peer>, TraceError> {
+    let found: Vec<&Peer> = PEERS.iter().filter(|peer| (peer.recognise)(input)).collect();
+    match found.as_slice() {
+        [] => Ok(None),
+        [peer] => Ok(Some(peer)),
+        _ => Err(TraceError::SeveralOutputs { path: path.into(), tools: names(found) }),
     }
 }
 
-impl Measured {
-    /// The standing figures of a task that this was measured of, counted from the rows where there are rows.
-    pub fn stats(&self, task: &TaskRun) -> TimingStats {
-        match self {
-            Measured::Distributions(stats) => TimingStats::clone(stats),
-            Measured::Rows(rows) => {
-                let mut stats = TimingStats::new(task.spec.period_ns);
-                stats.push_all(rows);
-                stats.forget(&task.unknown);
-                stats
-            }
-        }
-    }
-
-    /// The same with due times missed that the tool counts.
-    fn with_missed(mut self, missed: u64) -> Self {
-        if let Measured::Distributions(stats) = &mut self {
-            stats.add_missed(missed);
-        }
-        self
-    }
-
-    fn result(&self) -> TaskResult {
-        match self {
-            Measured::Rows(rows) => TaskResult {
-                executed: rows.len() as u64,
-                missed: rows.iter().map(|a| u64::from(a.missed)).sum(),
-                first_due_ns: rows.first().map_or(0, |a| a.due_ns),
-                last_end_ns: rows.last().map_or(0, |a| a.end_ns),
-                min_latency_ns: rows.iter().map(Activation::latency_ns).min().unwrap_or(0),
-                max_latency_ns: rows.iter().map(Activation::latency_ns).max().unwrap_or(0),
-                ..TaskResult::default()
-            },
-            Measured::Distributions(stats) => {
-                let executed = stats.executed().max(stats.period_error.count());
-                let last = (executed + stats.seen_missed()).saturating_sub(1);
-                TaskResult {
-                    executed,
-                    missed: stats.seen_missed(),
-                    last_end_ns: i64::try_from(last).unwrap_or(i64::MAX).saturating_mul(stats.period_ns()),
-                    min_latency_ns: stats.latency.min_ns().unwrap_or(0),
-                    max_latency_ns: stats.latency.max_ns().unwrap_or(0),
-                    ..TaskResult::default()
-                }
-            }
-        }
-    }
+fn names<'a>(peers: impl IntoIterator<Item = &'a Peer>) -> String {
+    peers.into_iter().map(|peer| peer.name).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,18 +3,23 @@
 //! The stages of timerlat (IRQ, thread, user) are times from the same due time: one activation each, never to be
 //! added. Each becomes a task of its own. Indices are lower edges; the bucket size is the largest that fits them all.
 
-use jitterlab_model::{Gap, Warning};
+use jitterlab_model::Warning;
+use jitterlab_model::warning::Aperiodic;
 
 use super::histogram::Histogram;
-use super::text::{self, lines};
-use super::{Hints, Import, Input, Mistake, Peer};
+use super::text::{self, lines, once};
+use super::{Hints, Import, Input, Mistake, Peer, Period, Told, rtla_analysis};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "rtla timerlat hist", recognise, parse };
 
+/// Its first line.
+fn is_head(line: &str) -> bool {
+    matches!(line, "# RTLA timerlat histogram" | "# RTLA osnoise histogram")
+}
+
 fn recognise(input: &Input) -> bool {
-    let head = input.text.get(..2_000).unwrap_or(input.text);
-    head.contains("RTLA timerlat histogram") || head.contains("RTLA osnoise histogram")
+    lines(input.text).any(|(_, line)| is_head(line))
 }
 
 fn common_divisor(a: u64, b: u64) -> u64 {
@@ -31,6 +36,7 @@ fn values(line: usize, words: &[&str]) -> Result<Vec<u64>, Mistake> {
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    once(input.text, is_head)?;
     let osnoise = input.text.contains("RTLA osnoise histogram");
     let mut import = Import::new(if osnoise { "rtla osnoise" } else { "rtla timerlat" }, "CLOCK_MONOTONIC");
     let unit_ns = if input.text.contains("nanoseconds (ns)") { 1 } else { 1_000 };
@@ -60,7 +66,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     }
     let bucket = rows.iter().fold(0, |divisor, (index, _)| common_divisor(divisor, *index)).max(1);
     let ns = |value: u64| text::ns(value as i64, unit_ns);
-    let period = import.period(None, hints, if osnoise { 1_000_000_000 } else { 1_000_000 });
+    // Noise is how long a busy thread stood still.
+    let period = if osnoise { Period::None } else { import.period(None, hints, 1_000_000) };
     let [over, min, average, max] = summary;
     let at = |row: &Option<Vec<u64>>, column: usize| row.as_ref().and_then(|r| r.get(column)).copied();
     for (column, name) in names.iter().enumerate() {
@@ -80,13 +87,17 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             import.warn(Warning::AboveHistogram { task: name.clone(), count: overflow });
             histogram.mean_ns = at(&average, column).map(|v| ns(v) as f64 + unit_ns as f64 / 2.0);
         }
-        if histogram.count() > 0 {
-            let cpu = name.rsplit('-').next().and_then(|n| n.parse().ok());
-            import.task(name.clone(), period, cpu, &[Gap::Missed], histogram.latency(period.0));
-        }
+        let cpu = name.rsplit('-').next().and_then(|n| n.parse().ok());
+        let told = Told::new(name.clone(), period).on(cpu);
+        let told = if osnoise { told } else { told.skips() };
+        import.task(told, histogram.latency(period.ns()));
     }
-    if !osnoise {
+    rtla_analysis::traced(input.text).into_iter().for_each(|one| import.warn(Warning::Traced(one)));
+    if osnoise {
+        import.warn(Warning::NoPeriod { tool: "rtla osnoise".into(), measures: Aperiodic::Gaps });
+    } else {
         import.warn(Warning::Stages);
+        import.warn(Warning::MissedNotCounted { tool: "rtla timerlat".into() });
     }
     import.complete()
 }

@@ -1,18 +1,22 @@
 //! rttest (ROS 2): a line per iteration with its nominal time and latency in nanoseconds.
 
-use jitterlab_model::{Activation, Gap};
+use jitterlab_model::Activation;
 
-use super::text::{expect_numbers, lines, ns};
-use super::{Hints, Import, Input, Measured, Mistake, Peer};
+use super::text::{expect_numbers, lines, ns, once};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, Told};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "rttest", recognise, parse };
 
-fn recognise(input: &Input) -> bool {
-    input.text.trim_start().starts_with("iteration timestamp latency")
+/// The names of the columns.
+const HEAD: &str = "iteration timestamp latency";
+
+pub(super) fn recognise(input: &Input) -> bool {
+    input.text.trim_start().starts_with(HEAD) && !input.columns_given
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    once(input.text, |line| line.starts_with(HEAD))?;
     let mut import = Import::new("rttest", "CLOCK_MONOTONIC");
     let mut rows: Vec<Activation> = Vec::new();
     let (mut minor, mut major) = (0, 0);
@@ -32,7 +36,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let told = rows.windows(2).map(|p| p[1].due_ns.saturating_sub(p[0].due_ns)).find(|p| *p > 0);
     let period = import.period(told, hints, 1_000_000);
     if !rows.is_empty() {
-        import.task("rttest", period, None, &[Gap::Missed], Measured::Rows(rows));
+        import.task(Told::new("rttest", period).skips(), Measured::Rows(rows));
         if let Some(result) = import.info.tasks[0].result.as_mut() {
             result.minor_faults = u64::try_from(minor).ok();
             result.major_faults = u64::try_from(major).ok();

@@ -1,74 +1,119 @@
-//! stress-ng `--cyclic` with `--cyclic-dist`: lines of its log, one table for each of its workers.
+//! stress-ng `--cyclic`: lines of its log with the number of samples, extremes, percentiles, and with `--cyclic-dist` the
+//! beginning of the distribution.
+//!
+//! A percentile is the value at a place among the sorted samples (`latencies[n * p / 100]`), so it is known exactly how
+//! many lie between two of them. The distribution is printed for its first 250 buckets only: what lies above counts as
+//! between the percentiles, and above the last of these as up to the maximum.
 
 use jitterlab_model::{Gap, Warning};
 
 use super::histogram::Histogram;
-use super::text::ns;
-use super::{Hints, Import, Input, Mistake, Peer};
+use super::text::{lines, ns, number_after, once};
+use super::{Hints, Import, Input, Mistake, Peer, Told};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "stress-ng --cyclic", recognise, parse };
 
 /// What follows `cyclic:` in a line of the log.
 fn message(line: &str) -> Option<&str> {
-    line.split_once("cyclic:").map(|(_, rest)| rest.trim())
+    let (_, log) = line.split_once("stress-ng: ")?;
+    log.split_once("cyclic: ").map(|(_, rest)| rest.trim())
 }
 
 fn recognise(input: &Input) -> bool {
-    input.text.contains("stress-ng:") && input.text.lines().filter_map(message).any(|m| m.starts_with("min:"))
+    lines(input.text).filter_map(|(_, line)| message(line)).any(|m| m.starts_with("min:"))
 }
 
-/// The number after a word, such as 5388.77 after `mean:`.
-fn number_after(line: &str, key: &str) -> Option<f64> {
-    let rest = line.split_once(key)?.1.trim_start();
-    rest.split([' ', ',']).next()?.parse().ok()
+/// What the log says.
+#[derive(Default)]
+struct Log {
+    delay_ns: Option<i64>,
+    samples: Option<u64>,
+    figures: Histogram,
+    /// Share in percent and value, in their order.
+    percentiles: Vec<(f64, i64)>,
+    /// Width of a bucket once the distribution has begun.
+    width_ns: Option<i64>,
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    // Only the first of several workers prints, so a second table is of a second run.
+    once(input.text, |line| message(line).is_some_and(|m| m.starts_with("mean:")))?;
     let mut import = Import::new("stress-ng", "CLOCK_REALTIME");
-    let mut workers: Vec<(Option<i64>, Histogram)> = Vec::new();
-    let mut width_ns = 0;
-    for (line, number) in input.text.lines().zip(1..) {
+    let mut log = Log::default();
+    for (number, line) in lines(input.text) {
         let Some(message) = message(line) else { continue };
-        if let Some((before, _)) = message.split_once(" ns delay") {
-            workers.push((before.rsplit(' ').next().and_then(|d| d.parse().ok()), Histogram::default()));
-        }
-        if let Some(note) = message.strip_prefix("Note:") {
-            import.warn(Warning::Said { tool: "stress-ng".into(), text: note.trim().into() });
-        }
-        let Some((_, histogram)) = workers.last_mut() else { continue };
-        if let Some(mean) = number_after(message, "mean:") {
-            histogram.mean_ns = Some(mean);
-        } else if let (Some(min), Some(max)) = (number_after(message, "min:"), number_after(message, "max:"))
-        {
-            (histogram.min_ns, histogram.max_ns) = (Some(min as i64), Some(max as i64));
-            histogram.deviation_ns = number_after(message, "std.dev.");
-        } else if let Some(rest) = message.strip_prefix("latency distribution (") {
-            let width = rest.split_whitespace().next().and_then(|w| w.parse().ok());
-            width_ns = width.filter(|w| *w > 0).ok_or_else(|| Unreadable::NoWidth.at(number))?;
-        } else if width_ns > 0 {
-            let words: Option<Vec<i64>> = message.split_whitespace().map(|w| w.parse().ok()).collect();
-            if let Some([low_ns, count]) = words.as_deref() {
-                let low_ns = ns(*low_ns, 1);
-                let count = u64::try_from(*count).unwrap_or(0);
-                histogram.add(low_ns, low_ns.saturating_add(width_ns - 1), count);
-            }
+        if message.starts_with("Note:") || message.starts_with("for best results") {
+            import.warn(Warning::Said { tool: "stress-ng".into(), text: message.into() });
+        } else {
+            log.read(message).map_err(|why| why.at(number))?;
         }
     }
-    for (worker, (delay_ns, mut histogram)) in workers.into_iter().enumerate() {
-        // Bins beyond those printed are only missing, not counted.
-        if histogram.count() == 0 {
-            return Err(Unreadable::NoDistribution("stress-ng with --cyclic-dist 100").into());
-        }
-        let shown_ns = histogram.intervals.iter().map(|(_, high, _)| *high).max().unwrap_or(0);
-        if let Some(max_ns) = histogram.max_ns.filter(|max| *max > shown_ns) {
-            // How many there are is not printed; the maximum itself is one.
-            histogram.add(max_ns, max_ns, 1);
-            import.warn(Warning::EndsBelowMaximum);
-        }
-        let period = import.period(delay_ns, hints, 100_000);
-        import.task(format!("cyclic{worker}"), period, None, &[Gap::Missed], histogram.latency(period.0));
+    let period = import.period(log.delay_ns, hints, 100_000);
+    let buckets = log.figures.count();
+    let samples = log.samples.unwrap_or(buckets);
+    if samples == 0 {
+        return Err(Unreadable::NoSampleCount.into());
     }
+    let figures = log.distribution(samples);
+    if figures.wide {
+        import.warn(Warning::OnlyPercentiles);
+    } else if figures.count() > buckets {
+        import.warn(Warning::AboveHistogram { task: "cyclic".into(), count: samples - buckets });
+    }
+    // A relative sleep has no grid that due times could be missed on.
+    let told = Told::new("cyclic", period).lacks(Gap::Missed).lacks(Gap::DueTimes);
+    import.task(told, figures.latency(period.ns()));
     import.warn(Warning::RelativeSleep { tool: "stress-ng".into() });
     import.complete()
+}
+
+impl Log {
+    fn read(&mut self, message: &str) -> Result<(), Unreadable> {
+        let figures = &mut self.figures;
+        if let Some((before, after)) = message.split_once(" ns delay, ") {
+            self.delay_ns = before.rsplit(' ').next().and_then(|delay| delay.parse().ok());
+            self.samples = after.split(' ').next().and_then(|samples| samples.parse().ok());
+        } else if message.starts_with("mean:") {
+            figures.mean_ns = number_after(message, "mean:");
+        } else if message.starts_with("min:") {
+            figures.min_ns = number_after(message, "min:").map(|ns| ns as i64);
+            figures.max_ns = number_after(message, "max:").map(|ns| ns as i64);
+            figures.deviation_ns = number_after(message, "std.dev.");
+        } else if let Some((share, value)) = message.split_once("%:") {
+            let value = number_after(value, "").map(|ns| ns as i64);
+            if let (Ok(share), Some(value)) = (share.trim().parse(), value) {
+                self.percentiles.push((share, value));
+            }
+        } else if message.starts_with("latency distribution (") {
+            let width = number_after(message, "(").map(|width| width as i64).filter(|width| *width > 0);
+            self.width_ns = Some(width.ok_or(Unreadable::NoWidth)?);
+        } else if let Some(width_ns) = self.width_ns {
+            let words: Option<Vec<i64>> = message.split_whitespace().map(|word| word.parse().ok()).collect();
+            if let Some([low_ns, count]) = words.as_deref() {
+                let low_ns = ns(*low_ns, 1);
+                figures.add(low_ns, low_ns.saturating_add(width_ns - 1), u64::try_from(*count).unwrap_or(0));
+            }
+        }
+        Ok(())
+    }
+
+    /// All samples: those of the buckets, and above them those between the percentiles.
+    fn distribution(self, samples: u64) -> Histogram {
+        let mut all = self.figures;
+        let mut placed = all.count();
+        // A few above a histogram leave it one.
+        all.wide = placed < samples / 20 * 19;
+        let mut above_ns = all.intervals.iter().map(|(_, high, _)| *high).max().or(all.min_ns).unwrap_or(0);
+        for (share, value_ns) in self.percentiles {
+            // Samples up to and with the one at this place, which counts from 0.
+            let up_to = ((samples as f64 * share / 100.0) as u64 + 1).min(samples);
+            if up_to > placed {
+                all.add(above_ns, value_ns, up_to - placed);
+                (placed, above_ns) = (up_to, value_ns.max(above_ns));
+            }
+        }
+        all.add_overflow(above_ns, samples.saturating_sub(placed));
+        all
+    }
 }

@@ -1,11 +1,34 @@
 //! Small helpers for reading columns of numbers.
 
+use serde::de::DeserializeOwned;
+
 use super::Mistake;
 use crate::error::{Unreadable, Wanted};
 
 /// The lines with their numbers, counted from 1, without surrounding blanks.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().zip(1..).map(|(line, number)| (number, line.trim()))
+}
+
+/// Refuses a file in which a second measurement begins: its counts would be added to the first, or lost.
+pub(super) fn once(text: &str, begins: impl Fn(&str) -> bool) -> Result<(), Mistake> {
+    match lines(text).filter(|(_, line)| begins(line)).nth(1) {
+        Some((line, _)) => Err(Unreadable::Second.at(line)),
+        None => Ok(()),
+    }
+}
+
+/// The value that a file of JSON holds, and nothing behind it.
+pub(super) fn json<T: DeserializeOwned>(text: &str) -> Result<T, Mistake> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<T>();
+    let first = values.next().ok_or(Unreadable::Nothing)??;
+    let (read, rest) = text.split_at(values.byte_offset());
+    match rest.find(|c: char| !c.is_whitespace()) {
+        Some(at) => {
+            Err(Unreadable::Second.at(1 + (read.matches('\n').count() + rest[..at].matches('\n').count())))
+        }
+        None => Ok(first),
+    }
 }
 
 /// All blank-separated words of a line as numbers; `None` if one is not.
@@ -18,17 +41,49 @@ pub(super) fn expect_numbers<T: std::str::FromStr>(line: usize, text: &str) -> R
     numbers(text).ok_or_else(|| Unreadable::not(text, Wanted::Numbers).at(line))
 }
 
-/// The longest time any output may plausibly hold: 36 years. Differences and sums of such fit into i64.
-const LONGEST_NS: i64 = i64::MAX / 8;
+/// The longest time any output may plausibly hold: 73 years, since some count from 1970. Differences and sums of such fit
+/// into i64.
+const LONGEST_NS: i64 = i64::MAX / 4;
 
-/// A time in microseconds as whole nanoseconds, within +-36 years.
+/// A time in microseconds as whole nanoseconds, within +-73 years.
 pub(super) fn us(value: f64) -> i64 {
     ((value * 1_000.0).round() as i64).clamp(-LONGEST_NS, LONGEST_NS)
 }
 
-/// A number in a unit as nanoseconds, within +-36 years.
+/// A decimal number of a unit as nanoseconds, exactly as it is written and cut below one; `None` if it is none, or beyond
+/// +-73 years.
+pub(super) fn decimal_ns(text: &str, unit_ns: i64) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() && fraction.is_empty() || !all_digits(whole) || !all_digits(fraction) {
+        // Perhaps in powers of ten.
+        let value = text.parse::<f64>().ok()? * unit_ns as f64;
+        return (value.abs() <= LONGEST_NS as f64).then_some(value.round() as i64);
+    }
+    let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    // Beyond 9 digits of a second nothing is left of a nanosecond.
+    let fraction = fraction.get(..9).unwrap_or(fraction);
+    let part =
+        fraction.parse::<i64>().unwrap_or(0).saturating_mul(unit_ns) / 10i64.pow(fraction.len() as u32);
+    let value = whole.checked_mul(unit_ns)?.checked_add(part).filter(|value| *value <= LONGEST_NS)?;
+    Some(if negative { -value } else { value })
+}
+
+/// A number in a unit as nanoseconds, within +-73 years.
 pub(super) fn ns(value: i64, unit_ns: i64) -> i64 {
     value.saturating_mul(unit_ns).clamp(-LONGEST_NS, LONGEST_NS)
+}
+
+/// The number that follows a name in a line, with blanks or a colon between them: 41 after `Max` in `Avg 8, Max   41`.
+pub(super) fn number_after(line: &str, name: &str) -> Option<f64> {
+    let (_, rest) = line.split_once(name)?;
+    let number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e');
+    let rest = rest.trim_start_matches([' ', '\t', ':']);
+    rest.split(|c| !number(c)).next()?.parse().ok()
 }
 
 /// The word after `key` in a line, such as 1000 after `-i` in `cyclictest -q -i 1000`.
@@ -36,4 +91,23 @@ pub(super) fn word_after<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let mut words = line.split_whitespace();
     words.find(|w| *w == key)?;
     words.next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_keep_every_nanosecond() {
+        let read = |text| decimal_ns(text, 1_000_000_000);
+        assert_eq!(read("1700000000.123456789"), Some(1_700_000_000_123_456_789));
+        assert_eq!(
+            (read("-.5"), read("+2."), read("1e-3")),
+            (Some(-500_000_000), Some(2_000_000_000), Some(1_000_000))
+        );
+        assert_eq!(decimal_ns("0.1234567891", 1_000), Some(123));
+        for text in ["", ".", "-", "x", "1.2.3", "1e300", "99999999999999999999", "nan", "inf"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
 }

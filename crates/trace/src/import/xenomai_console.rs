@@ -4,7 +4,7 @@ use jitterlab_model::{Gap, Warning};
 
 use super::histogram::Histogram;
 use super::text::{lines, us};
-use super::{Hints, Import, Input, Mistake, Peer};
+use super::{Hints, Import, Input, Mistake, Peer, Told};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "Xenomai latency", recognise, parse };
@@ -24,9 +24,18 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("Xenomai latency", "Cobalt");
     let told = lines(input.text).find_map(|(_, line)| period_of(line.strip_prefix("RTT|")?));
     let period = import.period(told, hints, 1_000_000);
-    let per_line = (1_000_000_000 / period.0).max(1) as u64;
+    let per_line = (1_000_000_000 / period.ns()).max(1) as u64;
     let (mut histogram, mut missed, mut sum) = (Histogram::default(), 0, 0.0);
+    let mut elapsed = "";
     for (number, line) in lines(input.text) {
+        // The time since the start stands above each screenful.
+        if let Some(head) = line.strip_prefix("RTT|") {
+            let now = head.split_whitespace().next().unwrap_or_default();
+            if now < elapsed {
+                return Err(Unreadable::Second.at(number));
+            }
+            elapsed = now;
+        }
         let Some(row) = line.strip_prefix("RTD|") else { continue };
         let fields: Option<Vec<f64>> = row.split('|').map(|field| field.trim().parse().ok()).collect();
         let Some([min, mean, _max, overruns, _switches, best, worst]) = fields.as_deref() else {
@@ -39,10 +48,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         missed = *overruns as u64;
     }
     histogram.mean_ns = Some(sum / histogram.count().max(1) as f64);
-    let measured = histogram.latency(period.0).with_missed(missed);
-    if histogram.count() > 0 {
-        import.task("latency", period, None, &[Gap::Count], measured);
-    }
+    let told = Told::new("latency", period).lacks(Gap::Count);
+    import.task(told, histogram.latency(period.ns()).with_missed(missed));
     import.warn(Warning::OnlyExtremes);
     import.warn(Warning::CountAssumed);
     import.complete()

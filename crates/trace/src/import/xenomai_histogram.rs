@@ -6,17 +6,21 @@
 use jitterlab_model::Gap;
 
 use super::histogram::Histogram;
-use super::text::{lines, numbers, us};
-use super::{Hints, Import, Input, Mistake, Peer, xenomai_console};
+use super::text::{lines, numbers, once, us};
+use super::{Hints, Import, Input, Mistake, Peer, Told, xenomai_console};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "Xenomai latency -g", recognise, parse };
 
+/// The names of the figures.
+const HEAD: &str = "# ----lat min|";
+
 fn recognise(input: &Input) -> bool {
-    input.text.lines().take(20).any(|l| l.starts_with("# ----lat min|"))
+    input.text.lines().any(|l| l.starts_with(HEAD))
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    once(input.text, |line| line.starts_with(HEAD))?;
     let mut import = Import::new("Xenomai latency", "Cobalt");
     let mut head = lines(input.text).filter_map(|(_, line)| line.strip_prefix('#'));
     let told = head.find_map(xenomai_console::period_of);
@@ -30,7 +34,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     }
     let [_, bins @ .., _] = &rows[..] else { return Err(Unreadable::NoBins.into()) };
     let width = rows.windows(2).map(|p| p[1].0 - p[0].0).filter(|w| *w > 0).min().unwrap_or(1_000);
-    let figures = lines(input.text).skip_while(|(_, l)| !l.starts_with("# ----lat min|")).nth(1);
+    let figures = lines(input.text).skip_while(|(_, l)| !l.starts_with(HEAD)).nth(1);
     let figures = figures.map_or("", |(_, line)| line.trim_start_matches('#'));
     let figures: Vec<f64> = figures.split('|').map_while(|f| f.trim().parse().ok()).collect();
     let mut histogram = Histogram::default();
@@ -41,11 +45,9 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     for &(centre, count) in bins {
         histogram.add(centre - width / 2, centre + width - width / 2 - 1, count);
     }
-    if histogram.count() > 0 {
-        let overruns = figures.get(3).map(|n| *n as u64);
-        let unknown: &[Gap] = if overruns.is_some() { &[] } else { &[Gap::Missed] };
-        let measured = histogram.latency(period.0).with_missed(overruns.unwrap_or(0));
-        import.task("latency", period, None, unknown, measured);
-    }
+    let overruns = figures.get(3).map(|n| *n as u64);
+    let told = Told::new("latency", period);
+    let told = if overruns.is_some() { told } else { told.lacks(Gap::Missed) };
+    import.task(told, histogram.latency(period.ns()).with_missed(overruns.unwrap_or(0)));
     import.complete()
 }

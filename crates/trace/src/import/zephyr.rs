@@ -6,7 +6,7 @@ use jitterlab_model::{Gap, Warning};
 
 use super::histogram::Histogram;
 use super::text::{lines, us};
-use super::{Hints, Import, Input, Mistake, Peer};
+use super::{Hints, Import, Input, Mistake, Peer, Told};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "Zephyr timer_behavior", recognise, parse };
@@ -33,19 +33,21 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let Some((_, json)) = line.split_once("RECORD: ") else { continue };
         let record: Record = serde_json::from_str(json).map_err(|e| Unreadable::Json(e).at(number))?;
         let period = import.period(None, hints, 1_000_000);
-        let error = |period_us: f64| us(period_us).saturating_sub(period.0);
+        let error = |period_us: f64| us(period_us).saturating_sub(period.ns());
         let mut histogram = Histogram {
             min_ns: Some(error(record.min_us)),
             max_ns: Some(error(record.max_us)),
-            mean_ns: Some(record.mean_us * 1_000.0 - period.0 as f64),
+            mean_ns: Some(record.mean_us * 1_000.0 - period.ns() as f64),
             deviation_ns: Some(record.stddev_us * 1_000.0),
             ..Histogram::default()
         };
         histogram.add_overflow(error(record.min_us), record.stats_count);
-        if record.stats_count > 0 {
-            let name = format!("{} {}", record.testcase, record.mechanism);
-            import.task(name.trim(), period, None, &[Gap::Missed], histogram.period_error(period.0));
+        let name = format!("{} {}", record.testcase, record.mechanism);
+        let told = Told::new(name.trim(), period).lacks(Gap::Missed);
+        if import.info.tasks.iter().any(|task| task.spec.name == told.name()) {
+            return Err(Unreadable::Second.at(number));
         }
+        import.task(told, histogram.period_error(period.ns()));
     }
     import.warn(Warning::OnlyExtremes);
     import.complete()

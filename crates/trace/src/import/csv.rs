@@ -1,0 +1,259 @@
+//! Tables of time stamps or latencies: comma-separated values, or separated by semicolons, tabs or blanks. What a column is
+//! says the head line, or the user.
+
+use std::collections::BTreeMap;
+
+use jitterlab_model::{Activation, Flags, Gap, Warning};
+
+use super::starts::{self, Known, Span};
+use super::text::{decimal_ns, lines};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, Told, rttest};
+use crate::error::{Unreadable, Wanted};
+use crate::role::{Role, role_of};
+
+pub(super) const PEER: Peer = Peer { name: "tables (CSV)", recognise, parse };
+
+/// Where a role stands in a table.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    column: usize,
+    unit_ns: i64,
+}
+
+/// The cells of a line.
+fn cells(line: &str) -> Vec<&str> {
+    // A comma may be a decimal one where something else separates.
+    let separator = [';', '\t', ','].into_iter().find(|separator| line.contains(*separator));
+    let cells: Vec<&str> = match separator {
+        Some(separator) => line.split(separator).collect(),
+        None => line.split_whitespace().collect(),
+    };
+    cells.into_iter().map(|cell| cell.trim().trim_matches('"').trim()).collect()
+}
+
+/// The lines that are no comments.
+fn table(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    lines(text).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// The cells of the first line, if they are names.
+fn head(text: &str) -> Option<Vec<&str>> {
+    let (_, first) = table(text).next()?;
+    let cells = cells(first);
+    let named = cells.iter().all(|cell| cell.parse::<f64>().is_err());
+    (named && !cells.is_empty()).then_some(cells)
+}
+
+fn recognise(input: &Input) -> bool {
+    if input.columns_given {
+        return table(input.text).next().is_some();
+    }
+    if rttest::recognise(input) {
+        return false;
+    }
+    let named = head(input.text).unwrap_or_default();
+    let tells = |role| !matches!(role, Role::Task | Role::End | Role::Index);
+    // A name alone could be a word of anything: its values have to follow.
+    let row = table(input.text).nth(1).map(|(_, line)| cells(line)).unwrap_or_default();
+    row.len() >= named.len()
+        && named.iter().zip(row).any(|(name, cell)| {
+            role_of(name).is_some_and(|(role, _)| tells(role))
+                && decimal_ns(&cell.replace(',', "."), 1).is_some()
+        })
+}
+
+/// Which column holds what, by the user's word or the head line's.
+fn places(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, Place>, Mistake> {
+    let head = head(input.text).unwrap_or_default();
+    let mut places = BTreeMap::new();
+    let place = |role, column: usize, unit_ns: Option<i64>| {
+        let unit_ns = match role {
+            Role::Task | Role::Index => Some(1),
+            _ => unit_ns.or(hints.unit_ns),
+        };
+        let unit_ns = unit_ns.ok_or_else(|| Unreadable::NoUnit { column: column + 1, role })?;
+        Ok::<_, Mistake>(Place { column, unit_ns })
+    };
+    for given in &hints.columns {
+        let named = head.iter().position(|name| *name == given.name);
+        let numbered = || given.name.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let missing = || Unreadable::NoColumn { wanted: given.name.clone(), names: head.join(", ") };
+        let column = named.or_else(numbered).ok_or_else(missing)?;
+        let unit_ns = given.unit_ns.or_else(|| role_of(head.get(column)?)?.1);
+        places.insert(given.role, place(given.role, column, unit_ns)?);
+    }
+    if hints.columns.is_empty() {
+        for (column, name) in head.iter().enumerate() {
+            if let Some((role, unit_ns)) = role_of(name)
+                && !places.contains_key(&role)
+            {
+                places.insert(role, place(role, column, unit_ns)?);
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// What a line says, by [`Role`].
+type Row = [Option<i64>; Role::COUNT];
+
+/// What the rows of a task say, in their order.
+#[derive(Default)]
+struct Task {
+    name: String,
+    rows: Vec<Row>,
+}
+
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    let places = places(input, hints)?;
+    let times = [Role::Due, Role::Start, Role::Latency, Role::PeriodError, Role::Interval];
+    if !times.iter().any(|role| places.contains_key(role)) {
+        return Err(Unreadable::NoTimes.into());
+    }
+    let mut tasks: Vec<Task> = Vec::new();
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    for (number, line) in table(input.text).skip(usize::from(head(input.text).is_some())) {
+        let cells = cells(line);
+        let mut row = Row::default();
+        let mut name = "main";
+        for (role, place) in &places {
+            let cell =
+                *cells.get(place.column).ok_or_else(|| Unreadable::not(line, Wanted::Row).at(number))?;
+            if *role == Role::Task {
+                name = cell;
+            } else {
+                let value = decimal_ns(&cell.replace(',', "."), place.unit_ns);
+                row[*role as usize] =
+                    Some(value.ok_or_else(|| Unreadable::not(cell, Wanted::Time).at(number))?);
+            }
+        }
+        let task = *numbers.entry(name).or_insert(tasks.len());
+        if task == tasks.len() {
+            tasks.push(Task { name: name.into(), rows: Vec::new() });
+        }
+        let rows = &mut tasks[task].rows;
+        let back = |role: Role| rows.last().is_some_and(|last| last[role as usize] > row[role as usize]);
+        if back(Role::Due) || back(Role::Start) || back(Role::Index) {
+            return Err(Unreadable::Backwards.at(number));
+        }
+        rows.push(row);
+    }
+    let mut import = Import::new("the table", "unknown");
+    let has = |role| places.contains_key(&role);
+    for task in &tasks {
+        match () {
+            () if has(Role::Latency) && !has(Role::Due) && !has(Role::Start) => {
+                latencies(&mut import, task, hints);
+            }
+            () if has(Role::Latency) || has(Role::Due) && has(Role::Start) => {
+                due_times(&mut import, task, hints)?;
+            }
+            () => starts_alone(&mut import, task, hints)?,
+        }
+    }
+    import.complete()
+}
+
+impl Task {
+    fn of(&self, role: Role) -> impl Iterator<Item = Option<i64>> {
+        self.rows.iter().map(move |row| row[role as usize])
+    }
+
+    /// Whether rows are missing by their numbers.
+    fn has_holes(&self) -> bool {
+        self.rows.windows(2).any(|pair| {
+            let [before, after] = [&pair[0], &pair[1]].map(|row| row[Role::Index as usize]);
+            before.zip(after).is_some_and(|(before, after)| after.saturating_sub(before) > 1)
+        })
+    }
+
+    /// What is told of it, execution times too if the ends are.
+    fn told(&self, period: Period) -> Told {
+        let told = Told::new(self.name.clone(), period);
+        if self.of(Role::End).all(|end| end.is_some()) { told.with_ends() } else { told }
+    }
+}
+
+/// Nothing but latencies: their order is known, not what lies between them.
+fn latencies(import: &mut Import, task: &Task, hints: &Hints) {
+    let period = import.period(None, hints, 1_000_000);
+    let row = |(index, latency): (u64, Option<i64>)| {
+        let due_ns = i64::try_from(index).unwrap_or(i64::MAX).saturating_mul(period.ns());
+        let start_ns = due_ns.saturating_add(latency.unwrap_or(0));
+        Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
+    };
+    let rows = (0..).zip(task.of(Role::Latency)).map(row).collect();
+    let told = Told::new(task.name.clone(), period).lacks(Gap::Missed).lacks(Gap::DueTimes);
+    import.task(told, Measured::Rows(rows));
+    import.warn(Warning::DueTimesAssumed { tool: import.info.tool.clone() });
+}
+
+/// Due times with beginnings, or one of them with latencies: the grid is that of the due times.
+fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mistake> {
+    let times: Vec<(i64, i64)> = task
+        .rows
+        .iter()
+        .map(|row| {
+            let [due, start, late] = [Role::Due, Role::Start, Role::Latency].map(|role| row[role as usize]);
+            let late = late.unwrap_or(0);
+            let due = due.or(start.map(|start| start.saturating_sub(late))).unwrap_or(0);
+            (due, start.unwrap_or(due.saturating_add(late)))
+        })
+        .collect();
+    let dues: Vec<Span> = times.iter().map(|(due, _)| Span { start_ns: *due, end_ns: None }).collect();
+    let usual = hints.period_ns.or_else(|| starts::usual_distance_ns(&dues));
+    let period_ns = usual.filter(|ns| *ns > 0).ok_or(Unreadable::NoPeriod)?;
+    let period = import.period(Some(period_ns), hints, period_ns);
+    let mut rows: Vec<Activation> = Vec::with_capacity(times.len());
+    let mut holes = false;
+    for ((due_ns, start_ns), end_ns) in times.into_iter().zip(task.of(Role::End)) {
+        // From one row to the next, so that a clock which is a little off does not add up.
+        let (steps, index) = rows.last().map_or((1, 0), |last| {
+            let distance = due_ns.saturating_sub(last.due_ns);
+            let steps = (distance.saturating_add(period_ns / 2) / period_ns).max(1);
+            (steps, last.index.saturating_add(steps as u64))
+        });
+        // What the table leaves out did not run, or was not written.
+        holes |= steps > 1;
+        let flags = if steps > 1 { Flags::AFTER_GAP } else { Flags::default() };
+        let end_ns = end_ns.unwrap_or(start_ns);
+        rows.push(Activation { index, due_ns, start_ns, end_ns, flags, ..Activation::default() });
+    }
+    let told = task.told(period);
+    import.task(if holes { told.lacks(Gap::Missed) } else { told }, Measured::Rows(rows));
+    Ok(())
+}
+
+/// Beginnings without due times, or only what lies between them.
+fn starts_alone(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mistake> {
+    let spans: Vec<Span> = if task.of(Role::Start).all(|start| start.is_some()) {
+        let starts = task.of(Role::Start).zip(task.of(Role::End));
+        starts.map(|(start, end_ns)| Span { start_ns: start.unwrap_or(0), end_ns }).collect()
+    } else {
+        let intervals = task.of(Role::Interval).all(|interval| interval.is_some());
+        let period_ns = if intervals { 0 } else { hints.period_ns.ok_or(Unreadable::NoPeriod)? };
+        let mut start_ns = 0i64;
+        let later = task.of(if intervals { Role::Interval } else { Role::PeriodError }).map(|value| {
+            start_ns = start_ns.saturating_add(period_ns).saturating_add(value.unwrap_or(0));
+            start_ns
+        });
+        std::iter::once(0).chain(later).map(|start_ns| Span { start_ns, end_ns: None }).collect()
+    };
+    let said = hints.period_ns;
+    let period_ns = said.or_else(|| starts::usual_distance_ns(&spans)).ok_or(Unreadable::NoPeriod)?;
+    if said.is_none() {
+        import.warn(Warning::MeanPeriod { period_ns });
+    }
+    let told = task.told(import.period(Some(period_ns), hints, period_ns));
+    match starts::on_grid(&spans, period_ns, task.has_holes()) {
+        Known::Grid(measured) => {
+            import.task(told.lacks(Gap::Phase), measured);
+            import.warn(Warning::PhaseUnknown);
+        }
+        Known::PeriodErrors(measured) => {
+            import.task(told.lacks(Gap::Missed), measured);
+            import.warn(Warning::OnlyPeriodErrors { tool: import.info.tool.clone() });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! LinuxCNC's `halcmd show pin` of the component timedelta, which latency-test is made of: for each thread the shortest and the
+//! longest time between two runs, in nanoseconds.
+//!
+//! Its mean error is not used: what it divides by is not the number of the thread's own runs.
+
+use std::collections::BTreeMap;
+
+use jitterlab_model::{Gap, Warning};
+
+use super::histogram::Histogram;
+use super::text::{lines, ns};
+use super::{Hints, Import, Input, Mistake, Peer, Told};
+use crate::error::Unreadable;
+
+pub(super) const PEER: Peer = Peer { name: "LinuxCNC halcmd show pin", recognise, parse };
+
+/// Component, pin and value of `     9  s32   OUT        -99650  timedelta.0.current-error ==> e`.
+fn pin_of(line: &str) -> Option<(&str, &str, f64)> {
+    let mut words = line.split_whitespace();
+    let (_owner, _kind, _direction) = (words.next()?.parse::<u32>().ok()?, words.next()?, words.next()?);
+    let value = words.next()?.parse().ok()?;
+    let (component, pin) = words.next()?.rsplit_once('.')?;
+    component.starts_with("timedelta").then_some((component, pin, value))
+}
+
+/// The period of each function's thread, from `halcmd show thread`: a line of the thread, and of each function it calls.
+fn periods(text: &str) -> BTreeMap<&str, i64> {
+    let mut periods = BTreeMap::new();
+    let mut period = None;
+    for (_, line) in lines(text) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            [ns, "YES" | "NO", _thread, "(", ..] => period = ns.parse::<i64>().ok(),
+            [number, function] if number.parse::<u32>().is_ok() => {
+                periods.extend(period.map(|ns| (function, ns)));
+            }
+            _ => {}
+        }
+    }
+    periods
+}
+
+fn recognise(input: &Input) -> bool {
+    lines(input.text).any(|(_, line)| pin_of(line).is_some())
+}
+
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    let mut import = Import::new("LinuxCNC timedelta", "RTAPI");
+    let mut components: BTreeMap<&str, BTreeMap<&str, f64>> = BTreeMap::new();
+    for (number, line) in lines(input.text) {
+        let Some((component, pin, value)) = pin_of(line) else { continue };
+        if components.entry(component).or_default().insert(pin, value).is_some() {
+            return Err(Unreadable::Second.at(number));
+        }
+    }
+    let periods = periods(input.text);
+    for (component, pins) in components {
+        // Some versions write min_ and max_.
+        let value = |name: &str| pins.get(name).or_else(|| pins.get(format!("{name}_").as_str()));
+        let pin = |name: &str| value(name).map(|value| ns(*value as i64, 1));
+        let (Some(shortest), Some(longest)) = (pin("min"), pin("max")) else { continue };
+        if longest == 0 {
+            // It has not run yet.
+            continue;
+        }
+        // Pins are read one after the other while the thread runs, so two of them have to agree on the period: the time
+        // since the last run and its error, and the largest error with the shortest or the longest time.
+        let now = pin("out").zip(pin("current-error")).map(|(time, error)| time - error);
+        let worst = pin("jitter").map(|jitter| [longest - jitter, shortest + jitter]);
+        let agreed = now.filter(|now| worst.is_some_and(|worst| worst.contains(now)));
+        let period = import.period(periods.get(component).copied().or(agreed), hints, 1_000_000);
+        let mut errors = Histogram {
+            min_ns: Some(shortest.saturating_sub(period.ns())),
+            max_ns: Some(longest.saturating_sub(period.ns())),
+            ..Histogram::default()
+        };
+        errors.add_overflow(shortest.saturating_sub(period.ns()), 1);
+        let told = Told::new(component, period).catches_up().lacks(Gap::Count);
+        import.task(told, errors.period_error(period.ns()));
+    }
+    import.warn(Warning::OnlyExtremes);
+    import.warn(Warning::CountUnknown);
+    import.warn(Warning::OnlyPeriodErrors { tool: "LinuxCNC".into() });
+    import.complete()
+}

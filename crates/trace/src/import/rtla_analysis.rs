@@ -1,0 +1,85 @@
+//! What `rtla timerlat` says of the latency at which it stopped (its auto-analysis): how long each thing took that was in
+//! the way.
+
+use jitterlab_model::warning::{Traced, TracedPart};
+use jitterlab_model::{Gap, Warning};
+
+use super::histogram::Histogram;
+use super::text::{lines, us};
+use super::{Hints, Import, Input, Mistake, Peer, Told};
+use crate::error::Unreadable;
+
+pub(super) const PEER: Peer = Peer { name: "rtla timerlat's auto-analysis", recognise, parse };
+
+fn recognise(input: &Input) -> bool {
+    input.text.contains("Thread latency:")
+        && input.text.contains("IRQ handler delay")
+        // Behind rtla's tables it belongs to them.
+        && !input.text.contains("# RTLA timerlat histogram")
+        && !input.text.contains("IRQ Timer Latency (")
+}
+
+/// Name, time and whether a share stands behind it, of `IRQ handler delay: (exit from idle)    27.49 us (65.52 %)`.
+fn entry_of(line: &str) -> Option<(&str, i64, bool)> {
+    let (before, after) =
+        line.split_once(" us").filter(|(_, after)| after.is_empty() || after.starts_with(' '))?;
+    let (name, value) = before.rsplit_once(char::is_whitespace)?;
+    Some((name.trim().trim_end_matches(':'), us(value.parse().ok()?), after.contains('%')))
+}
+
+/// Every latency that was analysed.
+pub(super) fn traced(text: &str) -> Vec<Traced> {
+    let mut all = Vec::new();
+    let (mut cpu, mut irq_ns, mut parts): (Option<u16>, Option<i64>, Vec<TracedPart>) =
+        (None, None, Vec::new());
+    for (_, line) in lines(text) {
+        if let Some(rest) = line.strip_prefix("## CPU ") {
+            (cpu, irq_ns, parts) =
+                (rest.split(' ').next().and_then(|cpu| cpu.parse().ok()), None, Vec::new());
+        }
+        let Some((name, ns, share)) = entry_of(line) else { continue };
+        match name {
+            "Thread latency" => {
+                let parts = std::mem::take(&mut parts);
+                all.push(Traced { cpu: cpu.take(), latency_ns: ns, irq_latency_ns: irq_ns.take(), parts });
+            }
+            "IRQ latency" => irq_ns = Some(ns),
+            _ if share => {
+                let name = name.split(':').next().unwrap_or(name).into();
+                parts.push(TracedPart { name, ns, by: Vec::new() });
+            }
+            // What the part above consists of.
+            _ if name.contains(':') && !name.contains(' ') => {
+                if let Some(part) = parts.last_mut() {
+                    part.by.push(name.into());
+                }
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    let all = traced(input.text);
+    if all.iter().enumerate().any(|(at, one)| all[..at].iter().any(|other| other.cpu == one.cpu)) {
+        return Err(Unreadable::Second.into());
+    }
+    let mut import = Import::new("rtla timerlat", "CLOCK_MONOTONIC");
+    let period = import.period(None, hints, 1_000_000);
+    for one in all {
+        let stages = [("irq", one.irq_latency_ns), ("thr", Some(one.latency_ns))];
+        for (stage, latency_ns) in stages.into_iter().filter_map(|(stage, ns)| Some((stage, ns?))) {
+            // It stops at the first latency above a limit, so that one is the largest.
+            let mut histogram = Histogram { max_ns: Some(latency_ns), ..Histogram::default() };
+            histogram.add_overflow(latency_ns, 1);
+            let name = one.cpu.map_or(stage.into(), |cpu| format!("{stage}-{cpu:03}"));
+            let told = Told::new(name, period).on(one.cpu).skips().lacks(Gap::Count);
+            import.task(told, histogram.latency(period.ns()));
+        }
+        import.warn(Warning::Traced(one));
+    }
+    import.warn(Warning::Stages);
+    import.warn(Warning::OnlyLargest);
+    import.complete()
+}

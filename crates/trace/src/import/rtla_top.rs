@@ -1,0 +1,68 @@
+//! `rtla timerlat top`: a table that is refreshed, a row per CPU with the extremes and means of each stage.
+
+use std::collections::BTreeMap;
+
+use jitterlab_model::Warning;
+
+use super::histogram::Histogram;
+use super::text::lines;
+use super::{Hints, Import, Input, Mistake, Peer, Told, rtla_analysis};
+use crate::error::Unreadable;
+
+pub(super) const PEER: Peer = Peer { name: "rtla timerlat top", recognise, parse };
+
+/// In the order of the table.
+const STAGES: [&str; 3] = ["irq", "thr", "usr"];
+
+fn recognise(input: &Input) -> bool {
+    lines(input.text).any(|(_, line)| line.contains("IRQ Timer Latency ("))
+        && lines(input.text).any(|(_, line)| row_of(line).is_some())
+}
+
+/// What is said of a CPU: how often, and each stage's smallest, mean and largest.
+struct Row {
+    cpu: u16,
+    count: u64,
+    stages: Vec<Option<[f64; 3]>>,
+}
+
+/// Reads `1 #12322 | 0 0 1 15 | 10 3 9 31`.
+fn row_of(line: &str) -> Option<Row> {
+    let mut parts = line.split('|');
+    let (cpu, count) = parts.next()?.split_once('#')?;
+    let stages = parts.map(|stage| {
+        let words: Vec<&str> = stage.split_whitespace().collect();
+        match words[..] {
+            [_, min, average, max] => Some([min.parse().ok()?, average.parse().ok()?, max.parse().ok()?]),
+            _ => None,
+        }
+    });
+    let stages = stages.collect();
+    Some(Row { cpu: cpu.trim().parse().ok()?, count: count.trim().parse().ok()?, stages })
+}
+
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    let mut import = Import::new("rtla timerlat", "CLOCK_MONOTONIC");
+    let unit_ns = if input.text.contains("IRQ Timer Latency (ns)") { 1 } else { 1_000 };
+    let period = import.period(None, hints, 1_000_000);
+    let mut rows: BTreeMap<u16, Row> = BTreeMap::new();
+    for (number, line) in lines(input.text) {
+        let Some(row) = row_of(line) else { continue };
+        if rows.get(&row.cpu).is_some_and(|before| before.count > row.count) {
+            return Err(Unreadable::Second.at(number));
+        }
+        rows.insert(row.cpu, row);
+    }
+    for Row { cpu, count, stages } in rows.into_values() {
+        for (stage, figures) in STAGES.iter().zip(stages) {
+            let Some(figures) = figures else { continue };
+            let measured = Histogram::of_extremes(figures, count, unit_ns).latency(period.ns());
+            import.task(Told::new(format!("{stage}-{cpu:03}"), period).on(Some(cpu)).skips(), measured);
+        }
+    }
+    rtla_analysis::traced(input.text).into_iter().for_each(|one| import.warn(Warning::Traced(one)));
+    import.warn(Warning::OnlyExtremes);
+    import.warn(Warning::Stages);
+    import.warn(Warning::MissedNotCounted { tool: "rtla timerlat".into() });
+    import.complete()
+}

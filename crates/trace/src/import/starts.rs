@@ -1,0 +1,75 @@
+//! Activations of which only is known when they began: no due times, so where the grid lies is unknown.
+
+use jitterlab_model::{Activation, TimingStats};
+
+use super::Measured;
+
+/// A beginning, and an end where that is known, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start_ns: i64,
+    pub(super) end_ns: Option<i64>,
+}
+
+/// What is known of a task by its beginnings.
+pub(super) enum Known {
+    /// One for each due time: they lie on a grid of which only the beginning is unknown, so that the earliest is taken as
+    /// punctual.
+    Grid(Measured),
+    /// Some due times were left out, or more ran than were due: only what lies between two beginnings.
+    PeriodErrors(Measured),
+}
+
+/// How far another clock may go wrong: no quartz does by more.
+const CLOCK_ERROR: f64 = 3e-4;
+
+/// The mean distance of the beginnings, or the median where it differs from that because some were left out.
+pub(super) fn usual_distance_ns(spans: &[Span]) -> Option<i64> {
+    let distances = || spans.windows(2).map(|pair| pair[1].start_ns.saturating_sub(pair[0].start_ns));
+    let mut sorted: Vec<i64> = distances().collect();
+    let middle = sorted.len() / 2;
+    let median = (!sorted.is_empty()).then(|| *sorted.select_nth_unstable(middle).1)?;
+    let span = spans.last()?.start_ns.saturating_sub(spans.first()?.start_ns);
+    let mean = span / sorted.len() as i64;
+    let usual = if (mean - median).abs() as f64 <= 0.01 * mean as f64 { mean } else { median };
+    (usual > 0).then_some(usual)
+}
+
+/// Puts beginnings in order of time on a grid of this period, as far as that can be done without a guess: not where some are
+/// known to be missing.
+pub(super) fn on_grid(spans: &[Span], period_ns: i64, has_holes: bool) -> Known {
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+        return Known::PeriodErrors(period_errors(spans, period_ns));
+    };
+    let due_ns = |number: usize| {
+        first.start_ns.saturating_add(period_ns.saturating_mul(i64::try_from(number).unwrap_or(i64::MAX)))
+    };
+    let off = last.start_ns.abs_diff(due_ns(spans.len() - 1)) as f64;
+    let length = last.start_ns.abs_diff(first.start_ns) as f64;
+    if has_holes || off > (CLOCK_ERROR * length).max(period_ns as f64 / 2.0) {
+        return Known::PeriodErrors(period_errors(spans, period_ns));
+    }
+    let late = |(number, span): (usize, &Span)| span.start_ns.saturating_sub(due_ns(number));
+    let earliest = spans.iter().enumerate().map(late).min().unwrap_or(0);
+    let row = |(number, span): (usize, &Span)| Activation {
+        index: number as u64,
+        due_ns: due_ns(number).saturating_add(earliest),
+        start_ns: span.start_ns,
+        end_ns: span.end_ns.unwrap_or(span.start_ns),
+        ..Activation::default()
+    };
+    Known::Grid(Measured::Rows(spans.iter().enumerate().map(row).collect()))
+}
+
+fn period_errors(spans: &[Span], period_ns: i64) -> Measured {
+    let mut stats = TimingStats::new(period_ns);
+    let mut before: Option<i64> = None;
+    for pair in spans.windows(2) {
+        let error = pair[1].start_ns.saturating_sub(pair[0].start_ns).saturating_sub(period_ns);
+        stats.period_error.record(error);
+        if let Some(before) = before.replace(error) {
+            stats.cycle_to_cycle.record(i64::try_from(error.abs_diff(before)).unwrap_or(i64::MAX));
+        }
+    }
+    Measured::Distributions(Box::new(stats))
+}

@@ -1,0 +1,187 @@
+//! Every fixture against every importer: whose output it is must not be guessed wrongly, whatever is put around it.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use super::*;
+
+/// Each file under `tests/peers`, and whose output it is.
+const FIXTURES: &[(&str, &str)] = &[
+    ("cyclictest-h.txt", "cyclictest -h"),
+    ("cyclictest-H.txt", "cyclictest -h"),
+    ("osadl.txt", "cyclictest rows (OSADL)"),
+    ("cyclictest.json", "cyclictest --json"),
+    ("cyclictest-ns.json", "cyclictest --json"),
+    ("cyclictest-no-h.json", "cyclictest --json"),
+    ("cyclicdeadline.json", "cyclictest --json"),
+    ("cyclictest-v.txt", "cyclictest -v"),
+    ("cyclictest-live.txt", STATUS_LINES),
+    ("cyclictest-q.txt", STATUS_LINES),
+    ("signaltest.txt", STATUS_LINES),
+    ("jitterdebugger-v.txt", STATUS_LINES),
+    ("signaltest.json", "signaltest --json"),
+    ("ptsematest.json", "ptsematest and relatives --json"),
+    ("svsematest.json", "ptsematest and relatives --json"),
+    ("pmqtest.json", "ptsematest and relatives --json"),
+    ("sigwaittest.json", "ptsematest and relatives --json"),
+    ("ptsematest.txt", "ptsematest and relatives"),
+    ("pmqtest.txt", "ptsematest and relatives"),
+    ("oslat.json", "oslat --json"),
+    ("oslat.txt", "oslat"),
+    ("rtla-timerlat-hist.txt", "rtla timerlat hist"),
+    ("rtla-osnoise-hist.txt", "rtla timerlat hist"),
+    ("rtla-timerlat-top.txt", "rtla timerlat top"),
+    ("rtla-auto-analysis.txt", "rtla timerlat's auto-analysis"),
+    ("jitterdebugger/results.json", "jitterdebugger results.json"),
+    ("jitterdebugger/samples.raw", "jitterdebugger samples.raw"),
+    ("jittersamples.csv", "jittersamples' samples.csv"),
+    ("stress-ng.txt", "stress-ng --cyclic"),
+    ("stress-ng-few.txt", "stress-ng --cyclic"),
+    ("stress-ng-percentiles.txt", "stress-ng --cyclic"),
+    ("linuxcnc-nox.txt", "LinuxCNC latency-histogram --nox"),
+    ("dot.latency", "LinuxCNC .latency"),
+    ("halcmd-show-pin.txt", "LinuxCNC halcmd show pin"),
+    ("xenomai-g.txt", "Xenomai latency -g"),
+    ("xenomai-console.txt", "Xenomai latency"),
+    ("latmus.txt", "EVL latmus -g"),
+    ("rttest.txt", "rttest"),
+    ("zephyr.txt", "Zephyr timer_behavior"),
+    ("table.csv", TABLES),
+    ("halsampler.txt", TABLES),
+];
+
+const STATUS_LINES: &str = "cyclictest status lines";
+const TABLES: &str = "tables (CSV)";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers")
+}
+
+fn content(fixture: &str) -> Vec<u8> {
+    std::fs::read(folder().join(fixture)).unwrap()
+}
+
+/// What its user would know.
+fn hints(fixture: &str) -> Hints {
+    let columns: &[&str] = if fixture == "halsampler.txt" { &["index=1", "period-error=2:ns"] } else { &[] };
+    Hints {
+        period_ns: (fixture == "halsampler.txt").then_some(1_000_000),
+        columns: columns.iter().map(|column| column.parse().unwrap()).collect(),
+        ..Hints::default()
+    }
+}
+
+fn read_bytes(fixture: &str, bytes: &[u8]) -> Result<Import, TraceError> {
+    // LinuxCNC's file is told by its name.
+    let name = fixture.strip_prefix("dot").unwrap_or(fixture);
+    import_bytes(name, bytes, &hints(fixture))
+}
+
+/// Names and figures, to be compared.
+fn figures(import: &Import) -> Vec<(String, TimingStats)> {
+    let both = import.info.tasks.iter().zip(&import.tasks);
+    both.map(|(task, measured)| (task.spec.name.clone(), measured.stats(task))).collect()
+}
+
+#[test]
+fn every_fixture_is_of_one_importer_alone_and_every_importer_has_one() {
+    for (fixture, wanted) in FIXTURES {
+        let bytes = content(fixture);
+        let text = unpack::text_of(&bytes);
+        let input = Input {
+            name: fixture.strip_prefix("dot").unwrap_or(fixture),
+            folder: None,
+            bytes: &bytes,
+            text: &text,
+            columns_given: !hints(fixture).columns.is_empty(),
+        };
+        let found: Vec<&str> =
+            PEERS.iter().filter(|peer| (peer.recognise)(&input)).map(|peer| peer.name).collect();
+        assert_eq!(found, [*wanted], "{fixture}");
+        let import = read_bytes(fixture, &bytes).unwrap_or_else(|error| panic!("{fixture}: {error}"));
+        assert!(figures(&import).iter().all(|(_, stats)| stats.executed() > 0), "{fixture}");
+    }
+    for peer in PEERS {
+        assert!(FIXTURES.iter().any(|(_, of)| *of == peer.name), "{} has no fixture", peer.name);
+    }
+    let listed = std::fs::read_dir(folder()).unwrap().count();
+    // Two of them, and what is beside them, are in one folder.
+    assert_eq!(listed, FIXTURES.len() - 1, "a fixture is not in the list");
+}
+
+#[test]
+fn what_is_not_listed_is_of_nobody() {
+    for text in [
+        "",
+        "Dear Sir",
+        "{}",
+        "[1, 2, 3]",
+        "{\"cpu\": 3}",
+        "1 2 3\n4 5 6\n",
+        "a,b,c\n1,2,3\n",
+        "latency of our letters\nis long\n",
+        "T: 0 is a line\n",
+        "min: 3 max: 4\n",
+        "PAR1\0\0",
+        "\0\0\0\0",
+    ] {
+        let error = import_bytes("x", text.as_bytes(), &Hints::default()).unwrap_err();
+        assert!(matches!(error, TraceError::UnknownOutput { .. }), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn the_times_of_a_build_server_change_nothing() {
+    for (fixture, _) in
+        FIXTURES.iter().filter(|(name, _)| !name.ends_with(".raw") && !name.ends_with(".latency"))
+    {
+        let bytes = content(fixture);
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        let mut logged = String::new();
+        for (second, line) in text.lines().enumerate() {
+            let (minute, second) = (second / 60 % 60, second % 60);
+            let _ = writeln!(logged, "2026-11-22T16:{minute:02}:{second:02}.1234567Z {line}");
+        }
+        let plain = figures(&read_bytes(fixture, &bytes).unwrap());
+        let found =
+            read_bytes(fixture, logged.as_bytes()).unwrap_or_else(|error| panic!("{fixture}: {error}"));
+        assert_eq!(figures(&found), plain, "{fixture}");
+    }
+}
+
+#[test]
+fn a_compressed_output_is_the_same() {
+    for (fixture, _) in FIXTURES {
+        let bytes = content(fixture);
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packed, &bytes).unwrap();
+        let packed = packed.finish().unwrap();
+        let found = read_bytes(fixture, &packed).unwrap_or_else(|error| panic!("{fixture}: {error}"));
+        assert_eq!(figures(&found), figures(&read_bytes(fixture, &bytes).unwrap()), "{fixture}");
+        assert!(read_bytes(fixture, &packed[..packed.len() - 9]).is_err(), "{fixture}");
+    }
+}
+
+fn renumbered(bytes: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    text.replace("(2", "(9").replace("(3", "(9").replace(": ID2", ": ID9").replace("#123", "#012").into()
+}
+
+#[test]
+fn two_measurements_in_one_file_are_refused() {
+    for (fixture, wanted) in FIXTURES {
+        let first = content(fixture);
+        // Of what is refreshed, the same again is no second measurement: that has other threads, or begins anew.
+        let second = match *fixture {
+            "ptsematest.txt" | "pmqtest.txt" | "rtla-timerlat-top.txt" => renumbered(&first),
+            _ if *wanted == STATUS_LINES => renumbered(&first),
+            _ => first.clone(),
+        };
+        let twice = [first, second].concat();
+        let found = read_bytes(fixture, &twice);
+        assert!(found.is_err(), "{fixture}: {:?}", found.map(|import| import.info.warnings));
+    }
+    let both = [content("cyclictest-h.txt"), content("stress-ng.txt")].concat();
+    let error = read_bytes("both", &both).unwrap_err().to_string();
+    assert!(error.contains("cyclictest -h, stress-ng --cyclic"), "{error}");
+}

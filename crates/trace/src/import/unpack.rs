@@ -1,0 +1,188 @@
+//! What was put around a tool's output on its way here: compression, a terminal's control sequences, a build server's time
+//! before each line.
+
+use std::borrow::Cow;
+use std::io::Read;
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use super::LONGEST;
+use crate::TraceError;
+
+/// The content of a gzip file; `None` if it is none. A small file can be made that would fill any memory.
+///
+/// # Errors
+/// It is damaged, or too long.
+pub(super) fn gunzip(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u8>>, TraceError> {
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok(None);
+    }
+    let mut unpacked = Vec::new();
+    MultiGzDecoder::new(bytes)
+        .take(LONGEST + 1)
+        .read_to_end(&mut unpacked)
+        .map_err(TraceError::io("unpack", path))?;
+    if unpacked.len() as u64 > LONGEST {
+        return Err(TraceError::TooLong { path: path.into(), most: LONGEST });
+    }
+    Ok(Some(unpacked))
+}
+
+/// The bytes as text without a terminal's control sequences; nothing if they are no text.
+pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    let text = match bytes {
+        // What a shell on Windows redirects.
+        [0xff, 0xfe, rest @ ..] => Cow::Owned(utf16(rest, u16::from_le_bytes)),
+        [0xfe, 0xff, rest @ ..] => Cow::Owned(utf16(rest, u16::from_be_bytes)),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        _ if bytes.contains(&0) => Cow::Borrowed(""),
+        _ => String::from_utf8_lossy(bytes),
+    };
+    if text.contains('\u{1b}') { Cow::Owned(without_controls(&text)) } else { text }
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
+    let (units, _) = bytes.as_chunks::<2>();
+    char::decode_utf16(units.iter().map(|two| unit(*two))).map(|c| c.unwrap_or('\u{fffd}')).collect()
+}
+
+/// Leaves out sequences such as `ESC [ 4 A`, by which live displays move the cursor.
+fn without_controls(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        kept.push_str(before);
+        let parameters = after.strip_prefix('[').unwrap_or(after);
+        let end = parameters.find(|c: char| c.is_ascii_alphabetic()).map_or(parameters.len(), |at| at + 1);
+        rest = &parameters[end..];
+    }
+    kept + rest
+}
+
+/// The text without the time before each line; `None` where most lines have none.
+pub(super) fn without_times(text: &str) -> Option<String> {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty()).take(200);
+    let of_kind = |kind: fn(&str) -> Option<&str>| lines().filter(|line| kind(line).is_some()).count();
+    let kind = KINDS.into_iter().max_by_key(|kind| of_kind(*kind))?;
+    if of_kind(kind) * 10 < lines().count() * 8 || of_kind(kind) < 3 {
+        return None;
+    }
+    let mut stripped = String::with_capacity(text.len());
+    for line in text.lines() {
+        stripped.push_str(kind(line).unwrap_or(line));
+        stripped.push('\n');
+    }
+    Some(stripped)
+}
+
+/// What begins a line: each gives what follows it.
+const KINDS: [fn(&str) -> Option<&str>; 4] = [date_and_time, time_alone, syslog, uptime];
+
+/// `2026-11-22T16:44:41.1234567Z `, as GitHub and GitLab log (these with `00O ` behind it), in brackets as Jenkins does.
+fn date_and_time(line: &str) -> Option<&str> {
+    let open = line.strip_prefix('[').unwrap_or(line);
+    let rest = number(open, 4)?.strip_prefix('-')?;
+    let rest = number(number(rest, 2)?.strip_prefix('-')?, 2)?.strip_prefix(['T', ' '])?;
+    let rest = clock(rest)?;
+    let rest = rest.strip_prefix('Z').or_else(|| offset(rest)).unwrap_or(rest);
+    let rest = blank(rest.strip_prefix(']').unwrap_or(rest))?;
+    let stream =
+        number(rest, 2).and_then(|r| r.strip_prefix(['O', 'E'])).and_then(|r| r.strip_prefix([' ', '+']));
+    Some(stream.unwrap_or(rest))
+}
+
+/// `16:44:41.123 `, in brackets or not.
+fn time_alone(line: &str) -> Option<&str> {
+    let rest = clock(line.strip_prefix('[').unwrap_or(line))?;
+    blank(rest.strip_prefix(']').unwrap_or(rest))
+}
+
+/// `Nov 22 16:44:41 host program[123]: `, or only up to the time as `ts` writes it.
+fn syslog(line: &str) -> Option<&str> {
+    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    let (month, rest) = line.split_at_checked(3)?;
+    MONTHS.find(month).filter(|at| at % 3 == 0)?;
+    let day = rest.trim_start();
+    let rest = number(day, 2).or_else(|| number(day, 1))?;
+    let rest = blank(clock(rest.strip_prefix(' ')?)?)?;
+    let named = rest.split_once("]: ").filter(|(before, _)| {
+        let program = before.split_once(' ').and_then(|(_, program)| program.split_once('['));
+        program.is_some_and(|(name, id)| !name.contains(' ') && id.bytes().all(|b| b.is_ascii_digit()))
+    });
+    Some(named.map_or(rest, |(_, after)| after))
+}
+
+/// `[   12.345678] `, as the kernel logs.
+fn uptime(line: &str) -> Option<&str> {
+    let (inside, rest) = line.strip_prefix('[')?.split_once(']')?;
+    inside.trim().parse::<f64>().ok()?;
+    blank(rest)
+}
+
+/// What follows `HH:MM:SS` with or without a fraction.
+fn clock(text: &str) -> Option<&str> {
+    let rest = number(text, 2)?.strip_prefix(':')?;
+    let rest = number(number(rest, 2)?.strip_prefix(':')?, 2)?;
+    Some(match rest.strip_prefix(['.', ',']) {
+        Some(fraction) => fraction.trim_start_matches(|c: char| c.is_ascii_digit()),
+        None => rest,
+    })
+}
+
+/// What follows `+01:00` or `+0100`.
+fn offset(text: &str) -> Option<&str> {
+    let rest = number(text.strip_prefix(['+', '-'])?, 2)?;
+    number(rest.strip_prefix(':').unwrap_or(rest), 2)
+}
+
+/// What follows so many digits.
+fn number(text: &str, digits: usize) -> Option<&str> {
+    let (number, rest) = text.split_at_checked(digits)?;
+    number.bytes().all(|b| b.is_ascii_digit()).then_some(rest)
+}
+
+fn blank(text: &str) -> Option<&str> {
+    if text.is_empty() { Some(text) } else { text.strip_prefix([' ', '\t']) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_build_servers_and_logs_are_left_out() {
+        for prefix in [
+            "2026-11-22T16:44:41.1234567Z ",
+            "2026-11-22T16:44:41.123456Z 00O ",
+            "[2026-11-22T16:44:41.123Z] ",
+            "2026-11-22 16:44:41,123 ",
+            "2026-11-22T16:44:41+01:00 ",
+            "16:44:41 ",
+            "[16:44:41] ",
+            "Nov  2 16:44:41 ",
+            "Nov 22 16:44:41 vm cyclictest[123]: ",
+            "[    3.141593] ",
+        ] {
+            let text: String = (0..5).map(|n| format!("{prefix}  T: {n} (1) C: 2\n")).collect();
+            let stripped = without_times(&text).unwrap_or_default();
+            assert!(stripped.starts_with("  T: 0 (1) C: 2\n  T: 1"), "{prefix}{stripped}");
+        }
+    }
+
+    #[test]
+    fn a_table_keeps_its_first_column() {
+        assert_eq!(without_times("0 00:00:01 12\n1 00:00:02 13\n2 00:00:03 14\n"), None);
+        assert_eq!(without_times("000009 000002\n000010 000002\n000011 000004\n"), None);
+        assert_eq!(without_times(""), None);
+    }
+
+    #[test]
+    fn text_is_read_as_terminals_and_other_systems_leave_it() {
+        assert_eq!(text_of(b"\x1b[4Apolicy: fifo\x1b[K\n"), "policy: fifo\n");
+        assert_eq!(text_of(b"\xff\xfea\0b\0"), "ab");
+        assert_eq!(text_of(b"\xef\xbb\xbfab"), "ab");
+        assert_eq!(text_of(b"a\0b"), "");
+        assert_eq!(text_of(b"cut\x1b["), "cut");
+    }
+}

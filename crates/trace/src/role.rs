@@ -1,0 +1,112 @@
+//! What the columns of a table hold, by their names or by the user's word.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What a column of a table holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// When an activation was due.
+    Due,
+    /// When it began.
+    Start,
+    /// When it ended.
+    End,
+    /// How late it began.
+    Latency,
+    /// How much longer than the period the time since the last beginning was.
+    PeriodError,
+    /// The time since the last beginning.
+    Interval,
+    /// The name of its task.
+    Task,
+    /// Its number.
+    Index,
+}
+
+/// Every role with the names that a head line may give it, besides its own.
+const ROLES: [(Role, &str, &[&str]); 8] = [
+    (Role::Due, "due", &["scheduled", "expected", "release"]),
+    (Role::Start, "start", &["timestamp", "time_stamp", "wakeup", "wake_up", "begin"]),
+    (Role::End, "end", &["finish", "stop"]),
+    (Role::Latency, "latency", &["lateness"]),
+    (Role::PeriodError, "period-error", &["period_error", "current_error", "current-error"]),
+    (Role::Interval, "interval", &["period", "delta", "dt"]),
+    (Role::Task, "task", &["thread", "name"]),
+    (Role::Index, "index", &["iteration", "cycle", "sample"]),
+];
+
+/// Units as they are written behind a name or in an option.
+const UNITS: [(&str, i64); 5] =
+    [("ns", 1), ("us", 1_000), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+
+fn unit_of(text: &str) -> Option<i64> {
+    UNITS.iter().find(|(name, _)| *name == text).map(|(_, ns)| *ns)
+}
+
+/// What the user says of a column: `latency=3`, `start=t_wake`, `latency=delay:us`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// What it holds.
+    pub role: Role,
+    /// Its name in the head line, or its number counted from 1.
+    pub name: String,
+    /// Unit of its values in ns, where that is said.
+    pub unit_ns: Option<i64>,
+}
+
+/// Why a text does not say what a column is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{text:?} does not say what a column is: write ROLE=COLUMN[:UNIT], such as latency=3:us or start=t_wake:ns; a column is a \
+     name of the head line or a number, and roles are {}",
+    role_names()
+)]
+pub struct ColumnError {
+    text: String,
+}
+
+fn role_names() -> String {
+    ROLES.map(|(_, name, _)| name).join(", ")
+}
+
+impl FromStr for Column {
+    type Err = ColumnError;
+
+    fn from_str(text: &str) -> Result<Self, ColumnError> {
+        let bad = || ColumnError { text: text.into() };
+        let (role, column) = text.split_once('=').ok_or_else(bad)?;
+        let role = ROLES.iter().find(|(_, name, _)| *name == role.trim()).ok_or_else(bad)?.0;
+        let (name, unit_ns) = match column.rsplit_once(':').map(|(name, unit)| (name, unit_of(unit.trim()))) {
+            Some((name, Some(unit_ns))) => (name, Some(unit_ns)),
+            _ => (column, None),
+        };
+        let name = name.trim();
+        if name.is_empty() { Err(bad()) } else { Ok(Column { role, name: name.into(), unit_ns }) }
+    }
+}
+
+impl Role {
+    /// How many there are.
+    pub(crate) const COUNT: usize = ROLES.len();
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(ROLES.iter().find(|(role, ..)| role == self).map_or("", |(_, name, _)| name))
+    }
+}
+
+/// The role and unit of a name such as `latency_us`, `Start [ns]` or `due (ms)`.
+pub(crate) fn role_of(name: &str) -> Option<(Role, Option<i64>)> {
+    let name = name.to_lowercase();
+    let (bare, unit) = match name.split_once(['[', '(']) {
+        Some((bare, unit)) => (bare.trim(), unit_of(unit.trim_end_matches([']', ')']).trim())),
+        None => name
+            .rsplit_once(['_', '.', ' '])
+            .and_then(|(bare, unit)| Some((bare, Some(unit_of(unit)?))))
+            .unwrap_or((&name, None)),
+    };
+    let named = |(_, own, others): &&(Role, &str, &[&str])| *own == bare || others.contains(&bare);
+    ROLES.iter().find(named).map(|(role, ..)| (*role, unit))
+}
