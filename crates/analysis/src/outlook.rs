@@ -1,7 +1,7 @@
 //! What `jitterlab predict` says of a file: for each task its prediction, claims, requirements, or how predictions from its
 //! windows turned out.
 
-use jitterlab_model::{Gap, Warning};
+use jitterlab_model::Warning;
 use serde::{Deserialize, Serialize};
 
 use crate::predict::{Prediction, Reliability};
@@ -27,9 +27,6 @@ pub struct TaskOutlook {
     pub task: String,
     /// How much worse it can get; `None` where it was not asked for, or nothing was measured.
     pub prediction: Option<Prediction>,
-    /// What its source does not tell, where that is why nothing is foretold.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unknown: Option<Gap>,
     /// How long to run for each claim that was asked for.
     pub claims: Vec<ClaimPlan>,
     /// The outcome of each requirement that was asked for.

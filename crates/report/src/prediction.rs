@@ -4,7 +4,6 @@ use jitterlab_analysis::outlook::Outlook;
 use jitterlab_analysis::predict::{
     CONFIDENCE, Condition, DEFAULT_HORIZON, Facts, Gate, Prediction, PredictionCaveat, Reliability,
 };
-use jitterlab_model::Gap;
 
 use crate::caveats::clause;
 use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
@@ -13,7 +12,6 @@ use crate::requirement::{claim, judgement};
 use crate::section::{Piece, Section};
 use crate::summary::warnings;
 use crate::table::columns;
-use crate::warnings::gap;
 use crate::words::{count, microseconds, plural, share, time};
 use crate::wrap::wrap;
 
@@ -28,7 +26,11 @@ pub fn text(outlook: &Outlook, terminal: Terminal) -> String {
                 text.push_str(&terminal.figures(&chart(&task.task, found)));
             }
             None if task.requirements.is_empty() && task.reliability.is_none() => {
-                text.push_str(&wrap(&format!("{}: {}", task.task, nothing(task.unknown))));
+                text.push_str(&wrap(&format!(
+                    "{}: nothing is foretold: that takes latencies of a periodic task, their number and its period \
+                     (--period)",
+                    task.task
+                )));
             }
             None => {}
         }
@@ -37,17 +39,6 @@ pub fn text(outlook: &Outlook, terminal: Terminal) -> String {
         text.extend(task.requirements.iter().map(|found| judgement(&task.task, found)));
     }
     text + &warnings(&outlook.warnings)
-}
-
-/// Why nothing is foretold.
-fn nothing(unknown: Option<Gap>) -> String {
-    match unknown {
-        None => "nothing was measured".into(),
-        Some(Gap::Period) => {
-            "nothing is foretold: its source does not tell the period; say it with --period".into()
-        }
-        Some(unknown) => format!("nothing is foretold: its source does not tell {}", gap(unknown)),
-    }
 }
 
 /// What the page shows of it.

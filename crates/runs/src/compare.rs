@@ -92,8 +92,7 @@ pub fn compare(runs: &[Run], options: CompareOptions<'_>) -> Result<RunsCompared
     Ok(RunsCompared { files, tasks, warnings })
 }
 
-/// For each task that is compared, its number in every run: by name, or the only one there is. A name that was asked for
-/// stands for the only task of a run too.
+/// For each task that is compared, its number in every run: by name, or the only one there is.
 fn matching(runs: &[Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, CompareError> {
     let names = |run: &Run| run.info().tasks.iter().map(|t| t.spec.name.clone()).collect::<Vec<_>>();
     if name.is_none() && runs.iter().all(|run| run.info().tasks.len() == 1) {
@@ -103,10 +102,7 @@ fn matching(runs: &[Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, Compare
         Some(name) => vec![name.to_owned()],
         None => runs.first().map(names).unwrap_or_default(),
     };
-    // Another tool calls its only task otherwise.
-    let only = |run: &Run| (name.is_some() && run.info().tasks.len() == 1).then_some(0);
-    let of = |run: &Run, name: &str| run.task(name).or_else(|| only(run));
-    let in_all = |name: &String| runs.iter().map(|run| of(run, name)).collect::<Option<Vec<usize>>>();
+    let in_all = |name: &String| runs.iter().map(|run| run.task(name)).collect::<Option<Vec<usize>>>();
     let found: Vec<Vec<usize>> = wanted.iter().filter_map(in_all).collect();
     if found.is_empty() {
         let all = runs.iter().map(|run| (run.path().to_path_buf(), names(run)));

@@ -130,7 +130,10 @@ pub enum TraceError {
         source: Box<TraceError>,
     },
     /// Not the output of a tool that is known here.
-    #[error("{path} is not an output that jitterlab can import; known are {known}")]
+    #[error(
+        "{path} is not an output that jitterlab can import; known are {known}. Of a table, say which column is what: \
+         --columns latency=2:us"
+    )]
     UnknownOutput {
         /// The file.
         path: PathBuf,

@@ -502,3 +502,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_output_that_is_cut_short_is_said_to_be() {
+    for (name, from) in
+        [("cyclictest-h.txt", "# Min Latencies"), ("cyclictest-h.txt", "# Max"), ("oslat.txt", "Minimum")]
+    {
+        let text = std::fs::read_to_string(sample(name)).unwrap();
+        let (cut, _) = text.split_once(from).unwrap();
+        let error = read_text(name, cut).unwrap_err().to_string();
+        assert!(error.contains("cut short"), "{name} up to {from}: {error}");
+    }
+    let unknown = read_text("mine.csv", "wake,delay\n1,2\n").unwrap_err().to_string();
+    assert!(unknown.contains("--columns"), "{unknown}");
+}

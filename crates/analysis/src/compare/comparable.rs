@@ -47,8 +47,11 @@ pub fn comparable(first: (&RunInfo, &TaskRun), other: (&RunInfo, &TaskRun)) -> V
     });
     // Another tool on the same machine measures the same, if by other means.
     let import = first.0.is_imported() || other.0.is_imported();
-    let weight = if import { Weight::Warn } else { Weight::Refuse };
-    look("bench", weight, &|r, _| Some(if import { r.tool.clone() } else { r.bench.to_string() }));
+    if import {
+        look("tool", Weight::Warn, &|r, _| Some(r.tool.clone()));
+    } else {
+        look("bench", Weight::Refuse, &|r, _| Some(r.bench.to_string()));
+    }
     look("wake-up method", Weight::Warn, &|_, t| t.knows(Gap::Settings).then(|| t.spec.wake.to_string()));
     look("load", Weight::Warn, &|r, _| r.load.specs().map(|_| r.load.to_string()));
     look("work", Weight::Warn, &|_, t| t.knows(Gap::Settings).then(|| t.spec.work.to_string()));

@@ -75,18 +75,13 @@ pub enum PredictionCaveat {
 }
 
 impl Prediction {
-    /// What the source of a task would have to tell for anything to be foretold: latencies of a periodic task, how many there
-    /// were, and how often they come.
-    #[must_use]
-    pub fn gap(task: &TaskRun) -> Option<Gap> {
-        [Gap::Grid, Gap::Latency, Gap::Period, Gap::Count].into_iter().find(|gap| !task.knows(*gap))
-    }
-
     /// What the scan of a task of a run says about the `horizon_ns` after it ([`DEFAULT_HORIZON`] times the run unless
-    /// given); `None` where nothing was measured, or the source does not tell what is needed ([`Prediction::gap`]).
+    /// given); `None` where nothing was measured, or the source does not tell latencies of a periodic task, how many
+    /// there were and how often they come.
     #[must_use]
     pub fn of(scan: &TaskScan, task: &TaskRun, run: &RunInfo, horizon_ns: Option<f64>) -> Option<Self> {
-        if Prediction::gap(task).is_some() {
+        let needed = [Gap::Grid, Gap::Latency, Gap::Period, Gap::Count];
+        if needed.into_iter().any(|gap| !task.knows(gap)) {
             return None;
         }
         let tail = scan.tail()?;

@@ -93,9 +93,7 @@ fn of_task(args: &Args, run: &Run, task: usize, scan: &TaskScan) -> Result<TaskO
         requirements.push(run.judge(task, scan, requirement)?);
     }
     let prediction = args.requirements.is_empty().then(predicted).flatten();
-    let unknown = Prediction::gap(described);
-    let task = described.spec.name.clone();
-    Ok(TaskOutlook { task, prediction, unknown, claims, requirements, reliability: None })
+    Ok(TaskOutlook { task: described.spec.name.clone(), prediction, claims, requirements, reliability: None })
 }
 
 /// Predicts from every window of the run itself.

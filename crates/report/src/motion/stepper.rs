@@ -190,7 +190,12 @@ fn recommended(result: &StepperResult) -> String {
     let StepperResult {
         axis, verdict: StepperVerdict { fitness, recommended: rate }, assessment: found, ..
     } = result;
-    let steps = format!("{} steps/s, {}", count(rate.pulses_per_s as u64), speed(axis, rate.steps_per_s));
+    let pulses = if rate.pulses_per_s >= 10.0 {
+        count(rate.pulses_per_s as u64)
+    } else {
+        digits(rate.pulses_per_s, 1)
+    };
+    let steps = format!("{pulses} steps/s ({})", turning(axis, rate.steps_per_s));
     let verdict = match fitness {
         Fitness::Good => format!("Fit for step pulses made by software. Set up {steps}"),
         Fitness::Limited => format!("Fit for step pulses made by software within a limit. Set up {steps}"),
@@ -236,14 +241,19 @@ fn speed(axis: &Axis, steps_per_s: f64) -> String {
         p if p >= 10.0 => format!("{p:.0} Hz"),
         p => format!("{} Hz", digits(p, 1)),
     };
+    format!("{pulses} ({})", turning(axis, steps_per_s))
+}
+
+/// `4.4 rev/s, 2 660 mm/min, at 1/16 step`
+fn turning(axis: &Axis, steps_per_s: f64) -> String {
     let travel = axis.mm_per_s(steps_per_s).map(|mm| mm * 60.0).map_or(String::new(), |mm| {
         let mm = if mm >= 10.0 { count(mm as u64) } else { digits(mm, 1) };
         format!(", {mm} mm/min")
     });
     let rev = digits(axis.revolutions_per_s(steps_per_s), 1);
     match axis.microsteps {
-        1 => format!("{pulses} ({rev} rev/s{travel}, full steps)"),
-        n => format!("{pulses} ({rev} rev/s{travel}, at 1/{n} step)"),
+        1 => format!("{rev} rev/s{travel}, full steps"),
+        n => format!("{rev} rev/s{travel}, at 1/{n} step"),
     }
 }
 
@@ -260,8 +270,8 @@ fn basis(result: &StepperResult) -> String {
         .as_ref()
         .map_or("assumed".into(), |run| format!("task {} every {}", run.task, time(run.period_ns as f64)));
     format!(
-        "{} at {} V and {} A, {:.3} N m load; the rotor with its load swings at {:.0} Hz. Timing: {run}, release \
-         jitter {}, intervals up to {} off.",
+        "{} at {} V and {} A, {:.3} N m load; the rotor with its load swings at {:.0} Hz. Timing: {run}, jitter \
+         {}, intervals up to {} off.",
         axis.motor.name,
         axis.supply.voltage_v,
         axis.supply.current_a,

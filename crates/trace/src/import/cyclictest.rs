@@ -14,12 +14,12 @@ use crate::error::Unreadable;
 pub(super) const PEER: Peer = Peer { name: "cyclictest -h", recognise, parse };
 
 fn recognise(input: &Input) -> bool {
-    input.text.lines().any(|l| l.trim() == "# Histogram") && input.text.contains("# Min Latencies:")
+    input.text.lines().any(|l| l.trim() == "# Histogram")
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     once(input.text, |line| line == "# Histogram")?;
-    let mut import = Import::new("cyclictest", "CLOCK_MONOTONIC");
+    let mut import = Import::new("cyclictest", "monotonic");
     let unit_ns = import.unit(None, hints, 1_000);
     let mut rows: Vec<(usize, Vec<u64>)> = Vec::new();
     let mut footers = [const { Vec::new() }; 4];
@@ -34,6 +34,9 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     }
     let [min, average, max, overflows] = footers;
     let threads = min.len();
+    if threads == 0 || max.len() < threads {
+        return Err(Unreadable::Cut.into());
+    }
     let period = import.period(None, hints, 1_000_000);
     if let Some((number, _)) = rows.iter().find(|(_, row)| row.len() <= threads) {
         return Err(Unreadable::FewColumns { threads }.at(*number));

@@ -35,7 +35,7 @@ fn recognise(input: &Input) -> bool {
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let report: Report<Thread> = json(input.text)?;
     let real_time = report.option("-c", "--clock") == Some(1);
-    let mut import = report.import(if real_time { "CLOCK_REALTIME" } else { "CLOCK_MONOTONIC" });
+    let mut import = report.import(if real_time { "realtime" } else { "monotonic" });
     let unit_ns = report.unit_ns();
     let interval = report.option("-i", "--interval").map(|us| us.saturating_mul(1_000));
     let base = import.period(interval, hints, 1_000_000);

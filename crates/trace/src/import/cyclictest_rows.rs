@@ -26,7 +26,7 @@ fn recognise(input: &Input) -> bool {
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    let mut import = Import::new("cyclictest", "CLOCK_MONOTONIC");
+    let mut import = Import::new("cyclictest", "monotonic");
     let unit_ns = import.unit(None, hints, 1_000);
     let period = import.period(None, hints, 1_000_000);
     let mut threads: Vec<Histogram> = Vec::new();

@@ -28,7 +28,7 @@ fn recognise(input: &Input) -> bool {
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    let mut import = Import::new("cyclictest", "CLOCK_MONOTONIC");
+    let mut import = Import::new("cyclictest", "monotonic");
     let unit_ns = import.unit(None, hints, 1_000);
     let mut printed: Vec<i64> = Vec::new();
     let mut samples: BTreeMap<usize, Vec<(u64, i64)>> = BTreeMap::new();

@@ -62,7 +62,7 @@ fn told(input: &Input, (thread, threads): (usize, usize), period: Period) -> Tol
 
 fn parse_results(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let report: Report = text::json(input.text)?;
-    let mut import = Import::new("jitterdebugger", "CLOCK_MONOTONIC");
+    let mut import = Import::new("jitterdebugger", "monotonic");
     let unit_ns = import.unit(report.sysinfo.resolution_in_ns, hints, 1_000);
     let period = import.period(None, hints, DEFAULT_PERIOD_NS);
     let mut threads: Vec<_> = report.cpu.into_iter().collect();
@@ -169,7 +169,7 @@ fn parse_csv(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
 }
 
 fn of_samples(input: &Input, hints: &Hints, samples: Vec<Sample>) -> Result<Import, Mistake> {
-    let mut import = Import::new("jitterdebugger", "CLOCK_MONOTONIC");
+    let mut import = Import::new("jitterdebugger", "monotonic");
     let report = input.beside("results.json").and_then(|text| serde_json::from_str::<Report>(&text).ok());
     let unit_ns = import.unit(report.and_then(|r| r.sysinfo.resolution_in_ns), hints, 1_000);
     let mut threads: BTreeMap<usize, Vec<(i64, i64)>> = BTreeMap::new();

@@ -27,7 +27,7 @@ fn fact(text: &str, key: &str) -> Option<f64> {
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     once(input.text, |line| line.starts_with(HEAD))?;
-    let mut import = Import::new("EVL latmus", "CLOCK_MONOTONIC");
+    let mut import = Import::new("EVL latmus", "monotonic");
     let told = fact(input.text, "sampling period").map(us);
     let period = import.period(told, hints, 1_000_000);
     let mut histogram = Histogram {

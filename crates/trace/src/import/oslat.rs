@@ -49,8 +49,8 @@ fn parse_json(input: &Input, _: &Hints) -> Result<Import, Mistake> {
 }
 
 fn is_text(input: &Input) -> bool {
-    let has = |name: &str| lines(input.text).any(|(_, line)| value(line, name).is_some());
-    has("Counter Freq") && has("Maximum")
+    lines(input.text).any(|(_, line)| value(line, "Counter Freq").is_some())
+        && lines(input.text).any(|(_, line)| line.contains("(us):"))
 }
 
 /// What stands behind a name and its colon, without units in parentheses.

@@ -38,7 +38,7 @@ fn values(line: usize, words: &[&str]) -> Result<Vec<u64>, Mistake> {
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     once(input.text, is_head)?;
     let osnoise = input.text.contains("RTLA osnoise histogram");
-    let mut import = Import::new(if osnoise { "rtla osnoise" } else { "rtla timerlat" }, "CLOCK_MONOTONIC");
+    let mut import = Import::new(if osnoise { "rtla osnoise" } else { "rtla timerlat" }, "monotonic");
     let unit_ns = if input.text.contains("nanoseconds (ns)") { 1 } else { 1_000 };
     let mut names: Vec<String> = Vec::new();
     let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();

@@ -65,7 +65,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     if all.iter().enumerate().any(|(at, one)| all[..at].iter().any(|other| other.cpu == one.cpu)) {
         return Err(Unreadable::Second.into());
     }
-    let mut import = Import::new("rtla timerlat", "CLOCK_MONOTONIC");
+    let mut import = Import::new("rtla timerlat", "monotonic");
     let period = import.period(None, hints, 1_000_000);
     for one in all {
         let stages = [("irq", one.irq_latency_ns), ("thr", Some(one.latency_ns))];

@@ -42,7 +42,7 @@ fn row_of(line: &str) -> Option<Row> {
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    let mut import = Import::new("rtla timerlat", "CLOCK_MONOTONIC");
+    let mut import = Import::new("rtla timerlat", "monotonic");
     let unit_ns = if input.text.contains("IRQ Timer Latency (ns)") { 1 } else { 1_000 };
     let period = import.period(None, hints, 1_000_000);
     let mut rows: BTreeMap<u16, Row> = BTreeMap::new();

@@ -17,7 +17,7 @@ pub(super) fn recognise(input: &Input) -> bool {
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     once(input.text, |line| line.starts_with(HEAD))?;
-    let mut import = Import::new("rttest", "CLOCK_MONOTONIC");
+    let mut import = Import::new("rttest", "monotonic");
     let mut rows: Vec<Activation> = Vec::new();
     let (mut minor, mut major) = (0, 0);
     for (number, line) in lines(input.text).skip(1).filter(|(_, l)| !l.is_empty()) {

@@ -28,7 +28,7 @@ fn recognise(input: &Input) -> bool {
 
 fn parse(input: &Input, _: &Hints) -> Result<Import, Mistake> {
     let report: Report<Thread> = json(input.text)?;
-    let mut import = report.import("CLOCK_MONOTONIC");
+    let mut import = report.import("monotonic");
     let unit_ns = report.unit_ns();
     for (name, figures) in report.into_threads() {
         let extremes = [figures.min, figures.avg, figures.max];

@@ -61,7 +61,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         Some(Status { cpu: Some(_), .. }) => "jitterdebugger",
         _ => "signaltest",
     };
-    let mut import = Import::new(tool, "CLOCK_MONOTONIC");
+    let mut import = Import::new(tool, "monotonic");
     let unit_ns = import.unit(None, hints, 1_000);
     for Status { thread, interval, cpu, count, extremes, .. } in threads.into_values() {
         let name = format!("thread{thread}");

@@ -39,7 +39,7 @@ struct Log {
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     // Only the first of several workers prints, so a second table is of a second run.
     once(input.text, |line| message(line).is_some_and(|m| m.starts_with("mean:")))?;
-    let mut import = Import::new("stress-ng", "CLOCK_REALTIME");
+    let mut import = Import::new("stress-ng", "realtime");
     let mut log = Log::default();
     for (number, line) in lines(input.text) {
         let Some(message) = message(line) else { continue };

@@ -44,7 +44,7 @@ fn is_json(input: &Input) -> bool {
 
 fn parse_json(input: &Input, _: &Hints) -> Result<Import, Mistake> {
     let report: Report<Pair> = json(input.text)?;
-    let mut import = report.import("CLOCK_MONOTONIC");
+    let mut import = report.import("monotonic");
     let (tool, unit_ns) = (report.program().to_owned(), report.unit_ns());
     for (name, Pair { sender, receiver }) in report.into_threads() {
         let extremes = [receiver.min, receiver.avg, receiver.max];
@@ -87,7 +87,7 @@ fn is_text(input: &Input) -> bool {
 }
 
 fn parse_text(input: &Input, _: &Hints) -> Result<Import, Mistake> {
-    let mut import = Import::new("rt-tests", "CLOCK_MONOTONIC");
+    let mut import = Import::new("rt-tests", "monotonic");
     // Live displays print both kinds of lines again and again: the last counts.
     let mut threads: BTreeMap<u64, Woken> = BTreeMap::new();
     for (number, line) in lines(input.text) {

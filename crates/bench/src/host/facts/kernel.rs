@@ -94,6 +94,9 @@ fn options(root: &Root, release: &str) -> Option<BTreeMap<String, String>> {
 
 /// Its switch may not be there (debugfs is not mounted), or not open (a locked-down kernel).
 fn preemption_switch(root: &Root) -> Option<bool> {
+    if !root.exists("sys/kernel") {
+        return None;
+    }
     match OpenOptions::new().write(true).open(root.path(PREEMPTION_SWITCH)) {
         Ok(_) => Some(true),
         // debugfs is for root alone; what root would find there is unknown.
