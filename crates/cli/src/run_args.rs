@@ -1,12 +1,14 @@
 //! Opening runs: the same options for every command that takes one.
 
 use std::io::{self, IsTerminal, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
 use jitterlab_bench::host::check::check_run;
-use jitterlab_model::TaskSpec;
 use jitterlab_model::units::{Human, parse_period_ns};
+use jitterlab_model::{Activation, TaskSpec};
+use jitterlab_motion::servo::Record;
 use jitterlab_motion::{JudgedRun, MotionError};
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_runs::{Column, Hints, OneTask, Progress, Run, RunsError};
@@ -81,6 +83,25 @@ pub fn judged(of: &OneTask) -> JudgedRun {
         executed: of.stats.executed(),
         warnings: of.warnings.clone(),
         caveats: of.caveats.clone(),
+    }
+}
+
+/// A run's task as a loop is judged by it.
+pub struct Recorded<'a>(pub &'a OneTask);
+
+impl Record for Recorded<'_> {
+    type Error = Failure;
+
+    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), Failure> {
+        Ok(self.0.visit(give)?)
+    }
+
+    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, Failure> {
+        Ok(self.0.activations(rows)?)
+    }
+
+    fn least_latency_ns(&self) -> i64 {
+        self.0.stats.latency.min_ns().unwrap_or(0)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::CliError;
 pub struct TaskArgs {
     /// A task as name=base,period=25us,offset=0us,cpu=1,policy=fifo:95,overrun=skip,work=none,wake=nanosleep,clock=tai,read=tsc,compensate=margin:20us;
     /// every part but period may be left out; may be given several times
-    #[arg(long = "task", value_name = "SPEC", conflicts_with_all = ["period", "work", "WaitArgs"])]
+    #[arg(long = "task", value_name = "SPEC", conflicts_with_all = ["period", "work", "overrun", "WaitArgs"])]
     tasks: Vec<TaskSpec>,
     /// Period of the one task, as a time (250us) or a rate (4kHz)
     #[arg(long, value_parser = parse_period_ns, value_name = "TIME")]
@@ -19,6 +19,9 @@ pub struct TaskArgs {
     /// What the task does each time: none, spin:TIME, twente:DIVISIONS
     #[arg(long)]
     work: Option<Work>,
+    /// What happens to due times that passed: skip, catch-up, re-phase
+    #[arg(long)]
+    overrun: Option<Overrun>,
     #[command(flatten)]
     wait: WaitArgs,
 }
@@ -32,9 +35,6 @@ pub struct WaitArgs {
     /// Scheduling policy: other, batch, idle, fifo:1..99, rr:1..99, deadline:RUNTIME
     #[arg(long)]
     policy: Option<Policy>,
-    /// What happens to due times that passed: skip, catch-up, re-phase
-    #[arg(long)]
-    overrun: Option<Overrun>,
     /// How the task waits
     #[arg(long, value_parser = PossibleValuesParser::new(WakeMethod::ALL.iter().map(|wake| wake.name()))
         .try_map(|wake| wake.parse::<WakeMethod>()))]
@@ -56,7 +56,6 @@ impl WaitArgs {
         TaskSpec {
             cpu: self.cpu.or(task.cpu),
             policy: self.policy.or(task.policy),
-            overrun: self.overrun.unwrap_or(task.overrun),
             wake: self.wake.unwrap_or(task.wake),
             clock: self.clock.unwrap_or(task.clock),
             read: self.read.unwrap_or(task.read),
@@ -79,6 +78,7 @@ impl TaskArgs {
         let asked = |task: TaskSpec| TaskSpec {
             period_ns: self.period.unwrap_or(task.period_ns),
             work: self.work.unwrap_or(task.work),
+            overrun: self.overrun.unwrap_or(task.overrun),
             ..self.wait.of(task)
         };
         usual.into_iter().map(asked).collect()

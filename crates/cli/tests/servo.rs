@@ -29,7 +29,7 @@ fn a_punctual_run_costs_what_the_jitterbug_manual_says() {
     let cost = |which: &str| found["judged"]["evaluation"][which]["cost"].as_f64().unwrap();
     assert!((cost("ideal") - 65.523441).abs() < 1e-6, "{}", cost("ideal"));
     assert!((cost("clustered") - 72.662933).abs() < 1e-6, "{}", cost("clustered"));
-    assert_eq!(found["judged"]["evaluation"]["timing"]["empty"], 0);
+    assert_eq!(found["judged"]["evaluation"]["timing"]["missed"], 0);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn the_answer_comes_first_and_everything_fits_the_terminal() {
     let svg = folder.path().join("responses.svg");
     let args = ["servo", "--svg", svg.to_str().unwrap(), path.to_str().unwrap()];
     let text = answered(folder.path(), &args);
-    assert!(text.starts_with("This run's timing makes the loop "), "{text}");
+    assert!(text.starts_with("Limited: the worst event takes a step's response away"), "{text}");
     for part in
         ["phase margin", "delay margin", "jitter margin", "velocity", "the run itself", "step:1", "sine:1:"]
     {
@@ -92,6 +92,52 @@ fn own_plants_and_other_controllers_are_taken() {
         let args = ["servo", "--plant", "gimbal", "--period", "5ms", "--controller", controller];
         assert!(answered(folder.path(), &args).contains("Gimbal"), "{controller}");
     }
+}
+
+/// Execution times a period cannot hold: nothing has been measured, and the answer is exact.
+#[test]
+fn given_execution_times_are_judged_under_each_overrun_action() {
+    let folder = TempDir::new().unwrap();
+    let given = |execution: &str, overrun: &str| {
+        let args = ["--period", "4ms", "--execution", execution, "--overrun", overrun];
+        json(folder.path(), &args)["judged"].clone()
+    };
+    let near = |found: &Value, expected: f64| (found.as_f64().unwrap() / expected - 1.0).abs() < 1e-8;
+    let skip = given("0.8h:0.5,1.2h:0.5", "skip");
+    assert!(near(&skip["cost"], 177.855_093_6) && near(&skip["spectral_radius"], 0.764_865_419_2), "{skip}");
+    assert!(
+        near(&skip["radius_per_period"], 0.841_165_844_6) && near(&skip["interval_periods"], 1.5),
+        "{skip}"
+    );
+    let of =
+        |action: &str| skip["actions"].as_array().unwrap().iter().find(|a| a["action"] == action).unwrap();
+    assert!(near(&of("re-phase")["cost"], 239.561_188_8) && of("kill")["cost"].is_null(), "{skip}");
+    assert!(near(&given("0.8h..1.2h", "skip")["cost"], 178.458_002_3));
+    assert!(near(&given("0.8h:0.9,1.2h:0.1:2", "catch-up")["cost"], 75.792_297_21));
+    assert!(near(&given("1h+1ns", "queue")["cost"], 79.476_335_24));
+    let killed = ["servo", "--period", "4ms", "--execution", "0.8h,1.2h", "--overrun", "kill"];
+    let output = jitterlab(folder.path(), &killed);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(
+        text.starts_with("Do not close this loop") && text.contains("with that it would be stable"),
+        "{text}"
+    );
+    let proved =
+        ["servo", "--period", "4ms", "--execution", "0.5h,1.5h", "--overrun", "kill", "--misses", "1/3"];
+    let output = jitterlab(folder.path(), &proved);
+    assert!(
+        String::from_utf8_lossy(&output.stdout)
+            .contains("PROVED stable under any sequence of at most 1 missed in 3")
+    );
+    let bad = |args: &[&str], says: &[&str]| {
+        refused(folder.path(), &[&["servo", "--period", "4ms"], args].concat(), 2, says);
+    };
+    bad(&["--execution", "soon"], &["0.8h..1.2h"]);
+    bad(&["--execution", "0.5h:0.5,1h:0.4"], &["add up to 0.9"]);
+    bad(&["--execution", "0.5h", "--overrun", "wait"], &["kill/predict"]);
+    bad(&["--execution", "0.5h", "--overrun", "kill/predict"], &["--controller lqg"]);
+    bad(&["--execution", "0.5h", "--misses", "3/2"], &["2/10"]);
 }
 
 /// The plant and gain of Zhang, Branicky and Phillips (2001): stable up to 1.7294 s, a published bound.

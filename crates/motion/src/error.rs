@@ -201,6 +201,33 @@ pub enum MotionError {
         /// A controller that would be accepted.
         example: &'static str,
     },
+    /// Execution times that cannot be read.
+    #[error("--execution {text:?}: {fault}")]
+    Execution {
+        /// What was written.
+        text: String,
+        /// What is wrong with it.
+        fault: crate::servo::ExecutionFault,
+    },
+    /// An overrun action there is not.
+    #[error(
+        "{0:?} is no overrun action: take skip, skip/zero, skip/predict, catch-up, re-phase, kill, kill/zero or kill/predict"
+    )]
+    NotAnOverrunAction(String),
+    /// What no task that runs here does.
+    #[error("a task that runs live cannot do {0}: take skip, catch-up or re-phase, or judge a run of it")]
+    NotLive(crate::servo::OverrunAction),
+    /// Not a number of misses.
+    #[error(
+        "{0:?} is no number of missed periods: write at most how many in how many in a row, such as 2/10"
+    )]
+    NotMisses(String),
+    /// An output that is predicted without an estimator.
+    #[error(
+        "this controller has no estimator that could predict its output: take --controller lqg, or an action that holds the \
+         output or sets it to zero"
+    )]
+    NoEstimator,
     /// Neither a run nor a period.
     #[error("no timing to judge: name a run file, or say --period 1ms to see what the loop stands")]
     NoPeriod,

@@ -3,7 +3,7 @@
 
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Design, Event, JumpLinear, Loop, Moment, Pattern, PeriodClass, Plant, Stationary, TimeBase, Walk,
+    Act, Chain, Design, Event, Loop, Moment, Plant, Stationary, Stretches, TimeBase, Walk,
 };
 use nalgebra::DMatrix;
 
@@ -17,14 +17,26 @@ fn plant(text: &str) -> Plant {
     Plant::from_toml("test", text).unwrap()
 }
 
-/// Sample at the due time, actuate this much later.
+/// What happens in a period, at times from its due time in ns.
+type Pattern = Vec<(f64, Event)>;
+
+/// Sample at the due time, write this much later.
 fn delayed(delay_ns: i64) -> Pattern {
-    vec![(0, Event::Sample), (delay_ns, Event::Actuate)]
+    vec![(0.0, Act::Sample.alone()), (delay_ns as f64, Act::Finish.alone())]
 }
 
-/// Sample and actuate together, late by this.
+/// Sample and write together, late by this.
 fn late(latency_ns: i64) -> Pattern {
-    vec![(latency_ns, Event::Sample), (latency_ns, Event::Actuate)]
+    [Act::Sample, Act::Finish].map(|act| (latency_ns as f64, act.alone())).into()
+}
+
+/// Periods with these patterns in proportion to their shares.
+fn periods(closed: &mut Loop, period_ns: i64, patterns: &[(Pattern, f64)]) -> Stretches {
+    let mut stretches = Stretches::new(closed.lasting());
+    for (pattern, share) in patterns {
+        stretches.add(&closed.passage(pattern, period_ns as f64), period_ns as f64 * 1e-9, *share);
+    }
+    stretches
 }
 
 /// The stationary loop for patterns with their probabilities, with a controller designed for a delay.
@@ -36,9 +48,7 @@ fn independent(
 ) -> Stationary {
     let controller = plant.design.controller(plant, period_ns, design_delay_ns).unwrap();
     let mut closed = Loop::new(plant, &controller);
-    let class =
-        PeriodClass::new(&mut closed, period_ns, patterns.iter().map(|(p, share)| (p.as_slice(), *share)));
-    JumpLinear::independent(class, period_ns).stationary()
+    Chain::independent(&periods(&mut closed, period_ns, patterns), period_ns).stationary()
 }
 
 fn uniform(patterns: impl IntoIterator<Item = Pattern>) -> Vec<(Pattern, f64)> {
@@ -143,8 +153,8 @@ fn a_loop_that_starts_late_costs_what_jittertime_computes() {
         let mut walk = Walk::new(&closed, TimeBase::Nominal, None, 0);
         walk.pass(Moment::Cut(0));
         for second in 3..=seconds.max(3) {
-            walk.pass(Moment::At(second.min(seconds) * h, Event::Sample));
-            walk.pass(Moment::At(second.min(seconds) * h, Event::Actuate));
+            walk.pass(Moment::At(second.min(seconds) * h, Act::Sample.alone()));
+            walk.pass(Moment::At(second.min(seconds) * h, Act::Finish.alone()));
         }
         let found = walk.finish();
         close(found.cost * found.time_s, accumulated, 1e-12);
@@ -223,7 +233,7 @@ fn bursts_cost_more_than_the_same_delays_at_random() {
     let mixed = independent(&plant, h, 0, &[(short.clone(), 0.9), (long.clone(), 0.1)]).cost;
     close(mixed, 71.67078369, 1e-9);
     let mut closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
-    let one = |closed: &mut Loop, p: &Pattern, share| PeriodClass::new(closed, h, [(p.as_slice(), share)]);
+    let one = |closed: &mut Loop, p: &Pattern, share| periods(closed, h, &[(p.clone(), share)]);
     let classes = vec![one(&mut closed, &short, 0.9), one(&mut closed, &long, 0.1)];
     // The Monte-Carlo intervals were published beside the computed costs.
     for (burst, expected, sampled, interval) in [
@@ -233,7 +243,7 @@ fn bursts_cost_more_than_the_same_delays_at_random() {
         (20.0, 72.696941, 72.77, 0.19),
     ] {
         let transitions = bursts(0.1, burst);
-        let found = JumpLinear::markov(classes.clone(), &transitions, h).stationary();
+        let found = Chain::of_classes(&classes, &transitions, h).stationary();
         close(found.cost, expected, 1e-8);
         assert!((found.cost - sampled).abs() < interval, "{burst}");
         let (along, error) = along_a_chain(&closed, [&short, &long], &transitions, h, &found);
@@ -245,7 +255,7 @@ fn bursts_cost_more_than_the_same_delays_at_random() {
     // Between the cost of the mean delay and the mean of the costs of the delays.
     assert!(71.38418493 < mixed && mixed < 0.9 * 68.34829965 + 0.1 * 114.90692883);
     // Without memory the chain is the independent loop.
-    close(JumpLinear::markov(classes, &bursts(0.1, 1.0 / 0.9), h).stationary().cost, mixed, 1e-12);
+    close(Chain::of_classes(&classes, &bursts(0.1, 1.0 / 0.9), h).stationary().cost, mixed, 1e-12);
 }
 
 /// The cost along 100 000 periods whose patterns follow a chain (numbers of Park and Miller), from event to event, and
@@ -263,7 +273,7 @@ fn along_a_chain(
     walk.pass(Moment::Cut(0));
     for period in 0..PERIODS {
         for (offset_ns, event) in patterns[state] {
-            walk.pass(Moment::At(period * h + offset_ns, *event));
+            walk.pass(Moment::At(period * h + *offset_ns as i64, *event));
         }
         random = random * 16_807 % 2_147_483_647;
         state = usize::from(random as f64 / 2_147_483_647.0 >= transitions[(state, 0)]);
@@ -309,11 +319,10 @@ fn missed_activations_cost_little_alone_and_stability_in_bursts() {
     let alone = independent(&plant, h, 0, &[(delayed(0), 0.99), (Vec::new(), 0.01)]).cost;
     assert!((percent(alone) - 1.80803).abs() < 1e-5);
     let mut closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
-    let served = PeriodClass::new(&mut closed, h, [(delayed(0).as_slice(), 0.99)]);
-    let missed = PeriodClass::new(&mut closed, h, [(&[] as &[_], 0.01)]);
-    let chain = |burst| {
-        JumpLinear::markov(vec![served.clone(), missed.clone()], &bursts(0.01, burst), h).stationary()
-    };
+    let served = periods(&mut closed, h, &[(delayed(0), 0.99)]);
+    let missed = periods(&mut closed, h, &[(Vec::new(), 0.01)]);
+    let chain =
+        |burst| Chain::of_classes(&[served.clone(), missed.clone()], &bursts(0.01, burst), h).stationary();
     assert!((percent(chain(2.0).cost) - 6.07560).abs() < 1e-5);
     let five = chain(5.0);
     assert!((percent(five.cost) - 541.99).abs() < 5e-3, "{five:?}");

@@ -89,6 +89,11 @@ impl OneTask {
         &self.run
     }
 
+    /// What was asked of the task.
+    pub fn spec(&self) -> &TaskSpec {
+        &self.run.info().tasks[self.number].spec
+    }
+
     /// The task's name.
     pub fn name(&self) -> &str {
         &self.run.info().tasks[self.number].spec.name
@@ -101,6 +106,17 @@ impl OneTask {
     pub fn rows_around_worst(&self, before: u64, after: u64) -> Result<Range<u64>, RunsError> {
         let worst = self.worst_row.ok_or_else(|| self.run.needs_activations())?;
         Ok(worst.saturating_sub(before)..worst.saturating_add(after))
+    }
+
+    /// Goes through all of its activations in order of time, with their times and flags.
+    ///
+    /// # Errors
+    /// Not every activation is kept, or the file cannot be read.
+    pub fn visit(&self, visit: impl FnMut(&[Activation])) -> Result<(), RunsError> {
+        if !self.run.keeps_all(self.number) {
+            return Err(self.run.needs_activations());
+        }
+        self.run.visit(self.number, Columns::TIMING, visit)
     }
 
     /// Activations by their place among the task's rows.

@@ -7,7 +7,7 @@ use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
 use super::flow::Compact;
-use super::looped::{Event, Loop};
+use super::looped::{Act, Event, Jump, Loop};
 use super::timing::Moment;
 
 /// What the trace cost.
@@ -62,7 +62,10 @@ pub struct Walk {
     size: usize,
     scratch: Vec<f64>,
     now: Option<i64>,
-    last_sample: Option<i64>,
+    /// When each controller sampled last.
+    sampled: Vec<Option<i64>>,
+    /// What each act of each controller does.
+    acts: Vec<[Rows; 6]>,
     cost: f64,
     time_ns: i64,
     curve_step_ns: i64,
@@ -71,18 +74,26 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Starts from a covariance of the loop's state (such as the stationary one; zero if `None`), keeping the mean
-    /// cost of stretches of `curve_step_ns` (0: none).
+    /// Starts from a covariance of the lasting part of the loop's state (such as the stationary one; zero if `None`),
+    /// keeping the mean cost of stretches of `curve_step_ns` (0: none).
     pub fn new(closed: &Loop, interval: TimeBase, begin: Option<&DMatrix<f64>>, curve_step_ns: i64) -> Walk {
         let size = closed.order();
+        let mut p = vec![0.0; size * size];
+        if let Some(begin) = begin {
+            for (i, j) in (0..begin.nrows()).flat_map(|i| (0..begin.ncols()).map(move |j| (i, j))) {
+                p[i * size + j] = begin[(i, j)];
+            }
+        }
+        let controllers = closed.closings().len();
         Walk {
             closed: closed.clone(),
             interval,
-            p: begin.map_or_else(|| vec![0.0; size * size], |p| p.iter().copied().collect()),
+            p,
             size,
             scratch: vec![0.0; size * size],
             now: None,
-            last_sample: None,
+            sampled: vec![None; controllers],
+            acts: (0..controllers).map(|by| Rows::of_all(closed, by as u8)).collect(),
             cost: 0.0,
             time_ns: 0,
             curve_step_ns,
@@ -96,13 +107,16 @@ impl Walk {
         match moment {
             Moment::Cut(time) => {
                 self.now = Some(time);
-                self.last_sample = None;
+                self.sampled.fill(None);
             }
+            Moment::Turn(_) => {}
             Moment::At(time, event) => {
                 self.flow_until(time);
-                match event {
-                    Event::Sample => self.sample(time),
-                    Event::Actuate => self.actuate(),
+                if event.act == Act::Sample {
+                    self.measure_interval(time, event.by);
+                }
+                if let Some(rows) = self.acts.get(usize::from(event.by)) {
+                    rows[event.act as usize].apply(&mut self.p, &mut self.scratch, self.size);
                 }
             }
         }
@@ -120,8 +134,7 @@ impl Walk {
             return;
         }
         self.now = Some(time);
-        let states = self.closed.sizes.0;
-        let moving = states + self.closed.sizes.1;
+        let (states, moving) = self.closed.moving();
         let (p, scratch, size) = (&mut self.p, &mut self.scratch, self.size);
         let mut cost = 0.0;
         self.closed.table.each(stretch, |flow| cost += flow_by(p, scratch, size, states, moving, flow));
@@ -135,52 +148,65 @@ impl Walk {
         }
     }
 
-    /// v and xc become `sampling` times the state, plus noise.
-    fn sample(&mut self, time: i64) {
-        if self.interval == TimeBase::Measured
-            && let Some(last) = self.last_sample.filter(|last| *last < time)
-        {
-            self.closed.set_interval((time - last) as f64 * 1e-9);
+    /// A controller that computes with the measured interval learns how long ago its last sample was.
+    fn measure_interval(&mut self, time: i64, by: u8) {
+        if self.interval == TimeBase::Nominal {
+            return;
         }
-        self.last_sample = Some(time);
-        let (size, p, fresh) = (self.size, &mut self.p, &mut self.scratch);
-        let gain = &self.closed.sampling;
-        let rows = gain.nrows();
-        let above = size - rows;
-        // fresh = gain P
-        for i in 0..rows {
-            let row = &mut fresh[i * size..(i + 1) * size];
-            row.fill(0.0);
-            for k in 0..size {
-                let g = gain[(i, k)];
-                if g != 0.0 {
-                    row.iter_mut().zip(&p[k * size..(k + 1) * size]).for_each(|(r, v)| *r += g * v);
-                }
-            }
-        }
-        for i in 0..rows {
-            for j in 0..above {
-                p[(above + i) * size + j] = fresh[i * size + j];
-                p[j * size + above + i] = fresh[i * size + j];
-            }
-            for j in 0..=i {
-                let sum: f64 = (0..size).map(|k| fresh[i * size + k] * gain[(j, k)]).sum();
-                let value = sum + self.closed.sampling_noise[(i, j)];
-                p[(above + i) * size + above + j] = value;
-                p[(above + j) * size + above + i] = value;
-            }
+        let Some(last) = self.sampled.get_mut(usize::from(by)).map(|last| last.replace(time)) else { return };
+        if let Some(last) = last.filter(|last| *last < time) {
+            self.closed.set_interval(by, (time - last) as f64 * 1e-9);
+            self.acts[usize::from(by)] = Rows::of_all(&self.closed, by);
         }
     }
+}
 
-    /// u becomes v.
-    fn actuate(&mut self) {
-        let (n, m, _) = self.closed.sizes;
-        let size = self.size;
-        for i in 0..m {
-            self.p.copy_within((n + m + i) * size..(n + m + i + 1) * size, (n + i) * size);
+/// What an act does, in the form that is quick to apply: rows of the state that become sums of others.
+#[derive(Debug, Clone, Default)]
+struct Rows {
+    rows: Vec<usize>,
+    /// For each of them the columns it is a sum of, with their factors.
+    terms: Vec<Vec<(usize, f64)>>,
+    /// Covariance that is added among them.
+    noise: Vec<f64>,
+}
+
+impl Rows {
+    fn of_all(closed: &Loop, by: u8) -> [Rows; 6] {
+        [Act::Sample, Act::Finish, Act::Compute, Act::Write, Act::Zero, Act::Predict]
+            .map(|act| closed.jump(Event { by, act }).map_or_else(Rows::default, Rows::of))
+    }
+
+    fn of(jump: &Jump) -> Rows {
+        let terms = jump
+            .gain
+            .row_iter()
+            .map(|row| row.iter().copied().enumerate().filter(|(_, factor)| *factor != 0.0).collect());
+        let noise = jump.noise.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>());
+        Rows { rows: jump.rows.clone(), terms: terms.collect(), noise: noise.collect() }
+    }
+
+    fn apply(&self, p: &mut [f64], fresh: &mut [f64], size: usize) {
+        // fresh = gain P
+        for (i, terms) in self.terms.iter().enumerate() {
+            let row = &mut fresh[i * size..(i + 1) * size];
+            row.fill(0.0);
+            for (k, factor) in terms {
+                row.iter_mut().zip(&p[k * size..(k + 1) * size]).for_each(|(r, v)| *r += factor * v);
+            }
         }
-        for row in self.p.chunks_exact_mut(size) {
-            row.copy_within(n + m..n + 2 * m, n);
+        for (i, at) in self.rows.iter().enumerate() {
+            for j in 0..size {
+                p[at * size + j] = fresh[i * size + j];
+                p[j * size + at] = fresh[i * size + j];
+            }
+        }
+        let count = self.rows.len();
+        for (i, at) in self.rows.iter().enumerate() {
+            for (j, to) in self.rows.iter().enumerate() {
+                let sum: f64 = self.terms[j].iter().map(|(k, factor)| factor * fresh[i * size + k]).sum();
+                p[at * size + to] = sum + self.noise[i * count + j];
+            }
         }
     }
 }

@@ -71,6 +71,7 @@ impl Design {
                 d: d.clone(),
                 d_reference: d.clone(),
                 reads_states: false,
+                prediction: None,
                 difference: None,
             }
             .reading_errors()),
@@ -98,6 +99,8 @@ pub struct Controller {
     pub d_reference: DMatrix<f64>,
     /// It reads the plant's states, not its outputs.
     pub reads_states: bool,
+    /// How its states go on without a measurement, and what they then make the output; `None` without an estimator.
+    pub prediction: Option<(DMatrix<f64>, DMatrix<f64>)>,
     /// K, 1/Ti and Td of each loop of a PD or PID, which can also use a measured interval.
     difference: Option<Vec<(f64, f64, f64)>>,
 }
@@ -117,6 +120,7 @@ impl Controller {
             d: zeros(p, p),
             d_reference: zeros(p, p),
             reads_states: false,
+            prediction: None,
             difference: Some(parts),
         };
         controller.set_interval(period_ns as f64 * 1e-9);
@@ -226,6 +230,7 @@ impl Sampled {
             d: -lx,
             d_reference,
             reads_states: true,
+            prediction: None,
             difference: None,
         }
     }
@@ -281,6 +286,7 @@ impl Sampled {
             d: from_output,
             d_reference,
             reads_states: false,
+            prediction: Some((&self.a - &self.b * gain, -gain)),
             difference: None,
         })
     }

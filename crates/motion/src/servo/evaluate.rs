@@ -1,48 +1,36 @@
 //! What a run's timing costs a loop, and which part of it what share.
 
-use jitterlab_model::{Activation, Flags};
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
 use super::along_trace::{AlongTrace, TimeBase, Walk};
-use super::classes::Classes;
-use super::controller::Controller;
-use super::design::Design;
-use super::jump_linear::{JumpLinear, PeriodClass, Stationary};
-use super::looped::{Event, Loop, Pattern};
-use super::plant::Plant;
-use super::timing::{PeriodPatterns, TaskTiming};
-use crate::error::MotionError;
+use super::chain::{Chain, Stationary, Stretches};
+use super::classes::{Memory, Rows, classes_of};
+use super::cycles::{Course, Pattern};
+use super::flow::Flow;
+use super::gather::{Gathered, MeanTiming, gather, moments};
+use super::question::Question;
+use super::record::Record;
+use super::weakly_hard::Steps;
 
-/// A loop to be judged.
-#[derive(Debug, Clone)]
-pub struct Question {
-    /// The plant; its design is the controller's.
-    pub plant: Plant,
-    /// The period the controller is designed for: the task's.
-    pub period_ns: i64,
-    /// Where in the task sampling and actuation happen.
-    pub timing: TaskTiming,
-    /// Constant delay the controller's design takes into account.
-    pub design_delay_ns: i64,
-}
-
-/// The timing of a run in the figures a loop knows.
+/// Between these two values, with a confidence of 95 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MeanTiming {
-    /// Periods of the grid.
-    pub periods: u64,
-    /// Activations that ran.
-    pub executed: u64,
-    /// Periods without any event: the loop was left alone.
-    pub empty: u64,
-    /// Longest row of such periods.
-    pub longest_empty: u64,
-    /// Mean of start - due.
-    pub latency_ns: f64,
-    /// Mean of end - start.
-    pub execution_ns: f64,
+pub struct Interval {
+    /// The smaller one.
+    pub low: f64,
+    /// The larger one; infinite where the loop may not even be stable.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    pub high: f64,
+}
+
+impl Interval {
+    /// Whether a value lies in it.
+    #[must_use]
+    pub fn holds(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
 }
 
 /// What the timing costs. All costs are means of the plant's cost rate; infinite where the loop is not mean-square
@@ -52,16 +40,24 @@ pub struct MeanTiming {
 pub struct Evaluation {
     /// Every activation punctual, with no work to do.
     pub ideal: Stationary,
-    /// Every activation late by the mean latency and working the mean execution time.
+    /// Every activation late by the mean wait and working the mean execution time.
     pub mean_delay: Stationary,
-    /// The run's periods in random order, those without an event left out.
+    /// The run's cycles that are in time, in random order.
     pub jitter: Stationary,
-    /// The run's periods in random order.
+    /// The run's cycles in random order.
     pub independent: Stationary,
-    /// The run's periods with their memory: served, late and missed ones follow each other as they did.
+    /// The run's cycles with their memory, as far as the run shows one.
     pub clustered: Stationary,
+    /// How far what comes depends on what came.
+    pub memory: Memory,
+    /// Where the cost with memory lies; `None` where the run is too short to say.
+    pub cost_interval: Option<Interval>,
+    /// Where its radius per period lies.
+    pub radius_interval: Option<Interval>,
     /// The run itself, from event to event.
     pub along: AlongTrace,
+    /// Where the mean cost of runs like this one lies, by the run itself.
+    pub along_interval: Option<Interval>,
     /// The timing in short.
     pub timing: MeanTiming,
     /// Times were told apart this finely for the stationary costs.
@@ -78,10 +74,26 @@ pub struct Loss {
     pub mean_delay: f64,
     /// Part due to the variation around the mean; negative where jitter happens to help.
     pub jitter: f64,
-    /// Part due to missed activations at random.
+    /// Part due to jobs that overrun, at random.
     pub missed: f64,
     /// Part due to their coming in clusters.
     pub clusters: f64,
+}
+
+/// Whether the two ways to a run's cost agree, and which one to believe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Agreement {
+    /// They agree within their intervals.
+    Agree,
+    /// The run is not one timing but several, one after the other, or remembers longer than the chain: the cost along the run
+    /// is what this run cost.
+    BelieveTheRun,
+    /// The loop is not stable in the mean square: a finite run always has a finite cost, which grows with its length.
+    BelieveTheStability,
+    /// The run is too short to say.
+    TooShort,
 }
 
 impl Evaluation {
@@ -101,361 +113,266 @@ impl Evaluation {
             clusters: part(&self.clustered, &self.independent),
         }
     }
+
+    /// Where the loss as a share of the ideal cost lies.
+    pub fn loss_interval(&self) -> Option<Interval> {
+        let share = |cost: f64| cost / self.ideal.cost - 1.0;
+        self.cost_interval.map(|i| Interval { low: share(i.low), high: share(i.high) })
+    }
+
+    /// Whether the two ways to the cost agree.
+    pub fn agreement(&self) -> Agreement {
+        if !self.clustered.is_stable() {
+            return Agreement::BelieveTheStability;
+        }
+        let (Some(a), Some(b)) = (self.cost_interval, self.along_interval) else {
+            return Agreement::TooShort;
+        };
+        if a.low <= b.high && b.low <= a.high { Agreement::Agree } else { Agreement::BelieveTheRun }
+    }
 }
 
-/// What would lower a loop's cost.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum RemedyKind {
-    /// Design the controller for the mean delay from sampling to actuation.
-    DesignForDelay {
-        /// That delay.
-        delay_ns: i64,
-    },
-    /// Compute with the measured interval, not the nominal period.
-    MeasuredInterval,
-    /// Wake early by this quantile of the latency and poll to the due time.
-    WakeEarly {
-        /// The quantile, as a share.
-        quantile: f64,
-        /// The latency there.
-        margin_ns: i64,
-    },
-    /// Miss the same number of activations, but not in bursts.
-    SpreadMisses,
-    /// Miss no activation.
-    MissNone,
-}
-
-/// The part of all latencies that a task that wakes early hides.
-const HIDDEN: f64 = 0.999;
-
-/// What something would bring.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Remedy {
-    /// What to do.
-    pub remedy: RemedyKind,
-    /// The cost it would leave.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
-    pub cost: f64,
-    /// Cost now, for comparison on the same footing.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
-    pub instead_of: f64,
-}
+/// Parts into which a run is cut for its intervals.
+const BATCHES: usize = 20;
+/// 97.5 % point of Student's distribution with one degree of freedom less than that.
+const STUDENT: f64 = 2.093_024;
+/// A part is so many times as long as the loop remembers.
+const MEMORIES: f64 = 10.0;
 
 impl Question {
-    /// The controller of the question.
-    ///
-    /// # Errors
-    /// As [`Design::controller`].
-    pub fn controller(&self) -> Result<Controller, MotionError> {
-        self.plant.design.controller(&self.plant, self.period_ns, self.design_delay_ns)
-    }
-
-    /// The stationary loop under one constant timing.
-    ///
-    /// # Errors
-    /// As [`Design::controller`].
-    pub fn constant(&self, latency_ns: i64, execution_ns: i64) -> Result<Stationary, MotionError> {
-        let mut closed = Loop::new(&self.plant, &self.controller()?);
-        let pattern = self.timing.constant_pattern(latency_ns, execution_ns, self.period_ns);
-        Ok(self.independent(&mut closed, [(pattern.as_slice(), 1.0)]))
-    }
-
-    /// The stationary loop of a task that is always so late and works so long, and skips the due times that pass before
-    /// its end: beyond a period it serves one in so many. (An end on a due time has missed it.)
-    fn skipping(&self, latency_ns: i64, execution_ns: i64) -> Result<Stationary, MotionError> {
-        let periods = (latency_ns + execution_ns).max(0) / self.period_ns + 1;
-        let mut closed = Loop::new(&self.plant, &self.controller()?);
-        let pattern = self.timing.constant_cycle(latency_ns, execution_ns, self.period_ns, periods);
-        let cycle_ns = periods * self.period_ns;
-        let class = PeriodClass::new(&mut closed, cycle_ns, [(pattern.as_slice(), 1.0)]);
-        let found = JumpLinear::independent(class, cycle_ns).stationary();
-        Ok(Stationary { spectral_radius: found.spectral_radius.powf(1.0 / periods as f64), ..found })
-    }
-
-    /// The stationary loop with every activation punctual and no work to do.
-    ///
-    /// # Errors
-    /// As [`Design::controller`], and a loop that is not even stable then.
-    pub fn ideal(&self) -> Result<Stationary, MotionError> {
-        let ideal = self.constant(0, 0)?;
-        if ideal.is_stable() {
-            return Ok(ideal);
-        }
-        Err(MotionError::Unstable {
-            plant: self.plant.name.clone(),
-            period_ns: self.period_ns,
-            radius: ideal.spectral_radius,
-        })
-    }
-
-    fn independent<'a>(
-        &self,
-        closed: &mut Loop,
-        patterns: impl IntoIterator<Item = (&'a [(i64, Event)], f64)>,
-    ) -> Stationary {
-        let class = PeriodClass::new(closed, self.period_ns, patterns);
-        JumpLinear::independent(class, self.period_ns).stationary()
-    }
-
     /// Judges a run's activations of the task that closes the loop.
     ///
     /// # Errors
-    /// A controller that cannot be designed, a loop that is unstable even with ideal timing, or too few activations.
-    pub fn evaluate(&self, trace: &[Activation]) -> Result<Evaluation, MotionError> {
-        if trace.len() < 10 {
-            return Err(MotionError::TooFewActivations(trace.len()));
-        }
-        let closed = Loop::new(&self.plant, &self.controller()?);
-        let ideal = self.ideal()?;
-        let patterns = PeriodPatterns::of(self.timing, trace.iter().copied(), self.period_ns);
-        let timing = mean_timing(trace, &patterns);
-        let mean = (timing.latency_ns.round() as i64, timing.execution_ns.round() as i64);
-        let mean_delay = if trace.iter().any(|a| a.flags.contains(Flags::CAUGHT_UP)) {
-            self.constant(mean.0, mean.1)?
-        } else {
-            self.skipping(mean.0, mean.1)?
-        };
-        let classes = Classes::of(&patterns, &mut closed.clone(), self.period_ns);
-        let stationary =
-            |class: &PeriodClass| JumpLinear::independent(class.clone(), self.period_ns).stationary();
-        let served = classes.served();
-        let jitter = stationary(&served);
-        let independent = stationary(&served.with(classes.empty()));
-        let clustered = classes.chain(self.period_ns).stationary();
-        let along = self.along(&closed, trace, TimeBase::Nominal, ideal.covariance.as_ref());
-        let resolution_ns = patterns.resolution_ns;
-        Ok(Evaluation { ideal, mean_delay, jitter, independent, clustered, along, timing, resolution_ns })
+    /// A controller that cannot be designed, a loop that is unstable even with ideal timing, too few activations, or a
+    /// record that cannot be read.
+    pub fn evaluate<R: Record + ?Sized>(&self, record: &R) -> Result<Evaluation, R::Error> {
+        Ok(Judging::new(self, record)?.finish(self, record)?.0)
+    }
+}
+
+/// A run being judged: what is known after the first pass.
+pub(super) struct Judging {
+    pub gathered: Gathered,
+    pub patterns: Vec<Pattern>,
+    passages: Vec<Flow>,
+    ideal: Stationary,
+    independent: Stationary,
+}
+
+impl Judging {
+    pub fn new<R: Record + ?Sized>(question: &Question, record: &R) -> Result<Judging, R::Error> {
+        let ideal = question.ideal()?;
+        let mut closed = question.closed()?;
+        let gathered = gather(question, record)?;
+        let patterns = gathered.cycles.patterns();
+        let passages: Vec<Flow> = patterns.iter().map(|p| closed.passage(&p.events, p.length_ns)).collect();
+        let all = stretches(closed.lasting(), &patterns, &passages, |_| true);
+        let independent = Chain::independent(&all, question.period_ns).stationary();
+        Ok(Judging { gathered, patterns, passages, ideal, independent })
     }
 
-    fn along(
-        &self,
-        closed: &Loop,
-        trace: &[Activation],
-        interval: TimeBase,
-        begin: Option<&DMatrix<f64>>,
-    ) -> AlongTrace {
-        const STRETCHES: i64 = 500;
-        let length = trace.len() as i64 * self.period_ns;
-        let mut walk = Walk::new(closed, interval, begin, (length / STRETCHES).max(1));
-        self.timing.moments(trace.iter().copied(), self.period_ns, |moment| walk.pass(moment));
-        walk.finish()
+    /// The cycles as steps of sequences with so many misses.
+    pub fn steps(&self, period_ns: i64) -> Steps {
+        Steps::of_cycles(&self.patterns, &self.passages, period_ns)
     }
 
-    /// What each remedy would bring, from the same run. Those that do not apply are left out.
-    ///
-    /// # Errors
-    /// As [`Design::controller`].
-    pub fn remedies(&self, trace: &[Activation], now: &Evaluation) -> Result<Vec<Remedy>, MotionError> {
-        let mut remedies = Vec::new();
-        let mut closed = Loop::new(&self.plant, &self.controller()?);
-        let clustered = now.clustered.cost;
-        // A controller that knows the mean delay from sampling to actuation.
-        let pattern = self.timing.constant_pattern(
-            now.timing.latency_ns.round() as i64,
-            now.timing.execution_ns.round() as i64,
-            self.period_ns,
-        );
-        let delay_ns = input_output_delay_ns(&pattern, self.period_ns);
-        let knows_delay = self.plant.design.knows_delay();
-        if knows_delay && delay_ns > self.design_delay_ns && delay_ns <= self.period_ns {
-            let aware = Question { design_delay_ns: delay_ns, ..self.clone() };
-            let mut closed = Loop::new(&self.plant, &aware.controller()?);
-            let patterns = PeriodPatterns::of(self.timing, trace.iter().copied(), self.period_ns);
-            let cost =
-                Classes::of(&patterns, &mut closed, self.period_ns).chain(self.period_ns).stationary().cost;
-            let remedy = RemedyKind::DesignForDelay { delay_ns };
-            remedies.push(Remedy { remedy, cost, instead_of: clustered });
-        }
-        if closed.controller.can_measure_interval()
-            && matches!(self.plant.design, Design::Pd { .. } | Design::Pid { .. })
-        {
-            let along = self.along(&closed, trace, TimeBase::Measured, now.ideal.covariance.as_ref());
-            let remedy = RemedyKind::MeasuredInterval;
-            remedies.push(Remedy { remedy, cost: along.cost, instead_of: now.along.cost });
-        }
-        let margin_ns = quantile(trace, HIDDEN);
-        if margin_ns > 0 {
-            let early = trace.iter().map(|a| {
-                let latency = (a.latency_ns() - margin_ns).max(0);
-                let start_ns = a.due_ns + latency;
-                Activation { start_ns, end_ns: start_ns + a.execution_ns(), ..*a }
+    /// The second pass: how cycles follow each other, and the cost along the run.
+    pub fn finish<R: Record + ?Sized>(
+        self,
+        question: &Question,
+        record: &R,
+    ) -> Result<(Evaluation, Vec<Pattern>), R::Error> {
+        let closed = question.closed()?;
+        let order = closed.lasting();
+        let period_ns = question.period_ns;
+        let weights: Vec<u64> = self.patterns.iter().map(|p| p.count).collect();
+        let class_of = classes_of(&self.badness(period_ns), &weights);
+        let classes = class_of.iter().max().map_or(1, |most| most + 1);
+
+        let total: u64 = weights.iter().sum();
+        let mut followed = Rows::new(classes);
+        let mut batches: Vec<Batch> =
+            (0..BATCHES).map(|_| Batch::new(self.patterns.len(), classes)).collect();
+        let (mut place, mut before) = (0u64, None);
+        let mut again = self.gathered.cycles.clone().again();
+        let begin = self.independent.covariance.as_ref().or(self.ideal.covariance.as_ref());
+        let curve_step_ns = (self.gathered.timing.periods as i64 * period_ns / STRETCHES).max(1);
+        let mut walk = Walk::new(&closed, TimeBase::Nominal, begin, curve_step_ns);
+        moments(question, record, |moment| {
+            walk.pass(moment);
+            again.pass(moment, |number| {
+                let class = number.map(|n| class_of[n as usize]);
+                followed.pass(class);
+                let batch =
+                    &mut batches[(place * BATCHES as u64 / total.max(1)).min(BATCHES as u64 - 1) as usize];
+                if let Some(number) = number {
+                    batch.patterns[number as usize] += 1;
+                    place += 1;
+                }
+                if let (Some(from), Some(to)) = (before, class) {
+                    batch.pairs[(from, to)] += 1.0;
+                }
+                before = class;
             });
-            let patterns = PeriodPatterns::of(self.timing, early, self.period_ns);
-            let cost =
-                Classes::of(&patterns, &mut closed, self.period_ns).chain(self.period_ns).stationary().cost;
-            let remedy = RemedyKind::WakeEarly { quantile: HIDDEN, margin_ns };
-            remedies.push(Remedy { remedy, cost, instead_of: clustered });
-        }
-        if now.timing.empty > 0 {
-            for (remedy, cost) in
-                [(RemedyKind::SpreadMisses, now.independent.cost), (RemedyKind::MissNone, now.jitter.cost)]
-            {
-                remedies.push(Remedy { remedy, cost, instead_of: clustered });
+        })?;
+
+        let memory = followed.memory();
+        let in_batches: Vec<Vec<Stretches>> = batches
+            .iter()
+            .map(|batch| batch.stretches(order, &self.patterns, &self.passages, &class_of, classes))
+            .collect();
+        let without = |left_out: Option<usize>| {
+            let kept = || (0..BATCHES).filter(|b| Some(*b) != left_out);
+            let mut of_classes = vec![Stretches::new(order); classes];
+            for batch in kept() {
+                of_classes.iter_mut().zip(&in_batches[batch]).for_each(|(all, part)| *all = all.with(part));
             }
-        }
-        Ok(remedies)
-    }
-}
-
-/// Time from a sample to the actuation of its result in a steady pattern.
-pub fn input_output_delay_ns(pattern: &Pattern, period_ns: i64) -> i64 {
-    let of = |wanted| pattern.iter().position(|(_, e)| *e == wanted);
-    match (of(Event::Sample), of(Event::Actuate)) {
-        (Some(s), Some(a)) if a > s => pattern[a].0 - pattern[s].0,
-        (Some(s), Some(a)) => period_ns + pattern[a].0 - pattern[s].0,
-        _ => 0,
-    }
-}
-
-fn quantile(trace: &[Activation], p: f64) -> i64 {
-    let mut latencies: Vec<i64> = trace.iter().map(Activation::latency_ns).collect();
-    let rank = ((p * latencies.len() as f64).ceil() as usize).clamp(1, latencies.len()) - 1;
-    *latencies.select_nth_unstable(rank).1
-}
-
-fn mean_timing(trace: &[Activation], patterns: &PeriodPatterns) -> MeanTiming {
-    let mean = |value: fn(&Activation) -> i64| {
-        trace.iter().map(|a| i128::from(value(a))).sum::<i128>() as f64 / trace.len() as f64
-    };
-    let (mut empty, mut longest) = (0, 0);
-    for sequence in &patterns.sequences {
-        let mut row = 0;
-        for number in sequence {
-            row = if patterns.patterns[*number as usize].is_empty() { row + 1 } else { 0 };
-            empty += u64::from(row > 0);
-            longest = longest.max(row);
-        }
-    }
-    MeanTiming {
-        periods: patterns.periods(),
-        executed: trace.len() as u64,
-        empty,
-        longest_empty: longest,
-        latency_ns: mean(Activation::latency_ns),
-        execution_ns: mean(Activation::execution_ns),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalog;
-
-    const H: i64 = 6_000_000;
-
-    fn question() -> Question {
-        Question {
-            plant: catalog::find("dc-servo", None).unwrap(),
-            period_ns: H,
-            timing: TaskTiming::default(),
-            design_delay_ns: 0,
-        }
-    }
-
-    fn at(index: i64, latency: i64, execution: i64) -> Activation {
-        let due_ns = index * H;
-        let start_ns = due_ns + latency;
-        Activation {
-            index: index as u64,
-            due_ns,
-            start_ns,
-            end_ns: start_ns + execution,
-            ..Activation::default()
-        }
-    }
-
-    /// Exact costs of constant execution times from an independent solver, each with the spectral radius of a period.
-    #[test]
-    fn a_mean_delay_beyond_a_period_skips_the_due_times_it_passes() {
-        const MS: f64 = 1e6;
-        for (plant, period_ms, execution, cost, radius) in [
-            ("dc-servo", 4, 0.5, 66.87215694, 0.7496028307),
-            ("dc-servo", 4, 1.0, 501.225991, 0.9292076112),
-            ("dc-servo", 4, 1.2, 871.5877074, 0.9613033074),
-            ("ball-screw", 1, 0.99, 40.5322017, 0.9702931701),
-            ("ball-screw", 1, 1.0 + 1e-6, 29.23451058, 0.9849016035),
-            ("ball-screw", 1, 1.9, f64::INFINITY, 1.0408154100),
-        ] {
-            let plant = catalog::find(plant, None).unwrap();
-            let question = Question { plant, period_ns: period_ms * 1_000_000, ..question() };
-            let execution_ns = (execution * period_ms as f64 * MS).round() as i64;
-            let found = question.skipping(0, execution_ns).unwrap();
-            assert!(cost == found.cost || (found.cost / cost - 1.0).abs() < 1e-6, "{execution}: {found:?}");
-            assert!((found.spectral_radius - radius).abs() < 1e-6, "{execution}: {found:?}");
-        }
-    }
-
-    #[test]
-    fn a_punctual_run_costs_its_execution_time_alone() {
-        let trace: Vec<_> = (0..200).map(|k| at(k, 0, 1_200_000)).collect();
-        let found = question().evaluate(&trace).unwrap();
-        let loss = found.loss();
-        assert!((found.ideal.cost - 65.523441).abs() < 1e-6);
-        assert!((found.clustered.cost - 72.662933).abs() < 1e-6);
-        assert!((loss.total - loss.mean_delay).abs() < 1e-12 && loss.jitter.abs() < 1e-12);
-        assert_eq!((found.timing.periods, found.timing.empty), (200, 0));
-    }
-
-    #[test]
-    fn the_parts_add_up_to_the_loss() {
-        // Every 50th activation is missed, in pairs; latencies alternate.
-        let trace: Vec<_> = (0..5_000)
-            .filter(|k| k % 100 > 1)
-            .map(|k| at(k, 100_000 + (k * 7_919) % 500_000, 500_000))
-            .collect();
-        let found = question().evaluate(&trace).unwrap();
-        let loss = found.loss();
-        let sum = loss.mean_delay + loss.jitter + loss.missed + loss.clusters;
-        assert!((sum - loss.total).abs() < 1e-9);
-        assert!(loss.missed > 0.0 && loss.clusters > 0.0 && loss.mean_delay > 0.0, "{loss:?}");
-        assert_eq!(found.timing.longest_empty, 2);
-        let (along, clustered) = (found.along.cost, found.clustered.cost);
-        assert!((along / clustered - 1.0).abs() < 0.01, "{along} {clustered}");
-        let remedies = question().remedies(&trace, &found).unwrap();
-        let best = |is: fn(&RemedyKind) -> bool| remedies.iter().find(|r| is(&r.remedy)).unwrap().clone();
-        let spread = best(|r| matches!(r, RemedyKind::SpreadMisses));
-        let early = best(|r| matches!(r, RemedyKind::WakeEarly { .. }));
-        assert!(spread.cost < spread.instead_of && early.cost < early.instead_of);
-        assert!(best(|r| matches!(r, RemedyKind::MissNone)).cost < spread.cost);
-    }
-
-    #[test]
-    fn a_design_that_knows_the_delay_does_better() {
-        let exercise = "name = 'x'\n[state_space]\na = [[0, 1], [0, -1]]\nb = [[0], [1]]\nc = [[1, 0]]\n[noise]\n\
-                        input = 1.0\nmeasurement = 0.001\n[cost]\noutput = 1.0\ninput = 0.001\n[controller]\n\
-                        kind = 'lqg'";
-        use crate::catalog::Device;
-        let question = Question {
-            plant: Plant::from_toml("x", exercise).unwrap(),
-            period_ns: 100_000_000,
-            ..question()
+            let pairs = kept().fold(DMatrix::zeros(classes, classes), |sum, b| sum + &batches[b].pairs);
+            chain(memory, &of_classes, &pairs, period_ns).stationary()
         };
-        let trace: Vec<_> = (0..500)
-            .map(|k| at(k, 0, 0))
-            .map(|a| Activation {
-                due_ns: a.index as i64 * 100_000_000,
-                start_ns: a.index as i64 * 100_000_000,
-                end_ns: a.index as i64 * 100_000_000 + 50_000_000,
-                ..a
-            })
-            .collect();
-        let found = question.evaluate(&trace).unwrap();
-        let remedies = question.remedies(&trace, &found).unwrap();
-        assert!((remedies[0].cost - 0.02593819).abs() < 1e-7, "{remedies:?}");
+        let clustered = without(None);
+        let periods_in_batch = self.gathered.timing.periods as f64 / BATCHES as f64;
+        let is_long_enough = periods_in_batch * (1.0 - clustered.radius_per_period) > MEMORIES;
+        let left_out: Vec<Stationary> =
+            if is_long_enough { (0..BATCHES).map(|b| without(Some(b))).collect() } else { Vec::new() };
+        let cost_interval = jackknife(clustered.cost, &left_out, |s| s.cost);
+        let radius_interval = jackknife(clustered.radius_per_period, &left_out, |s| s.radius_per_period);
+
+        let along = walk.finish();
+        let along_interval = if is_long_enough { by_batches(&along) } else { None };
+        let in_time = |p: &Pattern| p.course(period_ns) == Course::InTime;
+        let in_time = stretches(order, &self.patterns, &self.passages, in_time);
+        let jitter = if in_time.weight() > 0.0 {
+            Chain::independent(&in_time, period_ns).stationary()
+        } else {
+            self.independent.clone()
+        };
+        let timing = self.gathered.timing;
+        let (wait_ns, execution_ns) = (timing.wait_ns.round() as i64, timing.execution_ns.round() as i64);
+        let evaluation = Evaluation {
+            ideal: self.ideal,
+            mean_delay: question.constant(wait_ns, execution_ns)?,
+            jitter,
+            independent: self.independent,
+            clustered,
+            memory,
+            cost_interval,
+            radius_interval,
+            along,
+            along_interval,
+            timing,
+            resolution_ns: self.gathered.cycles.fineness().width_ns,
+        };
+        Ok((evaluation, self.patterns))
     }
 
-    #[test]
-    fn an_unstable_design_and_an_empty_run_are_refused() {
-        let message = question().evaluate(&[at(0, 0, 0)]).unwrap_err().to_string();
-        assert!(message.contains("longer run"));
-        let slow = Question { period_ns: 60_000_000, ..question() };
-        let trace: Vec<_> = (0..20).map(|k| at(k, 0, 0)).collect();
-        assert!(slow.evaluate(&trace).unwrap_err().to_string().contains("shorter period"));
+    /// What each pattern does to the loop: what one more of it adds to the cost, now and in what follows; of a loop that is
+    /// not stable, how long it leaves the loop alone.
+    fn badness(&self, period_ns: i64) -> Vec<f64> {
+        // Of two that are as long, the one whose last output comes later.
+        let length =
+            |pattern: &Pattern| pattern.length_ns + pattern.events.last().map_or(0.0, |e| e.0) * 1e-3;
+        let found = self.independent.covariance.as_ref().and_then(|covariance| {
+            let all = stretches(covariance.nrows(), &self.patterns, &self.passages, |_| true);
+            let value = Chain::independent(&all, period_ns).value()?;
+            let worth = |(pattern, passage): (&Pattern, &Flow)| {
+                let after = &passage.phi * covariance * passage.phi.transpose() + &passage.noise;
+                passage.cost.dot(covariance) + passage.offset
+                    - self.independent.cost * pattern.length_ns * 1e-9
+                    + value.dot(&after)
+            };
+            Some(self.patterns.iter().zip(&self.passages).map(worth).collect::<Vec<f64>>())
+        });
+        let found = found.filter(|values| values.iter().all(|v| v.is_finite()));
+        found.unwrap_or_else(|| self.patterns.iter().map(length).collect())
     }
+}
+
+/// Stretches of the curve along a run.
+const STRETCHES: i64 = 500;
+
+/// The patterns that are wanted, together.
+fn stretches(
+    order: usize,
+    patterns: &[Pattern],
+    passages: &[Flow],
+    wanted: impl Fn(&Pattern) -> bool,
+) -> Stretches {
+    let mut all = Stretches::new(order);
+    for (pattern, passage) in patterns.iter().zip(passages).filter(|(pattern, _)| wanted(pattern)) {
+        all.add(passage, pattern.length_ns * 1e-9, pattern.count as f64);
+    }
+    all
+}
+
+/// Classes with the memory they have.
+fn chain(memory: Memory, of_classes: &[Stretches], pairs: &DMatrix<f64>, period_ns: i64) -> Chain {
+    if memory == Memory::None {
+        let all = of_classes.iter().fold(Stretches::new(of_classes[0].order()), |all, class| all.with(class));
+        return Chain::independent(&all, period_ns);
+    }
+    Chain::of_present(of_classes, pairs, period_ns)
+}
+
+/// A part of a run.
+struct Batch {
+    patterns: Vec<u64>,
+    pairs: DMatrix<f64>,
+}
+
+impl Batch {
+    fn new(patterns: usize, classes: usize) -> Batch {
+        Batch { patterns: vec![0; patterns], pairs: DMatrix::zeros(classes, classes) }
+    }
+
+    fn stretches(
+        &self,
+        order: usize,
+        patterns: &[Pattern],
+        passages: &[Flow],
+        class_of: &[usize],
+        classes: usize,
+    ) -> Vec<Stretches> {
+        let mut of_classes = vec![Stretches::new(order); classes];
+        for (number, count) in self.patterns.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let time_s = patterns[number].length_ns * 1e-9;
+            of_classes[class_of[number]].add(&passages[number], time_s, *count as f64);
+        }
+        of_classes
+    }
+}
+
+/// The interval of a value by what it is when each part of the run is left out in turn (the delete-group jackknife: Quenouille
+/// 1956, Tukey 1958).
+fn jackknife(value: f64, left_out: &[Stationary], of: impl Fn(&Stationary) -> f64) -> Option<Interval> {
+    if left_out.is_empty() || !value.is_finite() {
+        return None;
+    }
+    let count = left_out.len() as f64;
+    let mean = left_out.iter().map(&of).sum::<f64>() / count;
+    let squares: f64 = left_out.iter().map(|s| (of(s) - mean).powi(2)).sum();
+    let half = STUDENT * (squares * (count - 1.0) / count).sqrt();
+    if half.is_finite() {
+        Some(Interval { low: value - half, high: value + half })
+    } else {
+        Some(Interval { low: left_out.iter().map(&of).fold(value, f64::min), high: f64::INFINITY })
+    }
+}
+
+/// The interval of the mean cost along a run by the means of its parts.
+fn by_batches(along: &AlongTrace) -> Option<Interval> {
+    let length = along.curve.len() / BATCHES;
+    if length == 0 {
+        return None;
+    }
+    let means: Vec<f64> = along
+        .curve
+        .chunks_exact(length)
+        .map(|part| part.iter().map(|stretch| stretch.cost).sum::<f64>() / length as f64)
+        .collect();
+    let count = means.len() as f64;
+    let mean = means.iter().sum::<f64>() / count;
+    let squares: f64 = means.iter().map(|m| (m - mean).powi(2)).sum();
+    let half = STUDENT * (squares / (count - 1.0) / count).sqrt();
+    half.is_finite().then_some(Interval { low: along.cost - half, high: along.cost + half })
 }

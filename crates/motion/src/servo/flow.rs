@@ -133,6 +133,24 @@ impl FlowTable {
         flow
     }
 
+    /// The flow of any time in ns; between two whole nanoseconds, in proportion.
+    pub fn flow_of(&mut self, time_ns: f64) -> Flow {
+        let whole = time_ns.max(0.0).floor();
+        let (flow, part) = (self.flow(whole as i64), time_ns.max(0.0) - whole);
+        // Below a millionth of a nanosecond it is the rounding of a sum of times.
+        if part < 1e-6 {
+            return flow;
+        }
+        let next = self.flow(whole as i64 + 1);
+        let between = |a: DMatrix<f64>, b: DMatrix<f64>| a * (1.0 - part) + b * part;
+        Flow {
+            phi: between(flow.phi, next.phi),
+            noise: between(flow.noise, next.noise),
+            cost: between(flow.cost, next.cost),
+            offset: flow.offset * (1.0 - part) + next.offset * part,
+        }
+    }
+
     /// Gives the flows that make up a time, one after the other.
     pub(super) fn each(&mut self, time_ns: i64, mut give: impl FnMut(&Compact)) {
         let time_ns = time_ns.max(0) as u64;

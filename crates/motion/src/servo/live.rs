@@ -210,8 +210,7 @@ impl LiveLoop {
 mod tests {
     use super::*;
     use crate::catalog;
-    use crate::servo::{DrivenLoop, Moment, TaskTiming, TimeBase, tracking};
-    use jitterlab_model::Activation;
+    use crate::servo::{DrivenLoop, Job, Loop, Moment, Moments, TaskTiming, TimeBase, tracking};
 
     const H: i64 = 5_000_000;
 
@@ -224,21 +223,20 @@ mod tests {
     #[test]
     fn it_does_what_the_offline_simulation_does() {
         let (plant, controller) = jiwy();
-        let trace: Vec<Activation> = (0..400)
+        let trace: Vec<Job> = (0..400)
             .map(|k| {
                 let due_ns = k * H;
                 let start_ns = due_ns + (k * 7_919_113) % 2_000_000;
-                Activation { due_ns, start_ns, end_ns: start_ns + 123_457, ..Activation::default() }
+                Job { due_ns, start_ns, end_ns: start_ns + 123_457, killed: false, after_gap: false }
             })
             .collect();
         for reference in [Reference::Step(0.5), Reference::Sine { amplitude: 0.5, frequency_hz: 1.0 }] {
             let mut moments: Vec<Moment> = Vec::new();
-            TaskTiming::default().moments(trace.iter().copied(), H, |m| moments.push(m));
-            let points = DrivenLoop::new(&plant, &controller, TimeBase::Nominal, reference).through(
-                moments,
-                100_000,
-                399 * H,
-            );
+            let mut making = Moments::new(TaskTiming::default(), H, 0);
+            trace.iter().for_each(|job| making.job(job, |m| moments.push(m)));
+            let closed = Loop::new(&plant, &controller);
+            let drive = DrivenLoop::new(&closed, TimeBase::Nominal, reference);
+            let points = drive.through(moments, 100_000, 399 * H);
             let mut live = LiveLoop::new(&plant, &controller, H, &[reference]);
             for a in &trace {
                 live.sample(a.start_ns);

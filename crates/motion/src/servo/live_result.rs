@@ -4,11 +4,12 @@ use jitterlab_analysis::Caveat;
 use jitterlab_model::{Compensation, WakeMethod};
 use serde::{Deserialize, Serialize};
 
-use super::assessment::{Margins, usual_references};
-use super::evaluate::Question;
+use super::follow::usual_references;
 use super::live::{LiveLoop, TrackingError};
+use super::question::Question;
 use super::response::Reference;
 use super::result::LoopDescription;
+use super::stands::Margins;
 use crate::error::MotionError;
 
 /// Everything that was seen.

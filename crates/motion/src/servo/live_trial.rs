@@ -7,9 +7,9 @@ use jitterlab_analysis::Caveat;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_model::{LoadSpec, OwnWork, StopReason, TaskSpec};
 
-use super::evaluate::Question;
 use super::live::LiveLoop;
 use super::live_result::{LiveTrouble, LiveWay, ServoLive};
+use super::question::Question;
 use super::response::Reference;
 use crate::error::MotionError;
 

@@ -1,4 +1,4 @@
-//! Plant, controller and actuator in one state, and what events do to it.
+//! Plant, controllers and actuators in one state, and what tasks do to it.
 
 use nalgebra::DMatrix;
 
@@ -6,122 +6,326 @@ use super::controller::Controller;
 use super::flow::{Flow, FlowTable};
 use super::plant::Plant;
 
-/// Something the task does to the loop.
+/// What a task does to the loop at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Event {
-    /// It reads the sensors and computes.
+pub enum Act {
+    /// It reads its sensors.
     Sample,
-    /// It writes what it computed last.
-    Actuate,
+    /// It computes from its last sample, commits its states and writes its output.
+    Finish,
+    /// It computes from its last sample and commits its states; the output is written later.
+    Compute,
+    /// What it computed last is written.
+    Write,
+    /// Its output is set to zero.
+    Zero,
+    /// Its estimator goes on by a period without a measurement, and its output is written.
+    Predict,
 }
 
-/// What happens in one period of the grid: events and their time after the due time, ascending, below or at the
-/// period. Empty for a missed activation.
-pub type Pattern = Vec<(i64, Event)>;
+/// An act of one of the tasks that close the loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Event {
+    /// The number of the task's controller.
+    pub by: u8,
+    /// What it does.
+    pub act: Act,
+}
 
-/// The closed loop with the state `[x; u; v; xc]`.
+impl Act {
+    /// The act of the only controller there is.
+    pub const fn alone(self) -> Event {
+        Event { by: 0, act: self }
+    }
+}
+
+/// A controller in its place: what it reads and what it writes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Closing {
+    /// The controller.
+    pub controller: Controller,
+    /// Outputs of the plant that it reads, by number; not used by one that reads the plant's states.
+    pub reads: Vec<usize>,
+    /// Held signals that are its reference, by number: what another controller writes. Empty for a reference from outside.
+    pub follows: Vec<usize>,
+    /// Held signals that it writes, by number: the plant's inputs, then references of other controllers.
+    pub writes: Vec<usize>,
+}
+
+impl Closing {
+    /// A controller of all outputs and inputs of a plant.
+    pub fn whole(plant: &Plant, controller: &Controller) -> Closing {
+        let (_, m, p) = plant.sizes();
+        Closing {
+            controller: controller.clone(),
+            reads: (0..p).collect(),
+            follows: Vec::new(),
+            writes: (0..m).collect(),
+        }
+    }
+
+    /// How many values a sample holds.
+    fn sampled(&self, plant: &Plant) -> usize {
+        let seen = if self.controller.reads_states { plant.sizes().0 } else { self.reads.len() };
+        seen + self.follows.len()
+    }
+}
+
+/// What an act does: these rows of the state become `gain` times the state, with noise of this covariance.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Jump {
+    pub rows: Vec<usize>,
+    pub gain: DMatrix<f64>,
+    pub noise: DMatrix<f64>,
+}
+
+/// Where the parts of a controller lie in the state.
+#[derive(Debug, Clone, PartialEq)]
+struct Place {
+    states: usize,
+    computed: usize,
+    sampled: usize,
+}
+
+/// The closed loop with the state `[x; u; xc; v; s]`: the plant's states, signals held between writes (inputs, then
+/// references of inner loops), the controllers' states, what they computed and did not write yet, and their last samples.
+///
+/// The last sample is the pending output of a job that runs: it is committed when the job ends, and lost when it is killed.
 #[derive(Debug, Clone)]
 pub struct Loop {
     pub(super) table: FlowTable,
-    /// Plant states, inputs, controller states.
-    pub(super) sizes: (usize, usize, usize),
-    /// What sampling puts into v and xc: (inputs + controller states) x all.
-    pub(super) sampling: DMatrix<f64>,
-    /// Covariance that sampling adds to them.
-    pub(super) sampling_noise: DMatrix<f64>,
-    pub(super) controller: Controller,
-    pub(super) plant: Plant,
+    plant: Plant,
+    closings: Vec<Closing>,
+    places: Vec<Place>,
+    held: usize,
+    /// Outputs are written after the work is done.
+    defers: bool,
+    jumps: Vec<[Option<Jump>; 6]>,
 }
 
 impl Loop {
-    /// Closes the loop.
+    /// Closes the loop by one controller that writes when its work is done.
     pub fn new(plant: &Plant, controller: &Controller) -> Loop {
+        Loop::of(plant, vec![Closing::whole(plant, controller)], false)
+    }
+
+    /// Closes the loop by several controllers; `defers` keeps a place for outputs that are written later.
+    pub fn of(plant: &Plant, closings: Vec<Closing>, defers: bool) -> Loop {
         let (n, m, _) = plant.sizes();
-        let nc = controller.states();
-        let mut closed = Loop {
-            table: FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost()),
-            sizes: (n, m, nc),
-            sampling: DMatrix::zeros(m + nc, n + 2 * m + nc),
-            sampling_noise: DMatrix::zeros(m + nc, m + nc),
-            controller: controller.clone(),
-            plant: plant.clone(),
+        let held = closings.iter().flat_map(|c| &c.writes).map(|signal| signal + 1).fold(m, usize::max);
+        let mut next = n + held;
+        let mut take = |size: usize| {
+            next += size;
+            next - size
         };
-        closed.prepare_sampling();
+        let states: Vec<usize> = closings.iter().map(|c| take(c.controller.states())).collect();
+        let computed: Vec<usize> =
+            closings.iter().map(|c| take(if defers { c.writes.len() } else { 0 })).collect();
+        let sampled: Vec<usize> = closings.iter().map(|c| take(c.sampled(plant))).collect();
+        let place = |i: usize| Place { states: states[i], computed: computed[i], sampled: sampled[i] };
+        let mut input = plant.b.clone().resize_horizontally(held, 0.0);
+        input.columns_mut(m, held - m).fill(0.0);
+        let mut cost = DMatrix::zeros(n + held, n + held);
+        cost.view_mut((0, 0), (n + m, n + m)).copy_from(&plant.cost());
+        let mut closed = Loop {
+            table: FlowTable::new(&plant.a, &input, &plant.process_noise, &cost),
+            plant: plant.clone(),
+            places: (0..closings.len()).map(place).collect(),
+            jumps: Vec::new(),
+            closings,
+            held,
+            defers,
+        };
+        closed.jumps = (0..closed.closings.len()).map(|by| closed.jumps_of(by)).collect();
         closed
+    }
+
+    /// The plant.
+    pub fn plant(&self) -> &Plant {
+        &self.plant
+    }
+
+    /// Its controllers.
+    pub fn closings(&self) -> &[Closing] {
+        &self.closings
+    }
+
+    /// Plant states, and these with the held signals: what moves between events, and what moves it.
+    pub(super) fn moving(&self) -> (usize, usize) {
+        let n = self.plant.sizes().0;
+        (n, n + self.held)
     }
 
     /// Size of the state.
     pub fn order(&self) -> usize {
-        let (n, m, nc) = self.sizes;
-        n + 2 * m + nc
+        let last = self.closings.iter().zip(&self.places).map(|(c, p)| p.sampled + c.sampled(&self.plant));
+        last.max().unwrap_or(self.moving().1)
     }
 
-    /// From the next sample on, the controller computes with this interval (see [`Controller::set_interval`]).
-    pub(super) fn set_interval(&mut self, interval_s: f64) {
-        self.controller.set_interval(interval_s);
-        self.prepare_sampling();
+    /// Size of the leading part of the state that lives on where no job is running: all but the samples.
+    pub fn lasting(&self) -> usize {
+        self.places.iter().map(|p| p.sampled).min().unwrap_or(self.moving().1)
     }
 
-    fn prepare_sampling(&mut self) {
-        let (n, m, nc) = self.sizes;
-        let Controller { a, b, c, d, reads_states, .. } = &self.controller;
-        let seen = |gain: &DMatrix<f64>| if *reads_states { gain.clone() } else { gain * &self.plant.c };
-        self.sampling.view_mut((0, 0), (m, n)).copy_from(&seen(d));
-        self.sampling.view_mut((m, 0), (nc, n)).copy_from(&seen(b));
-        self.sampling.view_mut((0, n + 2 * m), (m, nc)).copy_from(c);
-        self.sampling.view_mut((m, n + 2 * m), (nc, nc)).copy_from(a);
-        if !reads_states {
-            let mut gain = DMatrix::zeros(m + nc, d.ncols());
-            gain.rows_mut(0, m).copy_from(d);
-            gain.rows_mut(m, nc).copy_from(b);
-            self.sampling_noise = &gain * &self.plant.measurement_noise * gain.transpose();
+    /// Whether outputs can be written later than computed.
+    pub fn defers(&self) -> bool {
+        self.defers
+    }
+
+    /// Whether each controller can do this.
+    pub fn can(&self, act: Act) -> bool {
+        self.jumps.iter().all(|jumps| jumps[act as usize].is_some())
+    }
+
+    /// Outputs of the plant that are to follow a reference from outside, by number.
+    pub fn followed(&self) -> Vec<usize> {
+        let outer = self.closings.iter().filter(|closing| closing.follows.is_empty());
+        outer.flat_map(|closing| closing.reads.iter().copied()).collect()
+    }
+
+    /// What an event does; outputs come before states in its rows.
+    pub(super) fn jump(&self, event: Event) -> Option<&Jump> {
+        self.jumps.get(usize::from(event.by)).and_then(|jumps| jumps[event.act as usize].as_ref())
+    }
+
+    /// From the next sample on, a controller computes with this interval (see [`Controller::set_interval`]).
+    pub(super) fn set_interval(&mut self, by: u8, interval_s: f64) {
+        let by = usize::from(by);
+        if let Some(closing) = self.closings.get_mut(by) {
+            closing.controller.set_interval(interval_s);
+            self.jumps[by] = self.jumps_of(by);
         }
     }
 
-    /// An event as a matrix on the whole state, with the covariance it adds.
-    fn jump(&self, event: Event) -> (DMatrix<f64>, DMatrix<f64>) {
-        let (n, m, nc) = self.sizes;
-        let size = self.order();
-        let mut e = DMatrix::identity(size, size);
-        let mut w = DMatrix::zeros(size, size);
-        match event {
-            Event::Sample => {
-                e.rows_mut(n + m, m + nc).copy_from(&self.sampling);
-                w.view_mut((n + m, n + m), (m + nc, m + nc)).copy_from(&self.sampling_noise);
-            }
-            Event::Actuate => {
-                e.view_mut((n, n), (m, m)).fill(0.0);
-                e.view_mut((n, n + m), (m, m)).fill_with_identity();
-            }
-        }
-        (e, w)
+    /// All acts of a controller, in the order of [`Act`].
+    fn jumps_of(&self, by: usize) -> [Option<Jump>; 6] {
+        let finish = self.writing(by, true);
+        let compute = self.defers.then(|| self.writing(by, false));
+        let write = self.defers.then(|| {
+            let (closing, place) = (&self.closings[by], &self.places[by]);
+            let mut jump = self.still(self.outputs(by));
+            (0..closing.writes.len()).for_each(|i| jump.gain[(i, place.computed + i)] = 1.0);
+            jump
+        });
+        let zero = self.still(self.outputs(by));
+        [Some(self.sampling(by)), Some(finish), compute, write, Some(zero), self.predicting(by)]
     }
 
-    /// What a whole period with this pattern does, as one flow of the whole state.
-    pub fn period(&mut self, pattern: &[(i64, Event)], period_ns: i64) -> Flow {
+    /// Rows of the signals that a controller writes.
+    fn outputs(&self, by: usize) -> Vec<usize> {
+        self.closings[by].writes.iter().map(|signal| self.plant.sizes().0 + signal).collect()
+    }
+
+    /// Rows of a controller's states.
+    fn states(&self, by: usize) -> impl Iterator<Item = usize> + use<> {
+        let from = self.places[by].states;
+        from..from + self.closings[by].controller.states()
+    }
+
+    /// These rows become zero.
+    fn still(&self, rows: Vec<usize>) -> Jump {
+        let (count, size) = (rows.len(), self.order());
+        Jump { rows, gain: DMatrix::zeros(count, size), noise: DMatrix::zeros(count, count) }
+    }
+
+    fn sampling(&self, by: usize) -> Jump {
+        let (closing, from) = (&self.closings[by], self.places[by].sampled);
+        let (n, _) = self.moving();
+        let mut jump = self.still((from..from + closing.sampled(&self.plant)).collect());
+        if closing.controller.reads_states {
+            jump.gain.view_mut((0, 0), (n, n)).fill_with_identity();
+        } else {
+            for (i, output) in closing.reads.iter().enumerate() {
+                jump.gain.view_mut((i, 0), (1, n)).copy_from(&self.plant.c.row(*output));
+                for (j, other) in closing.reads.iter().enumerate() {
+                    jump.noise[(i, j)] = self.plant.measurement_noise[(*output, *other)];
+                }
+            }
+        }
+        let seen = closing.sampled(&self.plant) - closing.follows.len();
+        for (i, signal) in closing.follows.iter().enumerate() {
+            jump.gain[(seen + i, n + signal)] = 1.0;
+        }
+        jump
+    }
+
+    /// The output goes where it is held, or waits to be written; the states are committed.
+    fn writing(&self, by: usize, at_once: bool) -> Jump {
+        let (closing, place) = (&self.closings[by], &self.places[by]);
+        let (c, m) = (&closing.controller, closing.writes.len());
+        let outputs = if at_once { self.outputs(by) } else { (place.computed..place.computed + m).collect() };
+        let mut jump = self.still(outputs.into_iter().chain(self.states(by)).collect());
+        let (nc, seen, followed) = (c.states(), c.d.ncols(), closing.follows.len());
+        jump.gain.view_mut((0, place.states), (m, nc)).copy_from(&c.c);
+        jump.gain.view_mut((m, place.states), (nc, nc)).copy_from(&c.a);
+        jump.gain.view_mut((0, place.sampled), (m, seen)).copy_from(&c.d);
+        jump.gain.view_mut((m, place.sampled), (nc, seen)).copy_from(&c.b);
+        if followed > 0 {
+            jump.gain.view_mut((0, place.sampled + seen), (m, followed)).copy_from(&c.d_reference);
+            jump.gain.view_mut((m, place.sampled + seen), (nc, followed)).copy_from(&c.b_reference);
+        }
+        jump
+    }
+
+    fn predicting(&self, by: usize) -> Option<Jump> {
+        let (closing, place) = (&self.closings[by], &self.places[by]);
+        let (a, c) = closing.controller.prediction.as_ref()?;
+        let mut jump = self.still(self.outputs(by).into_iter().chain(self.states(by)).collect());
+        let (m, nc) = (c.nrows(), a.nrows());
+        jump.gain.view_mut((0, place.states), (m, nc)).copy_from(c);
+        jump.gain.view_mut((m, place.states), (nc, nc)).copy_from(a);
+        Some(jump)
+    }
+
+    /// What a stretch of time with these events (at times from its begin in ns, ascending) does to the lasting part of the
+    /// state. Samples are taken before they are used.
+    pub fn passage(&mut self, events: &[(f64, Event)], length_ns: f64) -> Flow {
         let size = self.order();
         let mut whole = Flow::nothing(size);
-        let mut now = 0;
-        for (offset_ns, event) in pattern {
-            let stretch = self.stretch(offset_ns - now);
+        let mut now = 0.0;
+        for (time, event) in events {
+            let stretch = self.stretch(time - now);
             whole = whole.then(&stretch);
-            now = now.max(*offset_ns);
-            let (phi, noise) = self.jump(*event);
-            whole = whole.then(&Flow { phi, noise, cost: DMatrix::zeros(size, size), offset: 0.0 });
+            now = f64::max(now, *time);
+            if let Some(jump) = self.jump(*event) {
+                whole = whole.then(&jump.as_flow(size));
+            }
         }
-        let rest = self.stretch(period_ns - now);
-        whole.then(&rest)
+        let rest = self.stretch(length_ns - now);
+        whole = whole.then(&rest);
+        let lasting = self.lasting();
+        let leading = |m: &DMatrix<f64>| m.view((0, 0), (lasting, lasting)).into_owned();
+        Flow {
+            phi: leading(&whole.phi),
+            noise: leading(&whole.noise),
+            cost: leading(&whole.cost),
+            offset: whole.offset,
+        }
     }
 
-    /// A flow of [x; u], with the rest of the state standing still.
-    fn stretch(&mut self, time_ns: i64) -> Flow {
-        let (moving, size) = (self.sizes.0 + self.sizes.1, self.order());
-        let flow = self.table.flow(time_ns);
+    /// A flow of the moving part, with the rest of the state standing still.
+    fn stretch(&mut self, time_ns: f64) -> Flow {
+        let ((_, moving), size) = (self.moving(), self.order());
+        let flow = self.table.flow_of(time_ns);
         let mut whole = Flow::nothing(size);
         whole.phi.view_mut((0, 0), (moving, moving)).copy_from(&flow.phi);
         whole.noise.view_mut((0, 0), (moving, moving)).copy_from(&flow.noise);
         whole.cost.view_mut((0, 0), (moving, moving)).copy_from(&flow.cost);
         whole.offset = flow.offset;
         whole
+    }
+}
+
+impl Jump {
+    /// As a map of the whole state that takes no time.
+    fn as_flow(&self, size: usize) -> Flow {
+        let mut flow = Flow::nothing(size);
+        for (i, row) in self.rows.iter().enumerate() {
+            flow.phi.row_mut(*row).copy_from(&self.gain.row(i));
+            for (j, column) in self.rows.iter().enumerate() {
+                flow.noise[(*row, *column)] = self.noise[(i, j)];
+            }
+        }
+        flow
     }
 }

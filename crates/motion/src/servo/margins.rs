@@ -174,8 +174,8 @@ fn periods_to_turn(sampled: &SampledLoop) -> f64 {
     least
 }
 
-/// The jitter margin: the loop with one input and one output is stable for every sequence of delays within
-/// [L, L + J], where J (in ns, returned) is found for the constant part L = `delay_ns`. Sufficient, not necessary.
+/// The jitter margin of a loop with one input and one output: it is stable for every sequence of delays within [L, L + J],
+/// where J is found for the constant part L. Sufficient, not necessary.
 ///
 /// Kao and Lincoln 2004 (Automatica 40) and Cervin, Lincoln, Eker, Arzen and Buttazzo 2004 (RTCSA), for a sampled
 /// loop: with J = N + g periods it holds if for all w in (0, pi]
@@ -185,40 +185,63 @@ fn periods_to_turn(sampled: &SampledLoop) -> f64 {
 /// P_alias(w)^2 = sum over k of |P(i (w + 2 pi k)/h)|^2
 /// ```
 ///
-/// (the derivation is in `docs/method/servo.md`). `None` for a loop that is unstable with the constant delay alone,
-/// has several inputs, or reads states.
-pub fn jitter_margin_ns(
-    plant: &Plant,
-    controller: &Controller,
+/// (the derivation is in `docs/method/servo.md`).
+#[derive(Debug, Clone)]
+pub struct JitterMargin<'a> {
+    plant: &'a Plant,
+    controller: &'a Controller,
     period_ns: i64,
-    delay_ns: i64,
-) -> Option<f64> {
-    const POINTS: u32 = 4_000;
-    const ALIASES: i32 = 300;
-    if plant.sizes() != (plant.sizes().0, 1, 1) || controller.reads_states {
-        return None;
+    /// |e^iw - 1| P_alias(w) at the frequencies looked at, which the delay does not change.
+    aliased: Vec<f64>,
+}
+
+/// Frequencies looked at, from zero to half the sampling rate.
+const FREQUENCIES: u32 = 4_000;
+
+impl<'a> JitterMargin<'a> {
+    /// Prepares it for any constant delay. `None` for a loop that has several inputs or reads states, and for a plant that
+    /// answers at once.
+    pub fn new(plant: &'a Plant, controller: &'a Controller, period_ns: i64) -> Option<JitterMargin<'a>> {
+        const ALIASES: i32 = 300;
+        if plant.sizes() != (plant.sizes().0, 1, 1) || controller.reads_states {
+            return None;
+        }
+        let rational = Rational::of(plant, 0, 0);
+        let period_s = period_ns as f64 * 1e-9;
+        let aliased = (1..=FREQUENCIES).map(|k| {
+            let theta = frequency(k);
+            let all = (-ALIASES..=ALIASES).map(|n| rational.at((theta + 2.0 * PI * f64::from(n)) / period_s));
+            let turn = (Complex::from_polar(1.0, theta) - 1.0).norm();
+            turn * all.map(|p| p.norm_sqr()).sum::<f64>().sqrt()
+        });
+        let aliased = aliased.collect();
+        rational.is_strictly_proper().then_some(JitterMargin { plant, controller, period_ns, aliased })
     }
-    let rational = Rational::of(plant, 0, 0);
-    let sampled = SampledLoop::new(plant, controller, period_ns, delay_ns);
-    if !sampled.is_stable() || !rational.is_strictly_proper() {
-        return None;
+
+    /// The margin in ns on top of a constant delay; `None` for a loop that is unstable with that delay alone.
+    pub fn at(&self, delay_ns: i64) -> Option<f64> {
+        let sampled = SampledLoop::new(self.plant, self.controller, self.period_ns, delay_ns);
+        if !sampled.is_stable() {
+            return None;
+        }
+        let mut most: f64 = 0.0;
+        for (k, aliased) in (1..).zip(&self.aliased) {
+            let theta = frequency(k);
+            let c = sampled.controller_at(theta)?[(0, 0)];
+            let closed = sampled.plant_at(theta)?[(0, 0)] * c + 1.0;
+            most = most.max(aliased * c.norm() / closed.norm());
+        }
+        // sqrt(N^2 + 2 N g + g) = 1/most
+        let squared = most.powi(-2);
+        let whole = squared.sqrt().floor();
+        let periods = whole + (squared - whole * whole) / (2.0 * whole + 1.0);
+        Some(periods * self.period_ns as f64)
     }
-    let period_s = period_ns as f64 * 1e-9;
-    let mut most: f64 = 0.0;
-    for k in 1..=POINTS {
-        let theta = PI * f64::from(k) / f64::from(POINTS);
-        let aliases = (-ALIASES..=ALIASES).map(|n| rational.at((theta + 2.0 * PI * f64::from(n)) / period_s));
-        let alias = aliases.map(|p| p.norm_sqr()).sum::<f64>().sqrt();
-        let c = sampled.controller_at(theta)?[(0, 0)];
-        let closed = sampled.plant_at(theta)?[(0, 0)] * c + 1.0;
-        let turn = (Complex::from_polar(1.0, theta) - 1.0).norm();
-        most = most.max(turn * alias * c.norm() / closed.norm());
-    }
-    // sqrt(N^2 + 2 N g + g) = 1/most
-    let squared = most.powi(-2);
-    let whole = squared.sqrt().floor();
-    let periods = whole + (squared - whole * whole) / (2.0 * whole + 1.0);
-    Some(periods * period_ns as f64)
+}
+
+/// One of the frequencies looked at, as an angle for each period.
+fn frequency(k: u32) -> f64 {
+    PI * f64::from(k) / f64::from(FREQUENCIES)
 }
 
 #[cfg(test)]
@@ -233,6 +256,15 @@ mod tests {
             DelayMargin::UpTo(ns) => ns,
             other => panic!("{other:?}"),
         }
+    }
+
+    fn jitter_margin_ns(
+        plant: &Plant,
+        controller: &Controller,
+        period_ns: i64,
+        delay_ns: i64,
+    ) -> Option<f64> {
+        JitterMargin::new(plant, controller, period_ns)?.at(delay_ns)
     }
 
     fn servo(period_ns: i64) -> (Plant, Controller) {

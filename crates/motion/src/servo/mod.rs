@@ -9,46 +9,81 @@
 //! computed and not yet written, controller states. Between events only `x` moves; sampling changes `v` and `xc`;
 //! actuating copies `v` to `u`.
 
+mod actions;
 mod along_trace;
 mod assessment;
+mod backlog;
+mod chain;
 mod classes;
 mod controller;
+mod curves;
+mod cycles;
 mod design;
 mod evaluate;
+mod execution;
 mod flow;
+mod follow;
 mod frequency;
-mod jump_linear;
+mod gather;
+mod jobs;
+mod krylov;
 mod live;
 mod live_result;
 mod live_trial;
 mod looped;
 mod margins;
+mod misses;
 mod numeric;
+mod overrun;
 mod plant;
+mod quadrature;
+mod question;
 mod realisation;
+mod record;
+mod remedies;
+mod replay;
 mod response;
 mod result;
 mod riccati;
 mod sheet;
+mod stands;
+mod symmetric;
 mod timing;
+mod verdict;
+mod weakly_hard;
 
+pub use actions::ActionCost;
 pub use along_trace::{AlongTrace, CostStretch, TimeBase, Walk};
-pub use assessment::{
-    ChannelMargins, FollowedReference, LoopAssessment, Margins, VelocityError, usual_references,
-};
+pub use assessment::{LoopAssessment, VelocityError, Wishes};
+pub use chain::{Chain, Edge, Stationary, Stretches};
+pub use classes::Memory;
 pub use controller::Controller;
+pub use curves::{DelayCost, PeriodCost};
+pub use cycles::{Course, Cycles, Pattern};
 pub use design::Design;
-pub use evaluate::{Evaluation, Loss, MeanTiming, Question, Remedy, RemedyKind, input_output_delay_ns};
+pub use evaluate::{Agreement, Evaluation, Interval, Loss};
+pub use execution::{Execution, ExecutionFault, Kind};
 pub use flow::{Flow, FlowTable};
-pub use jump_linear::{JumpLinear, PeriodClass, Stationary};
+pub use follow::{FollowedReference, usual_references};
+pub use gather::MeanTiming;
+pub use jobs::GivenTask;
 pub use live::{LiveLoop, TrackingError};
 pub use live_result::{LiveTrouble, LiveWay, ServoLive};
 pub use live_trial::{LiveBench, LiveTrial};
-pub use looped::{Event, Loop, Pattern};
+pub use looped::{Act, Closing, Event, Loop};
 pub use margins::{
-    DelayMargin, PhaseMargin, continuous_phase_margin, delay_margin, jitter_margin_ns, phase_margin,
+    DelayMargin, JitterMargin, PhaseMargin, continuous_phase_margin, delay_margin, phase_margin,
 };
+pub use misses::{AtMost, Misses};
+pub use overrun::{Late, OverrunAction, Without};
 pub use plant::{Plant, PlantFigures};
+pub use question::Question;
+pub use record::Record;
+pub use remedies::{Remedy, RemedyKind};
+pub use replay::Replay;
 pub use response::{DrivenLoop, Point, Reference, Tracking, tracking};
-pub use result::{DelayCost, Judged, LoopDescription, LoopUnderRun, ServoResult};
-pub use timing::{Actuation, Moment, PeriodPatterns, Sampling, TaskTiming};
+pub use result::{Judged, LoopDescription, LoopUnderExecution, LoopUnderRun, ServoResult};
+pub use stands::{ChannelMargins, JitterAt, Margins};
+pub use timing::{Actuation, Job, Moment, Moments, Sampling, TaskTiming};
+pub use verdict::{Judgement, Side, Verdict};
+pub use weakly_hard::{Aim, Arc, Certificate, Graph, Growth, Guarantee, Step, Steps, UnderMisses, growth};

@@ -7,9 +7,7 @@ use nalgebra::DVector;
 use serde::{Deserialize, Serialize};
 
 use super::along_trace::TimeBase;
-use super::controller::Controller;
-use super::looped::{Event, Loop};
-use super::plant::Plant;
+use super::looped::{Act, Event, Loop};
 use super::timing::Moment;
 use crate::error::MotionError;
 
@@ -108,85 +106,82 @@ pub struct Point {
     pub inputs: Vec<f64>,
 }
 
-/// A loop being driven; the same for a recorded trace and in real time.
+/// A loop being driven by a reference, without noise.
 #[derive(Debug, Clone)]
 pub struct DrivenLoop {
-    plant: Plant,
     closed: Loop,
-    controller: Controller,
     interval: TimeBase,
     reference: Reference,
-    /// [x; u]
-    moving: DVector<f64>,
-    computed: DVector<f64>,
-    states: DVector<f64>,
+    /// The state, as [`Loop`] has it.
+    z: DVector<f64>,
+    /// The reference when each controller sampled last, and when that was.
+    sampled: Vec<(f64, Option<i64>)>,
     now_ns: i64,
-    last_sample_ns: Option<i64>,
 }
 
 impl DrivenLoop {
     /// The loop at rest at time zero, when the reference begins.
-    pub fn new(
-        plant: &Plant,
-        controller: &Controller,
-        interval: TimeBase,
-        reference: Reference,
-    ) -> DrivenLoop {
-        let (n, m, _) = plant.sizes();
+    pub fn new(closed: &Loop, interval: TimeBase, reference: Reference) -> DrivenLoop {
         DrivenLoop {
-            plant: plant.clone(),
-            closed: Loop::new(plant, controller),
-            controller: controller.clone(),
             interval,
             reference,
-            moving: DVector::zeros(n + m),
-            computed: DVector::zeros(m),
-            states: DVector::zeros(controller.states()),
+            z: DVector::zeros(closed.order()),
+            sampled: vec![(0.0, None); closed.closings().len()],
+            closed: closed.clone(),
             now_ns: 0,
-            last_sample_ns: None,
         }
     }
 
     /// Lets the plant move until a time in ns; nothing for a time already passed.
     pub fn advance_to(&mut self, time_ns: i64) {
         if time_ns > self.now_ns {
-            self.closed.table.advance(&mut self.moving, time_ns - self.now_ns);
+            let (_, moving) = self.closed.moving();
+            let mut part = self.z.rows(0, moving).into_owned();
+            self.closed.table.advance(&mut part, time_ns - self.now_ns);
+            self.z.rows_mut(0, moving).copy_from(&part);
             self.now_ns = time_ns;
         }
     }
 
-    /// Reads the sensors and computes, at the time reached.
-    pub fn sample(&mut self) {
-        if self.interval == TimeBase::Measured
-            && let Some(last) = self.last_sample_ns.filter(|last| *last < self.now_ns)
-        {
-            self.controller.set_interval((self.now_ns - last) as f64 * 1e-9);
+    /// Does what a task does, at the time reached.
+    pub fn pass(&mut self, event: Event) {
+        let by = usize::from(event.by);
+        if by >= self.sampled.len() {
+            return;
         }
-        self.last_sample_ns = Some(self.now_ns);
-        let (n, _, p) = self.plant.sizes();
-        let x = self.moving.rows(0, n);
-        let seen = if self.controller.reads_states { x.into_owned() } else { &self.plant.c * x };
-        let r = DVector::from_element(p, self.reference.at(self.now_ns as f64 * 1e-9));
-        let c = &self.controller;
-        self.computed = &c.c * &self.states + &c.d * &seen + &c.d_reference * &r;
-        self.states = &c.a * &self.states + &c.b * &seen + &c.b_reference * &r;
-    }
-
-    /// Writes what was computed last.
-    pub fn actuate(&mut self) {
-        let (n, m, _) = self.plant.sizes();
-        self.moving.rows_mut(n, m).copy_from(&self.computed);
+        if event.act == Act::Sample {
+            let last = self.sampled[by].1.filter(|last| *last < self.now_ns);
+            if let Some(last) = last.filter(|_| self.interval == TimeBase::Measured) {
+                self.closed.set_interval(event.by, (self.now_ns - last) as f64 * 1e-9);
+            }
+            self.sampled[by] = (self.reference.at(self.now_ns as f64 * 1e-9), Some(self.now_ns));
+        }
+        let Some(jump) = self.closed.jump(event) else { return };
+        let mut values = &jump.gain * &self.z;
+        let closing = &self.closed.closings()[by];
+        if closing.follows.is_empty() && matches!(event.act, Act::Finish | Act::Compute | Act::Predict) {
+            let c = &closing.controller;
+            let r = DVector::from_element(c.d_reference.ncols(), self.sampled[by].0);
+            let (m, nc) = (c.d_reference.nrows(), c.states());
+            let mut output = values.rows_mut(0, m);
+            output += &c.d_reference * &r;
+            let mut states = values.rows_mut(m, nc);
+            states += &c.b_reference * r;
+        }
+        jump.rows.iter().zip(values.iter()).for_each(|(row, value)| self.z[*row] = *value);
     }
 
     /// Where it is.
     pub fn point(&self) -> Point {
-        let (n, m, _) = self.plant.sizes();
+        let plant = self.closed.plant();
+        let (n, m, _) = plant.sizes();
         let time_s = self.now_ns as f64 * 1e-9;
+        let outputs = &plant.c * self.z.rows(0, n);
         Point {
             time_s,
             reference: self.reference.at(time_s),
-            outputs: (&self.plant.c * self.moving.rows(0, n)).iter().copied().collect(),
-            inputs: self.moving.rows(n, m).iter().copied().collect(),
+            outputs: self.closed.followed().into_iter().map(|output| outputs[output]).collect(),
+            inputs: self.z.rows(n, m).iter().copied().collect(),
         }
     }
 
@@ -211,21 +206,21 @@ impl DrivenLoop {
             drive.advance_to(until);
         };
         for moment in moments {
-            let Moment::At(time, event) = moment else {
-                let Moment::Cut(time) = moment else { continue };
+            let (time, event) = match moment {
+                Moment::At(time, event) => (time, event),
                 // After lost records, go on where the loop stands.
-                origin = Some(time - self.now_ns);
-                continue;
+                Moment::Cut(time) => {
+                    origin = Some(time - self.now_ns);
+                    continue;
+                }
+                Moment::Turn(_) => continue,
             };
             let time = time - *origin.get_or_insert(time);
             if time > end_ns {
                 break;
             }
             walk(&mut self, time);
-            match event {
-                Event::Sample => self.sample(),
-                Event::Actuate => self.actuate(),
-            }
+            self.pass(event);
         }
         walk(&mut self, end_ns);
         points
@@ -273,22 +268,18 @@ pub fn tracking(points: &[Point]) -> Tracking {
 mod tests {
     use super::*;
     use crate::catalog;
-    use crate::servo::TaskTiming;
-    use jitterlab_model::Activation;
+    use crate::servo::{Job, Moments, Plant, TaskTiming};
 
     fn respond(name: &str, h: i64, latency_ns: i64, reference: Reference, end_ns: i64) -> Vec<Point> {
         let plant: Plant = catalog::find(name, None).unwrap();
-        let controller = plant.design.controller(&plant, h, 0).unwrap();
-        let drive = DrivenLoop::new(&plant, &controller, TimeBase::Nominal, reference);
-        let activations = (0..end_ns / h).map(|k| Activation {
-            due_ns: k * h,
-            start_ns: k * h + latency_ns,
-            end_ns: k * h + latency_ns,
-            ..Activation::default()
-        });
-        let mut moments = Vec::new();
-        TaskTiming::default().moments(activations, h, |m| moments.push(m));
-        drive.through(moments, h / 4, end_ns)
+        let closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
+        let (mut making, mut moments) = (Moments::new(TaskTiming::default(), h, 0), Vec::new());
+        for k in 0..end_ns / h {
+            let start_ns = k * h + latency_ns;
+            let job = Job { due_ns: k * h, start_ns, end_ns: start_ns, killed: false, after_gap: false };
+            making.job(&job, |moment| moments.push(moment));
+        }
+        DrivenLoop::new(&closed, TimeBase::Nominal, reference).through(moments, h / 4, end_ns)
     }
 
     #[test]

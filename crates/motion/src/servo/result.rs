@@ -1,12 +1,20 @@
-//! What `servo` answers: a loop, what it stands, and what a run's timing costs it or what constant delays would.
+//! What `servo` answers: a loop, what it stands, and what a run's timing, given execution times or constant delays would cost it.
 
-use jitterlab_model::Activation;
+use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
 
-use super::assessment::{LoopAssessment, Margins};
-use super::evaluate::Question;
-use super::jump_linear::Stationary;
-use super::response::Reference;
+use super::actions::{self, ActionCost};
+use super::assessment::{LoopAssessment, Wishes};
+use super::chain::Stationary;
+use super::curves::{DelayCost, over_delays};
+use super::execution::Execution;
+use super::misses::AtMost;
+use super::overrun::OverrunAction;
+use super::question::Question;
+use super::record::Record;
+use super::stands::Margins;
+use super::verdict::{Verdict, cost_side};
+use super::weakly_hard::{Aim, UnderMisses};
 use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
@@ -52,7 +60,9 @@ pub struct ServoResult {
 pub enum Judged {
     /// A run.
     Run(Box<LoopUnderRun>),
-    /// Constant delays, where there is no run.
+    /// Execution times that were given.
+    Execution(Box<LoopUnderExecution>),
+    /// Constant delays, where there is neither.
     ConstantDelays {
         /// The cost of each tenth of a period of delay, from none on.
         costs: Vec<DelayCost>,
@@ -65,40 +75,77 @@ pub enum Judged {
 pub struct LoopUnderRun {
     /// The run.
     pub run: JudgedRun,
-    /// Activations judged: those around the worst latency, where the run has more.
-    pub activations: u64,
     /// What was found.
     #[serde(flatten)]
     pub assessment: LoopAssessment,
 }
 
-/// The cost of a constant delay.
+/// A loop under given execution times.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DelayCost {
-    /// From sampling to actuation.
-    pub delay_ns: i64,
-    /// The loop with it.
+pub struct LoopUnderExecution {
+    /// Whether such a loop is any good.
+    pub verdict: Verdict,
+    /// The execution times, as they were written.
+    pub execution: String,
+    /// What happens to a job that is not done in time.
+    pub overrun: OverrunAction,
+    /// Share of its time that the task works if it serves every due time.
+    pub utilisation: f64,
+    /// The loop with no work to do.
+    pub ideal: Stationary,
+    /// The loop with these execution times.
     #[serde(flatten)]
     pub stationary: Stationary,
+    /// What each overrun action would cost.
+    pub actions: Vec<ActionCost>,
+    /// What is proved of any sequence with so many misses.
+    pub misses: Vec<UnderMisses>,
 }
 
 impl ServoResult {
-    /// Judges the activations of the run's task that closes the loop. References default to
-    /// [`usual_references`](super::usual_references).
+    /// Judges the activations of the run's task that closes the loop.
     ///
     /// # Errors
     /// As [`Question::evaluate`].
-    pub fn under_run(
+    pub fn under_run<R: Record + ?Sized>(
         question: &Question,
         run: JudgedRun,
-        trace: &[Activation],
-        references: &[Reference],
-    ) -> Result<ServoResult, MotionError> {
-        let references = (!references.is_empty()).then_some(references);
-        let (assessment, margins) = LoopAssessment::new(question, trace, references)?;
-        let under = LoopUnderRun { run, activations: trace.len() as u64, assessment };
+        record: &R,
+        wishes: &Wishes,
+    ) -> Result<ServoResult, R::Error> {
+        let (assessment, margins) = LoopAssessment::new(question, record, wishes)?;
+        let under = LoopUnderRun { run, assessment };
         Ok(ServoResult { closed: question.into(), margins, judged: Judged::Run(Box::new(under)) })
+    }
+
+    /// What execution times (as [`Execution::parse`] reads them) would cost.
+    ///
+    /// # Errors
+    /// Execution times that cannot be read; as [`Question::under`].
+    pub fn under_execution(
+        question: &Question,
+        text: &str,
+        misses: &[AtMost],
+    ) -> Result<ServoResult, MotionError> {
+        let execution = Execution::parse(text, question.period_ns)?;
+        let ideal = question.ideal()?;
+        let stationary = question.under(&execution)?;
+        let side = cost_side(stationary.cost, stationary.radius_per_period, ideal.cost, None);
+        let steps = question.task(execution.clone()).steps(&mut question.closed()?);
+        let under = |at_most: &AtMost| steps.as_ref().map(|steps| steps.under(*at_most, Aim::Gap(1e-4)));
+        let under = LoopUnderExecution {
+            verdict: Verdict::of(vec![side]),
+            execution: text.into(),
+            overrun: question.overrun,
+            utilisation: execution.mean_ns() / question.period_ns as f64,
+            ideal,
+            stationary,
+            actions: actions::under_execution(question, &execution)?,
+            misses: misses.iter().filter_map(under).collect(),
+        };
+        let margins = Margins::of(question, question.output_delay_ns(0, execution.mean_ns().round() as i64))?;
+        Ok(ServoResult { closed: question.into(), margins, judged: Judged::Execution(Box::new(under)) })
     }
 
     /// What a loop stands, without a run.
@@ -107,19 +154,23 @@ impl ServoResult {
     /// As [`super::Design::controller`].
     pub fn alone(question: &Question) -> Result<ServoResult, MotionError> {
         let margins = Margins::of(question, 0)?;
-        let tenths = (0..=10).map(|tenth| question.period_ns * tenth / 10);
-        let costs = tenths
-            .map(|delay_ns| Ok(DelayCost { delay_ns, stationary: question.constant(0, delay_ns)? }))
-            .collect::<Result<_, MotionError>>()?;
-        Ok(ServoResult { closed: question.into(), margins, judged: Judged::ConstantDelays { costs } })
+        let judged = Judged::ConstantDelays { costs: over_delays(question) };
+        Ok(ServoResult { closed: question.into(), margins, judged })
     }
 
-    /// Whether the loop stays stable under the run's timing; without a run, without delay.
+    /// The verdict, where there is something to judge by.
     #[must_use]
-    pub fn is_stable(&self) -> bool {
+    pub fn verdict(&self) -> Option<&Verdict> {
         match &self.judged {
-            Judged::Run(under) => under.assessment.evaluation.clustered.is_stable(),
-            Judged::ConstantDelays { costs } => costs.first().is_some_and(|c| c.stationary.is_stable()),
+            Judged::Run(under) => Some(&under.assessment.verdict),
+            Judged::Execution(under) => Some(&under.verdict),
+            Judged::ConstantDelays { .. } => None,
         }
+    }
+
+    /// Whether the loop may not be closed.
+    #[must_use]
+    pub fn is_unfit(&self) -> bool {
+        self.verdict().is_some_and(|verdict| verdict.fitness == Fitness::Unfit)
     }
 }

@@ -1,11 +1,10 @@
 //! From the activations of a task to the events of its loop.
 
-use std::collections::HashMap;
 use std::str::FromStr;
 
 use jitterlab_model::{Activation, Flags};
 
-use super::looped::{Event, Pattern};
+use super::looped::{Act, Event};
 use crate::error::MotionError;
 
 /// When the sensors are read.
@@ -67,272 +66,279 @@ pub struct TaskTiming {
     pub actuation: Actuation,
 }
 
-/// An event of the loop, or a place where the record is interrupted.
+/// A job of the task: one pass from sampling to the output, as it was recorded or would have been.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Job {
+    /// When it was due.
+    pub due_ns: i64,
+    /// When it started.
+    pub start_ns: i64,
+    /// When it was done, or aborted.
+    pub end_ns: i64,
+    /// It was aborted: its output is lost.
+    pub killed: bool,
+    /// Records are lost before it.
+    pub after_gap: bool,
+}
+
+impl From<&Activation> for Job {
+    fn from(a: &Activation) -> Job {
+        let after_gap = a.flags.contains(Flags::AFTER_GAP);
+        Job { due_ns: a.due_ns, start_ns: a.start_ns, end_ns: a.end_ns, killed: false, after_gap }
+    }
+}
+
+/// Something in the course of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// Something happens at a time of the run's clock.
     At(i64, Event),
+    /// A job is due here, and no other is at work: what comes does not depend on when the work before it ended.
+    Turn(i64),
     /// Time starts anew here: records are lost before it.
     Cut(i64),
 }
 
-impl TaskTiming {
-    /// The moments of a trace, in order; a task is one sequence, so nothing overtakes. `activations` are those of
-    /// one task of this period.
-    pub fn moments(
-        self,
-        activations: impl IntoIterator<Item = Activation>,
-        period_ns: i64,
-        mut give: impl FnMut(Moment),
-    ) {
-        let mut last = i64::MIN;
-        let mut pending: Option<i64> = None;
-        let mut first = true;
-        for a in activations {
-            if first || a.flags.contains(Flags::AFTER_GAP) {
-                give(Moment::Cut(a.due_ns));
-                (first, last, pending) = (false, a.due_ns.min(a.start_ns), None);
-            }
-            let mut at = |time: i64, event| {
-                last = last.max(time);
-                give(Moment::At(last, event));
-            };
-            match self.actuation {
-                Actuation::AtNextStart if pending.is_some() => at(a.start_ns, Event::Actuate),
-                Actuation::AtNextDue => {
-                    if let Some(due) = pending {
-                        at(due, Event::Actuate);
-                    }
-                }
-                _ => {}
-            }
-            at(if self.sampling == Sampling::AtDue { a.due_ns } else { a.start_ns }, Event::Sample);
-            match self.actuation {
-                Actuation::AtEnd => at(a.end_ns, Event::Actuate),
-                Actuation::AtStart => at(a.start_ns, Event::Actuate),
-                Actuation::AtNextStart => pending = Some(0),
-                Actuation::AtNextDue => {
-                    let periods = (a.end_ns - a.due_ns).max(1).div_euclid(period_ns)
-                        + i64::from((a.end_ns - a.due_ns).max(1).rem_euclid(period_ns) > 0);
-                    pending = Some(a.due_ns + periods * period_ns);
-                }
-            }
+/// Makes the moments of a loop of the jobs of its task, in order. A task is one sequence: nothing overtakes.
+#[derive(Debug, Clone)]
+pub struct Moments {
+    timing: TaskTiming,
+    /// The number of the task's controller.
+    by: u8,
+    period_ns: i64,
+    /// How much before it is due a job may start and still be the first of its turn.
+    early_ns: i64,
+    /// What happens at a due time that no job serves.
+    without: Option<Act>,
+    last_ns: i64,
+    /// When the output that was computed last is to be written.
+    pending_ns: Option<i64>,
+    begun: bool,
+}
+
+impl Moments {
+    /// Those of one task, whose earliest start is so long before its due time (half a period at most counts).
+    pub fn new(timing: TaskTiming, period_ns: i64, early_ns: i64) -> Moments {
+        let early_ns = early_ns.clamp(0, period_ns / 2);
+        Moments {
+            timing,
+            by: 0,
+            period_ns,
+            early_ns,
+            without: None,
+            last_ns: i64::MIN,
+            pending_ns: None,
+            begun: false,
         }
     }
 
-    /// The pattern of a task that always starts this much after its due time and works this long.
-    pub fn constant_pattern(self, latency_ns: i64, execution_ns: i64, period_ns: i64) -> Pattern {
-        self.constant_cycle(latency_ns, execution_ns, period_ns, 1)
+    /// The same for the controller of this number.
+    #[must_use]
+    pub fn by(self, by: u8) -> Moments {
+        Moments { by, ..self }
     }
 
-    /// The same for a task that serves every n-th due time alone: the pattern of `periods` together.
-    pub(super) fn constant_cycle(
-        self,
-        latency_ns: i64,
-        execution_ns: i64,
-        period_ns: i64,
-        periods: i64,
-    ) -> Pattern {
-        let cycle_ns = periods * period_ns;
-        let activations = (0..4).map(|k| {
-            let due_ns = k * cycle_ns;
-            let start_ns = due_ns + latency_ns;
-            Activation {
-                index: k as u64,
-                due_ns,
-                start_ns,
-                end_ns: start_ns + execution_ns,
-                ..Activation::default()
-            }
-        });
-        let mut cycles = Periods::default();
-        self.moments(activations, period_ns, |moment| cycles.add(moment, cycle_ns));
-        // By the third cycle the task has settled: what was put off is there as well.
-        cycles.slices.get(2).cloned().unwrap_or_default()
+    /// The same with something that happens at each due time that is not served, and when a job is killed.
+    #[must_use]
+    pub fn without(self, act: Option<Act>) -> Moments {
+        Moments { without: act, ..self }
     }
-}
 
-/// A trace cut into periods of the grid.
-#[derive(Debug, Clone, Default)]
-struct Periods {
-    origin: i64,
-    /// Slices of the part since the last cut.
-    slices: Vec<Pattern>,
-    done: Vec<Vec<Pattern>>,
-}
+    fn at(&mut self, time: i64, act: Act, give: &mut impl FnMut(Moment)) {
+        self.last_ns = self.last_ns.max(time);
+        give(Moment::At(self.last_ns, Event { by: self.by, act }));
+    }
 
-impl Periods {
-    fn add(&mut self, moment: Moment, period_ns: i64) {
-        match moment {
-            Moment::Cut(origin) => {
-                self.done.push(std::mem::take(&mut self.slices));
-                self.origin = origin;
-            }
-            Moment::At(time, event) => {
-                // An early start belongs to the first slice, which then begins with it.
-                let since = (time - self.origin).max(0);
-                let index = (since / period_ns) as usize;
-                let offset = since % period_ns;
-                // An event on the very end of a period that closes it (an output put off to the next due time)
-                // comes before the sample of the next: keep it there.
-                self.slices.resize(self.slices.len().max(index + 1), Vec::new());
-                self.slices[index].push((offset, event));
-            }
+    /// The next job.
+    pub fn job(&mut self, job: &Job, mut give: impl FnMut(Moment)) {
+        let give = &mut give;
+        let turn = (job.due_ns - self.early_ns).min(job.start_ns);
+        if !self.begun || job.after_gap {
+            give(Moment::Cut(turn));
+            (self.begun, self.last_ns, self.pending_ns) = (true, turn, None);
         }
+        self.write_pending(|due| due <= turn, give);
+        if self.last_ns <= turn {
+            give(Moment::Turn(turn));
+            self.last_ns = turn;
+        }
+        if job.killed && job.start_ns >= job.end_ns {
+            self.missed(job.end_ns, give);
+            return;
+        }
+        if self.timing.actuation == Actuation::AtNextStart {
+            self.pending_ns = self.pending_ns.map(|_| job.start_ns);
+        }
+        self.write_pending(|due| due <= job.start_ns, give);
+        let began_ns = job.start_ns.min(job.end_ns - 1);
+        self.missed_between(job, job.due_ns, began_ns, give);
+        let sampled_ns = if self.timing.sampling == Sampling::AtDue { job.due_ns } else { job.start_ns };
+        self.at(sampled_ns, Act::Sample, give);
+        if self.timing.actuation == Actuation::AtStart {
+            self.at(job.start_ns, Act::Finish, give);
+        }
+        // A task that is behind is at work when its last output goes out, or done with the next one before.
+        self.write_pending(|due| due < job.end_ns, give);
+        if job.killed {
+            self.missed(job.end_ns, give);
+            return;
+        }
+        self.missed_between(job, began_ns, job.end_ns - 1, give);
+        self.done(job, give);
     }
-}
 
-/// The periods of a trace as numbers of distinct patterns.
-#[derive(Debug, Clone, Default)]
-pub struct PeriodPatterns {
-    /// The distinct patterns, times rounded to [`PeriodPatterns::resolution_ns`].
-    pub patterns: Vec<Pattern>,
-    /// How often each occurs.
-    pub counts: Vec<u64>,
-    /// The pattern of each period; one sequence for each part of the trace without lost records.
-    pub sequences: Vec<Vec<u32>>,
-    /// How finely times are told apart.
-    pub resolution_ns: i64,
-}
-
-/// Most distinct patterns kept; beyond, times are told apart more coarsely.
-const MOST_PATTERNS: usize = 2_000;
-
-impl PeriodPatterns {
-    /// Cuts a trace into periods and counts its patterns. Long traces with many different times are rounded just
-    /// so much that a few thousand patterns remain (the mean of the rounding is zero).
-    pub fn of(
-        timing: TaskTiming,
-        activations: impl IntoIterator<Item = Activation>,
-        period_ns: i64,
-    ) -> PeriodPatterns {
-        let mut periods = Periods::default();
-        timing.moments(activations, period_ns, |moment| periods.add(moment, period_ns));
-        periods.done.push(std::mem::take(&mut periods.slices));
-        let parts: Vec<Vec<Pattern>> = periods.done.into_iter().filter(|p| !p.is_empty()).collect();
-        let mut resolution_ns = 1;
-        loop {
-            match Self::at_resolution(&parts, period_ns, resolution_ns) {
-                Some(found) => return found,
-                None => resolution_ns *= 4,
-            }
+    /// Writes the output that waits, if its time is such.
+    fn write_pending(&mut self, is_now: impl Fn(i64) -> bool, give: &mut impl FnMut(Moment)) {
+        if let Some(time) = self.pending_ns.take_if(|time| is_now(*time)) {
+            self.at(time, Act::Write, give);
         }
     }
 
-    fn at_resolution(parts: &[Vec<Pattern>], period_ns: i64, resolution_ns: i64) -> Option<PeriodPatterns> {
-        let mut found = PeriodPatterns { resolution_ns, ..PeriodPatterns::default() };
-        let mut numbers: HashMap<Pattern, u32> = HashMap::new();
-        for part in parts {
-            let mut sequence = Vec::with_capacity(part.len());
-            for slice in part {
-                let rounded: Pattern =
-                    slice.iter().map(|(t, e)| (round(*t, resolution_ns).min(period_ns), *e)).collect();
-                let next = found.patterns.len() as u32;
-                let number = *numbers.entry(rounded).or_insert_with_key(|pattern| {
-                    found.patterns.push(pattern.clone());
-                    found.counts.push(0);
-                    next
-                });
-                found.counts[number as usize] += 1;
-                sequence.push(number);
-                // At once: going on to the end of a long trace at every resolution took most of the time.
-                if found.patterns.len() > MOST_PATTERNS && resolution_ns < period_ns / 16 {
-                    return None;
-                }
-            }
-            found.sequences.push(sequence);
+    /// A due time that is not served, or whose job is killed.
+    fn missed(&mut self, time: i64, give: &mut impl FnMut(Moment)) {
+        if let Some(act) = self.without {
+            self.at(time, act, give);
         }
-        Some(found)
     }
 
-    /// Periods counted.
-    pub fn periods(&self) -> u64 {
-        self.counts.iter().sum()
+    /// The due times behind `after` up to `until` that a job overruns.
+    fn missed_between(&mut self, job: &Job, after: i64, until: i64, give: &mut impl FnMut(Moment)) {
+        if self.without.is_some() {
+            let period_ns = self.period_ns;
+            let due_times = (1..).map(|n| job.due_ns + n * period_ns);
+            let passed = due_times.skip_while(|due| *due <= after).take_while(|due| *due <= until);
+            passed.for_each(|due| self.missed(due, give));
+        }
     }
 
-    /// Patterns with their counts as shares.
-    pub fn weighted(&self) -> impl Iterator<Item = (&[(i64, Event)], f64)> {
-        self.patterns.iter().map(Vec::as_slice).zip(self.counts.iter().map(|c| *c as f64))
+    fn done(&mut self, job: &Job, give: &mut impl FnMut(Moment)) {
+        let since = (job.end_ns - job.due_ns).max(1);
+        match self.timing.actuation {
+            Actuation::AtStart => {}
+            Actuation::AtEnd => self.at(job.end_ns, Act::Finish, give),
+            Actuation::AtNextStart | Actuation::AtNextDue => {
+                self.at(job.end_ns, Act::Compute, give);
+                let periods = since.div_euclid(self.period_ns) + i64::from(since % self.period_ns > 0);
+                let due_ns = job.due_ns + periods * self.period_ns;
+                let at_due = self.timing.actuation == Actuation::AtNextDue;
+                self.pending_ns = Some(if at_due { due_ns } else { i64::MAX });
+            }
+        }
+        // A due time at the very end has passed.
+        if since % self.period_ns == 0 {
+            self.missed(job.end_ns, give);
+        }
     }
-}
-
-fn round(time: i64, resolution: i64) -> i64 {
-    (time + resolution / 2).div_euclid(resolution) * resolution
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Event::{Actuate, Sample};
+    use Act::{Compute, Finish, Sample, Write, Zero};
 
     const H: i64 = 1_000;
 
-    fn at(index: i64, latency: i64, execution: i64) -> Activation {
+    fn job(index: i64, latency: i64, execution: i64) -> Job {
         let due_ns = index * H;
         let start_ns = due_ns + latency;
-        Activation {
-            index: index as u64,
-            due_ns,
-            start_ns,
-            end_ns: start_ns + execution,
-            ..Activation::default()
-        }
+        Job { due_ns, start_ns, end_ns: start_ns + execution, killed: false, after_gap: false }
     }
 
-    fn patterns(actuation: Actuation, activations: &[Activation]) -> Vec<Pattern> {
+    fn course(actuation: Actuation, without: Option<Act>, jobs: &[Job]) -> Vec<(i64, Option<Act>)> {
         let timing = TaskTiming { sampling: Sampling::AtStart, actuation };
-        let found = PeriodPatterns::of(timing, activations.to_vec(), H);
-        found.sequences[0].iter().map(|n| found.patterns[*n as usize].clone()).collect()
+        let mut moments = Moments::new(timing, H, 0).without(without);
+        let mut all = Vec::new();
+        for job in jobs {
+            moments.job(job, |moment| match moment {
+                Moment::At(time, event) => all.push((time, Some(event.act))),
+                Moment::Turn(time) => all.push((time, None)),
+                Moment::Cut(_) => {}
+            });
+        }
+        all
+    }
+
+    const TURN: Option<Act> = None;
+
+    #[test]
+    fn a_job_keeps_its_output_whatever_due_time_it_overruns() {
+        let late = [job(0, 10, 50), job(1, 0, 1_200), job(3, 20, 50)];
+        let expected = [
+            (0, TURN),
+            (10, Some(Sample)),
+            (60, Some(Finish)),
+            (1_000, TURN),
+            (1_000, Some(Sample)),
+            (2_200, Some(Finish)),
+            (3_000, TURN),
+            (3_020, Some(Sample)),
+            (3_070, Some(Finish)),
+        ];
+        assert_eq!(course(Actuation::AtEnd, None, &late), expected);
+        // Missed at 2000, while it works.
+        assert_eq!(course(Actuation::AtEnd, Some(Zero), &late)[5], (2_000, Some(Zero)));
     }
 
     #[test]
-    fn a_late_activation_leaves_a_period_empty() {
-        let trace = [at(0, 10, 50), at(1, 1_200, 50), at(3, 20, 50)];
-        let expected: [Pattern; 4] = [
-            vec![(10, Sample), (60, Actuate)],
-            vec![],
-            vec![(200, Sample), (250, Actuate)],
-            vec![(20, Sample), (70, Actuate)],
-        ];
-        assert_eq!(patterns(Actuation::AtEnd, &trace), expected);
+    fn a_task_that_is_behind_has_no_turn() {
+        let behind = [job(0, 0, 1_200), job(1, 200, 300), job(2, 0, 100)];
+        let turns = |actuation| {
+            let all = course(actuation, None, &behind);
+            all.into_iter().filter(|(_, act)| act.is_none()).map(|(time, _)| time).collect::<Vec<_>>()
+        };
+        assert_eq!(turns(Actuation::AtEnd), [0, 2_000]);
+        let due = course(Actuation::AtNextDue, None, &behind);
+        // The first is done at 1200, the second at 1500, before the first would be written at 2000.
+        let from_second =
+            [(1_200, Some(Sample)), (1_500, Some(Compute)), (2_000, Some(Write)), (2_000, TURN)];
+        assert_eq!(due[3..7], from_second);
     }
 
     #[test]
     fn outputs_can_be_put_off_to_the_next_start_or_due_time() {
-        let trace = [at(0, 10, 50), at(1, 30, 50)];
-        let next_start = patterns(Actuation::AtNextStart, &trace);
-        assert_eq!(next_start[1], [(30, Actuate), (30, Sample)]);
-        let next_due = patterns(Actuation::AtNextDue, &trace);
-        assert_eq!(next_due[1], [(0, Actuate), (30, Sample)]);
+        let jobs = [job(0, 10, 50), job(1, 30, 50)];
+        let next_start = course(Actuation::AtNextStart, None, &jobs);
+        assert_eq!(
+            next_start[3..],
+            [(1_000, TURN), (1_030, Some(Write)), (1_030, Some(Sample)), (1_080, Some(Compute))]
+        );
+        let next_due = course(Actuation::AtNextDue, None, &jobs);
+        assert_eq!(next_due[3..6], [(1_000, Some(Write)), (1_000, TURN), (1_030, Some(Sample))]);
     }
 
     #[test]
-    fn constant_timing_has_one_pattern() {
-        let timing = |actuation| TaskTiming { sampling: Sampling::AtStart, actuation };
-        let pattern = |actuation| timing(actuation).constant_pattern(10, 50, H);
-        assert_eq!(pattern(Actuation::AtEnd), [(10, Sample), (60, Actuate)]);
-        assert_eq!(pattern(Actuation::AtStart), [(10, Sample), (10, Actuate)]);
-        assert_eq!(pattern(Actuation::AtNextStart), [(10, Actuate), (10, Sample)]);
-        assert_eq!(pattern(Actuation::AtNextDue), [(0, Actuate), (10, Sample)]);
+    fn a_killed_job_samples_and_writes_nothing() {
+        let killed = Job { killed: true, end_ns: 2_000, ..job(1, 100, 0) };
+        let never = Job { killed: true, end_ns: 3_000, ..job(2, 1_500, 0) };
+        let all = course(Actuation::AtEnd, Some(Zero), &[job(0, 0, 50), killed, never, job(3, 0, 50)]);
+        let expected = [
+            (1_000, TURN),
+            (1_100, Some(Sample)),
+            (2_000, Some(Zero)),
+            (2_000, TURN),
+            (3_000, Some(Zero)),
+            (3_000, TURN),
+        ];
+        assert_eq!(all[3..9], expected);
     }
 
     #[test]
-    fn lost_records_start_a_new_sequence() {
-        let after_gap = Activation { flags: Flags::AFTER_GAP, ..at(50, 10, 50) };
-        let found = PeriodPatterns::of(TaskTiming::default(), [at(0, 10, 50), after_gap], H);
-        assert_eq!((found.sequences.len(), found.periods(), found.patterns.len()), (2, 2, 1));
+    fn an_end_on_a_due_time_has_missed_it() {
+        let all = course(Actuation::AtEnd, Some(Zero), &[job(0, 0, 1_000), job(2, 0, 10)]);
+        assert_eq!(all[2..5], [(1_000, Some(Finish)), (1_000, Some(Zero)), (2_000, TURN)]);
     }
 
     #[test]
-    fn many_different_times_are_told_apart_more_coarsely() {
-        let trace = (0..5_000).map(|k| Activation { ..at(k, 0, 0) }).map(|a| Activation {
-            due_ns: a.due_ns * 1_000,
-            start_ns: a.due_ns * 1_000 + a.index as i64 * 37,
-            end_ns: a.due_ns * 1_000 + a.index as i64 * 37 + 1,
-            ..a
-        });
-        let found = PeriodPatterns::of(TaskTiming::default(), trace, H * 1_000);
-        assert!(found.patterns.len() <= MOST_PATTERNS && found.resolution_ns > 1);
-        assert_eq!(found.periods(), 5_000);
+    fn an_early_start_is_in_its_own_turn() {
+        let mut moments = Moments::new(TaskTiming::default(), H, 40);
+        let mut turns = Vec::new();
+        for job in [job(0, 0, 50), job(1, -40, 50), job(2, -10, 30)] {
+            moments.job(&job, |moment| {
+                if let Moment::Turn(time) = moment {
+                    turns.push(time);
+                }
+            });
+        }
+        assert_eq!(turns, [-40, 960, 1_960]);
     }
 }

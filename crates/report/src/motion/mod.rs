@@ -4,6 +4,8 @@ pub(crate) mod devices;
 pub(crate) mod servo;
 pub mod servo_charts;
 pub(crate) mod servo_live;
+mod servo_tables;
+mod servo_verdict;
 pub(crate) mod stepper;
 mod stepper_charts;
 
@@ -54,6 +56,18 @@ fn change(share: f64, decimals: usize) -> String {
     }
 }
 
+/// A share in percent with three significant digits, whatever its sign.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if !p.is_finite() => "without bound".into(),
+        p if p.abs() < 0.01 => "0.00 %".into(),
+        p => {
+            let decimals = (2.0 - p.abs().log10().floor()).clamp(0.0, 3.0) as usize;
+            format!("{p:.decimals$} %")
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::change;
@@ -61,7 +75,7 @@ mod tests {
     use crate::document::{Content, Document};
     use crate::section::{Piece, Section};
     use jitterlab_model::Activation;
-    use jitterlab_motion::servo::{Plant, Question, ServoResult, TaskTiming};
+    use jitterlab_motion::servo::{Plant, Question, ServoResult, Wishes};
     use jitterlab_motion::stepper::{Axis, AxisOptions, StepperDevices, StepperQuestion};
     use jitterlab_motion::{JudgedRun, catalog};
 
@@ -77,12 +91,7 @@ mod tests {
     }
 
     fn question() -> Question {
-        Question {
-            plant: catalog::find("dc-servo", None).unwrap(),
-            period_ns: H,
-            timing: TaskTiming::default(),
-            design_delay_ns: 0,
-        }
+        Question::of(catalog::find("dc-servo", None).unwrap(), H)
     }
 
     /// A loop under a run that stalls over 30 periods again and again: unstable by its bursts.
@@ -98,11 +107,11 @@ mod tests {
             file: "stalled.parquet".into(),
             task: "main".into(),
             period_ns: H,
-            executed: 2 * trace.len() as u64,
+            executed: trace.len() as u64,
             warnings: vec![jitterlab_model::Warning::Parts { parts: 3 }],
             caveats: Vec::new(),
         };
-        ServoResult::under_run(&question(), run, &trace, &[]).unwrap()
+        ServoResult::under_run(&question(), run, trace.as_slice(), &Wishes::default()).unwrap()
     }
 
     fn sections(content: Content) -> Vec<Section> {
@@ -120,6 +129,7 @@ mod tests {
             Content::Stepper(Box::new(stepper(6_000_000).unwrap())),
             Content::Servo(Box::new(stalled())),
             Content::Servo(Box::new(ServoResult::alone(&question()).unwrap())),
+            Content::Servo(Box::new(ServoResult::under_execution(&question(), "0.5h..1.4h", &[]).unwrap())),
             Content::StepperDevices(StepperDevices::known()),
             Content::Plants(catalog::devices::<Plant, _>("dc-servo")),
         ] {
@@ -136,11 +146,10 @@ mod tests {
     fn an_unstable_loop_has_no_cost_from_there_on() {
         let text = Document::new(Content::Servo(Box::new(stalled()))).text(TERMINAL);
         assert!(text.contains("NOT stable") && text.contains("3 blocks"), "{text}");
-        assert!(text.contains("activations, those around the worst latency"), "{text}");
         let [section] = &sections(Content::Servo(Box::new(stalled())))[..] else { panic!("one section") };
         let captions: Vec<&str> = section.charts().map(|chart| chart.caption.as_str()).collect();
         assert!(captions[0].contains("the loop is no longer stable"), "{captions:?}");
-        assert_eq!(captions.len(), 3, "cost, step and sine: {captions:?}");
+        assert_eq!(captions.len(), 6, "cost, step, sine, periods, delays, margin: {captions:?}");
     }
 
     #[test]

@@ -1,10 +1,31 @@
-//! Figures of a loop: what each part of the timing costs, and how references are followed.
+//! Figures of a loop: what each part of the timing costs, how references are followed, what other periods and delays would
+//! cost, and how much jitter it stands.
 
 use jitterlab_motion::servo::{
-    Evaluation, FollowedReference, Judged, LoopDescription, Point, ServoResult, Stationary,
+    DelayCost, Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, Point, ServoResult,
+    Stationary,
 };
 
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
+
+/// Every figure of a result.
+pub(super) fn all(result: &ServoResult) -> Vec<Chart> {
+    let closed = &result.closed;
+    let mut charts = Vec::new();
+    match &result.judged {
+        Judged::Run(under) => {
+            let found = &under.assessment;
+            charts.push(cost(closed, &found.evaluation));
+            charts.extend(responses(result));
+            charts.push(over_periods(closed, found));
+            charts.push(over_delays(closed, &found.over_delays, Some(machine(found))));
+        }
+        Judged::Execution(_) => {}
+        Judged::ConstantDelays { costs } => charts.push(over_delays(closed, costs, None)),
+    }
+    charts.extend(jitter_margin(result));
+    charts
+}
 
 /// How each output follows each reference.
 pub fn responses(result: &ServoResult) -> Vec<Chart> {
@@ -14,12 +35,12 @@ pub fn responses(result: &ServoResult) -> Vec<Chart> {
 }
 
 /// What each part of the timing adds to the cost.
-pub(super) fn cost(closed: &LoopDescription, found: &Evaluation) -> Chart {
+fn cost(closed: &LoopDescription, found: &Evaluation) -> Chart {
     let steps = [
         ("mean latency and execution", &found.mean_delay, &found.ideal),
         ("jitter", &found.jitter, &found.mean_delay),
-        ("missed, at random", &found.independent, &found.jitter),
-        ("their bursts", &found.clustered, &found.independent),
+        ("overruns, at random", &found.independent, &found.jitter),
+        ("their order", &found.clustered, &found.independent),
     ];
     let ideal = found.ideal.cost;
     let part = |now: &Stationary, before: &Stationary| {
@@ -62,7 +83,8 @@ fn response(result: &ServoResult, output: usize, response: &FollowedReference) -
     Chart {
         name: "step-response",
         caption: format!(
-            "{} under {}, reference {}: {name} with punctual activations and with those of the run.",
+            "{} under {}, reference {}, through the worst event of the run: {name} with punctual activations and with those \
+             of the run.",
             result.closed.plant, result.closed.controller, response.reference
         ),
         x: Axis::linear(format!("time, {unit}")),
@@ -74,4 +96,95 @@ fn response(result: &ServoResult, output: usize, response: &FollowedReference) -
         ],
         height: 380,
     }
+}
+
+/// This machine: its mean delay in ns and its cost.
+fn machine(found: &LoopAssessment) -> (f64, f64) {
+    let timing = &found.evaluation.timing;
+    (timing.latency_ns + timing.execution_ns, found.evaluation.clustered.cost)
+}
+
+/// Points that have a place.
+fn finite(points: impl Iterator<Item = [f64; 2]>) -> Vec<[f64; 2]> {
+    points.filter(|[_, y]| y.is_finite()).collect()
+}
+
+fn over_periods(closed: &LoopDescription, found: &LoopAssessment) -> Chart {
+    let line = |of: fn(&jitterlab_motion::servo::PeriodCost) -> f64| Shape::Line {
+        points: finite(found.over_periods.iter().map(|p| [p.period_ns as f64, of(p)])),
+        stroke: Stroke::Solid,
+    };
+    let point = finite([[closed.period_ns as f64, found.evaluation.clustered.cost]].into_iter());
+    let ends = found.over_periods.iter().filter(|p| !p.delayed.is_finite()).map(|p| p.period_ns).min();
+    let end = ends.map_or(String::new(), |_| " Where a line ends the loop is no longer stable.".into());
+    Chart {
+        name: "servo-period",
+        caption: format!(
+            "{} under {}: the cost over the period, the controller designed for each, with punctual activations and with this \
+             machine's mean latency and execution time; the point is this machine with all of its timing.{end}",
+            closed.plant, closed.controller
+        ),
+        x: Axis::log("period").time(),
+        y: Axis::log("mean cost"),
+        layers: vec![
+            Layer::new("punctual", 0, line(|p| p.ideal)),
+            Layer::new("mean delay of this machine", 1, line(|p| p.delayed)),
+            Layer::new("this machine", 3, Shape::Points(point)),
+        ],
+        height: 360,
+    }
+}
+
+fn over_delays(closed: &LoopDescription, costs: &[DelayCost], machine: Option<(f64, f64)>) -> Chart {
+    let line = finite(costs.iter().map(|c| [c.delay_ns as f64, c.cost]));
+    let mut layers =
+        vec![Layer::new("constant delay", 0, Shape::Line { points: line, stroke: Stroke::Solid })];
+    let mut told = "";
+    if let Some((delay_ns, cost)) = machine {
+        layers.push(Layer::new("this machine", 3, Shape::Points(finite([[delay_ns, cost]].into_iter()))));
+        told = " The point is this machine, at its mean delay: how far it lies above the line is what its variation and its \
+                overruns cost.";
+    }
+    Chart {
+        name: "servo-delay",
+        caption: format!(
+            "{} under {}: the cost of a constant delay from sampling to the output, up to a period.{told}",
+            closed.plant, closed.controller
+        ),
+        x: Axis::linear("delay").time(),
+        y: Axis::linear("mean cost"),
+        layers,
+        height: 360,
+    }
+}
+
+/// The jitter margin over the constant delay, with the delay and jitter there were.
+fn jitter_margin(result: &ServoResult) -> Option<Chart> {
+    let curve = &result.margins.jitter_curve;
+    if curve.len() < 2 {
+        return None;
+    }
+    let line = curve.iter().map(|at| [at.delay_ns as f64, at.jitter_ns]).collect();
+    let mut layers = vec![Layer::new("stable below", 0, Shape::Line { points: line, stroke: Stroke::Solid })];
+    let mut told = String::new();
+    if let Judged::Run(under) = &result.judged {
+        let timing = &under.assessment.evaluation.timing;
+        let least = timing.least_response_ns.max(0);
+        let point = [least as f64, (timing.worst_response_ns - least) as f64];
+        layers.push(Layer::new("this machine", 3, Shape::Points(vec![point])));
+        told = " The point is this machine: its least response time, and how much longer its worst one was. Below the line the \
+                loop is stable whatever their order; above, that depends on how often and in which order they come."
+            .into();
+    }
+    Some(Chart {
+        name: "jitter-margin",
+        caption: format!(
+            "{} under {}: how much jitter it stands, in any order, on top of a constant delay (sufficient, not necessary).{told}",
+            result.closed.plant, result.closed.controller
+        ),
+        x: Axis::linear("constant delay").time(),
+        y: Axis::linear("jitter").time(),
+        layers,
+        height: 360,
+    })
 }

@@ -79,7 +79,9 @@ impl LiveBench for Here {
 impl LiveArgs {
     /// Runs every way.
     pub fn execute(&self, question: &Question, references: &[Reference]) -> Result<ServoLive, Failure> {
-        let usual = TaskSpec { name: "servo".into(), period_ns: question.period_ns, ..TaskSpec::default() };
+        let overrun = question.overrun.try_into()?;
+        let usual =
+            TaskSpec { name: "servo".into(), period_ns: question.period_ns, overrun, ..TaskSpec::default() };
         let ways: Vec<TaskSpec> = ways(&self.wait.of(usual), self.wait.wake, &self.ways)?
             .into_iter()
             .map(|(_, task)| task)

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::servo::{
-    Actuation, Design, Plant, Question, Reference, Sampling, ServoResult, TaskTiming,
+    Actuation, AtMost, Design, OverrunAction, Plant, Question, Reference, Sampling, ServoResult, TaskTiming,
+    Wishes,
 };
 use jitterlab_motion::{MotionError, catalog};
 use jitterlab_report::document::Content;
@@ -16,11 +17,12 @@ use jitterlab_report::{figure, motion};
 use self::live::LiveArgs;
 use crate::exit::{Ending, Failure, Status};
 use crate::output::{self, OutputArgs};
-use crate::run_args::{RunArgs, judged};
+use crate::run_args::{Recorded, RunArgs, judged};
 
-/// Say what a run's timing means for a servo loop: its cost, its stability, what would help
+/// Say whether a control loop may be closed with a run's timing: its cost, its stability, what would help
 ///
-/// Without a run, what the loop stands: its margins, and its cost under constant delays.
+/// Without a run, what given execution times would cost (--execution), or what the loop stands: its margins, and its cost
+/// under constant delays.
 #[derive(clap::Args)]
 pub struct Args {
     /// The run to judge
@@ -38,6 +40,18 @@ pub struct Args {
     /// Constant delay that the controller's design takes into account
     #[arg(long, value_parser = parse_duration_ns, default_value = "0ns", value_name = "TIME")]
     design_delay: i64,
+    /// Judge these execution times in place of a run: TIME[:SHARE[:BURST]], with commas between. TIME is 0.8h (of a
+    /// period), 3.2ms, 1h+1ns or a range 0.8h..1.2h; BURST the mean length of its rows, as in 0.8h:0.9,1.2h:0.1:2
+    #[arg(long, value_name = "TIMES", conflicts_with_all = ["run", "live"], requires = "period")]
+    execution: Option<String>,
+    /// What happens to a job that is not done in time: skip, catch-up, re-phase or kill; skip/zero, skip/predict,
+    /// kill/zero or kill/predict for the output meanwhile [default: as the run's task has it, else skip]
+    #[arg(long, value_name = "ACTION")]
+    overrun: Option<OverrunAction>,
+    /// Prove that the loop is stable with at most so many missed periods in so many in a row, as 2/10, in any order;
+    /// may be given several times
+    #[arg(long = "misses", value_name = "M/K", conflicts_with = "live")]
+    misses: Vec<AtMost>,
     /// When the sensors are read: at the start of the task, or by hardware when it is due
     #[arg(long, default_value = "start", value_name = "start|due", conflicts_with = "live")]
     sampling: Sampling,
@@ -68,9 +82,6 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// Most activations judged, around the worst latency; longer runs are cut.
-const MOST_ACTIVATIONS: u64 = 5_000_000;
-
 /// Judges and prints.
 pub fn execute(args: &Args) -> Ending {
     if args.list {
@@ -79,33 +90,38 @@ pub fn execute(args: &Args) -> Ending {
     }
     args.read.check_task(args.run.as_deref())?;
     if args.live.live {
-        let question = args.question(args.read.period.unwrap_or(live::PERIOD_NS))?;
+        let question = args.question(args.read.period.unwrap_or(live::PERIOD_NS), None)?;
         let seen = args.live.execute(&question, &args.references)?;
         args.output.show(Content::ServoLive(Box::new(seen)))?;
         return Ok(Status::Fine);
     }
-    let result = match &args.run {
-        Some(path) => args.under_run(path)?,
-        None => args.alone()?,
+    let result = match (&args.run, &args.execution) {
+        (Some(path), _) => args.under_run(path)?,
+        (None, Some(times)) => ServoResult::under_execution(&args.alone()?, times, &args.misses)?,
+        (None, None) => ServoResult::alone(&args.alone()?)?,
     };
     if let Some(file) = &args.svg {
         let svg = figure::svg(&motion::servo_charts::responses(&result))?;
         output::write_file(file, svg.as_bytes())?;
     }
-    let is_stable = result.is_stable();
+    let is_unfit = result.is_unfit();
     args.output.show(Content::Servo(Box::new(result)))?;
-    Ok(if is_stable { Status::Fine } else { Status::RequirementFailed })
+    Ok(if is_unfit { Status::RequirementFailed } else { Status::Fine })
 }
 
 impl Args {
-    fn question(&self, period_ns: i64) -> Result<Question, MotionError> {
+    fn question(&self, period_ns: i64, measured: Option<OverrunAction>) -> Result<Question, MotionError> {
         let usual = if self.live.live { live::PLANT } else { "dc-servo" };
         let mut plant: Plant = catalog::known(self.plant.as_deref().unwrap_or(usual))?;
         if let Some(text) = &self.controller {
             plant.design = Design::parse(text, plant.outputs.len())?;
         }
-        let timing = TaskTiming { sampling: self.sampling, actuation: self.actuation };
-        let question = Question { plant, period_ns, timing, design_delay_ns: self.design_delay };
+        let question = Question {
+            timing: TaskTiming { sampling: self.sampling, actuation: self.actuation },
+            overrun: self.overrun.or(measured).unwrap_or_default(),
+            design_delay_ns: self.design_delay,
+            ..Question::of(plant, period_ns)
+        };
         question.ideal()?;
         Ok(question)
     }
@@ -114,13 +130,13 @@ impl Args {
     fn under_run(&self, path: &Path) -> Result<ServoResult, Failure> {
         // The task that closes the loop is the one with the longest period.
         let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
-        let question = self.question(run.stats.period_ns())?;
-        let trace = run.activations(run.rows_around_worst(MOST_ACTIVATIONS / 2, MOST_ACTIVATIONS / 2)?)?;
-        Ok(ServoResult::under_run(&question, judged(&run), &trace, &self.references)?)
+        let question = self.question(run.stats.period_ns(), Some(run.spec().overrun.into()))?;
+        let wishes = Wishes { references: self.references.clone(), misses: self.misses.clone() };
+        ServoResult::under_run(&question, judged(&run), &Recorded(&run), &wishes)
     }
 
-    /// A loop without a run: what it stands.
-    fn alone(&self) -> Result<ServoResult, MotionError> {
-        ServoResult::alone(&self.question(self.read.period.ok_or(MotionError::NoPeriod)?)?)
+    /// A loop without a run.
+    fn alone(&self) -> Result<Question, MotionError> {
+        self.question(self.read.period.ok_or(MotionError::NoPeriod)?, None)
     }
 }

@@ -1,0 +1,519 @@
+//! The stationary cost of a loop whose stretches of time follow each other at random: a semi-Markov jump linear system.
+//!
+//! A stretch (a job with the wait for the next, a whole burst of jobs, a period) is a linear map of the covariance with a
+//! duration of its own and a cost. Where the schedule's states follow a Markov chain, and the stretch depends on the state it
+//! begins in and perhaps on the one it ends in, the covariances solve a linear equation (Ji and Chizeck 1990; Costa and
+//! Fragoso 1993), and the cost is a ratio of two means, that of the stretches' costs and that of their durations
+//! (renewal-reward): never a mean of ratios.
+
+use nalgebra::{DMatrix, DVector};
+use serde::{Deserialize, Serialize};
+
+use super::flow::Flow;
+use super::krylov;
+use super::numeric::{balance, smallest_eigenvalue};
+use super::symmetric::{add_congruence, length, matrix, unit, vector};
+
+/// Most durations told apart for the rate; of more, the nearest two become one.
+const MOST_DURATIONS: usize = 96;
+
+/// Stretches drawn from one distribution: their mean maps. Shares need not be normalised, and may be negative where the
+/// mean is an interpolation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stretches {
+    order: usize,
+    /// Duration in s, share, and the sum of the maps of the covariance of this duration.
+    maps: Vec<(f64, f64, DMatrix<f64>)>,
+    noise: DVector<f64>,
+    cost: DVector<f64>,
+    offset: f64,
+    time_s: f64,
+    weight: f64,
+}
+
+impl Stretches {
+    /// None yet, for a state of this order.
+    pub fn new(order: usize) -> Stretches {
+        let size = length(order);
+        Stretches {
+            order,
+            maps: Vec::new(),
+            noise: DVector::zeros(size),
+            cost: DVector::zeros(size),
+            offset: 0.0,
+            time_s: 0.0,
+            weight: 0.0,
+        }
+    }
+
+    /// One kind of stretch alone.
+    pub fn of(passage: &Flow, time_s: f64) -> Stretches {
+        let mut alone = Stretches::new(passage.phi.nrows());
+        alone.add(passage, time_s, 1.0);
+        alone
+    }
+
+    /// Adds a stretch with its share.
+    pub fn add(&mut self, passage: &Flow, time_s: f64, share: f64) {
+        let size = length(self.order);
+        let place = match self.maps.iter().position(|(time, ..)| *time == time_s) {
+            Some(place) => place,
+            None => {
+                self.maps.push((time_s, 0.0, DMatrix::zeros(size, size)));
+                self.maps.len() - 1
+            }
+        };
+        let (_, weight, map) = &mut self.maps[place];
+        *weight += share;
+        add_congruence(map, &passage.phi, share);
+        self.noise += vector(&passage.noise) * share;
+        self.cost += vector(&passage.cost) * share;
+        self.offset += passage.offset * share;
+        self.time_s += time_s * share;
+        self.weight += share;
+        if self.maps.len() > MOST_DURATIONS {
+            self.merge_nearest();
+        }
+    }
+
+    /// The two durations that are nearest to each other become their mean.
+    fn merge_nearest(&mut self) {
+        self.maps.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let gap = |i: usize| self.maps[i + 1].0 - self.maps[i].0;
+        let Some(i) = (0..self.maps.len() - 1).min_by(|a, b| gap(*a).total_cmp(&gap(*b))) else { return };
+        let (time, weight, map) = self.maps.remove(i + 1);
+        let into = &mut self.maps[i];
+        let all = into.1 + weight;
+        if all != 0.0 {
+            into.0 = (into.0 * into.1 + time * weight) / all;
+        }
+        into.1 = all;
+        into.2 += map;
+    }
+
+    /// All stretches of two distributions together, by their shares.
+    #[must_use]
+    pub fn with(&self, other: &Stretches) -> Stretches {
+        let mut all = self.clone();
+        for (time, weight, map) in &other.maps {
+            match all.maps.iter_mut().find(|(t, ..)| t == time) {
+                Some((_, mine, sum)) => {
+                    *mine += weight;
+                    *sum += map;
+                }
+                None => all.maps.push((*time, *weight, map.clone())),
+            }
+        }
+        while all.maps.len() > MOST_DURATIONS {
+            all.merge_nearest();
+        }
+        all.noise += &other.noise;
+        all.cost += &other.cost;
+        all.offset += other.offset;
+        all.time_s += other.time_s;
+        all.weight += other.weight;
+        all
+    }
+
+    /// Order of the state.
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// Sum of the shares.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// With shares that add up to one.
+    #[must_use]
+    pub fn normalised(&self) -> Stretches {
+        let factor = if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight };
+        Stretches {
+            order: self.order,
+            maps: self.maps.iter().map(|(t, w, m)| (*t, w * factor, m * factor)).collect(),
+            noise: &self.noise * factor,
+            cost: &self.cost * factor,
+            offset: self.offset * factor,
+            time_s: self.time_s * factor,
+            weight: self.weight * factor,
+        }
+    }
+
+    /// In coordinates divided by `scale`.
+    fn scaled(&self, scale: &DVector<f64>) -> Stretches {
+        let order = self.order;
+        let pairs: Vec<f64> =
+            (0..order).flat_map(|j| (0..=j).map(move |i| (i, j))).map(|(i, j)| scale[i] * scale[j]).collect();
+        let size = pairs.len();
+        let map = |m: &DMatrix<f64>| DMatrix::from_fn(size, size, |i, j| m[(i, j)] * pairs[j] / pairs[i]);
+        Stretches {
+            maps: self.maps.iter().map(|(t, w, m)| (*t, *w, map(m))).collect(),
+            noise: DVector::from_fn(size, |i, _| self.noise[i] / pairs[i]),
+            cost: DVector::from_fn(size, |i, _| self.cost[i] * pairs[i]),
+            ..self.clone()
+        }
+    }
+
+    /// The mean map of the covariance, each stretch's times e^(-decay duration).
+    fn map(&self, decay: f64) -> DMatrix<f64> {
+        let size = length(self.order);
+        let mut sum = DMatrix::zeros(size, size);
+        for (time, _, map) in &self.maps {
+            sum += map * (-decay * time).exp();
+        }
+        sum
+    }
+}
+
+/// A way from one state of the schedule to another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Edge {
+    /// State it begins in.
+    pub from: usize,
+    /// State it ends in.
+    pub to: usize,
+    /// Which stretches it consists of.
+    pub stretches: usize,
+    /// What their shares are to be multiplied with, so that those of all edges from one state add up to one.
+    pub factor: f64,
+}
+
+/// States of a schedule that follow each other by a Markov chain, with the stretches of time between them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chain {
+    states: usize,
+    stretches: Vec<Stretches>,
+    edges: Vec<Edge>,
+    period_s: f64,
+}
+
+/// The loop after a long time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stationary {
+    /// Mean cost per second; infinite when the loop is not mean-square stable.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    pub cost: f64,
+    /// Spectral radius of the covariance's map over one step of the schedule (a job, or a cycle of them): below one if and only
+    /// if the loop is mean-square stable.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    pub spectral_radius: f64,
+    /// By how much the covariance of a disturbance shrinks in each period: the same whatever the steps are. Below one if and
+    /// only if the loop is mean-square stable.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    pub radius_per_period: f64,
+    /// Mean length of a step in periods.
+    pub interval_periods: f64,
+    /// Covariance of the state at the begin of a step; `None` when there is none.
+    #[serde(skip)]
+    pub covariance: Option<DMatrix<f64>>,
+}
+
+impl Stationary {
+    /// Whether the covariance stays bounded.
+    pub fn is_stable(&self) -> bool {
+        self.cost.is_finite()
+    }
+
+    /// A loop that has no stationary covariance.
+    fn unstable(radius: f64, per_period: f64, interval_periods: f64) -> Stationary {
+        let unstable = |radius: f64| match radius {
+            radius if radius.is_nan() => f64::INFINITY,
+            radius if radius < 1.0 + MARGINAL => 1.0,
+            radius => radius,
+        };
+        Stationary {
+            cost: f64::INFINITY,
+            spectral_radius: unstable(radius),
+            radius_per_period: unstable(per_period),
+            interval_periods,
+            covariance: None,
+        }
+    }
+}
+
+/// A radius as close to one as this is one where the loop is not stable: eigenvalues that several states share (of an
+/// integrator and a held output, say) are found with a third of the digits.
+const MARGINAL: f64 = 1e-5;
+/// A disturbance that adds up to so much more than itself never dies out.
+const ENDLESS: f64 = 1e12;
+
+impl Chain {
+    /// One state: stretches drawn independently.
+    pub fn independent(stretches: &Stretches, period_ns: i64) -> Chain {
+        let edge = Edge { from: 0, to: 0, stretches: 0, factor: 1.0 };
+        Chain::new(1, vec![stretches.normalised()], vec![edge], period_ns)
+    }
+
+    /// Classes of stretches with the counts of their transitions (from row to column), as a trace has them.
+    pub fn of_classes(classes: &[Stretches], counts: &DMatrix<f64>, period_ns: i64) -> Chain {
+        let total: f64 = classes.iter().map(Stretches::weight).sum();
+        let mut edges = Vec::new();
+        for from in 0..classes.len() {
+            let left = counts.row(from).sum();
+            for (to, class) in classes.iter().enumerate() {
+                // A class that was never left (the trace's last one) goes on as by chance.
+                let probability = if left > 0.0 {
+                    counts[(from, to)] / left
+                } else {
+                    class.weight() / total.max(f64::MIN_POSITIVE)
+                };
+                if probability > 0.0 {
+                    edges.push(Edge { from, to, stretches: from, factor: probability });
+                }
+            }
+        }
+        let classes: Vec<Stretches> = classes.iter().map(Stretches::normalised).collect();
+        Chain::new(classes.len(), classes, edges, period_ns)
+    }
+
+    /// The same of those classes that occur.
+    pub fn of_present(classes: &[Stretches], counts: &DMatrix<f64>, period_ns: i64) -> Chain {
+        let present: Vec<usize> = (0..classes.len()).filter(|i| classes[*i].weight() > 0.0).collect();
+        let counts = DMatrix::from_fn(present.len(), present.len(), |i, j| counts[(present[i], present[j])]);
+        let classes: Vec<Stretches> = present.into_iter().map(|i| classes[i].clone()).collect();
+        Chain::of_classes(&classes, &counts, period_ns)
+    }
+
+    /// A chain of so many states by its edges; those of one state and one kind of stretches stand together.
+    pub fn new(states: usize, stretches: Vec<Stretches>, edges: Vec<Edge>, period_ns: i64) -> Chain {
+        Chain { states, stretches, edges, period_s: period_ns as f64 * 1e-9 }
+    }
+
+    /// How probable an edge is in the state it begins in.
+    fn probability(&self, edge: &Edge) -> f64 {
+        edge.factor * self.stretches[edge.stretches].weight
+    }
+
+    /// Stationary probabilities of the states.
+    pub fn probabilities(&self) -> Option<DVector<f64>> {
+        let m = self.states;
+        if m == 1 {
+            return Some(DVector::from_element(1, 1.0));
+        }
+        // pi (I - T) = 0 and sum pi = 1, as one equation: pi (I - T + 1/m) = 1/m.
+        let share = 1.0 / m as f64;
+        let mut system = DMatrix::from_element(m, m, share) + DMatrix::identity(m, m);
+        for edge in &self.edges {
+            system[(edge.to, edge.from)] -= self.probability(edge);
+        }
+        system.lu().solve(&DVector::from_element(m, share))
+    }
+
+    /// Solves for the stationary covariance, the cost and the rates.
+    pub fn stationary(&self) -> Stationary {
+        // Volts, radians and millimetres differ by many powers of ten: balance the coordinates first.
+        let scale = self.balance();
+        let Some(pi) = self.probabilities() else {
+            return Stationary::unstable(f64::NAN, f64::NAN, f64::NAN);
+        };
+        let balanced = Balanced::new(self, &scale, &pi);
+        let time_s = balanced.mean(&pi, |s| s.time_s);
+        let radius = balanced.radius(0.0);
+        let per_period = balanced.radius_per_period(radius, time_s, self.period_s);
+        let interval = time_s / self.period_s;
+        let stable = || {
+            if radius.is_nan() || radius >= 1.0 + MARGINAL {
+                return None;
+            }
+            let covariances = balanced.covariances(&pi)?;
+            // Stable if and only if the equation with unit noise has a positive definite solution (Costa and Fragoso 1993):
+            // that is sharper than the radius where it is nearly one.
+            let clearly = radius < 1.0 - MARGINAL;
+            (clearly || balanced.units().is_some_and(|x| balanced.are_positive(&x))).then_some(covariances)
+        };
+        let Some(covariances) = stable() else { return Stationary::unstable(radius, per_period, interval) };
+        let paid = |edge: &Edge| {
+            let s = &balanced.stretches[edge.stretches];
+            pi[edge.from] * edge.factor * (s.cost.dot(&covariances[edge.from]) + s.offset)
+        };
+        let cost = self.edges.iter().map(paid).sum::<f64>() / time_s;
+        let unscaled = |v: &DVector<f64>| {
+            let order = scale.len();
+            let x = matrix(v.as_slice(), order);
+            DMatrix::from_fn(order, order, |i, j| x[(i, j)] * scale[i] * scale[j])
+        };
+        let mean = covariances.iter().zip(pi.iter()).map(|(x, share)| unscaled(x) * *share).sum();
+        Stationary {
+            cost,
+            spectral_radius: radius,
+            radius_per_period: per_period,
+            interval_periods: interval,
+            covariance: Some(mean),
+        }
+    }
+
+    /// What a covariance costs in all that follows it, of a chain of one state: the cost is the trace of its product with this
+    /// matrix. `None` where the loop is not stable.
+    pub fn value(&self) -> Option<DMatrix<f64>> {
+        let scale = self.balance();
+        let balanced = Balanced::new(self, &scale, &DVector::from_element(1, 1.0));
+        let back = balanced.stretches.first()?.map(0.0).transpose();
+        let value = krylov::solve(|x| &back * x, &balanced.stretches.first()?.cost)?;
+        let order = scale.len();
+        let value = matrix(value.as_slice(), order);
+        Some(DMatrix::from_fn(order, order, |i, j| value[(i, j)] / (scale[i] * scale[j])))
+    }
+
+    /// Scales of the coordinates in which the mean size of the maps is balanced (Parlett and Reinsch 1969).
+    fn balance(&self) -> DVector<f64> {
+        let order = self.stretches.first().map_or(0, |s| s.order);
+        let diagonal = |k: usize| k * (k + 1) / 2 + k;
+        let mut size = DMatrix::<f64>::zeros(order, order);
+        for stretches in &self.stretches {
+            for (_, _, map) in &stretches.maps {
+                // Between diagonal elements of the covariance the map has the mean squares of the elements.
+                size += DMatrix::from_fn(order, order, |i, j| map[(diagonal(i), diagonal(j))].max(0.0));
+            }
+        }
+        let mut size = size.map(f64::sqrt);
+        balance(&mut size)
+    }
+}
+
+/// Rarest state whose share is told from nothing.
+const RAREST: f64 = 1e-15;
+
+/// A chain in balanced coordinates: those of the loop, and of each state by the root of its probability, without which rare
+/// states (a large backlog) would hide the others behind their rounding.
+struct Balanced<'a> {
+    chain: &'a Chain,
+    stretches: Vec<Stretches>,
+    roots: Vec<f64>,
+    size: usize,
+}
+
+impl<'a> Balanced<'a> {
+    fn new(chain: &'a Chain, scale: &DVector<f64>, pi: &DVector<f64>) -> Balanced<'a> {
+        Balanced {
+            chain,
+            stretches: chain.stretches.iter().map(|s| s.scaled(scale)).collect(),
+            roots: pi.iter().map(|share| share.max(RAREST).sqrt()).collect(),
+            size: length(scale.len()),
+        }
+    }
+
+    /// An edge's factor in these coordinates.
+    fn factor(&self, edge: &Edge) -> f64 {
+        edge.factor * self.roots[edge.from] / self.roots[edge.to]
+    }
+
+    /// Mean over all ways.
+    fn mean(&self, pi: &DVector<f64>, of: impl Fn(&Stretches) -> f64) -> f64 {
+        let edges = self.chain.edges.iter();
+        edges.map(|e| pi[e.from] * e.factor * of(&self.stretches[e.stretches])).sum()
+    }
+
+    /// The map of all covariances over a step.
+    fn step(&self, maps: &[DMatrix<f64>], x: &DVector<f64>) -> DVector<f64> {
+        let size = self.size;
+        let mut next = DVector::zeros(x.len());
+        // Edges of one state and one kind stand together: their map is applied once.
+        let (mut of, mut moved) = (None, DVector::zeros(size));
+        for edge in &self.chain.edges {
+            if of != Some((edge.from, edge.stretches)) {
+                of = Some((edge.from, edge.stretches));
+                moved.gemv(1.0, &maps[edge.stretches], &x.rows(edge.from * size, size), 0.0);
+            }
+            next.rows_mut(edge.to * size, size).axpy(self.factor(edge), &moved, 1.0);
+        }
+        next
+    }
+
+    /// Spectral radius of the map whose stretches are each weighed by e^(-decay duration).
+    fn radius(&self, decay: f64) -> f64 {
+        let maps: Vec<DMatrix<f64>> = self.stretches.iter().map(|s| s.map(decay)).collect();
+        krylov::largest(|x| self.step(&maps, x), &self.all_units())
+    }
+
+    fn all_units(&self) -> DVector<f64> {
+        let order = self.stretches.first().map_or(0, |s| s.order);
+        let unit = unit(order);
+        DVector::from_fn(self.chain.states * self.size, |i, _| unit[i % self.size])
+    }
+
+    /// e^(rate period) with the rate at which the radius of the weighed map is one.
+    fn radius_per_period(&self, radius: f64, time_s: f64, period_s: f64) -> f64 {
+        if radius == 0.0 || !radius.is_finite() || !time_s.is_finite() {
+            return radius;
+        }
+        let durations = self.stretches.iter().flat_map(|s| &s.maps).map(|m| m.0);
+        let (least, most) = durations.fold((f64::INFINITY, 0.0f64), |(l, m), t| (l.min(t), m.max(t)));
+        if most - least <= 1e-12 * most {
+            return radius.powf(period_s / most);
+        }
+        // ln radius(rate) is convex and falls with the rate: secants.
+        let value = |rate: f64| self.radius(rate).ln();
+        let (mut before, mut at_before) = (0.0, radius.ln());
+        let mut rate = at_before / time_s;
+        for _ in 0..40 {
+            let at = value(rate);
+            let change = at * (rate - before) / (at - at_before);
+            if !change.is_finite() {
+                break;
+            }
+            (before, at_before) = (rate, at);
+            rate -= change;
+            if change.abs() * period_s < 1e-13 {
+                break;
+            }
+        }
+        (rate * period_s).exp()
+    }
+
+    /// The covariance in each state, as vectors: pi_j P_j = sum over ways i -> j of p pi_i (F P_i F' + noise).
+    fn covariances(&self, pi: &DVector<f64>) -> Option<Vec<DVector<f64>>> {
+        let mut right = DVector::zeros(self.chain.states * self.size);
+        for edge in &self.chain.edges {
+            let noise = &self.stretches[edge.stretches].noise;
+            let share = edge.factor * pi[edge.from] / self.roots[edge.to];
+            right.rows_mut(edge.to * self.size, self.size).axpy(share, noise, 1.0);
+        }
+        let x = self.solution(&right)?;
+        Some(
+            self.roots.iter().enumerate().map(|(i, root)| x.rows(i * self.size, self.size) / *root).collect(),
+        )
+    }
+
+    /// The same for unit noise in every state.
+    fn units(&self) -> Option<DVector<f64>> {
+        self.solution(&self.all_units())
+    }
+
+    fn solution(&self, right: &DVector<f64>) -> Option<DVector<f64>> {
+        let maps: Vec<DMatrix<f64>> = self.stretches.iter().map(|s| s.map(0.0)).collect();
+        krylov::solve(|x| self.step(&maps, x), right)
+    }
+
+    fn are_positive(&self, x: &DVector<f64>) -> bool {
+        let order = self.stretches.first().map_or(0, |s| s.order);
+        let settles = x.norm() < ENDLESS * self.all_units().norm();
+        settles
+            && (0..self.chain.states)
+                .all(|i| is_positive(&matrix(x.rows(i * self.size, self.size).as_slice(), order)))
+    }
+}
+
+/// Scales of the coordinates in which the mean size of some maps of the state is balanced.
+pub(super) fn balanced_scale<'a>(maps: impl IntoIterator<Item = &'a DMatrix<f64>>) -> DVector<f64> {
+    let mut size = maps.into_iter().fold(DMatrix::zeros(0, 0), |size: DMatrix<f64>, map| {
+        let squares = map.map(|v| v * v);
+        if size.is_empty() { squares } else { size + squares }
+    });
+    size.apply(|v| *v = v.sqrt());
+    balance(&mut size)
+}
+
+/// Positive definite, judged in coordinates of unit variance.
+fn is_positive(x: &DMatrix<f64>) -> bool {
+    let n = x.nrows();
+    if x.diagonal().iter().any(|v| v.is_nan() || *v <= 0.0) {
+        return false;
+    }
+    let unit = DMatrix::from_fn(n, n, |i, j| x[(i, j)] / (x[(i, i)] * x[(j, j)]).sqrt());
+    smallest_eigenvalue(unit).is_some_and(|smallest| smallest > -1e-9)
+}

@@ -1,0 +1,270 @@
+//! How long a task works, as it is said and not measured.
+
+use nalgebra::DMatrix;
+
+use super::chain::{Chain, Edge, Stretches};
+use crate::error::MotionError;
+use jitterlab_model::units::parse_duration_ns;
+
+/// One of the kinds of execution times a task has: any time between two limits with the same probability.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kind {
+    /// Share of the jobs.
+    pub share: f64,
+    /// Shortest time in ns.
+    pub low_ns: f64,
+    /// Longest time in ns; the same as the shortest for a constant.
+    pub high_ns: f64,
+}
+
+/// Execution times of a task's jobs: kinds that follow each other by a Markov chain, and within a kind any time between its
+/// limits, independently.
+///
+/// Text: `TIME[:SHARE[:BURST]]` with commas between, where `TIME` is `0.8h` (of a period), `3.2ms`, a sum as `1h+1ns`, or a
+/// range `0.8h..1.2h`, and `BURST` the mean length of a row of jobs of that kind; without it they come as by chance.
+///
+/// ```
+/// # use jitterlab_motion::servo::Execution;
+/// let two = Execution::parse("0.8h:0.9,1.2h:0.1:2", 4_000_000)?;
+/// assert_eq!((two.kinds()[1].low_ns, two.follows(1, 1)), (4_800_000.0, 0.5));
+/// # Ok::<(), jitterlab_motion::MotionError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Execution {
+    kinds: Vec<Kind>,
+    /// Row i: probabilities of the kind after kind i.
+    transitions: DMatrix<f64>,
+}
+
+/// What is wrong with execution times.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExecutionFault {
+    /// Not a time.
+    #[error("it is no time: write it in periods such as 0.8h, as 3.2ms, or as a range such as 0.8h..1.2h")]
+    NotATime,
+    /// A time below zero, or a range whose end comes first.
+    #[error("a time is zero or above, and a range begins with its shorter end")]
+    Negative,
+    /// Not a share.
+    #[error("the share behind the colon has to be a number above zero such as 0.1")]
+    NotAShare,
+    /// Shares that are no whole.
+    #[error("the shares add up to {0}, and have to add up to 1; give each time its share, or none")]
+    NotOne(String),
+    /// Not a length of a row.
+    #[error("the mean length of a row has to be a number of at least 1 such as 2")]
+    NotABurst,
+    /// Several kinds with rows.
+    #[error("only one of the times can come in rows of a given length: the others fill what lies between")]
+    TwoBursts,
+    /// Rows too short for the share.
+    #[error("with that share, rows of it are on average at least {0} long")]
+    ShortBurst(String),
+}
+
+impl Execution {
+    /// Always the same time.
+    pub fn constant(ns: f64) -> Execution {
+        Execution::independent(vec![Kind { share: 1.0, low_ns: ns, high_ns: ns }])
+    }
+
+    /// Kinds that come as by chance; shares are taken in proportion.
+    pub fn independent(kinds: Vec<Kind>) -> Execution {
+        let total: f64 = kinds.iter().map(|k| k.share).sum();
+        let transitions = DMatrix::from_fn(kinds.len(), kinds.len(), |_, j| kinds[j].share / total);
+        Execution::chain(kinds, transitions)
+    }
+
+    /// Kinds that follow each other by a Markov chain: row i has the probabilities of what comes after kind i. Shares are
+    /// those of the chain, whatever the kinds say.
+    pub fn chain(mut kinds: Vec<Kind>, transitions: DMatrix<f64>) -> Execution {
+        // Stationary probabilities, by the powers of the lazy chain: they end on any chain.
+        let lazy = (&transitions + DMatrix::identity(kinds.len(), kinds.len())) * 0.5;
+        let settled = (0..60).fold(lazy, |power, _| {
+            let mut squared = &power * &power;
+            for mut row in squared.row_iter_mut() {
+                let sum = row.sum();
+                row /= sum;
+            }
+            squared
+        });
+        let start = DMatrix::from_fn(1, kinds.len(), |_, j| kinds[j].share);
+        let shares = &start * settled / start.sum();
+        kinds.iter_mut().zip(shares.iter()).for_each(|(kind, share)| kind.share = *share);
+        Execution { kinds, transitions }
+    }
+
+    /// Reads execution times of a task with this period.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse(text: &str, period_ns: i64) -> Result<Execution, MotionError> {
+        let fail = |fault| MotionError::Execution { text: text.into(), fault };
+        let parts: Vec<&str> = text.split(',').collect();
+        let (mut kinds, mut burst) = (Vec::new(), None);
+        for (i, part) in parts.iter().enumerate() {
+            let mut fields = part.trim().split(':');
+            let (low_ns, high_ns) = span(fields.next().unwrap_or(""), period_ns).map_err(fail)?;
+            let number = |t: &str| t.trim().parse::<f64>().ok().filter(|v| v.is_finite());
+            let share = match fields.next() {
+                None => 1.0 / parts.len() as f64,
+                Some(text) => number(text).filter(|v| *v > 0.0).ok_or(fail(ExecutionFault::NotAShare))?,
+            };
+            if let Some(text) = fields.next() {
+                let length = number(text).filter(|v| *v >= 1.0).ok_or(fail(ExecutionFault::NotABurst))?;
+                if burst.replace((i, length)).is_some() {
+                    return Err(fail(ExecutionFault::TwoBursts));
+                }
+            }
+            if fields.next().is_some() {
+                return Err(fail(ExecutionFault::NotABurst));
+            }
+            kinds.push(Kind { share, low_ns, high_ns });
+        }
+        let total: f64 = kinds.iter().map(|k| k.share).sum();
+        if (total - 1.0).abs() > 1e-6 {
+            return Err(fail(ExecutionFault::NotOne(total.to_string())));
+        }
+        match burst {
+            Some((row, length)) if kinds.len() > 1 => Execution::in_rows(kinds, row, length).map_err(fail),
+            _ => Ok(Execution::independent(kinds)),
+        }
+    }
+
+    /// One kind comes in rows of this mean length, the others as by chance between them.
+    fn in_rows(kinds: Vec<Kind>, row: usize, length: f64) -> Result<Execution, ExecutionFault> {
+        let share = kinds[row].share;
+        let leave = 1.0 / length;
+        let enter = leave * share / (1.0 - share);
+        if enter.is_nan() || enter > 1.0 {
+            return Err(ExecutionFault::ShortBurst((share / (1.0 - share)).to_string()));
+        }
+        let other = |j: usize| kinds[j].share / (1.0 - share);
+        let transitions = DMatrix::from_fn(kinds.len(), kinds.len(), |i, j| match (i == row, j == row) {
+            (true, true) => 1.0 - leave,
+            (true, false) => leave * other(j),
+            (false, true) => enter,
+            (false, false) => (1.0 - enter) * other(j),
+        });
+        Ok(Execution::chain(kinds, transitions))
+    }
+
+    /// The kinds with their shares.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// Probability that a job of kind `after` comes after one of kind `before`.
+    pub fn follows(&self, after: usize, before: usize) -> f64 {
+        self.transitions[(before, after)]
+    }
+
+    /// What a job leaves behind for the next: kinds after which all comes with the same probabilities leave the same. The
+    /// number of that for each kind, and for each number the probabilities of the kinds.
+    pub(super) fn memories(&self) -> (Vec<usize>, Vec<Vec<f64>>) {
+        let mut known: Vec<Vec<f64>> = Vec::new();
+        let mut of = |kind: usize| {
+            let next: Vec<f64> = self.transitions.row(kind).iter().copied().collect();
+            known.iter().position(|k| *k == next).unwrap_or_else(|| {
+                known.push(next);
+                known.len() - 1
+            })
+        };
+        let left_by = (0..self.kinds.len()).map(&mut of).collect();
+        (left_by, known)
+    }
+
+    /// A chain with a state for each memory: what the jobs of each kind do is drawn from it.
+    pub(super) fn chained(&self, of_kinds: &[Stretches], period_ns: i64) -> Chain {
+        let (left_by, memories) = self.memories();
+        let mut edges = Vec::new();
+        for (from, next) in memories.iter().enumerate() {
+            for (kind, factor) in next.iter().enumerate().filter(|(_, factor)| **factor != 0.0) {
+                edges.push(Edge { from, to: left_by[kind], stretches: kind, factor: *factor });
+            }
+        }
+        Chain::new(memories.len(), of_kinds.to_vec(), edges, period_ns)
+    }
+
+    /// The same with so much more of each.
+    pub(super) fn longer_by(&self, ns: f64) -> Execution {
+        let longer = |kind: &Kind| Kind { low_ns: kind.low_ns + ns, high_ns: kind.high_ns + ns, ..*kind };
+        Execution { kinds: self.kinds.iter().map(longer).collect(), transitions: self.transitions.clone() }
+    }
+
+    /// Mean execution time in ns.
+    pub fn mean_ns(&self) -> f64 {
+        self.kinds.iter().map(|k| k.share * 0.5 * (k.low_ns + k.high_ns)).sum()
+    }
+
+    /// Longest execution time in ns.
+    pub fn longest_ns(&self) -> f64 {
+        self.kinds.iter().map(|k| k.high_ns).fold(0.0, f64::max)
+    }
+}
+
+/// A time or a range of times.
+fn span(text: &str, period_ns: i64) -> Result<(f64, f64), ExecutionFault> {
+    let (low, high) = text.split_once("..").unwrap_or((text, text));
+    let (low, high) = (time_ns(low, period_ns)?, time_ns(high, period_ns)?);
+    if low < 0.0 || high < low { Err(ExecutionFault::Negative) } else { Ok((low, high)) }
+}
+
+/// A sum of times; parts of a period are rounded to nanoseconds.
+fn time_ns(text: &str, period_ns: i64) -> Result<f64, ExecutionFault> {
+    let one = |part: &str| {
+        let part = part.trim();
+        match part.strip_suffix('h').map(|periods| periods.trim().parse::<f64>()) {
+            Some(Ok(periods)) if periods.is_finite() && periods.abs() < 1e6 => {
+                Ok((periods * period_ns as f64).round())
+            }
+            // An hour can be written as 3600s.
+            Some(_) => Err(ExecutionFault::NotATime),
+            None => parse_duration_ns(part).map(|ns| ns as f64).map_err(|_| ExecutionFault::NotATime),
+        }
+    };
+    text.split('+').map(one).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const H: i64 = 4_000_000;
+
+    #[test]
+    fn times_shares_and_rows_are_read() {
+        let of = |text: &str| Execution::parse(text, H).unwrap();
+        assert_eq!(of("1h+1ns").kinds()[0].high_ns, 4_000_001.0);
+        assert_eq!(of("0.8h..1.2h").kinds()[0], Kind { share: 1.0, low_ns: 3.2e6, high_ns: 4.8e6 });
+        let even = of("500us, 2.6h");
+        assert_eq!((even.kinds()[0].share, even.kinds()[0].low_ns, even.mean_ns()), (0.5, 5e5, 5.45e6));
+        let rows = of("0.8h:0.9,1.2h:0.1:2");
+        assert!((rows.kinds()[1].share - 0.1).abs() < 1e-14 && rows.follows(1, 1) == 0.5);
+        assert!((rows.follows(1, 0) - 0.05 / 0.9).abs() < 1e-15);
+        let three = of("0.1h:0.6,0.5h:0.3,2h:0.1:4");
+        let shares: Vec<f64> = three.kinds().iter().map(|k| k.share).collect();
+        assert!(shares.iter().zip([0.6, 0.3, 0.1]).all(|(a, b)| (a - b).abs() < 1e-12), "{shares:?}");
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let message = |text: &str| Execution::parse(text, H).unwrap_err().to_string();
+        assert!(message("soon").contains("0.8h..1.2h"));
+        assert!(message("1.2h..0.8h").contains("shorter end"));
+        assert!(message("0.5h:0.5,1h:0.4").contains("add up to 0.9"));
+        assert!(message("0.5h:-1").contains("above zero"));
+        assert!(message("0.5h:0.9:2,1h:0.1:2").contains("only one"));
+        assert!(message("0.5h:0.1,1h:0.9:2").contains("at least 9"));
+        assert!(message("0.5h:0.1:2:3").contains("mean length"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_an_answer_and_never_a_panic(text in "[0-9h.:,+ mus-]{0,20}") {
+            let _ = Execution::parse(&text, H);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! References followed with ideal and with recorded timing, through the worst event of a run.
+
+use jitterlab_model::Activation;
+use serde::{Deserialize, Serialize};
+
+use super::along_trace::TimeBase;
+use super::looped::Loop;
+use super::question::Question;
+use super::response::{DrivenLoop, Point, Reference, Tracking, tracking};
+use super::stands::Margins;
+use super::timing::{Job, Moments};
+
+/// One reference followed with ideal and with recorded timing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FollowedReference {
+    /// The reference.
+    pub reference: Reference,
+    /// Figures with ideal timing.
+    pub ideal: Tracking,
+    /// Figures with the recorded timing.
+    pub recorded: Tracking,
+    /// Largest distance of the two from each other, as a share of the reference's size.
+    #[serde(with = "crate::infinite")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    pub apart: f64,
+    /// The response with ideal timing.
+    pub ideal_points: Vec<Point>,
+    /// The response with the recorded timing, at the same times.
+    pub recorded_points: Vec<Point>,
+}
+
+/// Points of a curve.
+const POINTS: i64 = 1_200;
+/// Most activations around the worst event.
+const MOST_ROWS: u64 = 200_000;
+
+/// A step and a tracking task for a loop: 1, and a sine of 1 at a tenth of the slowest crossover.
+pub fn usual_references(question: &Question, margins: &Margins) -> [Reference; 2] {
+    let hz = margins.crossover_rad_per_s(question.period_ns) / 10.0 / std::f64::consts::TAU;
+    // One digit, exactly as it is written: 0.3 and not 0.30000000000000004.
+    let frequency_hz = format!("{hz:.0e}").parse().unwrap_or(hz);
+    [Reference::Step(1.0), Reference::Sine { amplitude: 1.0, frequency_hz }]
+}
+
+/// A stretch of time before and after the worst event, in ns.
+struct Window {
+    before_ns: i64,
+    length_ns: i64,
+}
+
+impl Window {
+    /// So that the worst event falls into a step's rise, or into a quarter of two cycles.
+    fn of(reference: Reference, crossover_rad_per_s: f64, period_ns: i64) -> Window {
+        let rise_s = 1.0 / crossover_rad_per_s;
+        let (before_s, length_s) = match reference {
+            Reference::Sine { frequency_hz, .. } => (0.5 / frequency_hz, 2.0 / frequency_hz),
+            Reference::Step(_) | Reference::Ramp(_) => (0.5 * rise_s, 20.0 * rise_s),
+        };
+        let most_ns = MOST_ROWS as i64 / 2 * period_ns;
+        Window {
+            before_ns: ((before_s * 1e9) as i64).min(most_ns),
+            length_ns: ((length_s * 1e9) as i64).max(40 * period_ns).min(most_ns),
+        }
+    }
+}
+
+/// How many rows before and after the worst one these references need.
+pub(super) fn rows_needed(references: &[Reference], crossover_rad_per_s: f64, period_ns: i64) -> (u64, u64) {
+    let windows = references.iter().map(|r| Window::of(*r, crossover_rad_per_s, period_ns));
+    windows.fold((0, 0), |(before, after), w| {
+        let rows = |ns: i64| (ns / period_ns) as u64 + 2;
+        (before.max(rows(w.before_ns)), after.max(rows(w.length_ns)))
+    })
+}
+
+/// Follows a reference through activations around the one that was due at `worst_ns`.
+pub(super) fn follow(
+    question: &Question,
+    closed: &Loop,
+    crossover_rad_per_s: f64,
+    (rows, worst_ns): (&[Activation], i64),
+    reference: Reference,
+) -> FollowedReference {
+    let period_ns = question.period_ns;
+    let window = Window::of(reference, crossover_rad_per_s, period_ns);
+    let from = rows.partition_point(|a| a.due_ns < worst_ns - window.before_ns);
+    let begin_ns = rows.get(from).map_or(0, |a| a.due_ns);
+    let last_ns = rows.last().map_or(0, |a| a.due_ns);
+    let length_ns = window.length_ns.min(last_ns - begin_ns + period_ns);
+    let recorded = rows[from..].iter().map(Job::from).take_while(|job| job.due_ns - begin_ns <= length_ns);
+    let punctual = (0..=length_ns / period_ns).map(|k| {
+        let due_ns = k * period_ns;
+        Job { due_ns, start_ns: due_ns, end_ns: due_ns, killed: false, after_gap: false }
+    });
+    let step_ns = (length_ns / POINTS).max(1);
+    let driven = |jobs: &mut dyn Iterator<Item = Job>| {
+        let (mut making, mut moments) = (Moments::new(question.timing, period_ns, 0), Vec::new());
+        jobs.for_each(|job| making.job(&job, |moment| moments.push(moment)));
+        DrivenLoop::new(closed, TimeBase::Nominal, reference).through(moments, step_ns, length_ns)
+    };
+    let ideal_points = driven(&mut punctual.into_iter());
+    let recorded_points = driven(&mut recorded.into_iter());
+    let size = ideal_points.iter().map(|p| p.reference.abs()).fold(f64::MIN_POSITIVE, f64::max);
+    let distances = ideal_points.iter().zip(&recorded_points).flat_map(|(a, b)| {
+        a.outputs.iter().zip(&b.outputs).map(|(a, b)| (a - b).abs()).collect::<Vec<f64>>()
+    });
+    let apart =
+        distances.fold(0.0, |most: f64, d| if d.is_nan() { f64::INFINITY } else { most.max(d) }) / size;
+    FollowedReference {
+        reference,
+        ideal: tracking(&ideal_points),
+        recorded: tracking(&recorded_points),
+        apart,
+        ideal_points,
+        recorded_points,
+    }
+}

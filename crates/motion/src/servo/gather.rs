@@ -1,0 +1,129 @@
+//! One pass over a run: its cycles, its misses, its means and its worst event.
+
+use jitterlab_model::Activation;
+use serde::{Deserialize, Serialize};
+
+use super::cycles::Cycles;
+use super::misses::{AtMost, Misses};
+use super::question::Question;
+use super::record::Record;
+use super::timing::{Job, Moment, Moments};
+use crate::error::MotionError;
+
+/// The timing of a run in the figures a loop knows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MeanTiming {
+    /// Periods of the grid.
+    pub periods: u64,
+    /// Activations that ran.
+    pub executed: u64,
+    /// Periods in which no output came.
+    pub missed: u64,
+    /// Longest row of such periods.
+    pub longest_missed: u64,
+    /// The most of them in so many periods in a row.
+    pub misses: Vec<AtMost>,
+    /// Mean of start - due.
+    pub latency_ns: f64,
+    /// Mean time from when an activation was due and the task free for it to its start.
+    pub wait_ns: f64,
+    /// Mean of end - start.
+    pub execution_ns: f64,
+    /// Largest of end - due.
+    pub worst_response_ns: i64,
+    /// Smallest of end - due.
+    pub least_response_ns: i64,
+}
+
+/// What a pass gathers.
+pub(super) struct Gathered {
+    pub cycles: Cycles,
+    pub timing: MeanTiming,
+    /// Place of the activation with the longest response time, and its due time.
+    pub worst: (u64, i64),
+}
+
+/// The moments of a record's activations.
+pub(super) fn moments<R: Record + ?Sized>(
+    question: &Question,
+    record: &R,
+    mut give: impl FnMut(Moment),
+) -> Result<(), R::Error> {
+    let mut moments = moments_of(question, record);
+    record.visit(&mut |rows| rows.iter().for_each(|a| moments.job(&Job::from(a), &mut give)))
+}
+
+fn moments_of<R: Record + ?Sized>(question: &Question, record: &R) -> Moments {
+    Moments::new(question.timing, question.period_ns, -record.least_latency_ns())
+}
+
+#[derive(Default)]
+struct Sums {
+    count: u64,
+    latency: i128,
+    wait: i128,
+    execution: i128,
+    free_ns: Option<i64>,
+    longest: Option<(i64, u64, i64)>,
+    shortest_ns: Option<i64>,
+}
+
+impl Sums {
+    fn add(&mut self, a: &Activation, after_gap: bool) {
+        let ready = self.free_ns.filter(|_| !after_gap).map_or(a.due_ns, |free| free.max(a.due_ns));
+        self.latency += i128::from(a.latency_ns());
+        self.wait += i128::from(a.start_ns - ready);
+        self.execution += i128::from(a.execution_ns());
+        self.free_ns = Some(a.end_ns);
+        let response = a.response_ns();
+        if self.longest.is_none_or(|l| response > l.0) {
+            self.longest = Some((response, self.count, a.due_ns));
+        }
+        self.shortest_ns = Some(self.shortest_ns.map_or(response, |s| s.min(response)));
+        self.count += 1;
+    }
+}
+
+/// Fewest activations that show anything of a loop.
+const FEWEST: u64 = 10;
+
+/// Goes through a run once; twice where its bursts are too different from each other to be kept whole.
+pub(super) fn gather<R: Record + ?Sized>(question: &Question, record: &R) -> Result<Gathered, R::Error> {
+    let mut most_jobs = Cycles::WHOLE;
+    loop {
+        let mut cycles = Cycles::new(question.period_ns, most_jobs);
+        let (mut sums, mut misses) = (Sums::default(), Misses::new(question.period_ns));
+        let mut moments = moments_of(question, record);
+        record.visit(&mut |rows| {
+            for a in rows {
+                let job = Job::from(a);
+                sums.add(a, job.after_gap);
+                misses.job(&job);
+                moments.job(&job, |moment| cycles.pass(moment));
+            }
+        })?;
+        if cycles.must_cut_bursts() {
+            most_jobs = 1;
+            continue;
+        }
+        let Some((worst_response_ns, row, due_ns)) = sums.longest.filter(|_| sums.count >= FEWEST) else {
+            return Err(MotionError::TooFewActivations(sums.count as usize).into());
+        };
+        let mean = |sum: i128| sum as f64 / sums.count as f64;
+        let (periods, missed) = misses.counts();
+        let timing = MeanTiming {
+            periods,
+            executed: sums.count,
+            missed,
+            longest_missed: misses.longest(),
+            misses: misses.seen(),
+            latency_ns: mean(sums.latency),
+            wait_ns: mean(sums.wait),
+            execution_ns: mean(sums.execution),
+            worst_response_ns,
+            least_response_ns: sums.shortest_ns.unwrap_or(0),
+        };
+        return Ok(Gathered { cycles, timing, worst: (row, due_ns) });
+    }
+}

@@ -1,0 +1,264 @@
+//! Linear equations and largest eigenvalues of maps too large for a matrix: by the subspace of their powers.
+
+use nalgebra::{DMatrix, DVector};
+
+/// Vectors kept at most before beginning anew.
+const SUBSPACE: usize = 200;
+
+/// An orthonormal basis of span {v, A v, A^2 v, ...} and A on it (Arnoldi 1951, each vector orthogonalised again where little of it is left). It can
+/// be made larger.
+struct Basis {
+    vectors: Vec<DVector<f64>>,
+    /// Column k: A v_k in the vectors.
+    columns: Vec<Vec<f64>>,
+    /// The map leads nowhere else.
+    exhausted: bool,
+}
+
+impl Basis {
+    fn new(begin: &DVector<f64>) -> Basis {
+        Basis { vectors: vec![begin.normalize()], columns: Vec::new(), exhausted: false }
+    }
+
+    fn grow(&mut self, map: &impl Fn(&DVector<f64>) -> DVector<f64>, to: usize) {
+        while !self.exhausted && self.columns.len() < to {
+            let mut next = map(&self.vectors[self.columns.len()]);
+            let size = next.norm();
+            let mut column = vec![0.0; self.vectors.len() + 1];
+            let mut rest = size;
+            loop {
+                for (vector, part) in self.vectors.iter().zip(&mut column) {
+                    let more = vector.dot(&next);
+                    *part += more;
+                    next.axpy(-more, vector, 1.0);
+                }
+                let before = std::mem::replace(&mut rest, next.norm());
+                // What little is left has the rounding of what was taken away: once more.
+                if rest.is_nan() || rest > 0.1 * before || rest <= size * 1e-15 {
+                    break;
+                }
+            }
+            // NaN ends it as well.
+            self.exhausted = rest.is_nan() || rest <= size * 1e-15 || self.vectors.len() == next.len();
+            if !self.exhausted {
+                column[self.vectors.len()] = rest;
+                self.vectors.push(next / rest);
+            }
+            self.columns.push(column);
+        }
+    }
+
+    /// (k + 1) x k: A V_k = V_(k+1) H.
+    fn hessenberg(&self) -> DMatrix<f64> {
+        let k = self.columns.len();
+        DMatrix::from_fn(k + 1, k, |i, j| self.columns[j].get(i).copied().unwrap_or(0.0))
+    }
+
+    /// Sum of the vectors times their weights.
+    fn sum(&self, weights: impl IntoIterator<Item = f64>) -> DVector<f64> {
+        let mut sum = DVector::zeros(self.vectors[0].len());
+        for (vector, weight) in self.vectors.iter().zip(weights) {
+            sum.axpy(weight, vector, 1.0);
+        }
+        sum
+    }
+}
+
+/// Maps up to this size are written out as a matrix.
+const SMALL: usize = 120;
+
+/// The matrix of a small map.
+fn written_out(map: impl Fn(&DVector<f64>) -> DVector<f64>, size: usize) -> DMatrix<f64> {
+    let unit = |i: usize| DVector::from_fn(size, |j, _| f64::from(u8::from(i == j)));
+    let columns: Vec<DVector<f64>> = (0..size).map(|i| map(&unit(i))).collect();
+    DMatrix::from_columns(&columns)
+}
+
+/// Solves x - A x = b to nearly the last digit (of large maps by GMRES: Saad and Schultz 1986, restarted); `None` where that
+/// fails, as for a singular equation.
+pub(super) fn solve(map: impl Fn(&DVector<f64>) -> DVector<f64>, b: &DVector<f64>) -> Option<DVector<f64>> {
+    const RESTARTS: usize = 20;
+    const ENOUGH: f64 = 1e-14;
+    let left = |x: &DVector<f64>| x - map(x);
+    if b.len() <= SMALL {
+        let triangles = written_out(left, b.len()).full_piv_lu();
+        let first = triangles.solve(b)?;
+        let x = &first + triangles.solve(&(b - left(&first)))?;
+        let residual = (b - left(&x)).norm();
+        return (residual <= 1e-9 * b.norm() + 1e-12 * x.norm()).then_some(x);
+    }
+    let mut x = DVector::zeros(b.len());
+    let mut residual = b.clone();
+    let goal = ENOUGH * b.norm();
+    for _ in 0..RESTARTS {
+        let before = residual.norm();
+        if before <= goal {
+            return Some(x);
+        }
+        let mut basis = Basis::new(&residual);
+        for size in (20..=SUBSPACE).step_by(20) {
+            basis.grow(&left, size);
+            let (weights, rest) = least_squares(&basis.hessenberg(), before)?;
+            if basis.exhausted || rest <= goal || size == SUBSPACE {
+                x += basis.sum(weights.iter().copied());
+                break;
+            }
+        }
+        residual = b - left(&x);
+        // It stands still: at the rounding of large numbers, or for good.
+        if residual.norm() > 0.5 * before {
+            break;
+        }
+    }
+    (residual.norm() <= 1e-9 * b.norm()).then_some(x)
+}
+
+/// The weights for which H weights is nearest to (size, 0, 0, ...), and the distance left; `None` of a singular H.
+fn least_squares(hessenberg: &DMatrix<f64>, size: f64) -> Option<(DVector<f64>, f64)> {
+    let columns = hessenberg.ncols();
+    let mut right = DVector::zeros(columns + 1);
+    right[0] = size;
+    if !hessenberg.iter().all(|v| v.is_finite()) {
+        return None;
+    }
+    let triangle = hessenberg.clone().qr();
+    triangle.q_tr_mul(&mut right);
+    let weights = triangle.r().solve_upper_triangular(&right.rows(0, columns).into_owned())?;
+    Some((weights, right[columns].abs()))
+}
+
+/// The largest eigenvalue of a map that keeps a cone (as covariances do): real, not negative, and as large as the others'
+/// sizes (Krein and Rutman 1948). `begin` lies inside the cone. Infinite where the map is not of numbers.
+pub(super) fn largest(map: impl Fn(&DVector<f64>) -> DVector<f64>, begin: &DVector<f64>) -> f64 {
+    const RESTARTS: usize = 20;
+    const MOST: usize = SMALL;
+    const ENOUGH: f64 = 1e-13;
+    let size = begin.len();
+    if size <= SMALL {
+        // As a matrix, in which what is zero stays so.
+        return squared_out(&written_out(map, size)).0;
+    }
+    let mut begin = begin.clone();
+    let mut found = f64::NAN;
+    for _ in 0..RESTARTS {
+        let mut basis = Basis::new(&begin);
+        for size in [20, 60, MOST] {
+            basis.grow(&map, size);
+            let k = basis.columns.len();
+            let square = basis.hessenberg().rows(0, k).into_owned();
+            let before = found;
+            let (radius, power) = squared_out(&square);
+            found = radius;
+            let settled = (found - before).abs() <= ENOUGH * found;
+            if basis.exhausted || settled || found == 0.0 || !found.is_finite() {
+                return found;
+            }
+            if size < MOST {
+                continue;
+            }
+            // Begin anew from where high powers lead.
+            let lead = power.column(
+                power
+                    .column_iter()
+                    .map(|c| c.norm())
+                    .enumerate()
+                    .fold((0, 0.0), |most, (i, norm)| if norm > most.1 { (i, norm) } else { most })
+                    .0,
+            );
+            begin = basis.sum(lead.iter().copied());
+        }
+    }
+    found
+}
+
+/// Spectral radius of a matrix.
+pub(super) fn radius(matrix: &DMatrix<f64>) -> f64 {
+    squared_out(matrix).0
+}
+
+/// Spectral radius of a matrix by the growth of its powers, and a high power of it. A QR iteration loses digits, or does not
+/// end, where eigenvalues coincide, as those of delays at zero and of integrators at one do.
+fn squared_out(matrix: &DMatrix<f64>) -> (f64, DMatrix<f64>) {
+    const SQUARINGS: i32 = 48;
+    let mut power = matrix.clone();
+    let mut log_radius = 0.0;
+    for squaring in 0..SQUARINGS {
+        let norm = power.norm();
+        if norm == 0.0 {
+            return (0.0, power);
+        }
+        if !norm.is_finite() {
+            return (f64::INFINITY, power);
+        }
+        log_radius += norm.ln() * 0.5f64.powi(squaring);
+        power /= norm;
+        let next = &power * &power;
+        let trace = power.trace();
+        if (&next - &power * trace).amax() < 1e-14 * trace {
+            // One eigenvector is left.
+            return ((matrix * &power).trace() / trace, power);
+        }
+        power = next;
+    }
+    (log_radius.exp(), power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A map with a slow pair of complex companions of nearly the size of the largest eigenvalue.
+    fn map(size: usize) -> DMatrix<f64> {
+        let mut m = DMatrix::from_fn(size, size, |i, j| 0.3 / (1.0 + (i as f64 - j as f64).abs()).powi(2));
+        let scale = largest(|x| &m * x, &DVector::from_element(size, 1.0));
+        m /= scale / 0.99;
+        m
+    }
+
+    #[test]
+    fn equations_are_solved_and_eigenvalues_found() {
+        for size in [1, 5, 200] {
+            let m = map(size);
+            let b = DVector::from_fn(size, |i, _| (i as f64).sin() + 1.0);
+            let x = solve(|x| &m * x, &b).unwrap();
+            assert!((&x - &m * &x - &b).norm() < 1e-12 * b.norm() * 100.0);
+            let direct = (DMatrix::identity(size, size) - &m).lu().solve(&b).unwrap();
+            assert!((x - &direct).norm() < 1e-9 * direct.norm());
+            assert!((largest(|x| &m * x, &b) - 0.99).abs() < 1e-11);
+        }
+    }
+
+    #[test]
+    fn the_shares_of_a_walk_are_found() {
+        let size = 41;
+        let step = |pi: &DVector<f64>| {
+            let mut next = DVector::from_element(size, -pi.sum() / size as f64);
+            for i in 0..size {
+                next[i.saturating_sub(1)] += 0.9 * pi[i];
+                next[(i + 1).min(size - 1)] += 0.1 * pi[i];
+            }
+            next
+        };
+        let pi = solve(step, &DVector::from_element(size, 1.0 / size as f64)).unwrap();
+        assert!((pi[1] / pi[0] - 1.0 / 9.0).abs() < 1e-12 && (pi.sum() - 1.0).abs() < 1e-12, "{pi}");
+    }
+
+    #[test]
+    fn a_rotation_s_companions_do_not_disturb() {
+        let (s, c) = 0.01f64.sin_cos();
+        let f = DMatrix::from_row_slice(2, 2, &[c, -s, s, c]) * 0.9;
+        let k = f.kronecker(&f);
+        let unit = DVector::from_vec(vec![1.0, 0.0, 0.0, 1.0]);
+        assert!((largest(|x| &k * x, &unit) - 0.81).abs() < 1e-12);
+        let begin = DVector::from_vec(vec![2.0, 0.3, 0.3, 1.0]);
+        assert!((largest(|x| &k * x, &begin) - 0.81).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_has_no_solution_gives_none() {
+        let one = DMatrix::identity(3, 3);
+        assert_eq!(solve(|x| &one * x, &DVector::from_vec(vec![1.0, 2.0, 3.0])), None);
+        let nan = DMatrix::from_element(3, 3, f64::NAN);
+        assert_eq!(solve(|x| &nan * x, &DVector::from_vec(vec![1.0, 2.0, 3.0])), None);
+    }
+}

@@ -1,0 +1,191 @@
+//! Periods without an output, and how many of them come how close to each other.
+
+use std::collections::VecDeque;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::timing::Job;
+use crate::error::MotionError;
+
+/// At most this many misses in any so many periods in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AtMost {
+    /// m: the most misses.
+    pub misses: u32,
+    /// K: in so many periods in a row.
+    pub of: u32,
+}
+
+impl FromStr for AtMost {
+    type Err = MotionError;
+
+    /// Reads `2/10`: at most 2 of any 10 periods in a row.
+    fn from_str(text: &str) -> Result<Self, MotionError> {
+        let numbers =
+            text.split_once('/').and_then(|(m, k)| Some((m.trim().parse().ok()?, k.trim().parse().ok()?)));
+        match numbers {
+            Some((misses, of)) if of > 0 && misses <= of => Ok(AtMost { misses, of }),
+            _ => Err(MotionError::NotMisses(text.into())),
+        }
+    }
+}
+
+/// How long the windows are that are looked at.
+const WINDOWS: [u32; 8] = [2, 3, 5, 10, 20, 50, 100, 1_000];
+
+/// The misses of a task: periods of its grid in which no output came. Constant memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Misses {
+    period_ns: i64,
+    /// Periods passed.
+    periods: u64,
+    missed: u64,
+    longest: u64,
+    /// Due time of the last job, and the number of its period.
+    last: Option<(i64, u64)>,
+    /// The period after the last with an output.
+    next: u64,
+    /// Periods of the latest misses.
+    recent: VecDeque<u64>,
+    /// Most misses in each of [`WINDOWS`].
+    most: [u32; WINDOWS.len()],
+}
+
+impl Misses {
+    /// None yet.
+    pub fn new(period_ns: i64) -> Misses {
+        Misses {
+            period_ns,
+            periods: 0,
+            missed: 0,
+            longest: 0,
+            last: None,
+            next: 0,
+            recent: VecDeque::new(),
+            most: [0; WINDOWS.len()],
+        }
+    }
+
+    /// The next job.
+    pub fn job(&mut self, job: &Job) {
+        let number = match self.last.filter(|_| !job.after_gap) {
+            // A grid that begins anew goes on with the next period.
+            Some((due, number)) => {
+                let passed = (job.due_ns - due + self.period_ns / 2).div_euclid(self.period_ns);
+                number + passed.max(1) as u64
+            }
+            None => {
+                // Far enough from what is known that no window holds both.
+                let number = self.next + u64::from(WINDOWS[WINDOWS.len() - 1]);
+                self.next = number;
+                number
+            }
+        };
+        self.last = Some((job.due_ns, number));
+        if job.killed {
+            return;
+        }
+        let late = (job.end_ns - job.due_ns).div_euclid(self.period_ns).max(0) as u64;
+        let output = number + late;
+        let row = output.saturating_sub(self.next);
+        // Of a long row its last part tells all there is to tell.
+        let kept = u64::from(WINDOWS[WINDOWS.len() - 1]);
+        (output.saturating_sub(row.min(kept))..output).for_each(|period| self.miss(period));
+        self.missed += row;
+        self.longest = self.longest.max(row);
+        if output >= self.next {
+            self.periods += row + 1;
+            self.next = output + 1;
+        }
+    }
+
+    fn miss(&mut self, period: u64) {
+        self.recent.push_back(period);
+        while self.recent.front().is_some_and(|first| period - first >= u64::from(WINDOWS[WINDOWS.len() - 1]))
+        {
+            self.recent.pop_front();
+        }
+        for (window, most) in WINDOWS.iter().zip(&mut self.most) {
+            let from = (period + 1).saturating_sub(u64::from(*window));
+            let within = self.recent.len() - self.recent.partition_point(|p| *p < from);
+            *most = (*most).max(within as u32);
+        }
+    }
+
+    /// Periods passed, and those of them without an output.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.periods, self.missed)
+    }
+
+    /// Most misses in a row.
+    pub fn longest(&self) -> u64 {
+        self.longest
+    }
+
+    /// What was seen, for windows no longer than the run.
+    pub fn seen(&self) -> Vec<AtMost> {
+        let fits = |window: &&u32| u64::from(**window) <= self.periods;
+        WINDOWS.iter().filter(fits).zip(self.most).map(|(of, misses)| AtMost { misses, of: *of }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const H: i64 = 1_000;
+
+    fn job(index: i64, latency: i64, execution: i64) -> Job {
+        let due_ns = index * H;
+        let start_ns = due_ns + latency;
+        Job { due_ns, start_ns, end_ns: start_ns + execution, killed: false, after_gap: false }
+    }
+
+    fn seen(jobs: impl IntoIterator<Item = Job>) -> (Misses, Vec<(u32, u32)>) {
+        let mut misses = Misses::new(H);
+        jobs.into_iter().for_each(|job| misses.job(&job));
+        let at_most = misses.seen().into_iter().map(|w| (w.misses, w.of)).collect();
+        (misses, at_most)
+    }
+
+    #[test]
+    fn a_job_that_ends_late_misses_the_periods_before_its_end() {
+        let jobs = [job(0, 0, 100), job(1, 0, 1_200), job(3, 0, 100), job(4, 0, 2_500), job(7, 0, 1_000)];
+        let (misses, at_most) = seen(jobs);
+        // Missed: 1, 4, 5, and 7, whose end on the next due time counts there.
+        assert_eq!((misses.counts(), misses.longest()), ((9, 4), 2));
+        assert_eq!(at_most, [(2, 2), (2, 3), (3, 5)]);
+    }
+
+    #[test]
+    fn a_task_that_catches_up_misses_a_period_only() {
+        let (misses, _) = seen([job(0, 0, 1_200), job(1, 200, 300), job(2, 0, 100)]);
+        assert_eq!(misses.counts(), (3, 1));
+    }
+
+    #[test]
+    fn what_comes_after_lost_records_is_no_miss() {
+        let after = Job { after_gap: true, ..job(90, 0, 10) };
+        let (misses, _) = seen([job(0, 0, 10), job(2, 0, 10), after, job(91, 0, 10)]);
+        assert_eq!(misses.counts(), (5, 1));
+    }
+
+    #[test]
+    fn windows_are_counted_as_by_hand() {
+        let mut random = 7u64;
+        let mut is_missed = || {
+            random = random * 16_807 % 2_147_483_647;
+            random.is_multiple_of(5)
+        };
+        let missed: Vec<bool> = (0..3_000).map(|k| k > 0 && is_missed()).collect();
+        let jobs = (0..3_000).filter(|k| !missed[*k]).map(|k| job(k as i64, 0, 10));
+        let (_, at_most) = seen(jobs);
+        let end = 3_000 - missed.iter().rev().take_while(|m| **m).count();
+        for (misses, of) in at_most {
+            let count = |w: &[bool]| w.iter().filter(|m| **m).count() as u32;
+            assert_eq!(misses, missed[..end].windows(of as usize).map(count).max().unwrap(), "{of}");
+        }
+    }
+}

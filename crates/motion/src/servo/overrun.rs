@@ -1,0 +1,170 @@
+//! What happens to a job that is not done when its task is due again.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jitterlab_model::Overrun;
+use serde::{Deserialize, Serialize};
+
+use crate::error::MotionError;
+
+/// What becomes of the job and of the due times that pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Late {
+    /// It finishes late; due times that passed by its end are missed.
+    Skip,
+    /// It finishes late; every due time is served, one job after the other.
+    CatchUp,
+    /// It finishes late; the grid of due times begins anew a period after its end.
+    RePhase,
+    /// It is aborted when the task is due again.
+    Kill,
+}
+
+/// What the output does at a due time that is missed, or whose job is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Without {
+    /// It stays as it is.
+    Hold,
+    /// It becomes zero.
+    Zero,
+    /// The controller's estimator goes on without a measurement, and its output is written.
+    Predict,
+}
+
+/// An overrun action. Text: `skip`, `catch-up`, `re-phase` or `kill`, with `/zero` or `/predict` where the output does not
+/// hold (skip and kill).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
+#[serde(try_from = "String", into = "String")]
+pub struct OverrunAction {
+    /// What becomes of the job.
+    pub late: Late,
+    /// What the output does meanwhile.
+    pub without: Without,
+}
+
+impl OverrunAction {
+    /// Every action there is.
+    pub const ALL: [OverrunAction; 8] = [
+        OverrunAction::holding(Late::Skip),
+        OverrunAction { late: Late::Skip, without: Without::Zero },
+        OverrunAction { late: Late::Skip, without: Without::Predict },
+        OverrunAction::holding(Late::CatchUp),
+        OverrunAction::holding(Late::RePhase),
+        OverrunAction::holding(Late::Kill),
+        OverrunAction { late: Late::Kill, without: Without::Zero },
+        OverrunAction { late: Late::Kill, without: Without::Predict },
+    ];
+
+    /// The output holds meanwhile.
+    pub const fn holding(late: Late) -> OverrunAction {
+        OverrunAction { late, without: Without::Hold }
+    }
+}
+
+impl Default for OverrunAction {
+    fn default() -> Self {
+        OverrunAction::holding(Late::Skip)
+    }
+}
+
+impl From<Overrun> for OverrunAction {
+    fn from(policy: Overrun) -> Self {
+        OverrunAction::holding(match policy {
+            Overrun::Skip => Late::Skip,
+            Overrun::CatchUp => Late::CatchUp,
+            Overrun::RePhase => Late::RePhase,
+        })
+    }
+}
+
+impl TryFrom<OverrunAction> for Overrun {
+    type Error = MotionError;
+
+    /// The policy of a task that runs here: no job of it is killed, and its output holds.
+    fn try_from(action: OverrunAction) -> Result<Self, MotionError> {
+        match (action.late, action.without) {
+            (Late::Skip, Without::Hold) => Ok(Overrun::Skip),
+            (Late::CatchUp, Without::Hold) => Ok(Overrun::CatchUp),
+            (Late::RePhase, Without::Hold) => Ok(Overrun::RePhase),
+            _ => Err(MotionError::NotLive(action)),
+        }
+    }
+}
+
+impl fmt::Display for OverrunAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.late {
+            Late::Skip => "skip",
+            Late::CatchUp => "catch-up",
+            Late::RePhase => "re-phase",
+            Late::Kill => "kill",
+        })?;
+        f.write_str(match self.without {
+            Without::Hold => "",
+            Without::Zero => "/zero",
+            Without::Predict => "/predict",
+        })
+    }
+}
+
+impl From<OverrunAction> for String {
+    fn from(action: OverrunAction) -> String {
+        action.to_string()
+    }
+}
+
+impl TryFrom<String> for OverrunAction {
+    type Error = MotionError;
+
+    fn try_from(text: String) -> Result<Self, MotionError> {
+        text.parse()
+    }
+}
+
+impl FromStr for OverrunAction {
+    type Err = MotionError;
+
+    /// Also takes what others call them: `skip-next` and `queue`, and `/hold`.
+    fn from_str(text: &str) -> Result<Self, MotionError> {
+        let (late, without) = text.split_once('/').unwrap_or((text, "hold"));
+        let late = match late {
+            "skip-next" => "skip",
+            "queue" => "catch-up",
+            late => late,
+        };
+        let wanted = if without == "hold" { late.to_owned() } else { format!("{late}/{without}") };
+        OverrunAction::ALL
+            .into_iter()
+            .find(|action| action.to_string() == wanted)
+            .ok_or_else(|| MotionError::NotAnOverrunAction(text.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_are_read_as_they_are_written() {
+        for action in OverrunAction::ALL {
+            assert_eq!(action.to_string().parse(), Ok(action));
+        }
+        let of = |text: &str| text.parse::<OverrunAction>().map(|a| a.to_string()).unwrap();
+        assert_eq!(
+            (of("kill/hold"), of("skip-next"), of("queue")),
+            ("kill".into(), "skip".into(), "catch-up".into())
+        );
+        for text in ["", "kill/", "catch-up/zero", "wait"] {
+            assert!(
+                text.parse::<OverrunAction>().unwrap_err().to_string().contains("kill/predict"),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A loop to be judged: a plant, its controller's design, and the task that closes it.
+
+use super::chain::Stationary;
+use super::controller::Controller;
+use super::execution::Execution;
+use super::jobs::GivenTask;
+use super::looped::{Closing, Loop};
+use super::overrun::{Late, OverrunAction};
+use super::plant::Plant;
+use super::timing::{Actuation, Sampling, TaskTiming};
+use crate::error::MotionError;
+
+/// A loop to be judged.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The plant; its design is the controller's.
+    pub plant: Plant,
+    /// The period the controller is designed for: the task's.
+    pub period_ns: i64,
+    /// Where in the task sampling and actuation happen.
+    pub timing: TaskTiming,
+    /// What happens to a job that is not done in time.
+    pub overrun: OverrunAction,
+    /// Constant delay the controller's design takes into account.
+    pub design_delay_ns: i64,
+}
+
+impl Question {
+    /// A plant under its own design, sampled at the start of a task that skips what it misses and written at its end.
+    pub fn of(plant: Plant, period_ns: i64) -> Question {
+        let (timing, overrun) = (TaskTiming::default(), OverrunAction::default());
+        Question { plant, period_ns, timing, overrun, design_delay_ns: 0 }
+    }
+
+    /// The controller of the question.
+    ///
+    /// # Errors
+    /// As [`super::Design::controller`].
+    pub fn controller(&self) -> Result<Controller, MotionError> {
+        self.plant.design.controller(&self.plant, self.period_ns, self.design_delay_ns)
+    }
+
+    /// The closed loop.
+    ///
+    /// # Errors
+    /// As [`super::Design::controller`].
+    pub fn closed(&self) -> Result<Loop, MotionError> {
+        Ok(self.closed_by(&self.controller()?))
+    }
+
+    /// The plant closed by another controller.
+    pub fn closed_by(&self, controller: &Controller) -> Loop {
+        let defers = matches!(self.timing.actuation, Actuation::AtNextStart | Actuation::AtNextDue);
+        Loop::of(&self.plant, vec![Closing::whole(&self.plant, controller)], defers)
+    }
+
+    /// The stationary loop of a task with these execution times, under the question's overrun action.
+    ///
+    /// # Errors
+    /// As [`super::Design::controller`], and an output that is predicted without an estimator.
+    pub fn under(&self, execution: &Execution) -> Result<Stationary, MotionError> {
+        self.task(execution.clone()).stationary(&mut self.closed()?)
+    }
+
+    /// The stationary loop of a task that always waits and works so long.
+    ///
+    /// # Errors
+    /// As [`super::Design::controller`].
+    pub fn constant(&self, wait_ns: i64, execution_ns: i64) -> Result<Stationary, MotionError> {
+        let task = self.task(Execution::constant(execution_ns.max(0) as f64));
+        GivenTask { wait_ns: wait_ns.max(0) as f64, ..task }.stationary(&mut self.closed()?)
+    }
+
+    /// The stationary loop under a constant delay from sampling to the output, up to a period, whoever causes it.
+    ///
+    /// # Errors
+    /// As [`super::Design::controller`].
+    pub fn delayed(&self, delay_ns: i64) -> Result<Stationary, MotionError> {
+        // A task that catches up works all the period and is no later for it.
+        let overrun = OverrunAction::holding(Late::CatchUp);
+        let ended = Question { timing: TaskTiming::default(), overrun, ..self.clone() };
+        ended.under(&Execution::constant(delay_ns.max(0) as f64))
+    }
+
+    /// The task with these execution times, which starts whenever it is due.
+    pub fn task(&self, execution: Execution) -> GivenTask {
+        let (period_ns, action, timing) = (self.period_ns, self.overrun, self.timing);
+        GivenTask { period_ns, execution, wait_ns: 0.0, action, timing }
+    }
+
+    /// Time from a sample to its output, of a task that always waits and works so long.
+    pub fn output_delay_ns(&self, wait_ns: i64, execution_ns: i64) -> i64 {
+        let sampled = if self.timing.sampling == Sampling::AtDue { 0 } else { wait_ns };
+        let done = wait_ns + execution_ns;
+        // The first due time from the end on.
+        let due = (done.max(1) + self.period_ns - 1) / self.period_ns * self.period_ns;
+        let written = match self.timing.actuation {
+            Actuation::AtEnd => done,
+            Actuation::AtStart => wait_ns,
+            Actuation::AtNextStart => due + wait_ns,
+            Actuation::AtNextDue => due,
+        };
+        written - sampled
+    }
+
+    /// The stationary loop with every activation punctual and no work to do.
+    ///
+    /// # Errors
+    /// As [`super::Design::controller`], and a loop that is not even stable then.
+    pub fn ideal(&self) -> Result<Stationary, MotionError> {
+        let ideal = self.constant(0, 0)?;
+        if ideal.is_stable() {
+            return Ok(ideal);
+        }
+        Err(MotionError::Unstable {
+            plant: self.plant.name.clone(),
+            period_ns: self.period_ns,
+            radius: ideal.spectral_radius,
+        })
+    }
+}

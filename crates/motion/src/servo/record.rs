@@ -1,0 +1,47 @@
+//! The activations of a task, wherever they are kept.
+
+use std::ops::Range;
+
+use jitterlab_model::Activation;
+
+use crate::error::MotionError;
+
+/// The activations of one task in order of time, to be gone through as often as wanted, so that a run of any length needs no
+/// more memory than a short one.
+pub trait Record {
+    /// Why they could not be read.
+    type Error: From<MotionError>;
+
+    /// Goes through all of them.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), Self::Error>;
+
+    /// Those at these places.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, Self::Error>;
+
+    /// The smallest latency: how early an activation began; negative before its due time.
+    fn least_latency_ns(&self) -> i64;
+}
+
+impl Record for [Activation] {
+    type Error = MotionError;
+
+    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), MotionError> {
+        give(self);
+        Ok(())
+    }
+
+    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, MotionError> {
+        let place = |row: u64| usize::try_from(row).unwrap_or(usize::MAX).min(self.len());
+        Ok(self.get(place(rows.start)..place(rows.end)).unwrap_or_default().to_vec())
+    }
+
+    fn least_latency_ns(&self) -> i64 {
+        self.iter().map(Activation::latency_ns).min().unwrap_or(0)
+    }
+}

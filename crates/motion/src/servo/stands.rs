@@ -1,0 +1,103 @@
+//! What a loop stands by its design: phase, delay and jitter margins.
+
+use serde::{Deserialize, Serialize};
+
+use super::margins::{DelayMargin, JitterMargin, delay_margin, phase_margin};
+use super::question::Question;
+use crate::error::MotionError;
+
+/// Phase margins of one input's loop, in degrees; `None` where the gain never crosses one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChannelMargins {
+    /// The output's name.
+    pub name: String,
+    /// Without delay.
+    pub punctual_degrees: Option<f64>,
+    /// With the constant delay of [`Margins::with_delay_ns`].
+    pub delayed_degrees: Option<f64>,
+    /// Crossover without delay in rad/s.
+    pub crossover_rad_per_s: Option<f64>,
+}
+
+/// The jitter margin on top of a constant delay.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct JitterAt {
+    /// The constant delay.
+    pub delay_ns: i64,
+    /// The loop is stable for every sequence of delays from that to so much more.
+    pub jitter_ns: f64,
+}
+
+/// How much more delay and jitter a loop stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Margins {
+    /// Each input's loop.
+    pub channels: Vec<ChannelMargins>,
+    /// The constant delays from sampling to actuation it stands.
+    pub delay: DelayMargin,
+    /// Delay from sampling to actuation that the figures with delay are for, in ns.
+    pub with_delay_ns: i64,
+    /// Jitter margin without delay, in ns; `None` where there is none (see [`JitterMargin`]).
+    pub jitter_ns: Option<f64>,
+    /// Jitter margin on top of [`Margins::with_delay_ns`], in ns.
+    pub jitter_with_delay_ns: Option<f64>,
+    /// Jitter margins over the constant delay, up to the delay margin (Cervin's curve).
+    pub jitter_curve: Vec<JitterAt>,
+}
+
+/// Points of the jitter margin's curve.
+const POINTS: i64 = 12;
+
+impl Margins {
+    /// The margins of a question's loop, also with a constant delay.
+    ///
+    /// # Errors
+    /// As [`super::Design::controller`].
+    pub fn of(question: &Question, with_delay_ns: i64) -> Result<Margins, MotionError> {
+        let Question { plant, period_ns, .. } = question;
+        let controller = question.controller()?;
+        let phase = |delay, channel| phase_margin(plant, &controller, *period_ns, delay, channel);
+        let channels = plant.outputs.iter().enumerate().map(|(channel, name)| {
+            let punctual = phase(0, channel);
+            ChannelMargins {
+                name: name.clone(),
+                punctual_degrees: punctual.map(|m| m.degrees),
+                delayed_degrees: phase(with_delay_ns, channel).map(|m| m.degrees),
+                crossover_rad_per_s: punctual.map(|m| m.crossover_rad_per_s),
+            }
+        });
+        let delay = delay_margin(plant, &controller, *period_ns);
+        let jitter = JitterMargin::new(plant, &controller, *period_ns);
+        let at = |delay_ns| jitter.as_ref().and_then(|jitter| jitter.at(delay_ns));
+        let longest_ns = match delay {
+            DelayMargin::Never => 0,
+            DelayMargin::UpTo(ns) => ns.min(20 * period_ns),
+            DelayMargin::Always => 4 * period_ns,
+        };
+        let delays = (0..POINTS).map(|k| longest_ns / POINTS * k);
+        let curve = delays.filter_map(|delay_ns| Some(JitterAt { delay_ns, jitter_ns: at(delay_ns)? }));
+        Ok(Margins {
+            channels: channels.collect(),
+            delay,
+            with_delay_ns,
+            jitter_ns: at(0),
+            jitter_with_delay_ns: at(with_delay_ns),
+            jitter_curve: curve.collect(),
+        })
+    }
+
+    /// The jitter margin on top of a constant delay, by the curve: that of the next larger delay there is.
+    pub fn jitter_on_top_of(&self, delay_ns: i64) -> Option<i64> {
+        let at = self.jitter_curve.iter().find(|at| at.delay_ns >= delay_ns)?;
+        Some(at.jitter_ns as i64)
+    }
+
+    /// Crossover of the slowest loop in rad/s; where there is none, one that suits the period.
+    pub fn crossover_rad_per_s(&self, period_ns: i64) -> f64 {
+        let slowest = self.channels.iter().filter_map(|c| c.crossover_rad_per_s).reduce(f64::min);
+        slowest.unwrap_or(0.1 / (period_ns as f64 * 1e-9))
+    }
+}

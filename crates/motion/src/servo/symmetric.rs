@@ -1,0 +1,82 @@
+//! Symmetric matrices as vectors, and what a linear map does to them.
+//!
+//! The vector has the diagonal and, times the root of two, what is above it, so that the product of two vectors is the trace
+//! of the product of the matrices, and the adjoint of a map is its transpose. A covariance of n states needs n (n + 1)/2 numbers
+//! instead of n^2.
+
+use std::f64::consts::SQRT_2;
+
+use nalgebra::{DMatrix, DVector};
+
+/// Length of the vector of a matrix of this order.
+pub(super) fn length(order: usize) -> usize {
+    order * (order + 1) / 2
+}
+
+/// Rows and columns in the order of the vector.
+fn places(order: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
+    (0..order).flat_map(move |j| (0..=j).map(move |i| (i, j)))
+}
+
+/// Factor of an element.
+fn weight(i: usize, j: usize) -> f64 {
+    if i == j { 1.0 } else { SQRT_2 }
+}
+
+/// The vector of a symmetric matrix.
+pub(super) fn vector(m: &DMatrix<f64>) -> DVector<f64> {
+    let order = m.nrows();
+    DVector::from_iterator(
+        length(order),
+        places(order).map(|(i, j)| weight(i, j) * 0.5 * (m[(i, j)] + m[(j, i)])),
+    )
+}
+
+/// The symmetric matrix of a vector.
+pub(super) fn matrix(v: &[f64], order: usize) -> DMatrix<f64> {
+    let mut m = DMatrix::zeros(order, order);
+    for ((i, j), value) in places(order).zip(v) {
+        m[(i, j)] = value / weight(i, j);
+        m[(j, i)] = m[(i, j)];
+    }
+    m
+}
+
+/// Adds `share` times the map X -> F X F' of vectors to a matrix.
+pub(super) fn add_congruence(to: &mut DMatrix<f64>, f: &DMatrix<f64>, share: f64) {
+    let order = f.nrows();
+    let size = length(order);
+    let data = to.as_mut_slice();
+    for ((k, l), column) in places(order).zip(data.chunks_exact_mut(size)) {
+        let (fk, fl) = (f.column(k), f.column(l));
+        let scale = share / weight(k, l);
+        // A diagonal element enters once, one above the diagonal from both sides.
+        let twice = if k == l { 0.5 } else { 1.0 };
+        for ((i, j), value) in places(order).zip(column) {
+            *value += scale * twice * weight(i, j) * (fk[i] * fl[j] + fl[i] * fk[j]);
+        }
+    }
+}
+
+/// The vector of the unit matrix.
+pub(super) fn unit(order: usize) -> DVector<f64> {
+    vector(&DMatrix::identity(order, order))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_of_vectors_are_those_of_matrices() {
+        let f = DMatrix::from_row_slice(3, 3, &[1.0, 2.0, -1.0, 0.5, 0.0, 3.0, 0.0, 1.0, -2.0]);
+        let x = DMatrix::from_row_slice(3, 3, &[2.0, 0.3, 0.1, 0.3, 1.0, -0.4, 0.1, -0.4, 0.7]);
+        let mut map = DMatrix::zeros(6, 6);
+        add_congruence(&mut map, &f, 0.5);
+        let moved = matrix((&map * vector(&x)).as_slice(), 3);
+        assert!((moved - &f * &x * f.transpose() * 0.5).amax() < 1e-14);
+        let back = matrix((map.transpose() * vector(&x)).as_slice(), 3);
+        assert!((back - f.transpose() * &x * &f * 0.5).amax() < 1e-14);
+        assert!((vector(&x).dot(&vector(&f)) - 0.5 * (&x * (&f + f.transpose())).trace()).abs() < 1e-14);
+    }
+}

@@ -1,0 +1,174 @@
+//! Whether a loop may be closed on a machine: the worst of what its timing costs, of the margin left, and of its worst event.
+
+use jitterlab_model::Fitness;
+use serde::{Deserialize, Serialize};
+
+use super::evaluate::{Evaluation, Interval};
+use super::follow::FollowedReference;
+use super::margins::DelayMargin;
+use super::misses::AtMost;
+use super::response::Reference;
+use super::stands::Margins;
+use super::weakly_hard::{Guarantee, UnderMisses};
+
+/// A loss up to which a loop is good: what nobody knows of a plant is as much.
+const GOOD_LOSS: f64 = 0.1;
+/// A loss up to which it is usable: the cost is four times what it could be, the errors twice.
+const USABLE_LOSS: f64 = 3.0;
+/// How far the response through the worst event may be from the ideal one, as a share of the step.
+const GOOD_EVENT: f64 = 0.05;
+/// The same for a loop of limited use.
+const USABLE_EVENT: f64 = 0.5;
+/// Below this share of the period no latency matters to a loop.
+const NOTHING: f64 = 0.02;
+
+/// One side of a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "by", rename_all = "kebab-case")]
+pub enum Judgement {
+    /// The loop is not stable in the mean square.
+    Unstable {
+        /// Its radius per period.
+        #[serde(with = "crate::infinite")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+        radius_per_period: f64,
+    },
+    /// What the timing costs, as a share of the cost with ideal timing.
+    Cost {
+        /// The loss.
+        loss: f64,
+        /// Where it lies; `None` where the run is too short to say.
+        interval: Option<Interval>,
+    },
+    /// The time from the due time to the output against the delays the loop stands.
+    Delay {
+        /// The longest there was.
+        worst_ns: i64,
+        /// The mean.
+        mean_ns: i64,
+        /// The longest constant one that the loop stands; `None` where it stands any.
+        margin_ns: Option<i64>,
+    },
+    /// Its variation against what the loop stands in any order.
+    Jitter {
+        /// Largest minus smallest time from the due time to the output.
+        jitter_ns: i64,
+        /// What the loop stands on top of the smallest.
+        margin_ns: i64,
+    },
+    /// Periods without an output.
+    Misses {
+        /// The most that came how close together.
+        seen: AtMost,
+        /// What is proved of a loop that misses no more.
+        guarantee: Guarantee,
+    },
+    /// How far the worst event takes a step's response from the ideal one.
+    Event {
+        /// As a share of the step.
+        #[serde(with = "crate::infinite")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+        apart: f64,
+    },
+}
+
+/// A side with its fitness.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Side {
+    /// How good it is.
+    pub fitness: Fitness,
+    /// What was looked at.
+    #[serde(flatten)]
+    pub judgement: Judgement,
+}
+
+/// Whether a loop may be closed on a machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Verdict {
+    /// The worst of all sides.
+    pub fitness: Fitness,
+    /// All sides, the one that decides first.
+    pub sides: Vec<Side>,
+}
+
+impl Verdict {
+    /// Of sides in the order of their weight.
+    pub(super) fn of(mut sides: Vec<Side>) -> Verdict {
+        sides.sort_by_key(|side| std::cmp::Reverse(side.fitness));
+        Verdict { fitness: sides.first().map_or(Fitness::CannotTell, |side| side.fitness), sides }
+    }
+}
+
+fn graded(value: f64, good: f64, usable: f64) -> Fitness {
+    match value {
+        value if value < good => Fitness::Good,
+        value if value < usable => Fitness::Limited,
+        _ => Fitness::Unfit,
+    }
+}
+
+/// The cost of a stationary loop, or that it is none.
+pub(super) fn cost_side(cost: f64, radius_per_period: f64, ideal: f64, interval: Option<Interval>) -> Side {
+    if !cost.is_finite() {
+        return Side { fitness: Fitness::Unfit, judgement: Judgement::Unstable { radius_per_period } };
+    }
+    let loss = cost / ideal - 1.0;
+    let fitness = graded(interval.map_or(loss, |i| i.high), GOOD_LOSS, USABLE_LOSS);
+    Side { fitness, judgement: Judgement::Cost { loss, interval } }
+}
+
+/// The verdict on a run.
+pub(super) fn of_run(
+    found: &Evaluation,
+    margins: &Margins,
+    seen: Option<&UnderMisses>,
+    responses: &[FollowedReference],
+    period_ns: i64,
+) -> Verdict {
+    let timing = &found.timing;
+    let mean_ns = (timing.latency_ns + timing.execution_ns).round() as i64;
+    let jitter_ns = timing.worst_response_ns - timing.least_response_ns;
+    let hardly = timing.worst_response_ns as f64 <= NOTHING * period_ns as f64;
+    let mut sides = Vec::new();
+    let stationary = &found.clustered;
+    let mut cost =
+        cost_side(stationary.cost, stationary.radius_per_period, found.ideal.cost, found.loss_interval());
+    // Without an interval only a timing that cannot matter is good.
+    if stationary.is_stable() && found.cost_interval.is_none() && !hardly {
+        cost.fitness = cost.fitness.max(Fitness::CannotTell);
+    }
+    sides.push(cost);
+    let stands = match margins.delay {
+        DelayMargin::Never => Some(0),
+        DelayMargin::UpTo(ns) => Some(ns),
+        DelayMargin::Always => None,
+    };
+    let delay = match stands {
+        Some(margin) if mean_ns > margin => Fitness::Unfit,
+        Some(margin) if timing.worst_response_ns > margin => Fitness::Limited,
+        _ => Fitness::Good,
+    };
+    let judgement = Judgement::Delay { worst_ns: timing.worst_response_ns, mean_ns, margin_ns: stands };
+    sides.push(Side { fitness: delay, judgement });
+    if timing.missed == 0 {
+        let least_ns = timing.least_response_ns.max(0);
+        if let Some(margin_ns) = margins.jitter_on_top_of(least_ns) {
+            let fitness = if jitter_ns <= margin_ns { Fitness::Good } else { Fitness::Limited };
+            sides.push(Side { fitness, judgement: Judgement::Jitter { jitter_ns, margin_ns } });
+        }
+    } else if let Some(under) = seen {
+        // That nothing is proved is no reason against a loop.
+        let fitness = if under.guarantee == Guarantee::Unstable { Fitness::Limited } else { Fitness::Good };
+        let judgement = Judgement::Misses { seen: under.at_most, guarantee: under.guarantee };
+        sides.push(Side { fitness, judgement });
+    }
+    let steps = responses.iter().filter(|r| matches!(r.reference, Reference::Step(_)));
+    if let Some(apart) = steps.map(|r| r.apart).reduce(f64::max) {
+        let fitness = graded(apart, GOOD_EVENT, USABLE_EVENT);
+        sides.push(Side { fitness, judgement: Judgement::Event { apart } });
+    }
+    Verdict::of(sides)
+}

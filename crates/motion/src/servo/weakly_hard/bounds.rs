@@ -1,0 +1,283 @@
+//! Bounds of the growth per period of every allowed sequence (the constrained joint spectral radius), with what proves them.
+//!
+//! From below: the spectral radius of any closed walk. From above: norms ([`super::norms`]), and where these leave a gap,
+//! Gripenberg's branch and bound (1996) with a norm for each node (Philippe, Essick, Dullerud and Jungers 2016): walks are made
+//! longer until each has a beginning that shrinks as much as wanted.
+
+use std::collections::HashSet;
+
+use nalgebra::DMatrix;
+use serde::{Deserialize, Serialize};
+
+use super::graph::Graph;
+use super::norms::{Factors, bound, by_joins, descend, largest_singular};
+use crate::servo::krylov::radius;
+
+/// What proves an upper bound: checked by [`Certificate::holds`] from nothing but the steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Certificate {
+    /// L_v of each node's norm |L_v z|.
+    pub factors: Vec<DMatrix<f64>>,
+    /// Walks, each a node and the arcs from it on: every allowed sequence begins with one of them.
+    pub leaves: Vec<(usize, Vec<usize>)>,
+    /// The growth per period that none of them exceeds.
+    pub bound: f64,
+}
+
+/// Bounds of the growth per period.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Growth {
+    /// A sequence that grows like this exists.
+    pub lower: f64,
+    /// No sequence grows faster.
+    pub upper: f64,
+    /// The arcs of the closed walk that grows most.
+    pub word: Vec<usize>,
+    /// What proves the upper bound.
+    pub certificate: Certificate,
+}
+
+/// What is known of the stability under any allowed sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Guarantee {
+    /// Every sequence dies out: proved.
+    Stable,
+    /// A sequence does not: shown.
+    Unstable,
+    /// Neither is proved.
+    Undecided,
+}
+
+impl Growth {
+    /// What the bounds prove.
+    pub fn guarantee(&self) -> Guarantee {
+        match () {
+            () if self.upper < 1.0 - 1e-9 => Guarantee::Stable,
+            () if self.lower > 1.0 => Guarantee::Unstable,
+            () => Guarantee::Undecided,
+        }
+    }
+}
+
+/// When to stop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Aim {
+    /// As soon as it is known whether all sequences die out.
+    Decide,
+    /// When the bounds are as near to each other.
+    Gap(f64),
+}
+
+/// Walks that are looked at, at most.
+const MOST_WALKS: usize = 60_000;
+
+/// A walk that is being made longer.
+#[derive(Clone)]
+struct Walk {
+    start: usize,
+    end: usize,
+    arcs: Vec<usize>,
+    periods: usize,
+    product: DMatrix<f64>,
+    /// The least growth of any of its beginnings.
+    least: f64,
+    /// Its own growth.
+    last: f64,
+}
+
+/// Bounds the growth of all walks of a graph.
+pub fn growth(graph: &Graph, aim: Aim) -> Growth {
+    let goal = if aim == Aim::Decide { 1.0 - 1e-6 } else { 0.0 };
+    let joined = by_joins(graph);
+    let factors = if bound(graph, &joined) < goal { joined } else { descend(graph, joined, goal) };
+    let inverses: Factors =
+        factors.iter().map(|l| l.clone().try_inverse().unwrap_or_else(|| l * f64::NAN)).collect();
+    let mut search = Search { graph, factors, inverses, aim, lower: 0.0, word: Vec::new() };
+    search.likely_words();
+    let (upper, leaves) = search.run();
+    let certificate = Certificate { factors: search.factors, leaves, bound: upper };
+    Growth { lower: search.lower, upper, word: search.word, certificate }
+}
+
+struct Search<'a> {
+    graph: &'a Graph,
+    factors: Factors,
+    inverses: Factors,
+    aim: Aim,
+    lower: f64,
+    word: Vec<usize>,
+}
+
+impl Search<'_> {
+    /// A beginning that grows no more than this needs not be made longer.
+    fn enough(&self) -> f64 {
+        match self.aim {
+            Aim::Decide if self.lower <= 1.0 => (1.0 - 2e-9f64).max(self.lower + 1e-9),
+            Aim::Decide => f64::INFINITY,
+            Aim::Gap(gap) => self.lower + gap,
+        }
+    }
+
+    fn start(&self, node: usize) -> Walk {
+        let n = self.factors.first().map_or(0, DMatrix::nrows);
+        let product = DMatrix::identity(n, n);
+        Walk {
+            start: node,
+            end: node,
+            arcs: Vec::new(),
+            periods: 0,
+            product,
+            least: f64::INFINITY,
+            last: 1.0,
+        }
+    }
+
+    /// All walks that are one arc longer; closed ones raise the lower bound.
+    fn longer(&mut self, walk: &Walk) -> Vec<Walk> {
+        let graph = self.graph;
+        let arcs = graph.arcs.iter().enumerate().filter(|(_, arc)| arc.from == walk.end);
+        let mut found = Vec::new();
+        for (number, arc) in arcs {
+            let periods = walk.periods + graph.periods(arc.step);
+            let product = &graph.steps[arc.step].map * &walk.product;
+            let inner = &self.factors[arc.to] * &product * &self.inverses[walk.start];
+            let last = largest_singular(&inner).powf(1.0 / periods as f64);
+            let arcs: Vec<usize> = walk.arcs.iter().copied().chain([number]).collect();
+            if arc.to == walk.start && last > self.lower {
+                let grows = radius(&product).powf(1.0 / periods as f64);
+                // The same walk twice does not count as more.
+                if grows > self.lower * (1.0 + 1e-12) {
+                    (self.lower, self.word) = (grows, arcs.clone());
+                }
+            }
+            let least = walk.least.min(last);
+            found.push(Walk { start: walk.start, end: arc.to, arcs, periods, product, least, last });
+        }
+        found
+    }
+
+    /// Closed walks among those that grow most: what raises the lower bound spares many others.
+    fn likely_words(&mut self) {
+        const KEPT: usize = 8;
+        let length = (2 * self.graph.nodes + 4).min(40);
+        for node in 0..self.graph.nodes {
+            let mut open = vec![self.start(node)];
+            for _ in 0..length {
+                let mut longer: Vec<Walk> = open.iter().flat_map(|walk| self.longer(walk)).collect();
+                longer.sort_by(|a, b| b.last.total_cmp(&a.last));
+                longer.truncate(KEPT);
+                open = longer;
+            }
+        }
+    }
+
+    fn run(&mut self) -> (f64, Vec<(usize, Vec<usize>)>) {
+        let mut open: Vec<Walk> = (0..self.graph.nodes).map(|node| self.start(node)).collect();
+        let mut leaves: Vec<Walk> = Vec::new();
+        let mut looked = 0;
+        while !open.is_empty() && looked < MOST_WALKS {
+            let longer: Vec<Walk> = open.iter().flat_map(|walk| self.longer(walk)).collect();
+            looked += longer.len();
+            let enough = self.enough();
+            let (done, rest): (Vec<Walk>, Vec<Walk>) = longer.into_iter().partition(|w| w.least <= enough);
+            leaves.extend(done);
+            open = rest;
+        }
+        leaves.extend(open);
+        let upper = leaves.iter().map(|w| w.least).fold(self.lower, f64::max);
+        (upper, leaves.into_iter().map(|w| (w.start, w.arcs)).collect())
+    }
+}
+
+impl Certificate {
+    /// Computes all norms again and makes sure that every allowed sequence begins with one of the walks, or with a beginning of
+    /// one, that grows no more than the bound in each period.
+    pub fn holds(&self, graph: &Graph) -> bool {
+        let Some(inverses) = self.factors.iter().map(|l| l.clone().try_inverse()).collect::<Option<Vec<_>>>()
+        else {
+            return false;
+        };
+        let n = self.factors.first().map_or(0, DMatrix::nrows);
+        let shrinks = |start: usize, arcs: &[usize]| {
+            let (mut product, mut periods, mut end) = (DMatrix::identity(n, n), 0, start);
+            arcs.iter().any(|number| {
+                let Some(arc) = graph.arcs.get(*number).filter(|arc| arc.from == end) else { return false };
+                product = &graph.steps[arc.step].map * &product;
+                (periods, end) = (periods + graph.periods(arc.step), arc.to);
+                let inner = &self.factors[end] * &product * &inverses[start];
+                largest_singular(&inner).powf(1.0 / periods as f64) <= self.bound * (1.0 + 1e-12)
+            })
+        };
+        let leaves: HashSet<(usize, &[usize])> =
+            self.leaves.iter().map(|(s, a)| (*s, a.as_slice())).collect();
+        let beginnings = self.leaves.iter().flat_map(|(s, a)| (1..a.len()).map(move |n| (*s, &a[..n])));
+        let begun: HashSet<(usize, &[usize])> = beginnings.collect();
+        // From each node on, every continuation is a walk of the list or goes on.
+        let mut open: Vec<(usize, usize, Vec<usize>)> =
+            (0..graph.nodes).map(|node| (node, node, Vec::new())).collect();
+        while let Some((start, end, arcs)) = open.pop() {
+            for (number, arc) in graph.arcs.iter().enumerate().filter(|(_, arc)| arc.from == end) {
+                let mut arcs = arcs.clone();
+                arcs.push(number);
+                if leaves.contains(&(start, arcs.as_slice())) {
+                    continue;
+                }
+                if !begun.contains(&(start, arcs.as_slice())) {
+                    return false;
+                }
+                open.push((start, arc.to, arcs));
+            }
+        }
+        self.leaves.iter().all(|(start, arcs)| shrinks(*start, arcs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::servo::misses::AtMost;
+    use crate::servo::weakly_hard::graph::Step;
+
+    fn graph(misses: u32, of: u32, hit: &DMatrix<f64>, miss: &DMatrix<f64>) -> Graph {
+        let step = |map: &DMatrix<f64>, missed| Step { map: map.clone(), missed: vec![missed] };
+        Graph::new(AtMost { misses, of }, vec![step(hit, false), step(miss, true)]).unwrap()
+    }
+
+    fn shear(upper: f64, lower: f64) -> DMatrix<f64> {
+        DMatrix::from_row_slice(2, 2, &[1.0, upper, lower, 1.0])
+    }
+
+    #[test]
+    fn closed_forms_of_two_shears() {
+        let golden = 0.5 * (1.0 + 5f64.sqrt());
+        let third = (2.0 + 3f64.sqrt()).powf(1.0 / 3.0);
+        let fourth = (0.5 * (5.0 + 21f64.sqrt())).powf(0.25);
+        for (of, exact) in [(2, golden), (3, third), (4, fourth)] {
+            let graph = graph(1, of, &shear(1.0, 0.0), &shear(0.0, 1.0));
+            let found = growth(&graph, Aim::Gap(1e-6));
+            assert!((found.lower - exact).abs() < 1e-9, "{of}: {found:?}");
+            assert!(found.upper >= exact - 1e-12 && found.upper < exact + 1e-4, "{of}: {}", found.upper);
+            assert!(found.certificate.holds(&graph), "{of}");
+            assert_eq!(found.guarantee(), Guarantee::Unstable);
+        }
+    }
+
+    #[test]
+    fn a_certificate_that_lacks_a_walk_or_claims_too_much_does_not_hold() {
+        let graph = graph(1, 3, &(shear(1.0, 0.0) * 0.5), &(shear(0.0, 1.0) * 0.5));
+        let found = growth(&graph, Aim::Decide);
+        assert_eq!(found.guarantee(), Guarantee::Stable);
+        assert!(found.certificate.holds(&graph));
+        let mut claims = found.certificate.clone();
+        claims.bound *= 0.9;
+        assert!(!claims.holds(&graph));
+        let mut lacks = found.certificate.clone();
+        lacks.leaves.pop();
+        assert!(!lacks.holds(&graph));
+        let mut flat = found.certificate;
+        flat.factors[0].fill(0.0);
+        assert!(!flat.holds(&graph));
+    }
+}

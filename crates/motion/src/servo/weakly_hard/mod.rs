@@ -1,0 +1,11 @@
+//! Stability under any sequence of missed periods that a weakly hard requirement allows (Bernat, Burns and Llamosi 2001).
+
+mod bounds;
+mod graph;
+mod norms;
+mod of_loop;
+
+pub use bounds::{Aim, Certificate, Growth, Guarantee, growth};
+pub use graph::{Arc, Graph, Step};
+pub(super) use of_loop::missed_periods;
+pub use of_loop::{Steps, UnderMisses};

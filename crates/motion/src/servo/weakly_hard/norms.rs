@@ -1,0 +1,266 @@
+//! A norm for each memory of misses in which every step shrinks as much as can be: ellipsoids |z|_v = |L_v z|.
+//!
+//! Any invertible L_v prove a bound: the growth per period of every walk is at most the largest |L_to F L_from^-1|^(1/periods).
+//! Good ones are found in two steps: ellipsoids that hold all images of each other (joins of quadratic forms, as in Allamigeon,
+//! Gaubert and others 2016), then a descent on a smooth bound of the largest norm (L-BFGS; Nocedal 1980).
+
+use std::collections::VecDeque;
+
+use nalgebra::{DMatrix, SymmetricEigen};
+
+use super::graph::{Arc, Graph, Step};
+
+/// The factors L_v of each node.
+pub(super) type Factors = Vec<DMatrix<f64>>;
+
+/// The norm of a step between two nodes.
+pub(super) fn norm_of(map: &DMatrix<f64>, from: &DMatrix<f64>, to: &DMatrix<f64>) -> f64 {
+    from.clone().try_inverse().map_or(f64::INFINITY, |inverse| largest_singular(&(to * map * inverse)))
+}
+
+/// Largest singular value.
+pub(super) fn largest_singular(g: &DMatrix<f64>) -> f64 {
+    if g.iter().any(|v| !v.is_finite()) {
+        return f64::INFINITY;
+    }
+    let square = g.transpose() * g;
+    SymmetricEigen::try_new(square, f64::EPSILON, 10_000)
+        .map_or(f64::INFINITY, |found| found.eigenvalues.max().max(0.0).sqrt())
+}
+
+/// The bound that these factors prove.
+pub(super) fn bound(graph: &Graph, factors: &Factors) -> f64 {
+    let of = |arc: &Arc| {
+        let norm = norm_of(&graph.steps[arc.step].map, &factors[arc.from], &factors[arc.to]);
+        norm.powf(1.0 / graph.periods(arc.step) as f64)
+    };
+    graph.arcs.iter().map(of).fold(0.0, f64::max)
+}
+
+/// Factors by joins of quadratic forms: each node's form is at least the image of those it can go to.
+pub(super) fn by_joins(graph: &Graph) -> Factors {
+    const ROUNDS: usize = 150;
+    let n = graph.steps.first().map_or(0, |step| step.map.nrows());
+    let mut forms = vec![DMatrix::<f64>::identity(n, n); graph.nodes];
+    for _ in 0..ROUNDS {
+        let mut joined: Vec<Option<DMatrix<f64>>> = vec![None; graph.nodes];
+        for arc in &graph.arcs {
+            let map = &graph.steps[arc.step].map;
+            let image = map.transpose() * &forms[arc.to] * map;
+            let together = match joined[arc.from].take() {
+                None => image,
+                Some(other) => join(&other, &image).unwrap_or(other),
+            };
+            joined[arc.from] = Some(together);
+        }
+        let size = joined.iter().flatten().map(DMatrix::norm).fold(0.0, f64::max);
+        if !(size > 0.0 && size.is_finite()) {
+            break;
+        }
+        for (form, joined) in forms.iter_mut().zip(joined) {
+            if let Some(joined) = joined {
+                // Half the way, and never flat.
+                let next = &*form * 0.5 + joined * (0.5 / size);
+                *form = lifted((&next + next.transpose()) * 0.5, 1e-6);
+            }
+        }
+        let size = forms.iter().map(DMatrix::norm).fold(0.0, f64::max);
+        forms.iter_mut().for_each(|form| *form /= size);
+    }
+    let factor = |form: &DMatrix<f64>| {
+        form.clone().cholesky().map_or_else(|| DMatrix::identity(n, n), |c| c.l().transpose())
+    };
+    forms.iter().map(factor).collect()
+}
+
+/// A form with a little more in the direction of each coordinate, so that it is flat in none.
+fn lifted(mut form: DMatrix<f64>, share: f64) -> DMatrix<f64> {
+    let largest = form.diagonal().max();
+    for i in 0..form.nrows() {
+        form[(i, i)] += share * form[(i, i)].max(1e-12 * largest);
+    }
+    form
+}
+
+/// A form at least as large as both: in coordinates that make one the unit and the other diagonal, the larger of each.
+fn join(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Option<DMatrix<f64>> {
+    let lower = lifted(a.clone(), 1e-9).cholesky()?.l();
+    let inverse = lower.clone().try_inverse()?;
+    let inner = &inverse * b * inverse.transpose();
+    let inner = (&inner + inner.transpose()) * 0.5;
+    let eigen = SymmetricEigen::try_new(inner, f64::EPSILON, 10_000)?;
+    let most = eigen.eigenvalues.map(|v| v.max(1.0));
+    let turned = &lower * &eigen.eigenvectors;
+    Some(&turned * DMatrix::from_diagonal(&most) * turned.transpose())
+}
+
+/// Descends from these factors; stops early once they prove a bound below `goal`.
+pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
+    let mut kept = factors;
+    let mut best = bound(graph, &kept);
+    for power in [2u32, 4, 8, 16, 32, 64, 128] {
+        if best < goal {
+            break;
+        }
+        // In coordinates in which the first node's norm is the usual length, the others' are nearly so: a descent is quick there.
+        let Some(back) = kept[0].clone().try_inverse() else { break };
+        let turned = |step: &Step| Step { map: &kept[0] * &step.map * &back, missed: step.missed.clone() };
+        let inner = Graph { steps: graph.steps.iter().map(turned).collect(), ..graph.clone() };
+        let begin = kept.iter().map(|factor| factor * &back).collect();
+        let found: Factors =
+            minimise(&inner, begin, power, goal).iter().map(|factor| factor * &kept[0]).collect();
+        let reached = bound(graph, &found);
+        if reached < best {
+            (best, kept) = (reached, found);
+        }
+    }
+    kept
+}
+
+/// (1/2p) log of the sum of tr (G'G)^p over the arcs, G = L_to F L_from^-1 with F scaled to the growth per period, and its slope
+/// in the factors.
+fn smooth(graph: &Graph, factors: &Factors, power: u32, scale: f64) -> Option<(f64, Factors)> {
+    let n = factors.first()?.nrows();
+    let inverses = factors.iter().map(|l| l.clone().try_inverse()).collect::<Option<Vec<_>>>()?;
+    let mut slopes = vec![DMatrix::zeros(n, n); factors.len()];
+    // First the largest, so that no power overflows.
+    let images: Vec<DMatrix<f64>> = graph
+        .arcs
+        .iter()
+        .map(|arc| {
+            let shrink = scale.powi(-(graph.periods(arc.step) as i32));
+            &graph.steps[arc.step].map * &inverses[arc.from] * shrink
+        })
+        .collect();
+    let maps: Vec<DMatrix<f64>> =
+        graph.arcs.iter().zip(&images).map(|(arc, image)| &factors[arc.to] * image).collect();
+    let size = maps.iter().map(DMatrix::norm).fold(0.0, f64::max);
+    if !(size > 0.0 && size.is_finite()) {
+        return None;
+    }
+    let mut sum = 0.0;
+    for ((arc, image), map) in graph.arcs.iter().zip(&images).zip(&maps) {
+        let g = map / size;
+        let square = g.transpose() * &g;
+        // (G'G)^(p-1), by squarings: p is a power of two.
+        let (mut before, mut whole) = (DMatrix::identity(n, n), square.clone());
+        let mut p = 1;
+        while p < power {
+            before = &before * &before * &square;
+            whole = &whole * &whole;
+            p *= 2;
+        }
+        sum += whole.trace();
+        let common = f64::from(2 * power);
+        slopes[arc.to] += (&g * &before) * image.transpose() * (common / size);
+        slopes[arc.from] -= whole * inverses[arc.from].transpose() * common;
+    }
+    let scale = 1.0 / (f64::from(2 * power) * sum);
+    slopes.iter_mut().for_each(|slope| *slope *= scale);
+    Some((sum.ln() / f64::from(2 * power) + size.ln(), slopes))
+}
+
+/// L-BFGS with a backtracking search; stops early as [`descend`] does.
+fn minimise(graph: &Graph, factors: Factors, power: u32, goal: f64) -> Factors {
+    const STEPS: usize = 400;
+    const MEMORY: usize = 12;
+    let scale = bound(graph, &factors);
+    let dot = |a: &Factors, b: &Factors| a.iter().zip(b).map(|(a, b)| a.dot(b)).sum::<f64>();
+    let plus =
+        |a: &Factors, b: &Factors, by: f64| -> Factors { a.iter().zip(b).map(|(a, b)| a + b * by).collect() };
+    let mut at = factors;
+    let Some((mut value, mut slope)) = smooth(graph, &at, power, scale) else { return at };
+    let mut past: VecDeque<(Factors, Factors, f64)> = VecDeque::new();
+    for step in 0..STEPS {
+        if step % 20 == 19 && goal > 0.0 && bound(graph, &at) < goal {
+            break;
+        }
+        let mut direction = slope.clone();
+        let mut parts = Vec::new();
+        for (moved, turned, product) in past.iter().rev() {
+            let part = dot(moved, &direction) / product;
+            direction = plus(&direction, turned, -part);
+            parts.push(part);
+        }
+        if let Some((_, turned, product)) = past.back() {
+            let size = product / dot(turned, turned);
+            direction.iter_mut().for_each(|d| *d *= size);
+        }
+        for ((moved, turned, product), part) in past.iter().zip(parts.iter().rev()) {
+            let other = dot(turned, &direction) / product;
+            direction = plus(&direction, moved, part - other);
+        }
+        let steep = dot(&slope, &direction);
+        if steep.is_nan() || steep < 1e-14 {
+            break;
+        }
+        let mut by = -1.0;
+        let found = loop {
+            let next = plus(&at, &direction, by);
+            match smooth(graph, &next, power, scale) {
+                Some((lower, turned)) if lower <= value + 1e-4 * by * steep => {
+                    break Some((next, lower, turned));
+                }
+                _ if by > -1e-8 => break None,
+                _ => by *= 0.5,
+            }
+        };
+        let Some((next, lower, turned)) = found else { break };
+        let (moved, change) = (plus(&next, &at, -1.0), plus(&turned, &slope, -1.0));
+        let product = dot(&moved, &change);
+        if product > 1e-300 {
+            past.push_back((moved, change, product));
+            if past.len() > MEMORY {
+                past.pop_front();
+            }
+        }
+        let gained = value - lower;
+        (at, value, slope) = (next, lower, turned);
+        if gained < 1e-10 {
+            break;
+        }
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::servo::misses::AtMost;
+    use crate::servo::weakly_hard::graph::Step;
+
+    fn shears() -> Graph {
+        let step =
+            |m: [f64; 4], missed| Step { map: DMatrix::from_row_slice(2, 2, &m), missed: vec![missed] };
+        let steps = vec![step([1.0, 1.0, 0.0, 1.0], false), step([1.0, 0.0, 1.0, 1.0], true)];
+        Graph::new(AtMost { misses: 1, of: 2 }, steps).unwrap()
+    }
+
+    #[test]
+    fn the_slope_is_that_of_the_value() {
+        let graph = shears();
+        let factors: Factors =
+            (0..2).map(|k| DMatrix::from_row_slice(2, 2, &[1.0 + f64::from(k), 0.3, -0.2, 1.5])).collect();
+        for power in [2, 8] {
+            let (_, slope) = smooth(&graph, &factors, power, 1.2).unwrap();
+            for (node, i, j) in [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 1)] {
+                let value = |by: f64| {
+                    let mut moved = factors.clone();
+                    moved[node][(i, j)] += by;
+                    smooth(&graph, &moved, power, 1.2).unwrap().0
+                };
+                let numeric = (value(1e-6) - value(-1e-6)) / 2e-6;
+                assert!((numeric - slope[node][(i, j)]).abs() < 1e-7, "{numeric} {}", slope[node][(i, j)]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_golden_ratio_is_nearly_proved_by_norms_alone() {
+        let graph = shears();
+        let joined = by_joins(&graph);
+        let golden = 0.5 * (1.0 + 5f64.sqrt());
+        let (coarse, fine) = (bound(&graph, &joined), bound(&graph, &descend(&graph, joined.clone(), 0.0)));
+        assert!(coarse >= golden - 1e-9 && fine <= coarse && fine < golden + 1e-4, "{coarse} {fine}");
+    }
+}

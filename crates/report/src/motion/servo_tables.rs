@@ -1,0 +1,248 @@
+//! The tables a verdict on a loop rests on.
+
+use jitterlab_motion::servo::{
+    ActionCost, Agreement, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, Late,
+    LoopUnderExecution, Margins, Memory, OverrunAction, Remedy, RemedyKind, Stationary, UnderMisses,
+    VelocityError, Without,
+};
+
+use super::{change, percent};
+use crate::table::columns;
+use crate::words::{exact, share, time};
+use crate::wrap::wrap;
+
+/// A cost as tables show it.
+fn cost(value: f64) -> String {
+    match value {
+        v if !v.is_finite() => "unstable".into(),
+        v if v.abs() < 0.01 => format!("{v:.5e}"),
+        v => format!("{v:.6}"),
+    }
+}
+
+/// A cost against another.
+fn against(value: f64, ideal: f64) -> String {
+    if value.is_finite() { change(value / ideal - 1.0, 4) } else { "-".into() }
+}
+
+/// What each part of a run's timing adds.
+pub(super) fn costs(found: &Evaluation) -> String {
+    let ideal = found.ideal.cost;
+    let row = |name: &str, s: &Stationary| {
+        vec![name.to_owned(), cost(s.cost), against(s.cost, ideal), format!("{:.5}", s.radius_per_period)]
+    };
+    let along = found.along.cost;
+    let rows = vec![
+        row("ideal timing", &found.ideal),
+        row("+ mean latency and execution", &found.mean_delay),
+        row("+ jitter", &found.jitter),
+        row("+ jobs that overrun, at random", &found.independent),
+        row("+ their order", &found.clustered),
+        vec!["the run itself, event by event".into(), cost(along), against(along, ideal), "-".into()],
+    ];
+    let mut text = columns(&["mean cost", "cost", "against ideal", "radius"], rows);
+    text.push_str("  (mean-square stable while the radius, per period, is below 1)\n");
+    let memory = match found.memory {
+        Memory::None => "jobs follow each other as by chance",
+        Memory::One => "what a job does depends on the one before: as a Markov chain",
+        Memory::Longer => "what a job does depends on more than the one before, which the chain leaves out",
+    };
+    text.push_str(&wrap(memory));
+    if let Some(told) = agreement(found) {
+        text.push_str(&wrap(&told));
+    }
+    if let Some(worst) = found.along.worst().filter(|w| w.cost > 1.5 * along) {
+        text.push_str(&wrap(&format!(
+            "its worst stretch, at {:.2} s, cost {:.1} times the mean",
+            worst.from_s,
+            worst.cost / along
+        )));
+    }
+    text
+}
+
+/// Which of the two ways to the cost to believe.
+fn agreement(found: &Evaluation) -> Option<String> {
+    let ideal = found.ideal.cost;
+    let of = |interval: Option<jitterlab_motion::servo::Interval>| {
+        interval.map(|i| format!("{} to {}", percent(i.low / ideal - 1.0), percent(i.high / ideal - 1.0)))
+    };
+    let both = || Some((of(found.cost_interval)?, of(found.along_interval)?));
+    match found.agreement() {
+        Agreement::Agree => both().map(|(chain, along)| {
+            format!("with 95 % confidence: {chain} from how jobs follow each other, {along} from the run itself")
+        }),
+        Agreement::BelieveTheRun => both().map(|(chain, along)| {
+            format!(
+                "the two ways differ by more than chance: {chain} from how jobs follow each other, {along} from the run \
+                 itself. Believe the run: its timing changed on the way, or remembers longer than the chain; look at its \
+                 worst stretch"
+            )
+        }),
+        Agreement::BelieveTheStability => Some(
+            "the cost of the run itself proves nothing here: a finite run always has one, and it grows with the run's length"
+                .into(),
+        ),
+        Agreement::TooShort => Some("the run is too short for an interval of its cost".into()),
+    }
+}
+
+/// What each overrun action would cost.
+pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> String {
+    let rows = actions.iter().map(|ActionCost { action: a, stationary: s }| {
+        vec![
+            action(*a),
+            a.to_string(),
+            cost(s.cost),
+            against(s.cost, ideal),
+            format!("{:.5}", s.radius_per_period),
+        ]
+    });
+    columns(&["when a job overruns its period", "action", "cost", "against ideal", "radius"], rows)
+}
+
+/// An overrun action as something to do.
+pub(super) fn action(action: OverrunAction) -> String {
+    match (action.late, action.without) {
+        (Late::Skip, Without::Hold) => "finish it, skip what it missed",
+        (Late::Skip, Without::Zero) => "the same, output zero meanwhile",
+        (Late::Skip, Without::Predict) => "the same, output predicted",
+        (Late::CatchUp, _) => "finish it, then serve all",
+        (Late::RePhase, _) => "finish it, restart the grid",
+        (Late::Kill, Without::Hold) => "kill it, hold the output",
+        (Late::Kill, Without::Zero) => "kill it, output zero",
+        (Late::Kill, Without::Predict) => "kill it, predict the output",
+    }
+    .into()
+}
+
+/// What is proved of any sequence with so many misses.
+pub(super) fn misses(all: &[UnderMisses]) -> String {
+    all.iter()
+        .map(|under| {
+            let (m, k) = (under.at_most.misses, under.at_most.of);
+            let what = format!("any sequence of at most {m} missed in {k} periods");
+            let between = match under.upper {
+                Some(upper) => format!("growth per period between {:.6} and {upper:.6}", under.lower),
+                None if under.lower > 0.0 => format!("growth per period at least {:.6}", under.lower),
+                None => "too many sequences to go through".into(),
+            };
+            let word: String = under.word.iter().map(|missed| if *missed { 'm' } else { 'o' }).collect();
+            wrap(&match under.guarantee {
+                Guarantee::Stable => format!("PROVED stable under {what} ({between})"),
+                Guarantee::Unstable => format!(
+                    "NOT stable under {what}: {word} again and again grows ({between}; m miss, o output)"
+                ),
+                Guarantee::Undecided => format!("undecided under {what} ({between})"),
+            })
+        })
+        .collect()
+}
+
+/// Margins alone.
+pub(super) fn margins(margins: &Margins) -> String {
+    let degrees = |d: Option<f64>| d.map_or("none".into(), |d| format!("{d:.2}"));
+    let crossover = |w: Option<f64>| w.map_or("none".into(), |w| format!("{w:.1}"));
+    let is_delayed = margins.with_delay_ns > 0;
+    let rows = margins.channels.iter().map(|c| {
+        let delayed = is_delayed.then(|| degrees(c.delayed_degrees));
+        let first = [c.name.clone(), degrees(c.punctual_degrees)];
+        first.into_iter().chain(delayed).chain([crossover(c.crossover_rad_per_s)]).collect()
+    });
+    let with = format!("with {}", time(margins.with_delay_ns as f64));
+    let mut header = vec!["phase margin in degrees", "punctual", with.as_str(), "crossover rad/s"];
+    if !is_delayed {
+        header.remove(2);
+    }
+    let mut text = columns(&header, rows);
+    text.push_str(&wrap(&match margins.delay {
+        DelayMargin::Always => "delay margin: none needed, stable with any constant delay".into(),
+        DelayMargin::UpTo(ns) => {
+            format!("delay margin {}: the longest constant delay it stays stable with", time(ns as f64))
+        }
+        DelayMargin::Never => "delay margin none: unstable without any delay".into(),
+    }));
+    match (margins.jitter_ns, margins.jitter_with_delay_ns) {
+        (Some(ns), with) => text.push_str(&wrap(&format!(
+            "jitter margin {}: stable for every sequence of delays up to that{}",
+            time(ns),
+            with.filter(|_| is_delayed).map_or(String::new(), |with| format!(
+                "; {} on top of {}",
+                time(with),
+                time(margins.with_delay_ns as f64)
+            ))
+        ))),
+        (None, _) => {
+            text.push_str("jitter margin: only for one input, one output and an output controller\n");
+        }
+    }
+    text
+}
+
+pub(super) fn velocity(error: &VelocityError) -> String {
+    wrap(&format!(
+        "a velocity from differences with the nominal period is off by {:.4} % of the speed (standard deviation), at \
+         worst {:.2} %; with the measured interval by nothing",
+        error.standard_deviation * 100.0,
+        error.worst * 100.0
+    ))
+}
+
+pub(super) fn remedies(remedies: &[Remedy]) -> String {
+    let rows = remedies.iter().map(|r| {
+        let change = if r.cost.is_finite() && r.instead_of.is_finite() {
+            change(r.cost / r.instead_of - 1.0, 4)
+        } else if r.cost.is_finite() {
+            "stable".into()
+        } else {
+            "unstable".into()
+        };
+        vec![remedy(r.remedy), change]
+    });
+    columns(&["what would change the cost", "by"], rows)
+}
+
+/// A remedy as something to do.
+pub(super) fn remedy(remedy: RemedyKind) -> String {
+    match remedy {
+        RemedyKind::DesignForDelay { .. } => "design the controller for the mean delay".into(),
+        RemedyKind::MeasuredInterval => "compute with the measured interval, not the nominal period".into(),
+        RemedyKind::WakeEarly { quantile, .. } => {
+            format!("wake early by the {} latency and poll to the due time", share(quantile))
+        }
+        RemedyKind::SpreadMisses => "avoid bursts: as many overruns, spread at random".into(),
+        RemedyKind::MissNone => "let no job overrun".into(),
+    }
+}
+
+/// How well one reference is followed.
+pub(super) fn followed(response: &FollowedReference) -> String {
+    wrap(&format!(
+        "{}: error {:.4} rms, {:.4} at most; with ideal timing {:.4} rms, {:.4} at most",
+        response.reference,
+        response.recorded.rms_error,
+        response.recorded.max_error,
+        response.ideal.rms_error,
+        response.ideal.max_error
+    ))
+}
+
+/// The cost under constant delays, for a loop without a run; the first is the one compared with.
+pub(super) fn delays(rows: &[DelayCost]) -> String {
+    let ideal = rows.first().map_or(f64::NAN, |r| r.cost);
+    let lines = rows.iter().map(|r| vec![exact(r.delay_ns), cost(r.cost), against(r.cost, ideal)]);
+    columns(&["constant delay", "cost", "against none"], lines)
+}
+
+/// The loop under given execution times.
+pub(super) fn execution(under: &LoopUnderExecution) -> String {
+    let s = &under.stationary;
+    let rows = vec![
+        vec!["mean cost".into(), cost(s.cost)],
+        vec!["with no work to do".into(), cost(under.ideal.cost)],
+        vec!["spectral radius of a job".into(), format!("{:.9}", s.spectral_radius)],
+        vec!["spectral radius per period".into(), format!("{:.9}", s.radius_per_period)],
+        vec!["mean interval of jobs, periods".into(), format!("{:.6}", s.interval_periods)],
+    ];
+    columns(&["in the mean square", ""], rows)
+}

@@ -1,0 +1,189 @@
+//! The first sentences about a loop: whether it may be closed, what decides that, and what to do next.
+
+use jitterlab_model::Fitness;
+use jitterlab_motion::servo::{
+    ActionCost, Evaluation, Guarantee, Interval, Judgement, LoopAssessment, LoopUnderExecution, Loss, Side,
+    Verdict,
+};
+
+use super::percent;
+use super::servo_tables::{action, remedy};
+use crate::words::{share, time};
+
+/// A gain below this share is not worth doing anything for.
+const WORTHWHILE: f64 = 0.01;
+
+/// `2 to 3 %`, of an interval of shares.
+fn between(interval: Interval) -> String {
+    let low = percent(interval.low);
+    let low = low.trim_end_matches(" %");
+    if interval.high.is_finite() {
+        format!("{low} to {}", percent(interval.high))
+    } else {
+        format!("{low} % or more")
+    }
+}
+
+/// Whether the loop may be closed, and what decides that.
+pub(super) fn sentence(verdict: &Verdict, found: Option<&Evaluation>) -> String {
+    let deciding = verdict.sides.first().map_or(String::new(), |side| reason(side, found));
+    match verdict.fitness {
+        Fitness::Good => format!("Good: {deciding}."),
+        Fitness::Limited => format!("Limited: {deciding}."),
+        Fitness::CannotTell => {
+            format!("Cannot tell yet: the run is too short for this loop; as far as it goes, {deciding}.")
+        }
+        Fitness::Unfit => format!("Do not close this loop on this machine: {deciding}."),
+    }
+}
+
+/// What a side says.
+fn reason(side: &Side, found: Option<&Evaluation>) -> String {
+    match side.judgement {
+        Judgement::Unstable { radius_per_period } => {
+            let cause = found.map_or(String::new(), |found| format!("; {}", cause(found)));
+            format!(
+                "with this timing it is NOT stable in the mean square (a disturbance changes by the factor {:.4} in each \
+                 period){cause}",
+                radius_per_period.sqrt()
+            )
+        }
+        Judgement::Cost { loss, interval } => cost(loss, interval, found.map(Evaluation::loss)),
+        Judgement::Delay { worst_ns, mean_ns, margin_ns } => {
+            let margin = margin_ns.map_or("any delay".into(), |ns| format!("a delay of {}", time(ns as f64)));
+            let mean = time(mean_ns as f64);
+            match side.fitness {
+                Fitness::Unfit => format!(
+                    "its outputs come {mean} after their due time, and it stands no more than {margin}"
+                ),
+                _ => format!(
+                    "its outputs come {mean} after their due time, at worst {}, and it stands {margin}",
+                    time(worst_ns as f64)
+                ),
+            }
+        }
+        Judgement::Jitter { jitter_ns, margin_ns } => format!(
+            "its outputs vary by {}, and {} {}, whatever their order",
+            time(jitter_ns as f64),
+            if jitter_ns <= margin_ns { "it is stable with up to" } else { "it is proved stable only up to" },
+            time(margin_ns as f64)
+        ),
+        Judgement::Misses { seen, guarantee } => format!(
+            "up to {} of {} periods in a row had no output, and {}",
+            seen.misses,
+            seen.of,
+            match guarantee {
+                Guarantee::Stable => "it is proved stable under any such sequence",
+                Guarantee::Unstable => "there are such sequences under which it is not stable",
+                Guarantee::Undecided => "that it is stable under any such sequence is not proved",
+            }
+        ),
+        Judgement::Event { apart } => {
+            let how = if apart.is_finite() {
+                format!("{} of the step", share(apart))
+            } else {
+                "without bound".into()
+            };
+            format!("the worst event takes a step's response away from the ideal one by {how}")
+        }
+    }
+}
+
+fn cost(loss: f64, interval: Option<Interval>, parts: Option<Loss>) -> String {
+    if interval.is_some_and(|i| i.holds(0.0)) || loss.abs() < 5e-5 {
+        let within = interval.map_or(String::new(), |i| format!(" (its cost changes by {})", between(i)));
+        return format!("this timing has no measurable effect on the loop{within}");
+    }
+    let sure = interval.map_or(String::new(), |i| format!(" ({} with 95 % confidence)", between(i)));
+    if loss < 0.0 {
+        return format!(
+            "this timing happens to make the loop {} better than ideal timing{sure}",
+            percent(-loss)
+        );
+    }
+    let text = format!("this timing makes the loop {} worse than ideal timing would be{sure}", percent(loss));
+    let Some(parts) = parts else { return text };
+    let named = [
+        (parts.mean_delay, "mean latency and execution time"),
+        (parts.jitter, "jitter"),
+        (parts.missed, "jobs that overrun"),
+        (parts.clusters, "their coming in bursts"),
+    ];
+    let Some((part, what)) = named.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else { return text };
+    // A part can be more than the whole where another one helps.
+    let most = match part / loss {
+        share if share > 1.0 => "the most of it".into(),
+        share => format!("{:.0} % of that", share * 100.0),
+    };
+    format!("{text}; {most} is {what}")
+}
+
+/// What makes a loop unstable.
+fn cause(found: &Evaluation) -> &'static str {
+    match () {
+        () if !found.mean_delay.is_stable() => "its mean delay alone is too much",
+        () if !found.jitter.is_stable() => "its jitter is too much",
+        () if !found.independent.is_stable() => "too many of its jobs overrun",
+        () => "its jobs overrun in bursts; as many one by one would not do that",
+    }
+}
+
+/// What to do next after a run.
+pub(super) fn next(found: &LoopAssessment, period_ns: i64) -> String {
+    let evaluation = &found.evaluation;
+    if found.verdict.fitness == Fitness::CannotTell {
+        let remembered = 1.0 / (1.0 - evaluation.clustered.radius_per_period).max(1e-9);
+        let needed_ns = remembered * period_ns as f64 * 200.0;
+        return format!("Next: measure for {} or longer.", time(needed_ns));
+    }
+    let ideal = evaluation.ideal.cost;
+    let now = evaluation.clustered.cost;
+    let remedies = found.remedies.iter().map(|r| (r.instead_of - r.cost, r.cost, remedy(r.remedy)));
+    let independent = evaluation.independent.cost;
+    let actions =
+        found.actions.iter().map(|a| (independent - a.stationary.cost, a.stationary.cost, acted(a)));
+    let gain = |gain: f64, cost: f64| {
+        if cost.is_finite() && !gain.is_finite() { f64::INFINITY } else { gain / ideal }
+    };
+    let best = remedies
+        .chain(actions)
+        .map(|(saved, cost, what)| (gain(saved, cost), what))
+        .filter(|(gain, _)| *gain > WORTHWHILE)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    match best {
+        Some((gain, what)) if gain.is_finite() => {
+            format!("Next: {what}; that would take {} off the cost.", percent(gain * ideal / now))
+        }
+        Some((_, what)) => format!("Next: {what}; with that the loop would be stable."),
+        None if found.verdict.fitness == Fitness::Good => "Nothing needs to be done for it.".into(),
+        None if evaluation.clustered.is_stable() => {
+            "Next: find what makes it late with jitterlab analyze, or take a slower controller.".into()
+        }
+        None => {
+            "Next: find what makes it late with jitterlab analyze; a longer period needs a slower controller."
+                .into()
+        }
+    }
+}
+
+fn acted(cost: &ActionCost) -> String {
+    format!("when a job overruns, {}", action(cost.action))
+}
+
+/// The answer for given execution times.
+pub(super) fn of_execution(under: &LoopUnderExecution) -> String {
+    let verdict = sentence(&under.verdict, None);
+    let others = under.actions.iter().filter(|a| a.action != under.overrun && a.stationary.is_stable());
+    let Some(best) = others.min_by(|a, b| a.stationary.cost.total_cmp(&b.stationary.cost)) else {
+        return verdict;
+    };
+    let now = under.stationary.cost;
+    match now / best.stationary.cost - 1.0 {
+        gain if gain > WORTHWHILE && now.is_finite() => {
+            let saved = percent(1.0 - best.stationary.cost / now);
+            format!("{verdict} Next: {}; that would take {saved} off the cost.", acted(best))
+        }
+        _ if now.is_infinite() => format!("{verdict} Next: {}; with that it would be stable.", acted(best)),
+        _ => verdict,
+    }
+}
