@@ -25,9 +25,6 @@ pub struct MeasuredRun {
     /// The activations around a latency above the limit, if one ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around: Option<Around>,
-    /// What a firmware sent over its serial port.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub sent: String,
 }
 
 /// The figures of one task of a run.
@@ -88,7 +85,7 @@ impl MeasuredRun {
     pub fn new(run: RunInfo, stats: &[TimingStats], file: Option<PathBuf>) -> Self {
         let tasks = run.tasks.iter().zip(stats).map(|(task, stats)| MeasuredTask::of(task, stats, &run));
         let tasks = tasks.collect();
-        MeasuredRun { file, tasks, run, without_isolation: Vec::new(), around: None, sent: String::new() }
+        MeasuredRun { file, tasks, run, without_isolation: Vec::new(), around: None }
     }
 
     /// The few numbers of each task.

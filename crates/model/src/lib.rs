@@ -6,6 +6,7 @@ pub mod cpus;
 pub mod distribution;
 pub mod error;
 pub mod facts;
+pub mod firmware;
 pub mod fitness;
 pub mod histogram;
 pub mod kernel;

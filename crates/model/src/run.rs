@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{KEEPS, ValueError};
 use crate::facts::SystemFacts;
+use crate::firmware::FirmwareReport;
 use crate::known::{Gap, Known};
 use crate::load::{Load, LoadRun};
 use crate::task::{Overrun, Policy, TaskSpec};
@@ -371,6 +372,9 @@ pub struct RunInfo {
     pub warnings: Vec<Warning>,
     /// Why it ended; `None` while it runs.
     pub stop: Option<StopReason>,
+    /// What a firmware did besides its activations, where it was one that ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<FirmwareReport>,
     /// The machine before the first activation.
     pub facts_before: Option<SystemFacts>,
     /// The machine after the last activation.
@@ -405,6 +409,7 @@ impl RunInfo {
             refused: Vec::new(),
             warnings: Vec::new(),
             stop: None,
+            firmware: None,
             facts_before: None,
             facts_after: None,
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuSet;
+use crate::firmware::Finding;
 
 /// Something a reader of a run's figures has to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,8 +73,10 @@ pub enum Warning {
         /// As `uname -v`.
         version: String,
     },
-    /// What a simulated processor was charged for entering interrupts.
+    /// What a simulated processor was charged for entering interrupts: of run files of earlier versions.
     InterruptEntries(InterruptEntries),
+    /// Something about a firmware on its simulated chip.
+    Firmware(Finding),
     /// No period was given, so the mean distance of the edges counts as the period: latencies show no drift.
     MeanPeriod {
         /// The mean distance.

@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::papers::epos::{self, EposReproduction, LedThread, Variant};
 use jitterlab_bench::mcu::sweep::{self, Cell};
-use jitterlab_bench::mcu::{AlarmFigures, Compiler, McuError, Simulator, Strategy, cost, leds};
+use jitterlab_bench::mcu::{AlarmFigures, Compiler, McuError, Strategy, cost, leds};
 use jitterlab_report::papers::Found;
 
 use crate::{PapersError, Workplace};
@@ -20,18 +20,18 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
     if let Some(file) = files.iter().find(|file| file.exists()) {
         return Err(PapersError::InTheWay(file.clone()));
     }
-    let (compiler, simulator) = (Compiler::new()?, Simulator::new()?);
-    let results = sweep::measure_all(&cells(), &compiler, &simulator, done)?;
+    let compiler = Compiler::new()?;
+    let results = sweep::measure_all(&cells(), &compiler, done)?;
     let table: Vec<AlarmFigures> = results.into_iter().map(|result| result.figures).collect();
     let mut threads = Vec::new();
     for (strategy, file) in Strategy::ALL.into_iter().zip(&files) {
-        let leds::LedThread { figures, run } = leds::measure(strategy, ROUNDS, &compiler, &simulator)?;
+        let leds::LedThread { figures, run } = leds::measure(strategy, ROUNDS, &compiler)?;
         run.save(file)?;
         let rounds_ns = run.activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).collect();
         threads.push(LedThread { figures, printed: epos::printed_thread(strategy), rounds_ns });
     }
-    let mut costs = cost::measure(&compiler, &simulator)?;
-    let without_arduino = match cost::measure_arduino(&compiler, &simulator) {
+    let mut costs = cost::measure(&compiler)?;
+    let without_arduino = match cost::measure_arduino(&compiler) {
         Ok(arduino) => {
             costs.push(arduino);
             None

@@ -29,7 +29,7 @@ pub fn text(measured: &MeasuredRun, terminal: Terminal) -> String {
     }
     text += &isolation::comparison(measured);
     text += &measured.around.as_ref().map_or(String::new(), |around| crate::run::around(info, around));
-    text + &crate::mcu::sent(&measured.sent)
+    text + &info.firmware.as_ref().map_or(String::new(), crate::mcu::firmware::text)
 }
 
 /// What is said of a run and of each task, wherever they come from.

@@ -46,6 +46,7 @@ pub fn sentence(warning: &Warning) -> String {
             format!("Kernel {name}, {release} {version}, booted in QEMU.")
         }
         Warning::InterruptEntries(entries) => interrupt_entries(entries),
+        Warning::Firmware(finding) => crate::mcu::firmware::finding(finding),
         Warning::MeanPeriod { period_ns } => format!(
             "no period was given: the mean distance of the edges, {period_ns} ns, was taken, so latencies show no drift"
         ),

@@ -216,6 +216,7 @@ impl Measurement {
             refused,
             warnings,
             stop: None,
+            firmware: None,
             facts_before: Some(facts),
             facts_after: None,
         };

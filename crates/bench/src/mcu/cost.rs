@@ -1,6 +1,6 @@
 //! What one alarm costs: flash, RAM, cycles, sleep; and beside it what most firmware does instead.
 
-use super::{Board, Compiler, CostFigures, McuError, Program, Setup, Simulator, Size, Strategy};
+use super::{Board, Compiler, CostFigures, McuError, Program, Setup, Size, Strategy, simulate};
 
 /// The alarm's period.
 pub const PERIOD_US: u32 = 20_000;
@@ -19,11 +19,11 @@ const EVENTS: u64 = 100;
 ///
 /// # Errors
 /// Firmware that does not build or run.
-pub fn measure(compiler: &Compiler, simulator: &Simulator) -> Result<Vec<CostFigures>, McuError> {
+pub fn measure(compiler: &Compiler) -> Result<Vec<CostFigures>, McuError> {
     let mut all = Vec::new();
     for strategy in Strategy::ALL {
         for max_period_us in MAX_PERIODS_US {
-            all.push(measure_strategy(strategy, max_period_us, compiler, simulator)?);
+            all.push(measure_strategy(strategy, max_period_us, compiler)?);
         }
     }
     Ok(all)
@@ -33,22 +33,21 @@ pub fn measure(compiler: &Compiler, simulator: &Simulator) -> Result<Vec<CostFig
 ///
 /// # Errors
 /// [`McuError::Missing`] without the Arduino core.
-pub fn measure_arduino(compiler: &Compiler, simulator: &Simulator) -> Result<CostFigures, McuError> {
+pub fn measure_arduino(compiler: &Compiler) -> Result<CostFigures, McuError> {
     let board = board(Strategy::Periodic, PERIOD_US);
     let program = Program::ArduinoMillis { period_us: PERIOD_US };
-    one_event("Arduino millis(), polled".into(), &program, &board, compiler, simulator)
+    one_event("Arduino millis(), polled".into(), &program, &board, compiler)
 }
 
 fn measure_strategy(
     strategy: Strategy,
     max_period_us: u32,
     compiler: &Compiler,
-    simulator: &Simulator,
 ) -> Result<CostFigures, McuError> {
     let board = board(strategy, max_period_us);
     let name = format!("{strategy}, up to {}", if max_period_us == PERIOD_US { "20 ms" } else { "10 s" });
     let program = Program::OneAlarm { period_us: PERIOD_US };
-    let figures = one_event(name, &program, &board, compiler, simulator)?;
+    let figures = one_event(name, &program, &board, compiler)?;
     // Where ticks are counted, the timer is not programmed for events.
     let in_hardware = f64::from(max_period_us) * board.timer_hz() / 1e6 <= 65_535.0;
     let programmed = match strategy {
@@ -56,7 +55,7 @@ fn measure_strategy(
         Strategy::SingleShot => in_hardware,
         Strategy::Anchored => true,
     };
-    let programming_cycles = programmed.then(|| programming(&board, compiler, simulator)).transpose()?;
+    let programming_cycles = programmed.then(|| programming(&board, compiler)).transpose()?;
     Ok(CostFigures { programming_cycles, ..figures })
 }
 
@@ -69,16 +68,15 @@ fn one_event(
     program: &Program,
     board: &Board,
     compiler: &Compiler,
-    simulator: &Simulator,
 ) -> Result<CostFigures, McuError> {
     let firmware = compiler.build(program, board)?;
     let empty = compiler.build(&Program::Empty, board)?.size;
     let cycles = (EVENTS + 2) * u64::from(PERIOD_US) * u64::from(CLOCK_HZ) / 1_000_000;
-    let recording = simulator.run(&setup(&firmware.elf, board, cycles)?)?;
-    let starts: Vec<u64> = recording.edges_of(0, true).take(EVENTS as usize + 1).collect();
+    let recording = simulate(&setup(&firmware.elf, board, cycles)?)?;
+    let starts: Vec<u64> = recording.log.edges_of(0, true).take(EVENTS as usize + 1).collect();
     let us = |cycles: u64| cycles as f64 * 1e6 / f64::from(CLOCK_HZ);
     let errors = || starts.windows(2).map(|w| us(w[1] - w[0]) - f64::from(PERIOD_US));
-    let in_interrupts: u64 = recording.vectors.iter().map(|v| v.cycles).sum();
+    let in_interrupts: u64 = recording.log.vectors.iter().map(|v| v.cycles).sum();
     Ok(CostFigures {
         name,
         size: Size {
@@ -86,25 +84,25 @@ fn one_event(
             ram: firmware.size.ram.saturating_sub(empty.ram),
         },
         programming_cycles: None,
-        interrupts_per_s: recording.entries as f64 * f64::from(CLOCK_HZ) / recording.cycles as f64,
-        interrupt_share: in_interrupts as f64 / recording.cycles as f64,
-        asleep_share: recording.asleep_share(),
+        interrupts_per_s: recording.log.entries as f64 * f64::from(CLOCK_HZ) / recording.log.cycles as f64,
+        interrupt_share: in_interrupts as f64 / recording.log.cycles as f64,
+        asleep_share: recording.log.asleep_share(),
         min_error_us: errors().fold(f64::INFINITY, f64::min),
         max_error_us: errors().fold(f64::NEG_INFINITY, f64::max),
     })
 }
 
-fn programming(board: &Board, compiler: &Compiler, simulator: &Simulator) -> Result<u64, McuError> {
+fn programming(board: &Board, compiler: &Compiler) -> Result<u64, McuError> {
     /// Of the time that the pin is high, what setting it takes.
     const OF_THE_PIN: u64 = 2;
     let firmware = compiler.build(&Program::Reprogramming, board)?;
-    let recording = simulator.run(&setup(&firmware.elf, board, 1_000_000)?)?;
-    match (recording.edges_of(0, true).next(), recording.edges_of(0, false).next()) {
+    let recording = simulate(&setup(&firmware.elf, board, 1_000_000)?)?;
+    match (recording.log.edges_of(0, true).next(), recording.log.edges_of(0, false).next()) {
         (Some(begin), Some(end)) if end > begin => Ok(end - begin - OF_THE_PIN),
         _ => Err(McuError::Silent {
             pin: "B0".into(),
-            edges: recording.edges.len(),
-            seconds: recording.ns(recording.cycles) as f64 / 1e9,
+            edges: recording.log.edges.len(),
+            seconds: recording.ns(recording.log.cycles) as f64 / 1e9,
         }),
     }
 }

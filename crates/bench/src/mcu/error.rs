@@ -1,8 +1,11 @@
 //! Why a microcontroller could not be simulated.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use jitterlab_chip::{NotAPin, Pin, log};
+use jitterlab_model::firmware::Place;
 use jitterlab_model::units::Exact;
 
 /// Why a microcontroller could not be simulated. The message says what to do.
@@ -26,25 +29,61 @@ pub enum McuError {
         /// What it said.
         message: String,
     },
-    /// The simulator refused the firmware or its options.
-    #[error("simavr cannot run {}: {message}", firmware.display())]
-    Refused {
-        /// The firmware.
+    /// A file that is damaged, or firmware for another kind of chip.
+    #[error("{} cannot be simulated: {message}", firmware.display())]
+    NotFirmware {
+        /// The file.
         firmware: PathBuf,
-        /// What was wrong with it.
+        /// What is wrong with it.
         message: String,
+    },
+    /// A file of another kind.
+    #[error("{} is neither an ELF file nor Intel HEX: give what the linker wrote (.elf), or what is flashed (.hex)", .0.display())]
+    NeitherElfNorHex(PathBuf),
+    /// A firmware that does not name its chip.
+    #[error("{} does not name its chip: say it, such as --mcu atmega328p", .0.display())]
+    NoChip(PathBuf),
+    /// A firmware that does not tell its clock.
+    #[error("{} does not tell its clock's frequency: say it, such as --clock 16MHz", .0.display())]
+    NoClock(PathBuf),
+    /// A chip that is not simulated.
+    #[error("the chip {mcu} is not simulated; these are: {known}")]
+    UnknownChip {
+        /// Its name.
+        mcu: String,
+        /// Those that are.
+        known: String,
+    },
+    /// A pin that the chip has not.
+    #[error("{mcu} has no pin {pin}")]
+    NoSuchPin {
+        /// The chip.
+        mcu: String,
+        /// The pin.
+        pin: Pin,
+    },
+    /// A firmware that does not fit.
+    #[error("the firmware does not fit: it takes {size} bytes of flash, {mcu} has {flash}")]
+    TooLarge {
+        /// The chip.
+        mcu: String,
+        /// Bytes that the firmware takes.
+        size: u32,
+        /// Bytes that the chip has.
+        flash: u32,
     },
     /// The simulated processor did something that no processor can.
-    #[error("the firmware crashed after {cycles} cycles: {message}")]
+    #[error("the firmware crashed after {seconds:.6} s: at {at}, reached from {from}, {fault}")]
     Crashed {
+        /// What.
+        fault: Fault,
+        /// Where.
+        at: At,
+        /// From which instruction it came there.
+        from: At,
         /// When.
-        cycles: u64,
-        /// What simavr said.
-        message: String,
+        seconds: f64,
     },
-    /// The simulator wrote something that cannot be understood.
-    #[error("the simulator's line {0:?} cannot be understood: this is a bug in jitterlab")]
-    Protocol(String),
     /// The firmware ran and its pin showed too little.
     #[error(
         "pin {pin} changed {edges} times in {seconds:.3} s of simulated time: too little to measure; \
@@ -59,8 +98,8 @@ pub enum McuError {
         seconds: f64,
     },
     /// A pin that is not written as one.
-    #[error("{0:?} is not a pin: write a port and a bit, such as B0 or D5")]
-    NotAPin(String),
+    #[error(transparent)]
+    NotAPin(#[from] NotAPin),
     /// A period that no alarm can have.
     #[error("{0} is no period of an alarm: it must be whole microseconds, at most 4294 s")]
     NotAPeriod(Exact),
@@ -99,6 +138,57 @@ pub enum McuError {
     },
 }
 
+/// A place in a firmware.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct At(pub Box<Place>);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "address {:#x}", self.0.address)?;
+        match (&self.0.function, &self.0.line) {
+            (Some(function), Some(line)) => write!(f, " ({function}, {line})"),
+            (Some(one), None) | (None, Some(one)) => write!(f, " ({one})"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// What no processor can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault(pub log::Fault);
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            log::Fault::NoCode => f.write_str("there is no code, but erased or missing flash"),
+            log::Fault::NoInstruction(word) => {
+                write!(f, "the word {word:#06x} is no instruction of this chip")
+            }
+            log::Fault::NoAccess(data) => {
+                write!(f, "it reached memory at {data:#x} that cannot be accessed so")
+            }
+            log::Fault::Breakpoint => f.write_str("a breakpoint stops it, and no debugger is there"),
+        }
+    }
+}
+
+/// A file that ends too early.
+pub(super) const CUT_OFF: &str = "it is cut off";
+/// A file without code.
+pub(super) const NO_CODE: &str = "it holds no code";
+
+/// A file for another processor, by the number in its header.
+pub(super) fn not_avr(machine: u16) -> String {
+    let kind = match machine {
+        object::elf::EM_ARM => "ARM",
+        object::elf::EM_X86_64 | object::elf::EM_386 => "this computer's own processor",
+        object::elf::EM_RISCV => "RISC-V",
+        object::elf::EM_XTENSA => "Xtensa (ESP)",
+        _ => "another processor",
+    };
+    format!("it is built for {kind}, not for an AVR")
+}
+
 impl McuError {
     /// For `map_err`: names what was tried.
     pub(super) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> McuError {
@@ -118,6 +208,10 @@ impl McuError {
                 | E::NoPeriod(_)
                 | E::NoNeed
                 | E::TooShort { .. }
+                | E::NoChip(_)
+                | E::NoClock(_)
+                | E::UnknownChip { .. }
+                | E::NoSuchPin { .. }
                 | E::NotAnEdge(_)
         )
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jitterlab_model::mcu::{Size, Strategy};
 use tempfile::TempDir;
 
-use super::{McuError, sources, tools};
+use super::{McuError, image, sources, tools};
 
 /// The prescalers of timer 1.
 pub const PRESCALERS: [u16; 5] = [1, 8, 64, 256, 1024];
@@ -211,7 +211,7 @@ impl Compiler {
             .and_then(|f| f.into_temp_path().keep().map_err(|e| e.error))
             .map_err(McuError::io("a file for the firmware"))?;
         let root = self.directory.path().display();
-        let fixed = "-std=gnu++14 -Os -Wall -Wextra -fno-exceptions -fno-rtti -fno-threadsafe-statics \
+        let fixed = "-std=gnu++14 -Os -gdwarf-2 -Wall -Wextra -fno-exceptions -fno-rtti -fno-threadsafe-statics \
                      -ffunction-sections -fdata-sections -Wl,--gc-sections";
         let mut arguments: Vec<String> = fixed.split_whitespace().map(String::from).collect();
         arguments.push(format!("-mmcu={}", board.mcu));
@@ -222,23 +222,31 @@ impl Compiler {
             arguments.extend(arduino_core()?);
         }
         tools::AVR_CXX.run(program.name(), arguments)?;
-        let size = size_of(&file.display().to_string())?;
+        let size = image::load(&file)?.size;
         Ok(Firmware { elf: file, board: board.clone(), program: program.clone(), size })
     }
 }
 
-/// The parts of the Arduino core that a program without ports and pins needs.
+/// The Arduino core, whole, as its own tools build it: what a sketch does not use is left out by the linker.
 fn arduino_core() -> Result<Vec<String>, McuError> {
     let avr = tools::arduino_core()?;
     let (core, variant) = (avr.join("cores/arduino"), avr.join("variants/standard"));
-    Ok(vec![
-        "-DARDUINO=10819".into(),
-        format!("-I{}", core.display()),
-        format!("-I{}", variant.display()),
-        core.join("main.cpp").display().to_string(),
-        "-xc".into(),
-        core.join("wiring.c").display().to_string(),
-    ])
+    let reading = || format!("reading {}", core.display());
+    let entries = std::fs::read_dir(&core).map_err(McuError::io(reading()))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        files.push(entry.map_err(McuError::io(reading()))?.path().display().to_string());
+    }
+    files.sort();
+    let of = |ending: &'static str| files.iter().filter(move |f| f.ends_with(ending)).cloned();
+    // Debian's compiler leaves DECIMAL_DIG out in C++, where the core's WString.cpp wants it.
+    let mut arguments: Vec<String> =
+        ["-w", "-DARDUINO=10819", "-DDECIMAL_DIG=__DECIMAL_DIG__"].map(String::from).into();
+    arguments.extend([&core, &variant].map(|d| format!("-I{}", d.display())));
+    arguments.extend(of(".cpp"));
+    // Of the C++ compiler's driver, a language holds for one file.
+    arguments.extend(of(".c").flat_map(|file| ["-xc".into(), file]));
+    Ok(arguments)
 }
 
 /// The C++ class of a strategy.
@@ -260,15 +268,4 @@ fn board_defines(board: &Board) -> Vec<String> {
         format!("MCU_SOFTWARE_TICK={}UL", board.software_tick_us()),
         format!("MCU_COMPARE_EXCESS={}", u8::from(board.compare_as_paper)),
     ]
-}
-
-/// Reads `text data bss` from avr-size: flash holds text and data, RAM holds data and bss.
-fn size_of(elf: &str) -> Result<Size, McuError> {
-    let table = tools::AVR_SIZE.run(elf, [elf.to_owned()])?;
-    let line = table.lines().nth(1).unwrap_or_default();
-    let numbers: Vec<u32> = line.split_whitespace().take(3).filter_map(|n| n.parse().ok()).collect();
-    match numbers[..] {
-        [text, data, bss] => Ok(Size { flash: text + data, ram: data + bss }),
-        _ => Err(McuError::Protocol(line.into())),
-    }
 }

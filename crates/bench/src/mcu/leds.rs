@@ -2,7 +2,7 @@
 
 use super::run::Reading;
 use super::{
-    Board, Compiler, Interruption, McuError, McuRun, Program, Setup, Simulator, Strategy, ThreadFigures,
+    Board, Compiler, Interruption, McuError, McuRun, Program, Setup, Strategy, ThreadFigures, simulate,
 };
 
 /// The figure's conditions: 8 MHz, timer clock 125 kHz, tick 1 ms, alarm every 20 ms.
@@ -36,17 +36,12 @@ pub struct LedThread {
 ///
 /// # Errors
 /// Firmware that does not build or run.
-pub fn measure(
-    strategy: Strategy,
-    rounds: usize,
-    compiler: &Compiler,
-    simulator: &Simulator,
-) -> Result<LedThread, McuError> {
+pub fn measure(strategy: Strategy, rounds: usize, compiler: &Compiler) -> Result<LedThread, McuError> {
     let board = board(strategy);
     let simulate = |empty_handler: bool, edges: usize| {
         let firmware =
             compiler.build(&Program::GlowingLeds { period_us: ALARM_US, empty_handler }, &board)?;
-        simulator.run(&Setup {
+        simulate(&Setup {
             mcu: Some(board.mcu.clone()),
             clock_hz: Some(board.clock_hz),
             pins: vec!["B0".parse()?],
@@ -55,8 +50,8 @@ pub fn measure(
         })
     };
     let mut recording = simulate(false, 2 * (WARM_UP + rounds) + 3)?;
-    recording.edges.drain(..2 * WARM_UP);
-    let starts: Vec<u64> = recording.edges_of(0, true).take(rounds + 1).collect();
+    recording.log.edges.drain(..2 * WARM_UP);
+    let starts: Vec<u64> = recording.log.edges_of(0, true).take(rounds + 1).collect();
     let lengths: Vec<u64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
     let round_cycles = lengths.iter().copied().min().unwrap_or_default();
     let mean = lengths.iter().sum::<u64>() as f64 / lengths.len().max(1) as f64;
@@ -65,8 +60,8 @@ pub fn measure(
     let ns_per_cycle = 1e9 / f64::from(board.clock_hz);
 
     let empty = simulate(true, 20_000)?;
-    let shortest = empty.vectors.iter().map(|v| v.min_cycles).min().unwrap_or_default();
-    let longest = empty.vectors.iter().map(|v| v.max_cycles).max().unwrap_or_default();
+    let shortest = empty.log.vectors.iter().map(|v| v.min_cycles).min().unwrap_or_default();
+    let longest = empty.log.vectors.iter().map(|v| v.max_cycles).max().unwrap_or_default();
     let reading = Reading {
         name: format!("leds {strategy}"),
         period_ns: Some((round_cycles as f64 * ns_per_cycle).round() as i64),

@@ -1,9 +1,6 @@
-//! A microcontroller as a bench: AVR firmware on a cycle-accurate simulator (simavr).
+//! A microcontroller as a bench: firmware on a chip simulated to the cycle (`jitterlab-chip`).
 //!
-//! Nothing of it is needed to build jitterlab. The simulator is reached through a small C program
-//! ([`simulator`]) that is compiled on first use against the simavr that is installed, so the layout of simavr's structures,
-//! which changes from version to version, is always the right one, and a fault in the simulated firmware cannot
-//! take jitterlab along. The time services under `mcu/` travel inside this crate ([`firmware`]).
+//! The time services under `mcu/` travel inside this crate ([`firmware`]); building programs with them needs the cross compiler.
 //!
 //! Times of the records are cycles turned into nanoseconds, each from its absolute cycle and rounded to the nearest, so
 //! no rounding accumulates.
@@ -11,8 +8,11 @@
 pub mod cost;
 mod error;
 pub mod firmware;
+pub mod image;
 pub mod leds;
+mod names;
 pub mod recommend;
+mod report;
 pub mod request;
 pub mod run;
 pub mod simulator;
@@ -22,9 +22,11 @@ mod tools;
 
 pub use error::McuError;
 pub use firmware::{Board, Compiler, Firmware, Program};
+pub use jitterlab_chip::log::Rest;
+pub use jitterlab_chip::{Edge, Log, Pin, Stop, Vector};
 pub use jitterlab_model::mcu::{
     AlarmFigures, Choice, CostFigures, Interruption, Size, Strategy, ThreadFigures,
 };
 pub use request::{McuRequest, Subject};
-pub use run::{EdgeKind, McuRun, Pin};
-pub use simulator::{Edge, Recording, Setup, Simulator, StopCause, Vector};
+pub use run::{EdgeKind, McuRun};
+pub use simulator::{Length, Recording, Setup, simulate};

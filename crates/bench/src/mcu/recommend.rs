@@ -2,7 +2,7 @@
 
 use super::firmware::PRESCALERS;
 use super::sweep::{self, Cell};
-use super::{AlarmFigures, Board, Choice, Compiler, McuError, Simulator, Strategy};
+use super::{AlarmFigures, Board, Choice, Compiler, McuError, Strategy};
 
 /// A period that is needed, and how exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,6 @@ pub fn recommend(
     clock_hz: u32,
     needs: &[Need],
     compiler: &Compiler,
-    simulator: &Simulator,
     done: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<Choice>, McuError> {
     let (Some(longest), Some(shortest)) =
@@ -47,7 +46,7 @@ pub fn recommend(
             })
         })
         .collect();
-    let results = sweep::measure_all(&cells, compiler, simulator, done)?;
+    let results = sweep::measure_all(&cells, compiler, done)?;
     let alarms: Vec<AlarmFigures> = results.into_iter().map(|r| r.figures).collect();
     let by_board = alarms.chunks(needs.len()).zip(&boards);
     let mut choices: Vec<Choice> = by_board.map(|(alarms, board)| judge(board, needs, alarms)).collect();

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use jitterlab_chip::Pin;
 use jitterlab_model::units::Exact;
 
 use super::firmware::{Board, Compiler, Program};
-use super::run::{EdgeKind, McuRun, Pin, Reading};
-use super::simulator::{Setup, Simulator};
+use super::run::{EdgeKind, McuRun, Reading};
+use super::simulator::{Length, Setup, simulate};
 use super::sweep::{self, Cell};
 use super::{McuError, Strategy};
 
@@ -59,9 +60,8 @@ impl McuRequest {
     /// # Errors
     /// Something is not installed, the firmware does not build or run, or its pin shows too little.
     pub fn measure(&self) -> Result<McuRun, McuError> {
-        let simulator = Simulator::new()?;
         match &self.subject {
-            Subject::Elf(elf, pin) => self.by_pin(elf, elf, *pin, None, &simulator),
+            Subject::Elf(elf, pin) => self.by_pin(elf, elf, *pin, None),
             Subject::Source(source, pin) => {
                 let program = match self.period_ns {
                     Some(_) => Program::PeriodicAlarm { period_us: self.period_us()?, events: self.events },
@@ -71,36 +71,26 @@ impl McuRequest {
                 // What it builds goes with it.
                 let compiler = Compiler::new()?;
                 let firmware = compiler.build_file(&source.display().to_string(), &program, &board)?;
-                self.by_pin(source, &firmware.elf, *pin, Some(&board), &simulator)
+                self.by_pin(source, &firmware.elf, *pin, Some(&board))
             }
             Subject::OwnAlarm => {
                 let cell = Cell { board: self.board()?, period_us: self.period_us()?, events: self.events };
-                let mut run = sweep::measure(&cell, &Compiler::new()?, &simulator)?.run;
+                let mut run = sweep::measure(&cell, &Compiler::new()?)?.run;
                 run.info.count = Some(u64::from(self.events));
                 Ok(run)
             }
         }
     }
 
-    fn by_pin(
-        &self,
-        named: &Path,
-        elf: &Path,
-        pin: Pin,
-        board: Option<&Board>,
-        simulator: &Simulator,
-    ) -> Result<McuRun, McuError> {
-        let probe = |cycles| Setup {
+    fn by_pin(&self, named: &Path, elf: &Path, pin: Pin, board: Option<&Board>) -> Result<McuRun, McuError> {
+        let duration_ns = self.duration_ns.unwrap_or(DURATION_NS);
+        let recording = simulate(&Setup {
             mcu: board.map(|board| board.mcu.clone()).or(self.mcu.clone()),
             clock_hz: board.map(|board| board.clock_hz).or(self.clock_hz),
             pins: vec![pin],
-            ..Setup::new(elf, cycles)
-        };
-        // The clock is not known before the firmware is read: let it be simulated for as many cycles as its time needs.
-        let clock_hz = simulator.run(&probe(1))?.clock_hz;
-        let duration_ns = self.duration_ns.unwrap_or(DURATION_NS);
-        let cycles = u128::from(duration_ns.unsigned_abs()) * u128::from(clock_hz) / 1_000_000_000;
-        let recording = simulator.run(&probe(cycles as u64))?;
+            length: Length::Time(duration_ns.unsigned_abs()),
+            ..Setup::new(elf, 0)
+        })?;
         let name = named.file_stem().map_or("firmware".into(), |stem| stem.to_string_lossy().into_owned());
         let reading = Reading { name, edge: self.edge, period_ns: self.period_ns, ..Reading::default() };
         let mut run = McuRun::new(&recording, pin, &reading)?;

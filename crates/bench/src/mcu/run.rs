@@ -1,45 +1,15 @@
 //! From a recording of pin edges to an ordinary run: activations of a task, and the run's description.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::SystemTime;
 
-use jitterlab_model::warning::InterruptEntries;
 use jitterlab_model::{Activation, Overrun, RunInfo, StopReason, TaskResult, TaskSpec, Warning};
 use jitterlab_trace::{RunFileWriter, TraceError};
 
-use super::simulator::{ENTRY_CYCLES, ENTRY_FROM_SLEEP_CYCLES};
-use super::{McuError, Recording, StopCause};
+use jitterlab_chip::{Pin, Stop};
 
-/// A pin: port and bit, such as `B0`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Pin {
-    /// A to L.
-    port: char,
-    /// 0 to 7.
-    bit: u8,
-}
-
-impl FromStr for Pin {
-    type Err = McuError;
-
-    fn from_str(text: &str) -> Result<Self, McuError> {
-        let name = text.strip_prefix(['P', 'p']).filter(|rest| rest.len() == 2).unwrap_or(text);
-        match name.as_bytes() {
-            [port, bit @ b'0'..=b'7'] if matches!(port.to_ascii_uppercase(), b'A'..=b'L') => {
-                Ok(Pin { port: char::from(port.to_ascii_uppercase()), bit: bit - b'0' })
-            }
-            _ => Err(McuError::NotAPin(text.into())),
-        }
-    }
-}
-
-impl fmt::Display for Pin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.port, self.bit)
-    }
-}
+use super::{McuError, Recording};
 
 /// What begins an activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -90,8 +60,6 @@ pub struct McuRun {
     /// One record an activation. Event n is activation n: nothing is skipped, so a clock that drifts shows as latency
     /// that grows.
     pub activations: Vec<Activation>,
-    /// What the firmware sent over serial port 0.
-    pub sent: String,
 }
 
 impl McuRun {
@@ -104,8 +72,8 @@ impl McuRun {
         if spans.len() < 3 {
             return Err(McuError::Silent {
                 pin: pin.to_string(),
-                edges: recording.edges.iter().filter(|e| e.pin == reading.pin).count(),
-                seconds: recording.ns(recording.cycles) as f64 / 1e9,
+                edges: recording.log.edges.iter().filter(|e| e.pin == reading.pin).count(),
+                seconds: recording.ns(recording.log.cycles) as f64 / 1e9,
             });
         }
         let first = recording.ns(spans[0].0);
@@ -127,7 +95,7 @@ impl McuRun {
             })
             .collect();
         let info = describe(recording, reading, period_ns, &activations);
-        Ok(McuRun { info, activations, sent: String::from_utf8_lossy(&recording.uart).into_owned() })
+        Ok(McuRun { info, activations })
     }
 
     /// Writes it as a run file, and says where.
@@ -144,7 +112,7 @@ impl McuRun {
 /// Begin and end of each activation, in cycles.
 fn spans(recording: &Recording, reading: &Reading) -> Vec<(u64, u64)> {
     let mut spans: Vec<(u64, u64)> = Vec::new();
-    for edge in recording.edges.iter().filter(|e| e.pin == reading.pin) {
+    for edge in recording.log.edges.iter().filter(|e| e.pin == reading.pin) {
         match (reading.edge, edge.high) {
             (EdgeKind::Both, _) | (EdgeKind::Rising, true) | (EdgeKind::Falling, false) => {
                 spans.push((edge.cycle, edge.cycle));
@@ -169,16 +137,17 @@ fn spans(recording: &Recording, reading: &Reading) -> Vec<(u64, u64)> {
 fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activations: &[Activation]) -> RunInfo {
     let spec =
         TaskSpec { name: reading.name.clone(), period_ns, overrun: Overrun::CatchUp, ..TaskSpec::default() };
-    let clock = format!("simavr {}, cycles at {} Hz", recording.mcu, recording.clock_hz);
+    let clock = format!("simulated {}, cycles at {} Hz", recording.mcu, recording.clock_hz);
     let mut info = RunInfo::new(jitterlab_model::Bench::Mcu, &clock, [spec]);
     info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
     info.command = std::env::args().collect();
     info.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    info.stop = Some(match recording.stop {
-        StopCause::Cycles => StopReason::Duration,
-        StopCause::Edges | StopCause::Done => StopReason::Count,
+    info.stop = Some(match recording.log.stop {
+        Stop::Cycles | Stop::Crashed { .. } => StopReason::Duration,
+        Stop::Edges | Stop::Asleep(_) => StopReason::Count,
     });
-    info.warnings.push(Warning::InterruptEntries(interrupt_entries(recording)));
+    info.firmware = Some(recording.report.clone());
+    info.warnings.extend(recording.warnings.iter().cloned());
     if reading.period_ns.is_none() {
         info.warnings.push(Warning::MeanPeriod { period_ns });
     }
@@ -197,45 +166,32 @@ fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activation
             last_end_ns: last.end_ns,
             min_latency_ns: latencies().min().unwrap_or_default(),
             max_latency_ns: latencies().max().unwrap_or_default(),
-            cpu_time_ns: Some(recording.ns(recording.cycles - recording.slept.min(recording.cycles))),
+            cpu_time_ns: Some(
+                recording.ns(recording.log.cycles - recording.log.slept.min(recording.log.cycles)),
+            ),
             ..TaskResult::default()
         });
     }
     info
 }
 
-/// What the processor was charged for entering interrupts.
-pub fn interrupt_entries(recording: &Recording) -> InterruptEntries {
-    InterruptEntries {
-        charged: recording.entries_charged,
-        entries: recording.entries,
-        from_sleep: recording.entries_asleep,
-        cycles: ENTRY_CYCLES,
-        cycles_from_sleep: ENTRY_FROM_SLEEP_CYCLES,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::Edge;
+    use jitterlab_chip::{Edge, Log};
+    use jitterlab_model::mcu::Size;
+
+    use super::super::names::Names;
+    use super::super::report;
+
     use super::*;
 
     /// 1 MHz, so that a cycle is a microsecond.
     fn recording(edges: &[(u64, bool)]) -> Recording {
-        Recording {
-            mcu: "atmega128".into(),
-            clock_hz: 1_000_000,
-            edges: edges.iter().map(|&(cycle, high)| Edge { cycle, pin: 0, high }).collect(),
-            entered: Vec::new(),
-            uart: Vec::new(),
-            vectors: Vec::new(),
-            stop: StopCause::Edges,
-            cycles: 1_000,
-            slept: 900,
-            entries: 3,
-            entries_asleep: 2,
-            entries_charged: true,
-        }
+        let edges = edges.iter().map(|&(cycle, high)| Edge { cycle, pin: 0, high }).collect();
+        let log = Log { edges, stop: Stop::Edges, cycles: 1_000, slept: 900, ..Log::default() };
+        let names = Names::new(None, |_| None);
+        let report = report::report(&log, "atmega128", 1_000_000, Size::default(), &names);
+        Recording { mcu: "atmega128".into(), clock_hz: 1_000_000, log, report, warnings: Vec::new() }
     }
 
     fn pin() -> Pin {
@@ -260,7 +216,6 @@ mod tests {
             ..Reading::default()
         };
         let run = McuRun::new(&r, pin(), &reading).unwrap();
-        assert_eq!(run.info.warnings[1], Warning::FirstEvent { after_ns: 100_000, period_ns: 100_000 });
         let latencies: Vec<_> = run.activations.iter().map(Activation::latency_ns).collect();
         assert_eq!(latencies, [0, 1_000, 2_000], "the cut-off fourth one is left out");
         assert_eq!(run.activations[1].execution_ns(), 14_000);
@@ -269,9 +224,7 @@ mod tests {
         assert_eq!((result.min_latency_ns, result.max_latency_ns), (0, 2_000));
         assert_eq!(result.cpu_time_ns, Some(100_000));
         assert_eq!(run.info.bench, jitterlab_model::Bench::Mcu);
-        let charged =
-            InterruptEntries { charged: true, entries: 3, from_sleep: 2, cycles: 4, cycles_from_sleep: 4 };
-        assert_eq!(run.info.warnings[0], Warning::InterruptEntries(charged));
+        assert_eq!(run.info.warnings, [Warning::FirstEvent { after_ns: 100_000, period_ns: 100_000 }]);
     }
 
     /// A tick that the first event waits for is a phase: with the period of 100 us it comes 201 us after it was asked for,
@@ -293,7 +246,7 @@ mod tests {
         let run = McuRun::new(&r, pin(), &Reading { edge: EdgeKind::Both, ..Reading::default() }).unwrap();
         assert_eq!(run.info.tasks[0].spec.period_ns, 100_000);
         assert_eq!(run.activations[1].latency_ns(), -1_000);
-        assert_eq!(run.info.warnings[1], Warning::MeanPeriod { period_ns: 100_000 });
+        assert_eq!(run.info.warnings[0], Warning::MeanPeriod { period_ns: 100_000 });
     }
 
     #[test]
@@ -309,15 +262,5 @@ mod tests {
         let error =
             McuRun::new(&recording(&[(5, true)]), pin(), &Reading::default()).unwrap_err().to_string();
         assert!(error.contains("B0") && error.contains("0.001 s"), "{error}");
-    }
-
-    #[test]
-    fn pins_are_read_as_people_write_them() {
-        for text in ["B0", "b0", "PB0", "pb0"] {
-            assert_eq!(text.parse::<Pin>().unwrap().to_string(), "B0");
-        }
-        for text in ["", "B8", "M0", "0B", "B", "PB"] {
-            assert!(text.parse::<Pin>().is_err(), "{text}");
-        }
     }
 }

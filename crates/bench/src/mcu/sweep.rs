@@ -9,7 +9,7 @@ use jitterlab_model::units::Exact;
 
 use super::run::Reading;
 use super::{
-    AlarmFigures, Board, Compiler, McuError, McuRun, Program, Recording, Setup, Simulator, Size, Strategy,
+    AlarmFigures, Board, Compiler, McuError, McuRun, Program, Recording, Setup, Size, Strategy, simulate,
 };
 
 /// One measurement to make.
@@ -49,7 +49,7 @@ pub fn cells(strategies: &[Strategy], prescalers: &[u16], periods_us: &[u32], ev
 ///
 /// # Errors
 /// Firmware that does not build or run; events that never come.
-pub fn measure(cell: &Cell, compiler: &Compiler, simulator: &Simulator) -> Result<CellResult, McuError> {
+pub fn measure(cell: &Cell, compiler: &Compiler) -> Result<CellResult, McuError> {
     let Cell { board, period_us, events } = cell;
     let program = Program::PeriodicAlarm { period_us: *period_us, events: *events };
     let firmware = compiler.build(&program, board)?;
@@ -64,11 +64,11 @@ pub fn measure(cell: &Cell, compiler: &Compiler, simulator: &Simulator) -> Resul
         edges: Some(u64::from(*events) * 2 + 1),
         ..Setup::new(&firmware.elf, planned_us * u64::from(board.clock_hz) / 1_000_000)
     };
-    let recording = simulator.run(&setup)?;
+    let recording = simulate(&setup)?;
     let reading = Reading {
         name: format!("{} {} Hz {}", board.strategy, board.timer_hz(), Exact(i64::from(*period_us) * 1_000)),
         period_ns: Some(i64::from(*period_us) * 1_000),
-        requested_at: recording.edges_of(1, true).next(),
+        requested_at: recording.log.edges_of(1, true).next(),
         ..Reading::default()
     };
     let run = McuRun::new(&recording, pins[0], &reading)?;
@@ -77,13 +77,13 @@ pub fn measure(cell: &Cell, compiler: &Compiler, simulator: &Simulator) -> Resul
 
 fn evaluate(cell: &Cell, recording: &Recording, size: Size) -> AlarmFigures {
     let board = &cell.board;
-    let starts: Vec<u64> = recording.edges_of(0, true).collect();
+    let starts: Vec<u64> = recording.log.edges_of(0, true).collect();
     let us = |cycles: f64| cycles * 1e6 / f64::from(board.clock_hz);
     let errors = || starts.windows(2).map(|w| us((w[1] - w[0]) as f64) - f64::from(cell.period_us));
     let intervals = starts.len().saturating_sub(1).max(1) as f64;
     let span = (starts[starts.len() - 1] - starts[0]) as f64;
     let period_cycles = f64::from(cell.period_us) * f64::from(board.clock_hz) / 1e6;
-    let interrupts = recording.vectors.iter();
+    let interrupts = recording.log.vectors.iter();
     AlarmFigures {
         strategy: board.strategy,
         compare_as_paper: board.compare_as_paper,
@@ -95,11 +95,12 @@ fn evaluate(cell: &Cell, recording: &Recording, size: Size) -> AlarmFigures {
         min_error_us: errors().fold(f64::INFINITY, f64::min),
         max_error_us: errors().fold(f64::NEG_INFINITY, f64::max),
         total_error_counts: (span - intervals * period_cycles) / f64::from(board.prescaler),
-        interrupts_per_s: recording.entries as f64 * f64::from(board.clock_hz) / recording.cycles as f64,
+        interrupts_per_s: recording.log.entries as f64 * f64::from(board.clock_hz)
+            / recording.log.cycles as f64,
         cycles_per_event: interrupts.clone().map(|v| v.cycles).sum::<u64>() as f64 / starts.len() as f64,
         shortest_interrupt_cycles: interrupts.clone().map(|v| v.min_cycles).min().unwrap_or_default(),
         longest_interrupt_cycles: interrupts.map(|v| v.max_cycles).max().unwrap_or_default(),
-        asleep_share: recording.asleep_share(),
+        asleep_share: recording.log.asleep_share(),
         size,
     }
 }
@@ -111,7 +112,6 @@ fn evaluate(cell: &Cell, recording: &Recording, size: Size) -> AlarmFigures {
 pub fn measure_all(
     cells: &[Cell],
     compiler: &Compiler,
-    simulator: &Simulator,
     done: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<CellResult>, McuError> {
     let workers = thread::available_parallelism().map_or(1, usize::from).min(cells.len().max(1));
@@ -125,7 +125,7 @@ pub fn measure_all(
                 while let Some((index, cell)) = Some(next.fetch_add(1, Ordering::Relaxed))
                     .and_then(|index| cells.get(index).map(|cell| (index, cell)))
                 {
-                    match measure(cell, compiler, simulator) {
+                    match measure(cell, compiler) {
                         Ok(result) => {
                             results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
                             done(finished.fetch_add(1, Ordering::Relaxed) + 1, cells.len());

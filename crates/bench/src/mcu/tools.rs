@@ -14,23 +14,6 @@ pub(super) struct Tool {
 
 /// The cross compiler, with its C library.
 pub(super) const AVR_CXX: Tool = Tool { name: "avr-g++", packages: "gcc-avr avr-libc" };
-/// Tells how much of a chip's memory a firmware takes.
-pub(super) const AVR_SIZE: Tool = Tool { name: "avr-size", packages: "binutils-avr" };
-/// This machine's own C compiler, for the runner.
-pub(super) const CC: Tool = Tool { name: "cc", packages: "gcc libc6-dev" };
-
-/// Where simavr's headers lie: packaged, and installed by hand.
-const HEADERS: [&str; 3] =
-    ["/usr/include/simavr", "/usr/local/include/simavr", "/opt/homebrew/include/simavr"];
-
-/// The directory of simavr's headers.
-pub(super) fn simavr_headers() -> Result<PathBuf, McuError> {
-    HEADERS
-        .iter()
-        .map(PathBuf::from)
-        .find(|d| d.join("sim_avr.h").exists())
-        .ok_or(McuError::Missing { what: "simavr", packages: "libsimavr-dev libelf-dev" })
-}
 
 /// The directory of the Arduino core for AVR.
 pub(super) fn arduino_core() -> Result<PathBuf, McuError> {

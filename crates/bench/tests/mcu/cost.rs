@@ -6,8 +6,8 @@ use super::{bench, skip};
 
 #[test]
 fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
-    let Some((compiler, simulator)) = bench() else { return };
-    let all = cost::measure(&compiler, &simulator).unwrap();
+    let Some(compiler) = bench() else { return };
+    let all = cost::measure(&compiler).unwrap();
     assert_eq!(all.len(), 6);
     for cost in &all {
         assert!(cost.size.flash <= 1_536 && (1..=64).contains(&cost.size.ram), "{cost:?}");
@@ -18,7 +18,7 @@ fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
     let shot = all.iter().find(|c| c.name == "single-shot, up to 20 ms").unwrap();
     assert!((shot.interrupts_per_s - 50.0).abs() < 1.0, "{shot:?}");
 
-    let arduino = match cost::measure_arduino(&compiler, &simulator) {
+    let arduino = match cost::measure_arduino(&compiler) {
         Err(error @ McuError::Missing { .. }) => return skip(&error.to_string()).unwrap_or_default(),
         other => other.unwrap(),
     };

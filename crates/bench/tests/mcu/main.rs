@@ -1,17 +1,19 @@
-//! The microcontroller bench against the real compiler and the real simulator, and the library on this system.
+//! The microcontroller bench against the real compiler, and the library on this system.
 //! Where they are not installed the tests are skipped and say so, unless everything is required.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot run the tools has failed")]
 
+mod chip;
 mod cost;
 mod entries;
 mod interrupts;
+mod manual;
 mod native;
 mod paper;
 mod threads;
 mod user;
 
-use jitterlab_bench::mcu::{Compiler, McuError, Simulator};
+use jitterlab_bench::mcu::{Compiler, McuError};
 
 /// Whether a missing tool is a failure: on continuous integration, or when asked for.
 fn all_required() -> bool {
@@ -25,11 +27,10 @@ fn skip<T>(reason: &str) -> Option<T> {
     None
 }
 
-/// The compiler and the simulator, or `None` with the reason said.
-fn bench() -> Option<(Compiler, Simulator)> {
-    let bench = Compiler::new().and_then(|compiler| Ok((compiler, Simulator::new()?)));
-    match bench {
-        Ok(bench) => Some(bench),
+/// The compiler, or `None` with the reason said.
+fn bench() -> Option<Compiler> {
+    match Compiler::new() {
+        Ok(compiler) => Some(compiler),
         Err(error @ McuError::Missing { .. }) => skip(&error.to_string()),
         Err(error) => panic!("{error}"),
     }

@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::papers::epos as paper;
 use jitterlab_bench::mcu::sweep::{self, CellResult};
-use jitterlab_bench::mcu::{AlarmFigures, Board, Program, Setup, Strategy, leds};
+use jitterlab_bench::mcu::{AlarmFigures, Board, Program, Setup, Strategy, leds, simulate};
 use jitterlab_model::Warning;
 
 use super::bench;
@@ -17,10 +17,10 @@ fn find(results: &[CellResult], strategy: Strategy, prescaler: u16, period_us: u
 
 #[test]
 fn the_third_strategy_beats_both_columns_of_table_1_in_every_cell() {
-    let Some((compiler, simulator)) = bench() else { return };
+    let Some(compiler) = bench() else { return };
     let cells = sweep::cells(&Strategy::ALL, &paper::PRESCALERS, &paper::PERIODS_US, paper::EVENTS);
     assert_eq!(cells.len(), 54);
-    let results = sweep::measure_all(&cells, &compiler, &simulator, &|_, _| ()).unwrap();
+    let results = sweep::measure_all(&cells, &compiler, &|_, _| ()).unwrap();
     for prescaler in paper::PRESCALERS {
         for period_us in paper::PERIODS_US {
             let anchored = find(&results, Strategy::Anchored, prescaler, period_us);
@@ -71,13 +71,13 @@ fn the_third_strategy_beats_both_columns_of_table_1_in_every_cell() {
 /// programmed it does not: from the match to the next shot it takes fewer cycles than a count has, so nothing is lost.
 #[test]
 fn a_single_shot_degrades_past_16_bits_if_each_loses_a_count() {
-    let Some((compiler, simulator)) = bench() else { return };
+    let Some(compiler) = bench() else { return };
     let periods = [100_000, 10_000_000];
     let mut cells = sweep::cells(&[Strategy::SingleShot], &[64], &periods, paper::EVENTS);
     let mut alike = cells.clone();
     alike.iter_mut().for_each(|cell| cell.board.compare_as_paper = true);
     cells.extend(alike);
-    let results = sweep::measure_all(&cells, &compiler, &simulator, &|_, _| ()).unwrap();
+    let results = sweep::measure_all(&cells, &compiler, &|_, _| ()).unwrap();
     let [right, far, alike, far_alike] = &results[..] else { panic!("{} results", results.len()) };
     assert!(far_alike.figures.mean_error_us() > 100.0 * alike.figures.mean_error_us(), "{far_alike:?}");
     let count_us = 64.0 / 7.3728;
@@ -89,13 +89,13 @@ fn a_single_shot_degrades_past_16_bits_if_each_loses_a_count() {
 /// The paper's compare register held the period itself: with that, its periodic column comes out to the microsecond.
 #[test]
 fn one_count_too_many_is_what_the_papers_periodic_column_shows() {
-    let Some((compiler, simulator)) = bench() else { return };
+    let Some(compiler) = bench() else { return };
     let mut cells =
         sweep::cells(&[Strategy::Periodic], &paper::PRESCALERS, &[10_000, 100_000], paper::EVENTS);
     for cell in &mut cells {
         cell.board.compare_as_paper = true;
     }
-    for result in sweep::measure_all(&cells, &compiler, &simulator, &|_, _| ()).unwrap() {
+    for result in sweep::measure_all(&cells, &compiler, &|_, _| ()).unwrap() {
         let figures = &result.figures;
         let printed = paper::table_1_us(Strategy::Periodic, figures.prescaler, figures.period_us).unwrap();
         let difference = figures.mean_period_us - f64::from(printed);
@@ -105,11 +105,11 @@ fn one_count_too_many_is_what_the_papers_periodic_column_shows() {
 
 #[test]
 fn periods_of_two_counts_keep_their_mean() {
-    let Some((compiler, simulator)) = bench() else { return };
+    let Some(compiler) = bench() else { return };
     for (prescaler, period_us) in [(1024, 278), (256, 70)] {
         let mut cell = sweep::cells(&[Strategy::Anchored], &[prescaler], &[period_us], 101).remove(0);
         cell.board.max_period_us = 10_000;
-        let result = sweep::measure(&cell, &compiler, &simulator).unwrap().figures;
+        let result = sweep::measure(&cell, &compiler).unwrap().figures;
         assert!(
             result.total_error_counts.abs() <= 1.0,
             "{period_us} us: {} counts",
@@ -120,8 +120,8 @@ fn periods_of_two_counts_keep_their_mean() {
 
 #[test]
 fn the_led_thread_is_disturbed_by_ticks_and_events_and_by_nothing_else() {
-    let Some((compiler, simulator)) = bench() else { return };
-    let all = Strategy::ALL.map(|s| leds::measure(s, 1_000, &compiler, &simulator).unwrap().figures);
+    let Some(compiler) = bench() else { return };
+    let all = Strategy::ALL.map(|s| leds::measure(s, 1_000, &compiler).unwrap().figures);
     for thread in &all {
         assert_eq!(thread.rounds, 1_000);
         assert!(thread.event_cycles <= 150, "{thread:?}");
@@ -142,22 +142,21 @@ fn the_led_thread_is_disturbed_by_ticks_and_events_and_by_nothing_else() {
 
 #[test]
 fn the_chips_own_time_stamps_agree_with_the_simulators() {
-    let Some((compiler, simulator)) = bench() else { return };
+    let Some(compiler) = bench() else { return };
     for strategy in Strategy::ALL {
         let board = Board::ideal(strategy, 64, 10_000);
         let firmware =
             compiler.build(&Program::PeriodicAlarm { period_us: 10_000, events: 11 }, &board).unwrap();
-        let recording = simulator
-            .run(&Setup {
-                mcu: Some(board.mcu.clone()),
-                clock_hz: Some(board.clock_hz),
-                pins: vec!["B0".parse().unwrap()],
-                ..Setup::new(&firmware.elf, 20_000_000)
-            })
-            .unwrap();
-        let text = String::from_utf8(recording.uart.clone()).unwrap();
+        let recording = simulate(&Setup {
+            mcu: Some(board.mcu.clone()),
+            clock_hz: Some(board.clock_hz),
+            pins: vec!["B0".parse().unwrap()],
+            ..Setup::new(&firmware.elf, 20_000_000)
+        })
+        .unwrap();
+        let text = String::from_utf8(recording.log.serial.clone()).unwrap();
         let printed: Vec<f64> = text.lines().map(|l| l.parse().unwrap()).collect();
-        let starts: Vec<u64> = recording.edges_of(0, true).collect();
+        let starts: Vec<u64> = recording.log.edges_of(0, true).collect();
         assert_eq!(printed.len(), 10);
         for (pair, printed) in starts.windows(2).zip(printed) {
             let us = (pair[1] - pair[0]) as f64 / 7.3728;
@@ -168,19 +167,18 @@ fn the_chips_own_time_stamps_agree_with_the_simulators() {
 
 #[test]
 fn the_time_services_example_says_what_it_should() {
-    let Some((compiler, simulator)) = bench() else { return };
+    let Some(compiler) = bench() else { return };
     for mcu in ["atmega128", "atmega1281", "atmega328p"] {
         let board = Board { mcu: mcu.into(), ..Board::ideal(Strategy::Anchored, 64, 100_000) };
         let firmware =
             compiler.build(&Program::TimeServices { period_us: 100_000, events: 30 }, &board).unwrap();
-        let recording = simulator
-            .run(&Setup {
-                mcu: Some(mcu.into()),
-                clock_hz: Some(board.clock_hz),
-                ..Setup::new(&firmware.elf, 60_000_000)
-            })
-            .unwrap();
-        let text = String::from_utf8(recording.uart).unwrap();
+        let recording = simulate(&Setup {
+            mcu: Some(mcu.into()),
+            clock_hz: Some(board.clock_hz),
+            ..Setup::new(&firmware.elf, 60_000_000)
+        })
+        .unwrap();
+        let text = String::from_utf8(recording.log.serial).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "Current Time: 0", "{mcu}");
         let elapsed: u32 = lines[1].strip_prefix("Elapsed time: ").unwrap().parse().unwrap();
@@ -192,9 +190,9 @@ fn the_time_services_example_says_what_it_should() {
 
 #[test]
 fn a_run_has_the_common_form() {
-    let Some((compiler, simulator)) = bench() else { return };
+    let Some(compiler) = bench() else { return };
     let cell = sweep::cells(&[Strategy::Anchored], &[64], &[1_000], 50).remove(0);
-    let result = sweep::measure(&cell, &compiler, &simulator).unwrap();
+    let result = sweep::measure(&cell, &compiler).unwrap();
     let info = &result.run.info;
     assert_eq!((info.bench, info.tasks[0].spec.period_ns), (jitterlab_model::Bench::Mcu, 1_000_000));
     let task = info.tasks[0].result.as_ref().unwrap();

@@ -3,13 +3,13 @@
 use std::fs;
 
 use jitterlab_bench::mcu::run::Reading;
-use jitterlab_bench::mcu::{Board, EdgeKind, McuError, McuRun, Pin, Program, Setup, Strategy};
+use jitterlab_bench::mcu::{Board, EdgeKind, McuError, McuRun, Pin, Program, Setup, Strategy, simulate};
 
 use super::bench;
 
 #[test]
 fn firmware_that_toggles_a_pin_is_measured() {
-    let Some((compiler, simulator)) = bench() else { return };
+    let Some(compiler) = bench() else { return };
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("toggle.cc");
     let program = "#include <avr/io.h>\n#include <util/delay.h>\n\
@@ -24,7 +24,7 @@ fn firmware_that_toggles_a_pin_is_measured() {
         pins: vec![pin],
         ..Setup::new(&firmware.elf, 7_372_800)
     };
-    let recording = simulator.run(&setup).unwrap();
+    let recording = simulate(&setup).unwrap();
     let run = McuRun::new(&recording, pin, &Reading { edge: EdgeKind::Both, ..Reading::default() }).unwrap();
     let period = run.info.tasks[0].spec.period_ns;
     assert!((500_000..503_000).contains(&period), "{period}");
@@ -32,21 +32,50 @@ fn firmware_that_toggles_a_pin_is_measured() {
 
     let silent = McuRun::new(&recording, "B0".parse().unwrap(), &Reading { pin: 1, ..Reading::default() });
     assert!(matches!(silent, Err(McuError::Silent { .. })));
-    let message = |setup: Setup| simulator.run(&setup).unwrap_err().to_string();
+    let message = |setup: Setup| simulate(&setup).unwrap_err().to_string();
     let unknown = message(Setup { mcu: Some("atmega9999".into()), ..setup.clone() });
-    assert!(unknown.contains("atmega9999"), "{unknown}");
-    let nameless = message(Setup { mcu: None, ..setup.clone() });
-    assert!(nameless.contains("does not name its microcontroller"), "{nameless}");
+    assert!(unknown.contains("atmega9999") && unknown.contains("atmega328p"), "{unknown}");
     let no_port = message(Setup { pins: vec!["L1".parse().unwrap()], ..setup.clone() });
-    assert!(no_port.contains("no such port"), "{no_port}");
+    assert!(no_port.contains("atmega328p has no pin L1"), "{no_port}");
+    let no_clock = message(Setup { clock_hz: None, ..setup.clone() });
+    assert!(no_clock.contains("--clock 16MHz"), "{no_clock}");
     fs::write(directory.path().join("text.elf"), "no firmware").unwrap();
-    let text = message(Setup { elf: directory.path().join("text.elf"), ..setup });
-    assert!(text.contains("text.elf"), "{text}");
+    let text = message(Setup { firmware: directory.path().join("text.elf"), ..setup.clone() });
+    assert!(text.contains("text.elf") && text.contains("Intel HEX"), "{text}");
+    let own = std::env::current_exe().unwrap();
+    let own = message(Setup { firmware: own, ..setup });
+    assert!(own.contains("this computer") || own.contains("cannot be simulated"), "{own}");
+}
+
+/// What is flashed is measured as well: it holds no names, and nothing else is missing.
+#[test]
+fn a_hex_file_is_measured_like_its_elf_file() {
+    let Some(compiler) = bench() else { return };
+    let board = Board::ideal(Strategy::Anchored, 64, 1_000).on("atmega328p", 16_000_000);
+    let program = Program::PeriodicAlarm { period_us: 1_000, events: 50 };
+    let firmware = compiler.build(&program, &board).unwrap();
+    let hex = firmware.elf.with_extension("hex");
+    let copied = std::process::Command::new("avr-objcopy")
+        .args(["-O", "ihex", "-R", ".eeprom"])
+        .args([&firmware.elf, &hex])
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let setup = Setup {
+        mcu: Some("atmega328p".into()),
+        clock_hz: Some(16_000_000),
+        pins: vec!["B0".parse().unwrap()],
+        ..Setup::new(&firmware.elf, 16_000_000)
+    };
+    let from_elf = simulate(&setup).unwrap().log;
+    let from_hex = simulate(&Setup { firmware: hex, ..setup }).unwrap().log;
+    assert_eq!(from_elf.edges.len(), 100);
+    assert_eq!((from_elf.edges, from_elf.vectors), (from_hex.edges, from_hex.vectors));
 }
 
 #[test]
 fn a_crash_is_told() {
-    let Some((compiler, simulator)) = bench() else { return };
+    let Some(compiler) = bench() else { return };
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("crash.cc");
     // Jumps behind its own end, where there is no code.
@@ -54,14 +83,15 @@ fn a_crash_is_told() {
     let board = Board { mcu: "atmega328p".into(), ..Board::ideal(Strategy::Anchored, 64, 1_000) };
     let firmware = compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board).unwrap();
     let setup = Setup { mcu: Some("atmega328p".into()), ..Setup::new(&firmware.elf, 1_000_000) };
-    let error = simulator.run(&Setup { clock_hz: Some(8_000_000), ..setup }).unwrap_err();
+    let error = simulate(&Setup { clock_hz: Some(8_000_000), ..setup }).unwrap_err();
     assert!(matches!(error, McuError::Crashed { .. }), "{error}");
+    assert!(error.to_string().contains("no code"), "{error}");
 }
 
 /// The program in the library's own page is a program.
 #[test]
 fn the_librarys_example_blinks() {
-    let Some((compiler, simulator)) = bench() else { return };
+    let Some(compiler) = bench() else { return };
     let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcu/README.md")).unwrap();
     let code = page.lines().skip_while(|l| !l.starts_with("    #include"));
     let code: Vec<&str> = code.take_while(|l| l.is_empty() || l.starts_with("    ")).collect();
@@ -79,7 +109,7 @@ fn the_librarys_example_blinks() {
         pins: vec![pin],
         ..Setup::new(&firmware.elf, 32_000_000)
     };
-    let recording = simulator.run(&setup).unwrap();
+    let recording = simulate(&setup).unwrap();
     let reading = Reading { edge: EdgeKind::Both, period_ns: Some(20_000_000), ..Reading::default() };
     let run = McuRun::new(&recording, pin, &reading).unwrap();
     assert_eq!(run.activations.len(), 99, "2 s, every 20 ms, the delay's interrupts aside");

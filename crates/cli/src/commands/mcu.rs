@@ -9,9 +9,7 @@ use jitterlab_analysis::papers::epos::EVENTS;
 use jitterlab_bench::mcu::recommend::{self, Need};
 use jitterlab_bench::mcu::request::whole_us;
 use jitterlab_bench::mcu::sweep;
-use jitterlab_bench::mcu::{
-    Compiler, EdgeKind, McuError, McuRequest, Pin, Simulator, Strategy, Subject, firmware,
-};
+use jitterlab_bench::mcu::{Compiler, EdgeKind, McuError, McuRequest, Pin, Strategy, Subject, firmware};
 use jitterlab_model::TimingStats;
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_model::units::{parse_duration_ns, parse_frequency_hz, parse_period_ns};
@@ -22,8 +20,7 @@ use crate::output::{self, OutputArgs};
 
 /// Measure firmware on a simulated AVR microcontroller, cycle by cycle
 ///
-/// Needs a C compiler and simavr (Debian: gcc libsimavr-dev libelf-dev), and for programs that jitterlab builds itself the
-/// cross compiler (gcc-avr avr-libc).
+/// Programs that jitterlab builds itself need the cross compiler (Debian: gcc-avr avr-libc).
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -159,9 +156,7 @@ fn run(args: &RunArgs) -> Ending {
     let mut stats = TimingStats::new(measured.info.tasks[0].spec.period_ns);
     stats.push_all(&measured.activations);
     let file = args.output.as_ref().map(|path| measured.save(path)).transpose()?;
-    let sent = measured.sent;
-    let result = MeasuredRun { sent, ..MeasuredRun::new(measured.info, &[stats], file) };
-    args.show.show(Content::Run(Box::new(result)))?;
+    args.show.show(Content::Run(Box::new(MeasuredRun::new(measured.info, &[stats], file))))?;
     Ok(Status::Fine)
 }
 
@@ -198,12 +193,11 @@ pub fn progress(quiet: bool) -> impl Fn(usize, usize) + Sync {
 
 fn sweep(args: &SweepArgs) -> Ending {
     let compiler = Compiler::new()?;
-    let simulator = Simulator::new()?;
     let mut cells = sweep::cells(&args.strategy, &args.prescaler, &args.period, args.events);
     for cell in &mut cells {
         cell.board = cell.board.clone().on(&args.mcu, args.clock);
     }
-    let results = sweep::measure_all(&cells, &compiler, &simulator, &progress(args.output.is_json()))?;
+    let results = sweep::measure_all(&cells, &compiler, &progress(args.output.is_json()))?;
     let alarms = results.into_iter().map(|result| result.figures).collect();
     args.output.show(Content::McuSweep(McuSweep { mcu: args.mcu.clone(), clock_hz: args.clock, alarms }))?;
     Ok(Status::Fine)
@@ -211,13 +205,11 @@ fn sweep(args: &SweepArgs) -> Ending {
 
 fn recommend(args: &RecommendArgs) -> Ending {
     let compiler = Compiler::new()?;
-    let simulator = Simulator::new()?;
     let choices = recommend::recommend(
         &args.mcu,
         args.clock,
         &args.needs,
         &compiler,
-        &simulator,
         &progress(args.output.is_json()),
     )?;
     let fits = choices.first().is_some_and(|best| best.fits);

@@ -101,14 +101,15 @@ fn a_file_is_read_in_one_sitting() {
 }
 
 /// Who may import whom: what is not listed is not allowed (cargo enforces it; this keeps the manifests to it).
-const IMPORTS: [(&str, &[&str]); 10] = [
+const IMPORTS: [(&str, &[&str]); 11] = [
     ("model", &[]),
     ("rt", &["model"]),
     ("trace", &["model"]),
     ("analysis", &["model"]),
     ("runs", &["model", "trace", "analysis"]),
     ("motion", &["model", "analysis"]),
-    ("bench", &["model", "rt", "trace", "analysis"]),
+    ("chip", &[]),
+    ("bench", &["model", "rt", "trace", "analysis", "chip"]),
     ("report", &["model", "analysis", "motion", "runs"]),
     ("papers", &["model", "trace", "analysis", "runs", "motion", "bench", "report"]),
     ("cli", &["model", "rt", "trace", "analysis", "runs", "motion", "bench", "report", "papers"]),

@@ -1,5 +1,7 @@
 //! What was measured on a microcontroller: tables for the terminal.
 
+pub mod firmware;
+
 use jitterlab_model::mcu::{AlarmFigures, McuRecommendation};
 
 use crate::section::{Piece, Section};
@@ -23,7 +25,7 @@ pub(crate) fn period(us: u32) -> String {
 }
 
 /// What a firmware sent over its serial port, each line set off; nothing where it sent nothing.
-pub fn sent(text: &str) -> String {
+pub(crate) fn sent(text: &str) -> String {
     let lines: String = text.lines().map(|line| format!("  > {}\n", printable(line))).collect();
     if lines.is_empty() { lines } else { format!("sent over the serial port:\n{lines}") }
 }
@@ -52,7 +54,7 @@ pub fn sweep(alarms: &[AlarmFigures]) -> Section {
     });
     let columns = "errors in µs against the period; cyc/ev: cycles in interrupts for each event, with its handler and the \
          ticks between";
-    let pieces = vec![Piece::table("", &header, rows), Piece::said(columns), Piece::said(ENTRIES)];
+    let pieces = vec![Piece::table("", &header, rows), Piece::said(columns)];
     Section {
         id: "mcu-sweep".into(),
         title: "Timer of the microcontroller".into(),
@@ -60,10 +62,6 @@ pub fn sweep(alarms: &[AlarmFigures]) -> Section {
         pieces,
     }
 }
-
-/// What was done about the cycles that simavr does not charge.
-const ENTRIES: &str = "Each interrupt's entry costs 4 cycles here, and 4 more from sleep, as the datasheets say at least; \
-                       simavr alone charges nothing.";
 
 pub(crate) fn number(value: f64) -> String {
     if value < 9.995 { format!("{value:.2}") } else { format!("{value:.0}") }

@@ -1,0 +1,190 @@
+//! Firmware as people have it, an ELF file or Intel HEX, read into what goes onto the chip.
+
+use std::fs;
+use std::path::Path;
+
+use jitterlab_chip::Image;
+use jitterlab_model::mcu::Size;
+use object::elf::{FileHeader32, PT_LOAD};
+use object::read::elf::{ElfFile32, FileHeader, ProgramHeader};
+use object::{LittleEndian, Object, ObjectSection, ObjectSymbol};
+
+use super::McuError;
+
+/// A firmware and what it says about itself.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// What goes onto the chip.
+    pub image: Image,
+    /// The chip's name: from avr-libc's note, or simavr's section.
+    pub mcu: Option<String>,
+    /// The clock's frequency: from simavr's section.
+    pub clock_hz: Option<u32>,
+    /// What it takes of the chip's memories.
+    pub size: Size,
+    /// The file's bytes, if it is an ELF file: who looks for names of functions and lines finds them there.
+    pub elf: Option<Vec<u8>>,
+}
+
+/// Where avr-gcc puts what is not flash: see its linker scripts.
+pub(super) const DATA: u32 = 0x80_0000;
+const EEPROM: u32 = 0x81_0000;
+const FUSES: u32 = 0x82_0000;
+const LOCK: u32 = 0x83_0000;
+
+/// Reads a firmware.
+///
+/// # Errors
+/// The file cannot be read, or is none for a microcontroller.
+pub fn load(path: &Path) -> Result<Loaded, McuError> {
+    let bytes = fs::read(path).map_err(McuError::io(format!("reading {}", path.display())))?;
+    let refused = |message: String| McuError::NotFirmware { firmware: path.into(), message };
+    if bytes.starts_with(b"\x7fELF") {
+        from_elf(bytes).map_err(refused)
+    } else if bytes.first() == Some(&b':') {
+        from_hex(&String::from_utf8_lossy(&bytes)).map_err(refused)
+    } else {
+        Err(McuError::NeitherElfNorHex(path.into()))
+    }
+}
+
+fn from_elf(bytes: Vec<u8>) -> Result<Loaded, String> {
+    let file = ElfFile32::<LittleEndian>::parse(bytes.as_slice()).map_err(|e| e.to_string())?;
+    let header: &FileHeader32<LittleEndian> = file.elf_header();
+    let machine = header.e_machine(LittleEndian);
+    if machine != object::elf::EM_AVR {
+        return Err(super::error::not_avr(machine));
+    }
+    let mut image = Image::default();
+    let mut size = Size::default();
+    for segment in file.elf_program_headers() {
+        if segment.p_type(LittleEndian) != PT_LOAD {
+            continue;
+        }
+        if (DATA..EEPROM).contains(&segment.p_vaddr(LittleEndian)) {
+            size.ram += segment.p_memsz(LittleEndian);
+        }
+        let data =
+            segment.data(LittleEndian, bytes.as_slice()).map_err(|()| super::error::CUT_OFF.to_owned())?;
+        if data.is_empty() {
+            continue;
+        }
+        let at = segment.p_paddr(LittleEndian);
+        match at {
+            ..DATA => {
+                size.flash += data.len() as u32;
+                image.flash.push((at, data.to_vec()));
+            }
+            EEPROM..FUSES => image.eeprom.push((at - EEPROM, data.to_vec())),
+            FUSES..LOCK if data.len() >= 3 => image.fuses = Some([data[0], data[1], data[2]]),
+            _ => {}
+        }
+    }
+    if image.flash.is_empty() {
+        return Err(super::error::NO_CODE.to_owned());
+    }
+    let end = file.symbols().find(|symbol| symbol.name() == Ok("_end"));
+    image.variables_end = end.and_then(|symbol| u32::try_from(symbol.address()).ok()?.checked_sub(DATA));
+    let section = |name: &str| file.section_by_name(name).and_then(|s| s.data().ok());
+    let (mut mcu, mut clock_hz) = section(".mmcu").map_or((None, None), simavr_notes);
+    mcu = mcu.or_else(|| device_note(section(".note.gnu.avr.deviceinfo")?));
+    clock_hz = clock_hz.filter(|hz| *hz > 0);
+    Ok(Loaded { image, mcu, clock_hz, size, elf: Some(bytes) })
+}
+
+/// The note that avr-libc's start-up code leaves: a header of 16 bytes, the bounds of three memories, a table of offsets and strings.
+fn device_note(note: &[u8]) -> Option<String> {
+    const MEMORIES: usize = 16 + 6 * 4;
+    let word = |at: usize| Some(u32::from_le_bytes(note.get(at..at + 4)?.try_into().ok()?) as usize);
+    let strings = MEMORIES + word(MEMORIES)?;
+    let name = note.get(strings + word(MEMORIES + 4)?..)?;
+    text(name)
+}
+
+/// A string that ends with a zero.
+fn text(bytes: &[u8]) -> Option<String> {
+    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    let name = String::from_utf8(bytes[..end].to_vec()).ok()?;
+    (!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric())).then_some(name)
+}
+
+/// What `AVR_MCU(speed, name)` of simavr's header leaves: bytes of tag, length, value.
+fn simavr_notes(mut section: &[u8]) -> (Option<String>, Option<u32>) {
+    const NAME: u8 = 1;
+    const FREQUENCY: u8 = 2;
+    let (mut mcu, mut clock_hz) = (None, None);
+    while let [tag, length, rest @ ..] = section {
+        let (value, rest) = rest.split_at(usize::from(*length).min(rest.len()));
+        match *tag {
+            NAME => mcu = text(value),
+            FREQUENCY => clock_hz = value.try_into().ok().map(u32::from_le_bytes),
+            _ => {}
+        }
+        section = rest;
+    }
+    (mcu, clock_hz)
+}
+
+fn from_hex(content: &str) -> Result<Loaded, String> {
+    let mut image = Image::default();
+    let mut base = 0u32;
+    for record in ihex::Reader::new(content) {
+        match record.map_err(|error| error.to_string())? {
+            ihex::Record::Data { offset, value } => {
+                let at = base + u32::from(offset);
+                match image.flash.last_mut() {
+                    Some((first, bytes)) if *first + bytes.len() as u32 == at => bytes.extend(value),
+                    _ => image.flash.push((at, value)),
+                }
+            }
+            ihex::Record::ExtendedSegmentAddress(segment) => base = u32::from(segment) << 4,
+            ihex::Record::ExtendedLinearAddress(high) => base = u32::from(high) << 16,
+            ihex::Record::EndOfFile => break,
+            _ => {}
+        }
+    }
+    if image.flash.is_empty() {
+        return Err(super::error::NO_CODE.to_owned());
+    }
+    let size = Size { flash: image.flash.iter().map(|(_, bytes)| bytes.len() as u32).sum(), ram: 0 };
+    Ok(Loaded { image, size, ..Loaded::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_hex_file_is_read_with_its_addresses() {
+        let text = ":020000040000FA\n:040000001122334452\n:0200040055663F\n:020000021000EC\n:010000007788\n:00000001FF\n";
+        let loaded = from_hex(text).unwrap();
+        assert_eq!(
+            loaded.image.flash,
+            [(0, vec![0x11, 0x22, 0x33, 0x44, 0x55, 0x66]), (0x1_0000, vec![0x77])]
+        );
+        assert_eq!(loaded.size, Size { flash: 7, ram: 0 });
+        assert!(from_hex(&text.replace("55", "56")).is_err(), "a sum that is wrong");
+    }
+
+    #[test]
+    fn simavrs_section_names_chip_and_clock() {
+        let mut section = vec![1, 64];
+        section.extend(b"atmega88");
+        section.resize(2 + 64, 0);
+        section.extend([2, 4, 0x00, 0x12, 0x7a, 0x00, 0, 0]);
+        assert_eq!(simavr_notes(&section), (Some("atmega88".into()), Some(8_000_000)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_an_answer_and_never_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = simavr_notes(&bytes);
+            let _ = device_note(&bytes);
+            let _ = from_hex(&String::from_utf8_lossy(&bytes));
+            let mut elf = b"\x7fELF\x01\x01\x01".to_vec();
+            elf.extend(bytes);
+            let _ = from_elf(elf);
+        }
+    }
+}

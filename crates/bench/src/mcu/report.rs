@@ -1,0 +1,99 @@
+//! From the log of a chip to what a person is told of it.
+
+use jitterlab_chip::avr::chips::Chip;
+use jitterlab_chip::log::Rest;
+use jitterlab_chip::{Log, Stop, log};
+use jitterlab_model::Warning;
+use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, InterruptsOff, Part, StackDepth};
+use jitterlab_model::mcu::Size;
+
+use super::names::Names;
+
+/// The name of a vector.
+pub fn vector_name(chip: &Chip, number: u8) -> Option<String> {
+    chip.vectors.iter().find(|(n, _)| *n == number).map(|(_, name)| (*name).to_owned())
+}
+
+/// Of a log with times of `clock_hz`.
+pub fn report(log: &Log, mcu: &str, clock_hz: u32, size: Size, names: &Names<'_>) -> FirmwareReport {
+    FirmwareReport {
+        mcu: mcu.into(),
+        clock_hz,
+        size,
+        cycles: log.cycles,
+        asleep_cycles: log.slept,
+        interrupts: log.vectors.iter().map(interrupts).collect(),
+        off: log.off.map(|off| InterruptsOff {
+            cycles: off.cycles,
+            at_ns: nanoseconds(off.cycle, clock_hz),
+            from: names.place(off.address),
+            to: names.place(off.end_address),
+        }),
+        stack: log.stack.map(|stack| StackDepth { deepest: stack.deepest, room: stack.room }),
+        sent: String::from_utf8_lossy(&log.serial).into_owned(),
+    }
+}
+
+fn interrupts(vector: &log::Vector) -> Interrupts {
+    Interrupts {
+        vector: vector.name.clone(),
+        count: vector.count,
+        lost: vector.lost,
+        min_cycles: vector.min_cycles,
+        max_cycles: vector.max_cycles,
+        total_cycles: vector.cycles,
+        min_latency_cycles: vector.min_latency_cycles,
+        max_latency_cycles: vector.max_latency_cycles,
+    }
+}
+
+/// A cycle's time since reset, rounded to the nearest.
+pub fn nanoseconds(cycle: u64, clock_hz: u32) -> i64 {
+    let hz = u128::from(clock_hz.max(1));
+    ((u128::from(cycle) * 1_000_000_000 + hz / 2) / hz) as i64
+}
+
+fn part(part: log::Part) -> Part {
+    match part {
+        log::Part::WritingFlash => Part::WritingFlash,
+        log::Part::BootVectors => Part::BootVectors,
+        log::Part::Usb => Part::Usb,
+        log::Part::FastTimer => Part::FastTimer,
+        log::Part::ExternalMemory => Part::ExternalMemory,
+        log::Part::ClockDivision => Part::ClockDivision,
+        log::Part::Reserved => Part::Reserved,
+    }
+}
+
+/// What a person has to know.
+pub fn warnings(log: &Log, clock_hz: u32, chip: &Chip, names: &Names<'_>) -> Vec<Warning> {
+    let ns = |cycle| nanoseconds(cycle, clock_hz);
+    let found = log.findings.iter().map(|finding| match *finding {
+        log::Finding::NotSimulated { part: not, cycle, address } => {
+            Finding::NotSimulated { part: part(not), at_ns: ns(cycle), place: names.place(address) }
+        }
+        log::Finding::AnalogRead { cycle } => Finding::AnalogRead { at_ns: ns(cycle) },
+        log::Finding::StackOverflow { cycle, address, bytes } => {
+            Finding::StackOverflow { bytes, at_ns: ns(cycle), place: names.place(address) }
+        }
+        log::Finding::OutsideMemory { cycle, address, data, written } => {
+            Finding::OutsideMemory { data, written, at_ns: ns(cycle), place: names.place(address) }
+        }
+        log::Finding::Restarted { cycle, vector, times } => {
+            let vector = vector.and_then(|number| vector_name(chip, number));
+            Finding::Restarted { vector, times, at_ns: ns(cycle) }
+        }
+        log::Finding::WatchdogReset { cycle, times } => Finding::WatchdogReset { times, at_ns: ns(cycle) },
+        log::Finding::StartUpAssumed { cycles } => Finding::StartUpAssumed { cycles },
+    });
+    let lost = log.vectors.iter().filter(|vector| vector.lost > 0);
+    let lost = lost.map(|vector| Finding::InterruptsLost { vector: vector.name.clone(), lost: vector.lost });
+    let asleep = match log.stop {
+        Stop::Asleep(Rest::Unwakeable { mode, address }) => {
+            let (mode, at_ns) = (mode.into(), ns(log.cycles));
+            Some(Finding::AsleepForEver { mode, at_ns, place: names.place(address) })
+        }
+        _ => None,
+    };
+    asleep.into_iter().chain(found).chain(lost).map(Warning::Firmware).collect()
+}

@@ -1,0 +1,705 @@
+//! The ATmega328P's and ATmega2560's manuals once more, as plainly as can be: the program as binutils disassemble it, and one clock cycle after
+//! the other. It shares nothing with `jitterlab-chip`, is a hundred times slower, and knows only what the firmwares here use.
+
+use std::path::Path;
+use std::process::Command;
+use std::rc::Rc;
+
+/// One instruction as `avr-objdump` prints it.
+#[derive(Debug, Clone)]
+struct Line {
+    bytes: u32,
+    name: String,
+    operands: Vec<String>,
+}
+
+/// A timer, ticked by hand.
+#[derive(Debug, Clone, Default)]
+struct Timer {
+    /// Addresses of TCCRnA, TCCRnB, TCNTn, OCRnA, TIFRn, TIMSKn, and of the vectors of compare match A, B and overflow.
+    at: [usize; 6],
+    vectors: [u32; 3],
+    wide: bool,
+    count: u32,
+    temporary: u8,
+    /// A write to TCNTn blocks the match of the next timer clock.
+    blocked: bool,
+}
+
+/// The whole machine.
+pub struct Model {
+    /// By address.
+    program: Vec<Option<Rc<Line>>>,
+    flash: Vec<u8>,
+    memory: Vec<u8>,
+    three_byte_pc: bool,
+    pc: u32,
+    /// Cycles that the present instruction, or an interrupt's entry, still takes.
+    busy: u32,
+    cycle: u64,
+    asleep: bool,
+    /// One more instruction before any interrupt.
+    one_more: bool,
+    timers: Vec<Timer>,
+    /// Until when a byte is sent, and the one that waits.
+    sending: Option<u64>,
+    waiting: Option<u8>,
+    baud_written: u64,
+    /// What port B and D showed.
+    pub edges: Vec<(u64, char, u8, bool)>,
+    pub sent: Vec<u8>,
+}
+
+const SREG: usize = 0x5f;
+const SP: usize = 0x5d;
+const UCSR0A: usize = 0xc0;
+const UDR0: usize = 0xc6;
+
+impl Model {
+    /// Reads the firmware with binutils.
+    pub fn new(elf: &Path, three_byte_pc: bool) -> Self {
+        let text = Command::new("avr-objdump").arg("-d").arg(elf).output().unwrap();
+        let mut program = vec![None; 1 << 18];
+        for line in String::from_utf8_lossy(&text.stdout).lines() {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let Some(address) = columns[0].trim().strip_suffix(':') else { continue };
+            let (Ok(address), true) = (u32::from_str_radix(address, 16), columns.len() >= 3) else {
+                continue;
+            };
+            let bytes = columns[1].split_whitespace().count() as u32;
+            let operands = columns.get(3).map_or(Vec::new(), |text| {
+                let text = text.split(';').next().unwrap_or("");
+                text.split(',').map(|o| o.trim().to_owned()).filter(|o| !o.is_empty()).collect()
+            });
+            let name = columns[2].trim().to_owned();
+            program[address as usize] = Some(Rc::new(Line { bytes, name, operands }));
+        }
+        let raw = elf.with_extension("bin");
+        let copied =
+            Command::new("avr-objcopy").args(["-O", "binary", "-R", ".eeprom"]).arg(elf).arg(&raw).status();
+        assert!(copied.unwrap().success());
+        let mut memory = vec![0; 0x2200];
+        memory[UCSR0A] = 0x20;
+        let narrow = |at, vectors| Timer { at, vectors, ..Timer::default() };
+        let vectors = match three_byte_pc {
+            false => [[14, 15, 16], [11, 12, 13], [7, 8, 9]],
+            true => [[21, 22, 23], [17, 18, 20], [13, 14, 15]],
+        };
+        let timers = vec![
+            narrow([0x44, 0x45, 0x46, 0x47, 0x35, 0x6e], vectors[0]),
+            Timer { wide: true, ..narrow([0x80, 0x81, 0x84, 0x88, 0x36, 0x6f], vectors[1]) },
+            narrow([0xb0, 0xb1, 0xb2, 0xb3, 0x37, 0x70], vectors[2]),
+        ];
+        let ram_end: u16 = if three_byte_pc { 0x21ff } else { 0x8ff };
+        memory[SP..SP + 2].copy_from_slice(&ram_end.to_le_bytes());
+        Model {
+            program,
+            flash: std::fs::read(raw).unwrap(),
+            memory,
+            three_byte_pc,
+            pc: 0,
+            busy: 0,
+            cycle: 0,
+            asleep: false,
+            one_more: false,
+            timers,
+            sending: None,
+            waiting: None,
+            baud_written: 0,
+            edges: Vec::new(),
+            sent: Vec::new(),
+        }
+    }
+
+    /// Runs for so many cycles, or until it sleeps with interrupts off.
+    pub fn run(&mut self, cycles: u64) {
+        while self.cycle < cycles && !(self.asleep && !self.flag('I') && self.sending.is_none()) {
+            if self.busy == 0 {
+                self.boundary();
+            }
+            self.cycle += 1;
+            self.busy = self.busy.saturating_sub(1);
+            self.peripherals();
+        }
+    }
+
+    /// Between two instructions, or asleep.
+    fn boundary(&mut self) {
+        if std::mem::take(&mut self.one_more) {
+            return self.instruction();
+        }
+        let pending = if self.flag('I') { self.pending() } else { None };
+        let Some(vector) = pending else {
+            if !self.asleep {
+                self.instruction();
+            }
+            return;
+        };
+        let entry = if self.three_byte_pc { 5 } else { 4 };
+        self.busy = if self.asleep { entry + entry } else { entry };
+        self.asleep = false;
+        self.acknowledge(vector);
+        self.push_pc(self.pc);
+        self.set_flag('I', false);
+        self.pc = vector * 4;
+    }
+
+    fn pending(&self) -> Option<u32> {
+        let mut found: Vec<u32> = Vec::new();
+        for timer in &self.timers {
+            let both = self.memory[timer.at[4]] & self.memory[timer.at[5]];
+            let bits = [(2, 0), (4, 1), (1, 2)];
+            found.extend(
+                bits.iter().filter(|(bit, _)| both & bit != 0).map(|(_, which)| timer.vectors[*which]),
+            );
+        }
+        let (status, enable) = (self.memory[UCSR0A], self.memory[UCSR0A + 1]);
+        if status & enable & 0x20 != 0 {
+            found.push(if self.three_byte_pc { 26 } else { 19 });
+        }
+        found.into_iter().min()
+    }
+
+    fn acknowledge(&mut self, vector: u32) {
+        for timer in &self.timers {
+            for (bit, which) in [(2, 0), (4, 1), (1, 2)] {
+                if timer.vectors[which] == vector {
+                    self.memory[timer.at[4]] &= !bit;
+                }
+            }
+        }
+    }
+
+    /// What happens with a rising edge of the clock besides instructions.
+    fn peripherals(&mut self) {
+        for index in 0..self.timers.len() {
+            let control = self.memory[self.timers[index].at[1]] & 7;
+            let divider = if index == 2 {
+                [0, 1, 8, 32, 64, 128, 256, 1024][usize::from(control)]
+            } else {
+                [0, 1, 8, 64, 256, 1024, 0, 0][usize::from(control)]
+            };
+            if divider != 0 && self.cycle.is_multiple_of(divider) {
+                self.tick(index);
+            }
+        }
+        if self.sending.is_some_and(|end| end <= self.cycle) {
+            self.sending = None;
+            if let Some(byte) = self.waiting.take() {
+                self.begin_frame(byte, self.cycle);
+                self.memory[UCSR0A] |= 0x20;
+            } else {
+                self.memory[UCSR0A] |= 0x40;
+            }
+        }
+    }
+
+    fn tick(&mut self, index: usize) {
+        let timer = &mut self.timers[index];
+        let [a, b, _, compare, flags, _] = timer.at;
+        let (low, high) = (self.memory[a] & 3, self.memory[b] >> 3 & 3);
+        let read = |at: usize| {
+            if timer.wide {
+                u32::from(self.memory[at]) | u32::from(self.memory[at + 1]) << 8
+            } else {
+                u32::from(self.memory[at])
+            }
+        };
+        let compares = [read(compare), read(compare + if timer.wide { 2 } else { 1 })];
+        let max = if timer.wide { 0xffff } else { 0xff };
+        let clears = if timer.wide { high == 1 && low == 0 } else { low == 2 };
+        if !std::mem::take(&mut timer.blocked) {
+            for (bit, value) in [(2, compares[0]), (4, compares[1])] {
+                if timer.count == value {
+                    self.memory[flags] |= bit;
+                }
+            }
+        }
+        if timer.count == max {
+            timer.count = 0;
+            self.memory[flags] |= 1;
+        } else if clears && timer.count == compares[0] {
+            timer.count = 0;
+        } else {
+            timer.count += 1;
+        }
+    }
+
+    /// Cycles of a bit on the serial line.
+    fn bit(&self) -> u64 {
+        let samples = if self.memory[UCSR0A] & 2 != 0 { 8 } else { 16 };
+        (u64::from(self.memory[0xc4]) + 1) * samples
+    }
+
+    /// A frame of ten bits.
+    fn begin_frame(&mut self, byte: u8, start: u64) {
+        self.sending = Some(start + 10 * self.bit());
+        self.sent.push(byte);
+    }
+
+    fn read(&mut self, at: usize) -> u8 {
+        for timer in &mut self.timers {
+            if at == timer.at[2] {
+                timer.temporary = (timer.count >> 8) as u8;
+                return timer.count as u8;
+            }
+            if timer.wide && at == timer.at[2] + 1 {
+                return timer.temporary;
+            }
+        }
+        match at {
+            0x23 => self.memory[0x25] & self.memory[0x24],
+            _ => self.memory[at],
+        }
+    }
+
+    fn write(&mut self, at: usize, value: u8) {
+        for timer in &mut self.timers {
+            let [_, _, count, compare, flags, _] = timer.at;
+            let words = [count, compare, compare + 2];
+            if at == flags {
+                self.memory[flags] &= !value;
+                return;
+            }
+            if timer.wide && words.iter().any(|word| at == word + 1) {
+                timer.temporary = value;
+                return;
+            }
+            if at == count {
+                timer.count = u32::from(value) | if timer.wide { u32::from(timer.temporary) << 8 } else { 0 };
+                timer.blocked = true;
+                return;
+            }
+            if timer.wide && words.contains(&at) {
+                self.memory[at + 1] = timer.temporary;
+            }
+        }
+        match at {
+            0x23 => self.show(0x25, self.memory[0x25] ^ value),
+            0x25 | 0x2b => self.show(at, value),
+            SREG => {
+                self.one_more |= value & 0x80 != 0 && self.memory[SREG] & 0x80 == 0;
+                self.memory[SREG] = value;
+            }
+            UCSR0A => self.memory[at] = self.memory[at] & 0xfc & !(value & 0x40) | value & 3,
+            0xc4 => {
+                self.memory[at] = value;
+                self.baud_written = self.cycle;
+            }
+            UDR0 => {
+                if self.sending.is_none() {
+                    // With the next edge of the bit clock, which runs since the baud rate was written.
+                    let edges = (self.cycle - self.baud_written) / self.bit() + 1;
+                    self.begin_frame(value, self.baud_written + edges * self.bit());
+                } else {
+                    self.waiting = Some(value);
+                    self.memory[UCSR0A] &= !0x20;
+                }
+            }
+            _ => self.memory[at] = value,
+        }
+    }
+
+    fn show(&mut self, at: usize, value: u8) {
+        let port = if at == 0x25 { 'B' } else { 'D' };
+        for bit in (0..8).filter(|bit| (self.memory[at] ^ value) & 1 << bit != 0) {
+            self.edges.push((self.cycle, port, bit, value & 1 << bit != 0));
+        }
+        self.memory[at] = value;
+    }
+
+    fn flag(&self, name: char) -> bool {
+        let bit = "CZNVSHTI".find(name).unwrap();
+        self.memory[SREG] & 1 << bit != 0
+    }
+
+    fn set_flag(&mut self, name: char, on: bool) {
+        let bit = "CZNVSHTI".find(name).unwrap();
+        self.memory[SREG] = self.memory[SREG] & !(1 << bit) | u8::from(on) << bit;
+    }
+
+    fn sp(&self) -> usize {
+        usize::from(u16::from_le_bytes([self.memory[SP], self.memory[SP + 1]]))
+    }
+
+    fn push(&mut self, value: u8) {
+        let sp = self.sp();
+        self.write(sp, value);
+        self.memory[SP..SP + 2].copy_from_slice(&((sp - 1) as u16).to_le_bytes());
+    }
+
+    fn pop(&mut self) -> u8 {
+        let sp = self.sp() + 1;
+        self.memory[SP..SP + 2].copy_from_slice(&(sp as u16).to_le_bytes());
+        self.read(sp)
+    }
+
+    fn push_pc(&mut self, address: u32) {
+        let words = address / 2;
+        self.push(words as u8);
+        self.push((words >> 8) as u8);
+        if self.three_byte_pc {
+            self.push((words >> 16) as u8);
+        }
+    }
+
+    fn pop_pc(&mut self) -> u32 {
+        let mut words = 0;
+        for _ in 0..if self.three_byte_pc { 3 } else { 2 } {
+            words = words << 8 | u32::from(self.pop());
+        }
+        words * 2
+    }
+
+    fn pair(&self, low: usize) -> u16 {
+        u16::from_le_bytes([self.memory[low], self.memory[low + 1]])
+    }
+
+    fn set_pair(&mut self, low: usize, value: u16) {
+        self.memory[low..low + 2].copy_from_slice(&value.to_le_bytes());
+    }
+
+    /// `X+`, `-Y`, `Z+5`: the address, with what happens to the pointer.
+    fn pointed(&mut self, text: &str) -> usize {
+        let name = text.trim_start_matches('-');
+        let low = register(&name[..1]);
+        let before = text.starts_with('-');
+        let value = self.pair(low).wrapping_sub(u16::from(before));
+        let rest = name[1..].strip_prefix('+');
+        match rest {
+            Some("") => self.set_pair(low, value.wrapping_add(1)),
+            Some(displacement) => return usize::from(value) + displacement.parse::<usize>().unwrap(),
+            None if before => self.set_pair(low, value),
+            None => {}
+        }
+        usize::from(value)
+    }
+
+    fn instruction(&mut self) {
+        let at = self.pc;
+        let line = self.program[at as usize].clone().unwrap_or_else(|| panic!("no code at {at:#x}"));
+        self.pc += line.bytes;
+        self.busy = self.execute(at, &line);
+    }
+
+    /// Does it all at once, and tells how many cycles it takes.
+    fn execute(&mut self, at: u32, line: &Line) -> u32 {
+        let operand = |n: usize| line.operands.get(n).map_or("", String::as_str);
+        let number = |text: &str| -> i32 {
+            let text = text.trim();
+            let (text, sign) = text.strip_prefix('-').map_or((text, 1), |t| (t, -1));
+            let value = match text.strip_prefix("0x") {
+                Some(hex) => i64::from_str_radix(hex, 16).unwrap(),
+                None => text.parse().unwrap_or_else(|_| panic!("number {text} at {at:#x}")),
+            };
+            (value as i32) * sign
+        };
+        let relative = |text: &str| (at as i32 + 2 + number(text.trim_start_matches(['.', '+']))) as u32;
+        let wide = u32::from(self.three_byte_pc);
+        let d = || register(operand(0));
+        let name = line.name.as_str();
+        match name {
+            "nop" | "wdr" => 1,
+            "add" | "adc" | "lsl" | "rol" => {
+                let d = d();
+                let r = if line.operands.len() == 2 { register(operand(1)) } else { d };
+                let carry = u16::from(matches!(name, "adc" | "rol") && self.flag('C'));
+                let (a, b) = (u16::from(self.memory[d]), u16::from(self.memory[r]));
+                let sum = a + b + carry;
+                self.set_flag('H', (a & 15) + (b & 15) + carry > 15);
+                self.set_flag('C', sum > 255);
+                self.result(d, sum as u8, !(a ^ b) & (a ^ sum) & 0x80 != 0);
+                1
+            }
+            "sub" | "sbc" | "cp" | "cpc" | "subi" | "sbci" | "cpi" | "neg" => {
+                let d = d();
+                let (a, b) = match name {
+                    "neg" => (0, i16::from(self.memory[d])),
+                    "subi" | "sbci" | "cpi" => (i16::from(self.memory[d]), (number(operand(1)) & 255) as i16),
+                    _ => (i16::from(self.memory[d]), i16::from(self.memory[register(operand(1))])),
+                };
+                let with_carry = matches!(name, "sbc" | "sbci" | "cpc");
+                let carry = i16::from(with_carry && self.flag('C'));
+                let zero_before = self.flag('Z');
+                let difference = a - b - carry;
+                self.set_flag('H', (a & 15) - (b & 15) - carry < 0);
+                self.set_flag('C', difference < 0);
+                let keeps = matches!(name, "cp" | "cpc" | "cpi");
+                let old = self.memory[d];
+                self.result(d, difference as u8, (a ^ b) & (a ^ difference) & 0x80 != 0);
+                if with_carry {
+                    self.set_flag('Z', difference as u8 == 0 && zero_before);
+                }
+                if keeps {
+                    self.memory[d] = old;
+                }
+                1
+            }
+            "and" | "or" | "eor" | "andi" | "ori" | "tst" | "clr" | "com" => {
+                let d = d();
+                let a = self.memory[d];
+                let other = || self.memory[register(operand(1))];
+                let value = match name {
+                    "and" => a & other(),
+                    "or" => a | other(),
+                    "eor" => a ^ other(),
+                    "andi" => a & number(operand(1)) as u8,
+                    "ori" => a | number(operand(1)) as u8,
+                    "clr" => 0,
+                    "com" => !a,
+                    _ => a,
+                };
+                if name == "com" {
+                    self.set_flag('C', true);
+                }
+                self.result(d, value, false);
+                1
+            }
+            "inc" | "dec" => {
+                let d = d();
+                let a = self.memory[d];
+                let value = if name == "inc" { a.wrapping_add(1) } else { a.wrapping_sub(1) };
+                self.result(d, value, value == if name == "inc" { 0x80 } else { 0x7f });
+                1
+            }
+            "lsr" | "asr" | "ror" => {
+                let d = d();
+                let a = self.memory[d];
+                let top = match name {
+                    "lsr" => 0,
+                    "asr" => a & 0x80,
+                    _ => u8::from(self.flag('C')) << 7,
+                };
+                let (value, carry) = (a >> 1 | top, a & 1 != 0);
+                self.set_flag('C', carry);
+                self.result(d, value, (value & 0x80 != 0) != carry);
+                1
+            }
+            "swap" => {
+                let d = d();
+                self.memory[d] = self.memory[d].rotate_left(4);
+                1
+            }
+            "mov" => {
+                self.memory[register(operand(0))] = self.memory[register(operand(1))];
+                1
+            }
+            "movw" => {
+                let value = self.pair(register(operand(1)));
+                self.set_pair(d(), value);
+                1
+            }
+            "ldi" | "ser" => {
+                let value = if name == "ser" { 255 } else { number(operand(1)) as u8 };
+                let d = d();
+                self.memory[d] = value;
+                1
+            }
+            "adiw" | "sbiw" => {
+                let d = d();
+                let (a, k) = (self.pair(d), number(operand(1)) as u16);
+                let value = if name == "adiw" { a.wrapping_add(k) } else { a.wrapping_sub(k) };
+                self.set_pair(d, value);
+                let (was, is) = (a & 0x8000 != 0, value & 0x8000 != 0);
+                let (overflow, carry) =
+                    if name == "adiw" { (!was && is, was && !is) } else { (was && !is, !was && is) };
+                for (flag, on) in
+                    [('N', is), ('V', overflow), ('S', is != overflow), ('Z', value == 0), ('C', carry)]
+                {
+                    self.set_flag(flag, on);
+                }
+                2
+            }
+            "mul" => {
+                let product = u16::from(self.memory[d()]) * u16::from(self.memory[register(operand(1))]);
+                self.set_pair(0, product);
+                self.set_flag('C', product & 0x8000 != 0);
+                self.set_flag('Z', product == 0);
+                2
+            }
+            "in" => {
+                let value = self.read(number(operand(1)) as usize + 0x20);
+                let d = d();
+                self.memory[d] = value;
+                1
+            }
+            "out" => {
+                let value = self.memory[register(operand(1))];
+                self.write(number(operand(0)) as usize + 0x20, value);
+                1
+            }
+            "lds" => {
+                let value = self.read(number(operand(1)) as usize & 0xffff);
+                let d = d();
+                self.memory[d] = value;
+                2
+            }
+            "sts" => {
+                let value = self.memory[register(operand(1))];
+                self.write(number(operand(0)) as usize & 0xffff, value);
+                2
+            }
+            "ld" | "ldd" => {
+                let address = self.pointed(operand(1));
+                let value = self.read(address);
+                let d = d();
+                self.memory[d] = value;
+                2
+            }
+            "st" | "std" => {
+                let value = self.memory[register(operand(1))];
+                let address = self.pointed(operand(0));
+                self.write(address, value);
+                2
+            }
+            "lpm" | "elpm" => {
+                let address = if line.operands.is_empty() {
+                    usize::from(self.pair(30))
+                } else {
+                    self.pointed(operand(1))
+                };
+                let high = if name == "elpm" { usize::from(self.memory[0x5b]) << 16 } else { 0 };
+                let d = if line.operands.is_empty() { 0 } else { d() };
+                self.memory[d] = self.flash[high + address];
+                3
+            }
+            "push" => {
+                let value = self.memory[d()];
+                self.push(value);
+                2
+            }
+            "pop" => {
+                let value = self.pop();
+                let d = d();
+                self.memory[d] = value;
+                2
+            }
+            "sbi" | "cbi" => {
+                let (address, bit) = (number(operand(0)) as usize + 0x20, 1u8 << number(operand(1)));
+                let only = matches!(address, 0x23 | 0x26 | 0x29 | 0x35..=0x37);
+                let old = if only { 0 } else { self.memory[address] };
+                self.write(address, if name == "sbi" { old | bit } else { old & !bit });
+                2
+            }
+            "sbic" | "sbis" => {
+                let set = self.read(number(operand(0)) as usize + 0x20) & 1 << number(operand(1)) != 0;
+                self.skip(set == (name == "sbis"))
+            }
+            "sbrc" | "sbrs" => {
+                let set = self.memory[d()] & 1 << number(operand(1)) != 0;
+                self.skip(set == (name == "sbrs"))
+            }
+            "cpse" => self.skip(self.memory[d()] == self.memory[register(operand(1))]),
+            "bst" => {
+                let set = self.memory[d()] & 1 << number(operand(1)) != 0;
+                self.set_flag('T', set);
+                1
+            }
+            "bld" => {
+                let (d, bit) = (d(), 1u8 << number(operand(1)));
+                self.memory[d] = if self.flag('T') { self.memory[d] | bit } else { self.memory[d] & !bit };
+                1
+            }
+            "sec" | "clc" | "set" | "clt" | "seh" | "clh" => {
+                let flag = name[2..].to_ascii_uppercase().chars().next().unwrap();
+                self.set_flag(flag, name.starts_with("se"));
+                1
+            }
+            "sei" => {
+                self.one_more |= !self.flag('I');
+                self.set_flag('I', true);
+                1
+            }
+            "cli" => {
+                self.set_flag('I', false);
+                1
+            }
+            "sleep" => {
+                self.asleep = self.memory[0x53] & 1 != 0;
+                1
+            }
+            "rjmp" => {
+                self.pc = relative(operand(0));
+                2
+            }
+            "jmp" => {
+                self.pc = number(operand(0)) as u32;
+                3
+            }
+            "ijmp" => {
+                self.pc = u32::from(self.pair(30)) * 2;
+                2
+            }
+            "rcall" => {
+                self.push_pc(self.pc);
+                self.pc = relative(operand(0));
+                3 + wide
+            }
+            "icall" => {
+                self.push_pc(self.pc);
+                self.pc = u32::from(self.pair(30)) * 2;
+                3 + wide
+            }
+            "call" => {
+                self.push_pc(self.pc);
+                self.pc = number(operand(0)) as u32;
+                4 + wide
+            }
+            "ret" => {
+                self.pc = self.pop_pc();
+                4 + wide
+            }
+            "reti" => {
+                self.pc = self.pop_pc();
+                self.set_flag('I', true);
+                self.one_more = true;
+                4 + wide
+            }
+            _ => {
+                let taken = match name {
+                    "breq" => self.flag('Z'),
+                    "brne" => !self.flag('Z'),
+                    "brcs" | "brlo" => self.flag('C'),
+                    "brcc" | "brsh" => !self.flag('C'),
+                    "brmi" => self.flag('N'),
+                    "brpl" => !self.flag('N'),
+                    "brlt" => self.flag('S'),
+                    "brge" => !self.flag('S'),
+                    "brts" => self.flag('T'),
+                    "brtc" => !self.flag('T'),
+                    _ => panic!("{name} at {at:#x} is not in the model"),
+                };
+                if taken {
+                    self.pc = relative(operand(0));
+                }
+                1 + u32::from(taken)
+            }
+        }
+    }
+
+    fn result(&mut self, d: usize, value: u8, overflow: bool) {
+        self.memory[d] = value;
+        let negative = value & 0x80 != 0;
+        for (flag, on) in [('Z', value == 0), ('N', negative), ('V', overflow), ('S', negative != overflow)] {
+            self.set_flag(flag, on);
+        }
+    }
+
+    fn skip(&mut self, condition: bool) -> u32 {
+        if !condition {
+            return 1;
+        }
+        let bytes = self.program[self.pc as usize].as_ref().unwrap().bytes;
+        self.pc += bytes;
+        1 + bytes / 2
+    }
+}
+
+fn register(name: &str) -> usize {
+    match name {
+        "X" => 26,
+        "Y" => 28,
+        "Z" => 30,
+        _ => name.trim_start_matches('r').parse().unwrap_or_else(|_| panic!("register {name}")),
+    }
+}

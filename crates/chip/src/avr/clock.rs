@@ -1,0 +1,78 @@
+//! Two kinds of time: cycles of the processor, which peripherals count, and periods of the oscillator, which go on while the
+//! processor's clock is divided or stopped.
+
+/// The processor's clock and what it is made from.
+#[derive(Debug, Clone)]
+pub struct Clock {
+    /// Cycles of the processor since reset; none pass while a deep sleep stops its clock.
+    pub now: u64,
+    /// Periods of the oscillator in a second.
+    pub hz: u32,
+    wall_base: u64,
+    base: u64,
+    divider: u64,
+}
+
+impl Clock {
+    /// At reset.
+    pub fn new(hz: u32) -> Self {
+        Clock { now: 0, hz, wall_base: 0, base: 0, divider: 1 }
+    }
+
+    /// The oscillator's periods until a cycle from the present on, or one not long ago.
+    pub fn wall_at(&self, cycle: u64) -> u64 {
+        (self.wall_base + cycle * self.divider).wrapping_sub(self.base * self.divider)
+    }
+
+    /// The oscillator's periods until now.
+    pub fn wall(&self) -> u64 {
+        self.wall_at(self.now)
+    }
+
+    /// The first cycle that does not begin before a moment.
+    pub fn cycle_at(&self, wall: u64) -> u64 {
+        match wall.checked_sub(self.wall_base) {
+            Some(_) if wall == u64::MAX => u64::MAX,
+            Some(later) => self.base + later.div_ceil(self.divider),
+            None => self.base,
+        }
+    }
+
+    /// From now on the processor's clock is the oscillator's divided by this.
+    pub fn divide(&mut self, divider: u64) {
+        self.wall_base = self.wall();
+        self.base = self.now;
+        self.divider = divider;
+    }
+
+    /// The processor's clock stood still until this moment.
+    pub fn stopped_until(&mut self, wall: u64) {
+        self.wall_base = wall.max(self.wall());
+        self.base = self.now;
+    }
+
+    /// Periods of the oscillator that `ns` nanoseconds last, rounded up.
+    pub fn periods(&self, ns: u64) -> u64 {
+        (u128::from(ns) * u128::from(self.hz)).div_ceil(1_000_000_000) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_on_where_cycles_do_not() {
+        let mut clock = Clock::new(16_000_000);
+        clock.now = 100;
+        assert_eq!((clock.wall(), clock.cycle_at(150)), (100, 150));
+        clock.divide(8);
+        clock.now = 110;
+        assert_eq!((clock.wall(), clock.cycle_at(181)), (180, 111));
+        assert_eq!(clock.wall_at(105), 140, "a moment ago");
+        clock.stopped_until(1_000);
+        assert_eq!((clock.now, clock.wall(), clock.cycle_at(1_008)), (110, 1_000, 111));
+        assert_eq!(clock.cycle_at(900), 110);
+        assert_eq!(clock.cycle_at(u64::MAX), u64::MAX);
+    }
+}

@@ -1,0 +1,123 @@
+//! The EEPROM.
+//!
+//! Source: ATmega328P data sheet (DS40002061), section 8.4 and "EEPROM Control Register".
+
+use super::io::Io;
+use super::sources::Id;
+use crate::Image;
+
+/// What a register of it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reg {
+    /// EECR.
+    Control,
+    /// EEDR.
+    Data,
+    /// EEARL.
+    Address,
+    /// EEARH.
+    AddressHigh,
+}
+
+/// Its bytes and what it does.
+#[derive(Debug, Clone)]
+pub struct Eeprom {
+    bytes: Vec<u8>,
+    control: u8,
+    data: u8,
+    address: u16,
+    ready: Id,
+    unlocked: u64,
+    busy_until: u64,
+}
+
+const EERIE: u8 = 0x08;
+const EEMPE: u8 = 0x04;
+const EEPE: u8 = 0x02;
+const EERE: u8 = 0x01;
+
+impl Eeprom {
+    /// As the image says, else erased.
+    pub fn new(size: u32, ready: Id, image: &Image) -> Self {
+        let mut bytes = vec![0xff; size as usize];
+        for (address, part) in &image.eeprom {
+            for (byte, value) in bytes.iter_mut().skip(*address as usize).zip(part) {
+                *byte = *value;
+            }
+        }
+        Eeprom { bytes, control: 0, data: 0, address: 0, ready, unlocked: 0, busy_until: 0 }
+    }
+
+    /// The firmware reads a register.
+    pub fn read(&self, reg: Reg) -> u8 {
+        match reg {
+            Reg::Control => self.control,
+            Reg::Data => self.data,
+            Reg::Address => self.address as u8,
+            Reg::AddressHigh => (self.address >> 8) as u8,
+        }
+    }
+
+    /// The firmware writes a register; tells how many cycles the processor is halted.
+    pub fn write(&mut self, reg: Reg, value: u8, io: &mut Io) -> u64 {
+        match reg {
+            Reg::Data => self.data = value,
+            Reg::Address => self.address = self.address & 0xff00 | u16::from(value),
+            Reg::AddressHigh => self.address = self.address & 0xff | u16::from(value) << 8,
+            Reg::Control => return self.command(value, io),
+        }
+        0
+    }
+
+    fn command(&mut self, value: u8, io: &mut Io) -> u64 {
+        let busy = self.control & EEPE;
+        self.control = value & 0x38 | busy | self.control & EEMPE | value & EEMPE;
+        if value & EEMPE != 0 {
+            self.unlocked = io.clock.now + 4;
+        }
+        let at = usize::from(self.address) % self.bytes.len().max(1);
+        let mut halted = 0;
+        if value & EEPE != 0 && busy == 0 && io.clock.now <= self.unlocked {
+            // Erase and write, erase only, write only (table 8-1).
+            let (byte, ns) = match value >> 4 & 3 {
+                1 => (0xff, 1_800_000),
+                2 => (self.bytes[at] & self.data, 1_800_000),
+                _ => (self.data, 3_400_000),
+            };
+            self.bytes[at] = byte;
+            self.control = self.control & !EEMPE | EEPE;
+            self.busy_until = io.clock.cycle_at(io.clock.wall() + io.clock.periods(ns));
+            halted = 2;
+        } else if value & EERE != 0 && busy == 0 {
+            self.data = self.bytes[at];
+            halted = 4;
+        }
+        self.interrupt(io);
+        halted
+    }
+
+    /// It interrupts as long as it is ready. Its enable bit is kept in byte 1 of the data space, its flag in byte 0: both
+    /// lie where the processor's registers are, and are seen by nobody else.
+    fn interrupt(&self, io: &mut Io) {
+        io.set_byte(1, self.control & EERIE);
+        io.refresh();
+        if self.control & (EERIE | EEPE) == EERIE {
+            io.raise(self.ready, io.clock.now);
+        } else {
+            io.lower(self.ready);
+        }
+    }
+
+    /// When to settle next, a cycle.
+    pub fn next(&self) -> u64 {
+        if self.control & EEPE != 0 { self.busy_until } else { u64::MAX }
+    }
+
+    /// Ends a write.
+    pub fn settle(&mut self, io: &mut Io) {
+        if self.control & EEPE != 0 && self.busy_until <= io.clock.now {
+            self.control &= !EEPE;
+            self.interrupt(io);
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! What each instruction does, and how many cycles it takes.
+//!
+//! Source: "AVR Instruction Set Manual" (DS40002198), columns AVRe and AVRxt.
+
+use super::decode::{Kind, Op};
+use super::{Avr, flag};
+use crate::log::{Fault, Part};
+
+/// Cycles that differ between kinds of AVR processors.
+#[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// More for each call, return and interrupt where addresses have three bytes.
+    pub wide: u64,
+    /// CALL.
+    pub call: u64,
+    /// RCALL and ICALL.
+    pub rcall: u64,
+    /// PUSH.
+    pub push: u64,
+    /// ST and STD.
+    pub store: u64,
+    /// LDS.
+    pub lds: u64,
+    /// SBI and CBI.
+    pub bit: u64,
+}
+
+/// The pointer registers.
+const X: usize = 26;
+const Y: usize = 28;
+const Z: usize = 30;
+
+impl Avr {
+    fn pair(&self, low: usize) -> u16 {
+        u16::from_le_bytes([self.registers[low], self.registers[low + 1]])
+    }
+
+    fn set_pair(&mut self, low: usize, value: u16) {
+        [self.registers[low], self.registers[low + 1]] = value.to_le_bytes();
+    }
+
+    fn is(&self, flag: u8) -> bool {
+        self.sreg & 1 << flag != 0
+    }
+
+    fn set(&mut self, flag: u8, on: bool) {
+        self.sreg = self.sreg & !(1 << flag) | u8::from(on) << flag;
+    }
+
+    /// N, Z, V and S of a result.
+    fn set_nzvs(&mut self, result: u8, overflow: bool) {
+        let negative = result & 0x80 != 0;
+        let bits = u8::from(result == 0) << flag::Z
+            | u8::from(negative) << flag::N
+            | u8::from(overflow) << flag::V
+            | u8::from(negative != overflow) << flag::S;
+        self.sreg = self.sreg & !0x1e | bits;
+    }
+
+    fn add(&mut self, a: u8, b: u8, carry: bool) -> u8 {
+        let sum = u16::from(a) + u16::from(b) + u16::from(carry);
+        let result = sum as u8;
+        self.set_nzvs(result, (a ^ result) & (b ^ result) & 0x80 != 0);
+        self.set(flag::C, sum > 0xff);
+        self.set(flag::H, (a & 0xf) + (b & 0xf) + u8::from(carry) > 0xf);
+        result
+    }
+
+    fn subtract(&mut self, a: u8, b: u8, carry: bool) -> u8 {
+        let result = a.wrapping_sub(b).wrapping_sub(u8::from(carry));
+        self.set_nzvs(result, (a ^ b) & (a ^ result) & 0x80 != 0);
+        self.set(flag::C, u16::from(a) < u16::from(b) + u16::from(carry));
+        self.set(flag::H, a & 0xf < (b & 0xf) + u8::from(carry));
+        result
+    }
+
+    /// Subtraction with carry leaves Z as it is where the result is 0: of a longer number the rest decides.
+    fn subtract_on(&mut self, a: u8, b: u8) -> u8 {
+        let was_zero = self.is(flag::Z);
+        let result = self.subtract(a, b, self.is(flag::C));
+        self.set(flag::Z, result == 0 && was_zero);
+        result
+    }
+
+    fn logic(&mut self, d: usize, result: u8) {
+        self.registers[d] = result;
+        self.set_nzvs(result, false);
+    }
+
+    /// Flags of LSR, ROR and ASR.
+    fn shifted(&mut self, d: usize, result: u8) {
+        let carry = self.registers[d] & 1 != 0;
+        self.registers[d] = result;
+        self.set(flag::C, carry);
+        self.set_nzvs(result, (result & 0x80 != 0) != carry);
+    }
+
+    fn multiplied(&mut self, product: u16, carry: bool) -> u64 {
+        self.set_pair(0, product);
+        self.set(flag::C, carry);
+        self.set(flag::Z, product == 0);
+        2
+    }
+
+    /// Two signed or unsigned factors.
+    fn factors(&self, op: Op, signed: (bool, bool)) -> (i32, i32) {
+        let read = |r: u8, signed| {
+            let value = self.registers[usize::from(r)];
+            if signed { i32::from(value as i8) } else { i32::from(value) }
+        };
+        (read(op.d, signed.0), read(op.r, signed.1))
+    }
+
+    fn multiply(&mut self, op: Op, signed: (bool, bool)) -> u64 {
+        let (a, b) = self.factors(op, signed);
+        let product = (a * b) as u16;
+        self.multiplied(product, product & 0x8000 != 0)
+    }
+
+    fn multiply_fraction(&mut self, op: Op, signed: (bool, bool)) -> u64 {
+        let (a, b) = self.factors(op, signed);
+        let product = (a * b) as u16;
+        self.multiplied(product << 1, product & 0x8000 != 0)
+    }
+
+    /// Reads through a pointer, which is changed before or after.
+    fn load_by(&mut self, op: Op, pointer: usize, before: u16, after: u16) -> u64 {
+        let address = self.pair(pointer).wrapping_add(before);
+        if before != 0 || after != 0 {
+            self.set_pair(pointer, address.wrapping_add(after));
+        }
+        self.registers[usize::from(op.d)] = self.load(address);
+        2
+    }
+
+    fn store_by(&mut self, op: Op, pointer: usize, before: u16, after: u16) -> u64 {
+        let value = self.registers[usize::from(op.d)];
+        let address = self.pair(pointer).wrapping_add(before);
+        if before != 0 || after != 0 {
+            self.set_pair(pointer, address.wrapping_add(after));
+        }
+        self.store(address, value);
+        self.timing.store
+    }
+
+    /// Reads flash: by Z, or with RAMPZ above it; `step` adds one to the whole.
+    fn load_flash(&mut self, op: Op, extended: bool, step: bool) -> u64 {
+        let high = if extended { u32::from(self.io.byte(RAMPZ)) << 16 } else { 0 };
+        let address = high | u32::from(self.pair(Z));
+        let word = self.flash.get(address as usize / 2).copied().unwrap_or(0xffff);
+        if step {
+            self.set_pair(Z, (address + 1) as u16);
+            if extended {
+                self.io.set_byte(RAMPZ, ((address + 1) >> 16) as u8);
+            }
+        }
+        self.registers[usize::from(op.d)] = word.to_le_bytes()[address as usize % 2];
+        3
+    }
+
+    /// XCH, LAS, LAC, LAT.
+    fn exchange(&mut self, op: Op, change: fn(u8, u8) -> u8) -> u64 {
+        let address = self.pair(Z);
+        let (memory, register) = (self.load(address), self.registers[usize::from(op.d)]);
+        self.registers[usize::from(op.d)] = memory;
+        self.store(address, change(memory, register));
+        2
+    }
+
+    fn go_to(&mut self, address: u32) {
+        self.came_from = self.pc;
+        self.pc = address;
+        if address == 0 {
+            self.restarted();
+        }
+    }
+
+    fn relative(&self, op: Op) -> u32 {
+        let words = self.chip.flash / 2;
+        (i64::from(self.pc) + 1 + i64::from(op.k)).rem_euclid(i64::from(words)) as u32
+    }
+
+    /// The address in Z, with EIND above it.
+    fn indirect(&self, extended: bool) -> u32 {
+        let high = if extended { u32::from(self.io.byte(EIND)) << 16 } else { 0 };
+        high | u32::from(self.pair(Z))
+    }
+
+    fn call(&mut self, address: u32, words: u32) {
+        self.push_address(self.pc + words);
+        self.go_to(address);
+    }
+
+    /// Leaves the next instruction out: a cycle for each of its words.
+    fn skip_if(&mut self, condition: bool) -> u64 {
+        if !condition {
+            return 1;
+        }
+        let words = self.code.get(self.pc as usize + 1).map_or(1, |op| op.words);
+        self.pc += u32::from(words);
+        1 + u64::from(words)
+    }
+
+    fn branch_if(&mut self, condition: bool, op: Op) -> u64 {
+        if !condition {
+            return 1;
+        }
+        let from = self.pc;
+        self.came_from = from;
+        self.pc = self.relative(op).wrapping_sub(1);
+        2
+    }
+
+    /// Where the register of an IN, OUT, SBI and so on is.
+    fn io_address(op: Op) -> u16 {
+        op.k as u16 + 0x20
+    }
+
+    /// One instruction; time passes at its end.
+    #[inline]
+    pub(super) fn execute(&mut self, op: Op) {
+        let cycles = match op.kind {
+            // These set the address of the next instruction themselves.
+            Kind::Jmp => {
+                self.go_to(op.k as u32);
+                3
+            }
+            Kind::Call => {
+                self.call(op.k as u32, 2);
+                self.timing.call + self.timing.wide
+            }
+            Kind::Rjmp => {
+                self.go_to(self.relative(op));
+                2
+            }
+            Kind::Rcall => {
+                self.call(self.relative(op), 1);
+                self.timing.rcall + self.timing.wide
+            }
+            Kind::Ijmp | Kind::Eijmp => {
+                self.go_to(self.indirect(op.kind == Kind::Eijmp));
+                2
+            }
+            Kind::Icall | Kind::Eicall => {
+                self.call(self.indirect(op.kind == Kind::Eicall), 1);
+                self.timing.rcall + self.timing.wide
+            }
+            Kind::Ret => {
+                let address = self.pop_address();
+                self.go_to(address);
+                4 + self.timing.wide
+            }
+            Kind::Reti => {
+                let address = self.pop_address();
+                self.go_to(address);
+                let cycles = 4 + self.timing.wide;
+                self.watch.left(self.io.clock.wall_at(self.io.clock.now + cycles));
+                self.return_from_interrupt();
+                cycles
+            }
+            Kind::Invalid => {
+                let fault =
+                    if self.pc >= self.code_end { Fault::NoCode } else { Fault::NoInstruction(op.k as u16) };
+                self.crash(fault);
+                return;
+            }
+            _ => {
+                let cycles = self.execute_in_order(op);
+                self.pc = self.pc.wrapping_add(u32::from(op.words));
+                cycles
+            }
+        };
+        self.io.clock.now += cycles;
+    }
+
+    /// Instructions after which the next one follows.
+    #[inline]
+    fn execute_in_order(&mut self, op: Op) -> u64 {
+        let (d, r, k8) = (usize::from(op.d & 31), usize::from(op.r & 31), op.k as u8);
+        let (a, b) = (self.registers[d], self.registers[r]);
+        match op.kind {
+            Kind::Add => self.registers[d] = self.add(a, b, false),
+            Kind::Adc => self.registers[d] = self.add(a, b, self.is(flag::C)),
+            Kind::Sub => self.registers[d] = self.subtract(a, b, false),
+            Kind::Subi => self.registers[d] = self.subtract(a, k8, false),
+            Kind::Sbc => self.registers[d] = self.subtract_on(a, b),
+            Kind::Sbci => self.registers[d] = self.subtract_on(a, k8),
+            Kind::Cp => _ = self.subtract(a, b, false),
+            Kind::Cpi => _ = self.subtract(a, k8, false),
+            Kind::Cpc => _ = self.subtract_on(a, b),
+            Kind::And => self.logic(d, a & b),
+            Kind::Andi => self.logic(d, a & k8),
+            Kind::Or => self.logic(d, a | b),
+            Kind::Ori => self.logic(d, a | k8),
+            Kind::Eor => self.logic(d, a ^ b),
+            Kind::Mov => self.registers[d] = b,
+            Kind::Movw => [self.registers[d], self.registers[d + 1]] = [b, self.registers[r + 1]],
+            Kind::Ldi => self.registers[d] = k8,
+            Kind::Com => {
+                self.logic(d, !a);
+                self.set(flag::C, true);
+            }
+            Kind::Neg => {
+                let result = self.subtract(0, a, false);
+                self.registers[d] = result;
+            }
+            Kind::Swap => self.registers[d] = a.rotate_left(4),
+            Kind::Inc => {
+                self.registers[d] = a.wrapping_add(1);
+                self.set_nzvs(a.wrapping_add(1), a == 0x7f);
+            }
+            Kind::Dec => {
+                self.registers[d] = a.wrapping_sub(1);
+                self.set_nzvs(a.wrapping_sub(1), a == 0x80);
+            }
+            Kind::Asr => self.shifted(d, (a as i8 >> 1) as u8),
+            Kind::Lsr => self.shifted(d, a >> 1),
+            Kind::Ror => self.shifted(d, a >> 1 | u8::from(self.is(flag::C)) << 7),
+            Kind::Bset => {
+                let before = self.sreg;
+                self.sreg |= 1 << op.d;
+                if op.d == flag::I && before != self.sreg {
+                    self.interrupts_switched();
+                }
+            }
+            Kind::Bclr => {
+                let before = self.sreg;
+                self.sreg &= !(1 << op.d);
+                if op.d == flag::I && before != self.sreg {
+                    self.interrupts_switched();
+                }
+            }
+            Kind::Bst => self.set(flag::T, a & 1 << op.r != 0),
+            Kind::Bld => self.registers[d] = a & !(1 << op.r) | u8::from(self.is(flag::T)) << op.r,
+            Kind::Adiw => return self.add_word(op, d),
+            Kind::Sbiw => return self.subtract_word(op, d),
+            Kind::Mul => return self.multiply(op, (false, false)),
+            Kind::Muls => return self.multiply(op, (true, true)),
+            Kind::Mulsu => return self.multiply(op, (true, false)),
+            Kind::Fmul => return self.multiply_fraction(op, (false, false)),
+            Kind::Fmuls => return self.multiply_fraction(op, (true, true)),
+            Kind::Fmulsu => return self.multiply_fraction(op, (true, false)),
+            Kind::Brbs => return self.branch_if(self.is(op.d), op),
+            Kind::Brbc => return self.branch_if(!self.is(op.d), op),
+            Kind::Cpse => return self.skip_if(a == b),
+            Kind::Sbrc => return self.skip_if(a & 1 << op.r == 0),
+            Kind::Sbrs => return self.skip_if(a & 1 << op.r != 0),
+            _ => return self.reach(op, d, a),
+        }
+        1
+    }
+
+    fn add_word(&mut self, op: Op, d: usize) -> u64 {
+        let before = self.pair(d);
+        let after = before.wrapping_add(op.k as u16);
+        self.set_pair(d, after);
+        self.set_word_flags(after, !before & after & 0x8000 != 0);
+        self.set(flag::C, !after & before & 0x8000 != 0);
+        2
+    }
+
+    fn subtract_word(&mut self, op: Op, d: usize) -> u64 {
+        let before = self.pair(d);
+        let after = before.wrapping_sub(op.k as u16);
+        self.set_pair(d, after);
+        self.set_word_flags(after, before & !after & 0x8000 != 0);
+        self.set(flag::C, after & !before & 0x8000 != 0);
+        2
+    }
+
+    fn set_word_flags(&mut self, result: u16, overflow: bool) {
+        self.set_nzvs((result >> 8) as u8, overflow);
+        self.set(flag::Z, result == 0);
+    }
+
+    /// Instructions that reach memory, registers of peripherals, or more than the processor.
+    fn reach(&mut self, op: Op, d: usize, a: u8) -> u64 {
+        const BACK: u16 = u16::MAX;
+        match op.kind {
+            Kind::LdX => self.load_by(op, X, 0, 0),
+            Kind::LdXP => self.load_by(op, X, 0, 1),
+            Kind::LdXM => self.load_by(op, X, BACK, 0),
+            Kind::LdYP => self.load_by(op, Y, 0, 1),
+            Kind::LdYM => self.load_by(op, Y, BACK, 0),
+            Kind::LdZP => self.load_by(op, Z, 0, 1),
+            Kind::LdZM => self.load_by(op, Z, BACK, 0),
+            Kind::StX => self.store_by(op, X, 0, 0),
+            Kind::StXP => self.store_by(op, X, 0, 1),
+            Kind::StXM => self.store_by(op, X, BACK, 0),
+            Kind::StYP => self.store_by(op, Y, 0, 1),
+            Kind::StYM => self.store_by(op, Y, BACK, 0),
+            Kind::StZP => self.store_by(op, Z, 0, 1),
+            Kind::StZM => self.store_by(op, Z, BACK, 0),
+            Kind::LdYQ | Kind::LdZQ => {
+                let pointer = if op.kind == Kind::LdYQ { Y } else { Z };
+                self.registers[d] = self.load(self.pair(pointer).wrapping_add(op.k as u16));
+                2
+            }
+            Kind::StYQ | Kind::StZQ => {
+                let pointer = if op.kind == Kind::StYQ { Y } else { Z };
+                self.store(self.pair(pointer).wrapping_add(op.k as u16), a);
+                self.timing.store
+            }
+            Kind::Lds => {
+                self.registers[d] = self.load(op.k as u16);
+                self.timing.lds
+            }
+            Kind::Sts => {
+                self.store(op.k as u16, a);
+                2
+            }
+            Kind::In => {
+                self.registers[d] = self.load(Self::io_address(op));
+                1
+            }
+            Kind::Out => {
+                self.store(Self::io_address(op), a);
+                1
+            }
+            Kind::Sbi | Kind::Cbi => {
+                self.write_bit(Self::io_address(op), op.r, op.kind == Kind::Sbi);
+                self.timing.bit
+            }
+            Kind::Sbic | Kind::Sbis => {
+                let set = self.load(Self::io_address(op)) & 1 << op.r != 0;
+                self.skip_if(set == (op.kind == Kind::Sbis))
+            }
+            Kind::Push => {
+                self.push(a);
+                self.timing.push
+            }
+            Kind::Pop => {
+                self.registers[d] = self.pop();
+                2
+            }
+            Kind::Lpm => self.load_flash(op, false, false),
+            Kind::LpmP => self.load_flash(op, false, true),
+            Kind::Elpm => self.load_flash(op, true, false),
+            Kind::ElpmP => self.load_flash(op, true, true),
+            Kind::Xch => self.exchange(op, |_, register| register),
+            Kind::Las => self.exchange(op, |memory, register| memory | register),
+            Kind::Lac => self.exchange(op, |memory, register| memory & !register),
+            Kind::Lat => self.exchange(op, |memory, register| memory ^ register),
+            Kind::Spm => {
+                self.not_simulated(Part::WritingFlash);
+                1
+            }
+            Kind::Sleep => {
+                self.io.clock.now += 1;
+                self.fall_asleep();
+                0
+            }
+            Kind::Wdr => {
+                self.watchdog.restart(&self.io);
+                self.plan();
+                1
+            }
+            _ => 1, // NOP, and BREAK without a debugger
+        }
+    }
+
+    fn return_from_interrupt(&mut self) {
+        let was_on = self.is(flag::I);
+        self.sreg |= 1 << flag::I;
+        self.hold = true;
+        if !was_on {
+            self.interrupts_switched();
+        }
+    }
+}
+
+/// What extends Z, of reading flash and of calls.
+const RAMPZ: u16 = 0x5b;
+const EIND: u16 = 0x5c;

@@ -1,0 +1,86 @@
+//! Interrupts of pins: INTn and PCINTn.
+//!
+//! Source: ATmega328P data sheet (DS40002061), chapter 13 "External Interrupts". Figure 13-1 shows a pin change set its flag three cycles
+//! after it; for INTn the data sheet gives no figure, the same is taken.
+
+use super::io::Io;
+use super::sources::Id;
+use crate::Pin;
+
+/// One INTn.
+#[derive(Debug, Clone)]
+pub struct Int {
+    /// Its source.
+    pub id: Id,
+    /// Its pin.
+    pub pin: Pin,
+    /// Whether it sees edges without a clock.
+    pub asynchronous: bool,
+    /// Where its two sense bits lie: a register's address and the lower bit's number.
+    pub sense: (u16, u8),
+}
+
+/// Pins that share a PCINTn.
+#[derive(Debug, Clone)]
+pub struct PinChange {
+    /// Its source.
+    pub id: Id,
+    /// The pin of each bit of the mask register.
+    pub pins: [Option<Pin>; 8],
+    /// The mask register's address.
+    pub mask: u16,
+}
+
+/// All of a chip.
+#[derive(Debug, Clone, Default)]
+pub struct External {
+    /// INT0 and on.
+    pub ints: Vec<Int>,
+    /// PCINT0 and on.
+    pub changes: Vec<PinChange>,
+}
+
+/// Cycles from the pin to the flag.
+const LATE: u64 = 3;
+
+impl External {
+    /// The pins that may interrupt.
+    pub fn pins(&self) -> Vec<Pin> {
+        let changes = self.changes.iter().flat_map(|c| c.pins.iter().flatten().copied());
+        self.ints.iter().map(|i| i.pin).chain(changes).collect()
+    }
+
+    fn sense(int: &Int, io: &Io) -> u8 {
+        io.byte(int.sense.0) >> int.sense.1 & 3
+    }
+
+    /// A pin changed.
+    pub fn pin_changed(&self, pin: Pin, high: bool, cycle: u64, io: &mut Io) {
+        for int in self.ints.iter().filter(|int| int.pin == pin) {
+            match (Self::sense(int, io), high) {
+                // Edges need the clock that a deep sleep stops, but those of INT3 to 0 of the larger chips.
+                (1..=3, _) if io.frozen && !int.asynchronous => {}
+                (1, _) | (2, false) | (3, true) => io.raise(int.id, cycle + LATE),
+                (0, false) => io.raise(int.id, cycle),
+                (0, true) => io.lower(int.id),
+                _ => {}
+            }
+        }
+        for change in &self.changes {
+            let masked = io.byte(change.mask);
+            let bit = change.pins.iter().position(|p| *p == Some(pin));
+            if bit.is_some_and(|bit| masked & 1 << bit != 0) {
+                io.raise(change.id, cycle + LATE);
+            }
+        }
+    }
+
+    /// A low level interrupts as long as it lasts: called where it may begin to matter.
+    pub fn look(&self, io: &mut Io) {
+        for int in &self.ints {
+            if Self::sense(int, io) == 0 && io.is_enabled(int.id) && !io.ports.level(int.pin) {
+                io.raise_at(int.id, io.clock.wall());
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Pins: what the firmware drives, what peripherals drive in its place, and what comes from outside.
+//!
+//! Source: ATmega328P data sheet (DS40002061), chapter 14 "I/O-Ports".
+
+use crate::{Edge, Log, Pin};
+
+/// Eight pins.
+#[derive(Debug, Clone, Default)]
+struct Port {
+    direction: u8,
+    out: u8,
+    /// Pins whose output value a peripheral sets; the direction stays the firmware's.
+    overridden: u8,
+    /// Pins that a peripheral makes outputs.
+    taken: u8,
+    value: u8,
+    /// Pins that are driven from outside.
+    driven: u8,
+    outside: u8,
+    /// Levels now, and before the last change.
+    level: u8,
+    before: u8,
+    changed_at: u64,
+    /// Which watched pin each bit is.
+    watched: [Option<u16>; 8],
+    /// Bits whose changes something on the chip looks at.
+    listened: u8,
+}
+
+/// A change of levels that something on the chip looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// The port.
+    pub port: u8,
+    /// The bits that changed, of those listened to.
+    pub bits: u8,
+    /// The port's levels after it.
+    pub level: u8,
+    /// When, in cycles.
+    pub cycle: u64,
+}
+
+/// All pins of a chip.
+#[derive(Debug, Clone)]
+pub struct Ports {
+    ports: [Port; 12],
+    /// Not yet looked at.
+    pub changes: Vec<Change>,
+}
+
+/// Cycles that a level takes through the synchroniser to the PIN register (section 14.2.4: half a cycle to one and a half).
+const SYNCHRONISER: u64 = 1;
+
+impl Ports {
+    /// All inputs, nothing connected.
+    pub fn new() -> Self {
+        Ports { ports: Default::default(), changes: Vec::new() }
+    }
+
+    /// Records the changes of a pin as those of watched pin `index`.
+    pub fn watch(&mut self, pin: Pin, index: u16) {
+        self.ports[usize::from(pin.port)].watched[usize::from(pin.bit & 7)] = Some(index);
+    }
+
+    /// Tells changes of a pin to the chip.
+    pub fn listen(&mut self, pin: Pin) {
+        self.ports[usize::from(pin.port)].listened |= 1 << pin.bit;
+    }
+
+    /// Whether anybody looks at the changes of a pin.
+    pub fn is_seen(&self, pin: Pin) -> bool {
+        let port = &self.ports[usize::from(pin.port)];
+        port.watched[usize::from(pin.bit & 7)].is_some() || port.listened & 1 << pin.bit != 0
+    }
+
+    /// The DDR register.
+    pub fn direction(&self, port: u8) -> u8 {
+        self.ports[usize::from(port)].direction
+    }
+
+    /// The PORT register.
+    pub fn out(&self, port: u8) -> u8 {
+        self.ports[usize::from(port)].out
+    }
+
+    /// The PIN register, read at a cycle: what was there one cycle before.
+    pub fn read(&self, port: u8, cycle: u64) -> u8 {
+        let port = &self.ports[usize::from(port)];
+        if cycle > port.changed_at + SYNCHRONISER { port.level } else { port.before }
+    }
+
+    /// Level of one pin now.
+    pub fn level(&self, pin: Pin) -> bool {
+        self.ports[usize::from(pin.port)].level & 1 << pin.bit != 0
+    }
+
+    /// The firmware writes DDR.
+    pub fn set_direction(&mut self, port: u8, value: u8, at: At<'_>) {
+        self.ports[usize::from(port)].direction = value;
+        self.resolve(port, at);
+    }
+
+    /// The firmware writes PORT.
+    pub fn set_out(&mut self, port: u8, value: u8, at: At<'_>) {
+        self.ports[usize::from(port)].out = value;
+        self.resolve(port, at);
+    }
+
+    /// A peripheral sets the value of a pin, in the place of PORT; `None` gives it back. `takes` makes it an output too.
+    pub fn override_value(&mut self, pin: Pin, value: Option<bool>, takes: bool, at: At<'_>) {
+        let bit = 1 << pin.bit;
+        let port = &mut self.ports[usize::from(pin.port)];
+        set(&mut port.overridden, bit, value.is_some());
+        set(&mut port.taken, bit, value.is_some() && takes);
+        set(&mut port.value, bit, value == Some(true));
+        self.resolve(pin.port, at);
+    }
+
+    /// No peripheral sets a pin any more; what the pins show is found out with the next write.
+    pub fn release(&mut self) {
+        for port in &mut self.ports {
+            (port.overridden, port.taken) = (0, 0);
+        }
+    }
+
+    /// A level comes from outside.
+    pub fn drive(&mut self, pin: Pin, high: bool, at: At<'_>) {
+        let port = &mut self.ports[usize::from(pin.port)];
+        port.driven |= 1 << pin.bit;
+        set(&mut port.outside, 1 << pin.bit, high);
+        self.resolve(pin.port, at);
+    }
+
+    /// What the pins show: an output its value; an input what comes from outside, else high with a pull-up, else low.
+    fn resolve(&mut self, number: u8, at: At<'_>) {
+        let At { cycle, wall, log } = at;
+        let port = &mut self.ports[usize::from(number)];
+        let outputs = port.direction | port.taken;
+        let value = port.out & !port.overridden | port.value & port.overridden;
+        let inputs = port.outside & port.driven | port.out & !port.driven;
+        let level = value & outputs | inputs & !outputs;
+        let changed = level ^ port.level;
+        if changed == 0 {
+            return;
+        }
+        if cycle != port.changed_at {
+            port.before = port.level;
+        }
+        (port.level, port.changed_at) = (level, cycle);
+        for bit in 0..8 {
+            let Some(pin) = port.watched[bit].filter(|_| changed & 1 << bit != 0) else { continue };
+            log.edges.push(Edge { cycle: wall, pin: usize::from(pin), high: level & 1 << bit != 0 });
+        }
+        let bits = changed & port.listened;
+        if bits != 0 {
+            self.changes.push(Change { port: number, bits, level, cycle });
+        }
+    }
+}
+
+/// When something happens to pins, and where it is written down.
+pub struct At<'a> {
+    /// In cycles.
+    pub cycle: u64,
+    /// In periods of the oscillator.
+    pub wall: u64,
+    /// Gets the edges.
+    pub log: &'a mut Log,
+}
+
+fn set(byte: &mut u8, mask: u8, on: bool) {
+    *byte = if on { *byte | mask } else { *byte & !mask };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pin_shows_what_drives_it() {
+        let (mut ports, mut log) = (Ports::new(), Log::default());
+        let pin = Pin { port: 1, bit: 3 };
+        ports.watch(pin, 0);
+        let mut cycle = 0;
+        let mut step = |ports: &mut Ports, act: &dyn Fn(&mut Ports, At<'_>)| {
+            cycle += 10;
+            act(ports, At { cycle, wall: cycle, log: &mut log });
+            (ports.level(pin), log.edges.len())
+        };
+        assert_eq!(step(&mut ports, &|p, at| p.set_out(1, 8, at)), (true, 1), "pull-up");
+        assert_eq!(step(&mut ports, &|p, at| p.drive(pin, false, at)), (false, 2));
+        assert_eq!(step(&mut ports, &|p, at| p.set_direction(1, 8, at)), (true, 3));
+        assert_eq!(step(&mut ports, &|p, at| p.override_value(pin, Some(false), false, at)), (false, 4));
+        assert_eq!(step(&mut ports, &|p, at| p.set_direction(1, 0, at)), (false, 4));
+        assert_eq!(step(&mut ports, &|p, at| p.override_value(pin, Some(true), true, at)), (true, 5));
+        assert_eq!(step(&mut ports, &|p, at| p.override_value(pin, None, false, at)), (false, 6));
+        assert_eq!(log.edges[5], Edge { cycle: 70, pin: 0, high: false });
+    }
+
+    /// Section 14.2.4, figure 14-4: reading back a value that was just written needs a NOP between.
+    #[test]
+    fn a_level_is_read_a_cycle_later() {
+        let (mut ports, mut log) = (Ports::new(), Log::default());
+        ports.set_direction(1, 1, At { cycle: 5, wall: 5, log: &mut log });
+        ports.set_out(1, 1, At { cycle: 10, wall: 10, log: &mut log });
+        assert_eq!((ports.read(1, 11), ports.read(1, 12)), (0, 1));
+    }
+}

@@ -1,0 +1,174 @@
+//! Sleep: which clocks go on, and what waking takes.
+//!
+//! Source: ATmega328P data sheet (DS40002061), chapter 10 "Power Management and Sleep Modes", table 10-1, and chapter 9 for start-up
+//! times.
+
+use super::{Avr, chips, flag};
+use crate::log::{Finding, Rest, Stop};
+
+/// A sleep mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// The processor alone stands still.
+    Idle,
+    /// So do the peripherals but the converter.
+    AdcNoiseReduction,
+    /// The oscillator stops.
+    PowerDown,
+    /// The oscillator stops, a timer that counts a watch crystal goes on.
+    PowerSave,
+    /// As power-down, but the oscillator goes on.
+    Standby,
+    /// As power-save, but the oscillator goes on.
+    ExtendedStandby,
+}
+
+impl Mode {
+    const fn name(self) -> &'static str {
+        match self {
+            Mode::Idle => "idle",
+            Mode::AdcNoiseReduction => "ADC noise reduction",
+            Mode::PowerDown => "power-down",
+            Mode::PowerSave => "power-save",
+            Mode::Standby => "standby",
+            Mode::ExtendedStandby => "extended standby",
+        }
+    }
+
+    fn stops_cycles(self) -> bool {
+        !matches!(self, Mode::Idle | Mode::AdcNoiseReduction)
+    }
+}
+
+/// What a crystal oscillator takes to start with the longest setting of its fuses (table 9-4).
+const SLOW_START: u64 = 16_384;
+/// What everything that is no crystal takes, and standby.
+const FAST_START: u64 = 6;
+
+impl Avr {
+    /// SLEEP: if it is enabled, by SMCR, on the ATmega128 by MCUCR.
+    pub(super) fn fall_asleep(&mut self) {
+        let (enabled, mode) = match self.chip.family {
+            chips::Family::Newer => {
+                let smcr = self.io.byte(0x53);
+                (smcr & 1 != 0, smcr >> 1 & 7)
+            }
+            chips::Family::Atmega128 => {
+                let mcucr = self.io.byte(0x55);
+                (mcucr & 0x20 != 0, mcucr >> 3 & 3 | mcucr & 4)
+            }
+        };
+        if !enabled {
+            return;
+        }
+        let mode = match mode {
+            1 => Mode::AdcNoiseReduction,
+            2 => Mode::PowerDown,
+            3 => Mode::PowerSave,
+            6 => Mode::Standby,
+            7 => Mode::ExtendedStandby,
+            _ => Mode::Idle,
+        };
+        self.sleep = Some(mode);
+        if mode == Mode::AdcNoiseReduction {
+            // "If the ADC is enabled, a conversion starts automatically when this mode is entered." (section 10.4)
+            const ADEN: u8 = 0x80;
+            const ADSC: u8 = 0x40;
+            let status = if self.chip.family == chips::Family::Newer { 0x7a } else { 0x26 };
+            let value = self.io.byte(status);
+            if value & ADEN != 0 {
+                self.adc.write(value & !0x10 | ADSC, &mut self.io);
+                self.plan();
+            }
+        }
+    }
+
+    /// Time passes in sleep, until something happens.
+    pub(super) fn doze(&mut self, mode: Mode) {
+        if self.sreg & 1 << flag::I == 0 && self.watchdog.next() == u64::MAX {
+            // What is being sent over a serial port is sent to its end, where its clock goes on.
+            let sends = self.usarts.iter().filter(|u| u.is_sending()).map(|u| u.next(&self.io)).min();
+            let Some(next) =
+                sends.filter(|next| !mode.stops_cycles() && self.io.clock.wall_at(*next) < self.limit)
+            else {
+                self.stop = Some(Stop::Asleep(Rest::Done));
+                return;
+            };
+            self.io.log.slept += next.saturating_sub(self.io.clock.now);
+            self.io.clock.now = next.max(self.io.clock.now);
+            return self.settle();
+        }
+        if self.sreg & 1 << flag::I != 0 && self.io.sources.pending() != 0 {
+            self.wake(mode);
+            return;
+        }
+        if mode == Mode::AdcNoiseReduction {
+            self.switch_timers(true);
+        }
+        self.io.frozen = mode.stops_cycles();
+        let before = self.io.clock.wall();
+        let (cycle, wall) = self.next();
+        let cycle = if self.io.frozen { u64::MAX } else { cycle };
+        if cycle == u64::MAX && wall == self.limit && self.limit != u64::MAX {
+            let (mode, address) = (mode.name(), self.pc.saturating_sub(1) * 2);
+            let rest =
+                if self.sreg & 1 << flag::I == 0 { Rest::Done } else { Rest::Unwakeable { mode, address } };
+            self.stop = Some(Stop::Asleep(rest));
+        } else if self.io.frozen {
+            self.io.clock.stopped_until(wall);
+        } else {
+            self.io.clock.now = cycle.min(self.io.clock.cycle_at(wall)).max(self.io.clock.now);
+        }
+        self.io.log.slept += self.io.clock.wall() - before;
+        self.settle();
+    }
+
+    fn wake(&mut self, mode: Mode) {
+        self.sleep = None;
+        self.io.frozen = false;
+        if mode == Mode::AdcNoiseReduction {
+            self.switch_timers(false);
+        }
+        if mode.stops_cycles() {
+            let start = self.start_up(mode);
+            let before = self.io.clock.wall();
+            self.io.clock.stopped_until(before + start);
+            self.io.log.slept += start;
+        }
+        self.enter_from(true);
+    }
+
+    /// Cycles until the oscillator runs steadily.
+    fn start_up(&mut self, mode: Mode) -> u64 {
+        if matches!(mode, Mode::Standby | Mode::ExtendedStandby) {
+            return FAST_START;
+        }
+        let Some([low, ..]) = self.fuses else {
+            self.io.log.find(Finding::StartUpAssumed { cycles: SLOW_START });
+            return SLOW_START;
+        };
+        let (select, start) = (low & 0xf, low >> 4 & 3);
+        match (select, select & 1, start) {
+            (0..=3, ..) => FAST_START,
+            (4, ..) => 1_024,
+            (5, ..) => 32_768,
+            (_, 0, 0 | 1) => 258,
+            (_, 0, _) | (_, 1, 0) => 1_024,
+            _ => SLOW_START,
+        }
+    }
+
+    /// The timers' clock stops, or goes on but for those that PRR stops.
+    pub(super) fn switch_timers(&mut self, off: bool) {
+        for index in 0..self.timers.len() {
+            let number = self.timer_numbers[index];
+            let reduced = self
+                .chip
+                .power_reduction
+                .iter()
+                .any(|(timer, address, bit)| *timer == number && self.io.byte(*address) & 1 << bit != 0);
+            let off = (off && !self.timers[index].is_asynchronous()) || reduced;
+            self.timers[index].switch(off, &mut self.io);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What can interrupt: a flag, a bit that enables it, and a vector.
+
+/// A byte of the data space and one of its bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bit {
+    /// The data address.
+    pub address: u16,
+    /// The bit alone.
+    pub mask: u8,
+}
+
+impl Bit {
+    /// Bit `number` of the byte at `address`.
+    pub const fn new(address: u16, number: u8) -> Self {
+        Bit { address, mask: 1 << number }
+    }
+
+    fn is_set(self, data: &[u8]) -> bool {
+        data[usize::from(self.address)] & self.mask != 0
+    }
+}
+
+/// One source of interrupts.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its vector's name in the manual.
+    pub name: &'static str,
+    /// Its vector's number.
+    pub vector: u8,
+    /// Set by the hardware.
+    pub flag: Bit,
+    /// Set by the firmware.
+    pub enable: Bit,
+    /// Whether entering the handler clears the flag; else the flag tells of a condition that lasts.
+    pub cleared: bool,
+}
+
+/// Which of the sources; [`Id::NONE`] where the chip has none of that kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Id(usize);
+
+impl Id {
+    /// No source: raising it does nothing.
+    pub const NONE: Id = Id(usize::MAX);
+}
+
+/// All sources of a chip.
+#[derive(Debug, Clone)]
+pub struct Sources {
+    list: Vec<Source>,
+    /// By vector: flag and enable are both set.
+    pending: u64,
+    /// By source: since when it has been pending.
+    since: Vec<u64>,
+    /// By source: how often its flag was set while it was set and enabled.
+    lost: Vec<u64>,
+}
+
+impl Sources {
+    /// None pending.
+    pub fn new(list: Vec<Source>) -> Self {
+        let (since, lost) = (vec![0; list.len()], vec![0; list.len()]);
+        Sources { list, pending: 0, since, lost }
+    }
+
+    /// The source of that name.
+    pub fn named(&self, name: &str) -> Id {
+        self.list.iter().position(|s| s.name == name).map_or(Id::NONE, Id)
+    }
+
+    /// The vectors with something to handle, a bit each.
+    pub fn pending(&self) -> u64 {
+        self.pending
+    }
+
+    /// The hardware sets a flag, at `time`.
+    pub fn raise(&mut self, id: Id, time: u64, data: &mut [u8]) {
+        let Some(source) = self.list.get(id.0) else { return };
+        let enabled = source.enable.is_set(data);
+        if source.flag.is_set(data) {
+            self.lost[id.0] += u64::from(enabled && source.cleared);
+            return;
+        }
+        data[usize::from(source.flag.address)] |= source.flag.mask;
+        if enabled {
+            self.pending |= 1 << source.vector;
+            self.since[id.0] = time;
+        }
+    }
+
+    /// The hardware clears a flag.
+    pub fn lower(&mut self, id: Id, data: &mut [u8]) {
+        let Some(source) = self.list.get(id.0) else { return };
+        data[usize::from(source.flag.address)] &= !source.flag.mask;
+        self.pending &= !(1 << source.vector);
+    }
+
+    /// Whether a source's flag would interrupt.
+    pub fn is_enabled(&self, id: Id, data: &[u8]) -> bool {
+        self.list.get(id.0).is_some_and(|source| source.enable.is_set(data))
+    }
+
+    /// The firmware wrote to flags or enables, at `time`.
+    pub fn refresh(&mut self, time: u64, data: &[u8]) {
+        let mut pending = 0;
+        for (source, since) in self.list.iter().zip(&mut self.since) {
+            if !source.flag.is_set(data) || !source.enable.is_set(data) {
+                continue;
+            }
+            pending |= 1 << source.vector;
+            if self.pending & 1 << source.vector == 0 {
+                *since = time;
+            }
+        }
+        self.pending = pending;
+    }
+
+    /// The processor enters the handler of a vector: tells since when it was pending.
+    pub fn enter(&mut self, vector: u8, time: u64, data: &mut [u8]) -> u64 {
+        let Some(index) = self.list.iter().position(|s| s.vector == vector) else { return time };
+        let since = std::mem::replace(&mut self.since[index], time);
+        let source = &self.list[index];
+        if source.cleared {
+            data[usize::from(source.flag.address)] &= !source.flag.mask;
+            self.pending &= !(1 << vector);
+        }
+        since
+    }
+
+    /// The name of a vector and how many of its interrupts were lost.
+    pub fn of_vector(&self, vector: u8) -> Option<(&'static str, u64)> {
+        let index = self.list.iter().position(|s| s.vector == vector)?;
+        Some((self.list[index].name, self.lost[index]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two() -> (Sources, Vec<u8>) {
+        let source = |name, vector, bit, cleared| Source {
+            name,
+            vector,
+            flag: Bit::new(0, bit),
+            enable: Bit::new(1, bit),
+            cleared,
+        };
+        (Sources::new(vec![source("TIMER", 5, 0, true), source("EMPTY", 3, 1, false)]), vec![0; 2])
+    }
+
+    #[test]
+    fn a_flag_set_while_its_interrupt_is_off_waits_for_it() {
+        let (mut sources, mut data) = two();
+        let timer = sources.named("TIMER");
+        sources.raise(timer, 10, &mut data);
+        sources.raise(timer, 15, &mut data);
+        assert_eq!((sources.pending(), data[0]), (0, 1));
+        data[1] = 1;
+        sources.refresh(20, &data);
+        assert_eq!(sources.pending(), 1 << 5);
+        assert_eq!(sources.enter(5, 23, &mut data), 20);
+        assert_eq!((sources.pending(), data[0], sources.of_vector(5)), (0, 0, Some(("TIMER", 0))));
+    }
+
+    #[test]
+    fn what_comes_twice_before_it_is_served_is_lost_once() {
+        let (mut sources, mut data) = two();
+        let timer = sources.named("TIMER");
+        data[1] = 1;
+        sources.raise(timer, 10, &mut data);
+        sources.raise(timer, 20, &mut data);
+        assert_eq!(sources.enter(5, 30, &mut data), 10);
+        assert_eq!(sources.of_vector(5), Some(("TIMER", 1)));
+    }
+
+    #[test]
+    fn a_condition_that_lasts_interrupts_again() {
+        let (mut sources, mut data) = two();
+        data[1] = 2;
+        let empty = sources.named("EMPTY");
+        sources.raise(empty, 10, &mut data);
+        assert_eq!(sources.enter(3, 12, &mut data), 10);
+        assert_eq!(sources.pending(), 1 << 3);
+        assert_eq!(sources.enter(3, 40, &mut data), 12);
+        sources.lower(empty, &mut data);
+        assert_eq!(sources.pending(), 0);
+        sources.raise(sources.named("NO SUCH"), 0, &mut data);
+        assert_eq!(sources.pending(), 0);
+    }
+}

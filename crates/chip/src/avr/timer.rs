@@ -1,0 +1,552 @@
+//! Timers of 8 and 16 bits with up to three compare units.
+//!
+//! Sources: ATmega328P data sheet (DS40002061), chapters 15 "8-bit Timer/Counter0", 16 "16-bit Timer/Counter1", 17 "Prescalers", 18
+//! "8-bit Timer/Counter2"; ATmega128 data sheet (2467), the same chapters for the older registers.
+
+use super::io::Io;
+use super::sources::Id;
+use crate::Pin;
+
+/// What a register of a timer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reg {
+    /// TCCRnA.
+    ControlA,
+    /// TCCRnB.
+    ControlB,
+    /// TCCRnC.
+    ControlC,
+    /// TCCRn of the timers of 8 bits of older chips.
+    Control,
+    /// TCNTn, or its low byte.
+    Count,
+    /// The high byte of TCNTn.
+    CountHigh,
+    /// OCRnA, B, C, or their low byte.
+    Compare(u8),
+    /// Their high byte.
+    CompareHigh(u8),
+    /// The low byte of ICRn.
+    Capture,
+    /// The high byte of ICRn.
+    CaptureHigh,
+}
+
+/// A timer as the chip has it.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// 16 bits, else 8.
+    pub wide: bool,
+    /// Whether it divides by 32 and 128 too, and can count a watch crystal (timer 2, of the ATmega128 timer 0).
+    pub fine: bool,
+    /// Overflow.
+    pub overflow: Id,
+    /// Compare matches.
+    pub matches: [Id; 3],
+    /// Compare units it has.
+    pub units: usize,
+    /// Input capture.
+    pub capture: Id,
+    /// Pins of the compare units.
+    pub outputs: [Option<Pin>; 3],
+    /// The pin that it can count.
+    pub counted: Option<Pin>,
+    /// The pin of the input capture.
+    pub captured: Option<Pin>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wave {
+    /// Normal and CTC: compare registers take effect at once.
+    Up,
+    /// Fast PWM: they do at the bottom.
+    Fast,
+    /// Phase correct: at the top; phase and frequency correct (`true`): at the bottom.
+    Phase(bool),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Top {
+    Fixed(u16),
+    Compare,
+    Capture,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Stopped,
+    /// The prescaler, by how much it divides.
+    Divided(u64),
+    /// A pin's rising edges, or its falling ones.
+    Edges(bool),
+}
+
+/// A watch crystal's frequency.
+const WATCH_HZ: u128 = 32_768;
+
+/// A timer at work.
+#[derive(Debug, Clone)]
+pub struct Timer {
+    spec: Spec,
+    control: [u8; 2],
+    source: Source,
+    /// Counts a watch crystal, whose time is the oscillator's.
+    asynchronous: bool,
+    /// Its clock is switched off (PRR).
+    off: bool,
+    wave: Wave,
+    top: Top,
+    count: u16,
+    down: bool,
+    compare: [u16; 3],
+    buffer: [u16; 3],
+    capture: u16,
+    temporary: u8,
+    /// A write to the counter keeps the next tick from matching (section 16.7.2).
+    blocked: bool,
+    output: [bool; 3],
+    /// When the prescaler was zero, and how many ticks since then have been counted.
+    zero: u64,
+    counted: u64,
+}
+
+impl Timer {
+    /// At reset.
+    pub fn new(spec: Spec) -> Self {
+        Timer {
+            spec,
+            control: [0; 2],
+            source: Source::Stopped,
+            asynchronous: false,
+            off: false,
+            wave: Wave::Up,
+            top: Top::Fixed(0xff),
+            count: 0,
+            down: false,
+            compare: [0; 3],
+            buffer: [0; 3],
+            capture: 0,
+            temporary: 0,
+            blocked: false,
+            output: [false; 3],
+            zero: 0,
+            counted: 0,
+        }
+        .configured()
+    }
+
+    /// Whether its own prescaler divides by 32 and 128 too, and not the shared one.
+    pub fn is_fine(&self) -> bool {
+        self.spec.fine
+    }
+
+    /// Whether it counts a watch crystal.
+    pub fn is_asynchronous(&self) -> bool {
+        self.asynchronous
+    }
+
+    /// The pin whose edges it captures or counts.
+    pub fn pins(&self) -> impl Iterator<Item = Pin> {
+        [self.spec.captured, self.spec.counted].into_iter().flatten()
+    }
+
+    fn max(&self) -> u16 {
+        if self.spec.wide { 0xffff } else { 0xff }
+    }
+
+    fn top(&self) -> u16 {
+        match self.top {
+            Top::Fixed(top) => top,
+            Top::Compare => self.compare[0],
+            Top::Capture => self.capture,
+        }
+    }
+
+    /// What the control registers say (tables 15-8, 16-4, 18-8).
+    fn configured(mut self) -> Self {
+        self.configure();
+        self
+    }
+
+    fn configure(&mut self) {
+        let low = self.control[0] & 3;
+        let high = self.control[1] >> 3 & if self.spec.wide { 3 } else { 1 };
+        let mode = high << 2 | low;
+        (self.wave, self.top) = if self.spec.wide {
+            match mode {
+                0 | 13 => (Wave::Up, Top::Fixed(0xffff)),
+                1 => (Wave::Phase(false), Top::Fixed(0xff)),
+                2 => (Wave::Phase(false), Top::Fixed(0x1ff)),
+                3 => (Wave::Phase(false), Top::Fixed(0x3ff)),
+                4 => (Wave::Up, Top::Compare),
+                5 => (Wave::Fast, Top::Fixed(0xff)),
+                6 => (Wave::Fast, Top::Fixed(0x1ff)),
+                7 => (Wave::Fast, Top::Fixed(0x3ff)),
+                8 => (Wave::Phase(true), Top::Capture),
+                9 => (Wave::Phase(true), Top::Compare),
+                10 => (Wave::Phase(false), Top::Capture),
+                11 => (Wave::Phase(false), Top::Compare),
+                12 => (Wave::Up, Top::Capture),
+                14 => (Wave::Fast, Top::Capture),
+                _ => (Wave::Fast, Top::Compare),
+            }
+        } else {
+            match mode {
+                1 => (Wave::Phase(false), Top::Fixed(0xff)),
+                2 => (Wave::Up, Top::Compare),
+                3 => (Wave::Fast, Top::Fixed(0xff)),
+                5 => (Wave::Phase(false), Top::Compare),
+                7 => (Wave::Fast, Top::Compare),
+                _ => (Wave::Up, Top::Fixed(0xff)),
+            }
+        };
+        if !matches!(self.wave, Wave::Phase(_)) {
+            self.down = false;
+        }
+        if self.wave == Wave::Up {
+            self.compare = self.buffer;
+        }
+        self.source = match (self.control[1] & 7, self.spec.fine) {
+            (0, _) => Source::Stopped,
+            (1, _) => Source::Divided(1),
+            (2, _) => Source::Divided(8),
+            (3, false) => Source::Divided(64),
+            (4, false) => Source::Divided(256),
+            (5, false) => Source::Divided(1024),
+            (n, false) => Source::Edges(n == 7),
+            (n, true) => Source::Divided([32, 64, 128, 256, 1024][usize::from(n - 3)]),
+        };
+    }
+
+    /// Now, in the time that this timer counts.
+    fn now(&self, io: &Io) -> u64 {
+        if self.asynchronous { io.clock.wall() } else { io.clock.now }
+    }
+
+    /// Ticks from the prescaler's zero to a moment.
+    fn ticks_until(&self, time: u64, divider: u64, io: &Io) -> u64 {
+        let passed = time.saturating_sub(self.zero);
+        if self.asynchronous {
+            (u128::from(passed) * WATCH_HZ / u128::from(io.clock.hz) / u128::from(divider)) as u64
+        } else {
+            passed / divider
+        }
+    }
+
+    /// The moment of a tick.
+    fn time_of(&self, tick: u64, divider: u64, io: &Io) -> u64 {
+        if self.asynchronous {
+            let passed =
+                (u128::from(tick) * u128::from(divider) * u128::from(io.clock.hz)).div_ceil(WATCH_HZ);
+            self.zero + passed as u64
+        } else {
+            self.zero + tick * divider
+        }
+    }
+
+    /// From now on ticks are counted anew: the clock was chosen, or the prescaler reset.
+    fn restart(&mut self, io: &Io) {
+        if let Source::Divided(divider) = self.source {
+            self.counted = self.ticks_until(self.now(io), divider, io);
+        }
+    }
+
+    /// Counts all ticks until now.
+    pub fn settle(&mut self, io: &mut Io) {
+        self.settle_until(self.now(io), io);
+    }
+
+    /// Counts all ticks until a moment.
+    fn settle_until(&mut self, time: u64, io: &mut Io) {
+        let Source::Divided(divider) = self.source else { return };
+        let until = self.ticks_until(time, divider, io);
+        if self.off {
+            self.counted = until;
+            return;
+        }
+        while self.counted < until {
+            let event = self.ticks_to_event();
+            let left = until - self.counted;
+            if event > left {
+                self.skip(left);
+                self.counted = until;
+            } else {
+                self.skip(event - 1);
+                self.counted += event;
+                let time = self.time_of(self.counted, divider, io);
+                self.tick(time, io);
+            }
+        }
+    }
+
+    /// When to settle next: a cycle, and a moment of the oscillator.
+    pub fn next(&self, io: &Io) -> (u64, u64) {
+        let never = (u64::MAX, u64::MAX);
+        let Source::Divided(divider) = self.source else { return never };
+        let drives = (0..self.spec.units).any(|unit| self.action(unit) != 0);
+        let interrupts = self.spec.matches.iter().any(|id| io.is_enabled(*id))
+            || io.is_enabled(self.spec.overflow)
+            || io.is_enabled(self.spec.capture);
+        if self.off || !(drives || interrupts) {
+            return never;
+        }
+        let time = self.time_of(self.counted + self.ticks_to_event(), divider, io);
+        if self.asynchronous { (u64::MAX, time) } else { (time, u64::MAX) }
+    }
+
+    /// Ticks to the next one that does more than count, itself included.
+    fn ticks_to_event(&self) -> u64 {
+        if self.blocked {
+            return 1;
+        }
+        let (top, count) = (self.top(), self.count);
+        let mut near = match (self.wave, self.down) {
+            (Wave::Phase(_), true) => count,
+            _ if count <= top => top - count,
+            _ => self.max() - count,
+        };
+        for compare in &self.compare[..self.spec.units] {
+            let far = if self.down { count.checked_sub(*compare) } else { compare.checked_sub(count) };
+            near = near.min(far.unwrap_or(u16::MAX));
+        }
+        u64::from(near) + 1
+    }
+
+    /// Ticks that only count.
+    fn skip(&mut self, ticks: u64) {
+        if ticks > 0 {
+            let ticks = ticks as u16;
+            self.count = if self.down { self.count - ticks } else { self.count + ticks };
+        }
+    }
+
+    /// One tick, with all it does. A flag is set at the tick with which the counter leaves its value (figures 16-10 to 16-13).
+    fn tick(&mut self, time: u64, io: &mut Io) {
+        let was = self.count;
+        let down = self.down;
+        if !std::mem::take(&mut self.blocked) {
+            for unit in 0..self.spec.units {
+                if self.compare[unit] == was {
+                    self.raise(self.spec.matches[unit], time, io);
+                    self.match_output(unit, down, time, io);
+                }
+            }
+        }
+        let top = self.top();
+        match self.wave {
+            Wave::Up | Wave::Fast => {
+                self.count = if was == top || was == self.max() { 0 } else { was + 1 };
+                let overflows = if self.wave == Wave::Fast { was == top } else { was == self.max() };
+                if overflows {
+                    self.raise(self.spec.overflow, time, io);
+                }
+                if was == top && self.top == Top::Capture {
+                    self.raise(self.spec.capture, time, io);
+                }
+                if self.count == 0 && self.wave == Wave::Fast {
+                    self.compare = self.buffer;
+                    self.bottom_outputs(time, io);
+                }
+            }
+            Wave::Phase(late) => {
+                if down && was == 0 {
+                    self.down = false;
+                    self.raise(self.spec.overflow, time, io);
+                    if late {
+                        self.compare = self.buffer;
+                    }
+                } else if !down && was >= top {
+                    self.down = true;
+                    if self.top == Top::Capture {
+                        self.raise(self.spec.capture, time, io);
+                    }
+                    if !late {
+                        self.compare = self.buffer;
+                    }
+                }
+                self.count = match self.down {
+                    true => was.saturating_sub(1),
+                    false => was.saturating_add(1).min(self.top()),
+                };
+            }
+        }
+    }
+
+    fn raise(&self, id: Id, time: u64, io: &mut Io) {
+        if self.asynchronous {
+            io.raise_at(id, time);
+        } else {
+            io.raise(id, time);
+        }
+    }
+
+    /// COMnx1:0 of a unit.
+    fn action(&self, unit: usize) -> u8 {
+        self.control[0] >> (6 - 2 * unit) & 3
+    }
+
+    /// What a match does to a unit's pin (tables 16-1 to 16-3).
+    fn match_output(&mut self, unit: usize, down: bool, time: u64, io: &mut Io) {
+        let level = match (self.action(unit), self.wave) {
+            (0, _) => return,
+            (1, Wave::Up) => !self.output[unit],
+            (1, _) if unit == 0 && self.top == Top::Compare => !self.output[0],
+            (1, Wave::Fast) if unit == 0 && self.top == Top::Capture => !self.output[0],
+            (1, _) => return,
+            (action, Wave::Up | Wave::Fast) => action == 3,
+            (action, Wave::Phase(_)) => (action == 3) != down,
+        };
+        self.set_output(unit, level, time, io);
+    }
+
+    /// What the bottom of fast PWM does.
+    fn bottom_outputs(&mut self, time: u64, io: &mut Io) {
+        for unit in 0..self.spec.units {
+            if self.action(unit) >= 2 {
+                self.set_output(unit, self.action(unit) == 2, time, io);
+            }
+        }
+    }
+
+    fn set_output(&mut self, unit: usize, level: bool, time: u64, io: &mut Io) {
+        self.output[unit] = level;
+        let Some(pin) = self.spec.outputs[unit] else { return };
+        let cycle = if self.asynchronous { io.clock.cycle_at(time) } else { time };
+        io.override_value(pin, (self.action(unit) != 0).then_some(level), false, cycle);
+    }
+
+    /// The firmware reads a register.
+    pub fn read(&mut self, reg: Reg, io: &mut Io) -> u8 {
+        self.settle(io);
+        match reg {
+            Reg::ControlA => self.control[0],
+            Reg::ControlB => self.control[1],
+            Reg::ControlC => 0,
+            Reg::Control => {
+                let (a, b) = (self.control[0], self.control[1]);
+                (a & 1) << 6 | (a >> 2 & 0x30) | (a & 2) << 2 | b & 7
+            }
+            Reg::Count => {
+                self.temporary = (self.count >> 8) as u8;
+                self.count as u8
+            }
+            Reg::Capture => {
+                self.temporary = (self.capture >> 8) as u8;
+                self.capture as u8
+            }
+            Reg::CountHigh | Reg::CaptureHigh => self.temporary,
+            // Reading these does not use the temporary register (section 16.3).
+            Reg::Compare(unit) => self.buffer[usize::from(unit)] as u8,
+            Reg::CompareHigh(unit) => (self.buffer[usize::from(unit)] >> 8) as u8,
+        }
+    }
+
+    /// The firmware writes a register.
+    pub fn write(&mut self, reg: Reg, value: u8, io: &mut Io) {
+        self.settle(io);
+        let word = |timer: &Timer| match timer.spec.wide {
+            true => u16::from(timer.temporary) << 8 | u16::from(value),
+            false => u16::from(value),
+        };
+        match reg {
+            Reg::ControlA => self.reconfigure([value, self.control[1]], io),
+            Reg::ControlB => {
+                self.reconfigure([self.control[0], if self.spec.wide { value } else { value & 0xf }], io);
+                if !self.spec.wide {
+                    self.force(value, io);
+                }
+            }
+            Reg::ControlC => self.force(value, io),
+            Reg::Control => {
+                let a = value >> 6 & 1 | value >> 2 & 2 | (value & 0x30) << 2;
+                self.reconfigure([a, value & 7], io);
+                self.force(value & 0x80, io);
+            }
+            Reg::Count => {
+                self.count = word(self);
+                self.blocked = true;
+            }
+            Reg::Compare(unit) => {
+                self.buffer[usize::from(unit)] = word(self);
+                if self.wave == Wave::Up {
+                    self.compare = self.buffer;
+                }
+            }
+            // ICRn can be written only where it is the top (section 16.6).
+            Reg::Capture if self.top == Top::Capture => self.capture = word(self),
+            Reg::Capture => {}
+            Reg::CountHigh | Reg::CompareHigh(_) | Reg::CaptureHigh => self.temporary = value,
+        }
+    }
+
+    fn reconfigure(&mut self, control: [u8; 2], io: &mut Io) {
+        let before = self.source;
+        self.control = control;
+        self.configure();
+        if self.source != before {
+            self.restart(io);
+        }
+        let now = io.clock.now;
+        for unit in 0..self.spec.units {
+            let Some(pin) = self.spec.outputs[unit] else { continue };
+            let value = (self.action(unit) != 0).then_some(self.output[unit]);
+            io.override_value(pin, value, false, now);
+        }
+    }
+
+    /// FOCnx: what a match does to the pin, without one.
+    fn force(&mut self, value: u8, io: &mut Io) {
+        if self.wave != Wave::Up {
+            return;
+        }
+        let now = self.now(io);
+        for unit in 0..self.spec.units {
+            if value & 0x80 >> unit != 0 {
+                self.match_output(unit, false, now, io);
+            }
+        }
+    }
+
+    /// A pin changed that is captured or counted.
+    pub fn pin_changed(&mut self, pin: Pin, high: bool, cycle: u64, io: &mut Io) {
+        if self.spec.counted == Some(pin) && self.source == Source::Edges(high) && !self.off {
+            self.tick(cycle, io);
+        }
+        /// ICESn and ICNCn, and how long the noise canceler looks at the pin.
+        const RISING: u8 = 0x40;
+        const CANCEL_NOISE: u8 = 0x80;
+        const CANCELER: u64 = 4;
+        if self.spec.captured == Some(pin)
+            && self.top != Top::Capture
+            && (self.control[1] & RISING != 0) == high
+        {
+            self.settle_until(if self.asynchronous { io.clock.wall_at(cycle) } else { cycle }, io);
+            self.capture = self.count;
+            let late = if self.control[1] & CANCEL_NOISE == 0 { 0 } else { CANCELER };
+            io.raise(self.spec.capture, cycle + late);
+        }
+    }
+
+    /// The prescaler is set to zero.
+    pub fn reset_prescaler(&mut self, io: &mut Io) {
+        self.settle(io);
+        self.zero = self.now(io);
+        self.counted = 0;
+    }
+
+    /// Its clock is switched off, or on again.
+    pub fn switch(&mut self, off: bool, io: &mut Io) {
+        self.settle(io);
+        self.off = off;
+    }
+
+    /// It counts a watch crystal, or the processor's clock again.
+    pub fn set_asynchronous(&mut self, asynchronous: bool, io: &mut Io) {
+        if self.asynchronous != asynchronous {
+            self.settle(io);
+            self.asynchronous = asynchronous;
+            self.zero = 0;
+            self.restart(io);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Serial ports, asynchronous.
+//!
+//! Source: ATmega328P data sheet (DS40002061), chapter 20 "USART0". What it leaves open: the transmitter's bit clock runs from the
+//! moment the baud rate is written, and a frame begins with its next edge (ATmega161 data sheet, "Data Transmission": the start bit is
+//! shifted out "on the baud rate clock following the transfer").
+
+use super::io::Io;
+use super::sources::Id;
+use crate::Pin;
+
+/// What a register of a serial port is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reg {
+    /// UDRn.
+    Data,
+    /// UCSRnA.
+    Status,
+    /// UCSRnB.
+    Enable,
+    /// UCSRnC.
+    Format,
+    /// UBRRnL.
+    Baud,
+    /// UBRRnH.
+    BaudHigh,
+}
+
+/// A serial port as the chip has it.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The address of UCSRnA.
+    pub status: u16,
+    /// The address of UCSRnB.
+    pub enable: u16,
+    /// A byte came.
+    pub received: Id,
+    /// The data register is empty.
+    pub empty: Id,
+    /// All is sent.
+    pub sent: Id,
+    /// RXDn.
+    pub input: Pin,
+    /// TXDn.
+    pub output: Pin,
+}
+
+/// A serial port at work.
+#[derive(Debug, Clone)]
+pub struct Usart {
+    spec: Spec,
+    enable: u8,
+    format: u8,
+    baud: u16,
+    /// When the baud rate was written: the bit clock's zero.
+    zero: u64,
+    /// Waits for the shift register.
+    buffer: Option<u16>,
+    sending: Option<Frame>,
+    /// When the start bit of a frame that comes was seen, and what it is made of so far.
+    receiving: Option<(u64, u8, u16)>,
+    fifo: Vec<u8>,
+}
+
+/// A frame in the shift register: the levels of its bits, the start bit lowest.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    levels: u32,
+    left: u8,
+    /// When the next bit begins, or the last one ends.
+    next: u64,
+}
+
+const RXC: u8 = 0x80;
+const TXC: u8 = 0x40;
+const UDRE: u8 = 0x20;
+const DOR: u8 = 0x08;
+const U2X: u8 = 0x02;
+const RXEN: u8 = 0x10;
+const TXEN: u8 = 0x08;
+const UCSZ2: u8 = 0x04;
+
+impl Usart {
+    /// At reset.
+    pub fn new(spec: Spec, io: &mut Io) -> Self {
+        io.set_byte(spec.status, UDRE);
+        let (buffer, sending, receiving) = (None, None, None);
+        Usart { spec, enable: 0, format: 6, baud: 0, zero: 0, buffer, sending, receiving, fifo: Vec::new() }
+    }
+
+    /// The pin it listens to.
+    pub fn input(&self) -> Pin {
+        self.spec.input
+    }
+
+    /// Cycles of a bit (table 20-1).
+    fn bit(&self, io: &Io) -> u64 {
+        let samples = if io.byte(self.spec.status) & U2X == 0 { 16 } else { 8 };
+        (u64::from(self.baud) + 1) * samples
+    }
+
+    /// Bits of data in a frame (table 20-11).
+    fn width(&self) -> u8 {
+        match (self.enable & UCSZ2 != 0, self.format >> 1 & 3) {
+            (true, _) => 9,
+            (false, size) => 5 + size,
+        }
+    }
+
+    /// The firmware reads a register.
+    pub fn read(&mut self, reg: Reg, io: &mut Io) -> u8 {
+        self.settle(io);
+        match reg {
+            Reg::Data => {
+                if self.fifo.is_empty() {
+                    return 0;
+                }
+                let byte = self.fifo.remove(0);
+                if self.fifo.is_empty() {
+                    io.lower(self.spec.received);
+                }
+                byte
+            }
+            Reg::Status => io.byte(self.spec.status),
+            Reg::Enable => self.enable,
+            Reg::Format => self.format,
+            Reg::Baud => self.baud as u8,
+            Reg::BaudHigh => (self.baud >> 8) as u8,
+        }
+    }
+
+    /// The firmware writes a register.
+    pub fn write(&mut self, reg: Reg, value: u8, io: &mut Io) {
+        self.settle(io);
+        match reg {
+            Reg::Data => self.send(value, io),
+            Reg::Status => {
+                // TXC is cleared by writing a one to it; the other flags are the hardware's.
+                let flags = io.byte(self.spec.status) & (RXC | TXC | UDRE | DOR | 0x14) & !(value & TXC);
+                io.set_byte(self.spec.status, flags | value & (U2X | 1));
+                io.refresh();
+            }
+            Reg::Enable => {
+                self.enable = value;
+                io.set_byte(self.spec.enable, value);
+                let takes = value & TXEN != 0;
+                io.override_value(self.spec.output, takes.then_some(true), takes, io.clock.now);
+                if value & RXEN == 0 {
+                    self.fifo.clear();
+                    io.lower(self.spec.received);
+                }
+                io.refresh();
+            }
+            Reg::Format => self.format = value,
+            Reg::Baud => {
+                self.baud = self.baud & 0xf00 | u16::from(value);
+                self.zero = io.clock.now;
+            }
+            Reg::BaudHigh => self.baud = self.baud & 0xff | u16::from(value & 0xf) << 8,
+        }
+    }
+
+    fn send(&mut self, value: u8, io: &mut Io) {
+        if self.enable & TXEN == 0 || self.buffer.is_some() {
+            return;
+        }
+        self.buffer = Some(u16::from(value) | u16::from(self.enable & 1) << 8);
+        if self.sending.is_none() {
+            let bit = self.bit(io);
+            let edges = (io.clock.now - self.zero) / bit + 1;
+            self.load(self.zero + edges * bit, io);
+        } else {
+            io.lower(self.spec.empty);
+        }
+    }
+
+    /// The buffer goes into the shift register; its start bit begins at `start`.
+    fn load(&mut self, start: u64, io: &mut Io) {
+        let Some(data) = self.buffer.take() else { return };
+        let width = self.width();
+        let data = u32::from(data) & ((1 << width) - 1);
+        let mut levels = data << 1;
+        let mut count = 1 + width;
+        if self.format & 0x20 != 0 {
+            let odd = data.count_ones() & 1 ^ u32::from(self.format >> 4 & 1);
+            levels |= odd << count;
+            count += 1;
+        }
+        let stops = 1 + (self.format >> 3 & 1);
+        levels |= (1u32 << stops).wrapping_sub(1) << count;
+        self.sending = Some(Frame { levels, left: count + stops, next: start });
+        io.log.serial.push(data as u8);
+        io.raise(self.spec.empty, io.clock.now);
+    }
+
+    /// Whether a frame is on its way.
+    pub fn is_sending(&self) -> bool {
+        self.sending.is_some()
+    }
+
+    /// When to settle next, a cycle.
+    pub fn next(&self, io: &Io) -> u64 {
+        let sends = match self.sending {
+            Some(frame) if io.ports.is_seen(self.spec.output) => frame.next,
+            Some(frame) => frame.next + u64::from(frame.left) * self.bit(io),
+            None => u64::MAX,
+        };
+        let receives = self.receiving.map_or(u64::MAX, |(start, bits, _)| self.sample_time(start, bits, io));
+        sends.min(receives)
+    }
+
+    /// Sends and receives until now.
+    pub fn settle(&mut self, io: &mut Io) {
+        while let Some(frame) = self.sending.filter(|frame| frame.next <= io.clock.now) {
+            let bit = self.bit(io);
+            if frame.left > 0 {
+                io.override_value(self.spec.output, Some(frame.levels & 1 != 0), true, frame.next);
+                let (levels, left, next) = (frame.levels >> 1, frame.left - 1, frame.next + bit);
+                self.sending = Some(Frame { levels, left, next });
+            } else if self.buffer.is_some() {
+                // "... or immediately after the last stop bit of the previous frame is transmitted" (section 20.6.1)
+                self.load(frame.next, io);
+            } else {
+                self.sending = None;
+                io.raise(self.spec.sent, frame.next);
+            }
+        }
+        while let Some((start, bits, data)) = self.receiving {
+            let time = self.sample_time(start, bits, io);
+            if time > io.clock.now {
+                break;
+            }
+            self.sample(start, bits, data, time, io);
+        }
+    }
+
+    /// The middle of a bit.
+    fn sample_time(&self, start: u64, bits: u8, io: &Io) -> u64 {
+        let bit = self.bit(io);
+        start + bit / 2 + u64::from(bits) * bit
+    }
+
+    fn sample(&mut self, start: u64, bits: u8, data: u16, time: u64, io: &mut Io) {
+        let high = io.ports.level(self.spec.input);
+        let width = self.width();
+        let parity = u8::from(self.format & 0x20 != 0);
+        self.receiving = if bits == 0 && high {
+            None // no start bit, but noise
+        } else if bits <= width + parity {
+            let data = if (1..=width).contains(&bits) { data | u16::from(high) << (bits - 1) } else { data };
+            Some((start, bits + 1, data))
+        } else {
+            if self.fifo.len() < 2 {
+                self.fifo.push(data as u8);
+                io.raise(self.spec.received, time);
+            } else {
+                io.data[usize::from(self.spec.status)] |= DOR;
+            }
+            None
+        };
+    }
+
+    /// The level of RXDn changed.
+    pub fn pin_changed(&mut self, high: bool, cycle: u64) {
+        if !high && self.enable & RXEN != 0 && self.receiving.is_none() {
+            self.receiving = Some((cycle, 0, 0));
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What a simulated chip did.
+//!
+//! All times are periods of the chip's oscillator since reset: cycles of the processor, as long as the firmware neither divides its
+//! clock nor stops it in a deep sleep.
+
+/// A change of a pin's level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Edge {
+    /// When: the beginning of the instruction that changed it, or the moment at which a peripheral did.
+    pub cycle: u64,
+    /// Which of the watched pins.
+    pub pin: usize,
+    /// High or low.
+    pub high: bool,
+}
+
+/// An interrupt's entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// When, before what the entry costs.
+    pub cycle: u64,
+    /// Its vector.
+    pub vector: u8,
+    /// The address of the instruction it came before, in bytes.
+    pub address: u32,
+}
+
+/// All interrupts of one vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vector {
+    /// Its number; reset is 0.
+    pub number: u8,
+    /// Its name, as the chip's manual has it.
+    pub name: String,
+    /// How often it ran.
+    pub count: u64,
+    /// Cycles from the entry (what it costs included) to the end of the return, of all together, other interrupts that came between
+    /// included.
+    pub cycles: u64,
+    /// Shortest.
+    pub min_cycles: u64,
+    /// Longest.
+    pub max_cycles: u64,
+    /// Longest time from the moment its flag was set and it was enabled to its first instruction.
+    pub max_latency_cycles: u64,
+    /// Shortest such time.
+    pub min_latency_cycles: u64,
+    /// How often its flag was set again while it was still set: interrupts that never came.
+    pub lost: u64,
+}
+
+/// A stretch of time with interrupts off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Off {
+    /// When it began.
+    pub cycle: u64,
+    /// How long it lasted.
+    pub cycles: u64,
+    /// The address of the instruction that turned them off, in bytes.
+    pub address: u32,
+    /// The address of the instruction that turned them on again, in bytes.
+    pub end_address: u32,
+}
+
+/// How deep the stack got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stack {
+    /// Most bytes in use at once, of the stack that begins at the end of the memory.
+    pub deepest: u32,
+    /// Bytes between the end of the variables and the end of the memory; unknown where the firmware does not say.
+    pub room: Option<u32>,
+}
+
+/// A part of a chip that is not simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Writing flash, by SPM.
+    WritingFlash,
+    /// Interrupt vectors in the boot section, by IVSEL.
+    BootVectors,
+    /// USB.
+    Usb,
+    /// Timer 4 of the ATmega16U4 and 32U4.
+    FastTimer,
+    /// Memory outside of the chip.
+    ExternalMemory,
+    /// The division of the clock by XDIV.
+    ClockDivision,
+    /// A register that the manual calls reserved.
+    Reserved,
+}
+
+/// Something that a person who measures this firmware has to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// The firmware uses a part of the chip that is not simulated.
+    NotSimulated {
+        /// Which.
+        part: Part,
+        /// When it first did.
+        cycle: u64,
+        /// The instruction's address in bytes.
+        address: u32,
+    },
+    /// The firmware measured an analog voltage: what is connected is not known, 0 was read.
+    AnalogRead {
+        /// When it first did.
+        cycle: u64,
+    },
+    /// The stack grew into the variables.
+    StackOverflow {
+        /// When it first did.
+        cycle: u64,
+        /// The instruction's address in bytes.
+        address: u32,
+        /// Bytes by which it did at most.
+        bytes: u32,
+    },
+    /// An access where there is no memory.
+    OutsideMemory {
+        /// When it first happened.
+        cycle: u64,
+        /// The instruction's address in bytes.
+        address: u32,
+        /// The data address.
+        data: u32,
+        /// Written, else read.
+        written: bool,
+    },
+    /// The firmware went through address 0 again without a reset: an interrupt without a handler, or a jump through a null
+    /// pointer.
+    Restarted {
+        /// When it first did.
+        cycle: u64,
+        /// The vector whose missing handler did it, if one did.
+        vector: Option<u8>,
+        /// How often.
+        times: u64,
+    },
+    /// The watchdog reset the chip.
+    WatchdogReset {
+        /// When it first did.
+        cycle: u64,
+        /// How often.
+        times: u64,
+    },
+    /// Waking from deep sleep takes the oscillator's start-up time, which the fuses set and the firmware does not tell.
+    StartUpAssumed {
+        /// What was taken, in cycles.
+        cycles: u64,
+    },
+}
+
+/// Why a chip does nothing any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// It sleeps with interrupts off: the way to say that a program is over.
+    Done,
+    /// It sleeps with interrupts on, and nothing that runs in this sleep mode can wake it.
+    Unwakeable {
+        /// The sleep mode's name.
+        mode: &'static str,
+        /// The instruction's address in bytes.
+        address: u32,
+    },
+}
+
+/// What a processor cannot do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It reached erased or missing flash.
+    NoCode,
+    /// It reached a word that is no instruction.
+    NoInstruction(u16),
+    /// It reached memory that cannot be accessed, or not in this way (ARM: a hard fault).
+    NoAccess(u32),
+    /// It reached a breakpoint that no debugger waits for.
+    Breakpoint,
+}
+
+/// Why the simulation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stop {
+    /// The time was over.
+    #[default]
+    Cycles,
+    /// The wanted number of edges was seen.
+    Edges,
+    /// The chip sleeps for ever.
+    Asleep(Rest),
+    /// The firmware did something that no processor can.
+    Crashed {
+        /// What.
+        fault: Fault,
+        /// Where, in bytes.
+        address: u32,
+        /// From which instruction it came there, in bytes.
+        from: u32,
+    },
+}
+
+/// What happened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Log {
+    /// Changes of watched pins, in order of time.
+    pub edges: Vec<Edge>,
+    /// Interrupt entries, where asked for.
+    pub entered: Vec<Entry>,
+    /// What the firmware sent over its serial ports, in order.
+    pub serial: Vec<u8>,
+    /// Interrupts by vector.
+    pub vectors: Vec<Vector>,
+    /// Why it ended.
+    pub stop: Stop,
+    /// Cycles simulated.
+    pub cycles: u64,
+    /// Cycles spent asleep.
+    pub slept: u64,
+    /// Interrupt entries.
+    pub entries: u64,
+    /// Those from sleep.
+    pub entries_asleep: u64,
+    /// The longest stretch with interrupts off outside of handlers, once they had been on.
+    pub off: Option<Off>,
+    /// How deep the stack got; `None` if none was used.
+    pub stack: Option<Stack>,
+    /// What a person has to know.
+    pub findings: Vec<Finding>,
+}
+
+impl Log {
+    /// The cycles at which a pin went high (or low).
+    pub fn edges_of(&self, pin: usize, high: bool) -> impl Iterator<Item = u64> + '_ {
+        self.edges.iter().filter(move |e| e.pin == pin && e.high == high).map(|e| e.cycle)
+    }
+
+    /// Share of the time spent asleep, 0 to 1.
+    pub fn asleep_share(&self) -> f64 {
+        self.slept as f64 / self.cycles.max(1) as f64
+    }
+
+    /// Says it once of each kind.
+    pub(crate) fn find(&mut self, finding: Finding) {
+        let same = |f: &&mut Finding| match (&**f, &finding) {
+            (Finding::NotSimulated { part: a, .. }, Finding::NotSimulated { part: b, .. }) => a == b,
+            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+        };
+        match (self.findings.iter_mut().find(same), finding) {
+            (None, finding) => self.findings.push(finding),
+            (Some(Finding::StackOverflow { bytes, .. }), Finding::StackOverflow { bytes: more, .. }) => {
+                *bytes = (*bytes).max(more);
+            }
+            (Some(Finding::Restarted { times, .. } | Finding::WatchdogReset { times, .. }), _) => *times += 1,
+            (Some(_), _) => {}
+        }
+    }
+}

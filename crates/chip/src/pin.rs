@@ -1,0 +1,64 @@
+//! A pin of a chip.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A pin: port and bit, such as `B0`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pin {
+    /// 0 for port A.
+    pub port: u8,
+    /// 0 to 15.
+    pub bit: u8,
+}
+
+/// Something that is not a pin.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a pin: write a port and a bit, such as B0, PB0 or D5")]
+pub struct NotAPin(pub String);
+
+impl FromStr for Pin {
+    type Err = NotAPin;
+
+    fn from_str(text: &str) -> Result<Self, NotAPin> {
+        let no_pin = || NotAPin(text.into());
+        let upper = text.to_ascii_uppercase();
+        let mut name = upper.as_str();
+        // "P" alone is a port's name, too: PB0 is pin 0 of port B.
+        if let Some(rest) =
+            name.strip_prefix('P').filter(|r| r.starts_with(|c: char| c.is_ascii_alphabetic()))
+        {
+            name = rest;
+        }
+        let mut letters = name.chars();
+        let port = letters.next().filter(|c| ('A'..='L').contains(c)).ok_or_else(no_pin)? as u8 - b'A';
+        let digits = letters.as_str();
+        let bit: u8 = match digits.as_bytes() {
+            [b'0'..=b'9'] | [b'1', b'0'..=b'5'] => digits.parse().map_err(|_| no_pin())?,
+            _ => return Err(no_pin()),
+        };
+        Ok(Pin { port, bit })
+    }
+}
+
+impl fmt::Display for Pin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", char::from(b'A' + self.port), self.bit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pins_are_read_as_people_write_them() {
+        for text in ["B0", "b0", "PB0", "pb0"] {
+            assert_eq!(text.parse::<Pin>().unwrap().to_string(), "B0");
+        }
+        assert_eq!("PA15".parse::<Pin>().unwrap(), Pin { port: 0, bit: 15 });
+        for text in ["", "B16", "M0", "0B", "B", "PB", "B-1", "B 0", "B01"] {
+            assert!(text.parse::<Pin>().is_err(), "{text}");
+        }
+    }
+}

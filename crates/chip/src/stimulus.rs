@@ -1,0 +1,94 @@
+//! Levels that come to a pin from outside.
+
+use crate::Pin;
+
+/// What comes to one pin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stimulus {
+    pin: Pin,
+    levels: Levels,
+    /// How many have come.
+    taken: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Levels {
+    /// Moments in nanoseconds, and levels.
+    Listed(Vec<(u64, bool)>),
+    /// High for a while at the beginning of each period.
+    Pulses { period_ns: u64, high_ns: u64 },
+}
+
+impl Stimulus {
+    /// Levels at moments in nanoseconds since reset, in order.
+    pub fn listed(pin: Pin, levels: Vec<(u64, bool)>) -> Self {
+        Stimulus { pin, levels: Levels::Listed(levels), taken: 0 }
+    }
+
+    /// A pulse of `high_ns` every `period_ns`, the first one period after reset.
+    pub fn pulses(pin: Pin, period_ns: u64, high_ns: u64) -> Self {
+        let period_ns = period_ns.max(2);
+        Stimulus {
+            pin,
+            levels: Levels::Pulses { period_ns, high_ns: high_ns.clamp(1, period_ns - 1) },
+            taken: 0,
+        }
+    }
+
+    /// The pin.
+    pub fn pin(&self) -> Pin {
+        self.pin
+    }
+
+    fn level(&self, number: u64) -> Option<(u64, bool)> {
+        match &self.levels {
+            Levels::Listed(levels) => levels.get(number as usize).copied(),
+            Levels::Pulses { period_ns, high_ns } => {
+                let rising = number.is_multiple_of(2);
+                let begin = (number / 2 + 1).checked_mul(*period_ns)?;
+                Some((if rising { begin } else { begin + high_ns }, rising))
+            }
+        }
+    }
+
+    /// The oscillator's period at which the next level comes: each from its own moment, rounded up, so that nothing accumulates.
+    pub(crate) fn next(&self, hz: u32) -> u64 {
+        self.level(self.taken)
+            .map_or(u64::MAX, |(ns, _)| (u128::from(ns) * u128::from(hz)).div_ceil(1_000_000_000) as u64)
+    }
+
+    /// The next level, if it has come by then, and when it came.
+    pub(crate) fn take(&mut self, wall: u64, hz: u32) -> Option<(u64, Pin, bool)> {
+        let at = self.next(hz);
+        if at > wall {
+            return None;
+        }
+        let (_, high) = self.level(self.taken)?;
+        self.taken += 1;
+        Some((at, self.pin, high))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pulses_do_not_drift() {
+        let pin = Pin { port: 3, bit: 2 };
+        let mut stimulus = Stimulus::pulses(pin, 1_001, 500); // no whole number of cycles at 16 MHz
+        for k in 1..=1_000u64 {
+            assert_eq!(stimulus.next(16_000_000), (k * 1_001 * 16).div_ceil(1_000));
+            assert_eq!(
+                stimulus.take(u64::MAX, 16_000_000),
+                Some(((k * 1_001 * 16).div_ceil(1_000), pin, true))
+            );
+            assert!(matches!(stimulus.take(u64::MAX, 16_000_000), Some((_, _, false))));
+        }
+        let mut listed = Stimulus::listed(pin, vec![(0, true), (1_000, false)]);
+        assert_eq!(listed.take(0, 1_000_000), Some((0, pin, true)));
+        assert_eq!(listed.take(0, 1_000_000), None);
+        assert_eq!(listed.take(1, 1_000_000), Some((1, pin, false)));
+        assert_eq!((listed.take(u64::MAX, 1), listed.next(1)), (None, u64::MAX));
+    }
+}
