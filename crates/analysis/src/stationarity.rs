@@ -68,6 +68,21 @@ fn scaled_bessel_quarter(z: f64) -> f64 {
     terms.sum::<f64>() * step
 }
 
+/// The ranks of values; equal ones share the mean of theirs, for they have no order.
+#[must_use]
+pub fn mid_ranks(x: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..x.len()).collect();
+    order.sort_by(|a, b| x[*a].total_cmp(&x[*b]));
+    let mut ranks = vec![0.0; x.len()];
+    let mut below = 0;
+    for equal in order.chunk_by(|a, b| x[*a] == x[*b]) {
+        let rank = below as f64 + (equal.len() as f64 - 1.0) / 2.0;
+        equal.iter().for_each(|i| ranks[*i] = rank);
+        below += equal.len();
+    }
+    ranks
+}
+
 /// Result of the runs test of Wald & Wolfowitz about the median.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -131,6 +146,11 @@ mod tests {
         for (eta, cdf) in [(0.02480, 0.01), (0.11888, 0.50), (0.34730, 0.90), (1.16786, 0.999)] {
             assert!((1.0 - kpss_p(eta) - cdf).abs() < 2e-5, "{eta}: {}", kpss_p(eta));
         }
+    }
+
+    #[test]
+    fn equal_values_share_their_rank() {
+        assert_eq!(mid_ranks(&[5.0, 1.0, 5.0, 9.0, 5.0]), [2.0, 0.0, 2.0, 4.0, 2.0]);
     }
 
     #[test]

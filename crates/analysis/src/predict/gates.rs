@@ -11,7 +11,7 @@ use crate::extremes::cluster_index::{cluster_gap, decluster};
 use crate::extremes::gpd::{Gpd, coefficient_of_variation};
 use crate::extremes::intervals_index;
 use crate::line::median;
-use crate::stationarity::kpss;
+use crate::stationarity::{kpss, mid_ranks};
 
 const LEVEL: f64 = 0.01;
 /// Exceedances of the main fit.
@@ -21,7 +21,7 @@ const TOP: usize = 30;
 /// A tail heavier than this has bounds too wide to mean anything.
 const HEAVIEST_SHAPE: f64 = 0.4;
 /// Exceedances that come together make the index fall below 1; independent ones stay above this.
-pub(crate) const INDEPENDENT_INDEX: f64 = 0.8;
+const INDEPENDENT_INDEX: f64 = 0.8;
 
 /// One condition and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -129,8 +129,8 @@ pub(super) struct Prepared {
     /// Values that are independent of each other, in ns, the largest first: all exceedances, or the largest of each
     /// cluster of them.
     pub values: Vec<f64>,
-    /// Their places on the grid.
-    positions: Vec<u64>,
+    /// Their places on the grid and what was measured there, the largest first.
+    places: Vec<(u64, i64)>,
     /// Extremal index of the exceedances; used where it is below the limit.
     pub theta: f64,
     /// Whether clusters were joined.
@@ -163,13 +163,7 @@ pub(super) fn prepare(tail: &Tail) -> Option<Prepared> {
     let mut values: Vec<f64> =
         exceedances.iter().map(|(at, ns)| *ns as f64 + step * (unit(*at) - 0.5)).collect();
     values.sort_unstable_by(|a, b| b.total_cmp(a));
-    Some(Prepared {
-        values,
-        positions: exceedances.iter().map(|e| e.0).collect(),
-        theta,
-        declustered,
-        largest_cluster,
-    })
+    Some(Prepared { values, places: exceedances, theta, declustered, largest_cluster })
 }
 
 /// The step that all values are multiples of, seen from the first.
@@ -231,11 +225,11 @@ fn size(have: usize, prepared: Option<&Prepared>) -> Gate {
 
 /// (a) Exceedances spread over the run as independent ones would: the variance of their counts in blocks.
 fn dispersion(tail: &Tail, prepared: &Prepared) -> Gate {
-    let count = prepared.positions.len();
+    let count = prepared.places.len();
     let blocks = (count / 10).max(2);
     let length = (tail.last - tail.first + 1) as f64 / blocks as f64;
     let mut counts = vec![0.0; blocks];
-    for position in &prepared.positions {
+    for (position, _) in &prepared.places {
         let block = ((position - tail.first) as f64 / length) as usize;
         counts[block.min(blocks - 1)] += 1.0;
     }
@@ -316,23 +310,24 @@ fn top_cluster(values: &[f64], fit: &Gpd, k: usize) -> Gate {
 /// 99 % quantile of the largest of 30 exponential spacings over their median (reproduced in the tests).
 const TOP_SPACING: f64 = 14.0;
 
-/// (f) Both halves of the run have as many of the largest latencies.
+/// (f) Both halves of the run have as many of the largest latencies: of all that are as large as the last of them, for
+/// equal ones have no order.
 fn halves(tail: &Tail, prepared: &Prepared) -> Option<Gate> {
-    let k = MAIN_FIT.min(prepared.positions.len());
+    let (_, least_ns) = prepared.places.get(MAIN_FIT.min(prepared.places.len()).checked_sub(1)?)?;
+    let largest = prepared.places.iter().take_while(|(_, ns)| ns >= least_ns);
     let middle = tail.first + (tail.last - tail.first) / 2;
-    let early = prepared.positions[..k].iter().filter(|p| **p <= middle).count();
-    let statistic = (2.0 * early as f64 - k as f64).abs() / (k as f64).sqrt();
-    (k > 0).then(|| Condition::Halves { latencies: k, first_half: early }.at_most(statistic, 2.575_829))
+    let (m, early) = largest.fold((0, 0), |(m, early), (at, _)| (m + 1, early + usize::from(*at <= middle)));
+    // What is drawn without putting back scatters less.
+    let share = m as f64 / (tail.count() as f64).max(1.0);
+    let sd = (m as f64 * (1.0 - share).max(f64::MIN_POSITIVE) / 4.0).sqrt();
+    let statistic = (early as f64 - m as f64 / 2.0).abs() / sd;
+    Some(Condition::Halves { latencies: m, first_half: early }.at_most(statistic, 2.575_829))
 }
 
 /// (f) The level of the blocks' maxima does not wander (KPSS on their ranks, so that one spike does not hide it).
 fn level(tail: &Tail) -> Option<Gate> {
     let maxima = &tail.block_maxima_ns;
-    let mut order: Vec<usize> = (0..maxima.len()).collect();
-    order.sort_by(|a, b| maxima[*a].total_cmp(&maxima[*b]));
-    let mut ranks = vec![0.0; maxima.len()];
-    order.iter().enumerate().for_each(|(rank, i)| ranks[*i] = rank as f64);
-    let found = kpss(&ranks, 4)?;
+    let found = kpss(&mid_ranks(maxima), 4)?;
     Some(Gate {
         condition: Condition::Level { parts: maxima.len() },
         passed: found.p >= LEVEL,
