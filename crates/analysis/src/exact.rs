@@ -29,6 +29,13 @@ pub fn poisson_upper(k: f64, confidence: f64) -> f64 {
     root(0.0, high, |mean| at_most_k(mean) - (1.0 - confidence))
 }
 
+/// The lower limit that belongs to [`poisson_upper`].
+pub fn poisson_lower(k: f64, confidence: f64) -> f64 {
+    // P(k or more) falls to 1 - confidence with the mean.
+    let below_k = |mean: f64| checked_gamma_ur(k, mean).unwrap_or(f64::NAN);
+    if k <= 0.0 { 0.0 } else { root(0.0, k, |mean| below_k(mean) - confidence) }
+}
+
 /// The upper limit, with `confidence`, on a probability of which `k` of `n` tries came true (Clopper & Pearson, Biometrika
 /// 1934).
 pub fn binomial_upper(k: f64, n: f64, confidence: f64) -> f64 {
@@ -94,6 +101,8 @@ mod tests {
         {
             agrees(poisson_upper(f64::from(k), 0.95), limit, 6);
         }
+        agrees(poisson_lower(10.0, 0.95), 5.425406, 6);
+        assert_eq!(poisson_lower(0.0, 0.95), 0.0);
         // 120 s without an event: at most so many a second, and so many a day.
         agrees(poisson_upper(0.0, 0.95) / 120.0, 0.0249644, 7);
         agrees(poisson_upper(0.0, 0.95) / 120.0 * 86_400.0, 2157.0, 0);

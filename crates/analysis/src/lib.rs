@@ -15,6 +15,7 @@ pub mod extremes;
 mod fourier;
 pub mod kernels;
 pub mod line;
+pub mod long_run;
 pub mod matrix;
 pub mod measured;
 pub mod misses;

@@ -1,11 +1,17 @@
 //! Requirements that a run meets, breaks, or is too short to decide: `p99.99 < 80us`, `missed = 0`,
-//! `p(latency > 100us) < 1e-6`. Decided by exact binomial reasoning, whatever the distribution is.
+//! `p(latency > 100us) < 1e-6`. Decided by counting, whatever the distribution is, and by how what breaks it comes together.
 
+mod breaches;
 mod error;
 mod evidence;
+mod limits;
+mod plan;
 
+pub use breaches::{BreachCounter, Breaches};
 pub use error::RequirementError;
-pub use evidence::{Evidence, EvidenceCounter};
+pub use evidence::Evidence;
+pub use limits::Footing;
+pub use plan::{ClaimPlan, PlannedRun};
 
 use std::str::FromStr;
 
@@ -13,9 +19,7 @@ use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{Gap, TaskRun};
 use serde::{Deserialize, Serialize};
 
-use crate::exact::{binomial_at_most, binomial_lower, binomial_upper};
-use crate::predict::{CONFIDENCE, INDEPENDENT_INDEX};
-use crate::scan::TaskScan;
+use limits::Limits;
 
 /// What is measured of each due time or activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,6 +215,12 @@ pub struct Judgement {
     pub evidence: Evidence,
     /// Limits, each with 95 % confidence, of the share that breaks it.
     pub share_limits: [f64; 2],
+    /// What the limits rest on.
+    pub footing: Footing,
+    /// It would pass if it were known that no more than so many breaches come together: where the limits rest on their
+    /// number alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes_if_at_most: Option<u64>,
 }
 
 impl Requirement {
@@ -219,19 +229,10 @@ impl Requirement {
         if self.limit_breaks { value_ns >= self.limit_ns } else { value_ns > self.limit_ns }
     }
 
-    /// How many breaches count for themselves, from a scan: 1 if each does, 1/n if n come together. Misses by their bursts,
-    /// everything else as the largest latencies do.
-    pub fn extremal_index(&self, scan: &TaskScan) -> f64 {
-        let index = if self.subject == Required::Missed {
-            scan.misses().and_then(|misses| {
-                let bursts: u64 = misses.bursts.iter().map(|b| b.count).sum();
-                (bursts > 0).then(|| bursts as f64 / misses.missed as f64)
-            })
-        } else {
-            scan.tail().and_then(|tail| tail.extremal_index())
-        };
-        // Independent breaches stay above the limit that prediction has too.
-        index.filter(|theta| *theta < INDEPENDENT_INDEX).unwrap_or(1.0)
+    /// The evidence of one value.
+    fn seen(&self, value_ns: i64) -> Evidence {
+        let broke = u64::from(self.broken_by(value_ns));
+        Evidence { values: 1, broke, may_have_broken: broke }
     }
 
     /// What the source of a task would have to tell to decide it, and does not.
@@ -245,106 +246,54 @@ impl Requirement {
         needs.iter().copied().find(|gap| !task.knows(*gap))
     }
 
-    /// What is said where the source does not tell what it is about.
-    pub fn unknown(&self, gap: Gap) -> Judgement {
-        Judgement {
-            requirement: self.clone(),
-            outcome: Outcome::Unknown,
-            unknown: Some(gap),
-            evidence: Evidence::default(),
-            share_limits: [0.0, 1.0],
-        }
-    }
-
-    /// Decides it. `extremal_index` (0 to 1) says how many breaches count for themselves: where they come in clusters of
-    /// 1 / theta, there is that much less to learn from them.
+    /// Decides it. Where the run itself cannot say how many breaches come together, `burst_at_most` does, if it is known.
     ///
     /// A share of 0 cannot be proved by any run: it passes if nothing broke it, and the upper limit of the share says what that is worth.
-    pub fn judge(&self, evidence: Evidence, extremal_index: f64) -> Judgement {
-        let theta = extremal_index.clamp(1e-6, 1.0);
-        let scaled = |count: u64| count as f64 * theta;
-        let (n, at_least, at_most) =
-            (scaled(evidence.values), scaled(evidence.broke), scaled(evidence.may_have_broken));
-        let outcome = if self.share == 0.0 {
-            match (evidence.broke, evidence.may_have_broken) {
-                _ if evidence.values == 0 => Outcome::NotEnoughData,
+    pub fn judge(&self, breaches: &Breaches, burst_at_most: Option<u64>) -> Judgement {
+        let seen = breaches.evidence;
+        let limits = Limits::of(breaches, burst_at_most);
+        let [low, high] = limits.share;
+        let outcome = if breaches.untold.is_some() {
+            Outcome::Unknown
+        } else if seen.values == 0 {
+            Outcome::NotEnoughData
+        } else if self.share == 0.0 {
+            match (seen.broke, seen.may_have_broken) {
                 (0, 0) => Outcome::Pass,
                 (0, _) => Outcome::NotEnoughData,
                 _ => Outcome::Fail,
             }
-        } else if evidence.values > 0 && binomial_at_most(at_most, n, self.share) <= 1.0 - CONFIDENCE {
-            Outcome::Pass
-        } else if at_least > 0.0 && binomial_at_most(at_least - 1.0, n, self.share) >= CONFIDENCE {
-            Outcome::Fail
         } else {
-            Outcome::NotEnoughData
+            match limits.footing {
+                // Bursts would make other limits, and nobody knows which.
+                Footing::Singly => Outcome::NotEnoughData,
+                _ if high < self.share => Outcome::Pass,
+                _ if low > self.share => Outcome::Fail,
+                _ => Outcome::NotEnoughData,
+            }
         };
-        let share_limits =
-            [binomial_lower(at_least, n, CONFIDENCE), binomial_upper(at_most, n.max(1e-9), CONFIDENCE)];
-        Judgement { requirement: self.clone(), outcome, unknown: None, evidence, share_limits }
-    }
-
-    /// How long to run to support it.
-    pub fn plan(&self, evidence: Evidence, extremal_index: f64, period_ns: i64) -> Option<ClaimPlan> {
-        if self.share <= 0.0 || period_ns <= 0 {
-            return None;
+        let singly = limits.footing == Footing::Singly && self.share > 0.0 && high < self.share;
+        Judgement {
+            requirement: self.clone(),
+            outcome,
+            unknown: breaches.untold,
+            evidence: seen,
+            share_limits: limits.share,
+            footing: limits.footing,
+            passes_if_at_most: singly.then(|| self.largest_burst(breaches)),
         }
-        let theta = extremal_index.clamp(1e-6, 1.0);
-        let (n, broke) = (evidence.values as f64, evidence.may_have_broken as f64);
-        let supported = |values: f64, broke: f64| {
-            binomial_at_most(broke * theta, values * theta, self.share) <= 1.0 - CONFIDENCE
-        };
-        let least = |broke_at: &dyn Fn(f64) -> f64| {
-            let mut high = (1.0 / self.share).max(1.0);
-            while !supported(high, broke_at(high)) {
-                high *= 2.0;
-                if high > 1e18 {
-                    return None;
-                }
-            }
-            let mut low = 0.0;
-            for _ in 0..200 {
-                let middle = ((low + high) / 2.0f64).floor();
-                if middle <= low || middle >= high {
-                    break;
-                }
-                if supported(middle, broke_at(middle)) { high = middle } else { low = middle }
-            }
-            Some(high as u64)
-        };
-        let rate = if n > 0.0 { broke / n } else { 0.0 };
-        let of = |values: u64| PlannedRun { values, length_ns: values as f64 * period_ns as f64 };
-        Some(ClaimPlan {
-            now: self.judge(evidence, extremal_index),
-            if_none_breaks: of(least(&|_| 0.0)?),
-            if_no_more_break: of(least(&|_| broke)?),
-            at_this_rate: if rate < self.share { least(&|values| rate * values).map(of) } else { None },
-        })
     }
-}
 
-/// A run that would support a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PlannedRun {
-    /// Values it needs.
-    pub values: u64,
-    /// The time they take.
-    pub length_ns: f64,
-}
-
-/// How long to run to support a claim with 95 % confidence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ClaimPlan {
-    /// The claim, and what the run says of it now.
-    pub now: Judgement,
-    /// A fresh run in which nothing breaks it.
-    pub if_none_breaks: PlannedRun,
-    /// This run made longer, if nothing more breaks it.
-    pub if_no_more_break: PlannedRun,
-    /// This run made longer, if it goes on as it did. `None` if it would never support the claim.
-    pub at_this_rate: Option<PlannedRun>,
+    /// The largest burst with which it would pass.
+    fn largest_burst(&self, breaches: &Breaches) -> u64 {
+        let passes = |together: u64| Limits::of(breaches, Some(together)).share[1] < self.share;
+        let (mut low, mut high) = (1, breaches.evidence.values.max(2));
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if passes(middle) { low = middle } else { high = middle }
+        }
+        low
+    }
 }
 
 #[cfg(test)]

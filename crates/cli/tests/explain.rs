@@ -128,7 +128,8 @@ fn requirements_end_with_the_status_scripts_rely_on() {
     let file = run_file(folder.path(), "run.parquet", 1_000_000, 40_000, |k| 2_000 + noise(k, 900.0));
     let status = |requirement: &str| jitterlab(&["predict", "--require", requirement], &[&file]);
     for (requirement, expected, says) in [
-        ("p99.99 < 80us", 0, "pass: servo"),
+        ("p90 < 8us", 0, "pass: servo"),
+        ("p99.99 < 80us", 3, "--burst-at-most 1"),
         ("missed = 0", 0, "pass"),
         ("p50 < 1us", 1, "FAIL: servo"),
         ("p99.9999 < 80us", 3, "not enough data"),
@@ -138,11 +139,16 @@ fn requirements_end_with_the_status_scripts_rely_on() {
         assert_eq!(code, expected, "{requirement}: {out}");
         assert!(out.contains(says), "{out}");
     }
+    let known = ["predict", "--require", "p99.99 < 80us", "--burst-at-most"];
+    for (together, expected) in [("1", 0), ("2", 3)] {
+        let (code, out, _) = jitterlab(&[&known[..], &[together]].concat(), &[&file]);
+        assert_eq!(code, expected, "{out}");
+    }
     let (code, _, err) = status("latency is good");
     assert!(code == 2 && err.contains("p99.99 < 80us"), "{err}");
     let text = fine(&["predict", "--claim", "p(latency > 100us) < 1e-6"], &[&file]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("A run of 49.9 min (2 995 731 values)"), "{text}");
+    assert!(text.contains("A run of 49.9 min (2 995 733 values)"), "{text}");
     let (code, _, err) = jitterlab(&["predict", "--claim", "missed = 0"], &[&file]);
     assert!(code == 3 && err.contains("no breach at all"), "{err}");
     let (code, _, err) = jitterlab(&["predict", "--task", "base"], &[&file]);
@@ -155,7 +161,8 @@ fn differences_are_told_with_their_intervals() {
     let before = run_file(folder.path(), "before.parquet", 1_000_000, 40_000, |k| 5_000 + noise(k, 900.0));
     let after = run_file(folder.path(), "after.parquet", 1_000_000, 40_000, |k| 3_000 + noise(k + 7, 900.0));
     let text = fine(&["compare", "--ascii"], &[&before, &after]);
-    assert!(text.contains("after against before") && text.contains("lower"), "{text}");
+    assert!(text.contains("These two runs differ: after has lower mean"), "{text}");
+    assert!(text.contains("after against before") && text.contains("runs, not settings"), "{text}");
     let found = json(&["compare", "--json"], &[&before, &after]);
     let differences =
         found["result"]["tasks"][0]["comparison"]["against_first"][0]["differences"].as_array().unwrap();
@@ -170,6 +177,32 @@ fn differences_are_told_with_their_intervals() {
     let (code, _, err) = jitterlab(&["compare"], &[&before, &fast]);
     assert!(code == 2 && err.contains("period is 1ms in before and 250us in fast"), "{err}");
     fine(&["compare", "--anyway"], &[&before, &fast]);
+}
+
+#[test]
+fn settings_are_compared_by_several_runs_of_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: String, base: i64, seed: u64| {
+        run_file(folder.path(), &name, 1_000_000, 20_000, move |k| base + noise(k + 1_000_000 * seed, 900.0))
+    };
+    let a: Vec<PathBuf> = (0..3).map(|k| run(format!("a{k}.parquet"), 5_000 + 20 * k, k as u64)).collect();
+    let b: Vec<PathBuf> =
+        (0..3).map(|k| run(format!("b{k}.parquet"), 3_000 + 20 * k, 9 + k as u64)).collect();
+    let all: Vec<&Path> = a
+        .iter()
+        .map(PathBuf::as_path)
+        .chain([Path::new("--with")])
+        .chain(b.iter().map(PathBuf::as_path))
+        .collect();
+    let text = fine(&["compare"], &all);
+    assert!(text.contains("With --with: lower") && text.contains("The run is the unit"), "{text}");
+    let found = json(&["compare", "--json"], &all);
+    let task = &found["result"]["tasks"][0];
+    assert!(task["comparison"].is_null() && task["settings"]["degrees"] == 4, "{task}");
+    let (code, _, err) = jitterlab(&["compare"], &[&a[0], Path::new("--with"), &b[0]]);
+    assert!(code == 2 && err.contains("one run of a setting"), "{err}");
+    let (code, _, err) = jitterlab(&["compare"], &[&a[0]]);
+    assert!(code == 2 && err.contains("another run"), "{err}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn predictions_and_comparisons_keep_to_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let file = &measured();
     valid(folder.path(), &["predict", "--json", file], "prediction", &[0]);
-    valid(folder.path(), &["predict", "--json", "--require", "p50 < 1h", file], "prediction", &[0]);
+    valid(folder.path(), &["predict", "--json", "--require", "max < 1h", file], "prediction", &[0]);
     valid(folder.path(), &["compare", "--json", file, file], "comparison", &[0]);
     valid(folder.path(), &["compare", "--json", "--preset", "twente", file, file], "comparison", &[0]);
 }

@@ -1,18 +1,24 @@
-//! Runs side by side, for the terminal.
+//! Runs side by side, for the terminal: what differs first, then what it rests on.
+
+mod page;
+mod settings;
+mod twente;
+
+pub use page::{section, sections};
 
 use std::fmt::Write as _;
 
-use crate::warnings;
-use crate::words::{count, microseconds, share, time};
 use jitterlab_analysis::compare::{
-    AgainstFirst, BIN_NS, Comparison, Difference, Estimate, Mismatch, RunsCompared, Statistic, TaskCompared,
-    TwenteRun, Weight,
+    AgainstFirst, Basis, ComparedRun, Comparison, Difference, Estimate, Larger, Maxima, Mismatch, Refusal,
+    RunsCompared, Statistic, TaskCompared, Weight,
 };
 
-use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
+use crate::chart::Terminal;
 use crate::check::paragraph;
-use crate::section::{Piece, Section};
+
 use crate::table::columns;
+use crate::warnings;
+use crate::words::{count, list, microseconds, share, time};
 use crate::wrap::wrap;
 
 /// Everything that is said of the runs.
@@ -32,33 +38,10 @@ fn of_task(compared: &TaskCompared, terminal: Terminal) -> String {
     for d in &compared.mismatches {
         text.push_str(&mismatches(&d.first, &d.other, &d.conditions));
     }
+    text.extend(compared.settings.iter().map(settings::text));
     text.extend(compared.comparison.iter().map(|found| comparison(found, terminal)));
-    text.extend(compared.twente.iter().map(|found| twente(found)));
+    text.extend(compared.twente.iter().map(|found| twente::twente(found)));
     text
-}
-
-/// The page's section; `None` where nothing is compared.
-#[must_use]
-pub fn section(compared: &[(&str, &Comparison)]) -> Option<Section> {
-    let mut pieces = Vec::new();
-    for (task, comparison) in compared {
-        pieces.extend(chart(task, comparison).map(Piece::Figure));
-        let base = comparison.runs.first().map_or("", |run| run.name.as_str());
-        pieces.extend(comparison.against_first.iter().map(|other| difference_table(task, base, other)));
-    }
-    (!pieces.is_empty()).then(|| Section {
-        id: "comparison".into(),
-        title: "Comparison".into(),
-        lead: "Every figure of the latency against that of the first run, with the interval that holds the true change; all intervals together hold with 95 %. An interval that reaches over zero shows no real difference.".into(),
-        pieces,
-    })
-}
-
-/// What the page shows of it.
-#[must_use]
-pub fn sections(compared: &RunsCompared) -> Vec<Section> {
-    let found = compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.comparison.as_ref()?)));
-    section(&found.collect::<Vec<_>>()).into_iter().collect()
 }
 
 /// What differs between the conditions of two runs.
@@ -76,29 +59,139 @@ fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> String {
     text
 }
 
-/// The figures of all runs with their intervals, then each run against the first.
+/// Each run against the first: the verdict, then the figures; and what each run's own intervals are.
 fn comparison(comparison: &Comparison, terminal: Terminal) -> String {
-    let mut text = String::from("latency in µs, with the interval that holds the figure of such runs\n");
+    let Some(first) = comparison.runs.first() else { return String::new() };
+    let mut text: String = verdicts(comparison).iter().map(|sentence| wrap(sentence)).collect();
+    for against in &comparison.against_first {
+        text.push('\n');
+        text.push_str(&difference(first, against, terminal.ascii));
+    }
+    text.push_str("\nlatency in µs, with the interval that holds the figure of such runs\n");
     for run in &comparison.runs {
-        let _ = writeln!(
-            text,
-            "{}: {} wake-ups, jitter {}, max {}",
+        text.push_str(&wrap(&format!(
+            "{}: {} wake-ups, jitter {}, max {}; {}.",
             run.name,
             count(run.count),
             known(run.jitter_ns),
-            known(run.max_ns)
-        );
-        text.push_str(&columns(&["", "value", "from", "to"], run.estimates.iter().map(estimate)));
+            known(run.max_ns),
+            basis(&run.basis)
+        )));
+        text.push_str(&columns(&["", "value", "from", "to", ""], run.estimates.iter().map(estimate)));
     }
-    for against in &comparison.against_first {
-        text.push('\n');
-        text.push_str(&difference(&comparison.runs[0].name, against, terminal.ascii));
+    text + &wrap(
+        "Intervals are of 95 %; those of differences hold all at once. A maximum has none: it says how long a run was as \
+         much as how good.",
+    )
+}
+
+/// What is said of each pair, and what a pair cannot say.
+fn verdicts(comparison: &Comparison) -> Vec<String> {
+    let Some(first) = comparison.runs.first() else { return Vec::new() };
+    let others = comparison.against_first.iter().zip(&comparison.runs[1..]);
+    let mut sentences: Vec<String> = others.map(|(against, run)| verdict(first, against, run)).collect();
+    sentences.push(
+        "These are runs, not settings: two runs of one setting differ, too. To compare two settings, measure each several \
+         times in turns (A B A B) and give all runs: compare A1 A2 A3 --with B1 B2 B3."
+            .into(),
+    );
+    sentences
+}
+
+/// What differs between a run and the first, in a sentence.
+fn verdict(first: &ComparedRun, against: &AgainstFirst, run: &ComparedRun) -> String {
+    let names = format!("{} and {}", first.name, against.name);
+    let real = |higher: bool| {
+        let found = against.differences.iter().filter(|d| d.real && (d.difference > 0.0) == higher);
+        found.map(changed).collect::<Vec<String>>()
+    };
+    let (lower, higher) = (real(false), real(true));
+    let sides = [
+        (!lower.is_empty()).then(|| format!("{} has lower {}", against.name, list(&lower))),
+        (!higher.is_empty()).then(|| format!("HIGHER {}", list(&higher))),
+    ];
+    let sides = sides.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    if !sides.is_empty() {
+        let sides = if lower.is_empty() { format!("{} has {sides}", against.name) } else { sides };
+        return format!("These two runs differ: {sides}.");
     }
-    text.push_str(&wrap(
-        "Intervals are of 95 % (block bootstrap over parts of the runs); those of differences hold all at once. A maximum has \
-         none: it says how long a run was as much as how good.",
-    ));
-    text
+    let within = against.differences.iter().filter_map(|d| Some((d.statistic, d.interval?)));
+    let within: Vec<String> = within
+        .take(2)
+        .map(|(statistic, [low, high])| {
+            format!(
+                "{} changed by {} to {}",
+                statistic.name(),
+                signed(statistic, low),
+                signed(statistic, high)
+            )
+        })
+        .collect();
+    if !within.is_empty() {
+        return format!("No difference between {names} is shown: the {}.", list(&within));
+    }
+    let why = [first, run].into_iter().find(|run| !matches!(run.basis, Basis::Dependence { .. }));
+    match why {
+        Some(run) => format!("Nothing can be said of {names}: of {}, {}.", run.name, basis(&run.basis)),
+        None => {
+            format!("Nothing can be said of {names}: what varies in them is a burst or two; measure longer.")
+        }
+    }
+}
+
+/// A figure that differs, with its size.
+fn changed(d: &Difference) -> String {
+    let by = match (d.statistic, d.ratio) {
+        (_, Some(ratio)) if ratio > 2.0 => format!("{ratio:.3} times"),
+        (_, Some(ratio)) if ratio > 0.0 => share((ratio - 1.0).abs()),
+        _ => signed(d.statistic, d.difference),
+    };
+    format!("{} ({by})", d.statistic.name())
+}
+
+/// A difference with its sign and unit.
+fn signed(statistic: Statistic, value: f64) -> String {
+    let sign = if value > 0.0 { "+" } else { "" };
+    match statistic {
+        Statistic::MissedShare => format!("{sign}{value:.2e}"),
+        _ => format!("{sign}{}", time(value)),
+    }
+}
+
+/// What a run's intervals rest on.
+fn basis(basis: &Basis) -> String {
+    match *basis {
+        Basis::Dependence { effective, correlation_ns: Some(ns), .. } => format!(
+            "they stay alike for about {} and say as much of their mean as {} independent ones",
+            time(ns),
+            count(effective.round() as u64)
+        ),
+        Basis::Dependence { effective, part_ns, .. } => format!(
+            "if they stay alike, then for less than {}; they say as much of their mean as {} independent ones",
+            time(part_ns),
+            count(effective.round() as u64)
+        ),
+        Basis::IfIndependent => {
+            "only a histogram is known: intervals hold if latencies are independent of each other".into()
+        }
+        Basis::TooDependent { correlation_ns, needs_ns } => format!(
+            "latencies stay alike for {} or longer, or their level moved: too large a part of the run for intervals; \
+             measure {} or longer",
+            time(correlation_ns),
+            time(needs_ns)
+        ),
+        Basis::TooShort => "the run is too short for intervals".into(),
+    }
+}
+
+fn refusal(refusal: Option<Refusal>) -> &'static str {
+    match refusal {
+        Some(Refusal::FewEvents) => "too few events",
+        Some(Refusal::TooDependent) => "too dependent",
+        Some(Refusal::TooShort) => "too short a run",
+        Some(Refusal::Unknown) => "unknown",
+        Some(Refusal::NoMethod) | None => "",
+    }
 }
 
 fn known(ns: Option<i64>) -> String {
@@ -112,39 +205,64 @@ fn figure(statistic: Statistic, value: f64) -> String {
 
 fn estimate(e: &Estimate) -> Vec<String> {
     let [from, to] = bounds(e.statistic, e.interval);
-    vec![e.statistic.name().into(), figure(e.statistic, e.value), from, to]
+    vec![e.statistic.name().into(), figure(e.statistic, e.value), from, to, refusal(e.refusal).into()]
 }
 
 fn bounds(statistic: Statistic, interval: Option<[f64; 2]>) -> [String; 2] {
     interval.map_or(["-".into(), "-".into()], |both| both.map(|v| figure(statistic, v)))
 }
 
-fn difference(first: &str, against: &AgainstFirst, ascii: bool) -> String {
-    let mut text = format!("{} against {first}\n", against.name);
+/// The word for a difference.
+fn word(d: &Difference) -> &'static str {
+    match (d.real, d.interval) {
+        (true, _) if d.difference < 0.0 => "lower",
+        (true, _) => "HIGHER",
+        (false, Some(_)) => "not shown",
+        (false, None) if d.statistic == Statistic::Maximum => "not shown",
+        (false, None) => refusal(d.refusal),
+    }
+}
+
+fn difference(first: &ComparedRun, against: &AgainstFirst, ascii: bool) -> String {
+    let mut text = format!("{} against {}, latency in µs\n", against.name, first.name);
     let row = |d: &Difference| {
         let [from, to] = bounds(d.statistic, d.interval);
-        let verdict = match (d.interval, d.real) {
-            (None, _) => "too short to say",
-            (_, false) => "not shown",
-            (_, true) if d.difference < 0.0 => "lower",
-            (_, true) => "HIGHER",
-        };
         let ratio = d.ratio.map_or("-".into(), |r| format!("{r:.3}"));
-        vec![d.statistic.name().into(), figure(d.statistic, d.difference), from, to, ratio, verdict.into()]
+        vec![d.statistic.name().into(), figure(d.statistic, d.difference), from, to, ratio, word(d).into()]
     };
     text.push_str(&columns(
         &["", "difference", "from", "to", "ratio", "real?"],
         against.differences.iter().map(row),
     ));
+    if let Some(maxima) = &against.maxima {
+        text.push_str(&wrap(&worst(&first.name, &against.name, maxima)));
+    }
     let g = against
         .hedges_g
         .map_or(String::new(), |g| format!("; the means differ by {g:+.2} standard deviations (Hedges' g)"));
     text.push_str(&wrap(&format!(
-        "A wake-up of {} is earlier than one of {first} with a probability of {}{g}.",
+        "A wake-up of {} is earlier than one of {} with a probability of {}{g}.",
         against.name,
+        first.name,
         share(against.p_lower)
     )));
     text + &shift_plot(against, ascii)
+}
+
+/// How the largest latencies compare.
+fn worst(first: &str, here: &str, maxima: &Maxima) -> String {
+    let of =
+        |name: &str, side: usize| format!("{} of {} of {name}", maxima.exceed[side], maxima.stretches[side]);
+    let shown = match maxima.larger {
+        Some(Larger::First) => format!("{first} has the larger ones"),
+        Some(Larger::Here) => format!("{here} has the larger ones"),
+        None => format!("a difference would show from {} or {} on", maxima.needed[0], maxima.needed[1]),
+    };
+    format!(
+        "Largest latencies of equal stretches: {} exceed all of {here}, {} all of {first}; {shown}.",
+        of(first, 0),
+        of(here, 1)
+    )
 }
 
 /// Width of either half of the plot.
@@ -175,154 +293,5 @@ fn shift_plot(against: &AgainstFirst, ascii: bool) -> String {
     text
 }
 
-/// The comparison of the University of Twente's report: durations of loops, and their jitter in bins of 0.1 ms.
-fn twente(runs: &[TwenteRun]) -> String {
-    let ms = |ns: Option<f64>| ns.map_or("-".into(), |ns| format!("{:.4}", ns / 1e6));
-    let whole = |ns: Option<i64>| ms(ns.map(|ns| ns as f64));
-    let rows = runs.iter().map(|r| {
-        vec![
-            r.name.clone(),
-            count(r.count),
-            ms(r.mean_ns),
-            ms(r.sd_ns),
-            whole(r.min_ns),
-            whole(r.max_ns),
-            ms(r.mean_period_error_ns),
-        ]
-    });
-    let mut text = String::from("duration of a loop in ms, from one start to the next\n");
-    text.push_str(&columns(&["", "loops", "mean", "sd", "shortest", "longest", "mean |error|"], rows));
-    text.push_str("loops by the size of their period error (jitter, in the report), in ms\n");
-    let names = runs.iter().map(|r| r.name.as_str());
-    let header: Vec<&str> = std::iter::once("|error|").chain(names).collect();
-    let longest = runs.iter().map(|r| r.histogram.len()).max().unwrap_or(0);
-    let loops = |r: &TwenteRun, bin: usize| r.histogram.get(bin).copied().unwrap_or(0);
-    let occupied = (0..longest).filter(|bin| runs.iter().any(|r| loops(r, *bin) > 0));
-    let rows = occupied.map(|bin| {
-        let from = bin as f64 * BIN_NS as f64 / 1e6;
-        let label = format!("{from:.1} to {:.1}", from + BIN_NS as f64 / 1e6);
-        std::iter::once(label).chain(runs.iter().map(|r| count(loops(r, bin)))).collect()
-    });
-    text + &columns(&header, rows)
-}
-
-/// The change of a figure, as a share of the first run's.
-fn relative(difference: &Difference) -> Option<[f64; 3]> {
-    let [low, high] = difference.interval?;
-    let first = difference.difference / (difference.ratio? - 1.0);
-    let percent = |ns: f64| 100.0 * ns / first;
-    let all = [percent(low), percent(difference.difference), percent(high)];
-    all.iter().all(|v| v.is_finite()).then_some(all)
-}
-
-fn chart(task: &str, comparison: &Comparison) -> Option<Chart> {
-    // The share of missed due times is no latency: the table has it.
-    let shown = || Statistic::ALL.iter().filter(|s| **s != Statistic::MissedShare);
-    let names: Vec<&str> = shown().map(|s| s.name()).collect();
-    let others = comparison.against_first.len() as f64;
-    let layer = |(k, other): (usize, &AgainstFirst)| {
-        // Runs stand side by side at each name.
-        let shift = (k as f64 - (others - 1.0) / 2.0) * 0.6 / others;
-        let values = other.differences.iter().filter_map(|d| {
-            let [low, middle, high] = relative(d)?;
-            let at = shown().position(|s| *s == d.statistic)?;
-            Some([at as f64 + shift, low, middle, high])
-        });
-        Layer::new(&other.name, k, Shape::Intervals(values.collect()))
-    };
-    let layers: Vec<Layer> = comparison.against_first.iter().enumerate().map(layer).collect();
-    if layers.iter().all(|l| matches!(&l.shape, Shape::Intervals(v) if v.is_empty())) {
-        return None;
-    }
-    let base = &comparison.runs.first()?.name;
-    let level = Layer::new("", 4, Shape::Level(0.0));
-    Some(Chart {
-        name: "comparison",
-        caption: format!(
-            "Latency of task {task} in {}, against {base}: change of each figure in percent; below zero is better. Bars: 95 % intervals of all together.",
-            comparison.against_first.iter().map(|o| o.name.as_str()).collect::<Vec<_>>().join(", "),
-        ),
-        x: Axis::names("figure of the latency", names),
-        y: Axis::linear(format!("change against {base}, %")),
-        layers: [level].into_iter().chain(layers).collect(),
-        height: 400,
-    })
-}
-
-fn difference_table(task: &str, base: &str, other: &AgainstFirst) -> Piece {
-    let rows = other.differences.iter().map(|d| {
-        let show = |v: f64| match d.statistic {
-            Statistic::MissedShare => format!("{:+.4} %", 100.0 * v),
-            _ => format!("{}{}", if v > 0.0 { "+" } else { "" }, time(v)),
-        };
-        vec![
-            d.statistic.name().into(),
-            show(d.difference),
-            d.interval
-                .map_or("too short a run".into(), |[low, high]| format!("{} to {}", show(low), show(high))),
-            d.ratio.map_or("–".into(), |r| format!("{r:.3}")),
-            if d.real { "real" } else { "not shown" }.into(),
-        ]
-    });
-    Piece::Table {
-        caption: format!(
-            "Task {task}: {} against {base}; a latency of it is the lower one with a probability of {:.1} %",
-            other.name,
-            100.0 * other.p_lower
-        ),
-        header: ["statistic", "change", "interval", "ratio", "difference"].map(String::from).to_vec(),
-        rows: rows.collect(),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use jitterlab_analysis::compare::{compare, twente as twente_of};
-    use jitterlab_analysis::scan::TaskScan;
-    use jitterlab_model::Activation;
-
-    fn scan(base_ns: i64) -> TaskScan {
-        let mut scan = TaskScan::new(1_000_000, 20_000);
-        let rows: Vec<Activation> = (0..20_000u64)
-            .map(|index| {
-                let due_ns = index as i64 * 1_000_000;
-                let noise = (index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as i64;
-                let start_ns = due_ns + base_ns + noise;
-                Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
-            })
-            .collect();
-        scan.push_all(&rows);
-        scan
-    }
-
-    #[test]
-    fn what_became_better_stands_to_the_left() {
-        let (a, b) = (scan(9_000), scan(3_000));
-        let runs = [("before".to_owned(), &a), ("after".to_owned(), &b)];
-        let text = comparison(&compare(&runs), Terminal { columns: 80, ascii: true, colour: false });
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let p50 = text.lines().find(|l| l.trim_start().starts_with("p50") && l.contains("lower")).unwrap();
-        assert!(p50.contains("-6.0"), "{p50}");
-        let plot = text.lines().rfind(|l| l.trim_start().starts_with("p50 ")).unwrap();
-        assert!(plot.find('o').unwrap() < plot.find('|').unwrap(), "{plot}");
-    }
-
-    #[test]
-    fn a_refusal_names_the_difference() {
-        let period = Mismatch {
-            what: "period".into(),
-            first: "1ms".into(),
-            other: "250us".into(),
-            weight: Weight::Refuse,
-        };
-        assert!(mismatches("a", "b", &[period]).contains("not comparable: period: 1ms in a, 250us in b"));
-    }
-
-    #[test]
-    fn loops_are_shown_as_the_report_does() {
-        let a = scan(3_000);
-        let text = twente(&twente_of(&[("plain".to_owned(), &a)]));
-        assert!(text.contains("0.0 to 0.1") && text.contains("1.0000"), "{text}");
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! Requirements and claims in words: the outcome, and what it rests on.
 
-use jitterlab_analysis::require::{ClaimPlan, Judgement, Outcome, PlannedRun, Required};
+use jitterlab_analysis::require::{ClaimPlan, Footing, Judgement, Outcome, PlannedRun, Required};
 
 use crate::warnings::gap;
 use crate::words::{count, exact, share, time};
@@ -15,7 +15,12 @@ pub fn judgement(task: &str, judgement: &Judgement) -> String {
             "unknown: {task}: {required}: the source does not say {}, so it cannot be decided.",
             gap(unknown)
         ),
-        None => format!("{}: {task}: {required}: {}.", outcome(judgement.outcome), evidence(judgement)),
+        None => format!(
+            "{}: {task}: {required}: {}.{}",
+            outcome(judgement.outcome),
+            evidence(judgement),
+            missing(judgement)
+        ),
     })
 }
 
@@ -50,13 +55,51 @@ fn evidence(judgement: &Judgement) -> String {
     };
     let what = if required.subject == Required::Missed { "due times" } else { "values" };
     let mut text = format!("{broke} of {} {what} {how}", count(seen.values));
+    let footing = footing(judgement);
     if required.share > 0.0 {
-        text +=
-            &format!(" ({upper} at most, with 95 % confidence; allowed: below {})", share(required.share));
+        text += &format!(" (at most {upper}, {footing}; allowed: below {})", share(required.share));
     } else if judgement.outcome == Outcome::Pass {
-        text += &format!("; that says, with 95 % confidence, that fewer than {upper} are");
+        text += &format!("; that says, {footing}, that fewer than {upper} are");
     }
     text
+}
+
+/// What has to be known beside the run to decide it, where that is so.
+fn missing(judgement: &Judgement) -> String {
+    let [low, _] = judgement.share_limits;
+    let undecided = judgement.footing == Footing::Singly && judgement.outcome == Outcome::NotEnoughData;
+    match judgement.passes_if_at_most {
+        Some(together) => format!(
+            " The run cannot say how many come together. It passes if never more than {} do: --burst-at-most {together}, \
+             if that is known of this machine.",
+            count(together)
+        ),
+        None if undecided && low > judgement.requirement.share && judgement.requirement.share > 0.0 => {
+            " That is more than allowed, but the run cannot say how many come together: one burst may be all of it. \
+             Measure longer, keeping every activation; --burst-at-most says what is known of this machine."
+                .into()
+        }
+        None => String::new(),
+    }
+}
+
+/// What the limits rest on.
+fn footing(judgement: &Judgement) -> String {
+    match judgement.footing {
+        Footing::Bursts { effective } => {
+            let together = judgement.evidence.may_have_broken as f64 / effective;
+            let bursts = if together < 1.5 {
+                String::new()
+            } else {
+                format!(", counted as {} bursts", count(effective.round() as u64))
+            };
+            format!("with 95 % confidence{bursts}")
+        }
+        Footing::Singly => "with 95 % confidence if they come singly".into(),
+        Footing::AtMost { together } => {
+            format!("with 95 % confidence if no more than {} come together", count(together))
+        }
+    }
 }
 
 fn longer_run(plan: &ClaimPlan) -> String {
@@ -67,8 +110,9 @@ fn longer_run(plan: &ClaimPlan) -> String {
         Outcome::Unknown => return "No run of this source can support it.".into(),
         Outcome::NotEnoughData => {}
     }
+    let singly = if plan.now.footing == Footing::Singly { ", if they come singly" } else { "" };
     let mut text =
-        format!("A run of {} in which nothing breaks it would support it", run(&plan.if_none_breaks));
+        format!("A run of {} in which nothing breaks it would support it{singly}", run(&plan.if_none_breaks));
     if plan.now.evidence.may_have_broken > 0 {
         text += &format!("; this run, made {} long, if nothing more breaks it", run(&plan.if_no_more_break));
         text += &match &plan.at_this_rate {
@@ -76,21 +120,32 @@ fn longer_run(plan: &ClaimPlan) -> String {
             None => "; if it goes on as it did, it never will".into(),
         };
     }
-    text + "."
+    text += ".";
+    if !singly.is_empty() {
+        text += " Where up to D come together, D times as long: --burst-at-most D.";
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::require::{Evidence, Requirement};
+    use jitterlab_analysis::require::{Breaches, Evidence, Requirement};
     use jitterlab_model::Gap;
 
     fn requirement(text: &str) -> Requirement {
         text.parse().unwrap()
     }
 
-    fn evidence(values: u64, broke: u64) -> Evidence {
-        Evidence { values, broke, may_have_broken: broke }
+    /// Breaches one by one, evenly over the run.
+    fn singly(values: u64, broke: u64) -> Breaches {
+        let mut all = Breaches::new();
+        for k in 0..broke.max(1) {
+            let (from, to) = (values * k / broke.max(1), values * (k + 1) / broke.max(1));
+            let broke = broke.min(1);
+            all.push(from, to - from, &Evidence { values: to - from, broke, may_have_broken: broke });
+        }
+        all
     }
 
     fn said(text: &str) -> String {
@@ -100,22 +155,22 @@ mod tests {
     #[test]
     fn an_outcome_comes_first_with_what_it_rests_on() {
         let judged = |text: &str, values, broke| {
-            said(&judgement("main", &requirement(text).judge(evidence(values, broke), 1.0)))
+            said(&judgement("main", &requirement(text).judge(&singly(values, broke), None)))
         };
-        insta::assert_snapshot!(judged("missed = 0", 1_000, 0), @"pass: main: missed = 0: 0 of 1 000 due times were missed; that says, with 95 % confidence, that fewer than 0.30 % are.");
+        insta::assert_snapshot!(judged("missed = 0", 1_000, 0), @"pass: main: missed = 0: 0 of 1 000 due times were missed; that says, with 95 % confidence if they come singly, that fewer than 0.30 % are.");
         insta::assert_snapshot!(judged("missed = 0", 1_000, 1), @"FAIL: main: missed = 0: 1 of 1 000 due times were missed.");
-        insta::assert_snapshot!(judged("p99.99 < 80us", 10_000, 0), @"not enough data: main: p99.99 < 80us: 0 of 10 000 values were 80 µs or more (0.030 % at most, with 95 % confidence; allowed: below 0.010 %).");
-        insta::assert_snapshot!(said(&judgement("main", &requirement("missed = 0").unknown(Gap::Missed))), @"unknown: main: missed = 0: the source does not say which due times were missed, so it cannot be decided.");
+        insta::assert_snapshot!(judged("p99.99 < 80us", 10_000, 0), @"not enough data: main: p99.99 < 80us: 0 of 10 000 values were 80 µs or more (at most 0.030 %, with 95 % confidence if they come singly; allowed: below 0.010 %).");
+        insta::assert_snapshot!(said(&judgement("main", &requirement("missed = 0").judge(&Breaches::untold(Gap::Missed), None))), @"unknown: main: missed = 0: the source does not say which due times were missed, so it cannot be decided.");
     }
 
     #[test]
     fn a_claim_says_how_long_to_run() {
         let planned = |values, broke| {
             let claimed = requirement("p(latency>100us) < 1e-6");
-            said(&claim("main", &claimed.plan(evidence(values, broke), 1.0, 1_000_000).unwrap()))
+            said(&claim("main", &claimed.plan(&singly(values, broke), None, 1_000_000).unwrap()))
         };
-        insta::assert_snapshot!(planned(120_000, 0), @"claim on main: p(latency>100us) < 1e-6: 0 of 120 000 values were above 100 µs (0.0025 % at most, with 95 % confidence; allowed: below 1.00e-6). A run of 49.9 min (2 995 731 values) in which nothing breaks it would support it.");
-        insta::assert_snapshot!(planned(10_000_000, 5), @"claim on main: p(latency>100us) < 1e-6: 5 of 10 000 000 values were above 100 µs (1.05e-6 at most, with 95 % confidence; allowed: below 1.00e-6). A run of 49.9 min (2 995 731 values) in which nothing breaks it would support it; this run, made 2.92 h (10 513 033 values) long, if nothing more breaks it, or 3.20 h (11 536 840 values) if it goes on as it did.");
-        insta::assert_snapshot!(planned(1_000, 5), @"claim on main: p(latency>100us) < 1e-6: 5 of 1 000 values were above 100 µs (1.0 % at most, with 95 % confidence; allowed: below 1.00e-6). This run contradicts it: a longer one will not support it.");
+        insta::assert_snapshot!(planned(120_000, 0), @"claim on main: p(latency>100us) < 1e-6: 0 of 120 000 values were above 100 µs (at most 0.0025 %, with 95 % confidence if they come singly; allowed: below 1.00e-6). A run of 49.9 min (2 995 733 values) in which nothing breaks it would support it, if they come singly. Where up to D come together, D times as long: --burst-at-most D.");
+        insta::assert_snapshot!(planned(10_000_000, 5), @"claim on main: p(latency>100us) < 1e-6: 5 of 10 000 000 values were above 100 µs (at most 1.05e-6, with 95 % confidence; allowed: below 1.00e-6). A run of 49.9 min (2 995 733 values) in which nothing breaks it would support it; this run, made 2.92 h (10 513 035 values) long, if nothing more breaks it, or 3.20 h (11 536 849 values) if it goes on as it did.");
+        insta::assert_snapshot!(planned(1_000, 5), @"claim on main: p(latency>100us) < 1e-6: 5 of 1 000 values were above 100 µs (at most 1.1 %, with 95 % confidence; allowed: below 1.00e-6). This run contradicts it: a longer one will not support it.");
     }
 }

@@ -2,13 +2,14 @@
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::predict::{Backtest, DEFAULT_HORIZON, Reliability};
-use jitterlab_analysis::require::{Evidence, EvidenceCounter, Judgement, Requirement};
+use jitterlab_analysis::require::{BreachCounter, Breaches, Evidence, Requirement};
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TaskAnalysis};
 use jitterlab_analysis::transitions::TransitionCounter;
-use jitterlab_model::{Activation, Bench, RunInfo};
-use jitterlab_trace::Columns;
+use jitterlab_model::{Activation, Bench, RunInfo, TaskRun, TimingStats};
+use jitterlab_trace::{Columns, Import, Measured};
 
+use crate::run::Holder;
 use crate::{Run, RunsError};
 
 impl Run {
@@ -93,45 +94,92 @@ impl Run {
         tasks.collect()
     }
 
-    /// Decides a requirement, or says what the run's source does not tell of it.
+    /// What breaks each of these requirements in each task (the outer list), and when.
     ///
     /// # Errors
-    /// The file cannot be read, or the requirement needs every activation and not all are kept.
-    pub fn judge(
-        &self,
-        task: usize,
-        scan: &TaskScan,
-        requirement: &Requirement,
-    ) -> Result<Judgement, RunsError> {
-        if let Some(gap) = requirement.gap(&self.info().tasks[task]) {
-            return Ok(requirement.unknown(gap));
-        }
-        let evidence = self.evidence(task, scan, requirement)?;
-        Ok(requirement.judge(evidence, requirement.extremal_index(scan)))
+    /// The file cannot be read, or a requirement needs every activation and not all are kept.
+    pub fn breaches(&self, requirements: &[&Requirement]) -> Result<Vec<Vec<Breaches>>, RunsError> {
+        let tasks = self.info().tasks.len();
+        let found = match &self.holder {
+            _ if requirements.is_empty() => vec![Vec::new(); tasks],
+            Holder::Imported(import) => self.breaches_of_import(import, requirements),
+            _ if (0..tasks).all(|task| self.keeps_all(task)) => self.breaches_of_rows(requirements)?,
+            _ => self.breaches_of_slices(requirements)?,
+        };
+        let told = |task: &TaskRun, requirement: &Requirement, breaches: Option<Breaches>| {
+            if let Some(gap) = requirement.gap(task) {
+                return Ok(Breaches::untold(gap));
+            }
+            let breaches = breaches.ok_or_else(|| self.needs_activations())?;
+            Ok(match &task.result {
+                Some(counters) => breaches.with_counters(counters, requirement),
+                None => breaches,
+            })
+        };
+        let of_task = |(task, breaches): (&TaskRun, Vec<Option<Breaches>>)| {
+            breaches
+                .into_iter()
+                .zip(requirements)
+                .map(|(b, requirement)| told(task, requirement, b))
+                .collect()
+        };
+        self.info().tasks.iter().zip(found).map(of_task).collect()
     }
 
-    /// What the run shows of a requirement: from the histograms where they decide it, else by counting activations.
-    ///
-    /// # Errors
-    /// As [`Run::judge`].
-    pub fn evidence(
+    fn breaches_of_rows(
         &self,
-        task: usize,
-        scan: &TaskScan,
-        requirement: &Requirement,
-    ) -> Result<Evidence, RunsError> {
-        let evidence = match Evidence::of(scan, requirement) {
-            Some(evidence) if evidence.broke == evidence.may_have_broken => evidence,
-            _ if self.keeps_all(task) => {
-                let mut counter = EvidenceCounter::new(requirement, self.period_ns(task));
-                self.visit(task, Columns::TIMING, |rows| rows.iter().for_each(|a| counter.push(a)))?;
-                counter.evidence()
-            }
-            Some(evidence) => evidence,
-            None => return Err(self.needs_activations()),
+        requirements: &[&Requirement],
+    ) -> Result<Vec<Vec<Option<Breaches>>>, RunsError> {
+        let new = |task: usize| {
+            let of =
+                requirements.iter().map(|requirement| BreachCounter::new(requirement, self.period_ns(task)));
+            of.collect::<Vec<_>>()
         };
-        let counters = self.info().tasks[task].result.as_ref();
-        Ok(counters.map_or(evidence, |counters| evidence.with_counters(counters, requirement)))
+        let counted = self.gather(Columns::TIMING | Columns::INDEX, new, push_each, merge_each)?;
+        let of_task =
+            |counters: Vec<BreachCounter<'_>>| counters.into_iter().map(|c| Some(c.breaches())).collect();
+        Ok(counted.into_iter().map(of_task).collect())
+    }
+
+    /// Of another tool's output: a histogram tells no order.
+    fn breaches_of_import(
+        &self,
+        import: &Import,
+        requirements: &[&Requirement],
+    ) -> Vec<Vec<Option<Breaches>>> {
+        let of = |task: usize, measured: &Measured, requirement: &Requirement| match measured {
+            Measured::Rows(rows) => {
+                let mut counter = BreachCounter::new(requirement, self.period_ns(task));
+                rows.iter().for_each(|a| counter.push(a));
+                Some(counter.breaches())
+            }
+            Measured::Distributions(stats) => Evidence::of(stats, requirement).map(Breaches::unordered),
+        };
+        let tasks = import.tasks.iter().enumerate();
+        tasks.map(|(task, m)| requirements.iter().map(|r| of(task, m, r)).collect()).collect()
+    }
+
+    /// Of a run that keeps spikes only: by the second, as far as histograms tell.
+    fn breaches_of_slices(
+        &self,
+        requirements: &[&Requirement],
+    ) -> Result<Vec<Vec<Option<Breaches>>>, RunsError> {
+        let tasks = self.info().tasks.len();
+        let mut found = vec![vec![Some(Breaches::new()); requirements.len()]; tasks];
+        self.for_each_slice(|slice| {
+            let mut stats = TimingStats::new(self.period_ns(slice.task));
+            slice.add_to(&mut stats);
+            let due_times = stats.executed() + stats.seen_missed();
+            for (breaches, requirement) in found[slice.task].iter_mut().zip(requirements) {
+                match Evidence::of(&stats, requirement) {
+                    Some(evidence) => {
+                        breaches.iter_mut().for_each(|b| b.push(self.place_of(slice), due_times, &evidence));
+                    }
+                    None => *breaches = None,
+                }
+            }
+        })?;
+        Ok(found)
     }
 
     /// How predictions from windows of this length of the run itself turned out.
@@ -148,4 +196,12 @@ impl Run {
         self.visit(task, Columns::ALL, |rows| backtest.push_all(rows))?;
         Ok(backtest.finish())
     }
+}
+
+fn push_each(counters: &mut Vec<BreachCounter<'_>>, rows: &[Activation]) {
+    counters.iter_mut().for_each(|counter| rows.iter().for_each(|a| counter.push(a)));
+}
+
+fn merge_each<'a>(all: &mut Vec<BreachCounter<'a>>, next: &Vec<BreachCounter<'a>>) {
+    all.iter_mut().zip(next).for_each(|(all, next)| all.merge(next));
 }

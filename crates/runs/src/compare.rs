@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use jitterlab_analysis::compare::{
-    self, Differing, RunWarnings, RunsCompared, TaskCompared, Weight, comparable, twente,
+    self, Differing, FEWEST_RUNS, RunWarnings, RunsCompared, TaskCompared, Weight, comparable, settings,
+    twente,
 };
 use jitterlab_analysis::scan::TaskScan;
 
@@ -33,6 +34,14 @@ pub enum CompareError {
         grave(.0)
     )]
     NotComparable(Vec<Differing>),
+    /// There are too few runs of a setting.
+    #[error(
+        "one run of a setting says nothing of the spread from run to run: give {FEWEST_RUNS} or more of either, better 5, as in jitterlab compare A1 A2 A3 --with B1 B2 B3"
+    )]
+    TooFewRuns,
+    /// There is but one run.
+    #[error("there is nothing to compare with: give another run, as in jitterlab compare A B")]
+    OnlyOne,
     /// A run cannot be read.
     #[error(transparent)]
     Runs(#[from] RunsError),
@@ -52,23 +61,37 @@ fn grave(all: &[Differing]) -> String {
     grave.collect::<Vec<_>>().join("; ")
 }
 
-/// Compares runs; the first is what the others are compared with.
+/// Compares runs; the first is what the others are compared with. Where runs of another setting are given, too, the two
+/// settings are compared instead.
 ///
 /// # Errors
-/// There is no task that all of them have, they are not comparable, or one cannot be read.
-pub fn compare(runs: &[Run], options: CompareOptions<'_>) -> Result<RunsCompared, CompareError> {
-    let matching = matching(runs, options.task)?;
-    let labels = labels(runs);
+/// There is no task that all of them have, they are not comparable, there are too few of a setting, or one cannot be read.
+pub fn compare(
+    runs: &[Run],
+    of_other_setting: &[Run],
+    options: CompareOptions<'_>,
+) -> Result<RunsCompared, CompareError> {
+    let first = runs.len();
+    let by_setting = !of_other_setting.is_empty();
+    if by_setting && first.min(of_other_setting.len()) < FEWEST_RUNS {
+        return Err(CompareError::TooFewRuns);
+    }
+    if first + of_other_setting.len() < 2 {
+        return Err(CompareError::OnlyOne);
+    }
+    let runs: Vec<&Run> = runs.iter().chain(of_other_setting).collect();
+    let matching = matching(&runs, options.task)?;
+    let labels = labels(&runs);
     // Conditions first: a refusal must not wait for hours of data to be read.
     let mut tasks = Vec::new();
     for numbers in &matching {
-        let mismatches = differing(runs, numbers, &labels);
+        let mismatches = differing(&runs, numbers, &labels);
         let refused = |d: &Differing| d.conditions.iter().any(|m| m.weight == Weight::Refuse);
         if !options.anyway && mismatches.iter().any(refused) {
             return Err(CompareError::NotComparable(mismatches));
         }
         let task = runs[0].info().tasks[numbers[0]].spec.name.clone();
-        tasks.push(TaskCompared { task, mismatches, comparison: None, twente: None });
+        tasks.push(TaskCompared { task, mismatches, comparison: None, settings: None, twente: None });
     }
     let mut scans: Vec<Vec<TaskScan>> = Vec::new();
     let mut warnings = Vec::new();
@@ -79,11 +102,15 @@ pub fn compare(runs: &[Run], options: CompareOptions<'_>) -> Result<RunsCompared
             warnings.push(RunWarnings { run: label.clone(), warnings: of_run });
         }
     }
+    let began: Vec<String> = runs.iter().map(|run| run.info().started.clone()).collect();
     for (task, numbers) in tasks.iter_mut().zip(&matching) {
         let of_runs: Vec<(String, &TaskScan)> =
             labels.iter().zip(&scans).zip(numbers).map(|((l, s), n)| (l.clone(), &s[*n])).collect();
         if options.twente {
             task.twente = Some(twente(&of_runs));
+        } else if by_setting {
+            let began = [&began[..first], &began[first..]];
+            task.settings = settings([&of_runs[..first], &of_runs[first..]], began);
         } else {
             task.comparison = Some(compare::compare(&of_runs));
         }
@@ -93,14 +120,14 @@ pub fn compare(runs: &[Run], options: CompareOptions<'_>) -> Result<RunsCompared
 }
 
 /// For each task that is compared, its number in every run: by name, or the only one there is.
-fn matching(runs: &[Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, CompareError> {
+fn matching(runs: &[&Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, CompareError> {
     let names = |run: &Run| run.info().tasks.iter().map(|t| t.spec.name.clone()).collect::<Vec<_>>();
     if name.is_none() && runs.iter().all(|run| run.info().tasks.len() == 1) {
         return Ok(vec![vec![0; runs.len()]]);
     }
     let wanted = match name {
         Some(name) => vec![name.to_owned()],
-        None => runs.first().map(names).unwrap_or_default(),
+        None => runs.first().map(|run| names(run)).unwrap_or_default(),
     };
     let in_all = |name: &String| runs.iter().map(|run| run.task(name)).collect::<Option<Vec<usize>>>();
     let found: Vec<Vec<usize>> = wanted.iter().filter_map(in_all).collect();
@@ -111,7 +138,7 @@ fn matching(runs: &[Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, Compare
     Ok(found)
 }
 
-fn differing(runs: &[Run], numbers: &[usize], labels: &[String]) -> Vec<Differing> {
+fn differing(runs: &[&Run], numbers: &[usize], labels: &[String]) -> Vec<Differing> {
     let of = |at: usize| (runs[at].info(), &runs[at].info().tasks[numbers[at]]);
     (1..runs.len())
         .map(|other| Differing {
@@ -123,7 +150,7 @@ fn differing(runs: &[Run], numbers: &[usize], labels: &[String]) -> Vec<Differin
 }
 
 /// What each run is called: its file's name without the ending, the whole path where that is not enough.
-fn labels(runs: &[Run]) -> Vec<String> {
+fn labels(runs: &[&Run]) -> Vec<String> {
     let short: Vec<String> = runs
         .iter()
         .map(|run| run.path().file_stem().map_or_else(String::new, |s| s.to_string_lossy().into()))

@@ -83,9 +83,8 @@ impl Run {
         let mut pending: Vec<Option<(u64, TimingStats)>> = vec![None; tasks];
         self.for_each_slice(|slice| {
             let task = slice.task;
-            let begin = self.info().tasks[task].result.as_ref().map_or(0, |r| r.first_due_ns);
             let period_ns = self.period_ns(task).max(1);
-            let place = u64::try_from((slice.first_due_ns - begin) / period_ns).unwrap_or(0);
+            let place = self.place_of(slice);
             let part = (self.due_times(task) / 8_192).max(1);
             if let Some((first, stats)) = pending[task].take_if(|(first, _)| *first / part != place / part) {
                 scans[task].push_figures(first, &stats);
@@ -100,6 +99,12 @@ impl Run {
             self.for_each_batch(Columns::ALL, |task, rows| scans[task].push_spikes(rows, above_ns))?;
         }
         Ok(scans)
+    }
+
+    /// The place of a slice's first activation on its task's grid.
+    pub(crate) fn place_of(&self, slice: &Slice) -> u64 {
+        let begin = self.info().tasks[slice.task].result.as_ref().map_or(0, |r| r.first_due_ns);
+        u64::try_from((slice.first_due_ns - begin) / self.period_ns(slice.task).max(1)).unwrap_or(0)
     }
 
     /// Goes through the activations that are kept of one task in order of time.

@@ -59,14 +59,17 @@ fn what_another_tool_does_not_tell_is_unknown_and_no_requirement_on_it_passes() 
     assert_eq!((summary.execution.count, summary.corrected_latency.count), (0, 0));
     assert_eq!(summary.latency.at(P99), Known::Between { at_least: 4_000, at_most: 41_999 });
     assert_eq!((summary.latency.sd_ns, summary.latency.max_ns), (None, Some(41_999)));
-    let judged = |text: &str| run.judge(0, &scans[0], &requirement(text)).unwrap();
+    let judged = |text: &str| {
+        let requirement = requirement(text);
+        requirement.judge(&run.breaches(&[&requirement]).unwrap()[0][0], None)
+    };
     assert_eq!(judged("missed = 0").outcome, Outcome::Unknown);
     assert_eq!(judged("missed = 0").unknown, Some(Gap::Missed));
     assert_eq!(judged("execution max < 1ms").unknown, Some(Gap::Execution));
     // Two of 162 lie above 4 us, nobody knows how far.
     assert_eq!(judged("max < 10us").outcome, Outcome::Fail);
     assert_eq!(judged("max < 50us").outcome, Outcome::Pass);
-    let evidence = run.evidence(0, &scans[0], &requirement("p99 < 10us")).unwrap();
+    let evidence = judged("p99 < 10us").evidence;
     assert_eq!((evidence.broke, evidence.may_have_broken), (1, 2), "the maximum breaks it, the other may");
 }
 

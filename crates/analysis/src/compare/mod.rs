@@ -1,27 +1,32 @@
 //! Is B better than A, by how much, and is the difference real?
 //!
-//! Figures are given confidence intervals by a block bootstrap (Kunsch, Ann. Stat. 1989, with blocks that do not overlap):
-//! whole parts of a run are drawn again, so that neighbours that are alike stay together. Intervals of one comparison hold
-//! all at once with 95 % (Bonferroni).
+//! Two runs differ where their figures do, as far as either run's own dependence lets it say (`docs/method/calibration.md`). Two
+//! *settings* differ only where several runs of either do: [`settings`].
 
-mod bootstrap;
 mod comparable;
+mod interval;
+mod maxima;
 mod runs;
+mod sample;
+mod settings;
 mod twente;
 
 pub use comparable::{Mismatch, Weight, comparable};
+pub use maxima::{Larger, Maxima};
 pub use runs::{Differing, RunWarnings, RunsCompared, TaskCompared};
+pub use settings::{FEWEST_RUNS, Setting, SettingDifference, SettingsCompared, settings};
 pub use twente::{BIN_NS, TwenteRun, twente};
 
 use serde::{Deserialize, Serialize};
 
 use crate::scan::{Part, TaskScan};
-use bootstrap::Sample;
+use sample::{Figure, Sample};
 
-/// Chance that any interval of one comparison of two runs misses its figure.
-const LEVEL: f64 = 0.05;
-/// Parts a run needs for intervals.
-const FEWEST_PARTS: usize = 16;
+/// Chance that the interval of a figure of one run misses it, and that any difference of one comparison of two runs that
+/// are alike is called real.
+pub const LEVEL: f64 = 0.05;
+/// Differences that are tested in one comparison: the quantiles of [`SHIFTS`], mean, missed share and maximum.
+const TESTED: f64 = 15.0;
 
 /// A figure that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,11 +51,14 @@ pub enum Statistic {
     P9999,
     /// Share of the due times missed (not a time).
     MissedShare,
+    /// Largest latency.
+    #[serde(rename = "max")]
+    Maximum,
 }
 
 impl Statistic {
     /// Every figure, in the order of tables.
-    pub const ALL: [Statistic; 8] = [
+    pub const ALL: [Statistic; 9] = [
         Statistic::Mean,
         Statistic::StandardDeviation,
         Statistic::P50,
@@ -59,6 +67,7 @@ impl Statistic {
         Statistic::P999,
         Statistic::P9999,
         Statistic::MissedShare,
+        Statistic::Maximum,
     ];
 
     /// What tables call it.
@@ -72,20 +81,79 @@ impl Statistic {
             Statistic::P999 => "p99.9",
             Statistic::P9999 => "p99.99",
             Statistic::MissedShare => "missed",
+            Statistic::Maximum => "max",
         }
     }
 
-    /// The quantile it is, with the values it needs: ten above it, for an interval means little with fewer.
-    fn quantile(self) -> Option<(f64, u64)> {
-        match self {
-            Statistic::P50 => Some((0.5, 20)),
-            Statistic::P90 => Some((0.9, 100)),
-            Statistic::P99 => Some((0.99, 1_000)),
-            Statistic::P999 => Some((0.999, 10_000)),
-            Statistic::P9999 => Some((0.9999, 100_000)),
-            Statistic::Mean | Statistic::StandardDeviation | Statistic::MissedShare => None,
+    /// What of a run's distribution it is; `None` for the maximum, which is no figure of a distribution.
+    fn figure(self) -> Option<Figure> {
+        Some(match self {
+            Statistic::Mean => Figure::Mean,
+            Statistic::StandardDeviation => Figure::StandardDeviation,
+            Statistic::MissedShare => Figure::MissedShare,
+            Statistic::P50 => Figure::Quantile(0.5),
+            Statistic::P90 => Figure::Quantile(0.9),
+            Statistic::P99 => Figure::Quantile(0.99),
+            Statistic::P999 => Figure::Quantile(0.999),
+            Statistic::P9999 => Figure::Quantile(0.9999),
+            Statistic::Maximum => return None,
+        })
+    }
+
+    /// Its value in a run that is long enough for it.
+    fn of(self, run: &Run) -> Option<f64> {
+        match self.figure() {
+            Some(Figure::Quantile(p)) => run.quantile(p),
+            Some(figure) => run.sample.value(figure),
+            None => run.scan.timing.latency.max_ns().map(|ns| ns as f64),
         }
     }
+}
+
+/// What the intervals of a run rest on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "id", rename_all = "kebab-case")]
+pub enum Basis {
+    /// The order of its parts: what is alike in neighbours is allowed for.
+    Dependence {
+        /// Degrees of freedom that this leaves.
+        degrees: usize,
+        /// As many independent values say as much of the mean.
+        effective: f64,
+        /// The time over which latencies stay alike (integrated correlation time); `None` where it is shorter than a part.
+        correlation_ns: Option<f64>,
+        /// The length of a part.
+        part_ns: f64,
+    },
+    /// Only a histogram is known, without order: intervals hold if latencies are independent of each other.
+    IfIndependent,
+    /// Latencies stay alike for too large a part of the run: no intervals.
+    TooDependent {
+        /// For at least as long.
+        correlation_ns: f64,
+        /// A run of this length would have intervals of the mean, if it goes on so.
+        needs_ns: f64,
+    },
+    /// It has too few parts.
+    TooShort,
+}
+
+/// Why a figure has no interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Refusal {
+    /// Too little lies beyond it that is independent: a burst or two decide it.
+    FewEvents,
+    /// Latencies stay alike for too large a part of the run.
+    TooDependent,
+    /// The run has too few parts.
+    TooShort,
+    /// The run's source does not tell what it takes.
+    Unknown,
+    /// No method that was tried holds for dependent latencies.
+    NoMethod,
 }
 
 /// A figure of one run with its interval.
@@ -96,8 +164,11 @@ pub struct Estimate {
     pub statistic: Statistic,
     /// Its value, in ns (a share for [`Statistic::MissedShare`]).
     pub value: f64,
-    /// The interval that holds the true figure of runs like this one; `None` for too short a run.
+    /// The interval that holds the true figure of runs like this one, with 95 %.
     pub interval: Option<[f64; 2]>,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Refusal>,
 }
 
 /// How a figure of one run differs from that of the first.
@@ -108,11 +179,14 @@ pub struct Difference {
     pub statistic: Statistic,
     /// Its value here minus its value in the first run: below 0 is better here.
     pub difference: f64,
-    /// The interval of the difference; `None` if either run is too short.
+    /// The interval of the difference; all of one comparison hold at once with 95 %.
     pub interval: Option<[f64; 2]>,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Refusal>,
     /// Its value here over its value in the first run.
     pub ratio: Option<f64>,
-    /// Whether the interval excludes 0.
+    /// Whether the interval excludes 0; of the maximum, whether [`Maxima`] says so.
     pub real: bool,
 }
 
@@ -138,6 +212,8 @@ pub struct ComparedRun {
     pub name: String,
     /// Activations that ran.
     pub count: u64,
+    /// What its intervals rest on.
+    pub basis: Basis,
     /// Largest latency. No interval: it says how long the run was as much as how good.
     pub max_ns: Option<i64>,
     /// Largest minus smallest latency: release jitter.
@@ -160,6 +236,8 @@ pub struct AgainstFirst {
     pub hedges_g: Option<f64>,
     /// The shift of quantiles.
     pub shifts: Vec<QuantileShift>,
+    /// How the largest latencies compare; `None` where a run is too short or too dependent for it.
+    pub maxima: Option<Maxima>,
 }
 
 /// Runs side by side.
@@ -173,87 +251,104 @@ pub struct Comparison {
 }
 
 /// Quantiles of the shift: deciles, and the tail.
-const SHIFTS: [(f64, u64); 12] = [
-    (0.1, 100),
-    (0.2, 50),
-    (0.3, 30),
-    (0.4, 20),
-    (0.5, 20),
-    (0.6, 20),
-    (0.7, 30),
-    (0.8, 50),
-    (0.9, 100),
-    (0.99, 1_000),
-    (0.999, 10_000),
-    (0.9999, 100_000),
-];
+const SHIFTS: [f64; 12] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 0.999, 0.9999];
+
+/// A run with what is asked of it.
+struct Run<'a> {
+    name: &'a str,
+    scan: &'a TaskScan,
+    sample: Sample,
+}
+
+impl<'a> Run<'a> {
+    fn of((name, scan): &'a (String, &'a TaskScan)) -> Self {
+        Run { name, scan, sample: Sample::of(scan) }
+    }
+
+    /// The quantile, where ten values lie beyond it.
+    fn quantile(&self, p: f64) -> Option<f64> {
+        let beyond = self.sample.whole.count as f64 * (1.0 - p).min(p);
+        if beyond < 9.999 { None } else { self.sample.value(Figure::Quantile(p)) }
+    }
+
+    fn compared(&self) -> ComparedRun {
+        let estimate = |statistic: Statistic| {
+            let value = statistic.of(self)?;
+            let found = self.interval(statistic.figure(), LEVEL);
+            Some(Estimate { statistic, value, interval: found.ok(), refusal: found.err() })
+        };
+        ComparedRun {
+            name: self.name.into(),
+            count: self.scan.timing.executed(),
+            basis: self.sample.basis,
+            max_ns: self.scan.timing.latency.max_ns(),
+            jitter_ns: self.scan.timing.latency.peak_to_peak_ns(),
+            estimates: Statistic::ALL.into_iter().filter_map(estimate).collect(),
+        }
+    }
+
+    fn interval(&self, figure: Option<Figure>, level: f64) -> Result<[f64; 2], Refusal> {
+        figure.map_or(Err(Refusal::NoMethod), |figure| self.sample.interval(figure, level))
+    }
+
+    /// The interval of a figure here minus that of the first run.
+    fn difference(
+        &self,
+        first: &Run<'_>,
+        figure: Option<Figure>,
+        values: [f64; 2],
+    ) -> Result<[f64; 2], Refusal> {
+        let both = [first, self].map(|run| run.interval(figure, LEVEL / TESTED));
+        match both {
+            [Ok(of_first), Ok(of_here)] => {
+                Ok(interval::of_difference(values[0], of_first, values[1], of_here))
+            }
+            [a, b] => Err(a.err().max(b.err()).unwrap_or(Refusal::Unknown)),
+        }
+    }
+}
 
 /// Compares runs by name; the first is what the others are compared with.
 pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
-    let samples: Vec<Sample> = runs
-        .iter()
-        .enumerate()
-        .map(|(number, (_, scan))| {
-            Sample::draw(&scan.full_parts(), &all_parts(scan), unknown(scan), number as u64)
-        })
-        .collect();
-    let compared = runs.iter().zip(&samples).map(|((name, scan), sample)| ComparedRun {
-        name: name.clone(),
-        count: scan.timing.executed(),
-        max_ns: scan.timing.latency.max_ns(),
-        jitter_ns: scan.timing.latency.peak_to_peak_ns(),
-        estimates: Statistic::ALL.into_iter().filter_map(|s| sample.estimate(s)).collect(),
-    });
-    let against_first =
-        runs.iter().zip(&samples).skip(1).map(|((name, _), sample)| against(name, &samples[0], sample));
-    Comparison { runs: compared.collect(), against_first: against_first.collect() }
+    let runs: Vec<Run<'_>> = runs.iter().map(Run::of).collect();
+    Comparison {
+        runs: runs.iter().map(Run::compared).collect(),
+        against_first: runs.iter().skip(1).map(|here| against(&runs[0], here)).collect(),
+    }
 }
 
-/// What the source of a run does not tell.
-fn unknown(scan: &TaskScan) -> Vec<Statistic> {
-    let latency = &scan.timing.latency;
-    let lacking = [
-        (Statistic::Mean, latency.mean_ns().is_none()),
-        (Statistic::StandardDeviation, latency.standard_deviation_ns().is_none()),
-        (Statistic::MissedShare, scan.timing.missed().exactly().is_none()),
-    ];
-    lacking.into_iter().filter(|(_, lacks)| *lacks).map(|(statistic, _)| statistic).collect()
-}
-
-fn all_parts(scan: &TaskScan) -> Part {
-    let mut all = Part::default();
-    scan.parts().1.iter().for_each(|(_, part)| all.merge(part));
-    all
-}
-
-fn against(name: &str, first: &Sample, here: &Sample) -> AgainstFirst {
-    let differences = Statistic::ALL.into_iter().filter_map(|statistic| {
-        let (a, b) = (first.value(statistic)?, here.value(statistic)?);
-        let interval = bootstrap::difference(first.drawn(statistic), here.drawn(statistic), LEVEL / 8.0);
+fn against(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
+    let excludes_0 = |[low, high]: [f64; 2]| low > 0.0 || high < 0.0;
+    let maxima = Maxima::of([first.scan, here.scan], [first.sample.basis, here.sample.basis], LEVEL / TESTED);
+    let difference = |statistic: Statistic| {
+        let (a, b) = (statistic.of(first)?, statistic.of(here)?);
+        let found = here.difference(first, statistic.figure(), [a, b]);
+        let real = match statistic {
+            Statistic::Maximum => maxima.is_some_and(|maxima| maxima.larger.is_some()),
+            _ => found.is_ok_and(excludes_0),
+        };
+        let ratio = (a != 0.0).then(|| b / a);
         Some(Difference {
             statistic,
             difference: b - a,
-            interval,
-            ratio: (a != 0.0).then(|| b / a),
-            real: interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0),
+            interval: found.ok(),
+            refusal: found.err(),
+            ratio,
+            real,
         })
-    });
-    let shifts = SHIFTS.iter().enumerate().filter_map(|(i, (p, needs))| {
-        let supported = first.count().min(here.count()) >= *needs;
-        let (a, b) = (first.whole.quantile_ns(*p)?, here.whole.quantile_ns(*p)?);
-        supported.then(|| QuantileShift {
-            p: *p,
-            first_ns: a,
-            shift_ns: b - a,
-            interval: bootstrap::difference(first.shifts(i), here.shifts(i), LEVEL / SHIFTS.len() as f64),
-        })
-    });
+    };
+    let shift = |p: f64| {
+        let (a, b) = (first.quantile(p)?, here.quantile(p)?);
+        let interval = here.difference(first, Some(Figure::Quantile(p)), [a, b]).ok();
+        Some(QuantileShift { p, first_ns: a, shift_ns: b - a, interval })
+    };
     AgainstFirst {
-        name: name.into(),
-        differences: differences.collect(),
-        p_lower: p_lower(&first.whole, &here.whole),
-        hedges_g: hedges_g(&first.whole, &here.whole),
-        shifts: shifts.collect(),
+        name: here.name.into(),
+        differences: Statistic::ALL.into_iter().filter_map(difference).collect(),
+        p_lower: p_lower(&first.sample.whole, &here.sample.whole),
+        hedges_g: hedges_g(&first.sample.whole, &here.sample.whole),
+        shifts: SHIFTS.into_iter().filter_map(shift).collect(),
+        maxima,
     }
 }
 

@@ -3,7 +3,7 @@
 use jitterlab_model::Warning;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Mismatch, TwenteRun};
+use super::{Comparison, Mismatch, SettingsCompared, TwenteRun};
 
 /// Runs side by side, task by task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,8 +25,10 @@ pub struct TaskCompared {
     pub task: String,
     /// How the conditions of each other run differ from the first's.
     pub mismatches: Vec<Differing>,
-    /// The comparison, unless another was asked for.
+    /// The comparison run by run, unless another was asked for.
     pub comparison: Option<Comparison>,
+    /// The comparison of two settings, where several runs of either were given.
+    pub settings: Option<SettingsCompared>,
     /// The comparison that the University of Twente's report makes, where that was asked for.
     pub twente: Option<Vec<TwenteRun>>,
 }

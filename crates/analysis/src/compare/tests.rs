@@ -102,3 +102,114 @@ fn a_short_run_has_figures_but_no_intervals() {
     let empty = TaskScan::new(1_000, 0);
     assert!(compare(&[("a".into(), &empty), ("b".into(), &short)]).against_first[0].differences.is_empty());
 }
+
+#[test]
+fn a_histogram_without_order_has_intervals_if_independent() {
+    let figures = |seed| {
+        let whole = scan(seed, 100_000, |random, _| 3_000.0 + random.exponential(1_000.0));
+        let mut only = TaskScan::new(1_000_000, 100_000);
+        only.push_figures(0, &whole.timing);
+        only
+    };
+    let (a, b) = (figures(1), figures(2));
+    let found = compare(&[("a".into(), &a), ("b".into(), &b)]);
+    assert_eq!(found.runs[0].basis, Basis::IfIndependent);
+    let p99 = found.runs[0].estimates.iter().find(|e| e.statistic == Statistic::P99).unwrap();
+    let truth = 3_000.0 + 1_000.0 * 100f64.ln();
+    let [low, high] = p99.interval.unwrap();
+    // The exact order statistics of a binomial: +- 62 of 1000 beyond the quantile, and a bin of 0.8 %.
+    assert!(low <= truth && truth <= high && high - low < 250.0, "{p99:?}");
+    assert!(found.against_first[0].differences.iter().all(|d| !d.real), "{found:?}");
+    assert!(found.against_first[0].maxima.is_none());
+}
+
+#[test]
+fn a_hundred_million_values_are_not_too_short() {
+    let mut stats = jitterlab_model::TimingStats::new(1_000);
+    let bins = [(3_000, 99_600_000u64), (9_000, 99_000), (20_000, 1_000)];
+    for (at, count) in bins {
+        let mut one = jitterlab_model::TimingStats::new(1_000);
+        let moments = jitterlab_model::distribution::Moments {
+            count,
+            min_ns: at,
+            max_ns: at,
+            sum: i128::from(at) * i128::from(count),
+            sum_of_squares: (at as u128).pow(2) * u128::from(count),
+        };
+        one.latency.merge_parts(moments, [(at, count)]);
+        stats.merge(&one);
+    }
+    let mut run = TaskScan::new(1_000, 0);
+    run.push_figures(0, &stats);
+    let found = compare(&[("a".into(), &run), ("b".into(), &run)]);
+    for estimate in &found.runs[0].estimates {
+        let has = !matches!(
+            estimate.statistic,
+            Statistic::StandardDeviation | Statistic::Maximum | Statistic::MissedShare
+        );
+        assert_eq!(estimate.interval.is_some(), has, "{estimate:?}");
+    }
+}
+
+#[test]
+fn coarse_time_stamps_show_no_difference_below_a_tick() {
+    let ticks = |seed, mean: f64| {
+        scan(seed, 50_000, move |random, _| ((3e3 + random.exponential(mean)) / 1e3).floor() * 1e3)
+    };
+    let (a, b) = (ticks(1, 2_000.0), ticks(2, 2_040.0));
+    let found = compare(&[("a".into(), &a), ("b".into(), &b)]);
+    let p50 = find(&found, Statistic::P50);
+    assert_eq!((p50.difference, p50.real), (0.0, false), "{p50:?}");
+    assert_eq!(
+        found.runs[0].estimates.iter().find(|e| e.statistic == Statistic::P50).unwrap().value,
+        4_000.0
+    );
+}
+
+#[test]
+fn worse_maxima_are_seen_and_chance_ones_are_not() {
+    let with = |seed, every: u64| {
+        scan(seed, 100_000, move |random, k| {
+            3_000.0
+                + random.exponential(500.0)
+                + if k % every == 7 { 30_000.0 + random.exponential(9_000.0) } else { 0.0 }
+        })
+    };
+    let (a, b, c) = (with(900, u64::MAX), with(901, 2_000), with(902, 2_000));
+    let larger = |x: &TaskScan, y: &TaskScan| {
+        let found = compare(&[("x".into(), x), ("y".into(), y)]);
+        (found.against_first[0].maxima.unwrap().larger, find(&found, Statistic::Maximum).real)
+    };
+    assert_eq!(larger(&a, &b), (Some(Larger::Here), true));
+    assert_eq!(larger(&b, &a), (Some(Larger::First), true));
+    assert_eq!(larger(&b, &c), (None, false));
+}
+
+#[test]
+fn settings_need_the_spread_from_run_to_run() {
+    // Each run has its own level, 5 % from the next: two runs differ, their settings do not.
+    let run = |seed: u64, factor: f64| {
+        let mut level = Random::new(seed);
+        let own = 10_000.0 * factor * (0.05 * level.normal()).exp();
+        scan(seed, 20_000, move |random, _| own + random.exponential(300.0))
+    };
+    let runs = |from: u64, factor: f64| (from..from + 5).map(|s| run(s, factor)).collect::<Vec<_>>();
+    let compared = |a: &[TaskScan], b: &[TaskScan]| {
+        let named = |scans: &[TaskScan]| scans.iter().map(|_| String::from("run")).collect::<Vec<_>>();
+        let (names, others) = (named(a), named(b));
+        let a: Vec<_> = names.into_iter().zip(a).collect();
+        let b: Vec<_> = others.into_iter().zip(b).collect();
+        settings([&a, &b], [&[], &[]]).unwrap()
+    };
+    let alike = (0..30).filter(|k| {
+        let found = compared(&runs(1_000 + 10 * k, 1.0), &runs(1_005 + 10 * k, 1.0));
+        found.differences.iter().any(|d| d.real)
+    });
+    assert!(alike.count() <= 4);
+    let (a, b) = (runs(5_000, 1.0), runs(5_005, 1.4));
+    let found = compared(&a, &b);
+    let p50 = found.differences.iter().find(|d| d.statistic == Statistic::P50).unwrap();
+    assert!(p50.real && (1.2..1.6).contains(&p50.change) && p50.interval[0] > 1.0, "{p50:?}");
+    assert!((0.02..0.1).contains(&p50.spread), "{p50:?}");
+    assert!(settings([&[("a".into(), &a[0])], &[]], [&[], &[]]).is_none());
+}

@@ -10,8 +10,6 @@ mod facts;
 mod gates;
 mod tail;
 
-pub(crate) use gates::INDEPENDENT_INDEX;
-
 pub use backtest::{Backtest, Reliability};
 pub use bound::{Bound, TailFit};
 pub use facts::{Facts, QuantileLimit};

@@ -2,7 +2,6 @@
 
 use jitterlab_model::Distribution;
 
-use crate::extremes::intervals_index;
 use crate::scan::Peak;
 
 /// How many of the largest latencies prediction looks at.
@@ -32,14 +31,6 @@ impl Tail {
     /// Activations that ran.
     pub fn count(&self) -> u64 {
         self.latency.count()
-    }
-
-    /// The extremal index of the largest 1 % of the latencies: 1 where each comes for itself, 1/n where n come together.
-    pub fn extremal_index(&self) -> Option<f64> {
-        let size = self.peaks.len().min(usize::try_from(self.count() / 100).ok()?);
-        let mut positions: Vec<u64> = self.peaks[..size].iter().map(|p| p.index).collect();
-        positions.sort_unstable();
-        intervals_index(&positions)
     }
 
     /// The run's length.

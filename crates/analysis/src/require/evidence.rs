@@ -1,10 +1,9 @@
 //! What a run shows of a requirement: counts of values that break it.
 
-use jitterlab_model::{Activation, Distribution, Flags, TaskResult};
+use jitterlab_model::{Distribution, TaskResult, TimingStats};
 use serde::{Deserialize, Serialize};
 
 use super::{Required, Requirement};
-use crate::scan::TaskScan;
 
 /// How many values there were and how many broke a requirement. The latter is a range where only a histogram is known
 /// and the limit lies inside a bin.
@@ -51,10 +50,9 @@ impl Evidence {
         evidence
     }
 
-    /// What a scan shows, as far as its histograms tell. `None` for the response time, which they do not hold. Of latencies
+    /// What figures show, as far as their histograms tell. `None` for the response time, which they do not hold. Of latencies
     /// each due time counts, or each wake-up where the source does not tell which due times were missed.
-    pub fn of(scan: &TaskScan, requirement: &Requirement) -> Option<Self> {
-        let timing = &scan.timing;
+    pub fn of(timing: &TimingStats, requirement: &Requirement) -> Option<Self> {
         Some(match requirement.subject {
             Required::Latency => {
                 Self::from_distribution(timing.corrected().as_ref().unwrap_or(&timing.latency), requirement)
@@ -97,58 +95,5 @@ impl Evidence {
         self.values += other.values;
         self.broke += other.broke;
         self.may_have_broken += other.may_have_broken;
-    }
-}
-
-/// Counts exactly what breaks a requirement, activation by activation.
-#[derive(Debug, Clone)]
-pub struct EvidenceCounter<'a> {
-    requirement: &'a Requirement,
-    period_ns: i64,
-    previous_start_ns: Option<i64>,
-    evidence: Evidence,
-}
-
-impl<'a> EvidenceCounter<'a> {
-    /// Nothing counted yet, for a task of this period.
-    pub fn new(requirement: &'a Requirement, period_ns: i64) -> Self {
-        EvidenceCounter { requirement, period_ns, previous_start_ns: None, evidence: Evidence::default() }
-    }
-
-    /// Counts the next activation.
-    pub fn push(&mut self, a: &Activation) {
-        match self.requirement.subject {
-            Required::Latency => {
-                self.count(a.latency_ns());
-                a.missed_ages_ns(self.period_ns).for_each(|age| self.count(age));
-            }
-            Required::Execution => self.count(a.execution_ns()),
-            Required::Response => self.count(a.response_ns()),
-            Required::Missed => {
-                self.evidence.values += 1 + u64::from(a.missed);
-                self.evidence.broke += u64::from(a.missed);
-                self.evidence.may_have_broken += u64::from(a.missed);
-            }
-            Required::PeriodError => {
-                let previous = self.previous_start_ns.filter(|_| !a.flags.contains(Flags::AFTER_GAP));
-                if let Some(previous) = previous {
-                    let error = a.start_ns.wrapping_sub(previous).wrapping_sub(self.period_ns);
-                    self.count(error.saturating_abs());
-                }
-                self.previous_start_ns = Some(a.start_ns);
-            }
-        }
-    }
-
-    fn count(&mut self, value_ns: i64) {
-        let broke = u64::from(self.requirement.broken_by(value_ns));
-        self.evidence.values += 1;
-        self.evidence.broke += broke;
-        self.evidence.may_have_broken += broke;
-    }
-
-    /// What was counted.
-    pub fn evidence(&self) -> Evidence {
-        self.evidence
     }
 }

@@ -86,20 +86,44 @@ impl Part {
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
     }
 
-    /// The quantile `p`, interpolated within its bin: finer than a bin, as comparing levels over time needs.
-    pub fn quantile_ns(&self, p: f64) -> Option<f64> {
+    /// Where the quantile `p` is.
+    pub fn place(&self, p: f64) -> Option<Place> {
         let wanted = p * self.count as f64;
         let mut seen = 0.0;
-        for bin in &self.bins {
-            let count = bin.count as f64;
+        for (bin, Bin { count, .. }) in self.bins.iter().enumerate() {
+            let count = *count as f64;
             if seen + count >= wanted {
-                let (low, high) = (bin.low_ns as f64 - 0.5, bin.high_ns as f64 + 0.5);
-                return Some(low + (high - low) * (wanted - seen) / count);
+                return Some(Place { bin, within: (wanted - seen) / count });
             }
             seen += count;
         }
         None
     }
+
+    /// The quantile `p`, interpolated within its bin: finer than a bin, as comparing levels over time needs.
+    pub fn quantile_ns(&self, p: f64) -> Option<f64> {
+        let place = self.place(p)?;
+        let bin = self.bins[place.bin];
+        let (low, high) = (bin.low_ns as f64 - 0.5, bin.high_ns as f64 + 0.5);
+        Some(low + (high - low) * place.within)
+    }
+
+    /// How many values lie above the place `within` (0 to 1) the bin that begins at `edge_ns`.
+    pub fn above(&self, edge_ns: i64, within: f64) -> f64 {
+        let from = &self.bins[self.bins.partition_point(|bin| bin.low_ns < edge_ns)..];
+        let all: u64 = from.iter().map(|bin| bin.count).sum();
+        let on = from.first().filter(|bin| bin.low_ns == edge_ns).map_or(0, |bin| bin.count);
+        all as f64 - within * on as f64
+    }
+}
+
+/// A place in a [`Part`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place {
+    /// The number of the bin.
+    pub bin: usize,
+    /// How much of the bin's values lie below it, 0 to 1.
+    pub within: f64,
 }
 
 /// The histograms of at most `limit` parts of equal length on the task's grid, which doubles as the run grows. Edges are

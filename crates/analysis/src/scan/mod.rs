@@ -5,12 +5,14 @@ mod histograms;
 mod peaks;
 mod spans;
 mod task;
+mod ticks;
 mod windows;
 
 pub use glance::{FEW, Glance};
-pub use histograms::{Part, PartHistograms};
+pub use histograms::{Part, PartHistograms, Place};
 pub(crate) use peaks::scattered;
 pub use peaks::{Peak, Peaks};
 pub use spans::{Span, Spans};
 pub use task::{PEAKS, TaskScan};
+pub use ticks::Ticks;
 pub use windows::{WINDOW, Windows};

@@ -155,15 +155,21 @@ impl Spans {
     /// empty and the partly filled ones at the ends: series for tests that need equal lengths.
     pub fn joined(&self, wanted: usize) -> Vec<Span> {
         let (length, all) = self.all();
-        let joint = (all.len() / wanted.max(1)).max(1);
-        all.chunks(joint)
-            .filter_map(|group| {
-                let mut span = Span::EMPTY;
-                group.iter().flatten().for_each(|b| span.merge(b));
-                let due = span.count + span.missed;
-                (due * 10 >= 9 * length * joint as u64 && span.count > 0).then_some(span)
-            })
-            .collect()
+        self.stretches(length * (all.len() / wanted.max(1)).max(1) as u64)
+    }
+
+    /// The spans joined to stretches of so many due times, a multiple of the spans' length, without the empty and the
+    /// partly filled ones.
+    pub fn stretches(&self, due_times: u64) -> Vec<Span> {
+        let (length, all) = self.all();
+        let joint = (due_times / length).max(1);
+        let join = |group: &[Option<Span>]| {
+            let mut span = Span::EMPTY;
+            group.iter().flatten().for_each(|b| span.merge(b));
+            let due = span.count + span.missed;
+            (due * 10 >= 9 * length * joint && span.count > 0).then_some(span)
+        };
+        all.chunks(joint as usize).filter_map(join).collect()
     }
 }
 

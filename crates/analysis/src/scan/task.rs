@@ -2,14 +2,14 @@
 
 use jitterlab_model::{Activation, Gap, TimingStats};
 
-use super::{FEW, Glance, Part, PartHistograms, Peaks, Span, Spans, Windows};
+use super::{FEW, Glance, Part, PartHistograms, Peaks, Span, Spans, Ticks, Windows};
 use crate::misses::{MissCounter, Misses};
 use crate::predict::{TAIL_SIZE, Tail};
 
 /// How many of the largest latencies are kept with their places.
 pub const PEAKS: usize = 4_096;
 const SPANS: usize = 4_096;
-const PARTS: usize = 256;
+const PARTS: usize = 512;
 
 /// What one pass over a task's trace gathers, in about 10 MB however long the trace is. Parts of the trace may be scanned
 /// apart and merged in order of time.
@@ -167,6 +167,11 @@ impl TaskScan {
         parts.into_iter().map(|p| p.1).filter(|p| (p.count + p.missed) * 10 >= length * 9).collect()
     }
 
+    /// The grid of the latencies, as far as the windows tell.
+    pub fn ticks(&self) -> Ticks {
+        Ticks::of(self.windows.latencies_ns())
+    }
+
     /// The first and the last due time of the trace, as numbers on the task's grid.
     pub fn places(&self) -> Option<(u64, u64)> {
         self.places
@@ -252,7 +257,7 @@ mod tests {
             .collect();
         let (mut whole, mut kept) = (TaskScan::new(1_000, 65_536), TaskScan::new(1_000, 0));
         whole.push_all(&trace);
-        for second in trace.chunks(256) {
+        for second in trace.chunks(128) {
             let mut figures = TimingStats::new(1_000);
             figures.push_all(second);
             kept.push_figures(second[0].index, &figures);

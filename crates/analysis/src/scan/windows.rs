@@ -68,6 +68,11 @@ impl Windows {
         }
     }
 
+    /// Every latency that is kept.
+    pub fn latencies_ns(&self) -> impl Iterator<Item = i64> {
+        self.windows.values().flatten().filter(|v| !v.is_nan()).map(|v| *v as i64)
+    }
+
     /// The stretches in order of time, those that touch joined into one, with the empty ends cut off.
     pub fn pieces(&self) -> Vec<Vec<f64>> {
         let mut pieces: Vec<(u64, Vec<f64>)> = Vec::new();

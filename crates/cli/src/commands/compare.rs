@@ -10,14 +10,18 @@ use crate::exit::{Ending, Failure, Status};
 use crate::output::OutputArgs;
 use crate::run_args::RunArgs;
 
-/// Compare runs: figures with confidence intervals, and which differences are real
+/// Compare runs, or two settings: figures with confidence intervals, and which differences are real
 ///
-/// The first run is what the others are compared with.
+/// The first run is what the others are compared with. One run a side says that two runs differ, never that two settings
+/// do: for that give several runs of either, measured in turns (A B A B), as in compare A1 A2 A3 --with B1 B2 B3.
 #[derive(clap::Args)]
 pub struct Args {
     /// Run files, or outputs of other tools
-    #[arg(required = true, num_args = 2.., value_name = "FILE")]
+    #[arg(required = true, num_args = 1.., value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Runs of another setting: compare the two settings, with the spread from run to run as the measure
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with = "preset")]
+    with: Vec<PathBuf>,
     /// A comparison as a source document makes it
     #[arg(long, value_enum)]
     preset: Option<Preset>,
@@ -39,13 +43,15 @@ enum Preset {
 
 /// Compares the runs, task by task.
 pub fn execute(args: &Args) -> Ending {
-    let runs: Vec<Run> = args.files.iter().map(|path| args.run.open(path)).collect::<Result<_, _>>()?;
+    let open =
+        |files: &[PathBuf]| files.iter().map(|path| args.run.open(path)).collect::<Result<Vec<Run>, _>>();
+    let (runs, of_other_setting) = (open(&args.files)?, open(&args.with)?);
     let options = CompareOptions {
         task: args.run.task.as_deref(),
         twente: args.preset == Some(Preset::Twente),
         anyway: args.anyway,
     };
-    let compared = compare(&runs, options).map_err(|error| match error {
+    let compared = compare(&runs, &of_other_setting, options).map_err(|error| match error {
         CompareError::Runs(error) => Failure::from(error),
         misuse => Failure::bad_use(misuse),
     })?;

@@ -1,0 +1,28 @@
+//! How often statistics are wrong on series that are not white: the tables of `docs/method/calibration.md`.
+//!
+//!     cargo bench -p jitterlab-analysis --bench calibration
+//!     cargo bench -p jitterlab-analysis --bench calibration -- compare 40
+//!
+//! Of the tables named (all, where none is), with no more than so many runs or pairs in a row.
+
+#![allow(missing_docs, dead_code, reason = "a bench is no library, and the test uses more of it")]
+
+#[path = "../calibration/mod.rs"]
+mod calibration;
+
+use std::time::Instant;
+
+use calibration::{comparison, requirement};
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let most = words.iter().find_map(|word| word.parse().ok()).unwrap_or(usize::MAX);
+    let tables: [(&str, fn(usize)); 2] = [("compare", comparison::table), ("require", requirement::table)];
+    let named = |name: &str| words.iter().any(|word| word == name);
+    let all = !tables.iter().any(|(name, _)| named(name));
+    for (name, table) in tables.into_iter().filter(|(name, _)| all || named(name)) {
+        let began = Instant::now();
+        table(most);
+        println!("\n{name}: {:.0} s", began.elapsed().as_secs_f64());
+    }
+}

@@ -1,0 +1,135 @@
+//! Does `compare` call runs of one process different, and do its intervals hold the truth?
+
+use std::collections::BTreeMap;
+
+use jitterlab_analysis::compare::{Statistic, compare};
+use jitterlab_analysis::scan::TaskScan;
+
+use super::series::{Noise, Process, SECOND, scan};
+use super::table::{Rate, head, row, shown};
+
+/// Differences between runs that are alike, of all comparisons.
+const DIFFERENT: f64 = 0.05;
+/// Intervals shown that do not hold the truth, of all runs.
+const WRONG: f64 = 0.065;
+
+/// Runs that are alike: of what, how many seconds long, and so many pairs in the full table.
+pub const ROWS: [(Process, usize, usize); 17] = [
+    (Process::White, 100, 400),
+    (Process::Autoregressive(0.9), 100, 400),
+    (Process::Wandering(0.01), 100, 400),
+    (Process::Wandering(1.0), 100, 400),
+    (Process::Wandering(5.0), 100, 400),
+    (Process::Wandering(20.0), 100, 400),
+    (Process::Regimes, 100, 400),
+    (Process::Bursts(50.0), 100, 400),
+    (Process::Bursts(200.0), 100, 400),
+    (Process::HeavyTail, 100, 400),
+    (Process::Ticks, 100, 400),
+    (Process::Jump(1.0), 100, 200),
+    (Process::Drift(3.0), 100, 200),
+    (Process::Wandering(1.0), 1_000, 100),
+    (Process::Wandering(20.0), 1_000, 100),
+    (Process::Regimes, 1_000, 100),
+    (Process::Bursts(200.0), 1_000, 100),
+];
+
+const FIGURES: [&str; 5] = ["mean", "p50", "p90", "p99", "p99.9"];
+
+/// Prints the table, of no more than so many pairs in a row.
+pub fn table(most: usize) {
+    head(&["runs of", "length", "pairs", "called different", "mean", "p50", "p90", "p99", "p99.9"]);
+    for (seed, (process, seconds, pairs)) in (1..).zip(ROWS) {
+        let pairs = pairs.min(most);
+        let found = null(process, seconds, pairs, seed);
+        let [name, length, pairs] = [process.name(), format!("{seconds} s"), pairs.to_string()];
+        let first = [name, length, pairs, found.different().to_string()];
+        row(first.into_iter().chain(FIGURES.map(|figure| found.cell(figure))));
+    }
+}
+
+/// What became of pairs of runs of one process.
+#[derive(Debug, Clone, Default)]
+pub struct Comparisons {
+    /// Pairs.
+    pub pairs: usize,
+    /// Pairs with any difference called real.
+    pub different: usize,
+    /// By figure: intervals shown, and those of them that hold the truth.
+    pub intervals: BTreeMap<&'static str, (usize, usize)>,
+}
+
+impl Comparisons {
+    /// How many pairs were called different.
+    pub fn different(&self) -> Rate {
+        Rate { count: self.different, of: self.pairs, bound: DIFFERENT }
+    }
+
+    /// In how many of the runs the interval of a figure is shown and wrong, for each figure.
+    pub fn wrong(&self) -> Vec<(&'static str, Rate)> {
+        let rate =
+            |(shown, held): &(usize, usize)| Rate { count: shown - held, of: 2 * self.pairs, bound: WRONG };
+        self.intervals.iter().map(|(figure, counts)| (*figure, rate(counts))).collect()
+    }
+
+    /// How often the interval of a figure is shown, and how often it is shown and wrong.
+    fn cell(&self, figure: &str) -> String {
+        let Some((shown_in, _)) = self.intervals.get(figure) else { return "-".into() };
+        let wrong = self.wrong().into_iter().find(|(name, _)| *name == figure).map(|(_, rate)| rate);
+        let share = shown(*shown_in as f64 / (2 * self.pairs) as f64);
+        wrong.map_or(share.clone(), |wrong| format!("{share}, {wrong}"))
+    }
+
+    /// Counts the comparison of two runs that are alike; `truth` is the figure of the process.
+    pub fn add(&mut self, runs: [TaskScan; 2], truth: impl Fn(Statistic) -> Option<f64>) {
+        let [first, other] = runs;
+        let found = compare(&[("first".into(), &first), ("other".into(), &other)]);
+        self.pairs += 1;
+        let real = found.against_first[0].differences.iter().any(|d| d.real);
+        // What a figure of shifts shows is a difference, too.
+        let shifted = found.against_first[0]
+            .shifts
+            .iter()
+            .any(|s| s.interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0));
+        self.different += usize::from(real || shifted);
+        for estimate in found.runs.iter().flat_map(|run| &run.estimates) {
+            let Some(truth) = truth(estimate.statistic) else { continue };
+            if let Some([low, high]) = estimate.interval {
+                let (shown, held) = self.intervals.entry(estimate.statistic.name()).or_default();
+                *shown += 1;
+                *held += usize::from(low <= truth && truth <= high);
+            }
+        }
+    }
+}
+
+/// Compares so many pairs of runs of this length.
+pub fn null(process: Process, seconds: usize, pairs: usize, seed: u64) -> Comparisons {
+    let mut found = Comparisons::default();
+    for pair in 0..pairs as u64 {
+        let run = |number: u64| {
+            let mut noise = Noise::new(seed * 1_000_000 + 2 * pair + number);
+            scan(&process.latencies(&mut noise, seconds * SECOND))
+        };
+        let truths = |statistic| truth(process, statistic);
+        found.add([run(0), run(1)], truths);
+    }
+    found
+}
+
+/// The figure of a process that stays what it is.
+fn truth(process: Process, statistic: Statistic) -> Option<f64> {
+    if matches!(process, Process::Jump(_) | Process::Drift(_) | Process::Walk) {
+        return None;
+    }
+    let quantile = |above: f64| Some(process.quantile(above));
+    match statistic {
+        Statistic::Mean => Some(process.mean()),
+        Statistic::P50 => quantile(0.5),
+        Statistic::P90 => quantile(0.1),
+        Statistic::P99 => quantile(0.01),
+        Statistic::P999 => quantile(0.001),
+        Statistic::P9999 => quantile(0.0001),
+        _ => None,
+    }
+}

@@ -1,0 +1,7 @@
+//! How often statistics are wrong, on series that are not white: what `docs/method/calibration.md` prints, and what a test
+//! keeps.
+
+pub mod comparison;
+pub mod requirement;
+pub mod series;
+pub mod table;

@@ -1,0 +1,53 @@
+//! Rates in tables, and whether they stay within their bounds.
+
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+/// So many of so many, of which no more than a share may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Rate {
+    /// How many.
+    pub count: usize,
+    /// Of how many.
+    pub of: usize,
+    /// What the share must not exceed.
+    pub bound: f64,
+}
+
+impl Rate {
+    /// The share.
+    pub fn share(&self) -> f64 {
+        self.count as f64 / self.of.max(1) as f64
+    }
+
+    /// Whether chance alone explains the count (99.9 %) at a share of the bound.
+    pub fn holds(&self) -> bool {
+        let law = Binomial::new(self.bound, self.of as u64);
+        law.is_ok_and(|law| self.count == 0 || law.cdf(self.count as u64 - 1) < 0.999)
+    }
+}
+
+/// A rate as tables show it: marked where it leaves its bound.
+impl std::fmt::Display for Rate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let share = shown(self.share());
+        if self.share() > self.bound { write!(f, "**{share}**") } else { write!(f, "{share}") }
+    }
+}
+
+/// A share with three digits.
+pub fn shown(share: f64) -> String {
+    format!("{share:.3}")
+}
+
+/// Prints a row of a table.
+pub fn row<T: std::fmt::Display>(cells: impl IntoIterator<Item = T>) {
+    let cells: Vec<String> = cells.into_iter().map(|cell| cell.to_string()).collect();
+    println!("| {} |", cells.join(" | "));
+}
+
+/// Prints the head of a table.
+pub fn head(columns: &[&str]) {
+    println!();
+    row(columns);
+    row(columns.iter().map(|_| "---"));
+}

@@ -1,0 +1,202 @@
+//! A run, ready to be asked between what its figures lie.
+
+use super::interval::{around, of_share};
+use super::{Basis, Refusal};
+use crate::exact::{binomial_lower, binomial_upper};
+use crate::long_run::{CorrelationTime, participation, student, variance_of_sum};
+use crate::scan::{Part, TaskScan, Ticks};
+
+/// Fewer parts say nothing of dependence.
+const FEWEST_PARTS: usize = 32;
+/// As many parts of equal weight have to carry what varies: fewer are a burst or two.
+const PARTICIPATING: f64 = 10.0;
+/// A run of so many correlation times (1 + 2 r_1 + ...) shows a mean almost always (`docs/method/calibration.md`).
+const ENOUGH: f64 = 100.0;
+/// Correlation times from here on are told from independence.
+const TOLD: f64 = 1.5;
+
+/// A figure of a distribution.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Figure {
+    Mean,
+    StandardDeviation,
+    Quantile(f64),
+    MissedShare,
+}
+
+/// The figures whose dependence decides for all: what moves the body or the tail shows in one of them.
+const LEADING: [Figure; 4] =
+    [Figure::Mean, Figure::Quantile(0.5), Figure::Quantile(0.9), Figure::Quantile(0.99)];
+
+/// A run with what its figures rest on.
+pub(super) struct Sample {
+    pub whole: Part,
+    pub basis: Basis,
+    parts: Vec<Part>,
+    ticks: Ticks,
+    extremes: [f64; 2],
+    /// What its source does not tell.
+    unknown: Vec<Figure>,
+}
+
+impl Sample {
+    pub fn of(scan: &TaskScan) -> Self {
+        let (length, parts) = scan.parts();
+        let mut whole = Part::default();
+        parts.iter().for_each(|(_, part)| whole.merge(part));
+        let parts = parts.into_iter().map(|p| p.1).collect();
+        let latency = &scan.timing.latency;
+        let mut sample = Sample {
+            whole,
+            basis: Basis::TooShort,
+            parts,
+            ticks: scan.ticks(),
+            extremes: [
+                latency.min_ns().map_or(f64::NEG_INFINITY, |ns| ns as f64),
+                latency.max_ns().map_or(f64::INFINITY, |ns| ns as f64),
+            ],
+            unknown: unknown(scan),
+        };
+        let part_ns = length as f64 * scan.timing.period_ns() as f64;
+        sample.basis = sample.basis(scan.is_complete(), part_ns);
+        sample
+    }
+
+    fn basis(&self, complete: bool, part_ns: f64) -> Basis {
+        match self.parts.len() {
+            0..=1 if !complete => return Basis::IfIndependent,
+            0..FEWEST_PARTS => return Basis::TooShort,
+            _ => {}
+        }
+        let series = LEADING.iter().filter_map(|figure| self.residuals(*figure));
+        let longest = series.map(|y| CorrelationTime::of(&y)).reduce(CorrelationTime::or_longer);
+        let Some(time) = longest else { return Basis::TooShort };
+        let correlation_ns = time.parts * part_ns;
+        let Some(degrees) = time.degrees(self.parts.len()) else {
+            return Basis::TooDependent { correlation_ns, needs_ns: ENOUGH * correlation_ns };
+        };
+        let n = self.whole.count as f64;
+        let effective =
+            self.residuals(Figure::Mean).zip(self.whole.variance()).map(|(residuals, variance)| {
+                let of_mean = variance_of_sum(&residuals, degrees) / (n * n);
+                if of_mean > 0.0 { (variance / of_mean).min(n) } else { n }
+            });
+        let correlation_ns = (time.parts >= TOLD).then_some(correlation_ns);
+        Basis::Dependence { degrees, effective: effective.unwrap_or(n), part_ns, correlation_ns }
+    }
+
+    /// A figure, where the run's source tells it.
+    pub fn value(&self, figure: Figure) -> Option<f64> {
+        if self.unknown.contains(&figure) {
+            return None;
+        }
+        match figure {
+            Figure::Mean => self.whole.mean_ns(),
+            Figure::StandardDeviation => self.whole.variance().map(f64::sqrt),
+            Figure::MissedShare => {
+                let due = self.whole.count + self.whole.missed;
+                (due > 0).then(|| self.whole.missed as f64 / due as f64)
+            }
+            // On the grid of the run's time stamps where that is coarser than a bin.
+            Figure::Quantile(p) => {
+                let place = self.whole.place(p)?;
+                let on_grid = self.ticks.within(&self.whole.bins[place.bin]);
+                // A bin may reach beyond the extremes.
+                let [min, max] = self.extremes;
+                Some(on_grid.or_else(|| self.whole.quantile_ns(p))?.clamp(min, max))
+            }
+        }
+    }
+
+    /// Between what a figure lies, with this chance of being wrong.
+    pub fn interval(&self, figure: Figure, level: f64) -> Result<[f64; 2], Refusal> {
+        let n = self.whole.count as f64;
+        match figure {
+            Figure::Mean => {
+                let value = self.value(figure).ok_or(Refusal::Unknown)?;
+                let (error, t) = match self.basis {
+                    Basis::IfIndependent => {
+                        let sd = self.value(Figure::StandardDeviation).ok_or(Refusal::Unknown)?;
+                        (sd / n.sqrt(), student(level, self.whole.count.saturating_sub(1) as usize))
+                    }
+                    _ => {
+                        let (variance, degrees) = self.variance(figure)?;
+                        (variance.sqrt() / n, student(level, degrees))
+                    }
+                };
+                Ok(around(value, t * error))
+            }
+            // No method tried gives the deviation of what comes in bursts an honest interval.
+            Figure::StandardDeviation => Err(Refusal::NoMethod),
+            Figure::MissedShare => {
+                let share = self.value(figure).ok_or(Refusal::Unknown)?;
+                self.share(figure, share, n + self.whole.missed as f64, level)
+            }
+            // The share above it, read back through the histogram (Woodruff, J. Am. Stat. Assoc. 1952).
+            Figure::Quantile(p) => {
+                let [low, high] = self.share(figure, 1.0 - p, n, level)?;
+                let at = |above: f64| self.value(Figure::Quantile(1.0 - above)).ok_or(Refusal::Unknown);
+                Ok([at(high)?, at(low)?])
+            }
+        }
+    }
+
+    /// The interval of a share of `n` values.
+    fn share(&self, figure: Figure, share: f64, n: f64, level: f64) -> Result<[f64; 2], Refusal> {
+        if self.basis == Basis::IfIndependent {
+            let confidence = 1.0 - level / 2.0;
+            let limits = [binomial_lower(share * n, n, confidence), binomial_upper(share * n, n, confidence)];
+            return if limits[0] > 0.0 { Ok(limits) } else { Err(Refusal::FewEvents) };
+        }
+        let (variance, degrees) = self.variance(figure)?;
+        of_share(share, variance.sqrt() / n, student(level, degrees)).ok_or(Refusal::FewEvents)
+    }
+
+    /// The variance of the sum of a figure's residuals, and its degrees of freedom.
+    fn variance(&self, figure: Figure) -> Result<(f64, usize), Refusal> {
+        let degrees = match self.basis {
+            Basis::Dependence { degrees, .. } => degrees,
+            Basis::TooDependent { .. } => return Err(Refusal::TooDependent),
+            Basis::TooShort | Basis::IfIndependent => return Err(Refusal::TooShort),
+        };
+        let residuals = self.residuals(figure).ok_or(Refusal::Unknown)?;
+        if residuals.iter().all(|r| *r == 0.0) && figure != Figure::MissedShare {
+            return Ok((0.0, degrees)); // all values are equal
+        }
+        if participation(&residuals) < PARTICIPATING {
+            return Err(Refusal::FewEvents);
+        }
+        Ok((variance_of_sum(&residuals, degrees), degrees))
+    }
+
+    /// What each part has more of a figure than its share; their sum is 0.
+    fn residuals(&self, figure: Figure) -> Option<Vec<f64>> {
+        let centred = |value: f64, of: &dyn Fn(&Part) -> (f64, u64)| {
+            let of = self.parts.iter().map(of);
+            of.map(|(sum, count)| sum - value * count as f64).collect::<Vec<f64>>()
+        };
+        match figure {
+            Figure::Mean => Some(centred(self.value(figure)?, &|part| (part.sum_ns as f64, part.count))),
+            Figure::MissedShare => {
+                Some(centred(self.value(figure)?, &|part| (part.missed as f64, part.count + part.missed)))
+            }
+            Figure::Quantile(p) => {
+                let place = self.whole.place(p)?;
+                let edge_ns = self.whole.bins[place.bin].low_ns;
+                Some(centred(1.0 - p, &|part| (part.above(edge_ns, place.within), part.count)))
+            }
+            Figure::StandardDeviation => None,
+        }
+    }
+}
+
+/// What the source of a run does not tell.
+fn unknown(scan: &TaskScan) -> Vec<Figure> {
+    let latency = &scan.timing.latency;
+    let lacking = [
+        (Figure::Mean, latency.mean_ns().is_none()),
+        (Figure::StandardDeviation, latency.standard_deviation_ns().is_none()),
+        (Figure::MissedShare, scan.timing.missed().exactly().is_none()),
+    ];
+    lacking.into_iter().filter(|(_, lacks)| *lacks).map(|(figure, _)| figure).collect()
+}

@@ -1,0 +1,132 @@
+//! Several runs of either of two settings: what one run cannot tell, whether the setting or the moment made it different.
+
+use serde::{Deserialize, Serialize};
+
+use super::{LEVEL, Run, Statistic};
+use crate::long_run::student;
+use crate::scan::TaskScan;
+
+/// Runs of a setting that a comparison needs at least.
+pub const FEWEST_RUNS: usize = 2;
+/// Runs whose maxima are compared differ in length by at most this share.
+const ALIKE: f64 = 0.1;
+
+/// One setting in a comparison of two.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Setting {
+    /// What its runs are called.
+    pub runs: Vec<String>,
+}
+
+/// Two settings, several runs each: the run is the unit, and the spread from run to run is what differences are held
+/// against.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SettingsCompared {
+    /// The setting that the other is compared with.
+    pub first: Setting,
+    /// The other.
+    pub other: Setting,
+    /// Whether runs of both were measured in turns, so that a machine that changes meanwhile does not look like a
+    /// setting; `None` where runs do not say when they began.
+    pub in_turns: Option<bool>,
+    /// Degrees of freedom of the spread from run to run.
+    pub degrees: usize,
+    /// The figures.
+    pub differences: Vec<SettingDifference>,
+}
+
+/// How a figure of one setting differs from that of the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SettingDifference {
+    /// Which figure.
+    pub statistic: Statistic,
+    /// Its values in the runs of the first setting, in ns (a share for [`Statistic::MissedShare`]).
+    pub first: Vec<f64>,
+    /// Its values in those of the other.
+    pub other: Vec<f64>,
+    /// Whether the rest is of ratios (the usual case), not of differences: those where a value is not above 0.
+    pub relative: bool,
+    /// The mean of the other over that of the first (of logarithms), or minus it.
+    pub change: f64,
+    /// Its interval; all of them hold at once with 95 %.
+    pub interval: [f64; 2],
+    /// Standard deviation from run to run within a setting: a share of the figure, or in its unit.
+    pub spread: f64,
+    /// Whether the interval excludes that nothing changed.
+    pub real: bool,
+}
+
+/// Compares two settings by several runs of either. `began` says when each of them did, first and other. `None` for fewer
+/// than two runs of either.
+pub fn settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Option<SettingsCompared> {
+    let [first, other] = of;
+    if first.len().min(other.len()) < FEWEST_RUNS {
+        return None;
+    }
+    let setting = |runs: &[(String, &TaskScan)]| Setting { runs: runs.iter().map(|r| r.0.clone()).collect() };
+    let runs = [first, other].map(|runs| runs.iter().map(Run::of).collect::<Vec<_>>());
+    let all = || runs.iter().flatten();
+    let lengths = all().map(|run| run.scan.timing.executed() as f64);
+    let (shortest, longest) = lengths.fold((f64::MAX, 0.0f64), |(s, l), n| (s.min(n), l.max(n)));
+    let tested = |statistic: &Statistic| match statistic {
+        Statistic::Maximum => longest <= (1.0 + ALIKE) * shortest,
+        _ => true,
+    };
+    let values = Statistic::ALL.into_iter().filter(tested).filter_map(|statistic| {
+        let of = |runs: &[Run<'_>]| runs.iter().map(|run| statistic.of(run)).collect::<Option<Vec<f64>>>();
+        let (first, other) = (of(&runs[0])?, of(&runs[1])?);
+        // What never came has no spread to be held against.
+        let vary = first.iter().chain(&other).any(|v| *v != 0.0);
+        vary.then_some((statistic, first, other))
+    });
+    let values: Vec<_> = values.collect();
+    let degrees = first.len() + other.len() - 2;
+    let reach = student(LEVEL / values.len().max(1) as f64, degrees);
+    Some(SettingsCompared {
+        first: setting(first),
+        other: setting(other),
+        in_turns: in_turns(began),
+        degrees,
+        differences: values.into_iter().map(|(s, first, other)| difference(s, first, other, reach)).collect(),
+    })
+}
+
+fn difference(statistic: Statistic, first: Vec<f64>, other: Vec<f64>, reach: f64) -> SettingDifference {
+    let relative = first.iter().chain(&other).all(|v| *v > 0.0);
+    let seen =
+        |values: &[f64]| values.iter().map(|v| if relative { v.ln() } else { *v }).collect::<Vec<f64>>();
+    let moments = |values: &[f64]| {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        (n, mean, values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>())
+    };
+    let ((n, a, of_first), (m, b, of_other)) = (moments(&seen(&first)), moments(&seen(&other)));
+    let spread = ((of_first + of_other) / (n + m - 2.0)).sqrt();
+    let error = reach * spread * (1.0 / n + 1.0 / m).sqrt();
+    let [low, change, high] = [b - a - error, b - a, b - a + error];
+    let real = low > 0.0 || high < 0.0;
+    let back = |v: f64| if relative { v.exp() } else { v };
+    SettingDifference {
+        statistic,
+        first,
+        other,
+        relative,
+        change: back(change),
+        interval: [back(low), back(high)],
+        spread,
+        real,
+    }
+}
+
+/// Whether no setting had all its runs before the other: A B A B, not A A B B.
+fn in_turns(began: [&[String]; 2]) -> Option<bool> {
+    if began.iter().any(|times| times.iter().any(String::is_empty)) {
+        return None;
+    }
+    let [(a_first, a_last), (b_first, b_last)] =
+        [(began[0].iter().min()?, began[0].iter().max()?), (began[1].iter().min()?, began[1].iter().max()?)];
+    Some(a_first < b_last && b_first < a_last)
+}

@@ -1,0 +1,198 @@
+//! What a run's equal parts, in order of time, say of a figure of the whole run where neighbours are alike.
+//!
+//! The variance of a mean of dependent values is that of its slow part. Its cosine series over the run is a handful of
+//! nearly independent numbers of that variance (Mueller, J. Econometrics 2007; Lazarus, Lewis, Stock & Watson, J. Bus. Econ. Stat.
+//! 2018), as many as the dependence leaves room for; with them Student's law holds, as with so many independent values.
+
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+
+/// Fewer cosines than this say nothing.
+const FEWEST: f64 = 4.0;
+/// More of them narrow no interval any more, and reach into what is fast.
+pub const MOST: usize = 32;
+/// Cosines for each correlation time that the run holds.
+const DENSITY: f64 = 0.35;
+/// The correlation is summed up to so many correlation times (Sokal 1989).
+const WINDOW: f64 = 5.0;
+/// 95 % of a normal law lie below.
+const UPPER: f64 = 1.645;
+
+/// For how many parts what happens stays alike.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CorrelationTime {
+    /// Integrated correlation time, 1 + 2 (r_1 + r_2 + ...): 1 for independent parts. So many of them say as much as one
+    /// independent part.
+    pub parts: f64,
+    /// Its upper limit, with 95 % confidence.
+    pub at_most: f64,
+}
+
+impl CorrelationTime {
+    /// That of a series; of a constant one 1.
+    #[must_use]
+    pub fn of(series: &[f64]) -> Self {
+        let n = series.len();
+        let mean = series.iter().sum::<f64>() / n.max(1) as f64;
+        let product = |lag: usize| -> f64 {
+            series.iter().zip(&series[lag..]).map(|(a, b)| (a - mean) * (b - mean)).sum()
+        };
+        let variance = if n > 0 { product(0) } else { 0.0 };
+        let (mut sum, mut lags) = (1.0f64, 0);
+        while variance > 0.0 && (lags as f64) < WINDOW * sum.max(1.0) && lags + 1 < n {
+            lags += 1;
+            sum += 2.0 * product(lags) / variance;
+        }
+        let parts = sum.max(1.0);
+        let error = (2.0 * (2.0 * lags.max(WINDOW as usize) as f64 + 1.0) / n.max(1) as f64).sqrt();
+        CorrelationTime { parts, at_most: parts * (1.0 + UPPER * error) }
+    }
+
+    /// The longer of two.
+    #[must_use]
+    pub fn or_longer(self, other: Self) -> Self {
+        if other.at_most > self.at_most { other } else { self }
+    }
+
+    /// How many cosines a series of so many parts may be asked for, were there no upper and no lower limit.
+    #[must_use]
+    pub fn room(&self, parts: usize) -> f64 {
+        DENSITY * parts as f64 / self.at_most
+    }
+
+    /// The degrees of freedom that a series of so many parts gives; `None` where it is too short for its dependence.
+    #[must_use]
+    pub fn degrees(&self, parts: usize) -> Option<usize> {
+        let room = self.room(parts);
+        (room >= FEWEST).then_some((room as usize).min(MOST))
+    }
+}
+
+/// The variance of the sum of a series with a sum of 0, from its first `degrees` cosines; never less than if all its
+/// values were independent.
+#[must_use]
+pub fn variance_of_sum(series: &[f64], degrees: usize) -> f64 {
+    let n = series.len() as f64;
+    let coefficient = |i: usize| {
+        // cos(step (j + 1/2)), j = 0, 1, ..., each from the two before.
+        let step = std::f64::consts::PI * i as f64 / n;
+        let (mut now, mut before) = ((step / 2.0).cos(), (step / 2.0).cos());
+        let turn = 2.0 * step.cos();
+        let sum = series.iter().fold(0.0, |sum, y| {
+            let sum = sum + y * now;
+            (now, before) = (turn * now - before, now);
+            sum
+        });
+        2.0 * sum * sum
+    };
+    let slow = (1..=degrees).map(coefficient).sum::<f64>() / degrees as f64;
+    let independent = series.iter().map(|y| y * y).sum::<f64>() * n / (n - 1.0).max(1.0);
+    slow.max(independent)
+}
+
+/// Values so many times as large as nine tenths of them stand out.
+const OUTSTANDING: f64 = 3.0;
+/// Those that stand out decide from this share of the sum of squares on.
+const DECIDES: f64 = 0.5;
+
+/// As many values of equal weight have the sum of squares that these have, or that those have which stand out of the others
+/// where they decide: few where a burst or two decide.
+#[must_use]
+pub fn participation(series: &[f64]) -> f64 {
+    let sums = |least: f64| {
+        let of = series.iter().filter(|d| d.abs() > least);
+        of.fold((0.0, 0.0), |(squares, fourths), d| (squares + d * d, fourths + d.powi(4)))
+    };
+    let equal =
+        |(squares, fourths): (f64, f64)| if fourths > 0.0 { squares * squares / fourths } else { 0.0 };
+    let all = sums(0.0);
+    let mut sizes: Vec<f64> = series.iter().map(|d| d.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let out = sums(OUTSTANDING * sizes.get(sizes.len() * 9 / 10).copied().unwrap_or(0.0));
+    if out.0 > DECIDES * all.0 { equal(all).min(equal(out)) } else { equal(all) }
+}
+
+/// Student's law is normal to three digits from here on.
+const NORMAL_FROM: usize = 1_000;
+
+/// How many standard errors an interval of this level reaches to either side.
+#[must_use]
+pub fn student(level: f64, degrees: usize) -> f64 {
+    let p = 1.0 - level / 2.0;
+    if degrees >= NORMAL_FROM {
+        return Normal::standard().inverse_cdf(p);
+    }
+    StudentsT::new(0.0, 1.0, degrees as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(p))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    /// An AR(1) series with this correlation from one value to the next.
+    fn series(seed: u64, correlation: f64, count: usize) -> Vec<f64> {
+        let mut random = Random::new(seed);
+        let mut level = random.normal();
+        let noise = (1.0 - correlation * correlation).sqrt();
+        (0..count)
+            .map(|_| {
+                level = correlation * level + noise * random.normal();
+                level
+            })
+            .collect()
+    }
+
+    fn centred(mut series: Vec<f64>) -> Vec<f64> {
+        let mean = series.iter().sum::<f64>() / series.len() as f64;
+        series.iter_mut().for_each(|v| *v -= mean);
+        series
+    }
+
+    #[test]
+    fn the_correlation_time_is_that_of_the_process() {
+        // (1 + r) / (1 - r) of an AR(1) process.
+        for (correlation, time) in [(0.0, 1.0), (0.5, 3.0), (0.8, 9.0)] {
+            let mean =
+                (0..50).map(|seed| CorrelationTime::of(&series(seed, correlation, 512)).parts).sum::<f64>()
+                    / 50.0;
+            assert!((mean / time - 1.0).abs() < 0.15, "{correlation}: {mean}");
+            let held = (0..50).filter(|s| CorrelationTime::of(&series(*s, correlation, 512)).at_most >= time);
+            assert!(held.count() >= 40, "{correlation}");
+        }
+    }
+
+    #[test]
+    fn the_variance_of_the_sum_is_that_of_the_process() {
+        for correlation in [0.0, 0.5, 0.8f64] {
+            let true_variance = 512.0 * (1.0 + correlation) / (1.0 - correlation);
+            let found = (0..200).map(|s| variance_of_sum(&centred(series(s, correlation, 512)), 12));
+            let mean = found.sum::<f64>() / 200.0;
+            assert!((mean / true_variance - 1.0).abs() < 0.2, "{correlation}: {mean} {true_variance}");
+        }
+    }
+
+    #[test]
+    fn a_run_as_short_as_its_dependence_gives_nothing() {
+        let slow: Vec<f64> = (0..256).map(|k| (f64::from(k) / 40.0).sin()).collect();
+        assert_eq!(CorrelationTime::of(&slow).degrees(256), None);
+        assert_eq!(CorrelationTime::of(&series(1, 0.0, 256)).degrees(256), Some(32));
+        assert_eq!(CorrelationTime::of(&[]).degrees(0), None);
+        assert_eq!(CorrelationTime::of(&[5.0; 300]).parts, 1.0);
+    }
+
+    #[test]
+    fn one_burst_does_not_participate_much() {
+        let mut flat = vec![1.0; 100];
+        assert!((participation(&flat) - 100.0).abs() < 1e-9);
+        flat[3] = 100.0;
+        assert!(participation(&flat) < 1.1 && participation(&[0.0; 9]) == 0.0);
+    }
+
+    #[test]
+    fn students_quantiles_are_the_usual_ones() {
+        assert!((student(0.05, 4) - 2.776).abs() < 1e-3 && (student(0.05, 32) - 2.037).abs() < 1e-3);
+        assert!(
+            (student(0.05, 999) - 1.962).abs() < 1e-3 && (student(0.05, 100_000_000) - 1.960).abs() < 1e-3
+        );
+    }
+}

@@ -1,0 +1,243 @@
+//! When a requirement was broken: counts over equal parts of a run, mergeable, in bounded memory.
+
+use std::collections::BTreeMap;
+
+use jitterlab_model::{Activation, Flags, Gap, TaskResult};
+
+use super::{Evidence, Required, Requirement};
+
+/// Parts of a run at most; at least half as many of a long one.
+const PARTS: u64 = 2_048;
+
+/// What broke a requirement, and how it is spread over the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breaches {
+    /// How many values there were, and how many broke it.
+    pub evidence: Evidence,
+    /// The parts in which any did, each 2^`shift` due times long: how many may have, and how many did for certain.
+    parts: BTreeMap<u64, [u64; 2]>,
+    shift: u32,
+    /// The first and the last due time; `None` where the order of values is not known.
+    places: Option<(u64, u64)>,
+    /// What the run's source would have to tell, and does not.
+    pub untold: Option<Gap>,
+}
+
+impl Breaches {
+    /// None yet.
+    pub fn new() -> Self {
+        Breaches {
+            evidence: Evidence::default(),
+            parts: BTreeMap::new(),
+            shift: 0,
+            places: None,
+            untold: None,
+        }
+    }
+
+    /// Breaches of which nothing is known but their number.
+    pub fn unordered(evidence: Evidence) -> Self {
+        Breaches { evidence, ..Self::new() }
+    }
+
+    /// None that the run's source tells of.
+    pub fn untold(gap: Gap) -> Self {
+        Breaches { untold: Some(gap), ..Self::new() }
+    }
+
+    /// Sees a stretch of this many due times from a place on the grid on.
+    pub fn push(&mut self, index: u64, due_times: u64, evidence: &Evidence) {
+        self.evidence.merge(evidence);
+        self.see(index, index.saturating_add(due_times.max(1) - 1));
+        if evidence.may_have_broken > 0 {
+            let part = self.parts.entry(index >> self.shift).or_default();
+            part[0] += evidence.may_have_broken;
+            part[1] += evidence.broke;
+        }
+    }
+
+    fn see(&mut self, first: u64, last: u64) {
+        let (a, b) = self.places.map_or((first, last), |(a, b)| (a.min(first), b.max(last)));
+        self.places = Some((a, b));
+        while (b >> self.shift) - (a >> self.shift) >= PARTS {
+            self.lengthen(self.shift + 1);
+        }
+    }
+
+    fn lengthen(&mut self, shift: u32) {
+        let by = shift - self.shift;
+        if by > 0 {
+            let shorter = std::mem::take(&mut self.parts);
+            for (number, counts) in shorter {
+                let part = self.parts.entry(number >> by).or_default();
+                (part[0], part[1]) = (part[0] + counts[0], part[1] + counts[1]);
+            }
+            self.shift = shift;
+        }
+    }
+
+    /// Adds those of another part of the run.
+    pub fn merge(&mut self, other: &Breaches) {
+        self.evidence.merge(&other.evidence);
+        let Some((first, last)) = other.places else { return };
+        let mut other = other.clone();
+        let shift = self.shift.max(other.shift);
+        self.lengthen(shift);
+        other.lengthen(shift);
+        for (number, counts) in &other.parts {
+            let part = self.parts.entry(*number).or_default();
+            (part[0], part[1]) = (part[0] + counts[0], part[1] + counts[1]);
+        }
+        self.see(first, last);
+    }
+
+    /// Adds what the task's own counters know beyond its records, as of the end of the run.
+    #[must_use]
+    pub fn with_counters(mut self, counters: &TaskResult, requirement: &Requirement) -> Self {
+        let known = self.evidence.with_counters(counters, requirement);
+        let more = Evidence {
+            values: known.values - self.evidence.values,
+            broke: known.broke - self.evidence.broke,
+            may_have_broken: known.may_have_broken - self.evidence.may_have_broken,
+        };
+        match self.places {
+            Some((_, last)) if more.values > 0 => self.push(last, 1, &more),
+            _ => self.evidence = known,
+        }
+        self
+    }
+
+    /// How many may have broken it, and how many did, in equal parts of the run; `None` where the order is not known.
+    pub(super) fn counts(&self) -> Option<[Vec<u64>; 2]> {
+        let (first, last) = self.places?;
+        let numbers = first >> self.shift..=last >> self.shift;
+        let of = |which: usize| {
+            let count = |number: u64| self.parts.get(&number).map_or(0, |counts| counts[which]);
+            numbers.clone().map(count).collect()
+        };
+        Some([of(0), of(1)])
+    }
+}
+
+impl Default for Breaches {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Counts exactly what breaks a requirement, activation by activation. Parts of a run may be counted apart and merged in
+/// order of time.
+#[derive(Debug, Clone)]
+pub struct BreachCounter<'a> {
+    requirement: &'a Requirement,
+    period_ns: i64,
+    first_start_ns: Option<(u64, i64)>,
+    last_start_ns: Option<i64>,
+    breaches: Breaches,
+}
+
+impl<'a> BreachCounter<'a> {
+    /// Nothing counted yet, for a task of this period.
+    pub fn new(requirement: &'a Requirement, period_ns: i64) -> Self {
+        BreachCounter {
+            requirement,
+            period_ns,
+            first_start_ns: None,
+            last_start_ns: None,
+            breaches: Breaches::new(),
+        }
+    }
+
+    /// Counts the next activation.
+    pub fn push(&mut self, a: &Activation) {
+        let mut found = Evidence::default();
+        let mut see = |value_ns: i64| found.merge(&self.requirement.seen(value_ns));
+        match self.requirement.subject {
+            Required::Latency => {
+                see(a.latency_ns());
+                a.missed_ages_ns(self.period_ns).for_each(see);
+            }
+            Required::Execution => see(a.execution_ns()),
+            Required::Response => see(a.response_ns()),
+            Required::Missed => {
+                let missed = u64::from(a.missed);
+                found = Evidence { values: 1 + missed, broke: missed, may_have_broken: missed };
+            }
+            Required::PeriodError => {
+                let gap = a.flags.contains(Flags::AFTER_GAP);
+                if let Some(last_ns) = self.last_start_ns.filter(|_| !gap) {
+                    see(self.error_ns(last_ns, a.start_ns));
+                } else if self.last_start_ns.is_none() && !gap {
+                    self.first_start_ns = Some((a.index, a.start_ns));
+                }
+                self.last_start_ns = Some(a.start_ns);
+            }
+        }
+        self.breaches.push(a.index, 1 + u64::from(a.missed), &found);
+    }
+
+    fn error_ns(&self, last_ns: i64, start_ns: i64) -> i64 {
+        start_ns.wrapping_sub(last_ns).wrapping_sub(self.period_ns).saturating_abs()
+    }
+
+    /// Adds what was counted of the part of the run that follows.
+    pub fn merge(&mut self, next: &Self) {
+        if let (Some(last_ns), Some((index, start_ns))) = (self.last_start_ns, next.first_start_ns) {
+            let across = self.requirement.seen(self.error_ns(last_ns, start_ns));
+            self.breaches.push(index, 1, &across);
+        }
+        self.first_start_ns =
+            if self.last_start_ns.is_some() { self.first_start_ns } else { next.first_start_ns };
+        self.last_start_ns = next.last_start_ns.or(self.last_start_ns);
+        self.breaches.merge(&next.breaches);
+    }
+
+    /// What was counted.
+    pub fn breaches(self) -> Breaches {
+        self.breaches
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_split_counts_the_same(
+            steps in prop::collection::vec((0u32..3, 0i64..3_000, 0u32..40), 1..400), cut in 0usize..400, figure in 0usize..5
+        ) {
+            let text = ["p99 < 1us", "missed < 1%", "period-error p99 < 1us", "execution p99 < 1us", "response p99 < 1us"];
+            let requirement: Requirement = text[figure].parse().unwrap();
+            let mut index = 0;
+            let rows: Vec<Activation> = steps.iter().map(|&(missed, late, gap)| {
+                let due_ns = index as i64 * 1_000;
+                let flags = if gap == 0 { Flags::AFTER_GAP } else { Flags::default() };
+                let a = Activation { index, due_ns, start_ns: due_ns + late, end_ns: due_ns + 2 * late, missed, flags, ..Activation::default() };
+                index += 1 + u64::from(missed);
+                a
+            }).collect();
+            let count = |rows: &[Activation]| {
+                let mut counter = BreachCounter::new(&requirement, 1_000);
+                rows.iter().for_each(|a| counter.push(a));
+                counter
+            };
+            let cut = cut.min(rows.len());
+            let mut merged = count(&rows[..cut]);
+            merged.merge(&count(&rows[cut..]));
+            prop_assert_eq!(merged.breaches(), count(&rows).breaches());
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_and_no_breach_is_lost() {
+        let mut breaches = Breaches::new();
+        let one = Evidence { values: 1_000, broke: 1, may_have_broken: 2 };
+        (0..1_000_000).for_each(|k| breaches.push(k * 1_000, 1_000, &one));
+        let [may, certain] = breaches.counts().unwrap();
+        assert!((1_000..=2_048).contains(&may.len()), "{}", may.len());
+        assert_eq!((may.iter().sum::<u64>(), certain.iter().sum::<u64>()), (2_000_000, 1_000_000));
+        assert_eq!(Breaches::unordered(one).counts(), None);
+    }
+}

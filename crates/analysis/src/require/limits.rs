@@ -1,0 +1,134 @@
+//! Between what a share lies of which a run showed so many, where they come together.
+//!
+//! What comes in bursts is counted in parts of the run of many lengths: if their counts scatter more than independent ones
+//! would, there is that much less to learn. The limit is that of a sum of independent bursts of any size (Fay & Feuer, Statistics
+//! in Medicine 1997), the widest over all lengths (`docs/method/calibration.md`).
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
+
+use super::Breaches;
+use crate::exact::{binomial_lower, binomial_upper, poisson_lower, poisson_upper};
+use crate::predict::CONFIDENCE;
+
+/// Parts of a run are joined to no fewer than this.
+const FEWEST_PARTS: usize = 8;
+/// Fewer independent bursts say nothing of their size.
+const FEWEST_BURSTS: f64 = 5.0;
+/// 95 % of a normal law lie below.
+const UPPER: f64 = 1.645;
+
+/// What limits of a share rest on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "id", rename_all = "kebab-case")]
+pub enum Footing {
+    /// On how the breaches come in the run.
+    Bursts {
+        /// As many independent ones say as much.
+        effective: f64,
+    },
+    /// On nothing but their number: the limits hold if they come singly. The run has none or too few of them to say how many
+    /// come together, or does not tell their order.
+    Singly,
+    /// On what the user knows: no more than so many come together.
+    AtMost {
+        /// How many.
+        together: u64,
+    },
+}
+
+/// Limits of a share, each with 95 % confidence, and what they rest on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Limits {
+    pub share: [f64; 2],
+    pub footing: Footing,
+}
+
+impl Limits {
+    /// Of what a run showed, where no more than `burst_at_most` come together if that is known.
+    pub fn of(breaches: &Breaches, burst_at_most: Option<u64>) -> Self {
+        let seen = breaches.evidence;
+        let n = (seen.values as f64).max(1.0);
+        let [may, certain] = [seen.may_have_broken as f64, seen.broke as f64];
+        if let Some([of_may, of_certain]) = breaches.counts() {
+            let (high, effective) = upper(&of_may);
+            let (low, of_low) = lower(&of_certain);
+            if effective >= FEWEST_BURSTS {
+                let low = if of_low >= FEWEST_BURSTS { low / n } else { 0.0 };
+                return Limits { share: [low, (high / n).min(1.0)], footing: Footing::Bursts { effective } };
+            }
+        }
+        match burst_at_most {
+            Some(together) => {
+                let size = together.max(1) as f64;
+                let high = size * poisson_upper(may / size, CONFIDENCE) / n;
+                let low = size * poisson_lower(certain / size, CONFIDENCE) / n;
+                Limits { share: [low, high.min(1.0)], footing: Footing::AtMost { together } }
+            }
+            None => {
+                let share = [binomial_lower(certain, n, CONFIDENCE), binomial_upper(may, n, CONFIDENCE)];
+                Limits { share, footing: Footing::Singly }
+            }
+        }
+    }
+}
+
+/// The upper limit of the mean number of breaches, and how many independent ones say as much as those seen.
+fn upper(counts: &[u64]) -> (f64, f64) {
+    let seen: f64 = counts.iter().map(|c| *c as f64).sum();
+    let (mut high, mut effective) = (poisson_upper(seen, CONFIDENCE), seen);
+    each_length(counts, |parts, variance, largest| {
+        effective = effective.min(seen * seen / variance);
+        // The size of the burst that may just not have come.
+        let mut size = largest.min((variance / seen).max(1.0));
+        let widened = widened(variance, seen, parts);
+        size = size.max(largest.min(widened / seen));
+        let (mean, variance) = (seen + size, widened + size * size);
+        high = high.max(variance / (2.0 * mean) * chi_squared(2.0 * mean * mean / variance, CONFIDENCE));
+    });
+    (high, effective)
+}
+
+/// The lower limit of the mean number of breaches, and how many independent ones say as much as those seen.
+fn lower(counts: &[u64]) -> (f64, f64) {
+    let seen: f64 = counts.iter().map(|c| *c as f64).sum();
+    let (mut low, mut effective) = (poisson_lower(seen, CONFIDENCE), seen);
+    each_length(counts, |parts, variance, _| {
+        effective = effective.min(seen * seen / variance);
+        let variance = widened(variance, seen, parts);
+        low = low.min(variance / (2.0 * seen) * chi_squared(2.0 * seen * seen / variance, 1.0 - CONFIDENCE));
+    });
+    (low, effective)
+}
+
+/// Goes through the lengths of parts, from that of the counts on, each twice the one before: how many parts, the variance of
+/// the sum of all counts by their scatter (never less than if breaches came singly), and the largest count.
+fn each_length(counts: &[u64], mut at: impl FnMut(f64, f64, f64)) {
+    let sum: f64 = counts.iter().map(|c| *c as f64).sum();
+    let mut length = 1;
+    while counts.len() / length >= FEWEST_PARTS && sum > 0.0 {
+        // The rest at the end is shorter: it has a part in the sum only.
+        let joined: Vec<f64> =
+            counts.chunks_exact(length).map(|part| part.iter().sum::<u64>() as f64).collect();
+        let parts = joined.len() as f64;
+        let mean = joined.iter().sum::<f64>() / parts;
+        let squares: f64 = joined.iter().map(|c| (c - mean) * (c - mean)).sum();
+        let of_sum = counts.len() as f64 / length as f64 * squares / (parts - 1.0);
+        at(parts, sum.max(of_sum), joined.iter().copied().fold(0.0, f64::max));
+        length *= 2;
+    }
+}
+
+/// A variance that is more than chance, with what is not known of it itself.
+fn widened(variance: f64, seen: f64, parts: f64) -> f64 {
+    if variance <= seen * (1.0 + 2.0 * (2.0 / parts).sqrt()) {
+        return variance;
+    }
+    let student = StudentsT::new(0.0, 1.0, parts - 1.0).map_or(UPPER, |t| t.inverse_cdf(CONFIDENCE));
+    variance * (student / UPPER).powi(2)
+}
+
+fn chi_squared(degrees: f64, p: f64) -> f64 {
+    ChiSquared::new(degrees).map_or(f64::NAN, |law| law.inverse_cdf(p))
+}

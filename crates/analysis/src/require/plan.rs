@@ -1,0 +1,78 @@
+//! How long to run to support a claim.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Breaches, Footing, Judgement, Requirement};
+use crate::exact::poisson_upper;
+use crate::predict::CONFIDENCE;
+
+/// A run that would support a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlannedRun {
+    /// Values it needs.
+    pub values: u64,
+    /// The time they take.
+    pub length_ns: f64,
+}
+
+/// How long to run to support a claim with 95 % confidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClaimPlan {
+    /// The claim, and what the run says of it now.
+    pub now: Judgement,
+    /// So many breaches are taken to come together: as they did, as is known, or 1 where nothing is known of it.
+    pub together: f64,
+    /// A fresh run in which nothing breaks it.
+    pub if_none_breaks: PlannedRun,
+    /// This run made longer, if nothing more breaks it.
+    pub if_no_more_break: PlannedRun,
+    /// This run made longer, if it goes on as it did. `None` if it would never support the claim.
+    pub at_this_rate: Option<PlannedRun>,
+}
+
+impl Requirement {
+    /// How long to run to support it; `None` for a share of 0, which no run supports.
+    pub fn plan(&self, breaches: &Breaches, burst_at_most: Option<u64>, period_ns: i64) -> Option<ClaimPlan> {
+        if self.share <= 0.0 || period_ns <= 0 {
+            return None;
+        }
+        let now = self.judge(breaches, burst_at_most);
+        let (n, broke) = (now.evidence.values as f64, now.evidence.may_have_broken as f64);
+        let together = match now.footing {
+            Footing::Bursts { effective } => (broke / effective).max(1.0),
+            Footing::AtMost { together } => together.max(1) as f64,
+            Footing::Singly => 1.0,
+        };
+        let upper = |broke: f64| together * poisson_upper(broke / together, CONFIDENCE);
+        let of = |values: f64| PlannedRun {
+            values: values.ceil() as u64,
+            length_ns: values.ceil() * period_ns as f64,
+        };
+        // Where as many break as now, in as many times the values: the limit comes nearer to the rate.
+        let rate = broke / n.max(1.0);
+        let longer = || {
+            let supported = |values: f64| upper(rate * values) < self.share * values;
+            let (mut low, mut high) = (0.0, 1.0 / self.share);
+            while !supported(high) {
+                (low, high) = (high, 2.0 * high);
+                if high > 1e18 {
+                    return None;
+                }
+            }
+            for _ in 0..100 {
+                let middle = (low + high) / 2.0;
+                if supported(middle) { high = middle } else { low = middle }
+            }
+            Some(of(high))
+        };
+        Some(ClaimPlan {
+            together,
+            if_none_breaks: of(upper(0.0) / self.share),
+            if_no_more_break: of(upper(broke) / self.share),
+            at_this_rate: if rate < self.share { longer() } else { None },
+            now,
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! A quick look at the tables of `docs/method/calibration.md`: no rate leaves its bound. The full tables:
+//! `cargo bench -p jitterlab-analysis --bench calibration`.
+
+#![allow(missing_docs, dead_code, reason = "a part of the tables is looked at")]
+
+#[path = "../calibration/mod.rs"]
+mod calibration;
+
+use calibration::comparison;
+use calibration::requirement;
+use calibration::table::Rate;
+
+fn assert_holds(what: &str, rate: Rate) {
+    assert!(rate.holds(), "{what}: {} of {}, no more than {} stated", rate.count, rate.of, rate.bound);
+}
+
+#[test]
+fn runs_that_are_alike_are_not_called_different() {
+    let (mut different, mut pairs) = (0, 0);
+    for (seed, (process, _, _)) in (1..).zip(comparison::ROWS).filter(|(_, row)| row.1 == 100) {
+        let found = comparison::null(process, 100, 12, 100 + seed);
+        assert_holds(&process.name(), found.different());
+        for (figure, wrong) in found.wrong() {
+            assert_holds(&format!("{figure} of {}", process.name()), wrong);
+        }
+        different += found.different().count;
+        pairs += found.pairs;
+    }
+    assert_holds("all", Rate { count: different, of: pairs, bound: 0.05 });
+}
+
+#[test]
+fn intervals_are_shown_where_they_can_be() {
+    use calibration::series::Process;
+    let found = comparison::null(Process::White, 100, 10, 99);
+    for figure in ["mean", "p50", "p90", "p99", "p99.9"] {
+        assert_eq!(found.intervals[figure].0, 20, "{figure}");
+    }
+    assert!(comparison::null(Process::Wandering(1.0), 100, 10, 98).intervals["mean"].0 >= 14);
+}
+
+#[test]
+fn requirements_are_decided_rightly_or_not_at_all() {
+    for (seed, (breaking, known)) in (1..).zip(requirement::ROWS) {
+        let found = requirement::judge(breaking, known, 60, 100 + seed);
+        assert_holds(&format!("{} passed", breaking.name()), found.false_passes());
+        assert_holds(&format!("{} failed", breaking.name()), found.false_fails());
+    }
+    let easy = requirement::judge(requirement::Breaking::Singly(20.0), None, 60, 99);
+    assert!(easy.easy_passes >= 55 && easy.easy_fails >= 55, "{easy:?}");
+}

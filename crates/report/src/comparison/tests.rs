@@ -1,0 +1,100 @@
+use super::*;
+use jitterlab_analysis::compare::{compare, settings as settings_of, twente as twente_of};
+use jitterlab_analysis::scan::TaskScan;
+use jitterlab_model::Activation;
+
+fn scan(base_ns: i64) -> TaskScan {
+    let mut scan = TaskScan::new(1_000_000, 20_000);
+    let rows: Vec<Activation> = (0..20_000u64)
+        .map(|index| {
+            let due_ns = index as i64 * 1_000_000;
+            let noise = (index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as i64;
+            let start_ns = due_ns + base_ns + noise;
+            Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
+        })
+        .collect();
+    scan.push_all(&rows);
+    scan
+}
+
+const TERMINAL: Terminal = Terminal { columns: 80, ascii: true, colour: false };
+
+#[test]
+fn the_verdict_comes_first_and_says_that_these_are_runs() {
+    let (a, b) = (scan(9_000), scan(3_000));
+    let text = comparison(&compare(&[("before".to_owned(), &a), ("after".to_owned(), &b)]), TERMINAL);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.starts_with("These two runs differ: after has lower mean (63 %)"), "{text}");
+    assert!(text.contains("runs, not settings") && text.contains("--with B1 B2 B3"), "{text}");
+}
+
+#[test]
+fn what_became_better_stands_to_the_left() {
+    let (a, b) = (scan(9_000), scan(3_000));
+    let text = comparison(&compare(&[("before".to_owned(), &a), ("after".to_owned(), &b)]), TERMINAL);
+    let p50 = text.lines().find(|l| l.trim_start().starts_with("p50") && l.contains("lower")).unwrap();
+    assert!(p50.contains("-6.0"), "{p50}");
+    let plot = text.lines().rfind(|l| l.trim_start().starts_with("p50 ") && l.contains('|')).unwrap();
+    assert!(plot.find('o').unwrap() < plot.find('|').unwrap(), "{plot}");
+}
+
+#[test]
+fn what_cannot_be_said_is_said_with_what_would_help() {
+    // The level rises all the time: the runs hold one piece of it.
+    let rising = |by: i64| {
+        let mut scan = TaskScan::new(1_000_000, 20_000);
+        let rows: Vec<Activation> = (0..20_000u64)
+            .map(|index| {
+                let due_ns = index as i64 * 1_000_000;
+                let start_ns = due_ns + 3_000 + index as i64 * by / 100 + (index as i64 * 37 % 101);
+                Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
+            })
+            .collect();
+        scan.push_all(&rows);
+        scan
+    };
+    let (a, b) = (rising(30), rising(31));
+    let text = comparison(&compare(&[("a".to_owned(), &a), ("b".to_owned(), &b)]), TERMINAL);
+    assert!(text.contains("Nothing can be said of a and b") && text.contains("or longer"), "{text}");
+    assert!(text.contains("too dependent"), "{text}");
+}
+
+#[test]
+fn settings_are_compared_by_their_runs() {
+    let runs = [9_000, 9_200, 9_100].map(scan);
+    let others = [3_000, 3_100, 2_950].map(scan);
+    let named = |name: &str, scans: &[TaskScan; 3]| -> Vec<String> {
+        (1..=scans.len()).map(|k| format!("{name}{k}")).collect()
+    };
+    fn of<'a>(names: &[String], scans: &'a [TaskScan; 3]) -> Vec<(String, &'a TaskScan)> {
+        names.iter().cloned().zip(scans).collect()
+    }
+    let (a, b) = (named("a", &runs), named("b", &others));
+    let times = |order: [&str; 3]| order.map(String::from);
+    let compared = |began: [&[String]; 2]| {
+        settings::text(&settings_of([&of(&a, &runs), &of(&b, &others)], began).unwrap())
+    };
+    let turns = compared([&times(["1", "3", "5"]), &times(["2", "4", "6"])]);
+    assert!(turns.starts_with("The two settings differ. With --with: lower mean (-63.3 %)"), "{turns}");
+    assert!(turns.lines().all(|line| line.chars().count() <= 80), "{turns}");
+    let after = compared([&times(["1", "2", "3"]), &times(["4", "5", "6"])]);
+    assert!(after.contains("a machine that changed") && after.contains("in turns"), "{after}");
+}
+
+#[test]
+fn a_refusal_names_the_difference() {
+    let period = Mismatch {
+        what: "period".into(),
+        first: "1ms".into(),
+        other: "250us".into(),
+        weight: Weight::Refuse,
+    };
+    assert!(mismatches("a", "b", &[period]).contains("not comparable: period: 1ms in a, 250us in b"));
+}
+
+#[test]
+fn loops_are_shown_as_the_report_does() {
+    let a = scan(3_000);
+    let text = twente::twente(&twente_of(&[("plain".to_owned(), &a)]));
+    assert!(text.contains("0.0 to 0.1") && text.contains("1.0000"), "{text}");
+}
