@@ -1,0 +1,12 @@
+//! The test of the counters in every order of loads and stores that the memory model allows, as far as loom knows it.
+
+#![cfg(test)]
+#![expect(dead_code, reason = "only what the measured thread and its watchers share is tried")]
+
+#[path = "../../../src/counters.rs"]
+mod counters;
+
+/// What the counters know of the rest.
+mod wake {
+    pub(crate) use jitterlab_rt::Arrival;
+}
