@@ -1,6 +1,6 @@
 //! The same tasks on several kernels, side by side.
 
-use crate::words::{exact, known_count, microseconds};
+use crate::words::{exact, known_count, microseconds, share};
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::code_paths::{CodePath, PathChange, RARE_SHARE};
 use jitterlab_analysis::kernels::{AlsoRan, KernelDiff, KernelPeers, KernelRun, RunOnKernel, ToolResult};
@@ -170,7 +170,7 @@ pub fn difference(diff: &KernelDiff) -> Section {
 }
 
 fn path_row(change: &PathChange, tolerance_ns: i64) -> Vec<String> {
-    let share = |path: &CodePath| format!("{:.2} %", path.share * 100.0);
+    let share = |path: &CodePath| share(path.share);
     let none = || "-".to_owned();
     let (what, cells) = match change {
         PathChange::Kept { old, new, moved_ns } => {

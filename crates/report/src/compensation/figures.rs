@@ -1,6 +1,6 @@
 //! What the page shows of a compensation: before and after, the load curve, the margins.
 
-use crate::words::exact;
+use crate::words::{exact, share};
 use jitterlab_analysis::Statistics;
 use jitterlab_analysis::expectation::MarginPoint;
 use jitterlab_analysis::proof::Proof;
@@ -44,8 +44,7 @@ pub(super) fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
         let points = points.filter_map(|(i, ns)| Some([i as f64, ns? as f64 / per])).collect();
         Layer::new(name, colour, Shape::Line { points, stroke: Stroke::Dotted })
     };
-    let load =
-        |way: &WayFigures| way.load.map_or("not known".into(), |load| format!("{:.1} %", 100.0 * load));
+    let load = |way: &WayFigures| way.load.map_or("not known".into(), share);
     Chart {
         name: "compensation",
         caption: format!(

@@ -1,6 +1,6 @@
 //! Processor load against the period A of early wake-ups: measured, and by equation 1 of the NIST paper.
 
-use crate::words::exact;
+use crate::words::{exact, share};
 use jitterlab_analysis::compensation::nist;
 use jitterlab_analysis::expectation::LoadPoint;
 use jitterlab_model::units::Human;
@@ -39,9 +39,9 @@ pub fn curve(period_ns: i64, service_ns: f64, measured: &[LoadPoint], beside: Op
     Chart {
         name: "load-curve",
         caption: format!(
-            "Waking every A and polling in the last A before the due time, the NIST paper's way, period {}: processor load beyond that of the uncompensated task. Equation 1 polls the last A in full. Least by equations 2 and 3: {:.1} % at A = {}.{hidden}",
+            "Waking every A and polling in the last A before the due time, the NIST paper's way, period {}: processor load beyond that of the uncompensated task. Equation 1 polls the last A in full. Least by equations 2 and 3: {} at A = {}.{hidden}",
             exact(period_ns),
-            100.0 * least,
+            share(least),
             Human(best_ns)
         ),
         x: Axis::log("A").time(),
@@ -66,7 +66,7 @@ mod tests {
         };
         let measured = [point(50_000, 0.171), point(100_000, 0.2), point(250_000, -0.004)];
         let chart = curve(500_000, 5_000.0, &measured, Some((9_000.0, "the paper")));
-        assert!(chart.caption.contains("19.0 % at A = 50 µs"), "{}", chart.caption);
+        assert!(chart.caption.contains("19 % at A = 50 µs"), "{}", chart.caption);
         assert!(chart.caption.contains("1 measured loads are not above zero"), "{}", chart.caption);
         let names: Vec<&str> = chart.layers.iter().map(|layer| layer.name.as_str()).collect();
         assert!(names[0].contains("S = 5 µs") && names.contains(&"the paper"), "{names:?}");

@@ -1,7 +1,7 @@
 //! What patterns were found, in sentences, and the clusters that the histogram has boxes around.
 
 use crate::patterns::sentences;
-use crate::words::count;
+use crate::words::{count, share};
 use jitterlab_analysis::patterns::Patterns;
 use jitterlab_model::units::Human;
 
@@ -32,7 +32,7 @@ fn clusters(name: &str, patterns: &Patterns) -> Option<Piece> {
         vec![
             (number + 1).to_string(),
             count(c.count),
-            format!("{:.3} %", 100.0 * c.weight),
+            share(c.weight),
             Human(c.centre_ns).to_string(),
             Human(c.sd_ns).to_string(),
             format!("{} to {}", Human(c.low_ns as f64), Human(c.high_ns as f64)),
