@@ -189,7 +189,7 @@ mod tests {
                 let arrival = Arrival { arrived_ns: due_ns, now_ns: start_ns, longest_hole_ns: 3 };
                 writer.count(&a, 1, &arrival);
             }
-            looking.join().expect("the thread that looks ends");
+            looking.join().unwrap();
             assert_eq!(writer.0.snapshot().executed, 2);
         });
     }
