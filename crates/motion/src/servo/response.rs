@@ -289,6 +289,13 @@ mod tests {
             ("ball-screw", 1_000_000),
             ("jiwy", 5_000_000),
             ("integrator", 100_000_000),
+            ("ball-and-beam", 20_000_000),
+            ("belt-axis", 500_000),
+            ("harmonic-drive-joint", 1_000_000),
+            ("hydraulic-press", 2_000_000),
+            ("inverted-pendulum", 10_000_000),
+            ("quadrotor-attitude", 5_000_000),
+            ("thermal-process", 1_000_000_000),
         ] {
             let points = respond(name, h, 0, Reference::Step(0.5), 2_000 * h);
             let last = points.last().unwrap();
