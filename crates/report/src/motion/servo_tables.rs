@@ -121,7 +121,7 @@ pub(super) fn misses(all: &[UnderMisses]) -> String {
     all.iter()
         .map(|under| {
             let (m, k) = (under.at_most.misses, under.at_most.of);
-            let what = format!("any sequence of at most {m} missed in {k} periods");
+            let what = format!("any sequence of these jobs with at most {m} missed in {k} periods");
             let between = match under.upper {
                 Some(upper) => format!("growth per period between {:.6} and {upper:.6}", under.lower),
                 None if under.lower > 0.0 => format!("growth per period at least {:.6}", under.lower),

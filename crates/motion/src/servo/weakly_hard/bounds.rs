@@ -72,6 +72,8 @@ pub enum Aim {
 
 /// Walks that are looked at, at most.
 const MOST_WALKS: usize = 60_000;
+/// The same where the bound does not come from them: only to raise the lower one.
+const FEW_WALKS: usize = 2_000;
 
 /// A walk that is being made longer.
 #[derive(Clone)]
@@ -89,12 +91,21 @@ struct Walk {
 
 /// Bounds the growth of all walks of a graph.
 pub fn growth(graph: &Graph, aim: Aim) -> Growth {
+    growth_within(graph, aim, MOST_WALKS)
+}
+
+/// The same for the sake of its norms, with few walks.
+pub(super) fn growth_by_norms(graph: &Graph, aim: Aim) -> Growth {
+    growth_within(graph, aim, FEW_WALKS)
+}
+
+fn growth_within(graph: &Graph, aim: Aim, most_walks: usize) -> Growth {
     let goal = if aim == Aim::Decide { 1.0 - 1e-6 } else { 0.0 };
     let joined = by_joins(graph);
     let factors = if bound(graph, &joined) < goal { joined } else { descend(graph, joined, goal) };
     let inverses: Factors =
         factors.iter().map(|l| l.clone().try_inverse().unwrap_or_else(|| l * f64::NAN)).collect();
-    let mut search = Search { graph, factors, inverses, aim, lower: 0.0, word: Vec::new() };
+    let mut search = Search { graph, factors, inverses, aim, most_walks, lower: 0.0, word: Vec::new() };
     search.likely_words();
     let (upper, leaves) = search.run();
     let certificate = Certificate { factors: search.factors, leaves, bound: upper };
@@ -106,6 +117,7 @@ struct Search<'a> {
     factors: Factors,
     inverses: Factors,
     aim: Aim,
+    most_walks: usize,
     lower: f64,
     word: Vec<usize>,
 }
@@ -177,7 +189,7 @@ impl Search<'_> {
         let mut open: Vec<Walk> = (0..self.graph.nodes).map(|node| self.start(node)).collect();
         let mut leaves: Vec<Walk> = Vec::new();
         let mut looked = 0;
-        while !open.is_empty() && looked < MOST_WALKS {
+        while !open.is_empty() && looked < self.most_walks {
             let longer: Vec<Walk> = open.iter().flat_map(|walk| self.longer(walk)).collect();
             looked += longer.len();
             let enough = self.enough();

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{Aim, Growth, Guarantee, growth};
+use super::bounds::{Aim, Growth, Guarantee, growth, growth_by_norms};
 use super::graph::{Graph, Step};
 use super::norms::norm_of;
 use crate::servo::chain::balanced_scale;
@@ -12,7 +12,8 @@ use crate::servo::flow::Flow;
 use crate::servo::looped::{Act, Event};
 use crate::servo::misses::AtMost;
 
-/// What is proved of a loop under a weakly hard requirement.
+/// What is proved of a loop under a weakly hard requirement, for any sequence of its jobs as they are given or were seen. Times
+/// between theirs are not among them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnderMisses {
@@ -85,7 +86,7 @@ impl Steps {
         let shown: Vec<Step> = self.shown.iter().map(|i| self.all[*i].clone()).collect();
         let whole = shown.len() == self.all.len();
         let Some(graph) = Graph::new(at_most, shown) else { return undecided };
-        let found = growth(&graph, aim);
+        let found = if whole { growth(&graph, aim) } else { growth_by_norms(&graph, aim) };
         let word: Vec<bool> =
             found.word.iter().flat_map(|arc| graph.steps[graph.arcs[*arc].step].missed.clone()).collect();
         let checked = |found: &Growth| found.certificate.holds(&graph).then_some(found.upper);
