@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The alternative that most firmware uses: the tick of the Arduino core, asked for the time again and again, as in its
 // tutorial "BlinkWithoutDelay". Built with Debian's package arduino-core-avr.
 #include <Arduino.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The board of the example programs: an AVR, or this POSIX system. The macros are set by `jitterlab mcu`; for a board of
 // your own, write such a struct with fixed values.
 #pragma once
@@ -33,6 +34,11 @@ struct Traits : mcu::Default_Traits {
 #endif
 #ifdef MCU_TICK
     static constexpr uint32_t TICK = MCU_TICK;
+#endif
+#ifdef MCU_INEXACT
+    // For measuring what is inexact, and what falls behind.
+    static constexpr bool INEXACT = true;
+    static constexpr uint32_t EVENT_CYCLES = 1;
 #endif
 #ifdef MCU_SOFTWARE_TICK
     static constexpr uint32_t SOFTWARE_TICK = MCU_SOFTWARE_TICK;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // one_alarm.cc without the alarm: what remains is the C runtime's start.
 #include "board.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The paper's figure 6: a thread lets leds glow by switching them fast, and an alarm changes their intensities.
 #include "board.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // One endless alarm and nothing else: beside empty.cc, what the library costs in flash and RAM.
 #include "board.h"
 

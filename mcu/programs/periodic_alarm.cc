@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The paper's figure 4: a periodic alarm whose handler keeps the time stamp of each event; then the intervals are printed.
 #include "board.h"
 

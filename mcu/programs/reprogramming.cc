@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // How long it takes to program the timer for the next event: pin B0 is high meanwhile.
 #include "board.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The paper's figure 3: the time of day, an alarm with a handler, a delay, and a chronometer around it.
 #include "board.h"
 

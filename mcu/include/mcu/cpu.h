@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The processor: keeping interrupts out, and sleeping until one comes.
 #pragma once
 

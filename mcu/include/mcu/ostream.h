@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Printing numbers and words, to whatever sends characters.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A period in ticks: rounded once, or with its fraction carried exactly from event to event.
 #pragma once
 
@@ -9,6 +10,7 @@ namespace mcu {
 template <class Tick>
 class Rounded_Period {
 public:
+    constexpr Rounded_Period() : _ticks(1) {}
     explicit Rounded_Period(Tick ticks) : _ticks(ticks) {}
 
     /// Ticks from this event to the next.
@@ -23,6 +25,7 @@ private:
 template <class Tick, uint32_t DENOMINATOR>
 class Exact_Period {
 public:
+    constexpr Exact_Period() : _whole(1), _rest(0), _sum(0) {}
     explicit Exact_Period(const Split& split)
         : _whole(Tick(split.whole)), _rest(Fraction(split.rest)), _sum(Fraction(DENOMINATOR - 1)) {}
 
@@ -51,6 +54,7 @@ private:
 template <class Tick>
 class Exact_Period<Tick, 1> : public Rounded_Period<Tick> {
 public:
+    constexpr Exact_Period() {}
     explicit Exact_Period(const Split& split) : Rounded_Period<Tick>(Tick(split.whole)) {}
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The queue of pending alarms: a list in order of due time, each element holding its distance to the one before.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // All time services of a program, for its traits.
 #pragma once
 

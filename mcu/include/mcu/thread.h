@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Cooperative threads: what alarms need to wake something.
 #pragma once
 

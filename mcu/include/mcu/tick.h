@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A tick of software counting: a fixed number of counts of the timer.
 #pragma once
 
@@ -24,13 +25,33 @@ public:
     /// Counts from one tick to the next.
     static constexpr uint64_t COUNTS = nearest(WANTED, PARTS);
 
+    /// Whether it is as long as wanted, exactly.
+    static constexpr bool EXACT = uint64_t(MICROSECONDS) * Timer::NUMERATOR == COUNTS * PARTS * Timer::DENOMINATOR;
+
     /// A number of ticks: up to MAX_PERIOD, with room for sums and signs.
     typedef typename If<(Timer::counts(Traits::MAX_PERIOD) / COUNTS >= 0x3fff), uint32_t, uint16_t>::Result Number;
     typedef Rounded_Period<Number> Period;
 
+    /// Whether a time is a whole number of ticks.
+    static constexpr inline __attribute__((always_inline)) bool is_whole(uint32_t microseconds) {
+        return Timer::to_counts(microseconds).rest == 0 && Timer::to_counts(microseconds).whole % uint32_t(COUNTS) == 0;
+    }
+
+    /// Whether a time is not shorter than a tick, but for a count.
+    static constexpr inline __attribute__((always_inline)) bool is_one(uint32_t microseconds) {
+        return Timer::to_counts(microseconds).whole + 1 >= uint32_t(COUNTS);
+    }
+
     /// The period of whole ticks nearest to a time, at least one.
     static Period period(uint32_t microseconds) {
         const uint32_t ticks = (Timer::to_counts(microseconds).whole + uint32_t(COUNTS / 2)) / uint32_t(COUNTS);
+        return Period(Number(ticks == 0 ? 1 : ticks));
+    }
+
+    /// The shortest period of whole ticks that is not below a time.
+    static Period at_least(uint32_t microseconds) {
+        const Split counts = Timer::to_counts(microseconds);
+        const uint32_t ticks = (counts.whole + (counts.rest == 0 ? 0 : 1) + uint32_t(COUNTS - 1)) / uint32_t(COUNTS);
         return Period(Number(ticks == 0 ? 1 : ticks));
     }
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // What a hardware timer can time: prescaler, resolution, and the paper's equation 1 at compile time.
 #pragma once
 
@@ -40,14 +41,25 @@ struct Timer {
 
     static_assert(not_too_short(Traits::MAX_PERIOD),
                   "MAX_PERIOD is below one count of the timer (equation 1): choose a smaller prescaler");
-    static_assert(counts(Traits::MAX_PERIOD) < (uint64_t(1) << 31),
-                  "MAX_PERIOD is beyond 2^31 counts: choose a larger prescaler");
+    static_assert(counts(Traits::MAX_PERIOD) < 0x7f000000,
+                  "MAX_PERIOD is beyond 127/128 of 2^31 counts: choose a larger prescaler");
+
+    /// Microseconds: one count, and EVENT_CYCLES of the processor.
+    static constexpr uint64_t ONE_COUNT = ceiling(DENOMINATOR, NUMERATOR);
+    static constexpr uint64_t ONE_EVENT = ceiling(uint64_t(Traits::EVENT_CYCLES) * 1000000u, Traits::CLOCK);
+    static constexpr uint32_t SHORTEST = uint32_t(ONE_COUNT > ONE_EVENT ? ONE_COUNT : ONE_EVENT);
 
     /// The MAX_PERIOD trait: periods up to it must be possible; beyond equation 1 they are counted in software.
     static constexpr bool COUNTS_IN_SOFTWARE = !in_hardware(Traits::MAX_PERIOD);
 
     /// Counts of a length of time at run time, exact: whole counts and the rest in units of 1 / DENOMINATOR.
-    static Split to_counts(Microsecond time) { return split<NUMERATOR, DENOMINATOR>(time); }
+    static constexpr inline __attribute__((always_inline)) Split to_counts(Microsecond time) { return split<NUMERATOR, DENOMINATOR>(time); }
+
+    /// Whether an interval is neither below what the timer and the processor can do, nor above MAX_PERIOD. (An inexact one
+    /// may be rounded up to a count.)
+    static constexpr inline __attribute__((always_inline)) bool in_range(Microsecond time) {
+        return time >= (Traits::INEXACT ? 1 : SHORTEST) && time <= Traits::MAX_PERIOD;
+    }
 
     /// Microseconds of a number of counts, rounded down.
     static Microsecond to_microseconds(uint32_t counts) { return split<DENOMINATOR, NUMERATOR>(counts).whole; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // What a program chooses at compile time.
 #pragma once
 
@@ -5,6 +6,13 @@
 #include <mcu/handler.h>
 
 namespace mcu {
+
+/// What a program must not do.
+enum Broken {
+    INTERVAL_NOT_KEPT, ///< an alarm was asked for an interval that its strategy does not keep: it is not armed
+    HANDLER_TOO_LONG,  ///< with CHECKS: a handler took more than a quarter of the counter's range, under Periodic a tick
+    LOCK_TOO_LONG,     ///< with CHECKS: interrupts were off for more than that, under Periodic for more than half a tick
+};
 
 /// The traits with a sensible default. A program derives its own from them and adds CLOCK (Hz), PRESCALER, `Device` (the
 /// timer) and `Strategy`:
@@ -22,8 +30,22 @@ struct Default_Traits {
     /// Microseconds: the period of the tick of the strategy Periodic.
     static constexpr uint32_t TICK = 1000;
 
-    /// Microseconds: the tick of Single_Shot where MAX_PERIOD is beyond the hardware.
+    /// Whether periods may be inexact, as the paper's are: Periodic and Single_Shot round them to ticks, and Single_Shot
+    /// begins each when the event before is served. Without it, what is not kept exactly is refused.
+    static constexpr bool INEXACT = false;
+
+    /// Microseconds: the tick of an inexact Single_Shot where MAX_PERIOD is beyond the hardware.
     static constexpr uint32_t SOFTWARE_TICK = 10000;
+
+    /// Cycles of the processor that an event takes, its handler and what else runs with interrupts off included. Shorter
+    /// intervals are refused: they would fall behind for ever.
+    static constexpr uint32_t EVENT_CYCLES = 400;
+
+    /// Whether handlers and locks are measured while the program runs, for a debug build: `broken` is told.
+    static constexpr bool CHECKS = false;
+
+    /// What a program did that it must not do. A program's traits may stop there, or light a lamp.
+    static void broken(Broken) {}
 
     /// 1 writes the period itself into the compare register, as the paper's equation 1 reads and its table 1 shows: every
     /// hardware period is then one count too long. 0 is right.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A naked handler that reads the timer first thing: what an interrupt's entry costs. Sends two bytes: the timer's counts
 // since the match, from running code and from sleep. ATmega328P; one count is one cycle.
 #include <avr/interrupt.h>

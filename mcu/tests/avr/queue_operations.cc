@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Alarms are made and cancelled while the timer interrupts, at a moment that the simulator chooses: it writes the number of
 // cycles to wait into GPIOR1 and GPIOR2 (ATmega328P). Events show at pins B0 (steady), B1 (second) and B2 (third), and
 // pin B5 is high during each operation.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // An Arduino sketch as people write them: Serial at 115200, millis, digitalWrite. Built with Debian's package arduino-core-avr.
 #include <Arduino.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Threads that alarms wake: one by a semaphore, one directly. Sends what they counted: "5 42 3 65529".
 #include "board.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Two timers of different periods, both with handlers, and a main program that locks them out again and again: by cli and sei, by keeping
 // and restoring SREG, and by switching one of them off. Each handler has a pin, and so has the main program.
 #include <avr/interrupt.h>

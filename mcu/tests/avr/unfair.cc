@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Everything that makes interrupts come a cycle or two later than one thinks: a handler that is due again before it ends, so that one
 // instruction of the main program runs between two of its runs; instructions of every length; locks; sleep; calls. Pin B0 changes in the
 // handler, B1 in the main program.

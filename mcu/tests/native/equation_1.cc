@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // What must not compile, case by case, and why: the compiler's message has to say it. CASE 0 compiles.
 #define MCU_CPU "mock.h"
 #include <mcu/services.h>
@@ -7,6 +8,7 @@
 struct Board : mcu::Default_Traits {
     typedef mcu::Mock_Timer<16, uint16_t> Device;
     static constexpr uint32_t CLOCK = 7372800;
+    static constexpr bool INEXACT = CASE != 6;
     static constexpr uint16_t PRESCALER = 1024; // one count is 138.9 us, the longest hardware period 9.102 s
 #if CASE == 1
     static constexpr uint32_t MAX_PERIOD = 138; // below one count

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A timer and a processor made of nothing but numbers: time passes when the test says so.
 #pragma once
 
@@ -35,6 +36,11 @@ struct CPU {
 
     static void enable_interrupts() {}
     static void wait_for(const volatile bool*) { abort(); }
+
+    template <void (*FUNCTION)()>
+    static void call_from_interrupt() {
+        FUNCTION();
+    }
 };
 
 /// A counter of BITS bits with a compare unit, as AVR_Timer1 is one of 16.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A random program of alarms, run on the simulated machine and held against the reference.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // What must happen, computed the plain way: every alarm's next due time in a list, with 64-bit counts and exact fractions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Alarms under every strategy, on counters of 8, 16 and 32 bits, against the reference: with random programs, or with those
 // of a fuzzer (compile with -DFUZZER and clang's -fsanitize=fuzzer).
 #include "program.h"
@@ -9,6 +10,8 @@ struct Common : mcu::Default_Traits {
     static constexpr uint32_t PRESCALER = DIVIDER;
     static constexpr uint32_t MAX_PERIOD = LONGEST;
     static constexpr bool TIME_STAMPS = true;
+    static constexpr bool INEXACT = true;
+    static constexpr uint32_t EVENT_CYCLES = 1;
     static constexpr int64_t TICK_COUNTS = 1;
     /// Microseconds of about three counts.
     static constexpr uint32_t SHORT = uint32_t(3000000ull * DIVIDER / HZ + 1);
@@ -37,7 +40,7 @@ struct Ticking : Base {
     static constexpr uint32_t TICK = TICK_US;
     static constexpr uint32_t SOFTWARE_TICK = TICK_US;
     static constexpr int64_t TICK_COUNTS = TICK_LENGTH;
-    static constexpr uint32_t SHORT = 1;
+    static constexpr uint32_t SHORT = TICK_US;
     template <class Traits>
     using Strategy = mcu::Periodic<Traits>;
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The services on this system: threads, semaphores, delays, chronometers. Times are checked from below only: alarms never
 // come early, however busy the machine is.
 #include <mcu/device/posix_board.h>

@@ -25,13 +25,15 @@ pub struct Board {
     pub max_period_us: u32,
     /// Tick of the strategy periodic.
     pub tick_us: u32,
+    /// Whether periods may be inexact (the trait `INEXACT`), as the paper's are; else what is not kept is refused.
+    pub inexact: bool,
     /// Whether compare registers hold the period itself, as the paper's equation 1 reads, one count too long.
     pub compare_as_paper: bool,
 }
 
 impl Board {
     /// The paper's chip at 7.3728 MHz with everything set ideally for one period, as its table 1 was measured: the tick is
-    /// the period and so is the longest period. (The 100 us at 7200 Hz of that table are below one count, against the
+    /// the period and so is the longest period, and both are rounded to counts. (The 100 us at 7200 Hz of that table are below one count, against the
     /// paper's own equation 1: there it is one count.)
     pub fn ideal(strategy: Strategy, prescaler: u16, period_us: u32) -> Self {
         let board = Board {
@@ -41,6 +43,7 @@ impl Board {
             strategy,
             max_period_us: period_us,
             tick_us: period_us,
+            inexact: true,
             compare_as_paper: false,
         };
         board.on("atmega128", 7_372_800)
@@ -259,7 +262,7 @@ const fn class(strategy: Strategy) -> &'static str {
 }
 
 fn board_defines(board: &Board) -> Vec<String> {
-    vec![
+    let mut defines = vec![
         format!("F_CPU={}UL", board.clock_hz),
         format!("MCU_PRESCALER={}", board.prescaler),
         format!("MCU_STRATEGY={}", class(board.strategy)),
@@ -267,5 +270,9 @@ fn board_defines(board: &Board) -> Vec<String> {
         format!("MCU_TICK={}UL", board.tick_us),
         format!("MCU_SOFTWARE_TICK={}UL", board.software_tick_us()),
         format!("MCU_COMPARE_EXCESS={}", u8::from(board.compare_as_paper)),
-    ]
+    ];
+    if board.inexact {
+        defines.push("MCU_INEXACT".into());
+    }
+    defines
 }

@@ -14,6 +14,7 @@ pub fn board(strategy: Strategy) -> Board {
         strategy,
         max_period_us: ALARM_US,
         tick_us: 1_000,
+        inexact: true,
         compare_as_paper: false,
     }
 }

@@ -4,6 +4,9 @@ use super::firmware::PRESCALERS;
 use super::sweep::{self, Cell};
 use super::{AlarmFigures, Board, Choice, Compiler, McuError, Strategy};
 
+/// The library refuses what is shorter (its trait `EVENT_CYCLES`).
+const EVENT_CYCLES: f64 = 400.0;
+
 /// A period that is needed, and how exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
@@ -81,6 +84,8 @@ fn candidates(mcu: &str, clock_hz: u32, shortest: u32, longest: u32, tick_us: u3
                 strategy,
                 max_period_us: longest,
                 tick_us,
+                // A single shot that keeps its periods is anchored.
+                inexact: strategy == Strategy::SingleShot,
                 compare_as_paper: false,
             };
             if is_possible(&board, shortest) {
@@ -97,12 +102,12 @@ fn is_possible(board: &Board, shortest_us: u32) -> bool {
     let in_general = counts(shortest_us) >= 1.0 && counts(board.max_period_us) < f64::from(1u32 << 30);
     in_general
         && match board.strategy {
-            Strategy::Periodic => counts(board.tick_us) >= 1.0 && tick_cycles >= 200.0,
+            Strategy::Periodic => counts(board.tick_us).fract() == 0.0 && tick_cycles >= EVENT_CYCLES,
             // Beyond 16 bits a tick is counted in software, and the shortest period must be several of them.
             Strategy::SingleShot => {
                 counts(board.max_period_us) <= 65_535.0 || shortest_us >= 2 * board.software_tick_us()
             }
-            Strategy::Anchored => true,
+            Strategy::Anchored => f64::from(shortest_us) * f64::from(board.clock_hz) / 1e6 >= EVENT_CYCLES,
         }
 }
 
@@ -119,12 +124,18 @@ fn judge(board: &Board, needs: &[Need], alarms: &[AlarmFigures]) -> Choice {
         tick_us: (board.strategy == Strategy::Periodic).then_some(board.tick_us),
         fits: needs.iter().zip(alarms).all(|(need, r)| worst(r) <= f64::from(need.tolerance_us)),
         worst_us: alarms.iter().map(worst).fold(0.0, f64::max),
-        drift_ppm: alarms
-            .iter()
-            .map(|r| (r.mean_error_us() / f64::from(r.period_us) * 1e6).abs())
-            .fold(0.0, f64::max),
+        drift_ppm: alarms.iter().map(drift_ppm).fold(0.0, f64::max),
         busy_share: busy_share(board, alarms),
         alarms: alarms.to_vec(),
+    }
+}
+
+/// Anchored carries every fraction: what its measured mean is off by is how the last event's way to its handler differs
+/// from the first's, and does not accumulate.
+fn drift_ppm(alarm: &AlarmFigures) -> f64 {
+    match alarm.strategy {
+        Strategy::Anchored => 0.0,
+        _ => (alarm.mean_error_us() / f64::from(alarm.period_us) * 1e6).abs(),
     }
 }
 

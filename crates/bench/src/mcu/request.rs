@@ -108,6 +108,7 @@ impl McuRequest {
         let board = Board {
             tick_us: self.tick_us.unwrap_or(ideal.tick_us),
             max_period_us: self.max_period_us.unwrap_or(ideal.max_period_us),
+            inexact: false,
             ..ideal
         };
         let mcu = self.mcu.clone().unwrap_or(board.mcu.clone());

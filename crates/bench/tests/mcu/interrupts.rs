@@ -80,8 +80,8 @@ const BEGINNING_AND_LOCK: u64 = 500;
 const LAST: usize = 4;
 
 /// An interrupt waits for the end of the instruction that is under way, so the last few cycles of an operation's last one
-/// are not hit.
-const INSTRUCTION: u64 = 4;
+/// are not hit; nor are some of its first ones, since one more wait is not always one cycle more.
+const ENDS: u64 = 10;
 
 /// One of the program's operations, over all waits.
 #[derive(Debug, Clone, Copy, Default)]
@@ -119,6 +119,7 @@ fn no_interrupt_at_any_cycle_of_an_operation_breaks_the_queue() {
                     strategy,
                     max_period_us: 1_000,
                     tick_us: 100,
+                    inexact: true,
                     compare_as_paper: false,
                 };
                 let source = test_source("queue_operations");
@@ -137,7 +138,7 @@ fn no_interrupt_at_any_cycle_of_an_operation_breaks_the_queue() {
                 // tick that operation always follows one.
                 for (k, operation) in operations[..LAST].iter().enumerate() {
                     assert!(
-                        operation.hit + INSTRUCTION >= operation.shortest,
+                        operation.hit + ENDS >= operation.shortest,
                         "{strategy}: operation {k} takes {} cycles, and only {} interrupts came in it",
                         operation.shortest,
                         operation.hit

@@ -10,6 +10,7 @@ mod interrupts;
 mod manual;
 mod native;
 mod paper;
+mod periods;
 mod threads;
 mod user;
 

@@ -78,6 +78,7 @@ fn a_board_that_breaks_equation_1_does_not_compile() {
         "TICK is above the timer's longest period",
         "SOFTWARE_TICK is above the timer's longest period",
         "set its trait TIME_STAMPS",
+        "TICK is not a whole number of counts",
     ];
     for (case, message) in (1..).zip(messages) {
         let (compiled, said) = compile(case);

@@ -2,7 +2,7 @@
 
 pub mod firmware;
 
-use jitterlab_model::mcu::{AlarmFigures, McuRecommendation};
+use jitterlab_model::mcu::{AlarmFigures, McuRecommendation, Strategy};
 
 use crate::section::{Piece, Section};
 
@@ -88,7 +88,10 @@ pub fn recommendation(recommendation: &McuRecommendation) -> Section {
         Some(best) => format!(
             "Take {} with prescaler {}{}: every distance of two events keeps its tolerance, interrupts take {:.2} % of the \
              processor, about the least of all that do, and of those it drifts least, {:.1} ppm.",
-            best.strategy,
+            match best.strategy {
+                Strategy::SingleShot => "single-shot (with the trait INEXACT)",
+                other => other.name(),
+            },
             best.prescaler,
             best.tick_us.map_or(String::new(), |tick| format!(" and a tick of {}", period(tick))),
             best.busy_share * 100.0,
@@ -96,11 +99,17 @@ pub fn recommendation(recommendation: &McuRecommendation) -> Section {
         ),
         None => "Nothing keeps the tolerances: widen them, raise the chip's clock, or let hardware make the edges.".into(),
     };
+    let mut pieces = vec![table, Piece::said(sentence)];
+    if choices.iter().any(|c| c.alarms.len() > 1) {
+        let alone = "Each alarm was measured alone: beside others an event also waits for their handlers, and for locks. Add these to \
+                     the worst distance before you trust it.";
+        pieces.push(Piece::said(alone));
+    }
     Section {
         id: "mcu-recommendation".into(),
         title: "Timer of the microcontroller".into(),
         lead: "Which way to use the timer keeps the events within their tolerances.".into(),
-        pieces: vec![table, Piece::said(sentence)],
+        pieces,
     }
 }
 
@@ -108,7 +117,7 @@ pub fn recommendation(recommendation: &McuRecommendation) -> Section {
 mod tests {
     use super::*;
     use crate::chart::Terminal;
-    use jitterlab_model::mcu::{Choice, Size, Strategy};
+    use jitterlab_model::mcu::{Choice, Size};
 
     const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 

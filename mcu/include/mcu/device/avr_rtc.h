@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A real-time clock from a 32.768 kHz watch crystal at TOSC1 and TOSC2.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Timer 1 of the classic ATmega chips: 16 bits, compare unit A.
 #pragma once
 
@@ -74,9 +75,9 @@ private:
 /// Binds the interrupts of timer 1 to a program's time services: once, at file scope.
 ///
 /// A strategy that counts ticks leaves most of its interrupts after one subtraction. To keep those short, what they do not
-/// need is saved only where something is due.
+/// need is saved only where something is due. `flatten` makes an inline handler part of the interrupt.
 #define MCU_INTERRUPTS(Time)                                                                      \
-    ISR(TIMER1_COMPA_vect) {                                                                      \
+    ISR(TIMER1_COMPA_vect, __attribute__((flatten))) {                                            \
         if (!Time::Strategy::COUNTS_TICKS) {                                                      \
             if (Time::Strategy::expired()) Time::Alarm::serve();                                  \
         } else if (Time::Strategy::expired()) {                                                   \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Serial port 0 of the classic ATmega chips, sending only.
 #pragma once
 

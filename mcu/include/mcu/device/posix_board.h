@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The clock on the wall and the terminal of a POSIX system.
 #pragma once
 

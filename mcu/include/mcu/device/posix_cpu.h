@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Linux and other POSIX systems in the place of a processor: a signal is the interrupt.
 #pragma once
 
@@ -44,6 +45,12 @@ struct CPU {
         pthread_sigmask(SIG_SETMASK, nullptr, &mask);
         sigdelset(&mask, signal_number());
         sigsuspend(&mask);
+    }
+
+    /// Calls a function out of an interrupt's handler.
+    template <void (*FUNCTION)()>
+    static void call_from_interrupt() {
+        FUNCTION();
     }
 
     typedef ucontext_t Context;

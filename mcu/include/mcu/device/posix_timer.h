@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A timer like an AVR's, made from CLOCK_MONOTONIC, so that programs for the board run on Linux.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Single shot on a counter that never stops: every due time is an absolute count.
 #pragma once
 
@@ -35,7 +36,21 @@ public:
     typedef typename Signed<Tick>::Result Remaining;
     typedef Exact_Period<Tick, Timer::DENOMINATOR> Period;
 
+    /// Every interval in range: fractions are carried.
+    static constexpr inline __attribute__((always_inline)) bool keeps(uint32_t microseconds) {
+        return Timer::in_range(microseconds);
+    }
+
     static Period period(uint32_t microseconds) { return Period(Timer::to_counts(microseconds)); }
+
+    /// An event is never early.
+    static Period at_least(uint32_t microseconds) { return period(microseconds); }
+
+    /// Whether the head is served later than it may be.
+    static bool late() { return Remaining(0) - remaining() >= Remaining(QUARTER); }
+
+    /// Whether a handler that began at this count took longer than it may.
+    static bool too_long(Count begin) { return Count(Device::count() - begin) >= Count(QUARTER); }
 
     /// Ticks to add to an interval that begins now, so that it is never short: this tick has begun already.
     static Tick lead() { return 1; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Counting ticks in software, for the strategies whose hardware interrupts more often than events are due.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // A counter that is never stopped or set: it serves as the time-stamp counter beside its work for the alarms.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // The classic tick: the timer interrupts at a constant rate, and alarms count its interrupts.
 #pragma once
 
@@ -22,13 +23,30 @@ class Periodic : public Countdown<Periodic<Traits>, typename Tick_Of<Traits, Tra
                   "TICK is above the timer's longest period (equation 1): choose a larger prescaler, or raise MAX_PERIOD "
                   "to count in software");
 
+    static_assert(Traits::INEXACT || Tick_Length::EXACT,
+                  "TICK is not a whole number of counts: choose another TICK or prescaler, or allow it with the trait INEXACT");
+    static_assert(uint64_t(Tick_Length::COUNTS) * Traits::PRESCALER >= Traits::EVENT_CYCLES,
+                  "TICK is shorter than an event takes (EVENT_CYCLES): ticks would be lost");
+
 public:
     static constexpr bool NEVER_STOPS = true;
 
     typedef typename Countdown::Tick Tick;
     typedef typename Tick_Length::Period Period;
 
+    /// Whole numbers of ticks.
+    static constexpr inline __attribute__((always_inline)) bool keeps(uint32_t microseconds) {
+        return Timer::in_range(microseconds) && (Traits::INEXACT ? Tick_Length::is_one(microseconds) : Tick_Length::is_whole(microseconds));
+    }
+
     static Period period(uint32_t microseconds) { return Tick_Length::period(microseconds); }
+    static Period at_least(uint32_t microseconds) { return Tick_Length::at_least(microseconds); }
+
+    /// Whether this tick is served so late that the next could have been lost.
+    static bool late() { return Device::count() > typename Device::Count(Tick_Length::COUNTS / 2); }
+
+    /// Whether a handler that began at this count took a tick.
+    static bool too_long(typename Device::Count begin) { return Device::matched() && Device::count() >= begin; }
 
     static void init() {
         Device::run_periodic(typename Device::Count(Tick_Length::COUNTS - 1 + Traits::COMPARE_EXCESS));

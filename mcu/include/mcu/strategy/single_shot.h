@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Single shot as in the paper: after each event the timer is programmed anew with the interval to the next.
 #pragma once
 
+#include <mcu/strategy/anchored.h>
 #include <mcu/strategy/countdown.h>
 #include <mcu/strategy/free_running.h>
 #include <mcu/tick.h>
@@ -19,6 +21,8 @@ class Single_Shot_In_Hardware : public Free_Running<Traits> {
     typedef typename Timer::Device Device;
     typedef typename Timer::Count Count;
 
+    static constexpr uint64_t QUARTER = (Timer::MAX_COUNTS + 1) / 4;
+
 public:
     static constexpr bool COUNTS_TICKS = false;
     static constexpr bool NEVER_STOPS = false;
@@ -33,6 +37,21 @@ public:
         const Tick rounded = Tick(counts.whole + (counts.rest >= Timer::DENOMINATOR - counts.rest ? 1 : 0));
         return Period(rounded == 0 ? 1 : rounded);
     }
+
+    static constexpr inline __attribute__((always_inline)) bool keeps(uint32_t microseconds) {
+        return Timer::in_range(microseconds);
+    }
+
+    static Period at_least(uint32_t microseconds) {
+        const Split counts = Timer::to_counts(microseconds);
+        return Period(Tick(counts.whole + (counts.rest == 0 && counts.whole != 0 ? 0 : 1)));
+    }
+
+    /// Whether the head is served later than it may be.
+    static bool late() { return Count(Device::count() - Device::compare()) >= Count(QUARTER); }
+
+    /// Whether a handler that began at this count took longer than it may.
+    static bool too_long(Count begin) { return Count(Device::count() - begin) >= Count(QUARTER); }
 
     /// Ticks to add to an interval that begins now, so that it is never short: this tick has begun already.
     static Tick lead() { return 1; }
@@ -96,6 +115,7 @@ class Single_Shot_In_Software
       public Countdown<Single_Shot_In_Software<Traits>, typename Tick_Of<Traits, Traits::SOFTWARE_TICK>::Number> {
     typedef mcu::Timer<Traits> Timer;
     typedef typename Timer::Device Device;
+    typedef typename Timer::Count Count;
     typedef mcu::Tick_Of<Traits, Traits::SOFTWARE_TICK> Tick_Length;
     typedef mcu::Countdown<Single_Shot_In_Software, typename Tick_Length::Number> Countdown;
 
@@ -108,7 +128,21 @@ public:
     typedef typename Countdown::Tick Tick;
     typedef typename Tick_Length::Period Period;
 
+    static constexpr inline __attribute__((always_inline)) bool keeps(uint32_t microseconds) {
+        return Timer::in_range(microseconds) && Tick_Length::is_one(microseconds);
+    }
+
     static Period period(uint32_t microseconds) { return Tick_Length::period(microseconds); }
+    static Period at_least(uint32_t microseconds) { return Tick_Length::at_least(microseconds); }
+
+    /// The next shot is programmed already: whether a quarter of it has passed.
+    static bool late() {
+        const Count left = Count(Device::compare() - Device::count());
+        return left < Count(Tick_Length::COUNTS - Tick_Length::COUNTS / 4);
+    }
+
+    /// Whether a handler that began at this count took a shot.
+    static bool too_long(Count begin) { return Count(Device::count() - begin) >= Count(Tick_Length::COUNTS); }
 
     static Tick lead() { return Device::matched() ? 2 : 1; }
 
@@ -132,9 +166,11 @@ private:
     }
 };
 
-/// The MAX_PERIOD trait decides which of the two a program gets.
+/// A single shot that keeps its periods begins each where the one before was due, not where it was served: that is
+/// Anchored. With the trait INEXACT it is the paper's, and MAX_PERIOD decides which of the two.
 template <class Traits>
-using Single_Shot = typename If<Timer<Traits>::COUNTS_IN_SOFTWARE, Single_Shot_In_Software<Traits>,
-                                Single_Shot_In_Hardware<Traits>>::Result;
+using Single_Shot = typename If<!Traits::INEXACT, Anchored<Traits>,
+                                typename If<Timer<Traits>::COUNTS_IN_SOFTWARE, Single_Shot_In_Software<Traits>,
+                                            Single_Shot_In_Hardware<Traits>>::Result>::Result;
 
 } // namespace mcu
