@@ -13,7 +13,7 @@ use crate::{Run, RunsError};
 /// How runs are compared.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CompareOptions<'a> {
-    /// Only the task of this name; without it every task that all runs have.
+    /// Only the task of this name, and of a run with one task that one; without it every task that all runs have.
     pub task: Option<&'a str>,
     /// As the University of Twente's report does.
     pub twente: bool,
@@ -119,7 +119,8 @@ pub fn compare(
     Ok(RunsCompared { files, tasks, warnings })
 }
 
-/// For each task that is compared, its number in every run: by name, or the only one there is.
+/// For each task that is compared, its number in every run: by name, or the only one there is. A name that was asked for
+/// stands for the only task of a run, too.
 fn matching(runs: &[&Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, CompareError> {
     let names = |run: &Run| run.info().tasks.iter().map(|t| t.spec.name.clone()).collect::<Vec<_>>();
     if name.is_none() && runs.iter().all(|run| run.info().tasks.len() == 1) {
@@ -129,7 +130,10 @@ fn matching(runs: &[&Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, Compar
         Some(name) => vec![name.to_owned()],
         None => runs.first().map(|run| names(run)).unwrap_or_default(),
     };
-    let in_all = |name: &String| runs.iter().map(|run| run.task(name)).collect::<Option<Vec<usize>>>();
+    // Another tool calls its only task otherwise.
+    let only = |run: &Run| (name.is_some() && run.info().tasks.len() == 1).then_some(0);
+    let of = |run: &Run, name: &str| run.task(name).or_else(|| only(run));
+    let in_all = |name: &String| runs.iter().map(|run| of(run, name)).collect::<Option<Vec<usize>>>();
     let found: Vec<Vec<usize>> = wanted.iter().filter_map(in_all).collect();
     if found.is_empty() {
         let all = runs.iter().map(|run| (run.path().to_path_buf(), names(run)));

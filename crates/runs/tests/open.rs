@@ -10,7 +10,7 @@ use jitterlab_analysis::predict::Prediction;
 use jitterlab_analysis::require::{Outcome, Requirement};
 use jitterlab_analysis::summary::P99;
 use jitterlab_model::{Activation, Bench, Gap, Keep, Known, Load, Overrun, RunInfo, TaskSpec, Warning};
-use jitterlab_runs::{Hints, OneTask, Run, RunsError};
+use jitterlab_runs::{CompareOptions, Hints, OneTask, Run, RunsError, compare};
 use jitterlab_trace::{RunWriter, journal_path};
 use tempfile::TempDir;
 
@@ -145,4 +145,19 @@ fn a_wrong_name_lists_the_right_ones() {
     let run = Run::open(histogram(&folder), &Hints::default()).unwrap();
     let error = run.tasks(Some("servo")).unwrap_err().to_string();
     assert!(error.contains("servo") && error.contains("thread0"), "{error}");
+}
+
+#[test]
+fn a_task_that_is_named_is_compared_with_the_only_one_of_another_tool() {
+    let folder = TempDir::new().unwrap();
+    let two = HISTOGRAM.replace("000010\n", "000010\t000010\n").replace("000100\n", "000100\t000100\n");
+    let two = two.replace("000050\n", "000050\t000050\n").replace("00001\n#", "00001 00001\n#");
+    let two = two.replace("00041\n", "00041 00041\n").replace("00002\n#", "00002 00002\n#");
+    let path = folder.path().join("two.txt");
+    fs::write(&path, two).unwrap();
+    let runs = [histogram(&folder), path].map(|path| Run::open(path, &Hints::default()).unwrap());
+    let compared = |task| compare(&runs, &[], CompareOptions { task, ..CompareOptions::default() });
+    assert_eq!(runs[1].info().tasks.len(), 2);
+    assert_eq!(compared(Some("thread1")).unwrap().tasks.len(), 1);
+    assert!(compared(Some("thread2")).is_err());
 }
