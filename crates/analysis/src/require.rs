@@ -15,6 +15,7 @@ pub use plan::{ClaimPlan, PlannedRun};
 
 use std::str::FromStr;
 
+use jitterlab_model::activation::Ages;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{Gap, TaskRun};
 use serde::{Deserialize, Serialize};
@@ -233,6 +234,12 @@ impl Requirement {
     fn seen(&self, value_ns: i64) -> Evidence {
         let broke = u64::from(self.broken_by(value_ns));
         Evidence { values: 1, broke, may_have_broken: broke }
+    }
+
+    /// The evidence of these ages.
+    fn seen_among(&self, ages: &Ages) -> Evidence {
+        let broke = ages.above(self.limit_ns.saturating_sub(i64::from(self.limit_breaks)));
+        Evidence { values: ages.count, broke, may_have_broken: broke }
     }
 
     /// What the source of a task would have to tell to decide it, and does not.

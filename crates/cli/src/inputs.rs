@@ -1,6 +1,5 @@
 //! What `report` and `plot` take: runs, what other tools measured, and the results of other commands.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
@@ -9,6 +8,7 @@ use jitterlab_bench::host::matrix;
 use jitterlab_report::document::{Content, Document};
 use jitterlab_report::page::PageRun;
 use jitterlab_report::section::Section;
+use jitterlab_trace::source;
 
 use crate::error::CliError;
 use crate::exit::Failure;
@@ -49,9 +49,13 @@ pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Failure> {
     Ok(Inputs { runs: args.page_runs(&runs)?, sections })
 }
 
+/// No result is larger.
+const LARGEST_BYTES: u64 = 1 << 30;
+
 /// What another command printed with `--json`.
 fn result(path: &Path) -> Result<Vec<Section>, Failure> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        source::read_text(path, LARGEST_BYTES).with_context(|| format!("cannot read {}", path.display()))?;
     let bad = |error: anyhow::Error| Failure::bad_use(anyhow!("{}: {error}", path.display()));
     let sections = Document::read(&text).map_err(|error| bad(error.into()))?.sections();
     if sections.is_empty() {

@@ -90,11 +90,48 @@ impl Activation {
     /// assert_eq!(stall.missed_ages_ns(1_000).collect::<Vec<_>>(), [4_300, 3_300, 2_300, 1_300, 300]);
     /// ```
     pub fn missed_ages_ns(&self, period_ns: i64) -> impl Iterator<Item = i64> + use<> {
-        let (due_ns, start_ns, end_ns) = (self.due_ns, self.start_ns, self.end_ns);
-        (1..=i64::from(self.missed)).map(move |j| {
-            let due = due_ns.saturating_add(j.saturating_mul(period_ns));
-            if due <= start_ns { start_ns - due } else { end_ns.saturating_sub(due) }
-        })
+        let ages = self.missed_ages(period_ns).into_iter();
+        ages.flat_map(|ages| (0..ages.count).map(move |k| ages.first_ns - k as i64 * ages.step_ns))
+    }
+
+    /// The same ages in stretches that fall evenly: counted without going through each of them.
+    pub fn missed_ages(&self, period_ns: i64) -> [Ages; 3] {
+        let (period_ns, missed) = (period_ns.max(1), i64::from(self.missed));
+        let at_start = (self.latency_ns() / period_ns).clamp(0, missed);
+        let at_end = (self.response_ns() / period_ns).clamp(at_start, missed);
+        let ages = |since_ns: i64, from: i64, to: i64| Ages {
+            first_ns: since_ns.saturating_sub(period_ns.saturating_mul(from + 1)),
+            step_ns: period_ns,
+            count: (to - from) as u64,
+        };
+        [
+            ages(self.latency_ns(), 0, at_start),
+            ages(self.response_ns(), at_start, at_end),
+            // Not even due by the end, as some tools count.
+            Ages { first_ns: 0, step_ns: 0, count: (missed - at_end) as u64 },
+        ]
+    }
+}
+
+/// Ages of missed due times that fall evenly: the first, the same less a step, and so on. None is below 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ages {
+    /// The first and largest.
+    pub first_ns: i64,
+    /// By how much each is smaller than the one before it.
+    pub step_ns: i64,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl Ages {
+    /// How many are above a limit.
+    pub fn above(&self, limit_ns: i64) -> u64 {
+        match self.first_ns.saturating_sub(limit_ns) {
+            ..=0 => 0,
+            _ if self.step_ns == 0 => self.count,
+            excess_ns => self.count.min(((excess_ns - 1) / self.step_ns) as u64 + 1),
+        }
     }
 }
 
@@ -106,6 +143,17 @@ mod tests {
     fn times_missed_while_working_age_from_the_end() {
         let a = Activation { start_ns: 1_200, end_ns: 3_500, missed: 3, ..Activation::default() };
         assert_eq!(a.missed_ages_ns(1_000).collect::<Vec<_>>(), [200, 1_500, 500]);
+    }
+
+    #[test]
+    fn a_stretch_of_ages_is_what_its_ages_are() {
+        let a = Activation { start_ns: 1_200, end_ns: 3_500, missed: 5, ..Activation::default() };
+        let each: Vec<i64> = a.missed_ages_ns(1_000).collect();
+        assert_eq!(each, [200, 1_500, 500, 0, 0]);
+        for limit in [-1, 0, 199, 200, 499, 500, 1_499, 1_500] {
+            let above: u64 = a.missed_ages(1_000).iter().map(|ages| ages.above(limit)).sum();
+            assert_eq!(above, each.iter().filter(|age| **age > limit).count() as u64, "{limit}");
+        }
     }
 
     #[test]

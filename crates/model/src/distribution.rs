@@ -1,5 +1,6 @@
 //! What a quantity's values were: count, extremes, moments, quantiles. Exact where it can be, mergeable always.
 
+use crate::activation::Ages;
 use crate::histogram::{Bin, LogHistogram, Slots};
 use crate::known::Known;
 
@@ -75,7 +76,7 @@ pub struct Moments {
 }
 
 impl Distribution {
-    /// An empty distribution; recording into it never allocates.
+    /// An empty distribution.
     pub fn new() -> Self {
         Self::default()
     }
@@ -123,6 +124,31 @@ impl Distribution {
         self.count += n;
         self.sum += i128::from(sum) - i128::from(n * shift);
         self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(squares));
+    }
+
+    /// Counts ages. Takes no longer than there are bins, however many ages there are.
+    pub(crate) fn record_descending(&mut self, ages: Ages) {
+        let Ages { first_ns, step_ns, count: n } = ages;
+        if n == 0 {
+            return;
+        }
+        // The sums of k and of k^2 for k below n.
+        let (count, first, step) = (i128::from(n), i128::from(first_ns), i128::from(step_ns));
+        let sum_k = count * (count - 1) / 2;
+        let sum_of_squares = (|| {
+            let steps = step.checked_mul(step)?.checked_mul(sum_k.checked_mul(2 * count - 1)? / 3)?;
+            let mixed = (2 * first).checked_mul(step)?.checked_mul(sum_k)?;
+            let whole = first.checked_mul(first)?.checked_mul(count)?;
+            u128::try_from(whole.checked_sub(mixed)?.checked_add(steps)?).ok()
+        })();
+        self.merge_moments(Moments {
+            count: n,
+            min_ns: i64::try_from(first - step * (count - 1)).unwrap_or(0),
+            max_ns: first_ns,
+            sum: count * first - step * sum_k,
+            sum_of_squares: sum_of_squares.unwrap_or(u128::MAX),
+        });
+        self.histogram.record_descending(first_ns, step_ns, n);
     }
 
     /// The histogram's counts, for the other part of [`Distribution::record_moments`].
@@ -352,6 +378,17 @@ mod tests {
             let found = d.quantile_ns(p).unwrap();
             prop_assert!(found >= truth);
             prop_assert!(found - truth <= truth.abs() / 127 + 1);
+        }
+
+        #[test]
+        fn ages_at_once_are_ages_one_by_one(
+            first_ns in 0i64..3_000_000, step_ns in 0i64..40_000, most in 1u64..4_000
+        ) {
+            let fit = if step_ns == 0 { most } else { most.min((first_ns / step_ns) as u64 + 1) };
+            let mut at_once = Distribution::new();
+            at_once.record_descending(Ages { first_ns, step_ns, count: fit });
+            let each: Vec<i64> = (0..fit).map(|k| first_ns - k as i64 * step_ns).collect();
+            prop_assert_eq!(at_once, of(&each));
         }
 
         #[test]

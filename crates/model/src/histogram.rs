@@ -12,13 +12,27 @@ pub(crate) type Slots = [u64; 2 * HALF];
 
 /// Counts of signed nanosecond values in log-linear bins from the whole `i64` range: no value falls outside.
 ///
-/// Recording is a few instructions and never allocates; merging adds counts, so any split of the data gives
-/// the same result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Recording is a few instructions once [`FEW`] bins are occupied; the memory of all bins (114 KiB) is taken then, so that
+/// thousands of histograms with few values take little. Merging adds counts, so any split of the data gives the same
+/// result.
+#[derive(Debug, Clone, Default)]
 pub struct LogHistogram {
     /// Counts in order of value: those of values < 0 (by magnitude - 1, mirrored), then those of values >= 0.
-    counts: Box<Slots>,
+    all: Option<Box<Slots>>,
+    /// The occupied ones alone, with their places in order, as long as they are few.
+    few: Vec<(u16, u64)>,
 }
+
+impl PartialEq for LogHistogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.occupied().eq(other.occupied())
+    }
+}
+
+impl Eq for LogHistogram {}
+
+/// As many occupied bins are kept by themselves.
+const FEW: usize = 256;
 
 /// One occupied bin: `low_ns..=high_ns` and how many values it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +43,6 @@ pub struct Bin {
     pub high_ns: i64,
     /// Values counted.
     pub count: u64,
-}
-
-impl Default for LogHistogram {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 /// The bin of a magnitude below 2^63, without a branch: random magnitudes would mispredict it.
@@ -79,12 +87,21 @@ fn high_of(bin: usize) -> u64 {
     if bin + 1 >= HALF { i64::MAX as u64 } else { low_of(bin + 1) - 1 }
 }
 
+/// All bins, with these counts in them.
+#[cold]
+fn spread(few: Vec<(u16, u64)>) -> Box<Slots> {
+    // By way of a vector: an array would pass over the stack.
+    let mut all = vec![0; 2 * HALF].try_into().unwrap_or_else(|_| Box::new([0; 2 * HALF]));
+    for (slot, count) in few {
+        all[usize::from(slot)] = count;
+    }
+    all
+}
+
 impl LogHistogram {
-    /// An empty histogram. Its memory (114 KiB) is taken here, so that recording never allocates.
+    /// An empty histogram.
     pub fn new() -> Self {
-        // By way of a vector: an array would pass over the stack.
-        let counts = vec![0; 2 * HALF].try_into().unwrap_or_else(|_| Box::new([0; 2 * HALF]));
-        LogHistogram { counts }
+        Self::default()
     }
 
     /// Counts one value.
@@ -96,30 +113,77 @@ impl LogHistogram {
     /// Counts one value `n` times.
     #[inline]
     pub fn record_n(&mut self, value_ns: i64, n: u64) {
-        self.counts[slot_of(value_ns)] += n;
+        self.count_in(slot_of(value_ns), n);
+    }
+
+    #[inline]
+    fn count_in(&mut self, slot: usize, n: u64) {
+        match &mut self.all {
+            Some(all) => all[slot] = all[slot].saturating_add(n),
+            None => self.count_in_few(slot, n),
+        }
+    }
+
+    #[cold]
+    fn count_in_few(&mut self, slot: usize, n: u64) {
+        match self.few.binary_search_by_key(&slot, |(place, _)| usize::from(*place)) {
+            Ok(found) => self.few[found].1 = self.few[found].1.saturating_add(n),
+            Err(_) if n == 0 => {}
+            Err(at) if self.few.len() < FEW => self.few.insert(at, (slot as u16, n)),
+            Err(_) => self.slots_mut()[slot] = n,
+        }
+    }
+
+    /// Counts `n` values of which each is smaller than the one before it by `step_ns`, beginning with `first_ns`; none
+    /// of them is below 0. Takes no longer than there are bins.
+    pub(crate) fn record_descending(&mut self, first_ns: i64, step_ns: i64, n: u64) {
+        if step_ns <= 0 {
+            return self.record_n(first_ns, n);
+        }
+        let (mut value_ns, mut left) = (first_ns, n);
+        while left > 0 && value_ns >= 0 {
+            let low_ns = low_of(bin_of(value_ns as u64)) as i64;
+            let here = left.min(((value_ns - low_ns) / step_ns) as u64 + 1);
+            self.record_n(value_ns, here);
+            left -= here;
+            value_ns = value_ns.saturating_sub(step_ns.saturating_mul(here as i64));
+        }
     }
 
     /// The counts, by the numbers that [`slot_of_i32`] gives.
     #[inline]
     pub(crate) fn slots_mut(&mut self) -> &mut Slots {
-        &mut self.counts
+        let few = &mut self.few;
+        self.all.get_or_insert_with(|| spread(std::mem::take(few)))
     }
 
     /// Forgets everything counted.
     pub fn clear(&mut self) {
-        self.counts.fill(0);
+        *self = Self::default();
     }
 
     /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &LogHistogram) {
-        for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
-            *mine += theirs;
+        match &other.all {
+            None => other.few.iter().for_each(|(slot, count)| self.count_in(usize::from(*slot), *count)),
+            Some(theirs) => {
+                for (mine, theirs) in self.slots_mut().iter_mut().zip(theirs.iter()) {
+                    *mine = mine.saturating_add(*theirs);
+                }
+            }
         }
+    }
+
+    /// The occupied places with their counts, in order.
+    fn occupied(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let all = self.all.iter().flat_map(|all| all.iter().copied().enumerate());
+        let few = self.few.iter().map(|(slot, count)| (usize::from(*slot), *count));
+        all.filter(|(_, count)| *count > 0).chain(few)
     }
 
     /// All occupied bins, from the smallest value to the largest.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
-        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(slot, &count)| {
+        self.occupied().map(|(slot, count)| {
             if slot < HALF {
                 let bin = HALF - 1 - slot;
                 Bin { low_ns: -(high_of(bin) as i64) - 1, high_ns: -(low_of(bin) as i64) - 1, count }
@@ -132,14 +196,14 @@ impl LogHistogram {
 
     /// How many values were counted.
     pub fn count(&self) -> u64 {
-        self.counts.iter().sum()
+        self.occupied().fold(0, |sum: u64, (_, count)| sum.saturating_add(count))
     }
 
     /// The upper edge of the bin that holds the `rank`-th smallest value (from 1), or `None` beyond the last.
     pub fn value_at_rank(&self, rank: u64) -> Option<i64> {
         let mut seen = 0;
         self.bins().find_map(|bin| {
-            seen += bin.count;
+            seen = bin.count.saturating_add(seen);
             (seen >= rank).then_some(bin.high_ns)
         })
     }
@@ -178,6 +242,22 @@ mod tests {
             for v in [v >> shift, i32::MAX >> shift, (i32::MAX >> shift) + i32::from(shift > 0), i32::MIN >> shift] {
                 prop_assert_eq!(slot_of_i32(v) as usize, slot_of(i64::from(v)), "{}", v);
             }
+        }
+
+        #[test]
+        fn few_bins_are_what_all_bins_are(values in prop::collection::vec(any::<i64>(), 0..600)) {
+            let (mut few, mut all) = (LogHistogram::new(), LogHistogram::new());
+            all.slots_mut();
+            for v in values {
+                few.record(v >> (v & 63));
+                all.record(v >> (v & 63));
+            }
+            prop_assert_eq!(&few, &all);
+            prop_assert_eq!(few.value_at_rank(3), all.value_at_rank(3));
+            let mut both = few.clone();
+            both.merge(&all);
+            all.merge(&few);
+            prop_assert_eq!(both, all);
         }
 
         #[test]

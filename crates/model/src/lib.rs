@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod activation;
+pub mod bounds;
 pub mod check;
 pub mod cpus;
 pub mod distribution;

@@ -37,7 +37,7 @@ pub struct TimingStats {
 }
 
 impl TimingStats {
-    /// Nothing counted yet, for a task of this period. Memory is taken here; counting never allocates.
+    /// Nothing counted yet, for a task of this period. Memory is taken with the first values.
     pub fn new(period_ns: i64) -> Self {
         TimingStats {
             period_ns,
@@ -81,7 +81,7 @@ impl TimingStats {
 
     /// Counts due times that passed unserved and of which nothing else is known.
     pub fn add_missed(&mut self, missed: u64) {
-        self.missed += missed;
+        self.missed = self.missed.saturating_add(missed);
     }
 
     /// Leaves out what a source does not tell, once all is counted: those figures have no values, and missed due times are
@@ -131,9 +131,9 @@ impl TimingStats {
     #[inline]
     fn push_missed(&mut self, a: &Activation) {
         if a.missed > 0 {
-            self.missed += u64::from(a.missed);
-            for age in a.missed_ages_ns(self.period_ns) {
-                self.missed_ages.record(age);
+            self.add_missed(u64::from(a.missed));
+            for ages in a.missed_ages(self.period_ns) {
+                self.missed_ages.record_descending(ages);
             }
         }
     }
@@ -169,7 +169,7 @@ impl TimingStats {
     /// Adds the part of the same task's trace that comes right after this one, with the differences across the cut.
     pub fn follow(&mut self, next: &TimingStats) {
         if next.executed() == 0 {
-            self.missed += next.missed;
+            self.add_missed(next.missed);
             self.missed_ages.merge(&next.missed_ages);
             return;
         }
@@ -198,7 +198,7 @@ impl TimingStats {
 
     /// Adds the figures of another part of the same task's trace, whichever it is: without differences across the cut.
     pub fn merge(&mut self, other: &TimingStats) {
-        self.missed += other.missed;
+        self.add_missed(other.missed);
         self.missed_untold |= other.missed_untold;
         for (all, more) in self.counted_mut().into_iter().zip(other.counted()) {
             all.merge(more);

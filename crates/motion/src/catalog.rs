@@ -1,5 +1,7 @@
 //! Devices by name: the shipped ones, the user's own, or a file.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -121,10 +123,15 @@ pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, MotionError>
     }
 }
 
+/// No device's file is larger: what is, such as a device node that never ends, is cut off and makes no sense.
+const LARGEST_BYTES: u64 = 1 << 20;
+
 fn from_file<D: Device>(path: &Path) -> Result<D, MotionError> {
     let name = path.display().to_string();
-    match std::fs::read_to_string(path) {
-        Ok(text) => D::from_toml(&name, &text),
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(LARGEST_BYTES).read_to_string(&mut text));
+    match read {
+        Ok(_) => D::from_toml(&name, &text),
         Err(error) => Err(MotionError::Unreadable { path: name, reason: error.to_string() }),
     }
 }

@@ -158,6 +158,9 @@ pub enum MotionError {
          holds the largest latency, or measure with `jitterlab run`"
     )]
     NoLargest,
+    /// A latency that no motor waits for.
+    #[error("a tick came {} late, so the motor stood still for all that time", jitterlab_model::units::Human(*.0 as f64))]
+    TooLate(i64),
     /// A load that the motor cannot hold at rest.
     #[error("{motor} does not hold {load_nm} N m at a stable angle: lower the load torque")]
     NotHeld {

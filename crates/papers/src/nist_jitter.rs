@@ -11,6 +11,7 @@ use jitterlab_analysis::trial::TrialStep;
 use jitterlab_bench::host::{Block, DmaLatency, Session, SessionProgress};
 use jitterlab_model::{Activation, Compensation, ReadClock, TaskSpec};
 use jitterlab_report::papers::Step;
+use jitterlab_trace::Parts;
 
 use crate::{PapersError, Workplace};
 
@@ -56,7 +57,8 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, PapersError> {
     let task =
         TaskSpec { name: "nist".into(), period_ns: PERIOD_NS, read: ReadClock::Tsc, ..TaskSpec::default() };
     let block_ns = PERIOD_NS * (SHORT * SERIES_PER_BLOCK) as i64;
-    let mut session = Session::prepare(task, DmaLatency::default(), &mut progress, at.interrupted)?;
+    let mut session =
+        Session::prepare(task, DmaLatency::default(), Parts::nowhere(), &mut progress, at.interrupted)?;
     let plain = session.spec.clone();
 
     session.step(TrialStep::NistSeries);

@@ -46,7 +46,7 @@ pub fn sentence(change: &Change) -> String {
                 .take(SHOWN)
                 .map(|(id, name, n)| format!("IRQ {id} ({name}) {}", times(*n)))
                 .collect();
-            let rest: u64 = interrupts.iter().skip(SHOWN).map(|(.., n)| n).sum();
+            let rest: u64 = interrupts.iter().skip(SHOWN).map(|(.., n)| *n).fold(0, u64::saturating_add);
             if rest > 0 {
                 named.push(format!("others {}", times(rest)));
             }

@@ -261,8 +261,8 @@ pub fn caption(tasks: &[TaskSpec], duration_ns: i64, matrix: &Matrix) -> String 
         tasks.join("; "),
         plural(matrix.measurements.len() as u64, "cell"),
         time(duration_ns as f64),
-        count(all().map(|task| task.activations).sum()),
-        count(all().map(|task| task.missed).sum())
+        count(all().map(|task| task.activations).fold(0, u64::saturating_add)),
+        count(all().map(|task| task.missed).fold(0, u64::saturating_add))
     )
 }
 

@@ -256,7 +256,7 @@ fn of_chore(chore: Chore) -> &'static str {
 fn of_left(left: &LeftBehind) -> String {
     match left {
         LeftBehind::BoundThreads { names } => {
-            let number = names.iter().map(|(_, n)| n).sum();
+            let number = names.iter().map(|(_, n)| *n).fold(0, u64::saturating_add);
             format!("{} of these CPUs: {}", plural(number, "kernel thread"), tallied(names))
         }
         LeftBehind::Threads { names } => format!("threads: {}", tallied(names)),

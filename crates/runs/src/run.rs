@@ -1,7 +1,7 @@
 //! A run that is open, whatever holds it.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -39,20 +39,18 @@ impl Run {
     /// The file cannot be read, is damaged, or is of no known kind.
     pub fn open(path: impl AsRef<Path>, hints: &Hints) -> Result<Self, RunsError> {
         let path = path.as_ref();
-        // What is read from a pipe cannot be looked at twice.
-        if path == Path::new(STANDARD_INPUT) || fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
-        {
-            let holder = Holder::Imported(Box::new(import(path, hints)?));
-            return Ok(Run { path: path.into(), holder, progress: None });
+        let imported = || import(path, hints).map(|import| Holder::Imported(Box::new(import)));
+        if path == Path::new(STANDARD_INPUT) {
+            return Ok(Run { path: path.into(), holder: imported()?, progress: None });
         }
         let holder = match RunReader::open(path) {
+            // A pipe is read only once, and has not been.
+            Err(TraceError::NoFile(_)) => imported()?,
             Ok(reader) => Holder::File(Box::new(reader)),
             Err(TraceError::Unfinished(_)) => Holder::Journal(Box::new(JournalReader::open(path)?)),
-            Err(TraceError::NotARunFile { .. }) if !is_parquet(path) => {
-                Holder::Imported(Box::new(import(path, hints)?))
-            }
+            Err(TraceError::NotARunFile { .. }) if !is_parquet(path) => imported()?,
             // The directory that jitterdebugger writes.
-            Err(_) if path.is_dir() => Holder::Imported(Box::new(import(path, hints)?)),
+            Err(_) if path.is_dir() => imported()?,
             Err(error) => return Err(error.into()),
         };
         Ok(Run { path: path.into(), holder, progress: None })
@@ -92,9 +90,12 @@ impl Run {
     /// The numbers of the wanted tasks: the one of this name, or all.
     ///
     /// # Errors
-    /// There is no such task.
+    /// There is no such task, or none at all.
     pub fn tasks(&self, name: Option<&str>) -> Result<Vec<usize>, RunsError> {
         let tasks = &self.info().tasks;
+        if tasks.is_empty() {
+            return Err(RunsError::NoTasks(self.path.clone()));
+        }
         let Some(wanted) = name else { return Ok((0..tasks.len()).collect()) };
         self.task(wanted).map(|number| vec![number]).ok_or_else(|| RunsError::NoSuchTask {
             path: self.path.clone(),

@@ -86,7 +86,8 @@ impl RowEncoder {
     }
 }
 
-/// Reads the rows that [`RowEncoder::take`] wrote onto the end of `rows`; `None` if the bytes are not such.
+/// Reads the rows that [`RowEncoder::take`] wrote onto the end of `rows`; `None` if the bytes are not such, or the rows
+/// cannot be.
 ///
 /// At most `limit` rows are accepted, so that damaged input cannot ask for unbounded memory.
 pub(crate) fn decode(

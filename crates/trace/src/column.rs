@@ -1,9 +1,10 @@
 //! Reading one column of one row group, from a file that several threads read at once.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::{Arc, Once};
 
 use bytes::{Buf, Bytes};
 use parquet::column::page::PageReader;
@@ -15,6 +16,11 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::error::Damage;
+
+thread_local! {
+    /// Whether a panic of this thread is expected, and an answer that the user need not see.
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Something that holds a Parquet file.
 pub(crate) trait Source {
@@ -81,7 +87,19 @@ impl ChunkReader for Chunk {
 
 /// Runs what the Parquet library does with a file. It panics on some damaged ones; here that is an error.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Damage::Undecodable.into()))
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !GUARDED.get() {
+                before(panic);
+            }
+        }));
+    });
+    let outer = GUARDED.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(outer);
+    done.unwrap_or_else(|_| Err(Damage::Undecodable.into()))
 }
 
 /// Opens a column of a row group.

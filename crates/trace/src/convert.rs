@@ -90,7 +90,8 @@ fn convert(
     let finished = output.finish(&info)?;
     if skipped.is_empty() && is_journal_name(path) {
         std::fs::remove_file(path).map_err(TraceError::io("remove", path))?;
-        sync_directory(path)?;
+        // Should the name come back after a power loss, nothing is lost by that.
+        let _ = sync_directory(path);
         return Ok(finished);
     }
     Ok(FinishedRun { skipped, journal: Some(path.into()), ..finished })

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use jitterlab_model::RunInfo;
+use jitterlab_model::bounds::check_description;
 use jitterlab_model::run::FORMAT_VERSION;
 
 use crate::error::{Damage, NotARun, TraceError};
@@ -11,8 +12,16 @@ pub(crate) fn newer(path: &Path, found: u32, known: u32) -> TraceError {
     TraceError::NewerFormat { path: path.into(), found, known }
 }
 
-/// Reads the description of a run.
+/// Reads the description of a run, and holds it against the bounds of what can be.
 pub(crate) fn parse_info(path: &Path, json: &[u8]) -> Result<RunInfo, TraceError> {
+    let info = parse(path, json)?;
+    match check_description(&info) {
+        Ok(()) => Ok(info),
+        Err(why) => Err(TraceError::Damaged { path: path.into(), why: why.into() }),
+    }
+}
+
+fn parse(path: &Path, json: &[u8]) -> Result<RunInfo, TraceError> {
     #[derive(serde::Deserialize)]
     struct Version {
         format: u32,

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use jitterlab_model::bounds::Impossible;
 use parquet::errors::ParquetError;
 
 use crate::role::Role;
@@ -262,12 +263,27 @@ pub enum Damage {
     /// A column of another type than its name promises.
     #[error("column {0} has another type")]
     TypeOfColumn(String),
+    /// Values that no measurement can have given.
+    #[error("it holds what cannot be: {0}")]
+    Impossible(Box<Impossible>),
     /// Bytes that the Parquet library panics on.
     #[error("its content cannot be decoded")]
     Undecodable,
     /// What the Parquet library says of it.
     #[error("{0}")]
     Parquet(String),
+}
+
+impl From<Impossible> for Damage {
+    fn from(why: Impossible) -> Self {
+        Damage::Impossible(Box::new(why))
+    }
+}
+
+impl From<Impossible> for Unreadable {
+    fn from(why: Impossible) -> Self {
+        Unreadable::Impossible(Box::new(why))
+    }
 }
 
 impl From<Damage> for ParquetError {
@@ -377,6 +393,9 @@ pub enum Unreadable {
     /// A line of Xenomai's console that has other columns.
     #[error("a line RTD| has other than seven figures")]
     ConsoleLine,
+    /// Values that no measurement can have given.
+    #[error("it holds what cannot be: {0}")]
+    Impossible(Box<Impossible>),
     /// A file of JSON that its tool would not write.
     #[error("{0}")]
     Json(serde_json::Error),

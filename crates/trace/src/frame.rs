@@ -7,6 +7,8 @@ use std::io::{self, Read};
 
 /// The first bytes of every journal.
 pub(crate) const MAGIC: &[u8; 14] = b"jitterlab-run\0";
+/// What the file of a measurement's finished parts begins with, its version at the end (see [`crate::Parts`]).
+pub(crate) const PARTS: &[u8; PREAMBLE] = b"jitterlab-part\x01\0";
 /// Version of the journal's layout.
 pub(crate) const VERSION: u16 = 1;
 /// Length of magic and version.

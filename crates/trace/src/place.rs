@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
 use crate::TraceError;
-use crate::frame::is_journal;
+use crate::frame::{PARTS, is_journal};
 use crate::paths::{directory_of, journal_path};
 
 /// Writes a result that can be made again from measurements: a page, a figure, a table.
@@ -109,7 +109,7 @@ pub(crate) fn holds(path: &Path) -> Holds {
     }
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Holds::LiveJournal,
-        _ if is_journal(&beginning) => Holds::Journal,
+        _ if is_journal(&beginning) || beginning == PARTS => Holds::Journal,
         _ if beginning.starts_with(b"PAR1") => Holds::Parquet,
         _ => Holds::Other,
     }

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jitterlab_model::bounds::{Impossible, check_order, check_times};
 use jitterlab_model::run::FORMAT_VERSION;
 use jitterlab_model::{Activation, RunInfo};
 use parquet::errors::ParquetError;
@@ -49,8 +50,13 @@ impl RunReader {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref();
         let file = File::open(path).map_err(TraceError::io("open", path))?;
-        if file.metadata().is_ok_and(|m| m.is_dir()) {
-            return Err(TraceError::io("open", path)(io::ErrorKind::IsADirectory.into()));
+        match file.metadata().map(|m| m.file_type()) {
+            Ok(kind) if kind.is_dir() => {
+                return Err(TraceError::io("open", path)(io::ErrorKind::IsADirectory.into()));
+            }
+            // Parquet is read from its end.
+            Ok(kind) if !kind.is_file() => return Err(TraceError::NoFile(path.into())),
+            _ => {}
         }
         let not = |why| TraceError::NotARunFile { path: path.into(), why };
         let mut beginning = Vec::new();
@@ -122,9 +128,11 @@ impl RunReader {
         let mut decoder = self.decoder(number, columns)?;
         let mut left = self.groups[number].rows;
         let mut rows = vec![decoder.common; left.min(BATCH)];
+        let mut last = None;
         while left > 0 {
             let batch = &mut rows[..left.min(BATCH)];
             self.guarded(|| decoder.fill(batch))?;
+            check(batch, columns, &mut last).map_err(|e| damaged(&self.path, e.into()))?;
             visit(batch);
             left -= batch.len();
         }
@@ -144,7 +152,8 @@ impl RunReader {
         let mut decoder = self.decoder(number, columns)?;
         rows.clear();
         rows.resize(self.groups[number].rows, decoder.common);
-        self.guarded(|| rows.chunks_mut(BATCH).try_for_each(|batch| decoder.fill(batch)))
+        self.guarded(|| rows.chunks_mut(BATCH).try_for_each(|batch| decoder.fill(batch)))?;
+        check(rows, columns, &mut None).map_err(|e| damaged(&self.path, e.into()))
     }
 
     /// Hands all activations to `visit`, batch by batch, with the number of their task.
@@ -183,6 +192,17 @@ impl RunReader {
 
 fn damaged(path: &Path, why: Damage) -> TraceError {
     TraceError::Damaged { path: path.into(), why }
+}
+
+/// Holds activations of one row group against the bounds, as far as they were read.
+fn check(rows: &[Activation], columns: Columns, last: &mut Option<u64>) -> Result<(), Impossible> {
+    if columns.contains(Columns::TIMING) {
+        check_times(rows)?;
+    }
+    if columns.contains(Columns::INDEX) {
+        check_order(rows, last)?;
+    }
+    Ok(())
 }
 
 fn check_schema(path: &Path, metadata: &ParquetMetaData) -> Result<(), TraceError> {

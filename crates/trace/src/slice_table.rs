@@ -308,6 +308,9 @@ fn visit_pair(
         let stored = slice.and_then(|s| s.stored.get_mut(usize::try_from(quantity).ok()?));
         stored.ok_or_else(damaged)?.bins.push((high_ns, count as u64));
     }
-    slices.iter().for_each(visit);
+    for slice in &slices {
+        slice.check().map_err(Damage::from)?;
+        visit(slice);
+    }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Slices: what one second of one task was like, for runs that keep only spikes.
 
+use jitterlab_model::bounds::{COUNT, EARLIEST_NS, Impossible, LATEST_NS, check_moments};
 use jitterlab_model::distribution::Moments;
 use jitterlab_model::{Distribution, Quantity, TimingStats};
 
@@ -76,6 +77,19 @@ impl Slice {
             all.merge_parts(stored.moments, stored.bins.iter().copied());
         }
         stats.break_sequence();
+    }
+
+    /// Holds it against the bounds of what can be.
+    pub(crate) fn check(&self) -> Result<(), Impossible> {
+        let times = [self.start_ns, self.first_due_ns, self.last_end_ns];
+        let bins = || self.stored.iter().flat_map(|stored| &stored.bins);
+        let possible = self.missed <= COUNT
+            && times.iter().all(|ns| (EARLIEST_NS..=LATEST_NS).contains(ns))
+            && bins().all(|(_, count)| *count <= COUNT);
+        if !possible {
+            return Err(Impossible::Slice { start_ns: self.start_ns });
+        }
+        self.stored.iter().try_for_each(|stored| check_moments(stored.moments))
     }
 
     /// Occupied bins of all its distributions.

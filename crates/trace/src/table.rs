@@ -149,7 +149,11 @@ impl RunFileWriter {
             std::io::ErrorKind::AlreadyExists => TraceError::Exists(self.path.clone()),
             _ => TraceError::io("write", &self.path)(e.error),
         })?;
-        sync_directory(&self.path)?;
+        if let Err(error) = sync_directory(&self.path) {
+            // A name that a power loss may take away is none: what the file was made of stays instead.
+            let _ = std::fs::remove_file(&self.path);
+            return Err(error);
+        }
         Ok(FinishedRun { path: self.path, rows: self.rows, bytes, skipped: Vec::new(), journal: None })
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::bounds::{check_order, check_times};
 use jitterlab_model::{Activation, Flags, RunInfo, StopReason};
 
 use crate::TraceError;
@@ -50,6 +51,19 @@ struct Lane {
 impl Lane {
     fn new(period_ns: i64) -> Self {
         Lane { period_ns, tally: Tally::new(period_ns), last: None, after_skip: false }
+    }
+
+    /// Cuts off the rows from the first that cannot be; says whether there was none.
+    fn cut_impossible(&self, rows: &mut Vec<Activation>) -> bool {
+        let last = self.last.map(|last| last.index);
+        if check_times(rows).is_ok() && check_order(rows, &mut last.clone()).is_ok() {
+            return true;
+        }
+        let mut last = last;
+        let mut possible = |a: &[Activation]| check_times(a).is_ok() && check_order(a, &mut last).is_ok();
+        let good = rows.iter().take_while(|a| possible(std::slice::from_ref(*a))).count();
+        rows.truncate(good);
+        false
     }
 
     /// Counts rows, and says of the first after a damaged part that rows are missing before it, if they are.
@@ -123,9 +137,10 @@ impl<'a> Walk<'a> {
                     let limit = count.min(frame.payload.len());
                     // What is decoded before something that cannot be is kept all the same.
                     whole = codec::decode(frame.payload, lane.period_ns, limit, &mut self.rows).is_some();
+                    whole &= lane.cut_impossible(&mut self.rows);
                 }
                 (Kind::Slice, Some(_)) => {
-                    slice = Slice::decode(task, frame.payload);
+                    slice = Slice::decode(task, frame.payload).filter(|slice| slice.check().is_ok());
                     whole = slice.is_some();
                 }
             }

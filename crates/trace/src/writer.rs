@@ -65,12 +65,12 @@ impl RunWriter {
         // A run of the same name may have ended between the first look and the journal.
         let recorder = check_free(path)
             .and_then(|()| Journal::begin(&journal, file, info))
-            .and_then(|journal| Recorder::start(journal, info));
+            .and_then(|journal| Recorder::start(journal, info))
+            .and_then(|recorder| sync_directory(&journal).map(|()| recorder));
         if recorder.is_err() {
             let _ = std::fs::remove_file(&journal);
         }
         let recorder = recorder?;
-        sync_directory(&journal)?;
         Ok(RunWriter { path: path.into(), recorder })
     }
 

@@ -155,7 +155,10 @@ impl<'a> BreachCounter<'a> {
         match self.requirement.subject {
             Required::Latency => {
                 see(a.latency_ns());
-                a.missed_ages_ns(self.period_ns).for_each(see);
+                if a.missed > 0 {
+                    let ages = a.missed_ages(self.period_ns);
+                    ages.iter().for_each(|ages| found.merge(&self.requirement.seen_among(ages)));
+                }
             }
             Required::Execution => see(a.execution_ns()),
             Required::Response => see(a.response_ns()),

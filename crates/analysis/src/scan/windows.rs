@@ -15,7 +15,27 @@ const MOST: u64 = 64;
 pub struct Windows {
     /// One window in so many is kept.
     every: u64,
-    windows: BTreeMap<u64, Vec<f64>>,
+    windows: BTreeMap<u64, Window>,
+}
+
+/// The latencies of one window, each with its place: memory follows the activations, not the due times.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Window {
+    places: Vec<u16>,
+    latencies_ns: Vec<f64>,
+}
+
+impl Window {
+    /// A value for each due time.
+    fn spread(&self) -> Vec<f64> {
+        let mut all = vec![f64::NAN; WINDOW as usize];
+        for (place, latency_ns) in self.places.iter().zip(&self.latencies_ns) {
+            if let Some(value) = all.get_mut(usize::from(*place)) {
+                *value = *latency_ns;
+            }
+        }
+        all
+    }
 }
 
 impl Windows {
@@ -50,10 +70,9 @@ impl Windows {
             self.windows.retain(|number, _| number.is_multiple_of(every));
         }
         if number.is_multiple_of(self.every) {
-            let window = self.windows.entry(number).or_insert_with(|| vec![f64::NAN; WINDOW as usize]);
-            if let Some(value) = window.get_mut(place as usize) {
-                *value = latency_ns;
-            }
+            let window = self.windows.entry(number).or_default();
+            window.places.push(place as u16);
+            window.latencies_ns.push(latency_ns);
         }
     }
 
@@ -63,14 +82,15 @@ impl Windows {
         self.every = every;
         self.windows.retain(|number, _| number.is_multiple_of(every));
         for (number, window) in other.windows.iter().filter(|w| w.0.is_multiple_of(every)) {
-            let mine = self.windows.entry(*number).or_insert_with(|| vec![f64::NAN; WINDOW as usize]);
-            mine.iter_mut().zip(window).filter(|(_, theirs)| !theirs.is_nan()).for_each(|(m, t)| *m = *t);
+            let mine = self.windows.entry(*number).or_default();
+            mine.places.extend(&window.places);
+            mine.latencies_ns.extend(&window.latencies_ns);
         }
     }
 
     /// Every latency that is kept.
     pub fn latencies_ns(&self) -> impl Iterator<Item = i64> {
-        self.windows.values().flatten().filter(|v| !v.is_nan()).map(|v| *v as i64)
+        self.windows.values().flat_map(|window| &window.latencies_ns).map(|v| *v as i64)
     }
 
     /// The stretches in order of time, those that touch joined into one, with the empty ends cut off.
@@ -79,10 +99,10 @@ impl Windows {
         for (number, window) in &self.windows {
             match pieces.last_mut() {
                 Some((next, piece)) if *next == *number => {
-                    piece.extend(window);
+                    piece.extend(window.spread());
                     *next += 1;
                 }
-                _ => pieces.push((number + 1, window.clone())),
+                _ => pieces.push((number + 1, window.spread())),
             }
         }
         let trimmed = pieces.into_iter().map(|(_, piece)| {

@@ -8,8 +8,11 @@ use crate::histogram::slot_of_i32;
 /// Magnitude that all values of a block stay below (67 ms): a difference of two of them stays below [`SMALL`].
 const LIMIT: i64 = SMALL as i64 / 2;
 
+/// Fewer activations are counted one by one: whole histograms take more memory than they do.
+const WORTH_IT: u64 = 4_096;
+
 /// Counts a block as [`TimingStats::push`] would each of its activations, unless it is special (a gap in the records,
-/// a value of 67 ms or more, fewer than two predecessors): then does nothing and says so.
+/// a value of 67 ms or more, few predecessors): then does nothing and says so.
 ///
 /// Compiled for several generations of processors; the one it runs on chooses.
 #[multiversion::multiversion(targets = "simd")]
@@ -31,7 +34,7 @@ pub(super) fn push(stats: &mut TimingStats, block: &[Activation; BLOCK]) -> bool
         (latencies[i], executions[i], errors[i + 1]) = (latency as i32, execution as i32, error as i32);
         start = a.start_ns;
     }
-    if gaps != 0 || size >= 2 * LIMIT as u64 || stats.executed() < 2 {
+    if gaps != 0 || size >= 2 * LIMIT as u64 || stats.executed() < WORTH_IT {
         return false;
     }
     let last_error = i64::from(errors[BLOCK]);

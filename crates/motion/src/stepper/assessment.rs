@@ -148,6 +148,8 @@ pub struct AxisAssessment {
     pub rows: Vec<SpeedRow>,
 }
 
+/// A base period below this is a slip of the pen.
+pub(super) const SHORTEST_BASE_NS: i64 = 1_000;
 /// Longest period of a run that is taken for the base period of a step generator.
 const LONGEST_BASE_NS: i64 = 200_000;
 
@@ -166,7 +168,7 @@ impl AxisAssessment {
         speeds: &[f64],
     ) -> Result<AxisAssessment, MotionError> {
         let stepconf = stepconf(timing.period_error_ns, &axis.drive);
-        let own = timing.period_ns.filter(|p| *p <= LONGEST_BASE_NS);
+        let own = timing.period_ns.filter(|p| (SHORTEST_BASE_NS..=LONGEST_BASE_NS).contains(p));
         let base_period_ns =
             base_period_ns.or(own).unwrap_or(stepconf.min_period_ns.min(STEPCONF_LONGEST_NS));
         let ring_hz = axis.ring_hz()?;

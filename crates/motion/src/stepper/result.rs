@@ -3,7 +3,7 @@
 use jitterlab_model::{Activation, Overrun, TimingStats};
 use serde::{Deserialize, Serialize};
 
-use super::assessment::{AxisAssessment, StepTiming};
+use super::assessment::{AxisAssessment, SHORTEST_BASE_NS, StepTiming};
 use super::axis::Axis;
 use super::drive::Drive;
 use super::motor::Motor;
@@ -117,8 +117,8 @@ pub struct Recorded {
 
 /// The policies a simulation is made under, in the order they are shown.
 const POLICIES: [Overrun; 2] = [Overrun::Skip, Overrun::CatchUp];
-/// A base period below this is a slip of the pen.
-const SHORTEST_BASE_NS: i64 = 1_000;
+/// A tick that is later stops the motor for certain, and playing it would take as long.
+const LATEST_PLAYED_NS: i64 = 10_000_000_000;
 /// About a swing of a rotor.
 const SHORTEST_SIMULATION_NS: i64 = 10_000_000;
 
@@ -253,6 +253,9 @@ impl StepperResult {
         for (ticks, recorded) in [(Ticks::Run, Some(run)), (Ticks::Beside, beside)] {
             let Some(recorded) = recorded else { continue };
             let latencies: Vec<i64> = latencies_ns(&recorded.activations).collect();
+            if let Some(late_ns) = latencies.iter().find(|late_ns| late_ns.abs() > LATEST_PLAYED_NS) {
+                return Err(MotionError::TooLate(*late_ns));
+            }
             begun(&recorded.name, latencies.len() as i64 * base_period_ns, made.len());
             for policy in POLICIES {
                 let played = |f: f64| play(axis, f, base_period_ns, &latencies, policy);

@@ -37,6 +37,7 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use jitterlab_model::bounds::{self, Impossible};
 use jitterlab_model::{Activation, RunInfo, TimingStats};
 
 use self::told::{Period, Told};
@@ -226,10 +227,32 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
                 line,
                 why: Box::new(why),
             };
-            return (peer.parse)(input, hints).map_err(unreadable);
+            return (peer.parse)(input, hints).and_then(checked).map_err(unreadable);
         }
     }
     Err(TraceError::UnknownOutput { path: path.into(), known: names(PEERS) })
+}
+
+/// Refuses an output that holds what cannot be: damaged, or of something else.
+fn checked(import: Import) -> Result<Import, Mistake> {
+    bounds::check_description(&import.info).map_err(Unreadable::from)?;
+    for measured in &import.tasks {
+        possible(measured).map_err(Unreadable::from)?;
+    }
+    Ok(import)
+}
+
+fn possible(measured: &Measured) -> Result<(), Impossible> {
+    match measured {
+        Measured::Rows(rows) => {
+            bounds::check_times(rows)?;
+            bounds::check_order(rows, &mut None)
+        }
+        Measured::Distributions(stats) => {
+            let all = [&stats.latency, &stats.missed_ages, &stats.period_error, &stats.execution];
+            all.into_iter().try_for_each(|d| bounds::check_moments(d.moments()))
+        }
+    }
 }
 
 /// Whose output it is.

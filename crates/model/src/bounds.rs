@@ -1,0 +1,206 @@
+//! What a run can hold: bounds that every computation relies on.
+//!
+//! Whatever comes from outside (a run file, a journal, another tool's output) is held against them once, where it is
+//! read. Within them no difference of two times, and no sum over a run, overflows.
+
+use crate::activation::Activation;
+use crate::distribution::Moments;
+use crate::run::{RunInfo, TaskResult};
+
+/// No clock shows more than this many nanoseconds: CLOCK_REALTIME will in the year 2116.
+pub const LATEST_NS: i64 = 1 << 62;
+/// Nor less than this; below 0 only a task that wakes early is.
+pub const EARLIEST_NS: i64 = -(1 << 60);
+/// No period, latency or execution time is as long: two years.
+pub const SPAN_NS: i64 = 1 << 56;
+/// Nothing is counted as often: at a rate of 1 GHz that takes three days.
+pub const COUNT: u64 = 1 << 48;
+/// No due time has this number on its grid.
+pub const INDEX: u64 = 1 << 62;
+
+/// What no measurement can have given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Impossible {
+    /// A period of nothing, of less, or of years.
+    #[error("the period of task {task:?} is {period_ns} ns")]
+    Period {
+        /// The task's name.
+        task: String,
+        /// Its period.
+        period_ns: i64,
+    },
+    /// Counters out of all bounds, or extremes the wrong way round.
+    #[error("the counters of task {0:?} contradict each other")]
+    Counters(String),
+    /// Times that no clock shows, or an activation that lasted for years.
+    #[error("activation {index} is due at {due_ns} ns, starts at {start_ns} ns and ends at {end_ns} ns")]
+    Times {
+        /// Its number.
+        index: u64,
+        /// Its due time.
+        due_ns: i64,
+        /// Its start.
+        start_ns: i64,
+        /// Its end.
+        end_ns: i64,
+    },
+    /// Activations of one task out of order.
+    #[error("activation {index} comes after activation {before}")]
+    Order {
+        /// Number of the later one.
+        index: u64,
+        /// Number of the one before it.
+        before: u64,
+    },
+    /// A second's figures out of all bounds.
+    #[error("the second from {start_ns} ns on holds times or counts out of all bounds")]
+    Slice {
+        /// Its beginning.
+        start_ns: i64,
+    },
+    /// A distribution whose figures exclude each other.
+    #[error("{count} values from {min_ns} ns to {max_ns} ns with a sum of {sum} ns")]
+    Distribution {
+        /// How many values.
+        count: u64,
+        /// The smallest.
+        min_ns: i64,
+        /// The largest.
+        max_ns: i64,
+        /// Their sum.
+        sum: i128,
+    },
+}
+
+/// Whether a clock may show this.
+fn is_time(ns: i64) -> bool {
+    (EARLIEST_NS..=LATEST_NS).contains(&ns)
+}
+
+/// Whether something may take this long, or be this early.
+fn is_span(ns: i64) -> bool {
+    (-SPAN_NS..=SPAN_NS).contains(&ns)
+}
+
+/// Holds a run's description against the bounds.
+///
+/// # Errors
+/// The first thing that cannot be.
+pub fn check_description(info: &RunInfo) -> Result<(), Impossible> {
+    for task in &info.tasks {
+        let name = || task.spec.name.clone();
+        if !(1..=SPAN_NS).contains(&task.spec.period_ns) {
+            return Err(Impossible::Period { task: name(), period_ns: task.spec.period_ns });
+        }
+        if task.result.as_ref().is_some_and(|result| !are_counters(result)) {
+            return Err(Impossible::Counters(name()));
+        }
+    }
+    Ok(())
+}
+
+fn are_counters(r: &TaskResult) -> bool {
+    let counts = [r.executed, r.missed, r.dropped];
+    let times = [r.first_due_ns, r.last_end_ns, r.phase_loss_ns, r.polled_ns, r.clock_moved_ns];
+    let spans = [r.min_latency_ns, r.max_latency_ns, r.longest_hole_ns];
+    counts.iter().all(|count| *count <= INDEX)
+        && times.into_iter().all(is_time)
+        && spans.into_iter().all(is_span)
+        && r.min_latency_ns <= r.max_latency_ns
+}
+
+/// Holds activations of one task against the bounds.
+///
+/// # Errors
+/// The first that cannot be.
+pub fn check_times(rows: &[Activation]) -> Result<(), Impossible> {
+    let possible = |a: &Activation| {
+        is_time(a.due_ns) && is_span(a.latency_ns()) && is_span(a.execution_ns()) && a.index < INDEX
+    };
+    // Without an early end, so that the usual case is one vector loop.
+    if rows.iter().fold(true, |all, a| all & possible(a)) {
+        return Ok(());
+    }
+    rows.iter().find(|a| !possible(a)).map_or(Ok(()), |a| {
+        let &Activation { index, due_ns, start_ns, end_ns, .. } = a;
+        Err(Impossible::Times { index, due_ns, start_ns, end_ns })
+    })
+}
+
+/// Whether activations of one task follow each other on its grid; `last` is the number of the one before them, and
+/// becomes that of their last.
+///
+/// # Errors
+/// The first that does not.
+pub fn check_order(rows: &[Activation], last: &mut Option<u64>) -> Result<(), Impossible> {
+    let (Some(first), Some(end)) = (rows.first(), rows.last()) else { return Ok(()) };
+    let before = last.replace(end.index).filter(|before| first.index <= *before);
+    let mut pairs = rows.iter().zip(&rows[1..]).map(|(a, b)| (a.index, b.index));
+    let pair = pairs.find(|(before, index)| index <= before);
+    match before.map(|before| (before, first.index)).or(pair) {
+        Some((before, index)) => Err(Impossible::Order { index, before }),
+        None => Ok(()),
+    }
+}
+
+/// Holds the exact part of a distribution against the bounds.
+///
+/// # Errors
+/// It cannot be.
+pub fn check_moments(moments: Moments) -> Result<(), Impossible> {
+    let Moments { count, min_ns, max_ns, sum, .. } = moments;
+    // Not against the extremes: other tools print rounded means.
+    let largest = u128::from(COUNT) << 63;
+    let possible = count == 0 || (count <= COUNT && min_ns <= max_ns && sum.unsigned_abs() <= largest);
+    if possible { Ok(()) } else { Err(Impossible::Distribution { count, min_ns, max_ns, sum }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bench, TaskSpec};
+
+    #[test]
+    fn what_a_machine_measures_is_possible() {
+        let row = |index: u64, due_ns: i64, late: i64| Activation {
+            index,
+            due_ns,
+            start_ns: due_ns + late,
+            end_ns: due_ns + late + 500,
+            ..Activation::default()
+        };
+        // Since the machine started, since 1970, and early at the very beginning.
+        for origin in [0, 1_900_000_000_000_000_000] {
+            let rows =
+                [row(0, origin, -40), row(1, origin + 1_000, 30_000_000_000), row(9, origin + 9_000, 2)];
+            assert_eq!((check_times(&rows), check_order(&rows, &mut None)), (Ok(()), Ok(())));
+        }
+        let info = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
+        assert_eq!(check_description(&info), Ok(()));
+    }
+
+    #[test]
+    fn what_cannot_be_is_named() {
+        let row = |index, due_ns, start_ns| Activation {
+            index,
+            due_ns,
+            start_ns,
+            end_ns: start_ns,
+            ..Activation::default()
+        };
+        for a in [row(0, i64::MAX, i64::MAX), row(7, 0, SPAN_NS + 1), row(INDEX, 0, 0), row(0, i64::MIN, 0)] {
+            assert!(matches!(check_times(&[row(0, 0, 0), a]), Err(Impossible::Times { .. })), "{a:?}");
+        }
+        let backwards = check_order(&[row(3, 0, 0), row(2, 0, 0)], &mut None);
+        assert_eq!(backwards, Err(Impossible::Order { index: 2, before: 3 }));
+        let mut last = Some(3);
+        assert_eq!(check_order(&[row(3, 0, 0)], &mut last), Err(Impossible::Order { index: 3, before: 3 }));
+        let mut info = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
+        info.tasks[0].spec.period_ns = 0;
+        assert!(matches!(check_description(&info), Err(Impossible::Period { .. })));
+        let moments = Moments { count: 2, min_ns: 5, max_ns: 4, sum: 9, sum_of_squares: 41 };
+        assert!(check_moments(moments).is_err());
+        assert_eq!(check_moments(Moments { max_ns: 5, sum: 10, ..moments }), Ok(()));
+    }
+}
