@@ -1,0 +1,25 @@
+//! Motors, drives and plants of the user's own.
+
+use std::path::Path;
+
+use jitterlab_motion::catalog::Device;
+use jitterlab_motion::servo::{Plant, Question, ServoResult};
+use jitterlab_motion::stepper::{Axis, AxisOptions, Drive, Motor, StepperQuestion};
+
+/// A TOML file as each kind of device, and what is first asked of it.
+pub fn devices(_: &Path, data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let _ = Drive::from_toml("fuzzed", text);
+    if let Ok(motor) = Motor::from_toml("fuzzed", text) {
+        let options = AxisOptions { voltage_v: Some(48.0), ..AxisOptions::new(motor) };
+        if let Ok(question) =
+            Axis::new(options).and_then(|axis| StepperQuestion::new(axis, None, Some(50_000)))
+        {
+            let _ = question.under_jitter(20_000);
+        }
+    }
+    if let Ok(plant) = Plant::from_toml("fuzzed", text) {
+        let question = Question::of(plant, 1_000_000);
+        let _ = ServoResult::alone(&question);
+    }
+}

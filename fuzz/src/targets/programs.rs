@@ -1,0 +1,22 @@
+//! Programs, kernel images, and archives.
+
+use std::path::Path;
+
+use jitterlab_bench::kernel::archive;
+use jitterlab_bench::kernel::elf::{self, LibraryPath};
+use jitterlab_bench::kernel::image::KernelChoice;
+use jitterlab_bench::kernel::job::Answer;
+
+/// As an ELF file, a kernel image and an archive.
+pub fn programs(folder: &Path, data: &[u8]) {
+    let path = folder.join("program");
+    std::fs::write(&path, data).expect("a temporary file");
+    let _ = elf::closure(std::slice::from_ref(&path), &LibraryPath::of_this_machine());
+    let slim = elf::without_debug_information(data.to_vec());
+    assert!(slim.len() <= data.len());
+    let _ = KernelChoice::File(path).image(&mut |_| ());
+    if let Ok(files) = archive::read(data) {
+        assert!(files.iter().map(|file| file.content.len()).sum::<usize>() <= data.len());
+    }
+    let _ = Answer::from_bytes(data);
+}

@@ -1,0 +1,245 @@
+//! Whatever holds a run: its bytes, and the values in it.
+
+use std::path::{Path, PathBuf};
+
+use jitterlab_analysis::predict::Prediction;
+use jitterlab_analysis::require::Requirement;
+use jitterlab_analysis::task_analysis::AnalysisSection;
+use jitterlab_model::{Activation, Bench, Flags, Keep, RunInfo, TaskResult, TaskRun, TaskSpec};
+use jitterlab_motion::servo::{Design, Plant, Question, ServoResult, Wishes};
+use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, StepperQuestion};
+use jitterlab_motion::{JudgedRun, catalog};
+use jitterlab_report::chart::Terminal;
+use jitterlab_report::document::{Content, Document};
+use jitterlab_report::page;
+use jitterlab_runs::{CompareOptions, Hints, OneTask, Run, compare};
+use jitterlab_trace::{JournalReader, RunFileWriter, RunReader, recover_to};
+
+const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
+
+fn file(folder: &Path, name: &str, data: &[u8]) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, data).expect("a temporary file");
+    path
+}
+
+/// Everything that is said of a run. What takes long is tried on a part of the inputs each, always the same for the same.
+fn through(path: &Path, data: &[u8]) {
+    let hints = Hints { period_ns: Some(1_000_000), ..Hints::default() };
+    let Ok(run) = Run::open(path, &hints) else { return };
+    let Ok(analysis) = run.analysis(None, AnalysisSection::ALL.to_vec(), true) else { return };
+    for stats in run.timing().map(|stats| stats.into_parts().0).unwrap_or_default() {
+        let known: Vec<i64> =
+            [0.0, 0.5, 0.99, 0.9999, 1.0].iter().filter_map(|p| stats.latency.quantile_ns(*p)).collect();
+        assert!(known.is_sorted(), "quantiles rise: {known:?}");
+        let (min, max) = (stats.latency.min_ns(), stats.latency.max_ns());
+        assert!(known.iter().all(|q| min.is_none_or(|min| min <= *q) && max.is_none_or(|max| *q <= max)));
+    }
+    let document = Document::new(Content::Analysis(Box::new(analysis)));
+    let text = document.text(TERMINAL);
+    assert!(!text.is_empty());
+    match data.iter().fold(data.len() as u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(*byte)))
+        % 32
+    {
+        0 => pages(&run),
+        1 => predictions(&run),
+        2 => comparison(path, run),
+        3 => servo(run),
+        4 => stepper(run),
+        5 => drop(document.json().expect("every result is JSON")),
+        _ => {}
+    }
+}
+
+fn pages(run: &Run) {
+    if let Ok(runs) = page::read(std::slice::from_ref(run), None) {
+        let html = page::render(&runs, &[]).expect("every run has a page");
+        assert!(html.trim_end().ends_with("</html>"));
+    }
+}
+
+fn predictions(run: &Run) {
+    let Ok(scans) = run.scan() else { return };
+    let (scans, _) = scans.into_parts();
+    let requirements = ["p99.99 < 80us", "missed < 1e-3", "response max < 1ms", "period-error p99 < 10us"];
+    let requirements: Vec<Requirement> = requirements.iter().filter_map(|text| text.parse().ok()).collect();
+    let _ = run.breaches(&requirements.iter().collect::<Vec<_>>());
+    for (task, scan) in scans.iter().enumerate() {
+        let _ = Prediction::of(scan, &run.info().tasks[task], run.info(), None);
+        let _ = run.backtest(task, 1_000_000_000);
+    }
+}
+
+fn comparison(path: &Path, run: Run) {
+    let Ok(again) = Run::open(path, &Hints::default()) else { return };
+    if let Ok(compared) =
+        compare(&[run, again], &[], CompareOptions { task: None, twente: false, anyway: true })
+    {
+        let _ = Document::new(Content::Comparison(compared)).text(TERMINAL);
+    }
+}
+
+fn judged(of: &OneTask) -> JudgedRun {
+    JudgedRun {
+        file: "run".into(),
+        task: of.name().into(),
+        period_ns: of.stats.period_ns(),
+        executed: of.stats.executed(),
+        warnings: of.warnings.clone(),
+        caveats: of.caveats.clone(),
+    }
+}
+
+fn servo(run: Run) {
+    let Ok(task) = OneTask::of(run, None, |spec| spec.period_ns) else { return };
+    let Ok(rows) = task.rows_around_worst(500, 500) else { return };
+    let (Ok(trace), Ok(plant)) = (task.activations(rows), catalog::known::<Plant>("dc-servo")) else {
+        return;
+    };
+    let period_ns = task.stats.period_ns();
+    let question = Question::of(plant, period_ns);
+    let _ = ServoResult::under_run(&question, judged(&task), &trace[..], &Wishes::default());
+    let _ = Design::parse("pd:1:0.01", 1);
+}
+
+fn stepper(run: Run) {
+    let Ok(task) = OneTask::of(run, None, |spec| spec.period_ns) else { return };
+    let Ok(motor) = catalog::known::<Motor>("as1050") else { return };
+    let options = AxisOptions { voltage_v: Some(48.0), ..AxisOptions::new(motor) };
+    let Ok(axis) = Axis::new(options) else { return };
+    let Ok(question) = StepperQuestion::new(axis, None, None) else { return };
+    let _ = question.under_run(judged(&task), &task.stats);
+}
+
+/// The bytes of a run file.
+pub fn run_file(folder: &Path, data: &[u8]) {
+    let path = file(folder, "run.parquet", data);
+    if let Ok(reader) = RunReader::open(&path) {
+        for number in 0..reader.row_groups().len().min(64) {
+            let _ = reader.read_row_group(number, jitterlab_trace::Columns::ALL, &mut Vec::new());
+        }
+        through(&path, data);
+    }
+}
+
+/// The bytes of a journal.
+pub fn journal(folder: &Path, data: &[u8]) {
+    let path = file(folder, "run.parquet.part", data);
+    if JournalReader::open(&path).is_err() {
+        return;
+    }
+    through(&path, data);
+    let target = folder.join("recovered.parquet");
+    if data.len().is_multiple_of(8) && recover_to(&path, &target, |_, _| ()).is_ok() {
+        RunReader::open(&target).expect("what was recovered can be read");
+        std::fs::remove_file(&target).expect("the file is there");
+    }
+}
+
+/// What another tool printed; the first byte tells the file's name, which some formats are told by.
+pub fn import(folder: &Path, data: &[u8]) {
+    let Some((name, content)) = data.split_first() else { return };
+    let name = ["output.txt", "results.json", "samples.raw", ".latency"][usize::from(*name) % 4];
+    through(&file(folder, name, content), data);
+}
+
+/// Numbers and rows out of bytes.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+
+    /// A number of any size: mostly a small one.
+    fn number(&mut self) -> i64 {
+        let size = self.byte();
+        let low = i64::from(self.byte()) << 8 | i64::from(self.byte());
+        let sign = if size & 0x80 == 0 { 1 } else { -1 };
+        match size & 0x7f {
+            shift @ 0..=0x2e => sign * (low << shift),
+            0x2f => sign * i64::MAX,
+            _ => sign * low,
+        }
+    }
+}
+
+/// A run of any values, through the file.
+pub fn values(folder: &Path, data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let tasks = usize::from(bytes.byte() % 3);
+    let mut info = RunInfo::new(Bench::Host, "monotonic", (0..tasks).map(|_| TaskSpec::default()));
+    let mut rows: Vec<Vec<Activation>> = Vec::new();
+    for (number, task) in info.tasks.iter_mut().enumerate() {
+        *task = described(&mut bytes, number);
+        rows.push(activations(&mut bytes, task.spec.period_ns));
+    }
+    if bytes.byte() == 1 {
+        info.keep = Keep::Spikes { above_ns: bytes.number() };
+    }
+    info.duration_ns = Some(bytes.number()).filter(|ns| *ns != 0);
+    let path = folder.join("values.parquet");
+    let _ = std::fs::remove_file(&path);
+    let mut writer = RunFileWriter::create(&path, tasks).expect("a temporary file");
+    for (task, rows) in rows.iter().enumerate() {
+        writer.append(task, rows).expect("room");
+    }
+    writer.finish(&info).expect("room");
+    through(&path, data);
+}
+
+fn described(bytes: &mut Bytes<'_>, number: usize) -> TaskRun {
+    let period_ns = match bytes.number() {
+        0 => 1_000_000,
+        other => other,
+    };
+    let mut task =
+        TaskRun::new(TaskSpec { name: format!("task {number}"), period_ns, ..TaskSpec::default() });
+    if bytes.byte() % 4 == 1 {
+        task.result = Some(TaskResult {
+            executed: bytes.number() as u64,
+            missed: bytes.number() as u64,
+            dropped: bytes.number() as u64,
+            first_due_ns: bytes.number(),
+            last_end_ns: bytes.number(),
+            min_latency_ns: bytes.number(),
+            max_latency_ns: bytes.number(),
+            cpu_time_ns: Some(bytes.number()),
+            ..TaskResult::default()
+        });
+    }
+    task
+}
+
+/// Up to some thousand rows: single ones with values of their own, and stretches that go on from them.
+fn activations(bytes: &mut Bytes<'_>, period_ns: i64) -> Vec<Activation> {
+    let mut rows = Vec::new();
+    let mut next = Activation::default();
+    for _ in 0..bytes.byte() % 32 {
+        let kind = bytes.byte();
+        let value = bytes.number();
+        match kind % 8 {
+            0 => next.index = next.index.wrapping_add(value as u64),
+            1 => next.due_ns = next.due_ns.wrapping_add(value),
+            2 => next.missed = value as u32,
+            3 => (next.flags, next.cpu) = (Flags(value as u16), (value >> 16) as u16),
+            _ => {}
+        }
+        let (late, work) = (bytes.number(), bytes.number());
+        let scatter = bytes.byte();
+        for k in 0..1 + u64::from(bytes.byte()) * 8 {
+            let noise = (k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as i64 & i64::from(scatter) << 8;
+            next.start_ns = next.due_ns.wrapping_add(late).wrapping_add(noise);
+            next.end_ns = next.start_ns.wrapping_add(work);
+            rows.push(next);
+            next.index = next.index.wrapping_add(1 + u64::from(next.missed));
+            next.due_ns = next.due_ns.wrapping_add(period_ns.wrapping_mul(1 + i64::from(next.missed)));
+            if kind & 0x10 == 0 {
+                next.missed = 0;
+            }
+        }
+    }
+    rows
+}
