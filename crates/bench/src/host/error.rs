@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use jitterlab_model::task::TaskError;
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::{Compensation, Overload, Refusal, Work};
+use jitterlab_model::{Compensation, CpuSet, Overload, Refusal, Work};
 use jitterlab_rt::xenomai::XenomaiError;
 use jitterlab_rt::{BuildError, Unreachable};
 use jitterlab_trace::TraceError;
@@ -30,6 +30,16 @@ pub enum PrepareError {
     /// A processor that a task cannot run on.
     #[error(transparent)]
     Cpu(#[from] CpuError),
+    /// CPUs that another jitterlab keeps free for itself.
+    #[error(
+        "another jitterlab (process {process}) keeps CPU {cpus} free for its own tasks right now: wait for its end, or choose other CPUs"
+    )]
+    Taken {
+        /// The other.
+        process: u32,
+        /// Its CPUs.
+        cpus: CpuSet,
+    },
     /// Work that does not fit into its period.
     #[error(
         "task {task}: {work} takes {takes} here, its period is {period}: lengthen the period or shorten the work"
@@ -91,6 +101,7 @@ impl PrepareError {
     pub fn is_bad_use(&self) -> bool {
         match self {
             PrepareError::Interrupted
+            | PrepareError::Taken { .. }
             | PrepareError::Core(_)
             | PrepareError::Thread { .. }
             | PrepareError::Wait { .. } => false,
@@ -156,6 +167,9 @@ pub enum MatrixError {
         /// The system's words.
         error: io::Error,
     },
+    /// Somebody measures into it.
+    #[error("another jitterlab measures into {} right now: wait for its end, or choose another directory with --output", .0.display())]
+    Busy(PathBuf),
     /// The index cannot be written as JSON.
     #[error("the index could not be written as JSON ({0}); please report this")]
     Json(#[from] serde_json::Error),

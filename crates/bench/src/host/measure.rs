@@ -17,7 +17,7 @@ use jitterlab_rt::{Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions
 use super::dma_latency::{DmaLatency, Held};
 use super::error::{PrepareError, dma_latency_refused};
 use super::facts::{self, Root};
-use super::isolate::Isolation;
+use super::isolate::{self, Isolation};
 use super::load::Loads;
 use super::prepare::{self, Moved};
 
@@ -160,7 +160,7 @@ impl Measurement {
             }
         };
         let mut facts = facts::read(&root);
-        let prepared = prepare::tasks(&facts, tasks, isolate.as_ref())?;
+        let prepared = prepare::tasks(&facts, tasks, isolate.as_ref(), &isolate::taken(&root))?;
         let isolation = match &isolate {
             Some(cpus) => Some(Isolation::begin(&root, cpus, &facts.usable())?),
             None => None,

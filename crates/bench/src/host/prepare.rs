@@ -29,14 +29,27 @@ pub(super) struct Prepared {
     pub warnings: Vec<Warning>,
 }
 
+/// Settles what the tasks leave open. `taken` are CPUs that other jitterlabs keep free, with their processes.
 pub(super) fn tasks(
     facts: &SystemFacts,
     mut tasks: Vec<TaskSpec>,
     isolate: Option<&CpuSet>,
+    taken: &[(u32, CpuSet)],
 ) -> Result<Prepared, PrepareError> {
     if tasks.is_empty() {
         return Err(PrepareError::NoTask);
     }
+    let asked: CpuSet = tasks.iter().filter_map(|task| task.cpu).collect();
+    let asked = isolate.map_or(asked.clone(), |cpus| asked.or(cpus));
+    if let Some((process, cpus)) = taken.iter().find(|(_, cpus)| cpus.overlaps(&asked)) {
+        return Err(PrepareError::Taken { process: *process, cpus: cpus.clone() });
+    }
+    let mut facts = facts.clone();
+    let free = taken.iter().fold(facts.usable(), |free, (_, cpus)| free.without(cpus));
+    if !taken.is_empty() && !free.is_empty() {
+        facts.process.allowed_cpus = Some(free);
+    }
+    let facts = &facts;
     for (i, task) in tasks.iter().enumerate() {
         if tasks[..i].iter().any(|other| other.name == task.name) {
             return Err(PrepareError::SameName(task.name.clone()));

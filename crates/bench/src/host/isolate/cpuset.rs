@@ -69,7 +69,7 @@ fn version_1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> boo
         let from = root.path(V1).join(group_of(pid).unwrap_or_default().trim_start_matches('/'));
         // The move sets the CPUs of its threads, there and back.
         for thread in threads(pid) {
-            if let Some(cpus) = thread.cpus() {
+            if let Some(cpus) = journal.cpus_at_first(&thread) {
                 journal.note_cpus(thread, cpus)?;
             }
         }
@@ -104,8 +104,14 @@ fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
         // Left on afterwards: taking it away again would take the limits of groups made meanwhile.
         std::fs::write(root.path(&format!("{V2}/cgroup.subtree_control")), "+cpuset")?;
     }
-    let siblings: Vec<String> =
-        root.names(V2).into_iter().filter(|name| root.exists(&format!("{V2}/{name}/cpuset.cpus"))).collect();
+    let of_others: Vec<PathBuf> =
+        journal.others().iter().flat_map(|other| other.groups()).map(PathBuf::from).collect();
+    let limited = |name: &String| root.exists(&format!("{V2}/{name}/cpuset.cpus"));
+    let siblings: Vec<String> = root
+        .names(V2)
+        .into_iter()
+        .filter(|name| limited(name) && !of_others.contains(&root.path(V2).join(name)))
+        .collect();
     let own = Thread::own();
     let group = journal.make_group(V2, &format!("jitterlab-{}", own.id))?;
     let from: PathBuf = std::fs::read_to_string("/proc/self/cgroup")?
@@ -118,7 +124,7 @@ fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
     let mut moved = 0;
     for name in siblings {
         let file = format!("{V2}/{name}/cpuset.cpus");
-        let limit = match root.cpus(&file) {
+        let limit = match journal.at_first(&file).and_then(|cpus| cpus.parse::<CpuSet>().ok()) {
             Some(cpus) if !cpus.is_empty() && !cpus.and(others).is_empty() => cpus.and(others),
             _ => others.clone(),
         };

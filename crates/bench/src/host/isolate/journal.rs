@@ -7,18 +7,20 @@ use std::path::{Path, PathBuf};
 use jitterlab_model::CpuSet;
 use serde::{Deserialize, Serialize};
 
+use super::others::{Turn, journals, journals_of};
 use super::thread::Thread;
 use crate::host::facts::Root;
-
-/// Where the journals are: gone after a restart, as what they tell of is.
-const FOLDER: &str = "run/jitterlab";
 
 /// One change, with what it takes to undo it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 enum Change {
-    /// The first line of a journal: whose changes they are.
-    Owner { process: Thread },
+    /// The first line of a journal: whose changes they are, and the CPUs they isolate.
+    Owner {
+        process: Thread,
+        #[serde(default)]
+        cpus: CpuSet,
+    },
     /// The change before this one was refused, so there is nothing of it to undo.
     Refused,
     /// A file that the kernel makes held this.
@@ -31,30 +33,91 @@ enum Change {
     Group { folder: PathBuf, above: PathBuf },
 }
 
-/// The changes of one process, on disk.
+impl Change {
+    /// Whether both change the same thing of the machine.
+    fn is_of_the_same(&self, other: &Change) -> bool {
+        match (self, other) {
+            (Change::Value { file, .. }, Change::Value { file: other, .. }) => file == other,
+            (Change::Affinity { thread, .. }, Change::Affinity { thread: other, .. }) => thread == other,
+            (Change::Member { process, .. }, Change::Member { process: other, .. }) => process == other,
+            _ => false,
+        }
+    }
+}
+
+/// The journal of another process that lives.
+#[derive(Debug)]
+pub(super) struct Living {
+    pub(super) process: Thread,
+    /// The CPUs it isolates.
+    pub(super) cpus: CpuSet,
+    /// What it has changed.
+    changes: Vec<Change>,
+}
+
+impl Living {
+    /// The control groups that it made.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &Path> {
+        self.changes.iter().filter_map(|change| match change {
+            Change::Group { folder, .. } => Some(folder.as_path()),
+            _ => None,
+        })
+    }
+}
+
+/// The isolations of a machine that go on right now.
+fn living(root: &Root) -> Vec<Living> {
+    let read = journals_of(root).into_iter().filter_map(|path| read(&path));
+    let alive = read.filter(|(process, ..)| process.is_alive());
+    alive.map(|(process, cpus, changes)| Living { process, cpus, changes }).collect()
+}
+
+/// Those of other processes.
+pub(super) fn living_others(root: &Root) -> Vec<Living> {
+    let own = Thread::own();
+    living(root).into_iter().filter(|one| one.process != own).collect()
+}
+
+/// Whose journal it is, what it isolates, and its changes. The last line may be half written; what it tells of was not
+/// done then.
+fn read(path: &Path) -> Option<(Thread, CpuSet, Vec<Change>)> {
+    let text = fs::read_to_string(path).ok()?;
+    let mut changes = text.lines().map_while(|line| serde_json::from_str(line).ok());
+    let Some(Change::Owner { process, cpus }) = changes.next() else { return None };
+    Some((process, cpus, changes.collect()))
+}
+
+/// The changes of one process, on disk. Who changes what another one has changed before notes what it was at first: then
+/// the last to end puts that back, in whichever order they end.
 #[derive(Debug)]
 pub(super) struct Journal {
     root: Root,
     path: PathBuf,
     file: File,
     changes: Vec<Change>,
+    others: Vec<Living>,
 }
 
 impl Journal {
-    pub(super) fn create(root: &Root) -> Result<Self, (PathBuf, io::Error)> {
-        let folder = root.path(FOLDER);
-        let path = folder.join(format!("isolation-{}.journal", std::process::id()));
-        let file = fs::create_dir_all(&folder)
-            .and_then(|()| OpenOptions::new().create(true).append(true).open(&path));
+    pub(super) fn create(turn: &Turn, root: &Root, cpus: &CpuSet) -> Result<Self, (PathBuf, io::Error)> {
+        let path = turn.folder().join(format!("isolation-{}.journal", std::process::id()));
+        let file = OpenOptions::new().create(true).append(true).open(&path);
         let file = file.map_err(|error| (path.clone(), error))?;
-        let mut journal = Journal { root: root.clone(), path: path.clone(), file, changes: Vec::new() };
-        let process = Thread::own();
-        journal.note(Change::Owner { process }).map_err(|error| (path, error))?;
+        let others = living_others(root);
+        let mut journal =
+            Journal { root: root.clone(), path: path.clone(), file, changes: Vec::new(), others };
+        let owner = Change::Owner { process: Thread::own(), cpus: cpus.clone() };
+        journal.note(owner).map_err(|error| (path, error))?;
         Ok(journal)
     }
 
     pub(super) fn root(&self) -> &Root {
         &self.root
+    }
+
+    /// The other isolations that went on when this one began.
+    pub(super) fn others(&self) -> &[Living] {
+        &self.others
     }
 
     fn note(&mut self, change: Change) -> io::Result<()> {
@@ -73,11 +136,34 @@ impl Journal {
         })
     }
 
+    /// The same change in the journal of another isolation that goes on: it tells what the thing was at first.
+    fn made_before(&self, change: &Change) -> Option<&Change> {
+        self.others.iter().flat_map(|other| &other.changes).find(|other| other.is_of_the_same(change))
+    }
+
+    /// What a file of the kernel held before any isolation.
+    pub(super) fn at_first(&self, name: &str) -> Option<String> {
+        let file = self.root.path(name);
+        match self.made_before(&Change::Value { file: file.clone(), before: String::new() }) {
+            Some(Change::Value { before, .. }) => Some(before.clone()),
+            _ => fs::read_to_string(&file).ok().map(|text| text.trim().to_owned()),
+        }
+    }
+
+    /// The CPUs that a thread could run on before any isolation.
+    pub(super) fn cpus_at_first(&self, thread: &Thread) -> Option<CpuSet> {
+        match self.made_before(&Change::Affinity { thread: thread.clone(), before: CpuSet::new() }) {
+            Some(Change::Affinity { before, .. }) => Some(before.clone()),
+            _ => thread.cpus(),
+        }
+    }
+
     /// Writes to a file of the kernel; says whether that changed anything.
     pub(super) fn set(&mut self, name: &str, value: &str) -> io::Result<bool> {
         let file = self.root.path(name);
-        let before = fs::read_to_string(&file)?.trim().to_owned();
-        if before == value {
+        let now = fs::read_to_string(&file)?.trim().to_owned();
+        let before = self.at_first(name).unwrap_or_else(|| now.clone());
+        if now == value && before == value {
             return Ok(false);
         }
         self.make(Change::Value { file: file.clone(), before }, || write(&file, value))?;
@@ -105,14 +191,26 @@ impl Journal {
     /// Moves a process from one control group to another; both are given by their files of processes.
     pub(super) fn move_process(&mut self, process: Thread, from: &Path, to: &Path) -> io::Result<()> {
         let id = process.id.to_string();
-        self.make(Change::Member { process, group: from.into() }, || write(to, &id))
+        let group = from.into();
+        let change = Change::Member { process: process.clone(), group };
+        let group = match self.made_before(&change) {
+            Some(Change::Member { group, .. }) => group.clone(),
+            _ => from.into(),
+        };
+        self.make(Change::Member { process, group }, || write(to, &id))
     }
 
-    /// Undoes every change, latest first, and says what could not be undone.
+    /// Undoes every change, latest first, but for what another isolation needs as well, which puts it back when it ends.
+    /// Says what could not be undone.
     pub(super) fn undo(&mut self) -> Vec<String> {
-        let problems = undo_all(std::mem::take(&mut self.changes));
+        if self.changes.is_empty() {
+            return Vec::new();
+        }
+        let turn = Turn::take(&self.root);
+        let problems = undo_all(std::mem::take(&mut self.changes), &living_others(&self.root));
         // Taken away even with problems, since trying again would not solve them.
-        remove(&self.path);
+        let _ = fs::remove_file(&self.path);
+        drop(turn);
         problems
     }
 }
@@ -123,21 +221,16 @@ fn write(file: &Path, value: &str) -> io::Result<()> {
     OpenOptions::new().write(true).truncate(true).open(file)?.write_all(text.as_bytes())
 }
 
-/// Takes a journal away, and the folder with the last one.
-fn remove(journal: &Path) {
-    let _ = fs::remove_file(journal);
-    if let Some(folder) = journal.parent() {
-        let _ = fs::remove_dir(folder);
-    }
-}
-
-fn undo_all(changes: Vec<Change>) -> Vec<String> {
+fn undo_all(changes: Vec<Change>, others: &[Living]) -> Vec<String> {
+    let needed = |change: &Change| {
+        others.iter().flat_map(|other| &other.changes).any(|other| other.is_of_the_same(change))
+    };
     let mut problems = Vec::new();
     let mut latest_first = changes.into_iter().rev();
     while let Some(change) = latest_first.next() {
         if change == Change::Refused {
             latest_first.next();
-        } else {
+        } else if !needed(&change) {
             problems.extend(undo(change).err());
         }
     }
@@ -148,6 +241,8 @@ fn undo_all(changes: Vec<Change>) -> Vec<String> {
 fn undo(change: Change) -> Result<(), String> {
     match change {
         Change::Owner { .. } | Change::Refused => Ok(()),
+        // What belonged to a device or a group that is gone needs nothing undone either.
+        Change::Value { file, .. } if !file.exists() => Ok(()),
         Change::Value { file, before } => write(&file, &before)
             .or_else(|error| lift_limit(&file, &before).unwrap_or(Err(error)))
             .map_err(|error| format!("{} to {before:?}: {error}", file.display())),
@@ -207,29 +302,29 @@ pub struct Restored {
     pub problems: Vec<String>,
 }
 
-/// Undoes what processes that are gone had changed.
+/// Undoes what processes that are gone had changed. Where that is not permitted, nothing is.
 pub fn restore(root: &Root) -> Vec<Restored> {
-    let folder = root.path(FOLDER);
-    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-    let journals =
-        entries.map(|entry| entry.path()).filter(|p| p.extension().is_some_and(|e| e == "journal"));
+    // Who was killed before its first change has left no journal, but perhaps the folder for it.
+    if !Turn::has_a_place(root) {
+        return Vec::new();
+    }
+    Turn::take(root).map_or(Vec::new(), |turn| restore_in(&turn, root))
+}
+
+/// The same for who has the turn.
+pub(super) fn restore_in(turn: &Turn, root: &Root) -> Vec<Restored> {
     let mut restored = Vec::new();
-    for path in journals {
-        // The last line may be half written; what it tells of was not done then.
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let mut changes = text.lines().map_while(|line| serde_json::from_str(line).ok());
-        let Some(Change::Owner { process }) = changes.next() else {
-            remove(&path);
-            continue;
-        };
-        if process.is_alive() {
+    for path in journals(turn.folder()) {
+        let found = read(&path);
+        if found.as_ref().is_some_and(|(process, ..)| process.is_alive()) {
             continue;
         }
-        let changes: Vec<Change> = changes.collect();
-        let count = changes.len();
-        let problems = undo_all(changes);
-        remove(&path);
-        restored.push(Restored { process: process.id, changes: count, problems });
+        if let Some((process, _, changes)) = found {
+            let count = changes.len();
+            let problems = undo_all(changes, &living(root));
+            restored.push(Restored { process: process.id, changes: count, problems });
+        }
+        let _ = fs::remove_file(&path);
     }
     restored
 }

@@ -11,12 +11,12 @@ pub(super) fn move_interrupts(journal: &mut Journal, others: &CpuSet, report: &m
     let root = journal.root().clone();
     for irq in root.names("proc/irq").into_iter().filter(|name| name.parse::<u32>().is_ok()) {
         let name = format!("proc/irq/{irq}/smp_affinity_list");
-        // Where it really goes decides, where the kernel says so.
+        // Where it really goes decides, where the kernel says so; and where another isolation would put it back to.
         let goes_to = root
             .cpus(&format!("proc/irq/{irq}/effective_affinity_list"))
             .filter(|cpus| !cpus.is_empty())
             .or_else(|| root.cpus(&name));
-        let may_go = root.cpus(&name).unwrap_or_default();
+        let may_go: CpuSet = journal.at_first(&name).and_then(|cpus| cpus.parse().ok()).unwrap_or_default();
         if !goes_to.is_some_and(|cpus| cpus.overlaps(&report.cpus)) && !may_go.overlaps(&report.cpus) {
             continue;
         }
@@ -56,8 +56,9 @@ pub(super) fn move_chores(journal: &mut Journal, others: &CpuSet, report: &mut I
         if !root.exists(&name) {
             continue;
         }
-        let before = root.text(&name).unwrap_or_default();
-        if means_the_same(&before, &value) {
+        let now = root.text(&name).unwrap_or_default();
+        let before = journal.at_first(&name).unwrap_or_default();
+        if means_the_same(&before, &value) && means_the_same(&now, &value) {
             continue;
         }
         match journal.set(&name, &value) {

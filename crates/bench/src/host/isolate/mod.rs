@@ -8,10 +8,12 @@ use jitterlab_model::warning::Isolated;
 
 use super::facts::Root;
 use journal::Journal;
+use others::{Measuring, Turn};
 
 mod cpuset;
 mod journal;
 mod kernel;
+mod others;
 mod thread;
 mod threads;
 
@@ -27,6 +29,26 @@ pub enum IsolateError {
         cpus: CpuSet,
         /// What there is.
         usable: CpuSet,
+    },
+    /// Another jitterlab isolates some of these CPUs.
+    #[error(
+        "another jitterlab (process {process}) keeps CPU {cpus} free right now, and would move this one: wait for its end, or isolate other CPUs"
+    )]
+    Taken {
+        /// The other.
+        process: u32,
+        /// Its CPUs.
+        cpus: CpuSet,
+    },
+    /// Another jitterlab measures on some of these CPUs.
+    #[error(
+        "another jitterlab (process {process}) measures on CPU {cpus} right now, and would be moved: wait for its end, or isolate other CPUs"
+    )]
+    Measuring {
+        /// The other.
+        process: u32,
+        /// Its CPUs.
+        cpus: CpuSet,
     },
     /// No place to note what is changed, without which nothing is.
     #[error("isolation needs root, and a place to note what it changes ({path}: {error}): run with sudo")]
@@ -50,8 +72,8 @@ impl Isolation {
     /// others that are `usable`. What a crashed run left isolated is restored first.
     ///
     /// # Errors
-    /// No CPU left for the rest, or no permission to note what is changed. What cannot be moved is no error but
-    /// listed in the [report](Self::report).
+    /// No CPU left for the rest, no permission to note what is changed, or another jitterlab in the way. What cannot be
+    /// moved is no error but listed in the [report](Self::report).
     pub fn begin(root: &Root, cpus: &CpuSet, usable: &CpuSet) -> Result<Self, IsolateError> {
         Self::begin_for(root, cpus, usable, &|_| true)
     }
@@ -63,20 +85,40 @@ impl Isolation {
         usable: &CpuSet,
         wanted: &dyn Fn(u32) -> bool,
     ) -> Result<Self, IsolateError> {
-        let others = usable.without(cpus);
-        if cpus.is_empty() || others.is_empty() {
-            return Err(IsolateError::NothingLeft { cpus: cpus.clone(), usable: usable.clone() });
+        let no_journal = |path: String, error| IsolateError::NoJournal { path, error };
+        let nothing_left = || Err(IsolateError::NothingLeft { cpus: cpus.clone(), usable: usable.clone() });
+        if cpus.is_empty() || usable.without(cpus).is_empty() {
+            return nothing_left();
         }
-        restore(root);
-        let journal = Journal::create(root)
-            .map_err(|(path, error)| IsolateError::NoJournal { path: path.display().to_string(), error })?;
+        let turn =
+            Turn::take(root).map_err(|error| no_journal(root.path("run").display().to_string(), error))?;
+        journal::restore_in(&turn, root);
+        if let Some(other) = journal::living_others(root).into_iter().find(|other| other.cpus.overlaps(cpus))
+        {
+            return Err(IsolateError::Taken { process: other.process.id, cpus: other.cpus });
+        }
+        if let Some(Measuring { process, cpus }) = others::measuring_on(cpus, wanted) {
+            return Err(IsolateError::Measuring { process, cpus });
+        }
+        let journal = Journal::create(&turn, root, cpus)
+            .map_err(|(path, error)| no_journal(path.display().to_string(), error))?;
+        // What others keep free is no place for the rest, and what belongs to them stays where it is.
+        let taken = journal.others().iter().fold(CpuSet::new(), |all, other| all.or(&other.cpus));
+        let owners: Vec<u32> = journal.others().iter().map(|other| other.process.id).collect();
+        let others = usable.without(cpus).without(&taken);
+        let wanted = &|pid: u32| wanted(pid) && !others::descends(pid, &owners);
         let report = Isolated { cpus: cpus.clone(), ..Isolated::default() };
         let mut isolation = Isolation { journal, report };
+        if others.is_empty() {
+            drop(turn);
+            return nothing_left();
+        }
         let (journal, report) = (&mut isolation.journal, &mut isolation.report);
         kernel::move_interrupts(journal, &others, report);
         kernel::move_chores(journal, &others, report);
         let grouped = cpuset::confine(journal, &others, wanted, report);
         threads::move_away(journal, &others, wanted, grouped, report);
+        drop(turn);
         Ok(isolation)
     }
 
@@ -95,6 +137,11 @@ impl Drop for Isolation {
     fn drop(&mut self) {
         self.journal.undo();
     }
+}
+
+/// CPUs that other jitterlabs keep free right now, with their processes. Whoever may look may ask.
+pub(super) fn taken(root: &Root) -> Vec<(u32, CpuSet)> {
+    journal::living_others(root).into_iter().map(|other| (other.process.id, other.cpus)).collect()
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Child, Command};
 
-use super::journal::{Journal, lift_limit};
 use jitterlab_model::warning::{Chore, LeftBehind};
 
+use super::journal::{Journal, lift_limit};
+use super::others::journals_of;
 use super::thread::Thread;
 use super::*;
 use crate::host::facts::fixture::Machine;
@@ -93,6 +94,46 @@ fn what_a_crash_leaves_is_restored_once() {
     assert_eq!(restore(&root), []);
 }
 
+/// Makes the journal of this process that of another.
+fn hand_over(root: &Root, to: &Sleeper) {
+    let journal = journals_of(root).into_iter().next().unwrap();
+    let text = fs::read_to_string(&journal).unwrap();
+    let json = |thread: &Thread| serde_json::to_string(thread).unwrap();
+    let other = text.replacen(&json(&Thread::own()), &json(&to.thread()), 1);
+    assert_ne!(other, text);
+    fs::write(journal.with_file_name("isolation-1.journal"), other).unwrap();
+    fs::remove_file(journal).unwrap();
+}
+
+#[test]
+fn two_isolations_are_undone_to_the_origin_in_either_order() {
+    for first_ends_first in [true, false] {
+        let machine = Machine::named("laptop");
+        let root = machine.root();
+        let before = contents(&root);
+        let first = Sleeper::start();
+        std::mem::forget(isolate(&root, "6", "0-7").unwrap());
+        hand_over(&root, &first);
+        let taken = isolate(&root, "5-6", "0-7").unwrap_err();
+        assert!(matches!(taken, IsolateError::Taken { .. }), "{taken}");
+        let rest = || read(&root).isolation.workqueue_cpus.unwrap().to_string();
+        let second = isolate(&root, "7", "0-7").unwrap();
+        assert_eq!(rest(), "0-5");
+        if first_ends_first {
+            drop(first);
+            assert_eq!(restore(&root).len(), 1);
+            assert_eq!(rest(), "0-5", "the second needs it still");
+            assert_eq!(second.end(), Vec::<String>::new());
+        } else {
+            assert_eq!(second.end(), Vec::<String>::new());
+            assert!(!rest().contains('6'), "the first needs it still");
+            drop(first);
+            assert_eq!(restore(&root).len(), 1);
+        }
+        assert_eq!(contents(&root), before);
+    }
+}
+
 #[test]
 fn all_cpus_cannot_be_isolated() {
     let machine = Machine::named("vm");
@@ -127,7 +168,8 @@ fn threads_are_moved_and_put_back() {
     let Some(last) = all.iter().next_back().filter(|_| all.len() > 1) else { return };
     let isolated: CpuSet = [last].into_iter().collect();
     let machine = Machine::of("");
-    let mut journal = Journal::create(&machine.root()).unwrap();
+    let root = machine.root();
+    let mut journal = Journal::create(&Turn::take(&root).unwrap(), &root, &isolated).unwrap();
     let mut report = Isolated { cpus: isolated.clone(), ..Isolated::default() };
     let only = sleeper.0.id();
     threads::move_away(&mut journal, &all.without(&isolated), &|pid| pid == only, 0, &mut report);
@@ -142,8 +184,9 @@ fn a_thread_that_ended_needs_nothing() {
     let sleeper = Sleeper::start();
     let thread = sleeper.thread();
     let machine = Machine::of("");
-    let mut journal = Journal::create(&machine.root()).unwrap();
+    let root = machine.root();
     let cpus = thread.cpus().unwrap();
+    let mut journal = Journal::create(&Turn::take(&root).unwrap(), &root, &cpus).unwrap();
     journal.bind(&thread, cpus.clone(), &cpus).unwrap();
     assert!(thread.is_alive());
     drop(sleeper);

@@ -39,6 +39,14 @@ impl Thread {
         Some(Thread { id, started: number(22)?, name: name.into(), kernel: number(9)? & PF_KTHREAD != 0 })
     }
 
+    /// Whether the kernel schedules it before all ordinary threads.
+    pub(super) fn is_real_time(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id)).unwrap_or_default();
+        // Field 41 of proc(5): SCHED_FIFO, SCHED_RR and SCHED_DEADLINE.
+        let policy = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(41 - 3));
+        matches!(policy, Some("1" | "2" | "6"))
+    }
+
     pub(super) fn is_alive(&self) -> bool {
         Thread::find(self.id).is_some_and(|found| found.started == self.started)
     }
