@@ -3,3 +3,4 @@
 pub mod host;
 pub mod kernel;
 pub mod mcu;
+pub mod scratch;

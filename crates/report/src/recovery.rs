@@ -1,6 +1,6 @@
 //! What recovering a journal gave.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jitterlab_model::warning::Warning;
 
@@ -21,15 +21,22 @@ pub fn text(run: &Path, rows: u64, bytes: u64, damaged: &[Warning], journal: Opt
     text
 }
 
-/// What was put back of each process that is gone: its number, the changes undone, and what could not be.
+/// What was put back of each process that is gone: its number, the changes undone, and what could not be; and the folders
+/// that were taken away.
 #[must_use]
-pub fn restored<'a>(processes: impl Iterator<Item = (u32, usize, &'a [String])>) -> String {
+pub fn restored<'a>(
+    processes: impl Iterator<Item = (u32, usize, &'a [String])>,
+    folders: &[PathBuf],
+) -> String {
     let mut text = String::new();
     for (process, changes, problems) in processes {
         text.push_str(&format!("process {process}: {} undone\n", plural(changes as u64, "change")));
         for problem in problems {
             text.push_str(&format!("  could not be restored: {problem}\n"));
         }
+    }
+    for folder in folders {
+        text.push_str(&format!("removed {}, which a killed process left\n", folder.display()));
     }
     if text.is_empty() { "nothing to restore\n".into() } else { text }
 }
@@ -40,12 +47,13 @@ mod tests {
 
     #[test]
     fn what_could_not_be_put_back_is_named_under_its_process() {
-        assert_eq!(restored(std::iter::empty()), "nothing to restore\n");
+        assert_eq!(restored(std::iter::empty(), &[]), "nothing to restore\n");
         let problem = ["cpu1 is gone".to_owned()];
-        let text = restored([(7, 1, &[][..]), (8, 2, &problem)].into_iter());
+        let text = restored([(7, 1, &[][..]), (8, 2, &problem)].into_iter(), &[PathBuf::from("left")]);
         assert_eq!(
             text,
-            "process 7: 1 change undone\nprocess 8: 2 changes undone\n  could not be restored: cpu1 is gone\n"
+            "process 7: 1 change undone\nprocess 8: 2 changes undone\n  could not be restored: cpu1 is gone\n\
+             removed left, which a killed process left\n"
         );
     }
 }

@@ -1,10 +1,17 @@
-//! Debian's packages without installing them: fetched with `apt-get download`, kept and unpacked in a cache.
+//! Debian's packages without installing them: fetched with `apt-get download`, kept and unpacked in a cache of the
+//! user's own. What is unpacked is what the archive's index says, whose signature apt has verified.
 
 use std::env;
-use std::fs;
-use std::io;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use nix::unistd::geteuid;
+use sha2::{Digest, Sha256};
+
+use crate::scratch::Scratch;
 
 /// Why a package cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +46,26 @@ pub enum DebianError {
         /// What apt said.
         answer: String,
     },
+    /// The package lists give no checksum of it.
+    #[error(
+        "the package lists of this machine have no SHA256 of {0}, so it cannot be verified: update them with `sudo apt-get update`"
+    )]
+    NoChecksum(String),
+    /// It is not the package that the archive offers.
+    #[error(
+        "{} is not the package that the archive's signed index describes: its SHA-256 is {found} instead of {wanted}; remove it and try again", file.display()
+    )]
+    Altered {
+        /// The package file.
+        file: PathBuf,
+        /// Its checksum.
+        found: String,
+        /// The index's.
+        wanted: String,
+    },
+    /// Somebody else could put something into the cache.
+    #[error("the cache {} belongs to another user: set XDG_CACHE_HOME to a folder of your own", .0.display())]
+    ForeignCache(PathBuf),
     /// A package that does not unpack.
     #[error("{} does not unpack (remove it and try again): {answer}", package.display())]
     NotUnpacked {
@@ -69,15 +96,41 @@ pub struct Package {
     pub version: String,
     /// The package file.
     file: PathBuf,
+    /// Its checksum in the archive's index, in hexadecimal.
+    sha256: String,
 }
 
-/// Where packages are kept: `$XDG_CACHE_HOME/jitterlab`, by default `~/.cache/jitterlab`.
+/// Where packages are kept: `$XDG_CACHE_HOME/jitterlab`, by default `~/.cache/jitterlab`, made for this user alone.
 fn cache() -> Result<PathBuf, DebianError> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("XDG_CACHE_HOME")
-        .or_else(|| set("HOME").map(|home| home.join(".cache")))
-        .map(|cache| cache.join("jitterlab/debian"))
-        .ok_or(DebianError::NoCache)
+    let above = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    let own = above.ok_or(DebianError::NoCache)?.join("jitterlab");
+    let cache = own.join("debian");
+    private(&own)?;
+    private(&cache)?;
+    Ok(cache)
+}
+
+/// Makes a folder that nobody else can write to or look into.
+fn private(folder: &Path) -> Result<(), DebianError> {
+    let failed = cache_error(folder);
+    let made = || {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        fs::symlink_metadata(folder)
+    };
+    let found = made().map_err(&failed)?;
+    if !found.is_dir() || found.uid() != geteuid().as_raw() {
+        return Err(DebianError::ForeignCache(folder.into()));
+    }
+    if found.mode() & 0o077 != 0 {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(&failed)?;
+    }
+    Ok(())
+}
+
+fn cache_error(path: &Path) -> impl Fn(io::Error) -> DebianError {
+    let path = path.to_path_buf();
+    move |error| DebianError::Cache { path: path.clone(), error }
 }
 
 /// Runs a program to its end; its output if it went well, otherwise what it said.
@@ -138,32 +191,30 @@ pub fn fetch(package: &str, note: &mut dyn FnMut(&str)) -> Result<Package, Debia
     let unknown = |answer: String| DebianError::Unknown { package: package.into(), answer };
     let shown =
         output("apt-cache", &["show", "--no-all-versions", package], Path::new("/"))?.map_err(unknown)?;
-    let version = shown.lines().find_map(|line| line.strip_prefix("Version: "));
-    let version = version.ok_or_else(|| unknown("it has no version".into()))?.to_owned();
+    let field = |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let version = field("Version:").ok_or_else(|| unknown("it has no version".into()))?.to_owned();
+    let sha256 = field("SHA256:").ok_or_else(|| DebianError::NoChecksum(package.into()))?.to_owned();
     let cache = cache()?;
     // An epoch's colon is written as apt writes it, so that the name is a plain one.
     let file = cache.join(format!("{package}_{}.deb", version.replace(':', "%3a")));
-    let in_cache = Package { name: package.into(), version: version.clone(), file: file.clone() };
-    if file.exists() {
+    let in_cache = Package { name: package.into(), version: version.clone(), file: file.clone(), sha256 };
+    // What is there was perhaps cut short by a full disk; what is there and sound need not be fetched.
+    if file.exists() && in_cache.verified().is_ok() {
         return Ok(in_cache);
     }
-    let failed = |path: &Path| {
-        let path = path.to_path_buf();
-        move |error| DebianError::Cache { path, error }
-    };
-    fs::create_dir_all(&cache).map_err(failed(&cache))?;
     note(&format!("fetching {package} {version}"));
-    // Into a directory of its own, removed whatever happens; then moved in place in one step.
-    let incoming = Scratch::new(&cache)?;
+    // Into a folder of its own, removed whatever happens; then moved in place in one step.
+    let incoming = Scratch::below(&cache).map_err(cache_error(&cache))?;
     let wanted = format!("{package}={version}");
-    output("apt-get", &["download", &wanted], &incoming.0)?.map_err(|answer| {
+    output("apt-get", &["download", &wanted], incoming.path())?.map_err(|answer| {
         let (package, version) = (package.into(), version.clone());
         let answer = answer.lines().filter(|line| !line.starts_with("W:")).collect::<Vec<_>>().join(" ");
         DebianError::NotFetched { package, version, cache: cache.clone(), answer }
     })?;
-    let fetched = fs::read_dir(&incoming.0).map_err(failed(&incoming.0))?.flatten().next();
-    let fetched = fetched.map(|entry| entry.path()).unwrap_or_else(|| incoming.0.join(&wanted));
-    fs::rename(&fetched, &file).map_err(failed(&file))?;
+    let fetched = fs::read_dir(incoming.path()).map_err(cache_error(incoming.path()))?.flatten().next();
+    let fetched = fetched.map(|entry| entry.path()).unwrap_or_else(|| incoming.path().join(&wanted));
+    Package { file: fetched.clone(), ..in_cache.clone() }.verified()?;
+    fs::rename(&fetched, &file).map_err(cache_error(&file))?;
     Ok(in_cache)
 }
 
@@ -181,53 +232,55 @@ impl Package {
         if target.exists() {
             return Ok(target);
         }
-        let failed = |path: &Path| {
-            let path = path.to_path_buf();
-            move |error| DebianError::Cache { path, error }
-        };
         let broken = |answer| DebianError::NotUnpacked { package: self.file.clone(), answer };
-        let incoming = Scratch::new(self.file.parent().unwrap_or(Path::new(".")))?;
+        let cache = self.file.parent().unwrap_or(Path::new("."));
+        let scratch = Scratch::below(cache).map_err(cache_error(cache))?;
+        let incoming = scratch.path().join(&part);
+        fs::create_dir(&incoming).map_err(cache_error(&incoming))?;
+        let package = self.verified()?;
         let missing = |program: &str| {
             let program = program.to_owned();
             move |_| DebianError::NoApt { program }
         };
         let mut unpacking = Command::new("dpkg-deb")
-            .arg("--fsys-tarfile")
-            .arg(&self.file)
+            .args(["--fsys-tarfile", "/dev/stdin"])
+            .stdin(package)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .map_err(missing("dpkg-deb"))?;
         let tarball = unpacking.stdout.take().map_or_else(Stdio::null, Stdio::from);
         let extracted =
-            Command::new("tar").args(["-x", "-C"]).arg(&incoming.0).arg(member).stdin(tarball).output();
-        let read = unpacking.wait().map_err(failed(&self.file))?;
+            Command::new("tar").args(["-x", "-C"]).arg(&incoming).arg(member).stdin(tarball).output();
+        let read = unpacking.wait().map_err(cache_error(&self.file))?;
         let extracted = extracted.map_err(missing("tar"))?;
         if !extracted.status.success() || !read.success() {
             return Err(broken(String::from_utf8_lossy(&extracted.stderr).trim().to_owned()));
         }
         // Another jitterlab may have been faster; then its copy is as good.
-        fs::rename(&incoming.0, &target)
+        fs::rename(&incoming, &target)
             .or_else(|error| if target.exists() { Ok(()) } else { Err(error) })
-            .map_err(failed(&target))?;
+            .map_err(cache_error(&target))?;
         Ok(target)
     }
-}
 
-/// A directory that goes away again.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(below: &Path) -> Result<Self, DebianError> {
-        let path = below.join(format!("incoming-{}-{:?}", std::process::id(), std::thread::current().id()));
-        fs::create_dir_all(&path).map_err(|error| DebianError::Cache { path: path.clone(), error })?;
-        Ok(Scratch(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+    /// The package file, open, if it is what the archive's index describes.
+    fn verified(&self) -> Result<File, DebianError> {
+        let failed = cache_error(&self.file);
+        let mut file = File::open(&self.file).map_err(&failed)?;
+        let (mut digest, mut part) = (Sha256::new(), vec![0; 1 << 16]);
+        loop {
+            match file.read(&mut part).map_err(&failed)? {
+                0 => break,
+                n => digest.update(&part[..n]),
+            }
+        }
+        let found: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        if found != self.sha256 {
+            return Err(DebianError::Altered { file: self.file.clone(), found, wanted: self.sha256.clone() });
+        }
+        io::Seek::rewind(&mut file).map_err(&failed)?;
+        Ok(file)
     }
 }
 
@@ -264,15 +317,32 @@ mod tests {
         let file = directory.path().join("a_1.deb");
         let built = Command::new("dpkg-deb").arg("--build").arg(&tree).arg(&file).output().unwrap();
         assert!(built.status.success(), "{built:?}");
-        let package = Package { name: "a".into(), version: "1".into(), file: file.clone() };
+        let whole = fs::read(&file).unwrap();
+        let sha256 = Sha256::digest(&whole).iter().map(|byte| format!("{byte:02x}")).collect();
+        let package = Package { name: "a".into(), version: "1".into(), file: file.clone(), sha256 };
         let boot = package.unpacked("./boot").unwrap();
         assert_eq!(fs::read(boot.join("boot/vmlinuz-1")).unwrap(), b"kernel");
         assert!(!boot.join("lib").exists());
         assert!(package.unpacked("./lib").unwrap().join("lib/modules/1/a.ko").exists());
-        fs::write(&file, "damaged").unwrap();
-        assert_eq!(package.unpacked("./boot").unwrap(), boot, "unpacked before");
         assert!(matches!(package.unpacked("./usr"), Err(DebianError::NotUnpacked { .. })));
+        // One byte more is another package, though dpkg-deb would unpack it all the same.
+        fs::write(&file, [&whole[..], b"\n"].concat()).unwrap();
+        assert_eq!(package.unpacked("./boot").unwrap(), boot, "unpacked before");
+        assert!(matches!(package.unpacked("./usr"), Err(DebianError::Altered { .. })));
         let left = fs::read_dir(directory.path()).unwrap().flatten();
-        assert!(left.map(|e| e.file_name().into_string().unwrap()).all(|name| !name.starts_with("incoming")));
+        assert!(left.map(|e| e.file_name().into_string().unwrap()).all(|name| !name.starts_with('.')));
+    }
+
+    #[test]
+    fn the_cache_is_for_its_user_alone() {
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("cache");
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        private(&folder).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        let link = above.path().join("link");
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        assert!(matches!(private(&link), Err(DebianError::ForeignCache(_))), "a link may be another's");
     }
 }

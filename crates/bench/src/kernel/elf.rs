@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jitterlab_rt::xenomai::Core;
+use jitterlab_trace::source;
 use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, FileHeader64, PT_INTERP};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, U16, U64};
@@ -164,6 +165,9 @@ fn configured(file: &Path, into: &mut Vec<PathBuf>, depth: u8) {
     }
 }
 
+/// No program or library is larger: a guest keeps all of it in memory.
+pub(super) const LARGEST_BYTES: u64 = 512 << 20;
+
 /// All files that these programs and libraries need to run, themselves included, each where this machine has
 /// it. A file that is no 64-bit ELF file needs nothing.
 ///
@@ -176,7 +180,8 @@ pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet
         if !done.insert(path.clone()) {
             continue;
         }
-        let data = fs::read(&path).map_err(|error| ElfError::Read { path: path.clone(), error })?;
+        let data = source::read(&path, LARGEST_BYTES)
+            .map_err(|error| ElfError::Read { path: path.clone(), error })?;
         let Some(needs) = needs(&path, &data)? else { continue };
         waiting.extend(needs.interpreter);
         let origin = path.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use jitterlab_trace::source;
 
 use super::archive::{Archive, ArchiveError};
 use super::elf::{self, ElfError, LibraryPath};
@@ -152,7 +153,7 @@ pub(super) fn module_file(number: usize, module: &Module) -> String {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, InitramfsError> {
-    fs::read(path).map_err(|error| InitramfsError::Read { path: path.into(), error })
+    source::read(path, elf::LARGEST_BYTES).map_err(|error| InitramfsError::Read { path: path.into(), error })
 }
 
 #[cfg(test)]

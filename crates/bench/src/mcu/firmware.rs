@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use jitterlab_model::mcu::{Size, Strategy};
-use tempfile::TempDir;
 
 use super::{McuError, image, sources, tools};
+use crate::scratch::Scratch;
 
 /// The prescalers of timer 1.
 pub const PRESCALERS: [u16; 5] = [1, 8, 64, 256, 1024];
@@ -164,7 +164,7 @@ pub struct Firmware {
 
 /// The cross compiler with the library's sources; its results vanish with it.
 pub struct Compiler {
-    directory: TempDir,
+    directory: Scratch,
 }
 
 impl Compiler {
@@ -173,7 +173,7 @@ impl Compiler {
     /// # Errors
     /// [`McuError::Missing`] without avr-g++ or avr-libc; a temporary directory that cannot be written.
     pub fn new() -> Result<Self, McuError> {
-        let directory = TempDir::new().map_err(McuError::io("creating a temporary directory"))?;
+        let directory = Scratch::new().map_err(McuError::io("creating a temporary directory"))?;
         sources::write_to(directory.path())?;
         let compiler = Compiler { directory };
         compiler.check_libc()?;

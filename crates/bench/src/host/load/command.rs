@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use nix::unistd::Pid;
 
 use super::error::{ArgumentError, Ended};
 use super::{Kind, Share, Work};
+use crate::scratch::Scratch;
 
 pub(super) const STRESS_NG: Kind = Kind {
     name: "stress-ng",
@@ -22,9 +24,17 @@ pub(super) const STRESS_NG: Kind = Kind {
     unit: None,
     share: |arguments, _| match arguments.trim() {
         "" => Err(ArgumentError::Missing("arguments")),
-        arguments => Ok(Share { workers: 1, told: format!("exec stress-ng {arguments}") }),
+        arguments => Ok(Share { workers: 1, told: arguments.into() }),
     },
-    begin: |told| Ok(Box::new(Running::new(told)?)),
+    begin: |told| {
+        // Its own temporary files, which it leaves when it is killed, go where they are taken away; on the disk that
+        // it would use by itself, where that is permitted.
+        let scratch = Scratch::below(Path::new(".")).or_else(|_| Scratch::new())?;
+        let mut running = Running::new(&format!("exec stress-ng --temp-path \"$SCRATCH\" {told}"))?;
+        running.command.env("SCRATCH", scratch.path().canonicalize()?);
+        running.scratch = Some(scratch);
+        Ok(Box::new(running))
+    },
 };
 
 pub(super) const EXEC: Kind = Kind {
@@ -46,6 +56,8 @@ struct Running {
     command: Command,
     complaints: File,
     child: Option<Child>,
+    /// What it may use on the disk; taken away when it has ended.
+    scratch: Option<Scratch>,
 }
 
 impl Running {
@@ -59,7 +71,7 @@ impl Running {
         unsafe {
             command.pre_exec(|| set_pdeathsig(Signal::SIGKILL).map_err(io::Error::from));
         }
-        Ok(Running { command, complaints, child: None })
+        Ok(Running { command, complaints, child: None, scratch: None })
     }
 
     /// The last line it wrote to standard error.
