@@ -6,10 +6,13 @@ use std::sync::atomic::AtomicBool;
 
 use jitterlab_bench::host::{DmaLatency, Stage};
 use jitterlab_model::{Compensation, Flags, TaskSpec};
+use jitterlab_trace::Parts;
 
 #[test]
 fn blocks_of_two_ways_lie_on_one_grid_and_join_to_runs() {
-    let stage = Stage::prepare("period=1ms,policy=other".parse().unwrap(), DmaLatency::default()).unwrap();
+    let stage =
+        Stage::prepare("period=1ms,policy=other".parse().unwrap(), DmaLatency::default(), Parts::nowhere())
+            .unwrap();
     let plain = stage.spec().clone();
     let early = TaskSpec { compensate: Compensation::Margin { margin_ns: 100_000 }, ..plain.clone() };
     let mut told = Vec::new();
@@ -37,7 +40,9 @@ fn blocks_of_two_ways_lie_on_one_grid_and_join_to_runs() {
 
 #[test]
 fn an_interruption_leaves_whole_rounds() {
-    let stage = Stage::prepare("period=1ms,policy=other".parse().unwrap(), DmaLatency::default()).unwrap();
+    let stage =
+        Stage::prepare("period=1ms,policy=other".parse().unwrap(), DmaLatency::default(), Parts::nowhere())
+            .unwrap();
     let ways = [stage.spec().clone(), stage.spec().clone()];
     let interrupted = AtomicBool::new(true);
     let blocks = stage.interleave(&ways, 3, 30_000_000, &mut |_| {}, &interrupted).unwrap();
@@ -46,7 +51,9 @@ fn an_interruption_leaves_whole_rounds() {
 
 #[test]
 fn the_clock_has_a_floor() {
-    let stage = Stage::prepare("period=1ms,policy=other".parse().unwrap(), DmaLatency::default()).unwrap();
+    let stage =
+        Stage::prepare("period=1ms,policy=other".parse().unwrap(), DmaLatency::default(), Parts::nowhere())
+            .unwrap();
     let floor = stage.clock_floor().unwrap();
     assert!(floor.count() > 10_000 && floor.min_ns() >= Some(0));
 }

@@ -87,6 +87,9 @@ pub enum CliError {
     /// Where a run file goes by default, nothing can be written.
     #[error("no run file: {0}; name another place with --output")]
     NoRunFile(jitterlab_trace::TraceError),
+    /// What a stopped measurement would go on with cannot be written.
+    #[error("what is measured is not kept for another call, should this one be stopped: {0}")]
+    NothingKept(jitterlab_trace::TraceError),
     /// A task whose sleep failed.
     #[error("{task} could not wait any more: {why}")]
     WaitFailed {

@@ -6,6 +6,7 @@ mod error;
 mod exit;
 mod inputs;
 mod interrupt;
+mod kept_parts;
 mod measure_args;
 mod output;
 mod run_args;

@@ -1,7 +1,11 @@
 //! What a command says while it measures.
 
+use std::path::Path;
+
 use jitterlab_analysis::trial::TrialStep;
 use jitterlab_model::units::Human;
+
+use crate::words::plural;
 
 /// A step and how long, in seconds, all will still take.
 #[must_use]
@@ -14,6 +18,19 @@ pub fn left(step: &str, left_s: f64) -> String {
 pub fn live_way(name: &str, load: &str, left_ns: f64) -> String {
     format!("{name} under load {load}, {} left", Human(left_ns))
 }
+
+/// What a command says that was stopped and is called again.
+#[must_use]
+pub fn goes_on(parts: usize, file: &Path) -> String {
+    format!(
+        "going on behind the {} that an earlier call of this command has measured ({}; remove it to begin anew)",
+        plural(parts as u64, "part"),
+        file.display()
+    )
+}
+
+/// What it says when it is stopped.
+pub const GOES_ON_LATER: &str = "what was measured is kept: the same command goes on from here";
 
 /// A step of a session of measurements.
 #[must_use]

@@ -1,5 +1,6 @@
 //! Many short measurements of one task on this machine, in turns: for comparing ways to wait.
 
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,10 +13,13 @@ use jitterlab_model::{
     TaskResult, TaskSpec, Warning,
 };
 use jitterlab_rt::{BuildError, End, Linux, System, TaskThread, ThreadOptions, ThreadSetup, polling};
+use jitterlab_trace::{Parts, TraceError};
+use serde::{Deserialize, Serialize};
 
 use super::dma_latency::{DmaLatency, Held};
 use super::error::{PrepareError, dma_latency_refused};
 use super::facts::{self, Root};
+use super::isolate;
 use super::prepare::{self, Moved};
 
 /// This machine, made ready to measure one task again and again.
@@ -25,14 +29,18 @@ pub struct Stage {
     placement: Placed,
     warnings: Vec<Warning>,
     refused: Vec<Refusal>,
-    /// The common grid of all blocks.
-    grid_ns: i64,
+    /// The common grid of all blocks, those of an earlier call included.
+    grid_ns: Cell<i64>,
+    /// The blocks so far.
+    parts: RefCell<Parts>,
+    /// Why no more of them are kept.
+    not_kept: RefCell<Option<TraceError>>,
     _latency: Option<Held>,
     _moved: Moved,
 }
 
 /// One uninterrupted measurement of a task.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Block {
     /// How the thread really ran.
     pub granted: Granted,
@@ -43,7 +51,15 @@ pub struct Block {
     /// Why it was stopped for the machine's safety, if it was.
     pub overload: Option<Overload>,
     /// Every activation.
+    #[serde(skip)]
     pub activations: Vec<Activation>,
+}
+
+/// A block as it is kept, beside its activations.
+#[derive(Serialize, Deserialize)]
+struct KeptBlock<B> {
+    grid_ns: i64,
+    block: B,
 }
 
 impl Block {
@@ -68,16 +84,17 @@ const MOST_ACTIVATIONS: u64 = 1 << 20;
 
 impl Stage {
     /// Reads the machine's facts, chooses what the task leaves open, and moves the calling thread off the measured
-    /// processor where there is another.
+    /// processor where there is another. Blocks that `parts` hold are taken from there, in the same order as they were
+    /// measured; new ones are kept in it.
     ///
     /// # Errors
     /// A task that cannot be run as described.
-    pub fn prepare(spec: TaskSpec, dma_latency: DmaLatency) -> Result<Self, PrepareError> {
+    pub fn prepare(spec: TaskSpec, dma_latency: DmaLatency, parts: Parts) -> Result<Self, PrepareError> {
         let mut refused = Vec::new();
         let latency =
             dma_latency.hold().map_err(|error| refused.push(dma_latency_refused(dma_latency, &error)));
         let facts = facts::read(&Root::system());
-        let mut prepared = prepare::tasks(&facts, vec![spec], None)?;
+        let mut prepared = prepare::tasks(&facts, vec![spec], None, &isolate::taken(&Root::system()))?;
         let moved = Moved::to(&prepared.housekeeping);
         let spec = prepared.tasks.pop().ok_or(PrepareError::NoTask)?;
         Ok(Stage {
@@ -86,7 +103,9 @@ impl Stage {
             placement: prepared.placement,
             warnings: prepared.warnings,
             refused,
-            grid_ns: Linux.now_ns(),
+            grid_ns: Cell::new(Linux.now_ns()),
+            parts: RefCell::new(parts),
+            not_kept: RefCell::default(),
             _latency: latency.ok(),
             _moved: moved,
         })
@@ -122,11 +141,39 @@ impl Stage {
         &self.refused
     }
 
-    /// Measures a task for about this long. An interrupted block is shorter.
+    /// Ends it; see [`Parts::close`].
+    ///
+    /// # Errors
+    /// The kept blocks cannot be removed, or not all could be kept.
+    pub fn close(self, complete: bool) -> Result<usize, TraceError> {
+        let kept = self.parts.into_inner().close(complete)?;
+        self.not_kept.into_inner().map_or(Ok(kept), Err)
+    }
+
+    /// Measures a task for about this long, unless an earlier call did. An interrupted block is shorter, and is not kept.
     ///
     /// # Errors
     /// A task that is refused, and a thread that cannot be made.
     pub fn measure(
+        &self,
+        spec: &TaskSpec,
+        length_ns: i64,
+        interrupted: &AtomicBool,
+    ) -> Result<Block, PrepareError> {
+        if let Some((KeptBlock { grid_ns, block }, activations)) = self.parts.borrow_mut().next_kept() {
+            self.grid_ns.set(grid_ns);
+            return Ok(Block { activations, ..block });
+        }
+        let block = self.measure_now(spec, length_ns, interrupted)?;
+        if !interrupted.load(Ordering::Relaxed) {
+            let kept = KeptBlock { grid_ns: self.grid_ns.get(), block: &block };
+            let outcome = self.parts.borrow_mut().keep(&kept, &block.activations);
+            outcome.unwrap_or_else(|error| drop(self.not_kept.replace(Some(error))));
+        }
+        Ok(block)
+    }
+
+    fn measure_now(
         &self,
         spec: &TaskSpec,
         length_ns: i64,
@@ -172,7 +219,8 @@ impl Stage {
     /// All blocks lie on one grid, as if there were one long run with pauses.
     fn next_on_grid(&self, period_ns: i64) -> i64 {
         let earliest_ns = Linux.now_ns() + LEAD_NS;
-        self.grid_ns + ((earliest_ns - self.grid_ns) / period_ns + 1) * period_ns
+        let grid_ns = self.grid_ns.get();
+        grid_ns + ((earliest_ns - grid_ns) / period_ns + 1) * period_ns
     }
 
     /// The blocks of one task as one run: its description and, after it, the rows of each block, numbered through.
@@ -199,7 +247,7 @@ impl Stage {
         let mut rows = Vec::with_capacity(blocks.iter().map(|b| b.activations.len()).sum());
         for block in blocks {
             let before =
-                u64::try_from((block.result.first_due_ns - self.grid_ns) / spec.period_ns).unwrap_or(0);
+                u64::try_from((block.result.first_due_ns - self.grid_ns.get()) / spec.period_ns).unwrap_or(0);
             rows.extend(block.activations.iter().enumerate().map(|(at, a)| Activation {
                 index: before + a.index,
                 flags: if at == 0 { a.flags.with(Flags::AFTER_GAP) } else { a.flags },

@@ -1,6 +1,6 @@
 //! The cells of a matrix: measured one after the other, kept in a directory with an index.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use jitterlab_analysis::matrix::{CellSetting, CellTiming, DoneCell, MatrixIndex,
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_model::load::Placement;
 use jitterlab_model::{CpuSet, StopReason, SystemFacts, TaskSpec};
-use jitterlab_trace::place;
+use jitterlab_trace::{place, source};
 
 use super::error::MatrixError;
 use super::load::{LoadError, parse_loads};
@@ -21,6 +21,8 @@ use super::topology::check_cpu;
 /// Preparing and closing a cell takes about this long.
 pub const OVERHEAD_NS: i64 = 400_000_000;
 const INDEX: &str = "index.json";
+/// No index is larger.
+const LARGEST_BYTES: u64 = 1 << 30;
 
 /// The index in a directory; `None` where there is none.
 ///
@@ -32,7 +34,7 @@ pub fn read(folder: &Path) -> Result<Option<MatrixIndex>, MatrixError> {
         format: u32,
     }
     let path = folder.join(INDEX);
-    let text = match fs::read_to_string(&path) {
+    let text = match source::read_text(&path, LARGEST_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(MatrixError::Unreadable { path, error }),
@@ -137,7 +139,13 @@ pub fn measure_cells(
     interrupted: &AtomicBool,
     begins: &mut dyn FnMut(&MatrixIndex, usize),
 ) -> Result<(), MatrixError> {
-    fs::create_dir_all(folder).map_err(|error| MatrixError::Folder { path: folder.into(), error })?;
+    let failed = |error| MatrixError::Folder { path: folder.into(), error };
+    fs::create_dir_all(folder).map_err(failed)?;
+    // Two that measured into one directory would count each other's cells as missing.
+    let turn = File::open(folder).map_err(failed)?;
+    if turn.try_lock().is_err() {
+        return Err(MatrixError::Busy(folder.into()));
+    }
     write(index, folder)?;
     for number in 0..index.plan.cells.len() {
         if index.done.iter().any(|done| done.cell == number) {

@@ -9,7 +9,7 @@ use jitterlab_analysis::summary::P50;
 use jitterlab_analysis::trial::{TrialNote, TrialStep};
 use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_model::{Compensation, TaskSpec};
-use jitterlab_trace::{RunWriter, TraceError};
+use jitterlab_trace::{Parts, RunWriter, TraceError};
 
 use super::blocks::{Block, Stage};
 use super::dma_latency::DmaLatency;
@@ -50,17 +50,19 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Makes the machine ready. `tell` gets how far it is, `interrupted` is set by whoever wants an end.
+    /// Makes the machine ready. `parts` hold the blocks of an earlier call, `tell` gets how far it is, `interrupted` is set
+    /// by whoever wants an end.
     ///
     /// # Errors
     /// A task that cannot be measured here.
     pub fn prepare(
         spec: TaskSpec,
         dma_latency: DmaLatency,
+        parts: Parts,
         tell: &'a mut dyn FnMut(SessionProgress),
         interrupted: &'a AtomicBool,
     ) -> Result<Self, SessionError> {
-        let stage = Stage::prepare(spec, dma_latency)?;
+        let stage = Stage::prepare(spec, dma_latency, parts)?;
         let clock_floor = Statistics::of(&stage.clock_floor()?);
         Ok(Session {
             spec: stage.spec().clone(),

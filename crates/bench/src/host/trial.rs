@@ -81,16 +81,16 @@ impl TrialPlan {
     ///
     /// # Errors
     /// A task that cannot be measured here or was stopped before the proof, or an end that was asked for before it.
-    pub fn measure(&self, mut session: Session<'_>) -> Result<CompensationTrial, SessionError> {
+    pub fn measure(&self, session: &mut Session<'_>) -> Result<CompensationTrial, SessionError> {
         let period_ns = session.spec.period_ns;
-        let samples = self.sample(&mut session)?;
+        let samples = self.sample(session)?;
         session.step(TrialStep::WakeUpCost);
         let first = samples.first().ok_or(SessionError::NothingMeasured)?;
         let service = session.service(&first.blocks)?;
         let (chosen, candidates) = self.choose(&samples, &service)?;
         session.spec = samples[chosen].spec.clone();
         let load_curve = session.load_curve(&service, &samples[chosen].blocks)?;
-        let margins = polling(&mut session)?;
+        let margins = polling(session)?;
 
         session.step(TrialStep::Proof);
         let margin_ns = candidates[chosen].choice.margin_ns;
@@ -103,7 +103,7 @@ impl TrialPlan {
             Proof::of(&plain, &compensated, LATE_READINGS * session.floor_ns)
         });
 
-        let mut notes = notes(&mut session, &samples, &proven[1]);
+        let mut notes = notes(session, &samples, &proven[1]);
         let mut files = Vec::new();
         for (way, path) in self.files.iter().flatten().enumerate().filter(|_| proof.is_some()) {
             match session.save(&ways[way], &proven[way], path) {

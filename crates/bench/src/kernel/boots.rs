@@ -17,14 +17,15 @@ pub trait GuestWatch: Sync {
 }
 
 impl KernelSession {
-    /// Boots each kernel, `jobs` at a time (by default as many as make sense), and does everything on it. The answers are
-    /// in the kernels' order.
-    pub fn on_each(
+    /// Boots each kernel, `jobs` at a time (by default as many as make sense), and does everything on it. What `done` makes
+    /// of each guest, by its number and as soon as it has answered, is in the kernels' order.
+    pub fn on_each<T: Send>(
         &self,
         kernels: &[KernelChoice],
         jobs: Option<u16>,
         watch: &dyn GuestWatch,
-    ) -> Vec<Result<GuestRun, KernelError>> {
+        done: &(dyn Fn(usize, GuestRun) -> T + Sync),
+    ) -> Vec<Result<T, KernelError>> {
         let jobs = jobs.map_or_else(|| sensible_jobs(self.machine.time), usize::from);
         let mut answers = Vec::new();
         for (first, batch) in kernels.chunks(jobs).enumerate() {
@@ -33,7 +34,8 @@ impl KernelSession {
                     let guest = first * jobs + n;
                     let mut note = move |text: &str| watch.note(guest, text);
                     scope.spawn(move || {
-                        self.on(kernel, &mut note, &mut |progress| watch.show(guest, progress))
+                        let answer = self.on(kernel, &mut note, &mut |progress| watch.show(guest, progress));
+                        answer.map(|answer| done(guest, answer))
                     })
                 };
                 let running: Vec<_> = batch.iter().enumerate().map(booting).collect();

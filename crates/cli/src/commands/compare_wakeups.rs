@@ -9,9 +9,9 @@ use jitterlab_report::document::Content;
 use crate::countdown::Countdown;
 use crate::error::CliError;
 use crate::exit::{Ending, Status};
-use crate::interrupt;
 use crate::output::OutputArgs;
 use crate::task_args::TaskArgs;
+use crate::{interrupt, kept_parts};
 
 /// Compare the ways in which a task can wait: latency, drift, processor time, context switches
 ///
@@ -50,7 +50,7 @@ pub fn execute(args: &Args) -> Ending {
     // Understood before anything is prepared.
     let count = ways(&task, args.task.wake(), &args.ways)?.len();
     let interrupted = interrupt::requested()?;
-    let stage = Stage::prepare(task, args.cpu_dma_latency)?;
+    let stage = Stage::prepare(task, args.cpu_dma_latency, kept_parts::open("compare-wakeups", &()))?;
     let ways = ways(stage.spec(), args.task.wake(), &args.ways)?;
     let mut progress = Countdown::new(i64::from(args.rounds) * count as i64 * args.duration, args.quiet);
     let mut tell = |told| progress.tell(told);
@@ -58,5 +58,6 @@ pub fn execute(args: &Args) -> Ending {
     // Ends the line of the progress first.
     drop(progress);
     args.output.show(Content::CompareWakeups(compared))?;
+    kept_parts::close(true, |complete| stage.close(complete));
     Ok(Status::Fine)
 }

@@ -8,13 +8,14 @@ use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{Compensation, TaskSpec, WakeMethod};
 use jitterlab_report::document::Content;
 use jitterlab_report::figure::{self, load};
+use jitterlab_trace::Parts;
 
 use crate::countdown::Countdown;
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
-use crate::interrupt;
 use crate::output::{self, OutputArgs};
 use crate::task_args::TaskArgs;
+use crate::{interrupt, kept_parts};
 
 /// Cut the jitter of a task by waking early and polling: measure what it costs, recommend how, prove it
 ///
@@ -119,10 +120,22 @@ pub fn execute(args: &Args) -> Ending {
     let (task, plan) = (args.task()?, args.plan());
     args.check(&task, &plan)?;
     let interrupted = interrupt::requested()?;
+    let parts = match args.no_file {
+        true => Parts::nowhere(),
+        false => kept_parts::open("compensate", &()),
+    };
     let mut progress = Countdown::new(plan.planned_ns(task.period_ns), args.quiet);
     let mut tell = |told| progress.tell(told);
-    let session = Session::prepare(task, args.cpu_dma_latency, &mut tell, &interrupted)?;
-    let mut trial = plan.measure(session)?;
+    let mut session = Session::prepare(task, args.cpu_dma_latency, parts, &mut tell, &interrupted)?;
+    let measured = plan.measure(&mut session);
+    let stage = session.stage;
+    let mut trial = match measured {
+        Ok(trial) => trial,
+        Err(error) => {
+            kept_parts::close(false, |complete| stage.close(complete));
+            return Err(error.into());
+        }
+    };
     if let Some(path) = &args.figure {
         let chart = load::curve(trial.period_ns, trial.service.often_ns, &trial.load_curve, None);
         output::write_figure(path, &figure::svg(&[chart])?)?;
@@ -131,5 +144,6 @@ pub fn execute(args: &Args) -> Ending {
     // Ends the line of the progress first.
     drop(progress);
     args.shown.show(Content::Compensation(Box::new(trial)))?;
+    kept_parts::close(true, |complete| stage.close(complete));
     Ok(Status::Fine)
 }

@@ -21,6 +21,12 @@ pub trait LiveBench {
     /// A way to wait is about to be tried; all that is left takes so long.
     fn begins(&mut self, way: &LiveWay, left_ns: f64);
 
+    /// The next way, if it has been run before, by an earlier call.
+    fn kept(&mut self) -> Option<LiveWay>;
+
+    /// Keeps a way that has been run, for a later call.
+    fn keep(&mut self, way: &LiveWay);
+
     /// Whether somebody wants an end.
     fn is_interrupted(&self) -> bool;
 
@@ -113,23 +119,45 @@ impl LiveTrial<'_> {
                 if bench.is_interrupted() {
                     break;
                 }
-                let mut way = LiveWay::never(task.wake, task.compensate, written);
-                match impossible {
-                    Some(why) => way.trouble = Some(LiveTrouble::Impossible { why: why.clone() }),
-                    None => {
-                        bench.begins(&way, left as f64 * self.each_ns as f64);
-                        let (back, loops) = channel();
-                        let work = Closing { closed: Some(closed.clone()), begin_ns: None, back };
-                        let run = bench.run(task, loads, Box::new(work))?;
-                        way.errors = loops.recv().map_err(|_| MotionError::LoopLost)?.errors();
-                        way.fill(&run);
+                let never = LiveWay::never(task.wake, task.compensate, written);
+                let way = match impossible {
+                    Some(why) => {
+                        LiveWay { trouble: Some(LiveTrouble::Impossible { why: why.clone() }), ..never }
                     }
-                }
+                    None => match bench.kept() {
+                        Some(way) => way,
+                        None => {
+                            bench.begins(&never, left as f64 * self.each_ns as f64);
+                            let way = self.one(bench, &closed, never, task, loads)?;
+                            if !bench.is_interrupted() {
+                                bench.keep(&way);
+                            }
+                            way
+                        }
+                    },
+                };
                 seen.ways.push(way);
                 left -= 1;
             }
         }
         Ok(seen)
+    }
+
+    /// Runs one way.
+    fn one<B: LiveBench>(
+        &self,
+        bench: &mut B,
+        closed: &LiveLoop,
+        mut way: LiveWay,
+        task: &TaskSpec,
+        loads: &[LoadSpec],
+    ) -> Result<LiveWay, B::Error> {
+        let (back, loops) = channel();
+        let work = Closing { closed: Some(closed.clone()), begin_ns: None, back };
+        let run = bench.run(task, loads, Box::new(work))?;
+        way.errors = loops.recv().map_err(|_| MotionError::LoopLost)?.errors();
+        way.fill(&run);
+        Ok(way)
     }
 }
 

@@ -62,9 +62,11 @@ pub fn execute(args: &Args) -> Ending {
         }
     }
     let session = args.machine.session(vec![step], Some(&args.measure))?;
-    let booted = boot(&session, &kernels, None, args.quiet);
-    for ((side, kernel), guest) in sides.iter_mut().filter(|side| side.is_none()).zip(&kernels).zip(booted) {
-        let latencies = guest.and_then(|guest| Ok(run(guest.run_file(RUN_STEP)?.path())?.latencies()?));
+    let booted = boot(&session, &kernels, None, args.quiet, |_, guest| {
+        Ok(run(guest.run_file(RUN_STEP)?.path())?.latencies()?)
+    });
+    let missing = sides.iter_mut().filter(|side| side.is_none());
+    for ((side, kernel), latencies) in missing.zip(&kernels).zip(booted) {
         *side = Some(latencies.with_context(|| kernel.to_string())?);
     }
     let [Some(old), Some(new)] = sides else { return Err(anyhow!("a kernel was not measured").into()) };

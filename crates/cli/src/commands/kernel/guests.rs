@@ -24,17 +24,19 @@ impl MeasureArgs {
     }
 }
 
-/// Boots each kernel and does the session's steps on it.
-pub fn boot(
+/// Boots each kernel and does the session's steps on it. What `each` makes of them, as soon as they are done, is in the
+/// kernels' order.
+pub fn boot<T: Send>(
     session: &KernelSession,
     kernels: &[KernelChoice],
     jobs: Option<u16>,
     quiet: bool,
-) -> Vec<Result<GuestRun>> {
+    each: impl Fn(usize, GuestRun) -> Result<T> + Sync,
+) -> Vec<Result<T>> {
     let board = Board::new(kernels.iter().map(ToString::to_string).collect(), quiet);
-    let answers = session.on_each(kernels, jobs, &board);
+    let answers = session.on_each(kernels, jobs, &board, &each);
     board.finish();
-    answers.into_iter().map(|answer| Ok(answer?)).collect()
+    answers.into_iter().map(|answer| answer?).collect()
 }
 
 /// A run file.

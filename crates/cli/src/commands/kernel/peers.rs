@@ -71,12 +71,12 @@ pub fn execute(args: &Args) -> Ending {
     }
     let mut kernels = Vec::new();
     let mut failures = Vec::new();
-    for (kernel, answer) in args.kernels.iter().zip(boot(&session, &args.kernels, None, args.quiet)) {
-        let on_kernel = answer.and_then(|measured| {
-            let tools = rows(args, &task, &measured)?;
-            let Image { name, release, .. } = measured.image;
-            Ok(PeersOnKernel { kernel: name, release, tools })
-        });
+    let booted = boot(&session, &args.kernels, None, args.quiet, |_, measured| {
+        let tools = rows(args, &task, &measured)?;
+        let Image { name, release, .. } = measured.image;
+        Ok(PeersOnKernel { kernel: name, release, tools })
+    });
+    for (kernel, on_kernel) in args.kernels.iter().zip(booted) {
         match on_kernel {
             Ok(on_kernel) => kernels.push(on_kernel),
             Err(error) => failures.push(format!("{kernel}: {error:#}")),

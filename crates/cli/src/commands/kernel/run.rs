@@ -1,6 +1,8 @@
 //! `jitterlab kernel run`: the same measurement on each of several kernels.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::anyhow;
 use jitterlab_analysis::kernels::{AlsoRan, KernelRun, RunOnKernel};
@@ -8,11 +10,13 @@ use jitterlab_bench::kernel::image::Image;
 use jitterlab_bench::kernel::job::{Step, StepResult};
 use jitterlab_bench::kernel::{GuestRun, KernelChoice};
 use jitterlab_report::document::Content;
+use jitterlab_trace::Parts;
 
 use super::guests::{RUN_STEP, boot, figures, run};
 use super::machine::MachineArgs;
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
+use crate::kept_parts;
 use crate::measure_args::MeasureArgs;
 use crate::output::OutputArgs;
 
@@ -56,26 +60,55 @@ pub fn execute(args: &Args) -> Ending {
         steps.push(Step { name, command });
     }
     let session = args.machine.session(steps, Some(&args.measure))?;
-    let (mut kernels, mut also, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-    for (kernel, answer) in args.kernels.iter().zip(boot(&session, &args.kernels, args.jobs, args.quiet)) {
-        let on_kernel = answer.and_then(|guest| {
-            also.extend(also_ran(&args.also, kernel, &guest));
-            args.read(kernel, guest)
-        });
-        match on_kernel {
-            Ok(on_kernel) => kernels.push(on_kernel),
-            Err(error) => failures.push(format!("{kernel}: {error:#}")),
-        }
+    let mut parts = if args.no_file { Parts::nowhere() } else { kept_parts::open("kernel-run", &()) };
+    let mut done: BTreeMap<usize, InGuest<RunOnKernel>> = BTreeMap::new();
+    while let Some((part, _)) = parts.next_kept() {
+        let (number, in_guest) = part;
+        done.insert(number, in_guest);
     }
+    let (numbers, left): (Vec<usize>, Vec<KernelChoice>) =
+        args.kernels.iter().cloned().enumerate().filter(|(number, _)| !done.contains_key(number)).unzip();
+    let keeping = Mutex::new(&mut parts);
+    let booted = boot(&session, &left, args.jobs, args.quiet, |n, guest| {
+        // One after the other: the names of their files are found by looking for free ones.
+        let mut parts = keeping.lock().unwrap_or_else(PoisonError::into_inner);
+        let also = also_ran(&args.also, &left[n], &guest);
+        let measured = args.read(&left[n], guest);
+        if let Ok(measured) = &measured {
+            kept_parts::keep(&mut parts, &(numbers[n], (&also, measured)));
+        }
+        Ok((also, measured))
+    });
+    let (mut failed, mut failures) = (Vec::new(), Vec::new());
+    for ((kernel, number), answer) in left.iter().zip(&numbers).zip(booted) {
+        let error = match answer {
+            Ok((also, Ok(measured))) => {
+                done.insert(*number, (also, measured));
+                continue;
+            }
+            Ok((also, Err(error))) => {
+                failed.extend(also);
+                error
+            }
+            Err(error) => error,
+        };
+        failures.push(format!("{kernel}: {error:#}"));
+    }
+    let (also, kernels): (Vec<_>, Vec<_>) = done.into_values().unzip();
+    let also: Vec<AlsoRan> = also.into_iter().flatten().chain(failed).collect();
     if !kernels.is_empty() || !also.is_empty() {
         let ns_per_instruction = args.machine.time().ns_per_instruction();
         args.show.show(Content::KernelRun(KernelRun { ns_per_instruction, kernels, also }))?;
     }
+    kept_parts::close(failures.is_empty(), |complete| parts.close(complete));
     match failures.is_empty() {
         true => Ok(Status::Fine),
         false => Err(anyhow!(failures.join("\n")).into()),
     }
 }
+
+/// What the further commands did in a guest, and what was measured there.
+type InGuest<T> = (Vec<AlsoRan>, T);
 
 impl Args {
     /// What a guest answered.

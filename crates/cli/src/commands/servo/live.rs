@@ -10,11 +10,12 @@ use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{LoadSpec, OwnWork, TaskSpec};
 use jitterlab_motion::servo::{LiveBench, LiveTrial, LiveWay, Question, Reference, ServoLive};
 use jitterlab_report::progress;
+use jitterlab_trace::Parts;
 
 use crate::exit::Failure;
 use crate::measure_args::loads;
 use crate::task_args::WaitArgs;
-use crate::{interrupt, output};
+use crate::{interrupt, kept_parts, output};
 
 /// How the loop is run in real time.
 #[derive(clap::Args)]
@@ -42,6 +43,7 @@ pub struct LiveArgs {
 struct Here {
     each_ns: i64,
     interrupted: Arc<AtomicBool>,
+    parts: Parts,
 }
 
 impl Here {
@@ -55,6 +57,14 @@ impl LiveBench for Here {
 
     fn begins(&mut self, way: &LiveWay, left_ns: f64) {
         output::note(&progress::live_way(&way.name(), &way.load, left_ns));
+    }
+
+    fn kept(&mut self) -> Option<LiveWay> {
+        self.parts.next_kept().map(|(way, _)| way)
+    }
+
+    fn keep(&mut self, way: &LiveWay) {
+        kept_parts::keep(&mut self.parts, way);
     }
 
     fn is_interrupted(&self) -> bool {
@@ -78,7 +88,11 @@ impl LiveBench for Here {
 
 impl LiveArgs {
     /// Runs every way.
-    pub fn execute(&self, question: &Question, references: &[Reference]) -> Result<ServoLive, Failure> {
+    pub fn execute(
+        &self,
+        question: &Question,
+        references: &[Reference],
+    ) -> Result<(ServoLive, Parts), Failure> {
         let overrun = question.overrun.try_into()?;
         let usual =
             TaskSpec { name: "servo".into(), period_ns: question.period_ns, overrun, ..TaskSpec::default() };
@@ -89,8 +103,10 @@ impl LiveArgs {
         let asked = self.wait.wake.is_some() || !self.ways.is_empty();
         let loads = (&loads(&self.load)?[..], &self.load[..]);
         let trial = LiveTrial { question, references, ways: &ways, asked, loads, each_ns: self.duration };
-        let mut here = Here { each_ns: self.duration, interrupted: interrupt::requested()? };
-        Ok(trial.run(&mut here)?)
+        let parts = kept_parts::open("servo-live", &format!("{question:?}"));
+        let mut here = Here { each_ns: self.duration, interrupted: interrupt::requested()?, parts };
+        let seen = trial.run(&mut here)?;
+        Ok((seen, here.parts))
     }
 }
 

@@ -16,6 +16,7 @@ use jitterlab_report::{figure, motion};
 
 use self::live::LiveArgs;
 use crate::exit::{Ending, Failure, Status};
+use crate::kept_parts;
 use crate::output::{self, OutputArgs};
 use crate::run_args::{Recorded, RunArgs, judged};
 
@@ -91,8 +92,9 @@ pub fn execute(args: &Args) -> Ending {
     args.read.check_task(args.run.as_deref())?;
     if args.live.live {
         let question = args.question(args.read.period.unwrap_or(live::PERIOD_NS), None)?;
-        let seen = args.live.execute(&question, &args.references)?;
+        let (seen, parts) = args.live.execute(&question, &args.references)?;
         args.output.show(Content::ServoLive(Box::new(seen)))?;
+        kept_parts::close(true, |complete| parts.close(complete));
         return Ok(Status::Fine);
     }
     let result = match (&args.run, &args.execution) {

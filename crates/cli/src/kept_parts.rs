@@ -1,0 +1,44 @@
+//! Measurements of several parts, which go on where the same command was stopped.
+
+use std::path::Path;
+
+use jitterlab_report::progress;
+use jitterlab_trace::{Parts, TraceError};
+use serde::Serialize;
+
+use crate::error::CliError;
+use crate::{interrupt, output};
+
+/// Opens what the same command, word by word, left in this directory; `read` is what it read from elsewhere. Where nothing
+/// can be kept, it says so.
+pub fn open(command: &str, read: &impl Serialize) -> Parts {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match Parts::of(Path::new("."), command, &(words, read)) {
+        Ok(parts) => {
+            if let (found @ 1.., Some(path)) = (parts.found(), parts.path()) {
+                output::note(&progress::goes_on(found, path));
+            }
+            parts
+        }
+        Err(error) => {
+            output::note(&CliError::NothingKept(error).to_string());
+            Parts::nowhere()
+        }
+    }
+}
+
+/// Ends it: when it is `complete`, and no signal cut it short, the kept parts go.
+pub fn close(complete: bool, close: impl FnOnce(bool) -> Result<usize, TraceError>) {
+    match close(complete && interrupt::signal().is_none()) {
+        Ok(0) => {}
+        Ok(_) => output::note(progress::GOES_ON_LATER),
+        Err(error) => output::note(&CliError::NothingKept(error).to_string()),
+    }
+}
+
+/// Keeps a part, or says that no more can be kept.
+pub fn keep(parts: &mut Parts, part: &impl Serialize) {
+    if let Err(error) = parts.keep(part, &[]) {
+        output::note(&CliError::NothingKept(error).to_string());
+    }
+}

@@ -1,0 +1,258 @@
+//! What a measurement of several parts has finished so far: killed at any moment, the same command goes on with it.
+//!
+//! Each finished part goes to a file beside which nothing else is needed, as frames like a journal's: first the part's
+//! activations, then what else belongs to it. The file's name is made from everything that decides what is measured, so
+//! that the same command finds it, on the same day of the machine: after a restart its clock begins anew. When all is
+//! measured and shown, the file goes.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use jitterlab_model::Activation;
+use nix::libc::O_NOFOLLOW;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::TraceError;
+use crate::codec::{self, RowEncoder};
+use crate::error::NotARun;
+use crate::frame::{FrameReader, Kind, PARTS, put};
+
+/// The largest file that is gone on with.
+const LARGEST_BYTES: u64 = 4 << 30;
+
+/// The parts of one measurement, in the order they are measured.
+#[derive(Debug, Default)]
+pub struct Parts {
+    /// Where they are kept; nowhere if that is not wanted or not possible.
+    kept: Option<Kept>,
+    /// Those that an earlier call measured, the next one last.
+    before: Vec<Part>,
+    found: usize,
+    /// Those that are kept by now.
+    on_disk: usize,
+}
+
+#[derive(Debug)]
+struct Kept {
+    path: PathBuf,
+    file: File,
+}
+
+/// One part as it lies on the disk.
+#[derive(Debug, Default)]
+struct Part {
+    value: Vec<u8>,
+    rows: Vec<Activation>,
+}
+
+impl Parts {
+    /// Nothing is kept.
+    pub fn nowhere() -> Self {
+        Self::default()
+    }
+
+    /// Opens what the same command left in a folder, or begins it. `request` is all that decides what is measured.
+    ///
+    /// # Errors
+    /// The folder cannot be written, or the same command runs there right now.
+    pub fn of(folder: &Path, command: &str, request: &impl Serialize) -> Result<Self, TraceError> {
+        let path = folder.join(format!("jitterlab-{command}-{:016x}.parts", identity(request)));
+        let failed = |action: &'static str| TraceError::io(action, &path);
+        // Whatever stands under the name of a link is not ours.
+        let options = || File::options().read(true).append(true).custom_flags(O_NOFOLLOW).to_owned();
+        let file = match options().create_new(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options().open(&path),
+            opened => opened,
+        };
+        let file = file.map_err(failed("create"))?;
+        if file.try_lock().is_err() {
+            return Err(TraceError::BeingRecorded(path));
+        }
+        let mut parts = Parts::nowhere();
+        let mut beginning = Vec::new();
+        (&file).take(PARTS.len() as u64).read_to_end(&mut beginning).map_err(failed("read"))?;
+        if !PARTS.starts_with(&beginning) {
+            return Err(TraceError::NotARunFile { path, why: NotARun::NotAJournal });
+        }
+        let good_bytes = if beginning == PARTS { parts.read(&file).map_err(failed("read"))? } else { 0 };
+        // What was cut off in the middle of a part is measured again.
+        file.set_len(good_bytes).map_err(failed("write"))?;
+        if good_bytes == 0 {
+            (&file).write_all(PARTS).map_err(failed("write"))?;
+        }
+        parts.found = parts.before.len();
+        parts.on_disk = parts.found;
+        parts.before.reverse();
+        parts.kept = Some(Kept { path, file });
+        Ok(parts)
+    }
+
+    /// Reads the whole parts behind the beginning, and says where they end.
+    fn read(&mut self, file: &File) -> io::Result<u64> {
+        let mut frames = FrameReader::new(file.take(LARGEST_BYTES));
+        let mut good_bytes = frames.good_bytes();
+        let mut part = Part::default();
+        while let Some(frame) = frames.next()? {
+            match frame.kind {
+                Kind::Rows => {
+                    if codec::decode(frame.payload, 0, frame.payload.len(), &mut part.rows).is_none() {
+                        break;
+                    }
+                }
+                Kind::Info => {
+                    part.value = frame.payload.to_vec();
+                    self.before.push(std::mem::take(&mut part));
+                    good_bytes = frames.good_bytes();
+                }
+                Kind::Slice => break,
+            }
+        }
+        Ok(good_bytes)
+    }
+
+    /// How many parts an earlier call had measured.
+    pub fn found(&self) -> usize {
+        self.found
+    }
+
+    /// Where parts are kept.
+    pub fn path(&self) -> Option<&Path> {
+        self.kept.as_ref().map(|kept| kept.path.as_path())
+    }
+
+    /// The next part, if an earlier call has measured it.
+    pub fn next_kept<T: DeserializeOwned>(&mut self) -> Option<(T, Vec<Activation>)> {
+        let part = self.before.pop()?;
+        let read = serde_json::from_slice(&part.value).ok().map(|value| (value, part.rows));
+        if read.is_none() {
+            // Of another version: what follows does not fit either.
+            self.before.clear();
+        }
+        read
+    }
+
+    /// Keeps a part that has just been measured.
+    ///
+    /// # Errors
+    /// It cannot be written. Nothing more is kept then, and the measurement can go on.
+    pub fn keep(&mut self, value: &impl Serialize, rows: &[Activation]) -> Result<(), TraceError> {
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        let mut bytes = Vec::new();
+        for rows in rows.chunks(1 << 16) {
+            let mut encoder = RowEncoder::new(0);
+            rows.iter().for_each(|row| encoder.push(row));
+            put(&mut bytes, Kind::Rows, 0, |out| encoder.take(out));
+        }
+        let value = serde_json::to_vec(value).map_err(io::Error::from);
+        let written = value.and_then(|value| {
+            put(&mut bytes, Kind::Info, 0, |out| {
+                out.extend(value);
+                0
+            });
+            kept.file.write_all(&bytes)?;
+            kept.file.sync_data()
+        });
+        let Err(error) = written else {
+            self.on_disk += 1;
+            return Ok(());
+        };
+        let failed = TraceError::io("write", &kept.path)(error);
+        self.kept = None;
+        Err(failed)
+    }
+
+    /// Ends it. Once all is measured and shown the parts are not needed any more, and go; else says how many stay.
+    ///
+    /// # Errors
+    /// The file cannot be removed.
+    pub fn close(self, complete: bool) -> Result<usize, TraceError> {
+        match self.path() {
+            Some(path) if complete => {
+                fs::remove_file(path).map_err(TraceError::io("remove", path)).map(|()| 0)
+            }
+            Some(_) => Ok(self.on_disk),
+            None => Ok(0),
+        }
+    }
+}
+
+impl Drop for Kept {
+    /// A file without a part is of no use to anybody.
+    fn drop(&mut self) {
+        if self.file.metadata().is_ok_and(|m| m.len() <= PARTS.len() as u64) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A number for everything that decides what is measured, here and until the machine is restarted (FNV-1a).
+fn identity(request: &impl Serialize) -> u64 {
+    let boot = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let request = serde_json::to_vec(request).unwrap_or_default();
+    let version = env!("CARGO_PKG_VERSION").as_bytes();
+    let all = request.iter().chain(&boot).chain(version);
+    all.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(from: u64) -> Vec<Activation> {
+        let row =
+            |k: u64| Activation { index: k, due_ns: k as i64 * 1_000, start_ns: 5, ..Activation::default() };
+        (from..from + 70_000).map(row).collect()
+    }
+
+    fn all(parts: &mut Parts) -> Vec<(String, Vec<Activation>)> {
+        std::iter::from_fn(|| parts.next_kept()).collect()
+    }
+
+    #[test]
+    fn the_same_command_goes_on_wherever_it_was_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Parts::of(folder.path(), "try", &("1ms", 5)).unwrap();
+        let mut parts = open();
+        for (n, value) in ["one", "two"].iter().enumerate() {
+            parts.keep(value, &rows(n as u64)).unwrap();
+        }
+        let path = parts.path().unwrap().to_path_buf();
+        assert!(matches!(Parts::of(folder.path(), "try", &("1ms", 5)), Err(TraceError::BeingRecorded(_))));
+        drop(parts);
+        let bytes = fs::read(&path).unwrap();
+        let first = {
+            let mut parts = open();
+            assert_eq!(parts.found(), 2);
+            all(&mut parts)
+        };
+        assert_eq!(first, [("one".to_owned(), rows(0)), ("two".to_owned(), rows(1))]);
+        for cut in [bytes.len() - 1, bytes.len() / 2 + 30, bytes.len() / 2 - 30, 20, 3] {
+            fs::write(&path, &bytes[..cut]).unwrap();
+            let mut parts = open();
+            let whole = usize::from(cut > bytes.len() / 2);
+            assert_eq!(all(&mut parts), first[..whole], "{cut}");
+            parts.keep(&"again", &[]).unwrap();
+            drop(parts);
+            assert_eq!(open().found(), whole + 1);
+        }
+        assert_eq!(open().close(false).unwrap(), 1);
+        assert_eq!(open().close(true).unwrap(), 0);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn another_command_is_another_file_and_none_is_left_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = |request: &str| Parts::of(folder.path(), "try", &request).unwrap();
+        let mut one = open("one");
+        one.keep(&1, &[]).unwrap();
+        assert_eq!(open("two").found(), 0);
+        drop(one);
+        assert_eq!((open("one").found(), open("two").found()), (1, 0));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(Parts::nowhere().next_kept::<u8>(), None);
+    }
+}
