@@ -52,11 +52,13 @@ impl Required {
 /// At most a share of the values may lie above a limit.
 ///
 /// ```
-/// use jitterlab_analysis::require::{Evidence, Outcome, Requirement};
+/// use jitterlab_analysis::require::{Breaches, Evidence, Outcome, Requirement};
 ///
 /// let required: Requirement = "p99.9 < 80us".parse()?;
-/// // None of 2000 values broke it: too few to say that no more than one in a thousand does; of 3000 it is known.
-/// let none_of = |values| required.judge(Evidence { values, ..Evidence::default() }, 1.0).outcome;
+/// // None of 2000 values broke it, which come singly: too few to say that no more than one in a thousand does; of 3000 it is known.
+/// let none_of = |values| {
+///     required.judge(&Breaches::unordered(Evidence { values, ..Evidence::default() }), Some(1)).outcome
+/// };
 /// assert_eq!((none_of(2_000), none_of(3_000)), (Outcome::NotEnoughData, Outcome::Pass));
 /// # Ok::<(), jitterlab_analysis::require::RequirementError>(())
 /// ```
