@@ -25,6 +25,7 @@ pub mod patterns;
 pub mod periodic;
 pub mod predict;
 pub mod proof;
+pub mod purposes;
 pub mod random;
 pub mod rank;
 pub mod recommendation;
@@ -39,8 +40,10 @@ pub mod task_analysis;
 pub mod time_error;
 pub mod transitions;
 pub mod trial;
+pub mod verdict;
 pub mod wakeup;
 
 pub use caveats::Caveat;
 pub use summary::{Statistics, Summary};
 pub use task_analysis::TaskAnalysis;
+pub use verdict::Verdict;

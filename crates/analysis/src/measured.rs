@@ -7,7 +7,9 @@ use jitterlab_model::{Activation, Distribution, RunInfo, TaskRun, TimingStats};
 use serde::{Deserialize, Serialize};
 
 use crate::caveats::Caveat;
+use crate::purposes::Purpose;
 use crate::summary::Summary;
+use crate::verdict::Verdict;
 
 /// A run and what its figures say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,6 +19,9 @@ pub struct MeasuredRun {
     pub file: Option<PathBuf>,
     /// The figures of its tasks, in their order.
     pub tasks: Vec<MeasuredTask>,
+    /// Which purposes it shows to be served; `None` for what says nothing of a machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// The run's description.
     pub run: RunInfo,
     /// The same tasks measured just before without isolation, where the run was isolated.
@@ -84,8 +89,16 @@ impl MeasuredRun {
     #[must_use]
     pub fn new(run: RunInfo, stats: &[TimingStats], file: Option<PathBuf>) -> Self {
         let tasks = run.tasks.iter().zip(stats).map(|(task, stats)| MeasuredTask::of(task, stats, &run));
-        let tasks = tasks.collect();
-        MeasuredRun { file, tasks, run, without_isolation: Vec::new(), around: None }
+        let (tasks, verdict, without_isolation) = (tasks.collect(), None, Vec::new());
+        MeasuredRun { file, tasks, verdict, run, without_isolation, around: None }.judged_for(None)
+    }
+
+    /// The same judged for this purpose; for all usual ones where none is named.
+    #[must_use]
+    pub fn judged_for(mut self, purpose: Option<&Purpose>) -> Self {
+        let tasks: Vec<&Summary> = self.summaries().collect();
+        self.verdict = Verdict::of(&self.run, &tasks, purpose);
+        self
     }
 
     /// The few numbers of each task.

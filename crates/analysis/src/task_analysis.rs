@@ -10,6 +10,7 @@ use crate::patterns::Patterns;
 use crate::scan::{Span, TaskScan};
 use crate::time_error::{TimeErrorPoint, time_error};
 use crate::transitions::Transitions;
+use crate::verdict::Verdict;
 
 /// Fewer activations in a row give no figures of time error.
 const SHORTEST: usize = 16;
@@ -28,6 +29,9 @@ pub struct RunAnalysis {
     pub sections: Vec<AnalysisSection>,
     /// Its tasks.
     pub tasks: Vec<TaskAnalysis>,
+    /// Which purposes it shows to be served; `None` for what says nothing of a machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// The run's description, with the same tasks.
     pub run: RunInfo,
 }

@@ -11,6 +11,18 @@ pub enum CliError {
     /// Signals cannot be caught.
     #[error("cannot listen for Ctrl-C: {0}")]
     NoSignals(io::Error),
+    /// Nothing that a script could change.
+    #[error("nothing here is put right by a change that can be taken back: see jitterlab check --details")]
+    NothingToUndo,
+    /// A length of time without a unit.
+    #[error("{0:?} has no unit (ns, us, ms, s, m, h or d): did you mean {0}s?")]
+    NoUnit(String),
+    /// No length of time.
+    #[error(transparent)]
+    NoTime(jitterlab_model::units::UnitError),
+    /// No size of motors.
+    #[error("{0:?} is no NEMA frame size: write a number, such as 17, 23 or 34")]
+    NotAFrame(String),
     /// A run file is recovered by its name, which standard output has not.
     #[error("a run file needs a name of its own")]
     RunFileWithoutName,
@@ -114,6 +126,6 @@ pub enum CliError {
 impl CliError {
     /// Whether the arguments are at fault, rather than the machine.
     pub fn is_bad_use(&self) -> bool {
-        !matches!(self, CliError::NoSignals(_) | CliError::Unsupportable(_))
+        !matches!(self, CliError::NoSignals(_) | CliError::Unsupportable(_) | CliError::NothingToUndo)
     }
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use jitterlab_bench::host::{MatrixError, PrepareError, SessionError};
 use jitterlab_bench::mcu::McuError;
+use jitterlab_model::Fitness;
 use jitterlab_motion::MotionError;
 use jitterlab_papers::PapersError;
 use jitterlab_runs::RunsError;
@@ -23,6 +24,24 @@ pub enum Status {
     BadUse = 2,
     /// The machine, a file or a permission prevented it.
     CouldNotMeasure = 3,
+}
+
+impl Status {
+    /// What several say together: what failed weighs more than what could not be told.
+    pub fn worst(each: impl IntoIterator<Item = Status>) -> Self {
+        each.into_iter()
+            .reduce(|a, b| if a == Status::Fine || b == Status::RequirementFailed { b } else { a })
+            .unwrap_or(Status::Fine)
+    }
+
+    /// What a verdict says for the purpose that was asked for, if one was.
+    pub fn of(asked: Option<Fitness>) -> Self {
+        match asked {
+            None | Some(Fitness::Good | Fitness::Limited) => Status::Fine,
+            Some(Fitness::Unfit) => Status::RequirementFailed,
+            Some(Fitness::CannotTell) => Status::CouldNotMeasure,
+        }
+    }
 }
 
 /// A command that could not do what was asked.
@@ -72,7 +91,7 @@ pub fn report(ending: Ending) -> ExitCode {
         // A closed terminal takes no result; what was measured is in the run file.
         Err(Failure { error, .. }) if signal.is_some() && is_closed_terminal(&error) => Status::Fine,
         Err(Failure { status, error }) => {
-            output::note(&format!("jitterlab: {}", sentence(&error)));
+            output::note(&format!("error: {}", sentence(&error)));
             status
         }
     };

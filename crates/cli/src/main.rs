@@ -8,13 +8,15 @@ mod inputs;
 mod interrupt;
 mod kept_parts;
 mod measure_args;
+mod mistakes;
 mod output;
+mod purpose_args;
 mod run_args;
 mod task_args;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::exit::Ending;
 
@@ -24,10 +26,10 @@ use crate::exit::Ending;
 /// Exit status: 0 fine, 1 a requirement failed, 2 bad use, 3 could not measure; 128 and the signal's number when a
 /// signal ended a measurement early (130 for Ctrl-C), with what was measured until then kept.
 #[derive(Parser)]
-#[command(name = "jitterlab", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "jitterlab", version, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Subcommand)]
@@ -35,11 +37,13 @@ enum Command {
     Run(commands::run::Args),
     Check(commands::check::Args),
     Analyze(commands::analyze::Args),
+    Completions(commands::completions::Args),
     CompareWakeups(commands::compare_wakeups::Args),
     Compensate(commands::compensate::Args),
     Predict(commands::predict::Args),
     Compare(commands::compare::Args),
     Matrix(commands::matrix::Args),
+    Man(commands::man::Args),
     Mcu(commands::mcu::Args),
     Plot(commands::plot::Args),
     Recover(commands::recover::Args),
@@ -57,15 +61,19 @@ fn main() -> ExitCode {
     if let Some(code) = jitterlab_bench::host::load::run_if_worker() {
         return code;
     }
-    let ending: Ending = match Cli::parse().command {
+    let Cli { command } = Cli::try_parse().unwrap_or_else(|error| mistakes::answered(error).exit());
+    let Some(command) = command else { return exit::report(commands::usual()) };
+    let ending: Ending = match command {
         Command::Run(args) => commands::run::execute(&args),
         Command::Check(args) => commands::check::execute(&args),
         Command::Analyze(args) => commands::analyze::execute(&args),
+        Command::Completions(args) => commands::completions::execute(&args, Cli::command()),
         Command::CompareWakeups(args) => commands::compare_wakeups::execute(&args),
         Command::Compensate(args) => commands::compensate::execute(&args),
         Command::Predict(args) => commands::predict::execute(&args),
         Command::Compare(args) => commands::compare::execute(&args),
         Command::Matrix(args) => commands::matrix::execute(&args),
+        Command::Man(args) => commands::man::execute(&args, Cli::command()),
         Command::Mcu(args) => commands::mcu::execute(&args),
         Command::Plot(args) => commands::plot::execute(&args),
         Command::Recover(args) => commands::recover::execute(&args),

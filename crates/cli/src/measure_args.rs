@@ -6,6 +6,7 @@ use jitterlab_model::{CpuSet, Keep, LoadSpec, TaskSpec};
 
 use crate::error::CliError;
 use crate::exit::Failure;
+use crate::mistakes;
 use crate::task_args::TaskArgs;
 
 /// Tasks, what runs beside them, and when it ends.
@@ -15,7 +16,7 @@ pub struct MeasureArgs {
     task: TaskArgs,
 
     /// Stop after this time [default: 10s, unless --count is given]
-    #[arg(short, long, value_parser = parse_duration_ns, value_name = "TIME")]
+    #[arg(short, long, value_parser = mistakes::duration, value_name = "TIME")]
     duration: Option<i64>,
     /// Stop each task after this many activations
     #[arg(short = 'n', long)]
@@ -44,7 +45,11 @@ const DEFAULT_DURATION_NS: i64 = 10_000_000_000;
 impl MeasureArgs {
     /// The tasks that were asked for.
     pub fn specs(&self) -> Vec<TaskSpec> {
-        self.task.specs(vec![TaskSpec::default()])
+        self.specs_for(TaskSpec::default())
+    }
+
+    fn specs_for(&self, usual: TaskSpec) -> Vec<TaskSpec> {
+        self.task.specs(vec![usual])
     }
 
     /// The loads that were asked for.
@@ -59,12 +64,17 @@ impl MeasureArgs {
 
     /// All of it for the bench; what makes no sense on any machine is refused.
     pub fn request(&self) -> Result<Request, Failure> {
+        self.request_for(TaskSpec::default())
+    }
+
+    /// The same with this task where none is described.
+    pub fn request_for(&self, usual: TaskSpec) -> Result<Request, Failure> {
         for (given, option) in [(self.duration == Some(0), "duration"), (self.count == Some(0), "count")] {
             if given {
                 return Err(Failure::bad_use(CliError::MeasuresNothing(option)));
             }
         }
-        let tasks = self.specs();
+        let tasks = self.specs_for(usual);
         for task in &tasks {
             task.validate().map_err(Failure::bad_use)?;
         }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use jitterlab_model::Fitness;
 use jitterlab_report::chart::Terminal;
-use jitterlab_report::document::{Content, Document};
+use jitterlab_report::document::{Content, Document, Extent};
 use jitterlab_report::printable::printable_lines;
 use jitterlab_trace::place;
 
@@ -18,9 +19,39 @@ pub struct OutputArgs {
     /// Print the result as JSON (docs/formats/json.md)
     #[arg(long)]
     json: bool,
+    /// Print the verdict, the number that decides it and the next command, nothing else
+    #[arg(long, conflicts_with_all = ["json", "details"])]
+    brief: bool,
+    /// Print everything that was found, figures included
+    #[arg(long, conflicts_with = "json")]
+    details: bool,
     /// Draw with plain ASCII characters
     #[arg(long)]
     ascii: bool,
+    /// When to colour: auto is on a terminal, unless NO_COLOR is set, and everywhere where CLICOLOR_FORCE is
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    color: Colour,
+}
+
+/// When what is printed is coloured.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Colour {
+    fn is_wanted(self) -> bool {
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+        match self {
+            Colour::Always => true,
+            Colour::Never => false,
+            // Any value of NO_COLOR but none at all forbids it: no-color.org.
+            Colour::Auto if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => false,
+            Colour::Auto => is_terminal() || is_set("CLICOLOR_FORCE"),
+        }
+    }
 }
 
 impl OutputArgs {
@@ -29,11 +60,20 @@ impl OutputArgs {
         self.json
     }
 
-    /// Prints a result: one value, as text or as JSON.
-    pub fn show(self, content: Content) -> Result<()> {
+    /// Prints a result: one value, as text or as JSON. What it says of a purpose that was asked for is for the status.
+    pub fn show(self, content: Content) -> Result<Option<Fitness>> {
         let document = Document::new(content);
-        print(&if self.json { document.json()? } else { document.text(terminal(self.ascii)) })?;
-        Ok(())
+        let extent = match self {
+            OutputArgs { brief: true, .. } => Extent::Head,
+            OutputArgs { details: true, .. } => Extent::Details,
+            _ => Extent::Answer,
+        };
+        print(&if self.json {
+            document.json()?
+        } else {
+            document.told(extent, Terminal { colour: self.color.is_wanted(), ..terminal(self.ascii) })
+        })?;
+        Ok(document.head.filter(|head| head.asked).map(|head| head.fitness))
     }
 }
 

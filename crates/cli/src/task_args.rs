@@ -16,10 +16,10 @@ pub struct TaskArgs {
     /// Period of the one task, as a time (250us) or a rate (4kHz)
     #[arg(long, value_parser = parse_period_ns, value_name = "TIME")]
     period: Option<i64>,
-    /// What the task does each time: none, spin:TIME, twente:DIVISIONS
+    /// What the task does each time: none, spin:TIME, twente:DIVISIONS [default: none]
     #[arg(long)]
     work: Option<Work>,
-    /// What happens to due times that passed: skip, catch-up, re-phase
+    /// What happens to due times that passed: skip, catch-up, re-phase [default: skip]
     #[arg(long)]
     overrun: Option<Overrun>,
     #[command(flatten)]
@@ -32,17 +32,18 @@ pub struct WaitArgs {
     /// Processor of the one task
     #[arg(long)]
     pub cpu: Option<u16>,
-    /// Scheduling policy: other, batch, idle, fifo:1..99, rr:1..99, deadline:RUNTIME
+    /// Scheduling policy: other, batch, idle, fifo:1..99, rr:1..99, deadline:RUNTIME [default: fifo:80, less for
+    /// longer periods of several tasks]
     #[arg(long)]
     policy: Option<Policy>,
     /// How the task waits
     #[arg(long, value_parser = PossibleValuesParser::new(WakeMethod::ALL.iter().map(|wake| wake.name()))
         .try_map(|wake| wake.parse::<WakeMethod>()))]
     pub wake: Option<WakeMethod>,
-    /// The clock it sleeps on: monotonic, realtime, tai
+    /// The clock it sleeps on: monotonic, realtime, tai [default: monotonic]
     #[arg(long)]
     clock: Option<SleepClock>,
-    /// The clock its start and end are read from: monotonic, monotonic-raw, tsc
+    /// The clock its start and end are read from: monotonic, monotonic-raw, tsc [default: monotonic]
     #[arg(long)]
     read: Option<ReadClock>,
     /// Wake early and poll: repeat:TIME, margin:TIME, late:P, cost:RATIO, adaptive:P

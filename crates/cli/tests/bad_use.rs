@@ -36,6 +36,58 @@ fn arguments_that_make_no_sense() {
 }
 
 #[test]
+fn what_was_meant_is_said() {
+    refused(&["run", "--duration", "10"], 2, &["did you mean 10s?"]);
+    refused(&["run", "-d", "0.5"], 2, &["did you mean 0.5s?"]);
+    refused(&["run", "--period", "1000"], 2, &["did you mean 1000us?"]);
+    refused(&["run", "--policy", "fifo"], 2, &["did you mean fifo:80?"]);
+    refused(&["run", "--policy", "rr"], 2, &["did you mean rr:80?"]);
+    refused(&["run", "--for", "step-50"], 2, &["step-50us"]);
+    refused(&["run", "--dura", "10s"], 2, &["--duration"]);
+    refused(&["analyse"], 2, &["analyze"]);
+    refused(&["run", "-p", "80"], 2, &["--policy fifo:80"]);
+    refused(&["run", "-i", "1000"], 2, &["--period 1000us"]);
+    refused(&["run", "-D", "60"], 2, &["--duration 60s"]);
+    refused(&["run", "-a", "1"], 2, &["--cpu 1"]);
+    refused(&["run", "-t"], 2, &["--task"]);
+    refused(&["run", "-l", "9"], 2, &["--count"]);
+    refused(&["run", "-b", "9"], 2, &["--stop-above"]);
+    refused(&["stepper", "--frame", "size23", "--torque", "1.9Nm"], 2, &["23"]);
+    refused(&["stepper", "--frame", "nema23", "--torque", "1.9", "--jitter", "9us"], 2, &["1.9 N m"]);
+    refused(&["stepper", "--frame", "23", "--torque", "1.9Nm", "--travel", "5mm"], 2, &["5mm/rev"]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("histogram.txt");
+    std::fs::write(&file, "").unwrap();
+    refused(&[file.to_str().unwrap()], 2, &["jitterlab analyze", "histogram.txt"]);
+}
+
+#[test]
+fn without_a_command_the_usual_things_are_offered() {
+    let output = Command::cargo_bin("jitterlab").unwrap().output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!((output.status.code(), text.matches("\n    jitterlab ").count()), (Some(0), 5), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn completions_and_manual_are_made_from_the_definition() {
+    let said = |args: &[&str]| {
+        let output = Command::cargo_bin("jitterlab").unwrap().args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    for shell in ["bash", "zsh", "fish"] {
+        let script = said(&["completions", shell]);
+        assert!(script.contains("step-50us") && script.contains("stop-above"), "{shell}");
+    }
+    assert!(said(&["man"]).contains(".TH jitterlab"));
+    let folder = tempfile::tempdir().unwrap();
+    said(&["man", folder.path().to_str().unwrap()]);
+    let page = std::fs::read_to_string(folder.path().join("jitterlab-run.1")).unwrap();
+    assert!(page.contains("SCHED_FIFO"), "{page}");
+}
+
+#[test]
 fn a_processor_that_does_not_exist() {
     refused(&["run", "--cpu", "4095"], 2, &["4095", "this machine has"]);
 }

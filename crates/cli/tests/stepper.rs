@@ -36,9 +36,10 @@ const NEMA_23: [&str; 11] = [
 fn a_frame_a_torque_and_a_voltage_give_an_answer_with_every_assumption_named() {
     let folder = TempDir::new().unwrap();
     let path = run(folder.path(), "quiet.parquet", 3_000);
-    let text = answered(folder.path(), &[&NEMA_23[..], &[path.to_str().unwrap()]].concat());
-    let first = text.lines().next().unwrap();
-    assert!(first.starts_with("Fit for step pulses made by software"), "{text}");
+    let brief = answered(folder.path(), &[&NEMA_23[..], &[path.to_str().unwrap()]].concat());
+    assert!(brief.starts_with("GOOD for software stepping: fit up to "), "{brief}");
+    assert!(brief.contains("mm/min") && brief.contains("StepConf: Base Period Maximum Jitter"), "{brief}");
+    let text = answered(folder.path(), &[&NEMA_23[..], &["--details", path.to_str().unwrap()]].concat());
     let taken = text.split("Taken where nothing was given:").nth(1).unwrap();
     for what in ["rotor inertia", "drive timing", "load torque", "load inertia", "friction", "rated current"]
     {
@@ -55,8 +56,11 @@ fn a_stall_loses_steps_and_the_quiet_run_beside_it_does_not() {
     let quiet = run(folder.path(), "quiet.parquet", 3_000);
     let options = ["stepper", "--motor", "as1050", "--voltage", "48V", "--microsteps", "1", "--speed"];
     let files = ["5rev/s", "--json", "--beside", quiet.to_str().unwrap(), stalled.to_str().unwrap()];
-    let json: Value =
-        serde_json::from_str(&answered(folder.path(), &[&options[..], &files].concat())).unwrap();
+    // What software cannot step ends with 1.
+    let judged = known::jitterlab(folder.path(), &[&options[..], &files].concat());
+    assert_eq!(judged.status.code(), Some(1));
+    let json: Value = serde_json::from_slice(&judged.stdout).unwrap();
+    assert_eq!((&json["head"]["fitness"], &json["head"]["asked"]), (&"unfit".into(), &true.into()));
     let json = &json["result"];
     assert_eq!(
         (&json["run"]["task"], &json["simulations"]["beside"]),
@@ -114,7 +118,10 @@ fn a_histogram_of_another_tool_is_judged_and_what_it_cannot_say_is_named() {
     .unwrap();
     let histogram = histogram.to_str().unwrap();
     let args = ["stepper", "--motor", "as1050", "--json", histogram];
-    let json: Value = serde_json::from_str(&answered(folder.path(), &args)).unwrap();
+    // Of a thread every millisecond it cannot tell.
+    let judged = known::jitterlab(folder.path(), &args);
+    assert_eq!(judged.status.code(), Some(3));
+    let json: Value = serde_json::from_slice(&judged.stdout).unwrap();
     let timing = &json["result"]["assessment"]["timing"];
     assert_eq!(
         (timing["jitter_ns"].as_i64(), timing["period_error_ns"].as_i64()),
@@ -152,14 +159,14 @@ fn own_devices_are_listed_found_by_name_and_hide_shipped_ones() {
     let list = answered(folder.path(), &["stepper", "--list"]);
     assert!(list.contains("plotter (yours)") && list.contains("as1060") && list.contains("gecko203v"));
     assert!(list.contains("broken: ") && list.contains(own.to_str().unwrap()), "{list}");
-    let text = answered(folder.path(), &["stepper", "--motor", "plotter", "--jitter", "10us"]);
+    let text = answered(folder.path(), &["stepper", "--motor", "plotter", "--jitter", "10us", "--details"]);
     assert!(text.contains("Old plotter"), "{text}");
     // What the list shows to begin with is a file that works.
     fs::write(own.join("copied.toml"), known::example(&list, "as1050")).unwrap();
     let drives = folder.path().join("jitterlab/drives");
     fs::create_dir_all(&drives).unwrap();
     fs::write(drives.join("copied.toml"), known::example(&list, "gecko203v")).unwrap();
-    let both = ["stepper", "--motor", "copied", "--drive", "copied", "--jitter", "10us"];
+    let both = ["stepper", "--motor", "copied", "--drive", "copied", "--jitter", "10us", "--details"];
     assert!(answered(folder.path(), &both).contains("Beckhoff AS1050"));
 }
 
@@ -170,6 +177,8 @@ fn mistakes_are_sentences_with_a_remedy() {
         refused(folder.path(), &[&["stepper"], args].concat(), 2, says);
     };
     bad(&["--jitter", "10us"], &["which motor?", "--list"]);
+    bad(&["--frame", "big", "--torque", "1Nm", "--jitter", "9us"], &["no NEMA frame size", "23"]);
+    bad(&["--motor", "as1050", "--travel", "5mm", "--jitter", "9us"], &["did you mean 5mm/rev?"]);
     bad(&["--motor", "as1050"], &["no timing to judge", "--jitter"]);
     bad(&["--motor", "as1050", "--jitter", "10us", "--beside", "x.parquet"], &["cannot be used"]);
     bad(&["--motor", "nosuch", "--jitter", "10us"], &["nosuch", "as1050", "TOML"]);

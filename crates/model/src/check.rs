@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuSet;
 use crate::facts::SystemFacts;
+use crate::fitness::Fitness;
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -61,6 +62,20 @@ pub struct Remedy {
 pub enum Action {
     /// Exactly this: what a shell, the kernel's command line or jitterlab takes.
     Exact(String),
+    /// Write this into files of the kernel, which read back what they held before: it can be taken back.
+    Set {
+        /// What to write.
+        value: String,
+        /// The file, or several as a shell names them: `/sys/.../cpu{2,3}/...`.
+        files: String,
+    },
+    /// Set a parameter of the kernel's, as `sysctl` names it: it can be taken back.
+    Sysctl {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+    },
     /// The advice of this id, with the check's quantities.
     Advice(String),
 }
@@ -193,4 +208,50 @@ impl CheckReport {
     pub fn is_fit(&self) -> bool {
         self.count(Status::Fail) == 0
     }
+
+    /// How well the machine is set up: unfit where a check failed, limited where one warned.
+    #[must_use]
+    pub fn fitness(&self) -> Fitness {
+        match (self.count(Status::Fail), self.count(Status::Warn), self.count(Status::Pass)) {
+            (0, 0, 0) => Fitness::CannotTell,
+            (0, 0, _) => Fitness::Good,
+            (0, _, _) => Fitness::Limited,
+            _ => Fitness::Unfit,
+        }
+    }
+
+    /// What found fault, in the order of what putting it right gains: those of [`BY_EFFECT`], then the others, what
+    /// failed before what warned.
+    #[must_use]
+    pub fn faults(&self) -> Vec<&Check> {
+        let mut faults: Vec<&Check> =
+            self.checks.iter().filter(|check| matches!(check.status, Status::Fail | Status::Warn)).collect();
+        let effect =
+            |check: &Check| BY_EFFECT.iter().position(|id| *id == check.id).unwrap_or(BY_EFFECT.len());
+        faults.sort_by_key(|check| (effect(check), check.status));
+        faults
+    }
 }
+
+/// Checks in the order of what putting them right gains, as far as it is known: who may not run in real time gains
+/// milliseconds by the permission, then comes what is under the kernel, the kernel, idle states, other work.
+pub const BY_EFFECT: [&str; 18] = [
+    "rtprio",
+    "rt-group",
+    "steal",
+    "preempt-rt",
+    "high-resolution-timers",
+    "power-supply",
+    "virtual-machine",
+    "idle-states",
+    "governor",
+    "isolated-cpus",
+    "irq-affinity",
+    "preemption",
+    "smi",
+    "memlock",
+    "smt",
+    "clocksource",
+    "frequency-range",
+    "real-time-programs",
+];

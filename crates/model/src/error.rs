@@ -8,7 +8,7 @@ pub enum UnitError {
     #[error("{0:?} is not a time: write a number with a unit, such as 250us, 1.5ms or 1kHz")]
     NotANumber(String),
     /// A number without a unit.
-    #[error("{0:?} has no unit: write ns, us, ms, s, m, h or d, such as {0}us")]
+    #[error("{0:?} has no unit (ns, us, ms, s, m, h or d): did you mean {0}us?")]
     NoUnit(String),
     /// A unit that is not known here.
     #[error("{unit:?} in {text:?} is not a known unit: use {known}")]
@@ -51,6 +51,9 @@ pub enum ValueError {
         /// What is accepted.
         known: &'static str,
     },
+    /// A policy that needs a priority, without one.
+    #[error("{0:?} lacks its priority, 1 to 99: did you mean {0}:80?")]
+    NoPriority(String),
     /// A time that could not be read.
     #[error("{key}: {error}")]
     Time {

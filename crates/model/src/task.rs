@@ -97,6 +97,7 @@ impl FromStr for Policy {
                 "other" => Ok(Policy::Other),
                 "batch" => Ok(Policy::Batch),
                 "idle" => Ok(Policy::Idle),
+                "fifo" | "rr" => Err(ValueError::NoPriority(text.into())),
                 _ => Err(bad()),
             },
             Some(("fifo", n)) => Ok(Policy::Fifo(priority(n)?)),

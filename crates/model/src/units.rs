@@ -8,10 +8,10 @@ use crate::error::{FREQUENCY_UNITS, PERIOD_UNITS, TIME_UNITS};
 /// Nanoseconds in a time unit, or `None` for a unit that is not one.
 fn ns_per(unit: &str) -> Option<i64> {
     Some(match unit {
-        "ns" => 1,
-        "us" | "µs" | "μs" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
+        "ns" | "nsec" => 1,
+        "us" | "µs" | "μs" | "usec" => 1_000,
+        "ms" | "msec" => 1_000_000,
+        "s" | "sec" => 1_000_000_000,
         "m" | "min" => 60_000_000_000,
         "h" => 3_600_000_000_000,
         "d" => 86_400_000_000_000,

@@ -170,11 +170,12 @@ pub fn parse(dimension: Dimension, field: &str, text: &str) -> Result<f64, Quant
     }
     let exact = units.iter().find(|(u, _)| plain(u) == wanted);
     let found = exact.or_else(|| units.iter().find(|(u, _)| plain(u).eq_ignore_ascii_case(&wanted)));
-    let (_, factor) = found.ok_or_else(|| QuantityError::WrongUnit {
-        field: field.into(),
-        text: text.into(),
-        unit: unit.trim().into(),
-        known: dimension.known(),
+    let (_, factor) = found.ok_or_else(|| {
+        // The beginning of a unit is meant for it: mm for mm/rev.
+        let meant = units.iter().find(|(u, _)| plain(u).starts_with(&wanted));
+        let meant = meant.map_or_else(String::new, |(u, _)| format!("; did you mean {number}{u}?"));
+        let known = dimension.known() + &meant;
+        QuantityError::WrongUnit { field: field.into(), text: text.into(), unit: unit.trim().into(), known }
     })?;
     let value = value * factor;
     if value == 0.0 || PLAUSIBLE.contains(&value.abs()) {

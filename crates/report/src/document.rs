@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::chart::Terminal;
+use crate::head::Head;
 use crate::motion;
 use crate::papers::Reproduction;
 use crate::section::Section;
@@ -37,6 +38,9 @@ pub struct Document {
     pub schema: u32,
     /// Name and version of the writer.
     pub tool: String,
+    /// The answer in three lines, where the result judges something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Head>,
     /// The result: `kind` names it, `result` holds it.
     #[serde(flatten)]
     pub content: Content,
@@ -87,6 +91,18 @@ pub enum Content {
     McuRecommendation(McuRecommendation),
 }
 
+/// How much of a result is told on the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Extent {
+    /// The head alone.
+    Head,
+    /// The head and what it rests on, a screen of it.
+    #[default]
+    Answer,
+    /// Everything.
+    Details,
+}
+
 /// Why a text is no document.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
@@ -104,7 +120,8 @@ impl Document {
     /// A document of this jitterlab.
     #[must_use]
     pub fn new(content: Content) -> Self {
-        Document { schema: SCHEMA, tool: concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into(), content }
+        let tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
+        Document { schema: SCHEMA, tool, head: head_of(&content), content }
     }
 
     /// Reads what [`Document::json`] wrote.
@@ -123,7 +140,8 @@ impl Document {
             return Err(DocumentError::Version(schema));
         }
         // In a pass of its own, since serde cannot read numbers as keys behind `flatten`.
-        Ok(Document { schema, tool, content: serde_json::from_str(text)? })
+        let content = serde_json::from_str(text)?;
+        Ok(Document { schema, tool, head: head_of(&content), content })
     }
 
     /// The JSON that `--json` prints, ending with a line feed.
@@ -137,7 +155,30 @@ impl Document {
     /// The text for the terminal, figures included.
     #[must_use]
     pub fn text(&self, terminal: Terminal) -> String {
-        terminal.spelled(self.words(terminal))
+        self.told(Extent::Details, terminal)
+    }
+
+    /// As much of the text for the terminal as is wanted. What has no head is told whole.
+    #[must_use]
+    pub fn told(&self, extent: Extent, terminal: Terminal) -> String {
+        let head = self.head.as_ref().map_or_else(String::new, |head| head.text(terminal));
+        let rest = match extent {
+            Extent::Head if self.head.is_some() => String::new(),
+            Extent::Answer if self.head.is_some() => self.answer().unwrap_or_else(|| self.words(terminal)),
+            _ => self.words(terminal),
+        };
+        let gap = if head.is_empty() || rest.is_empty() { "" } else { "\n" };
+        terminal.spelled(format!("{head}{gap}{rest}"))
+    }
+
+    /// What stands below the head where not everything is wanted; `None` where that is everything.
+    fn answer(&self) -> Option<String> {
+        match &self.content {
+            Content::Check(report) => Some(crate::check::answer(report)),
+            Content::Run(run) => Some(crate::summary::answer(run)),
+            Content::Stepper(result) => Some(motion::stepper_answer::text(result)),
+            _ => None,
+        }
     }
 
     fn words(&self, terminal: Terminal) -> String {
@@ -161,14 +202,22 @@ impl Document {
             | Content::KernelPeers(_)
             | Content::McuSweep(_)
             | Content::McuRecommendation(_) => {
-                self.sections().iter().map(|section| section.text(terminal)).collect()
+                self.parts().iter().map(|section| section.text(terminal)).collect()
             }
         }
     }
 
-    /// What the page shows of it, and `plot` draws.
+    /// What the page shows of it, and `plot` draws: its head first.
     #[must_use]
     pub fn sections(&self) -> Vec<Section> {
+        let mut sections = self.parts();
+        if let (Some(head), Some(first)) = (&self.head, sections.first_mut()) {
+            first.pieces.splice(0..0, head.pieces());
+        }
+        sections
+    }
+
+    fn parts(&self) -> Vec<Section> {
         match &self.content {
             Content::Check(report) => vec![crate::page::checks::section(report)],
             Content::Stepper(result) => vec![motion::stepper::section(result)],
@@ -190,6 +239,17 @@ impl Document {
             // A run is shown from its file, which holds all of it.
             Content::Run(_) | Content::Analysis(_) => Vec::new(),
         }
+    }
+}
+
+/// The head of a result; `None` for a result that judges nothing.
+fn head_of(content: &Content) -> Option<Head> {
+    match content {
+        Content::Check(report) => Some(crate::check::head(report)),
+        Content::Run(measured) => crate::head::run::measured(measured),
+        Content::Analysis(analysis) => crate::head::run::analysed(analysis),
+        Content::Stepper(result) => Some(motion::stepper_answer::head(result)),
+        _ => None,
     }
 }
 

@@ -29,7 +29,7 @@ const ROWS: usize = 20;
 /// An overview: the figures, the verdict and the patterns in sentences; or the sections that were asked for, in full.
 #[must_use]
 pub fn text(analysis: &RunAnalysis, terminal: Terminal) -> String {
-    let RunAnalysis { file, sections, tasks, run } = analysis;
+    let RunAnalysis { file, sections, tasks, run, .. } = analysis;
     let mut text = String::new();
     if !sections.is_empty() {
         for (task, analysis) in run.tasks.iter().zip(tasks) {

@@ -32,6 +32,27 @@ pub fn text(measured: &MeasuredRun, terminal: Terminal) -> String {
     text + &info.firmware.as_ref().map_or(String::new(), crate::mcu::firmware::text)
 }
 
+/// What the head rests on, a screen of it: the figures of each task, what speaks against them, where the rest is. What was
+/// refused was said when the run began, and the head says it.
+pub(crate) fn answer(measured: &MeasuredRun) -> String {
+    let info = &measured.run;
+    let mut text = head(info);
+    for (task, measured) in info.tasks.iter().zip(&measured.tasks) {
+        text += &figures(info, task, &measured.summary);
+    }
+    text += &minded(measured.tasks.iter());
+    text += &warnings(&info.warnings);
+    text += &measured.around.as_ref().map_or(String::new(), |around| crate::run::around(info, around));
+    text += &isolation::comparison(measured);
+    if let Some(file) = &measured.file {
+        text += &format!(
+            "run file: {}\nsee all of it with --details, jitterlab analyze, plot and report\n",
+            file.display()
+        );
+    }
+    text
+}
+
 /// What is said of a run and of each task, wherever they come from.
 pub(crate) fn overview<'a>(
     info: &RunInfo,
@@ -46,12 +67,18 @@ pub(crate) fn overview<'a>(
         text.push_str(&histogram(summary, &measured.latency_histogram(), terminal));
         text.push_str(&wrap(&statement(summary, measured_ns(task))));
     }
+    text + &minded(tasks) + &warnings(&info.warnings) + &refusals(info)
+}
+
+/// What speaks against the figures of the tasks.
+fn minded<'a>(tasks: impl Iterator<Item = &'a MeasuredTask>) -> String {
     let caveats = distinct(tasks.flat_map(|task| &task.caveats));
-    if !caveats.is_empty() {
-        text.push_str("\nBear in mind:\n");
-        text.extend(caveats.iter().map(|caveat| wrap(&format!("- {caveat}"))));
+    let each = caveats.iter().map(|caveat| wrap(&format!("- {caveat}")));
+    if caveats.is_empty() {
+        String::new()
+    } else {
+        "\nBear in mind:\n".to_owned() + &each.collect::<String>()
     }
-    text + &warnings(&info.warnings) + &refusals(info)
 }
 
 /// What a reader of the figures has to know, each on lines of its own.

@@ -2,10 +2,12 @@
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::predict::{Backtest, DEFAULT_HORIZON, Reliability};
+use jitterlab_analysis::purposes::Purpose;
 use jitterlab_analysis::require::{BreachCounter, Breaches, Evidence, Requirement};
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TaskAnalysis};
 use jitterlab_analysis::transitions::TransitionCounter;
+use jitterlab_analysis::{Summary, Verdict};
 use jitterlab_model::{Activation, Bench, RunInfo, TaskRun, TimingStats};
 use jitterlab_trace::{Columns, Import, Measured};
 
@@ -13,7 +15,8 @@ use crate::run::Holder;
 use crate::{Run, RunsError};
 
 impl Run {
-    /// Everything that is said of the run, or of its task of this name; `sections` are those that somebody asked for. How
+    /// Everything that is said of the run, or of its task of this name; `sections` are those that somebody asked for, and
+    /// `purpose` what it is judged for, all usual ones where none is named. How
     /// latency modes follow each other takes a second pass, which is made only `with_transitions`.
     ///
     /// # Errors
@@ -23,6 +26,7 @@ impl Run {
         task: Option<&str>,
         sections: Vec<AnalysisSection>,
         with_transitions: bool,
+        purpose: Option<&Purpose>,
     ) -> Result<RunAnalysis, RunsError> {
         let wanted = self.tasks(task)?;
         let (scans, warnings) = self.scan()?.into_parts();
@@ -33,7 +37,10 @@ impl Run {
         let tasks;
         (run.tasks, tasks) = both.unzip();
         let file = self.path().display().to_string();
-        Ok(RunAnalysis { file, sections, tasks, run })
+        let tasks: Vec<TaskAnalysis> = tasks;
+        let summaries: Vec<&Summary> = tasks.iter().map(|task| &task.measured.summary).collect();
+        let verdict = Verdict::of(&run, &summaries, purpose);
+        Ok(RunAnalysis { file, sections, tasks, verdict, run })
     }
 
     /// What is said of each task, from its scan.

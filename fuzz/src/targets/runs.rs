@@ -27,7 +27,7 @@ fn file(folder: &Path, name: &str, data: &[u8]) -> PathBuf {
 fn through(path: &Path, data: &[u8]) {
     let hints = Hints { period_ns: Some(1_000_000), ..Hints::default() };
     let Ok(run) = Run::open(path, &hints) else { return };
-    let Ok(analysis) = run.analysis(None, AnalysisSection::ALL.to_vec(), true) else { return };
+    let Ok(analysis) = run.analysis(None, AnalysisSection::ALL.to_vec(), true, None) else { return };
     for stats in run.timing().map(|stats| stats.into_parts().0).unwrap_or_default() {
         let known: Vec<i64> =
             [0.0, 0.5, 0.99, 0.9999, 1.0].iter().filter_map(|p| stats.latency.quantile_ns(*p)).collect();

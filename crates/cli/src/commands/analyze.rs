@@ -9,6 +9,7 @@ use jitterlab_report::patterns::section_help;
 
 use crate::exit::{Ending, Status};
 use crate::output::OutputArgs;
+use crate::purpose_args::PurposeArgs;
 use crate::run_args::RunArgs;
 
 /// Say what saved runs show: figures, patterns, causes
@@ -23,6 +24,8 @@ pub struct Args {
     /// Show only these parts, in full
     #[arg(long = "section", value_name = "SECTION", value_delimiter = ',', value_parser = sections())]
     sections: Vec<Sections>,
+    #[command(flatten)]
+    wanted: PurposeArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -52,10 +55,12 @@ pub fn execute(args: &Args) -> Ending {
         }
     }
     let with_transitions = args.output.is_json() || sections.contains(&AnalysisSection::Clusters);
+    let mut statuses = Vec::new();
     for path in &args.files {
         let run = args.run.open(path)?;
-        let analysis = run.analysis(args.run.task.as_deref(), sections.clone(), with_transitions)?;
-        args.output.show(Content::Analysis(Box::new(analysis)))?;
+        let (task, purpose) = (args.run.task.as_deref(), args.wanted.purpose);
+        let analysis = run.analysis(task, sections.clone(), with_transitions, purpose)?;
+        statuses.push(Status::of(args.output.show(Content::Analysis(Box::new(analysis)))?));
     }
-    Ok(Status::Fine)
+    Ok(Status::worst(statuses))
 }

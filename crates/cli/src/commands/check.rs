@@ -4,10 +4,12 @@ use jitterlab_bench::host::check::{check, cpus_to_check};
 use jitterlab_bench::host::facts::{self, Root};
 use jitterlab_bench::host::topology::check_cpu;
 use jitterlab_model::CpuSet;
+use jitterlab_report::check::script;
 use jitterlab_report::document::Content;
 
+use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
-use crate::output::OutputArgs;
+use crate::output::{self, OutputArgs};
 
 /// Check whether this machine is set up for real time, with the remedy for each fault
 ///
@@ -18,6 +20,9 @@ pub struct Args {
     /// topology favours]
     #[arg(long)]
     cpus: Option<CpuSet>,
+    /// Print a script of every remedy for now that can be taken back, instead
+    #[arg(long, conflicts_with_all = ["json", "brief", "details"])]
+    script: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -33,7 +38,10 @@ pub fn execute(args: &Args) -> Ending {
         check_cpu(&facts, cpu).map_err(Failure::bad_use)?;
     }
     let report = check(&facts, &cpus);
-    let is_fit = report.is_fit();
-    args.output.show(Content::Check(Box::new(report)))?;
-    Ok(if is_fit { Status::Fine } else { Status::RequirementFailed })
+    if args.script {
+        let script = script::of(&report).ok_or(CliError::NothingToUndo)?;
+        output::print(&script)?;
+        return Ok(Status::Fine);
+    }
+    Ok(Status::of(args.output.show(Content::Check(Box::new(report)))?))
 }

@@ -3,7 +3,6 @@
 use jitterlab_bench::host::ways::{compare, ways};
 use jitterlab_bench::host::{DmaLatency, Stage};
 use jitterlab_model::TaskSpec;
-use jitterlab_model::units::parse_duration_ns;
 use jitterlab_report::document::Content;
 
 use crate::countdown::Countdown;
@@ -11,7 +10,7 @@ use crate::error::CliError;
 use crate::exit::{Ending, Status};
 use crate::output::OutputArgs;
 use crate::task_args::TaskArgs;
-use crate::{interrupt, kept_parts};
+use crate::{interrupt, kept_parts, mistakes};
 
 /// Compare the ways in which a task can wait: latency, drift, processor time, context switches
 ///
@@ -29,7 +28,7 @@ pub struct Args {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
     /// How long each turn is
-    #[arg(short, long, alias = "block", value_parser = parse_duration_ns, default_value = "500ms", value_name = "TIME")]
+    #[arg(short, long, alias = "block", value_parser = mistakes::duration, default_value = "500ms", value_name = "TIME")]
     duration: i64,
     /// Leave /dev/cpu_dma_latency alone (keep), or hold it at this many microseconds while measuring
     #[arg(long, default_value = "keep", value_name = "keep|US")]

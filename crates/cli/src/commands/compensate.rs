@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, Wish};
 use jitterlab_bench::host::{self, DmaLatency, Session, TrialPlan};
-use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{Compensation, TaskSpec, WakeMethod};
 use jitterlab_report::document::Content;
 use jitterlab_report::figure::{self, load};
@@ -15,7 +14,7 @@ use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
 use crate::output::{self, OutputArgs};
 use crate::task_args::TaskArgs;
-use crate::{interrupt, kept_parts};
+use crate::{interrupt, kept_parts, mistakes};
 
 /// Cut the jitter of a task by waking early and polling: measure what it costs, recommend how, prove it
 ///
@@ -38,7 +37,7 @@ pub struct Args {
     #[arg(long, alias = "pairs", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
     /// How long each turn is; the early sleeps of each wake-up method are measured half as long as all turns of one way
-    #[arg(short, long, alias = "block", value_parser = parse_duration_ns, default_value = "1s", value_name = "TIME")]
+    #[arg(short, long, alias = "block", value_parser = mistakes::duration, default_value = "1s", value_name = "TIME")]
     duration: i64,
 
     /// The two run files: FILE-uncompensated.parquet and FILE-compensated.parquet [default: jitterlab-DATE-TIME]

@@ -12,6 +12,7 @@ use jitterlab_report::matrix::{self as words, CellStep};
 
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
+use crate::mistakes;
 use crate::output::OutputArgs;
 use crate::task_args::TaskArgs;
 use crate::{interrupt, output};
@@ -40,7 +41,7 @@ pub struct Args {
     #[arg(short, long, alias = "repetitions", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// How long each cell is measured
-    #[arg(short, long, default_value = "10s", value_parser = parse_duration_ns, value_name = "TIME")]
+    #[arg(short, long, default_value = "10s", value_parser = mistakes::duration, value_name = "TIME")]
     duration: i64,
     /// The time all cells together may take; where they would take longer, CPUs that stand for the others are chosen
     #[arg(long, default_value = "1h", value_parser = parse_duration_ns, value_name = "TIME")]

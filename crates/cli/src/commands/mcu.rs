@@ -12,10 +12,11 @@ use jitterlab_bench::mcu::sweep;
 use jitterlab_bench::mcu::{Compiler, EdgeKind, McuError, McuRequest, Pin, Strategy, Subject, firmware};
 use jitterlab_model::TimingStats;
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
-use jitterlab_model::units::{parse_duration_ns, parse_frequency_hz, parse_period_ns};
+use jitterlab_model::units::{parse_frequency_hz, parse_period_ns};
 use jitterlab_report::document::Content;
 
 use crate::exit::{Ending, Status};
+use crate::mistakes;
 use crate::output::{self, OutputArgs};
 
 /// Measure firmware on a simulated AVR microcontroller, cycle by cycle
@@ -61,7 +62,7 @@ struct RunArgs {
     #[arg(long, value_parser = parse_period_ns, value_name = "TIME")]
     period: Option<i64>,
     /// Simulated time at most, of your own programs [default: 10s]
-    #[arg(short, long, value_parser = parse_duration_ns, value_name = "TIME")]
+    #[arg(short, long, value_parser = mistakes::duration, value_name = "TIME")]
     duration: Option<i64>,
     /// How the time services use the timer: periodic, single-shot, anchored
     #[arg(long, default_value = "anchored")]

@@ -1,11 +1,16 @@
 //! One file per command.
 
+use crate::exit::{Ending, Status};
+use crate::output;
+
 pub mod analyze;
 pub mod check;
 pub mod compare;
 pub mod compare_wakeups;
 pub mod compensate;
+pub mod completions;
 pub mod kernel;
+pub mod man;
 pub mod matrix;
 pub mod mcu;
 pub mod plot;
@@ -18,3 +23,9 @@ pub mod run;
 pub mod schema;
 pub mod servo;
 pub mod stepper;
+
+/// Without a command: the usual things to do.
+pub fn usual() -> Ending {
+    output::print(jitterlab_report::start::USUAL)?;
+    Ok(Status::Fine)
+}

@@ -41,7 +41,7 @@ pub fn execute(args: &Args) -> Ending {
             }
             Err(error) => {
                 if let Some(before) = failed.replace(error) {
-                    output::note(&format!("jitterlab: {before}"));
+                    output::note(&format!("error: {before}"));
                 }
             }
         }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::ValueEnum as _;
 use jitterlab_bench::kernel::KernelChoice;
-use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::stepper::nist::NistTorques;
 use jitterlab_papers::systems::Kernels;
 use jitterlab_papers::{Workplace, athlon, epos, nist, nist_jitter, twente};
@@ -14,6 +13,7 @@ use jitterlab_report::papers::{self, Found, NistReproduction};
 use crate::error::CliError;
 use crate::exit::{Ending, Status};
 use crate::interrupt;
+use crate::mistakes;
 use crate::output::{self, OutputArgs};
 
 /// Repeat the experiments and computations of a source document, beside the document's own figures
@@ -22,7 +22,7 @@ pub struct Args {
     /// Which document
     document: Document,
     /// How long each measurement takes; not for epos, which is simulated [default: 5s]
-    #[arg(short, long, value_parser = parse_duration_ns, value_name = "TIME")]
+    #[arg(short, long, value_parser = mistakes::duration, value_name = "TIME")]
     duration: Option<i64>,
     /// Where the run files, figures and the result go; made if it does not exist [default: the document's name]
     #[arg(short = 'o', long = "output", value_name = "DIRECTORY")]

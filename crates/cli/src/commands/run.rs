@@ -16,15 +16,19 @@ use crate::exit::{Ending, Failure, Status};
 use crate::interrupt;
 use crate::measure_args::MeasureArgs;
 use crate::output::{self, OutputArgs};
+use crate::purpose_args::PurposeArgs;
 
 /// Measure how regular periodic tasks run on this machine
 ///
 /// Without options: one task, every millisecond, SCHED_FIFO, on the processor that isolation and topology favour,
-/// for 10 seconds.
+/// for 10 seconds, judged for the usual purposes of such a task. With --for: exit status 1 when the machine does not
+/// serve that purpose, 3 when that cannot be told.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     measure: MeasureArgs,
+    #[command(flatten)]
+    wanted: PurposeArgs,
     /// The run file to write [default: jitterlab-DATE-TIME.parquet]
     #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
     output: Option<PathBuf>,
@@ -76,7 +80,8 @@ pub fn execute(args: &Args) -> Ending {
         return Ok(Status::Fine);
     }
     let interrupted = interrupt::requested()?;
-    let request = Request { interrupted: interrupted.clone(), ..args.measure.request()? };
+    let request = args.measure.request_for(args.wanted.task())?;
+    let request = Request { interrupted: interrupted.clone(), ..request };
     let mut without_isolation = Vec::new();
     if request.isolate.is_some() {
         let measurement = Measurement::prepare(Request { isolate: None, ..request.clone() })?;
@@ -96,9 +101,10 @@ pub fn execute(args: &Args) -> Ending {
     if !args.quiet {
         output::note(jitterlab_report::run::announcement(measurement.info()).trim_end());
     }
-    let result = MeasuredRun { without_isolation, ..args.measure(measurement, writer, &interrupted)? };
+    let measured = args.measure(measurement, writer, &interrupted)?.judged_for(args.wanted.purpose);
+    let result = MeasuredRun { without_isolation, ..measured };
     let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());
-    args.show.show(Content::Run(Box::new(result)))?;
+    let status = Status::of(args.show.show(Content::Run(Box::new(result)))?);
     match stop {
         Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
         Some(StopReason::Overloaded { overload, .. }) => Err(anyhow!(overload).into()),
@@ -106,6 +112,6 @@ pub fn execute(args: &Args) -> Ending {
             let task = tasks.get(task).map_or_else(String::new, |task| task.spec.name.clone());
             Err(CliError::WaitFailed { task, why }.into())
         }
-        _ => Ok(Status::Fine),
+        _ => Ok(status),
     }
 }

@@ -182,6 +182,9 @@ pub struct Power {
     pub dma_latency_us: Option<u64>,
     /// The processes that hold `/dev/cpu_dma_latency` open (looked for only where the limit is not the default).
     pub dma_latency_holders: Vec<LatencyHolder>,
+    /// Whether this process may make requests there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dma_latency_writable: Option<bool>,
     /// Whether the processor may exceed its nominal frequency.
     pub turbo: Option<bool>,
     /// The driver of the idle states, such as `intel_idle`; `none` where there is none.

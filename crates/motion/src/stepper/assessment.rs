@@ -151,7 +151,7 @@ pub struct AxisAssessment {
 /// A base period below this is a slip of the pen.
 pub(super) const SHORTEST_BASE_NS: i64 = 1_000;
 /// Longest period of a run that is taken for the base period of a step generator.
-const LONGEST_BASE_NS: i64 = 200_000;
+pub(super) const LONGEST_BASE_NS: i64 = 200_000;
 
 impl AxisAssessment {
     /// Judges an axis. `errors` are the run's interval errors, if there is one. `base_period_ns` overrides the

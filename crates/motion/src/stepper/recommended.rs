@@ -4,12 +4,14 @@
 //! still have its time before the next: that is StepConf's formula with the largest lateness for its jitter. Beyond the
 //! ticks it is the motor that limits: by the load it carries, and by the worst event that costs it steps.
 
+use jitterlab_analysis::Caveat;
 use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
 
-use super::assessment::AxisAssessment;
+use super::assessment::{AxisAssessment, LONGEST_BASE_NS};
 use super::axis::Axis;
 use super::step_rate::{StepConf, StepMode};
+use crate::judged_run::JudgedRun;
 
 /// Jitter beyond which LinuxCNC's manual (Latency Test) advises against step pulses by software, in ns.
 const TOO_LATE_NS: i64 = 100_000;
@@ -50,7 +52,8 @@ pub struct RecommendedRate {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepperVerdict {
     /// Good: up to the motor's own limit. Limited: up to the recommended rate. Unfit: a tick comes later than LinuxCNC's
-    /// manual holds for good enough, 100 us.
+    /// manual holds for good enough, 100 us. Not told: the run's task ran under an ordinary policy, or had a period that no
+    /// step generator has.
     pub fitness: Fitness,
     /// The step rate to set up.
     pub recommended: RecommendedRate,
@@ -90,6 +93,16 @@ impl StepperVerdict {
             StepLimit::Ticks | StepLimit::LostSteps => Fitness::Limited,
         };
         StepperVerdict { fitness, recommended }
+    }
+
+    /// The same as far as the run tested it: under an ordinary policy the machine may do better than it did, and a thread of
+    /// another period meets other idle states. Without a run it is as good as what was assumed.
+    pub(super) fn as_far_as_tested(self, period_ns: Option<i64>, run: Option<&JudgedRun>) -> Self {
+        let mut caveats = run.into_iter().flat_map(|run| &run.caveats);
+        let ordinary = caveats.any(|caveat| matches!(caveat, Caveat::NotRealTime { .. }));
+        let other_period = period_ns.is_some_and(|period_ns| period_ns > LONGEST_BASE_NS);
+        let untested = ordinary || (other_period && self.fitness != Fitness::Unfit);
+        StepperVerdict { fitness: if untested { Fitness::CannotTell } else { self.fitness }, ..self }
     }
 }
 

@@ -46,6 +46,18 @@ pub(super) const WORDS: &[Words] = &[
         ],
     },
     Words {
+        id: "threaded-interrupts",
+        title: "Threaded interrupt handlers",
+        why: "A handler that is a thread gives way to a more urgent task; one that is not holds up everything.",
+        found: &[
+            ("always", "always, in a real-time kernel"),
+            ("asked-for", "yes (threadirqs)"),
+            ("no", "no: drivers' handlers run at once, whatever waits"),
+            ("unreadable", "the kernel's command line could not be read"),
+        ],
+        advice: &[],
+    },
+    Words {
         id: "smi",
         title: "System-management interrupts",
         why: "The firmware stops all CPUs for them, 10 µs to milliseconds, and no kernel can prevent or even see it.",

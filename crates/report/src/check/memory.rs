@@ -15,6 +15,17 @@ pub(super) const WORDS: &[Words] = &[
         advice: &[("fstab", "take the swap lines out of /etc/fstab, or `systemctl mask swap.target`")],
     },
     Words {
+        id: "swappiness",
+        title: "Readiness to swap (swappiness)",
+        why: "The higher it is, the earlier the kernel swaps pages of idle programs out, which keeps disk and memory busy.",
+        found: &[
+            ("unreadable", "vm.swappiness could not be read"),
+            ("without-effect", "without effect: there is no swap"),
+            ("set", "{swappiness} of 200"),
+        ],
+        advice: &[("sysctl-line", "line `{sysctl}` in /etc/sysctl.d/90-realtime.conf")],
+    },
+    Words {
         id: "free-memory",
         title: "Free memory",
         why: "A kernel short of memory reclaims pages on every CPU, also in the system calls of a real-time task.",

@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_model::check::{Check, CheckReport, CommandLinePlace, RemedyKind, Status};
+use jitterlab_model::Fitness;
+use jitterlab_model::check::{Check, CheckReport, CommandLinePlace, Remedy, RemedyKind, Status};
 
 use crate::chart::Terminal;
+use crate::head::Head;
 use crate::machine::machine_line;
-use crate::words::cpus_named;
+use crate::words::{count, cpus_named, plural};
 use crate::wrap::wrap;
 
 mod clock;
@@ -17,6 +19,7 @@ mod kernel;
 mod memory;
 mod permissions;
 mod power;
+pub mod script;
 mod surroundings;
 pub mod words;
 
@@ -27,20 +30,84 @@ const INDENT: usize = 6;
 /// Room for the kind of a remedy.
 const KIND: usize = 17;
 
+/// How many faults are named in the answer: what to do first.
+const FIRST: usize = 3;
+
+/// The three lines.
+pub(crate) fn head(report: &CheckReport) -> Head {
+    let (failed, warned) = (report.count(Status::Fail), report.count(Status::Warn));
+    let fitness = report.fitness();
+    let faults = report.faults();
+    let number = faults.first().map_or_else(
+        || format!("{} checks passed, none found fault.", report.count(Status::Pass)),
+        |worst| format!("First of all: {}: {}.", words::title(worst), words::found(worst)),
+    );
+    let can_be_undone = script::of(report).is_some();
+    let next = match fitness {
+        Fitness::Good => "jitterlab run (measure it)",
+        _ if can_be_undone => {
+            "jitterlab check --script > fix.sh, read it, sudo bash fix.sh, then jitterlab run"
+        }
+        _ => "what stands below, then jitterlab run",
+    };
+    Head {
+        fitness,
+        asked: true,
+        verdict: format!(
+            "{} for real-time tasks on {}: {} in the way, {}.",
+            crate::head::word(fitness),
+            cpus_named(&report.cpus),
+            plural(failed as u64, "fault"),
+            plural(warned as u64, "warning")
+        ),
+        number,
+        next: next.into(),
+    }
+}
+
+/// What to do first, and the way to the rest.
+pub(crate) fn answer(report: &CheckReport) -> String {
+    let mut text = String::new();
+    for (number, check) in first(report).into_iter().enumerate() {
+        let _ = write!(text, "{}. ", number + 1);
+        let found = format!("{}: {}", words::title(check), words::found(check));
+        text.push_str(paragraph(&found, 3, 3).trim_start());
+        let remedy = |kind| check.remedies.iter().find(|remedy| remedy.kind == kind);
+        let usual = [RemedyKind::Command, RemedyKind::Lasting, RemedyKind::KernelParameter];
+        let chosen = usual.into_iter().find_map(remedy).or(check.remedies.first());
+        text.push_str(&chosen.map_or_else(String::new, |remedy| done(check, remedy, 3)));
+    }
+    let more = report.faults().len().saturating_sub(FIRST);
+    if !report.kernel_parameters.is_empty() {
+        text.push_str(&paragraph(&format!("At the next start: {}", report.kernel_parameters), 0, 3));
+    }
+    let more = if more > 0 {
+        format!("{} more, reasons and all remedies", count(more as u64))
+    } else {
+        "Everything".into()
+    };
+    text + &format!("{more}: jitterlab check --details\n")
+}
+
+/// The faults to name first. A kernel that is to be replaced need not be set.
+fn first(report: &CheckReport) -> Vec<&Check> {
+    let faults = report.faults();
+    let replaced = faults.iter().any(|check| check.id == "preempt-rt");
+    faults.into_iter().filter(|check| !(replaced && check.id == "preemption")).take(FIRST).collect()
+}
+
 /// The whole report.
 pub fn text(report: &CheckReport, terminal: Terminal) -> String {
     let colours = terminal.colour;
     let mut text = wrap(&machine_line(&report.machine));
     let _ = writeln!(text, "checked for real-time tasks on {}", cpus_named(&report.cpus));
-    for wanted in [Status::Fail, Status::Warn] {
-        for check in report.checks.iter().filter(|check| check.status == wanted) {
-            text.push('\n');
-            text.push_str(&fault(check, colours));
-        }
+    for check in report.faults() {
+        text.push('\n');
+        text.push_str(&fault(check, colours));
     }
     text.push_str(&in_order(report, colours));
     text.push('\n');
-    text.push_str(&totals(report, colours));
+    text.push_str(&totals(report));
     if !report.kernel_parameters.is_empty() {
         text.push_str("\nall kernel parameters from above in one line:\n");
         text.push_str(&command(&report.kernel_parameters, 2, 2, ""));
@@ -86,16 +153,16 @@ fn fault(check: &Check, colours: bool) -> String {
     let mut text = format!("{word}  {}\n", words::title(check));
     text.push_str(&paragraph(&words::found(check), INDENT, INDENT));
     text.push_str(&paragraph(words::why(check), INDENT, INDENT));
-    for remedy in &check.remedies {
-        let _ = write!(text, "{:INDENT$}{:KIND$}", "", words::remedy_kind(remedy.kind));
-        let continuation = match remedy.kind {
-            RemedyKind::Command => " \\",
-            _ => "",
-        };
-        let body = command(&words::remedy(check, remedy), INDENT + KIND, INDENT + KIND, continuation);
-        text.push_str(body.trim_start());
-    }
+    text.extend(check.remedies.iter().map(|remedy| done(check, remedy, INDENT)));
     text
+}
+
+/// What to do, behind its kind.
+fn done(check: &Check, remedy: &Remedy, indent: usize) -> String {
+    let continuation = if remedy.kind == RemedyKind::Command { " \\" } else { "" };
+    let at = indent + KIND;
+    let body = command(&words::remedy(check, remedy), at, at, continuation);
+    format!("{:indent$}{:KIND$}{}", "", words::remedy_kind(remedy.kind), body.trim_start())
 }
 
 /// Those that passed or do not apply, one line each where it fits, by topic.
@@ -115,15 +182,10 @@ fn in_order(report: &CheckReport, colours: bool) -> String {
     text
 }
 
-fn totals(report: &CheckReport, colours: bool) -> String {
-    let (failed, warned) = (report.count(Status::Fail), report.count(Status::Warn));
-    let (passed, other) = (report.count(Status::Pass), report.count(Status::NotApplicable));
-    let verdict = match (failed, warned) {
-        (0, 0) => coloured(Status::Pass, "set up for real time", colours),
-        (0, _) => coloured(Status::Warn, "usable for real time, with the reservations above", colours),
-        (1.., _) => coloured(Status::Fail, "not set up for real time", colours),
-    };
-    format!("{verdict}: {failed} fail, {warned} warn, {passed} pass, {other} not applicable\n")
+fn totals(report: &CheckReport) -> String {
+    let [failed, warned, passed, other] =
+        [Status::Fail, Status::Warn, Status::Pass, Status::NotApplicable].map(|status| report.count(status));
+    format!("{failed} fail, {warned} warn, {passed} pass, {other} not applicable\n")
 }
 
 /// Text broken between words, its first line indented by `first` and the others by `rest`.
@@ -154,7 +216,7 @@ fn command(text: &str, first: usize, rest: usize, continuation: &str) -> String 
 mod tests {
     use super::*;
     use jitterlab_model::SystemFacts;
-    use jitterlab_model::check::{Action, Remedy};
+    use jitterlab_model::check::Action;
     use std::collections::BTreeMap;
 
     const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
@@ -200,12 +262,9 @@ mod tests {
             TERMINAL,
         );
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
-        assert!(at("Preemption model") < at("Clocksource") && at("Clocksource") < at("Turbo: off"));
+        assert!(at("Preemption model") < at("Turbo: off") && at("Clocksource") < at("Turbo: off"));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        assert!(
-            text.contains("not set up for real time: 1 fail, 1 warn, 1 pass, 0 not applicable"),
-            "{text}"
-        );
+        assert!(text.contains("\n1 fail, 1 warn, 1 pass, 0 not applicable"), "{text}");
         assert!(!text.contains('\x1b'));
         // A shell reads the broken command as it was.
         let joined = text.replace(" \\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ");

@@ -48,6 +48,24 @@ pub(super) const WORDS: &[Words] = &[
         ],
     },
     Words {
+        id: "dma-latency-permission",
+        title: "Permission to forbid deep idle states",
+        why: "A control program that may write /dev/cpu_dma_latency keeps its CPU out of idle states that take long to leave.",
+        found: &[
+            ("may", "/dev/cpu_dma_latency may be written"),
+            ("may-not", "/dev/cpu_dma_latency may not be written"),
+            ("unreadable", "there is no /dev/cpu_dma_latency"),
+        ],
+        advice: &[
+            ("chown", "sudo chown \"$USER\" /dev/cpu_dma_latency"),
+            (
+                "udev",
+                "line `KERNEL==\"cpu_dma_latency\", MODE=\"0666\"` in /etc/udev/rules.d/90-realtime.rules",
+            ),
+            ("docker", "docker run --device /dev/cpu_dma_latency ..."),
+        ],
+    },
+    Words {
         id: "rttime",
         title: "Limit on the time of a real-time thread",
         why: "A task that works longer than this without waiting is killed by the kernel (SIGXCPU).",

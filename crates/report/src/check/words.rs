@@ -56,6 +56,9 @@ pub fn found(check: &Check) -> String {
 pub fn remedy(check: &Check, remedy: &Remedy) -> String {
     match &remedy.action {
         Action::Exact(text) => text.clone(),
+        Action::Set { value, files } if files.contains('{') => format!("echo {value} | tee {files}"),
+        Action::Set { value, files } => format!("echo {value} > {files}"),
+        Action::Sysctl { name, value } => format!("sysctl -w {name}={value}"),
         Action::Advice(id) => {
             let text = words(&check.id).and_then(|words| lookup(words.advice, id));
             filled(text.unwrap_or(id), check)

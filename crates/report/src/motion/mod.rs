@@ -7,6 +7,7 @@ pub(crate) mod servo_live;
 mod servo_tables;
 mod servo_verdict;
 pub(crate) mod stepper;
+pub(crate) mod stepper_answer;
 mod stepper_charts;
 
 use jitterlab_analysis::Caveat;
@@ -160,7 +161,7 @@ mod tests {
         let [section] = &sections(Content::Stepper(Box::new(of(None))))[..] else { panic!("one section") };
         let names: Vec<&str> = section.charts().map(|chart| chart.name).collect();
         assert_eq!(names, ["torque", "torque", "step-rate"]);
-        assert!(matches!(&section.pieces[0], Piece::Text { text } if text.contains("rev/s")));
+        assert!(matches!(&section.pieces[0], Piece::Text { text } if text.contains("rev/min")));
         let one = Document::new(Content::Stepper(Box::new(of(Some("1rev/s"))))).text(TERMINAL);
         assert!(!one.contains("left under the jitter"), "{one}");
     }

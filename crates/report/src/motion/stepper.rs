@@ -47,7 +47,6 @@ pub fn text(result: &StepperResult, terminal: Terminal) -> String {
 
 /// What the page shows of an axis.
 pub fn section(result: &StepperResult) -> Section {
-    let verdict = Piece::Text { text: recommended(result) };
     let answer = Piece::Text { text: answer(&result.axis, &result.assessment) };
     let charts = torque(result).into_iter().chain([step_rate(result)]).map(Piece::Figure);
     Section {
@@ -56,7 +55,7 @@ pub fn section(result: &StepperResult) -> Section {
         lead: "A step pulse that comes early or late turns the field away from where the rotor should be: part of the \
                torque goes into that. The faster the motor turns, the more."
             .into(),
-        pieces: [verdict, answer].into_iter().chain(charts).chain(super::minded_pieces(caveats(result))).collect(),
+        pieces: [answer].into_iter().chain(charts).chain(super::minded_pieces(caveats(result))).collect(),
     }
 }
 
@@ -258,7 +257,7 @@ fn turning(axis: &Axis, steps_per_s: f64) -> String {
 }
 
 /// A number with so many decimals, or with more where two digits that count need them.
-fn digits(value: f64, least: usize) -> String {
+pub(super) fn digits(value: f64, least: usize) -> String {
     let needed = if value > 0.0 { (1.0 - value.log10().floor()).clamp(0.0, 9.0) as usize } else { 0 };
     format!("{value:.0$}", least.max(needed))
 }

@@ -8,6 +8,7 @@ use jitterlab_model::{Refusal, StopReason};
 use serde::Serialize;
 
 use super::PageRun;
+use crate::head::{self, Head};
 use crate::machine::machine_line;
 use crate::quantity;
 use crate::run::task_line;
@@ -18,6 +19,7 @@ use crate::warnings;
 #[derive(Debug, Serialize)]
 pub struct RunWords {
     label: String,
+    head: Option<Head>,
     statements: Vec<String>,
     caveats: Vec<String>,
     /// Term and description.
@@ -48,6 +50,7 @@ impl RunWords {
             .map(|(of, task)| statement(&of.measured.summary, measured_ns(task)));
         RunWords {
             label: run.label.clone(),
+            head: head::run::measured(&run.measured()),
             statements: statements.collect(),
             caveats: caveats.iter().map(|text| sentence(text)).collect(),
             facts: facts(run),

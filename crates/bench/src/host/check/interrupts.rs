@@ -2,7 +2,7 @@
 
 use jitterlab_model::CpuSet;
 use jitterlab_model::check::RemedyKind::{Command, Lasting, Machine};
-use jitterlab_model::facts::Interrupt;
+use jitterlab_model::facts::{Interrupt, Preemption};
 
 use super::{Rule, Ruling, Scope, Subject, alternatives, not_applicable, pass, unknown, warn};
 
@@ -10,6 +10,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "irq-affinity", scope: Scope::Kernel, ruling: irq_affinity },
     Rule { id: "default-irq-affinity", scope: Scope::Kernel, ruling: default_affinity },
     Rule { id: "irqbalance", scope: Scope::Kernel, ruling: irqbalance },
+    Rule { id: "threaded-interrupts", scope: Scope::Kernel, ruling: threaded },
     Rule { id: "smi", scope: Scope::Hardware, ruling: smi },
 ];
 
@@ -66,6 +67,16 @@ fn irqbalance(s: &Subject<'_>) -> Ruling {
             pass("keeps-off")
         }
         Some(true) => warn("runs").advise(Command, "stop").advise(Lasting, "disable"),
+    }
+}
+
+fn threaded(s: &Subject<'_>) -> Ruling {
+    let kernel = &s.facts.kernel;
+    match (kernel.preemption, kernel.command_line.is_some()) {
+        (Some(Preemption::RealTime), _) => pass("always"),
+        (_, true) if kernel.parameter("threadirqs").is_some() => pass("asked-for"),
+        (Some(_), true) => warn("no").parameter("threadirqs"),
+        _ => unknown(),
     }
 }
 

@@ -79,10 +79,9 @@ fn smt(s: &Subject<'_>) -> Ruling {
     let others = siblings.without(s.cpus);
     let shared = others.without(&isolated).and(&s.facts.online());
     match () {
-        () if !shared.is_empty() => warn("shared")
-            .with("siblings", &shared)
-            .now(format!("echo 0 | tee {}", cpu_file(&shared, "online")))
-            .parameter("nosmt"),
+        () if !shared.is_empty() => {
+            warn("shared").with("siblings", &shared).write(0, &cpu_file(&shared, "online")).parameter("nosmt")
+        }
         () if !others.is_empty() => pass("isolated").with("siblings", &others),
         () if cores(s) < s.cpus.len() => pass("whole-cores").with("cores", cores(s)),
         () => pass("alone"),

@@ -137,13 +137,13 @@ fn detector(s: &Subject<'_>, on: Option<bool>, remedy: impl FnOnce(Ruling) -> Ru
 
 fn nmi_watchdog(s: &Subject<'_>) -> Ruling {
     detector(s, s.facts.scheduler.nmi_watchdog, |ruling| {
-        ruling.now("sysctl -w kernel.nmi_watchdog=0").parameter("nmi_watchdog=0")
+        ruling.set_now("kernel.nmi_watchdog", 0).parameter("nmi_watchdog=0")
     })
 }
 
 fn soft_watchdog(s: &Subject<'_>) -> Ruling {
     detector(s, s.facts.scheduler.soft_watchdog, |ruling| {
-        ruling.now(format!("sysctl -w kernel.watchdog_cpumask={}", s.others())).parameter("nosoftlockup")
+        ruling.set_now("kernel.watchdog_cpumask", s.others()).parameter("nosoftlockup")
     })
 }
 

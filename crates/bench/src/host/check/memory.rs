@@ -7,8 +7,12 @@ use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, w
 /// Below this share of free memory the kernel starts to reclaim pages.
 const SCARCE: f64 = 0.05;
 
+/// From here on the kernel swaps only where memory is short: what rtcqs and audio distributions ask for.
+const LITTLE_SWAPPINESS: u32 = 10;
+
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "swap", scope: Scope::Kernel, ruling: swap },
+    Rule { id: "swappiness", scope: Scope::Kernel, ruling: swappiness },
     Rule { id: "free-memory", scope: Scope::Kernel, ruling: free_memory },
     Rule { id: "huge-pages", scope: Scope::Kernel, ruling: huge_pages },
     Rule { id: "numa-balancing", scope: Scope::Kernel, ruling: numa_balancing },
@@ -25,6 +29,18 @@ fn swap(s: &Subject<'_>) -> Ruling {
             .with("used_bytes", memory.swap_used_bytes.unwrap_or(0))
             .now("swapoff -a")
             .advise(Lasting, "fstab"),
+    }
+}
+
+fn swappiness(s: &Subject<'_>) -> Ruling {
+    let memory = &s.facts.memory;
+    match (memory.swap_total_bytes, memory.swappiness) {
+        (Some(0), _) => pass("without-effect"),
+        (Some(_), Some(low)) if low <= LITTLE_SWAPPINESS => pass("set").with("swappiness", u64::from(low)),
+        (Some(_), Some(high)) => warn("set")
+            .with("swappiness", u64::from(high))
+            .sysctl("vm.swappiness", &LITTLE_SWAPPINESS.to_string()),
+        _ => unknown(),
     }
 }
 
@@ -61,7 +77,7 @@ fn numa_balancing(s: &Subject<'_>) -> Ruling {
         Some(true) if nodes < 2 => pass("without-effect"),
         Some(true) => warn("on")
             .with("nodes", u64::from(nodes))
-            .now("sysctl -w kernel.numa_balancing=0")
+            .set_now("kernel.numa_balancing", 0)
             .parameter("numa_balancing=disable"),
         None => not_applicable("none"),
     }

@@ -107,9 +107,15 @@ impl Ruling {
     }
 
     /// Writes to a file of the kernel, or to several as a shell names them.
-    fn write(self, value: impl std::fmt::Display, file: &str) -> Ruling {
-        let to = if file.contains('{') { "| tee" } else { ">" };
-        self.now(format!("echo {value} {to} {file}"))
+    fn write(self, value: impl std::fmt::Display, files: &str) -> Ruling {
+        let action = Action::Set { value: value.to_string(), files: files.into() };
+        self.remedy(RemedyKind::Command, action)
+    }
+
+    /// A `sysctl` until the next start.
+    fn set_now(self, name: &str, value: impl std::fmt::Display) -> Ruling {
+        let action = Action::Sysctl { name: name.into(), value: value.to_string() };
+        self.remedy(RemedyKind::Command, action)
     }
 
     fn parameter(self, parameter: impl Into<String>) -> Ruling {
@@ -123,7 +129,7 @@ impl Ruling {
     /// A `sysctl`, now and in its file.
     fn sysctl(self, name: &str, value: &str) -> Ruling {
         self.with("sysctl", format!("{name} = {value}").as_str())
-            .now(format!("sysctl -w {name}={value}"))
+            .set_now(name, value)
             .advise(RemedyKind::Lasting, "sysctl-line")
     }
 }

@@ -13,6 +13,7 @@ const DEFAULT_PRIORITY: u64 = crate::host::prepare::DEFAULT_PRIORITY as u64;
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "rtprio", scope: Scope::Process, ruling: rtprio },
     Rule { id: "memlock", scope: Scope::Process, ruling: memlock },
+    Rule { id: "dma-latency-permission", scope: Scope::Process, ruling: dma_latency },
     Rule { id: "rttime", scope: Scope::Process, ruling: rttime },
     Rule { id: "rt-group", scope: Scope::Kernel, ruling: rt_group },
     Rule { id: "container", scope: Scope::Process, ruling: container },
@@ -45,6 +46,15 @@ fn memlock(s: &Subject<'_>) -> Ruling {
         (_, Some(Limit::AtMost(bytes))) if bytes >= LOCKED_BYTES => pass("limit").with("limit_bytes", bytes),
         (_, Some(Limit::AtMost(bytes))) => given(warn("little").with("limit_bytes", bytes), s),
         (_, None) => unknown(),
+    }
+}
+
+fn dma_latency(s: &Subject<'_>) -> Ruling {
+    match s.facts.power.dma_latency_writable {
+        Some(true) => pass("may"),
+        Some(false) if s.facts.virtualisation.container.is_some() => warn("may-not").advise(Host, "docker"),
+        Some(false) => warn("may-not").advise(Command, "chown").advise(Lasting, "udev"),
+        None => unknown(),
     }
 }
 

@@ -42,7 +42,7 @@ fn governor(s: &Subject<'_>) -> Ruling {
         Some(name) => warn("saving")
             .with("governor", *name)
             .with("slow", &slow)
-            .now(format!("echo performance | tee {}", cpu_file(&slow, "cpufreq/scaling_governor")))
+            .write("performance", &cpu_file(&slow, "cpufreq/scaling_governor"))
             .parameter("cpufreq.default_governor=performance"),
     }
 }
@@ -61,7 +61,7 @@ fn frequency_range(s: &Subject<'_>) -> Ruling {
         .with("lowest_hz", low)
         .with("highest_hz", high)
         .with("wide", &wide)
-        .now(format!("echo {fixed_khz} | tee {}", cpu_file(&wide, "cpufreq/scaling_min_freq")))
+        .write(fixed_khz, &cpu_file(&wide, "cpufreq/scaling_min_freq"))
 }
 
 fn turbo(s: &Subject<'_>) -> Ruling {
@@ -86,7 +86,7 @@ fn energy_preference(s: &Subject<'_>) -> Ruling {
         Some(preference) => {
             let file = cpu_file(&saving, "cpufreq/energy_performance_preference");
             let ruling = warn("saving").with("preference", preference).with("saving", &saving);
-            ruling.now(format!("echo performance | tee {file}"))
+            ruling.write("performance", &file)
         }
     }
 }
@@ -131,13 +131,12 @@ fn idle_states(s: &Subject<'_>) -> Ruling {
     let states = cpus(s).next().map_or(&[][..], |cpu| cpu.idle_states.as_slice());
     let too_deep = states.iter().enumerate().filter(|(_, state)| long(state)).map(|(n, _)| n);
     let file = format!("cpuidle/state{}/disable", alternatives(too_deep));
-    ruling
-        .for_one_run("--cpu-dma-latency 0")
-        .now(format!("echo 1 | tee {}", cpu_file(s.cpus, &file)))
-        .parameter(match s.facts.power.idle_driver.as_deref() {
+    ruling.for_one_run("--cpu-dma-latency 0").write(1, &cpu_file(s.cpus, &file)).parameter(
+        match s.facts.power.idle_driver.as_deref() {
             Some("intel_idle") => "intel_idle.max_cstate=1",
             _ => "processor.max_cstate=1",
-        })
+        },
+    )
 }
 
 fn dma_latency(s: &Subject<'_>) -> Ruling {

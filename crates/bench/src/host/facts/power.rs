@@ -1,6 +1,7 @@
 //! Power management of the whole machine, and who limits it.
 
 use jitterlab_model::facts::{LatencyHolder, NO_REQUEST_US, Power};
+use nix::unistd::{AccessFlags, access};
 
 use super::Root;
 
@@ -12,6 +13,7 @@ pub(super) fn power(root: &Root) -> Power {
     Power {
         dma_latency_us,
         dma_latency_holders: if requested { holders(root) } else { Vec::new() },
+        dma_latency_writable: writable(root),
         turbo: turbo(root),
         idle_driver: root.word("sys/devices/system/cpu/cpuidle/current_driver"),
         idle_governor: root
@@ -21,6 +23,12 @@ pub(super) fn power(root: &Root) -> Power {
             .text("sys/devices/platform/soc/soc:firmware/get_throttled")
             .and_then(|bits| u32::from_str_radix(bits.trim_start_matches("0x"), 16).ok()),
     }
+}
+
+/// Whether the device may be opened for writing; asked without opening it.
+fn writable(root: &Root) -> Option<bool> {
+    const DEVICE: &str = "dev/cpu_dma_latency";
+    root.exists(DEVICE).then(|| access(&root.path(DEVICE), AccessFlags::W_OK).is_ok())
 }
 
 fn turbo(root: &Root) -> Option<bool> {

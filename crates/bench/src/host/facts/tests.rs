@@ -1,7 +1,7 @@
 //! The readers against the trees of other machines.
 
 use jitterlab_model::SystemFacts;
-use jitterlab_model::facts::{Limit, Preemption, Sharing};
+use jitterlab_model::facts::{Limit, Power, Preemption, Sharing};
 
 use super::fixture::Machine;
 use super::{Root, read};
@@ -125,6 +125,7 @@ fn what_makes_no_sense_is_absent() {
         isolation: f.isolation.clone(),
         memory: f.memory.clone(),
         process: f.process.clone(),
+        power: Power { dma_latency_writable: f.power.dma_latency_writable, ..Power::default() },
         ..SystemFacts::default()
     };
     assert_eq!(f, rest);

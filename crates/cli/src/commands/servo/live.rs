@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_bench::host::ways::ways;
 use jitterlab_bench::host::{Measurement, Request, record};
-use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{LoadSpec, OwnWork, TaskSpec};
 use jitterlab_motion::servo::{LiveBench, LiveTrial, LiveWay, Question, Reference, ServoLive};
 use jitterlab_report::progress;
@@ -14,6 +13,7 @@ use jitterlab_trace::Parts;
 
 use crate::exit::Failure;
 use crate::measure_args::loads;
+use crate::mistakes;
 use crate::task_args::WaitArgs;
 use crate::{interrupt, kept_parts, output};
 
@@ -35,7 +35,7 @@ pub struct LiveArgs {
     #[arg(long, requires = "live", value_name = "LOAD")]
     load: Vec<String>,
     /// How long each way is run
-    #[arg(short, long, requires = "live", value_parser = parse_duration_ns, default_value = "5s", value_name = "TIME")]
+    #[arg(short, long, requires = "live", value_parser = mistakes::duration, default_value = "5s", value_name = "TIME")]
     duration: i64,
 }
 

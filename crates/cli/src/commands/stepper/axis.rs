@@ -6,6 +6,8 @@ use jitterlab_motion::catalog;
 use jitterlab_motion::quantity::{self, Dimension, QuantityError};
 use jitterlab_motion::stepper::{Axis, AxisOptions, Drive, Motor};
 
+use crate::mistakes;
+
 /// A motor built into a machine.
 #[derive(clap::Args)]
 pub struct AxisArgs {
@@ -13,7 +15,7 @@ pub struct AxisArgs {
     #[arg(long, help_heading = "Motor", value_name = "NAME|FILE")]
     motor: Option<String>,
     /// NEMA frame size, such as 23, for a motor without a data sheet
-    #[arg(long, help_heading = "Motor", value_name = "SIZE")]
+    #[arg(long, help_heading = "Motor", value_parser = mistakes::frame, value_name = "SIZE")]
     frame: Option<u32>,
     /// Holding torque, such as "1.9 N m" or "269 oz-in"
     #[arg(long, help_heading = "Motor", value_parser = torque, value_name = "TORQUE")]

@@ -1,0 +1,176 @@
+//! What a machine's timing is wanted for, and how good it has to be for that.
+//!
+//! Limits are those that the people of the field publish; where sources differ, the stricter one. To add a purpose: its
+//! entry in [`PURPOSES`], its name and its reason among the report's words.
+
+use serde::{Deserialize, Serialize};
+
+/// A quantity that decides whether a purpose is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// The largest deviation of an interval between two starts from the period, to either side, in ns: LinuxCNC's max jitter.
+    Interval,
+    /// The largest latency, in ns.
+    Latency,
+    /// The standard deviation of the periods, in ns.
+    PeriodDeviation,
+    /// How many due times were missed.
+    Missed,
+}
+
+/// How much of a quantity a purpose stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Limit {
+    /// The quantity.
+    pub measure: Measure,
+    /// Up to this it is good.
+    pub good: i64,
+    /// Up to this the purpose is served with restrictions, above it not at all.
+    pub limited: i64,
+}
+
+/// Something that a periodic task may be wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purpose {
+    /// Its name, for options and programs.
+    pub name: &'static str,
+    /// The period of its task.
+    pub period_ns: i64,
+    /// What it stands; the gravest of them decides.
+    pub limits: &'static [Limit],
+    /// Where the limits are from, as addresses.
+    pub sources: &'static [&'static str],
+}
+
+/// "Less than about 15-20 us ... nice results with software stepping", "30-50 us ... good results, but your maximum step
+/// rate might be a little disappointing", above that only with step hardware.
+const LATENCY_TEST: &str = "https://linuxcnc.org/docs/html/install/latency-test.html";
+/// "20 us for software step generation", "below 100 us (500 us)" for FPGA cards; the base period is the latency plus the
+/// longest of the drive's times, 5 us for the usual one.
+const PRINT_NC: &str = "https://wiki.printnc.info/en/controllers/linuxcnc/hardware-and-latency";
+/// Standard deviation of the controller manager's rate: 5 Hz warns, 10 Hz is an error; at 1 kHz that is 5 and 10 us.
+const ROS2_CONTROL: &str = "https://github.com/ros-controls/ros2_control/blob/master/controller_manager/src/controller_manager_parameters.yaml";
+/// "The maximum jitter should be less than 100 us"; "calculation times plus maximum jitter < period".
+const OST_ETHERCAT: &str = "https://wiki.bu.ost.ch/infoportal/embedded_systems/ethercat/test_and_tune_rt";
+/// Buffers of two periods: one late period is heard.
+const ALSA: &str = "https://www.alsa-project.org/wiki/FramesPeriods";
+/// The default task of a CODESYS controller: 10 ms with a watchdog of 11 ms.
+const CECX: &str = "https://www.easymanua.ls/festo/cecx-x-c1-series/manual?p=45";
+
+const fn interval(good: i64, limited: i64) -> Limit {
+    Limit { measure: Measure::Interval, good, limited }
+}
+
+const fn latency(good: i64, limited: i64) -> Limit {
+    Limit { measure: Measure::Latency, good, limited }
+}
+
+/// No due time may be missed.
+const NONE_MISSED: Limit = Limit { measure: Measure::Missed, good: 0, limited: 0 };
+
+/// What is usual, from the shortest period to the longest.
+pub const PURPOSES: [Purpose; 10] = [
+    // Of a base period the drive's setup time has to be left: 5 us.
+    Purpose {
+        name: "step-25us",
+        period_ns: 25_000,
+        limits: &[interval(20_000, 20_000)],
+        sources: &[LATENCY_TEST, PRINT_NC],
+    },
+    Purpose {
+        name: "step-50us",
+        period_ns: 50_000,
+        limits: &[interval(20_000, 45_000)],
+        sources: &[LATENCY_TEST, PRINT_NC],
+    },
+    Purpose {
+        name: "step-100us",
+        period_ns: 100_000,
+        limits: &[interval(20_000, 50_000)],
+        sources: &[LATENCY_TEST, PRINT_NC],
+    },
+    // A tenth of the cycle, as 100 us are of the usual one; a frame half a cycle late meets the next one.
+    Purpose {
+        name: "fieldbus-250us",
+        period_ns: 250_000,
+        limits: &[latency(25_000, 125_000), NONE_MISSED],
+        sources: &[OST_ETHERCAT],
+    },
+    Purpose {
+        name: "fieldbus-500us",
+        period_ns: 500_000,
+        limits: &[latency(50_000, 250_000), NONE_MISSED],
+        sources: &[OST_ETHERCAT],
+    },
+    Purpose {
+        name: "servo-thread",
+        period_ns: 1_000_000,
+        limits: &[interval(100_000, 500_000)],
+        sources: &[PRINT_NC, LATENCY_TEST],
+    },
+    Purpose {
+        name: "fieldbus-1ms",
+        period_ns: 1_000_000,
+        limits: &[latency(100_000, 500_000), NONE_MISSED],
+        sources: &[OST_ETHERCAT],
+    },
+    Purpose {
+        name: "robot-1khz",
+        period_ns: 1_000_000,
+        limits: &[Limit { measure: Measure::PeriodDeviation, good: 5_000, limited: 10_000 }, NONE_MISSED],
+        sources: &[ROS2_CONTROL],
+    },
+    // 64 frames at 48 kHz; half of the period is left to compute in, or what latency leaves of it.
+    Purpose {
+        name: "audio",
+        period_ns: 1_333_333,
+        limits: &[latency(666_666, 1_333_333), NONE_MISSED],
+        sources: &[ALSA],
+    },
+    Purpose {
+        name: "plc-10ms",
+        period_ns: 10_000_000,
+        limits: &[latency(1_000_000, 10_000_000), NONE_MISSED],
+        sources: &[CECX],
+    },
+];
+
+impl Purpose {
+    /// The purpose of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Purpose> {
+        PURPOSES.iter().find(|purpose| purpose.name == name)
+    }
+
+    /// Whether what was seen of a task of this period says something of this purpose: one of another length meets other
+    /// idle states and leaves other rests.
+    #[must_use]
+    pub fn is_tested_by(&self, period_ns: i64) -> bool {
+        // 4 to 3 either way: audio's 1.33 ms and the usual 1 ms speak for each other.
+        period_ns > 0 && 3 * period_ns <= 4 * self.period_ns && 3 * self.period_ns <= 4 * period_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_purpose_has_a_name_of_its_own_limits_in_order_and_a_source() {
+        for (n, purpose) in PURPOSES.iter().enumerate() {
+            assert!(PURPOSES[..n].iter().all(|other| other.name != purpose.name));
+            assert!(purpose.limits.iter().all(|limit| 0 <= limit.good && limit.good <= limit.limited));
+            assert!(!purpose.limits.is_empty() && purpose.sources.iter().all(|s| s.starts_with("https://")));
+            assert_eq!(Purpose::named(purpose.name), Some(purpose));
+        }
+    }
+
+    #[test]
+    fn a_period_speaks_for_its_own_purposes_and_close_ones() {
+        let tested = |period_ns| PURPOSES.map(|p| p.is_tested_by(period_ns)).iter().filter(|t| **t).count();
+        assert_eq!((tested(1_000_000), tested(25_000), tested(10_000_000), tested(0)), (4, 1, 1, 0));
+    }
+}

@@ -1,0 +1,290 @@
+//! Which purposes a run shows to be served, and which number decides it.
+
+use jitterlab_model::{Bench, Fitness, Gap, Known, RunInfo};
+use serde::{Deserialize, Serialize};
+
+use crate::purposes::{Limit, Measure, PURPOSES, Purpose};
+use crate::summary::Summary;
+
+/// What a run says of the purposes its machine may be wanted for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Verdict {
+    /// The purpose that was asked for; none: all usual ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// How well it is served; of several, good or unfit where all are, limited where they differ.
+    pub fitness: Fitness,
+    /// Each purpose, from the shortest period to the longest.
+    pub purposes: Vec<PurposeVerdict>,
+}
+
+/// What a run says of one purpose.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PurposeVerdict {
+    /// Its name among [`PURPOSES`].
+    pub purpose: String,
+    /// The period of its task.
+    pub period_ns: i64,
+    /// How well it is served.
+    pub fitness: Fitness,
+    /// Why that cannot be told, where it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untested: Option<Untested>,
+    /// What decides it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<Decision>,
+    /// Where its limits are from.
+    pub sources: Vec<String>,
+}
+
+/// Why a run does not say whether a purpose is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "why", rename_all = "kebab-case")]
+pub enum Untested {
+    /// No task had a period of its kind.
+    Period,
+    /// The task ran under an ordinary policy: the machine may do better.
+    Policy,
+    /// Too few activations.
+    Length {
+        /// So many are needed.
+        activations: u64,
+    },
+    /// The source does not tell what decides it.
+    Gap {
+        /// What it leaves open.
+        gap: Gap,
+    },
+}
+
+/// The quantity that decides about a purpose.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Decision {
+    /// The task it is of.
+    pub task: String,
+    /// How much was seen, in nanoseconds or as a number.
+    pub seen: i64,
+    /// How much the purpose stands.
+    #[serde(flatten)]
+    pub limit: Limit,
+}
+
+/// Fewer activations do not show a purpose to be served: half a second at 1 kHz, 5 s at 100 Hz.
+const FEWEST: u64 = 500;
+
+impl Verdict {
+    /// What the figures of a run's tasks say. `None` for what says nothing of a machine: a simulated microcontroller, a
+    /// kernel in virtual time.
+    #[must_use]
+    pub fn of(run: &RunInfo, tasks: &[&Summary], asked: Option<&Purpose>) -> Option<Self> {
+        if matches!(run.bench, Bench::Mcu | Bench::Kernel) {
+            return None;
+        }
+        let wanted = PURPOSES.iter().filter(|purpose| asked.is_none_or(|asked| asked.name == purpose.name));
+        let purposes: Vec<PurposeVerdict> =
+            wanted.map(|purpose| PurposeVerdict::of(purpose, run, tasks)).collect();
+        let fitness = together(purposes.iter().map(|purpose| purpose.fitness));
+        Some(Verdict { asked: asked.map(|asked| asked.name.to_owned()), fitness, purposes })
+    }
+
+    /// The purposes that are served this well.
+    pub fn with(&self, fitness: Fitness) -> impl Iterator<Item = &PurposeVerdict> {
+        self.purposes.iter().filter(move |purpose| purpose.fitness == fitness)
+    }
+}
+
+/// The fitness for several purposes; what was not tested does not count beside what was.
+fn together(each: impl Iterator<Item = Fitness>) -> Fitness {
+    let tested: Vec<Fitness> = each.filter(|fitness| *fitness != Fitness::CannotTell).collect();
+    match (tested.iter().min(), tested.iter().max()) {
+        (Some(best), Some(worst)) if best == worst => *best,
+        (Some(_), Some(_)) => Fitness::Limited,
+        _ => Fitness::CannotTell,
+    }
+}
+
+impl PurposeVerdict {
+    fn of(purpose: &Purpose, run: &RunInfo, tasks: &[&Summary]) -> Self {
+        let known = |task: &&(usize, &Summary)| !task.1.unknown.contains(&Gap::Period);
+        let tasks: Vec<(usize, &Summary)> = tasks.iter().copied().enumerate().collect();
+        let fitting = tasks.iter().filter(known).filter(|(_, task)| purpose.is_tested_by(task.period_ns));
+        // Of several tasks that would do, the worst one.
+        let judged = fitting.map(|(number, task)| judge(purpose, run, *number, task));
+        let rank = |judged: &Judged| judged.as_ref().map_or(Fitness::CannotTell, |(fitness, _)| *fitness);
+        let worst = judged.max_by_key(rank).unwrap_or_else(|| {
+            let unknown = tasks.iter().any(|task| !known(&task));
+            Err(if unknown { Untested::Gap { gap: Gap::Period } } else { Untested::Period })
+        });
+        let (fitness, untested, decided_by) = match worst {
+            Ok((fitness, decision)) => (fitness, None, Some(decision)),
+            Err(why) => (Fitness::CannotTell, Some(why), None),
+        };
+        PurposeVerdict {
+            purpose: purpose.name.into(),
+            period_ns: purpose.period_ns,
+            fitness,
+            untested,
+            decided_by,
+            sources: purpose.sources.iter().map(|source| (*source).to_owned()).collect(),
+        }
+    }
+}
+
+type Judged = Result<(Fitness, Decision), Untested>;
+
+fn judge(purpose: &Purpose, run: &RunInfo, number: usize, summary: &Summary) -> Judged {
+    let task = run.tasks.get(number);
+    let ran = summary.latency.count.max(summary.period_error.count);
+    if task.and_then(|task| task.granted.as_ref()).is_some_and(|granted| !granted.policy.is_real_time()) {
+        return Err(Untested::Policy);
+    }
+    let found = purpose.limits.iter().map(|limit| (*limit, seen(limit.measure, summary)));
+    // What breaks a limit does so in any length.
+    let decided = |limit: Limit, seen: i64| {
+        let fitness = match seen {
+            seen if seen <= limit.good => Fitness::Good,
+            seen if seen <= limit.limited => Fitness::Limited,
+            _ => Fitness::Unfit,
+        };
+        (fitness, Decision { task: summary.task.clone(), seen, limit })
+    };
+    let worst = found
+        .clone()
+        .filter_map(|(limit, seen)| Some(decided(limit, seen.exactly().or(seen.at_least())?)))
+        // Of equals the first: the limits stand in the order of their weight.
+        .reduce(|a, b| if b.0 > a.0 { b } else { a });
+    match worst {
+        Some((Fitness::Unfit, decision)) => Ok((Fitness::Unfit, decision)),
+        _ if ran < FEWEST => Err(Untested::Length { activations: FEWEST }),
+        Some(worst) => match found.clone().find(|(_, seen)| seen.exactly().is_none()) {
+            None => Ok(worst),
+            Some((limit, _)) => Err(Untested::Gap { gap: gap(limit.measure) }),
+        },
+        None => Err(Untested::Gap { gap: Gap::DueTimes }),
+    }
+}
+
+/// What a source does not tell that leaves a quantity open.
+fn gap(measure: Measure) -> Gap {
+    match measure {
+        Measure::Missed => Gap::Missed,
+        Measure::Latency => Gap::Latency,
+        Measure::Interval | Measure::PeriodDeviation => Gap::DueTimes,
+    }
+}
+
+/// As much of a quantity as was seen.
+fn seen(measure: Measure, summary: &Summary) -> Known<i64> {
+    let (errors, latency) = (&summary.period_error, &summary.latency);
+    match measure {
+        Measure::Interval => match (errors.min_ns, errors.max_ns, latency.min_ns, latency.max_ns) {
+            (Some(min), Some(max), _, _) => Known::Exactly(min.saturating_abs().max(max.saturating_abs())),
+            // The difference of the largest and the smallest latency can be an interval's error.
+            (_, _, Some(min), Some(max)) => Known::Exactly(max.saturating_sub(min)),
+            _ => Known::Unknown,
+        },
+        // A latency that was early on purpose is none.
+        Measure::Latency => latency.max_ns.map(|max| max.max(0)).into(),
+        Measure::PeriodDeviation => errors.sd_ns.map(|sd| sd.round() as i64).into(),
+        Measure::Missed => summary.missed.map(|missed| i64::try_from(missed).unwrap_or(i64::MAX)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_model::{Activation, Granted, Policy, TaskSpec, TimingStats};
+
+    fn run(period_ns: i64, policy: Policy) -> RunInfo {
+        let mut run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec { period_ns, ..TaskSpec::default() }]);
+        run.tasks[0].granted =
+            Some(Granted { policy, cpus: vec![1], memory_locked: true, timer_slack_ns: None });
+        run
+    }
+
+    /// A run of so many activations of which one is this late.
+    fn verdict(run: &RunInfo, activations: i64, late_ns: i64, asked: Option<&str>) -> Verdict {
+        let period_ns = run.tasks[0].spec.period_ns;
+        let mut stats = TimingStats::new(period_ns);
+        for index in 0..activations {
+            let due_ns = index * period_ns;
+            let start_ns = due_ns + if index == activations / 2 { late_ns } else { 3_000 };
+            let missed = if index == activations / 2 { (late_ns / period_ns) as u32 } else { 0 };
+            let (index, end_ns) = (index as u64, start_ns);
+            stats.push(&Activation { index, due_ns, start_ns, end_ns, missed, ..Activation::default() });
+        }
+        let summary = Summary::of(&run.tasks[0], &stats);
+        Verdict::of(run, &[&summary], asked.and_then(Purpose::named)).unwrap()
+    }
+
+    fn named(verdict: &Verdict, fitness: Fitness) -> Vec<&str> {
+        verdict.with(fitness).map(|purpose| purpose.purpose.as_str()).collect()
+    }
+
+    #[test]
+    fn a_run_speaks_for_the_purposes_of_its_period_only() {
+        let found = verdict(&run(1_000_000, Policy::Fifo(80)), 10_000, 60_000, None);
+        assert_eq!(named(&found, Fitness::Good), ["servo-thread", "fieldbus-1ms", "robot-1khz", "audio"]);
+        assert_eq!((found.fitness, named(&found, Fitness::CannotTell).len()), (Fitness::Good, 6));
+        assert!(found.with(Fitness::CannotTell).all(|p| p.untested == Some(Untested::Period)));
+    }
+
+    #[test]
+    fn each_limit_is_kept_where_it_is_published() {
+        let step =
+            |late_ns| verdict(&run(50_000, Policy::Fifo(80)), 10_000, late_ns, Some("step-50us")).fitness;
+        assert_eq!([22_000, 44_000, 60_000].map(step), [Fitness::Good, Fitness::Limited, Fitness::Unfit]);
+        let servo =
+            |late_ns| verdict(&run(1_000_000, Policy::Fifo(80)), 10_000, late_ns, Some("servo-thread"));
+        assert_eq!(servo(400_000).fitness, Fitness::Limited);
+        let decided = servo(5_300_000).purposes[0].decided_by.clone().unwrap();
+        assert_eq!((decided.limit.measure, decided.seen), (Measure::Interval, 5_297_000));
+    }
+
+    #[test]
+    fn purposes_that_differ_are_limited_together() {
+        let found = verdict(&run(1_000_000, Policy::Fifo(80)), 10_000, 900_000, None);
+        assert_eq!(named(&found, Fitness::Limited), ["audio"], "{found:#?}");
+        assert_eq!(
+            (named(&found, Fitness::Unfit), found.fitness),
+            (vec!["servo-thread", "fieldbus-1ms", "robot-1khz"], Fitness::Limited)
+        );
+    }
+
+    #[test]
+    fn what_was_not_tested_cannot_be_told() {
+        let untested =
+            |run: &RunInfo, n, late| verdict(run, n, late, Some("servo-thread")).purposes[0].untested;
+        assert_eq!(untested(&run(1_000_000, Policy::Other), 10_000, 60_000), Some(Untested::Policy));
+        let (short, gap) = (run(1_000_000, Policy::Fifo(80)), Untested::Gap { gap: Gap::Missed });
+        assert_eq!(untested(&short, 100, 60_000), Some(Untested::Length { activations: FEWEST }));
+        // What breaks a limit does so in any length.
+        assert_eq!(untested(&short, 100, 9_000_000), None);
+        let mut silent = run(1_000_000, Policy::Fifo(80));
+        silent.tasks[0].unknown = vec![Gap::Missed];
+        let mut stats = TimingStats::new(1_000_000);
+        (0..1_000).for_each(|index| {
+            stats.push(&Activation {
+                index,
+                due_ns: index as i64 * 1_000_000,
+                start_ns: index as i64 * 1_000_000 + 5,
+                end_ns: index as i64 * 1_000_000 + 5,
+                ..Activation::default()
+            });
+        });
+        stats.forget(&silent.tasks[0].unknown);
+        let summary = Summary::of(&silent.tasks[0], &stats);
+        let found = Verdict::of(&silent, &[&summary], Purpose::named("audio")).unwrap();
+        assert_eq!((found.fitness, found.purposes[0].untested), (Fitness::CannotTell, Some(gap)));
+    }
+
+    #[test]
+    fn a_simulated_machine_is_not_judged() {
+        let simulated = RunInfo::new(Bench::Mcu, "cycles", [TaskSpec::default()]);
+        assert_eq!(Verdict::of(&simulated, &[], None), None);
+    }
+}

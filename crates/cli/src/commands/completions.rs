@@ -1,0 +1,24 @@
+//! `jitterlab completions`: what a shell needs to complete commands and options.
+
+use clap::Command;
+use clap_complete::Shell;
+
+use crate::exit::{Ending, Status};
+use crate::output;
+
+/// Print the completions for a shell
+///
+/// For bash: jitterlab completions bash > ~/.local/share/bash-completion/completions/jitterlab
+#[derive(clap::Args)]
+pub struct Args {
+    /// The shell
+    shell: Shell,
+}
+
+/// Prints them for the definition of all commands.
+pub fn execute(args: &Args, mut command: Command) -> Ending {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, "jitterlab", &mut script);
+    output::print(&String::from_utf8(script)?)?;
+    Ok(Status::Fine)
+}

@@ -1,0 +1,46 @@
+//! Mistakes answered with what was meant: habits from other tools, values without their unit.
+
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use jitterlab_model::units::{UnitError, parse_duration_ns};
+use jitterlab_report::start::{CYCLICTEST, to_analyze};
+
+use crate::error::CliError;
+
+/// The same error with what was meant, where that is known.
+pub fn answered(mut error: clap::Error) -> clap::Error {
+    let given = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let meant = match error.kind() {
+        ErrorKind::UnknownArgument => given(ContextKind::InvalidArg).and_then(|argument| {
+            let habit = CYCLICTEST.iter().find(|(option, _)| *option == argument);
+            habit.map(|(_, ours)| (*ours).to_owned())
+        }),
+        ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand)
+            .filter(|name| Path::new(name).is_file())
+            .map(|name| to_analyze(&name)),
+        _ => None,
+    };
+    if let Some(meant) = meant {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![meant.into()]));
+    }
+    error
+}
+
+/// How long something lasts. A number alone is meant in seconds, and told so.
+pub fn duration(text: &str) -> Result<i64, CliError> {
+    parse_duration_ns(text).map_err(|error| match error {
+        UnitError::NoUnit(number) => CliError::NoUnit(number),
+        other => CliError::NoTime(other),
+    })
+}
+
+/// A NEMA frame size: 23, also as nema23.
+pub fn frame(text: &str) -> Result<u32, CliError> {
+    let lower = text.trim().to_ascii_lowercase();
+    let number = lower.strip_prefix("nema").unwrap_or(&lower).trim_start_matches([' ', '-']);
+    number.parse().map_err(|_| CliError::NotAFrame(text.into()))
+}

@@ -1,0 +1,28 @@
+//! What a machine is judged for: the same option for every command that judges a run.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use jitterlab_analysis::purposes::{PURPOSES, Purpose};
+use jitterlab_model::TaskSpec;
+use jitterlab_report::purpose::title;
+
+/// The purpose, if one is named.
+#[derive(clap::Args)]
+pub struct PurposeArgs {
+    /// Judge for this purpose only, and let the exit status say whether it is served
+    #[arg(long = "for", value_name = "PURPOSE", value_parser = purposes())]
+    pub purpose: Option<&'static Purpose>,
+}
+
+fn purposes() -> impl TypedValueParser<Value = &'static Purpose> {
+    let each = PURPOSES.iter().map(|purpose| PossibleValue::new(purpose.name).help(title(purpose.name)));
+    PossibleValuesParser::new(each)
+        .try_map(|name| Purpose::named(&name).ok_or_else(|| format!("there is no purpose {name}")))
+}
+
+impl PurposeArgs {
+    /// The task that tests it; the usual one where none is named.
+    pub fn task(&self) -> TaskSpec {
+        let usual = TaskSpec::default();
+        TaskSpec { period_ns: self.purpose.map_or(usual.period_ns, |purpose| purpose.period_ns), ..usual }
+    }
+}

@@ -1,0 +1,72 @@
+//! The head of a result: the verdict and for what, the number that decides it, the next command. The same on the
+//! terminal, in JSON and on the page, and what the exit status says.
+//!
+//! To give a kind of result a head: a function beside its words, and its line in `document.rs`.
+
+pub(crate) mod run;
+#[cfg(test)]
+mod tests;
+
+use jitterlab_model::Fitness;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::chart::Terminal;
+use crate::section::Piece;
+use crate::wrap::wrap;
+
+/// The answer in three lines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Head {
+    /// How well the purpose is served that the verdict names.
+    pub fitness: Fitness,
+    /// Whether that purpose was asked for: only then the exit status goes by the fitness.
+    pub asked: bool,
+    /// The verdict, and for what.
+    pub verdict: String,
+    /// The number that decides it.
+    pub number: String,
+    /// The next command, and what for.
+    pub next: String,
+}
+
+impl Head {
+    /// The three lines on the page.
+    pub(crate) fn pieces(&self) -> Vec<Piece> {
+        let next = format!("Next: {}", self.next);
+        [self.verdict.clone(), self.number.clone(), next].map(Piece::said).into()
+    }
+
+    /// The three lines, each broken where the terminal ends.
+    #[must_use]
+    pub fn text(&self, terminal: Terminal) -> String {
+        let verdict = wrap(&self.verdict);
+        let word = word(self.fitness);
+        let coloured = match verdict.strip_prefix(word) {
+            Some(rest) if terminal.colour => format!("\x1b[{}m{word}\x1b[0m{rest}", colour(self.fitness)),
+            _ => verdict,
+        };
+        coloured + &wrap(&self.number) + &wrap(&format!("Next: {}", self.next))
+    }
+}
+
+/// What to do where a virtual machine did not do.
+pub(crate) const ON_THE_MACHINE: &str = "measure on the machine itself: a virtual one waits for its host";
+
+/// A fitness as verdicts begin with it.
+pub(crate) fn word(fitness: Fitness) -> &'static str {
+    match fitness {
+        Fitness::Good => "GOOD",
+        Fitness::Limited => "LIMITED",
+        Fitness::CannotTell => "CANNOT TELL",
+        Fitness::Unfit => "NOT FIT",
+    }
+}
+
+fn colour(fitness: Fitness) -> &'static str {
+    match fitness {
+        Fitness::Good => "32;1",
+        Fitness::Limited | Fitness::CannotTell => "33;1",
+        Fitness::Unfit => "31;1",
+    }
+}

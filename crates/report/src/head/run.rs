@@ -1,0 +1,171 @@
+//! The head of a run: which purposes it shows to be served.
+
+use std::path::Path;
+
+use jitterlab_analysis::Summary;
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_analysis::task_analysis::RunAnalysis;
+use jitterlab_analysis::verdict::{PurposeVerdict, Untested, Verdict};
+use jitterlab_model::{Fitness, Refusal, RunInfo};
+
+use super::{Head, ON_THE_MACHINE, word};
+use crate::purpose::{decision, names, period};
+use crate::summary::load;
+use crate::warnings::gap;
+use crate::words::{plural, time};
+
+/// A measurement of this length beside a load is what the field asks for before it trusts a machine: "several minutes".
+const LONG_NS: i64 = 300_000_000_000;
+
+/// The head of what was measured.
+pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
+    let verdict = measured.verdict.as_ref()?;
+    let file = measured.file.as_deref().map(shown);
+    Some(head(&measured.run, verdict, measured.summaries(), file.as_deref()))
+}
+
+/// The head of what was analysed.
+pub(crate) fn analysed(analysis: &RunAnalysis) -> Option<Head> {
+    let verdict = analysis.verdict.as_ref()?;
+    let summaries = analysis.tasks.iter().map(|task| &task.measured.summary);
+    Some(head(&analysis.run, verdict, summaries, Some(&shown(Path::new(&analysis.file)))))
+}
+
+/// A file as a shell takes it.
+fn shown(path: &Path) -> String {
+    let name = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@".contains(c);
+    if name.chars().all(plain) { name } else { format!("'{}'", name.replace('\'', "'\\''")) }
+}
+
+fn head<'a>(
+    run: &RunInfo,
+    verdict: &Verdict,
+    summaries: impl Iterator<Item = &'a Summary>,
+    file: Option<&str>,
+) -> Head {
+    let number = match deciding(verdict) {
+        Some(purpose) => {
+            purpose.decided_by.as_ref().map_or_else(String::new, |by| decision(&purpose.purpose, by))
+        }
+        None => undecided(summaries),
+    };
+    Head {
+        fitness: verdict.fitness,
+        asked: verdict.asked.is_some(),
+        verdict: sentence(run, verdict),
+        number,
+        next: next(run, verdict, file),
+    }
+}
+
+/// Of the purposes that were judged, the one to speak of: the first that is served worst.
+fn deciding(verdict: &Verdict) -> Option<&PurposeVerdict> {
+    let judged = |fitness| verdict.with(fitness).next();
+    [Fitness::Unfit, Fitness::Limited, Fitness::Good].into_iter().find_map(judged)
+}
+
+fn sentence(run: &RunInfo, verdict: &Verdict) -> String {
+    let length = run.measured_ns().map_or_else(String::new, |ns| format!(" in {}", time(ns as f64)));
+    let seen = format!("as seen{length}, load: {}", load(run));
+    let of = |fitness| names(verdict.with(fitness));
+    let word = word(verdict.fitness);
+    match (verdict.fitness, verdict.purposes.as_slice()) {
+        (Fitness::CannotTell, purposes) => {
+            let what = match purposes {
+                [only] => only.purpose.clone(),
+                _ => "any usual purpose".into(),
+            };
+            format!("{word} for {what}: {}.", untested(run, purposes))
+        }
+        (Fitness::Limited, [_, _, ..]) => {
+            let parts = [
+                (Fitness::Good, "good for "),
+                (Fitness::Limited, "with restrictions for "),
+                (Fitness::Unfit, "not fit for "),
+            ];
+            let parts = parts.into_iter().map(|(fitness, how)| (how, of(fitness)));
+            let parts: Vec<String> = parts
+                .filter(|(_, names)| !names.is_empty())
+                .map(|(how, names)| format!("{how}{names}"))
+                .collect();
+            format!("{word}: {}; {seen}.", parts.join(", "))
+        }
+        (fitness, _) => format!("{word} for {}, {seen}.", of(fitness)),
+    }
+}
+
+/// Why nothing can be told.
+fn untested(run: &RunInfo, purposes: &[PurposeVerdict]) -> String {
+    let why =
+        |wanted: fn(&Untested) -> bool| purposes.iter().find(|p| p.untested.as_ref().is_some_and(wanted));
+    let policy = why(|why| matches!(why, Untested::Policy));
+    let other = why(|why| !matches!(why, Untested::Policy | Untested::Period));
+    match (policy, other.and_then(|purpose| purpose.untested)) {
+        (Some(_), _) => match refused_policy(run) {
+            Some(refusal) => format!("NOT real time, {} was refused ({})", refusal.what, refusal.why),
+            None => "NOT real time, the task ran under an ordinary policy".into(),
+        },
+        (None, Some(Untested::Length { activations })) => {
+            format!("it takes {} to tell", plural(activations, "activation"))
+        }
+        (None, Some(Untested::Gap { gap: open })) => format!("the source does not say {}", gap(open)),
+        _ => match purposes {
+            [only] => format!("no task had its period of {}", period(only)),
+            _ => "no task had the period of one".into(),
+        },
+    }
+}
+
+/// The refusal of a real-time policy: a thread asks for it last, when all else was asked for.
+fn refused_policy(run: &RunInfo) -> Option<&Refusal> {
+    let refused = run.tasks.iter().any(|task| {
+        let granted = task.granted.as_ref().is_some_and(|granted| granted.policy.is_real_time());
+        task.spec.policy.is_none_or(|asked| asked.is_real_time()) && !granted
+    });
+    run.refused.last().filter(|_| refused)
+}
+
+/// Of the ways that a remedy names, the first: the others stand with the refusal itself.
+fn first_way(remedy: &str) -> &str {
+    remedy.split(" | ").next().unwrap_or(remedy)
+}
+
+/// What was seen where nothing is decided.
+fn undecided<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
+    let worst =
+        summaries.filter_map(|summary| Some((summary.latency.max_ns?, summary))).max_by_key(|(ns, _)| *ns);
+    worst.map_or_else(
+        || "Nothing was measured.".into(),
+        |(ns, summary)| format!("{} started up to {} late.", summary.task, time(ns as f64)),
+    )
+}
+
+/// What to do next, the most useful first.
+fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
+    let purpose = deciding(verdict).or(verdict.purposes.first());
+    let name = purpose.map_or("servo-thread", |purpose| purpose.purpose.as_str());
+    let without = |why: Untested| verdict.purposes.iter().any(|purpose| purpose.untested == Some(why));
+    let facts = run.facts_before.as_ref();
+    let is_virtual = facts.is_some_and(|facts| facts.virtualisation.virtual_machine == Some(true));
+    match verdict.fitness {
+        Fitness::CannotTell if without(Untested::Policy) => match refused_policy(run) {
+            Some(refusal) => format!("{}, then the same again", first_way(&refusal.remedy)),
+            None => "the same again with --policy fifo:80".into(),
+        },
+        Fitness::CannotTell => format!("jitterlab run --for {name} --duration 1min"),
+        Fitness::Good if run.load.is_none() || run.measured_ns().is_none_or(|ns| ns < LONG_NS) => {
+            format!(
+                "jitterlab run --for {name} --duration 10min --load cpu:1 (rare events need time and load)"
+            )
+        }
+        Fitness::Good if name.starts_with("step") => {
+            format!("jitterlab stepper --frame 23 --torque 1.9Nm --travel 5mm/rev {}", file.unwrap_or("FILE"))
+        }
+        Fitness::Good => format!("jitterlab predict {} (how much worse it can get)", file.unwrap_or("FILE")),
+        Fitness::Limited | Fitness::Unfit if is_virtual => ON_THE_MACHINE.into(),
+        Fitness::Limited | Fitness::Unfit => {
+            "jitterlab check (what holds it up, and what to change first)".into()
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Purposes in words: what each is, and what decides whether it is served.
+
+use jitterlab_analysis::purposes::Measure;
+use jitterlab_analysis::verdict::{Decision, PurposeVerdict};
+
+use crate::words::{count, exact, list, time};
+
+/// What a purpose is, for help and for sentences.
+#[must_use]
+pub fn title(name: &str) -> &'static str {
+    match name {
+        "step-25us" => "software step pulses on a base period of 25 µs",
+        "step-50us" => "software step pulses on a base period of 50 µs",
+        "step-100us" => "software step pulses on a base period of 100 µs",
+        "servo-thread" => "a servo thread of 1 ms, steps made by a card or over Ethernet",
+        "robot-1khz" => "a robot's joint loop at 1 kHz",
+        "fieldbus-250us" => "a fieldbus cycle of 250 µs",
+        "fieldbus-500us" => "a fieldbus cycle of 500 µs",
+        "fieldbus-1ms" => "a fieldbus cycle of 1 ms",
+        "audio" => "audio in periods of 1.33 ms (64 frames at 48 kHz)",
+        "plc-10ms" => "a PLC's task every 10 ms",
+        _ => "a purpose that this jitterlab does not know",
+    }
+}
+
+/// Purposes by their names, as a sentence lists them.
+pub(crate) fn names<'a>(purposes: impl Iterator<Item = &'a PurposeVerdict>) -> String {
+    list(&purposes.map(|purpose| purpose.purpose.clone()).collect::<Vec<_>>())
+}
+
+/// The number that decides about a purpose, beside what the purpose stands.
+pub(crate) fn decision(purpose: &str, decision: &Decision) -> String {
+    let Decision { task, seen, limit } = decision;
+    let stands = match (limit.measure, limit.good, limit.limited) {
+        (Measure::Missed, ..) => "bears none".into(),
+        (_, good, limited) if good == limited => format!("bears {}", time(good as f64)),
+        (_, good, limited) => {
+            format!("is good to {} and bears {}", time(good as f64), time(limited as f64))
+        }
+    };
+    let seen = match limit.measure {
+        Measure::Interval => format!("{task}'s intervals were up to {} off", time(*seen as f64)),
+        Measure::Latency => format!("{task} started up to {} late", time(*seen as f64)),
+        Measure::PeriodDeviation => format!("{task}'s periods deviate by {}", time(*seen as f64)),
+        Measure::Missed => format!("{task} missed {} due times", count(seen.unsigned_abs())),
+    };
+    format!("{seen}; {purpose} {stands}.")
+}
+
+/// The period that a task has to have to show whether a purpose is served.
+pub(crate) fn period(purpose: &PurposeVerdict) -> String {
+    exact(purpose.period_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::purposes::PURPOSES;
+
+    #[test]
+    fn every_purpose_has_its_words() {
+        for purpose in PURPOSES {
+            assert!(!title(purpose.name).contains("does not know"), "{}", purpose.name);
+        }
+    }
+}
