@@ -5,21 +5,22 @@
 mod common;
 
 use common::{all_rows, closed, info, quick_directory, row};
+use jitterlab_model::bounds::{EARLIEST_NS, LATEST_NS, SPAN_NS};
+use jitterlab_model::warning::Warning;
 use jitterlab_model::{Activation, Flags, Keep, TimingStats};
 use jitterlab_trace::{Columns, RunFileWriter, RunReader, RunWriter, TraceError, journal_path};
 use proptest::prelude::*;
 
+/// A row on a usual grid, or one at the bounds of what can be. Its number is its distance from the row before.
 fn any_row() -> impl Strategy<Value = Activation> {
-    let far = (any::<(u64, i64, i64, i64)>(), any::<(u32, u16, u16)>()).prop_map(|(t, u)| Activation {
-        index: t.0,
-        due_ns: t.1,
-        start_ns: t.2,
-        end_ns: t.3,
-        missed: u.0,
-        cpu: u.1,
-        flags: Flags(u.2),
+    let time = EARLIEST_NS..=LATEST_NS;
+    let span = || -SPAN_NS..=SPAN_NS;
+    let far = (1u64..1 << 40, time, span(), span(), any::<(u32, u16, u16)>());
+    let far = far.prop_map(|(index, due_ns, latency, work, (missed, cpu, flags))| {
+        let start_ns = due_ns + latency;
+        Activation { index, due_ns, start_ns, end_ns: start_ns + work, missed, cpu, flags: Flags(flags) }
     });
-    prop_oneof![far, (0u64..200).prop_map(|k| row(1, k))]
+    prop_oneof![far, (0u64..200).prop_map(|k| Activation { index: 1, ..row(1, k) })]
 }
 
 proptest! {
@@ -31,10 +32,15 @@ proptest! {
         let directory = quick_directory();
         let path = directory.path().join("run.parquet");
         let mut writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
-        let mut expected = vec![Vec::new(); 2];
-        for (task, rows) in &parts {
-            writer.append(*task, rows).unwrap();
-            expected[*task].extend_from_slice(rows);
+        let mut expected = vec![Vec::<Activation>::new(); 2];
+        for (task, mut rows) in parts {
+            let mut last = expected[task].last().map_or(0, |a| a.index);
+            for a in &mut rows {
+                last += a.index;
+                a.index = last;
+            }
+            writer.append(task, &rows).unwrap();
+            expected[task].extend(rows);
         }
         let finished = writer.finish(closed(Keep::All)).unwrap();
         let reader = RunReader::open(&path).unwrap();
@@ -43,6 +49,25 @@ proptest! {
         prop_assert_eq!((finished.rows, finished.path), (reader.rows(), path.clone()));
         prop_assert!(!journal_path(&path).exists());
         prop_assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_is_left_out_and_said(good in 0u64..40, late in SPAN_NS + 1..1 << 57) {
+        let directory = quick_directory();
+        let path = directory.path().join("run.parquet");
+        let mut writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
+        let mut rows: Vec<_> = (0..good).map(|k| row(1, k)).collect();
+        let next = row(1, good);
+        rows.push(Activation { start_ns: next.due_ns + late, end_ns: next.due_ns + late, ..next });
+        writer.append(1, &rows).unwrap();
+        let finished = writer.finish(closed(Keep::All)).unwrap();
+        let reader = RunReader::open(&path).unwrap();
+        let said = &reader.info().warnings[..];
+        prop_assert!(matches!(said, [Warning::JournalDamaged { rows: Some(1), .. }]), "{said:?}");
+        rows.pop();
+        prop_assert_eq!(&all_rows(&reader)[1], &rows);
+        prop_assert_eq!(finished.skipped.len(), 1);
+        prop_assert!(finished.journal.is_some_and(|journal| journal.exists()));
     }
 }
 
