@@ -167,6 +167,12 @@ impl Task {
         })
     }
 
+    /// From the first number to the last.
+    fn steps(&self) -> Option<i64> {
+        let number = |row: Option<&Row>| row?[Role::Index as usize];
+        number(self.rows.last())?.checked_sub(number(self.rows.first())?)
+    }
+
     /// What is told of it, execution times too if the ends are.
     fn told(&self, period: Period) -> Told {
         let told = Told::new(self.name.clone(), period);
@@ -201,7 +207,7 @@ fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mist
         })
         .collect();
     let dues: Vec<Span> = times.iter().map(|(due, _)| Span { start_ns: *due, end_ns: None }).collect();
-    let usual = hints.period_ns.or_else(|| starts::usual_distance_ns(&dues));
+    let usual = hints.period_ns.or_else(|| starts::usual_distance_ns(&dues, task.steps()));
     let period_ns = usual.filter(|ns| *ns > 0).ok_or(Unreadable::NoPeriod)?;
     let period = import.period(Some(period_ns), hints, period_ns);
     let mut rows: Vec<Activation> = Vec::with_capacity(times.len());
@@ -240,7 +246,7 @@ fn starts_alone(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), M
         std::iter::once(0).chain(later).map(|start_ns| Span { start_ns, end_ns: None }).collect()
     };
     let said = hints.period_ns;
-    let period_ns = said.or_else(|| starts::usual_distance_ns(&spans)).ok_or(Unreadable::NoPeriod)?;
+    let period_ns = said.or_else(|| starts::usual_distance_ns(&spans, None)).ok_or(Unreadable::NoPeriod)?;
     if said.is_none() {
         import.warn(Warning::MeanPeriod { period_ns });
     }
