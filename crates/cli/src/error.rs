@@ -34,6 +34,11 @@ pub enum CliError {
         /// The file.
         path: PathBuf,
     },
+    /// What is no text, where text is read.
+    #[error(
+        "{0} is no text and would spoil the terminal: name a file with --output, or lead it into another program"
+    )]
+    NotForTerminal(jitterlab_runs::export::Format),
     /// A page over a run that it is made of.
     #[error("--output {} is one of the run files: name another file for the page", .0.display())]
     OutputIsInput(PathBuf),

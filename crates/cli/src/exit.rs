@@ -9,6 +9,7 @@ use jitterlab_model::Fitness;
 use jitterlab_motion::MotionError;
 use jitterlab_papers::PapersError;
 use jitterlab_runs::RunsError;
+use jitterlab_runs::export::ExportError;
 
 use crate::error::CliError;
 use crate::{interrupt, output};
@@ -112,7 +113,14 @@ fn sentence(error: &anyhow::Error) -> String {
 
 /// The reader of our output went away (`jitterlab analyze ... | head`): that is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    let exporting = || match error.downcast_ref() {
+        Some(ExportError::Write(error)) => Some(error),
+        _ => None,
+    };
+    error
+        .downcast_ref::<io::Error>()
+        .or_else(exporting)
+        .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn is_closed_terminal(error: &anyhow::Error) -> bool {

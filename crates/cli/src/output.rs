@@ -9,7 +9,7 @@ use jitterlab_model::Fitness;
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Content, Document, Extent};
 use jitterlab_report::printable::printable_lines;
-use jitterlab_trace::place;
+use jitterlab_trace::{TraceError, place};
 
 use crate::error::CliError;
 
@@ -133,6 +133,21 @@ pub fn deliver(path: &Path, content: &[u8], force: bool, said: &str) -> Result<(
         note(said);
     } else {
         place::write(path, content, force)?;
+        print(&format!("{}: {said}\n", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The same for what is written piece by piece, as long as it may be; what `fill` gives is what is said of it.
+pub fn deliver_by<E: From<TraceError> + From<io::Error>>(
+    path: &Path,
+    force: bool,
+    fill: impl FnOnce(&mut dyn Write) -> Result<String, E>,
+) -> Result<(), E> {
+    if is_stdout(path) {
+        note(&fill(&mut io::stdout().lock())?);
+    } else {
+        let said = place::write_by(path, force, fill)?;
         print(&format!("{}: {said}\n", path.display()))?;
     }
     Ok(())

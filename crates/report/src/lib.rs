@@ -7,6 +7,7 @@ pub mod check;
 pub mod comparison;
 pub mod compensation;
 pub mod document;
+pub mod export;
 pub mod figure;
 pub mod head;
 pub mod isolation;

@@ -3,6 +3,7 @@
 mod answers;
 mod compare;
 mod error;
+pub mod export;
 mod one_task;
 mod read;
 mod run;

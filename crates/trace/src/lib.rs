@@ -6,7 +6,6 @@ mod convert;
 mod decoder;
 mod description;
 mod error;
-pub mod export;
 mod frame;
 mod import;
 mod journal;
@@ -40,7 +39,7 @@ pub use redescribe::redescribe;
 pub use role::{Column, ColumnError, Role};
 pub use salvage::Skipped;
 pub use slices::{Slice, Stored};
-pub use table::{FinishedRun, RunFileWriter};
+pub use table::{FinishedRun, RunFileWriter, metadata};
 pub use walk::JournalReader;
 pub use writer::RunWriter;
 

@@ -26,6 +26,18 @@ use crate::paths::{directory_of, journal_path};
 /// As above; a link that leads nowhere, a block device, a socket or a directory; a place that cannot be written.
 pub fn write(path: impl AsRef<Path>, content: &[u8], force: bool) -> Result<(), TraceError> {
     let path = path.as_ref();
+    write_by(path, force, |out| out.write_all(content).map_err(TraceError::io("write", path)))
+}
+
+/// The same with content that is made while it is written: where `fill` fails, nothing is replaced.
+///
+/// # Errors
+/// As [`write`], or what `fill` answers.
+pub fn write_by<T, E: From<TraceError>>(
+    path: &Path,
+    force: bool,
+    fill: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+) -> Result<T, E> {
     let (target, permissions) = match fs::metadata(path) {
         Ok(found) if found.is_file() => {
             check_replaceable(path, force)?;
@@ -35,38 +47,40 @@ pub fn write(path: impl AsRef<Path>, content: &[u8], force: bool) -> Result<(), 
             (target, Some(found.permissions()))
         }
         Ok(found) if found.is_dir() => {
-            return Err(TraceError::io("write", path)(io::ErrorKind::IsADirectory.into()));
+            return Err(TraceError::io("write", path)(io::ErrorKind::IsADirectory.into()).into());
         }
-        Ok(_) => return write_through(path, content),
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(TraceError::io("write", path)(e)),
-        Err(_) if fs::symlink_metadata(path).is_ok() => return Err(TraceError::LeadsNowhere(path.into())),
+        Ok(_) => return fill(&mut stream(path)?),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(TraceError::io("write", path)(e).into()),
+        Err(_) if fs::symlink_metadata(path).is_ok() => {
+            return Err(TraceError::LeadsNowhere(path.into()).into());
+        }
         Err(_) => (path.into(), None),
     };
     check_no_journal(path)?;
     check_no_journal(&target)?;
     let mut file = temporary(&target)?;
-    file.write_all(content).map_err(TraceError::io("write", path))?;
+    let filled = fill(file.as_file_mut())?;
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions).map_err(TraceError::io("write", path))?;
     }
     file.as_file().sync_all().map_err(TraceError::io("write", path))?;
     file.persist(&target).map_err(|e| TraceError::io("write", path)(e.error))?;
-    Ok(())
+    Ok(filled)
 }
 
 /// A device or FIFO takes the bytes as they come.
-fn write_through(path: &Path, content: &[u8]) -> Result<(), TraceError> {
+fn stream(path: &Path) -> Result<File, TraceError> {
     let stream = |of: fs::FileType| of.is_char_device() || of.is_fifo();
     let kind = fs::metadata(path).map_err(TraceError::io("write", path))?.file_type();
     if !stream(kind) {
         return Err(TraceError::NoFile(path.into()));
     }
-    let mut file = File::options().write(true).open(path).map_err(TraceError::io("write", path))?;
+    let file = File::options().write(true).open(path).map_err(TraceError::io("write", path))?;
     // It may have become something else since it was looked at.
     if !file.metadata().is_ok_and(|opened| stream(opened.file_type())) {
         return Err(TraceError::NoFile(path.into()));
     }
-    file.write_all(content).map_err(TraceError::io("write", path))
+    Ok(file)
 }
 
 /// A new file in the target's folder, removed again unless it gets the target's name.

@@ -137,8 +137,7 @@ impl RunFileWriter {
         let mut describe = |key: &str, value: String| {
             file.append_key_value_metadata(KeyValue::new(key.into(), value));
         };
-        describe(FORMAT_KEY, FORMAT_VERSION.to_string());
-        describe(RUN_KEY, json(&self.path, info)?);
+        metadata(&self.path, info)?.into_iter().for_each(|(key, value)| describe(key, value));
         if !tables.is_empty() {
             describe(SLICES_KEY, json(&self.path, &tables)?);
         }
@@ -156,6 +155,14 @@ impl RunFileWriter {
         }
         Ok(FinishedRun { path: self.path, rows: self.rows, bytes, skipped: Vec::new(), journal: None })
     }
+}
+
+/// What the run file at `path` says of its run in its metadata, by key: the format's version and the description as JSON.
+///
+/// # Errors
+/// The description is none that JSON can hold.
+pub fn metadata(path: &Path, info: &RunInfo) -> Result<[(&'static str, String); 2], TraceError> {
+    Ok([(FORMAT_KEY, FORMAT_VERSION.to_string()), (RUN_KEY, json(path, info)?)])
 }
 
 fn json(path: &Path, value: &impl serde::Serialize) -> Result<String, TraceError> {

@@ -1,0 +1,52 @@
+//! Comma-separated values: a line per activation, with the columns of the run file; those that no task's source tells are
+//! left out, and cells that one does not tell are empty.
+
+use std::io::Write;
+
+use jitterlab_model::Activation;
+
+use super::rows::{self, Told};
+use super::{ExportError, Exported};
+use crate::Run;
+
+/// A column: its name, whether a source tells it, its cell.
+type Column = (&'static str, fn(&Told) -> bool, fn(&Activation) -> i64);
+
+const COLUMNS: [Column; 7] = [
+    ("index", |_| true, |a| a.index as i64),
+    ("due_ns", |told| told.due, |a| a.due_ns),
+    ("start_ns", |_| true, |a| a.start_ns),
+    ("end_ns", |told| told.end, |a| a.end_ns),
+    ("cpu", |told| told.cpu, |a| a.cpu.into()),
+    ("missed", |told| told.missed, |a| a.missed.into()),
+    ("flags", |told| told.cpu, |a| a.flags.0.into()),
+];
+
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
+    let told: Vec<Told> = (0..run.info().tasks.len()).map(|task| Told::of(run, task)).collect();
+    let columns: Vec<&Column> =
+        COLUMNS.iter().filter(|(_, is_told, _)| tasks.iter().any(|task| is_told(&told[*task]))).collect();
+    write!(out, "task")?;
+    columns.iter().try_for_each(|(name, ..)| write!(out, ",{name}"))?;
+    writeln!(out)?;
+    let names: Vec<String> = run.info().tasks.iter().map(|task| quoted(&task.spec.name)).collect();
+    rows::each(run, tasks, |task, rows| {
+        for a in rows {
+            out.write_all(names[task].as_bytes())?;
+            for (_, is_told, cell) in &columns {
+                if is_told(&told[task]) { write!(out, ",{}", cell(a))? } else { write!(out, ",")? }
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    })
+}
+
+/// A cell of text as RFC 4180 has it.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.into()
+    }
+}

@@ -1,0 +1,99 @@
+//! A log of HdrHistogram, version 1.3: for each second and task a compressed histogram of the latency in nanoseconds, with
+//! three significant digits, tagged with the task's name. Where times are not known, one for the whole run.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+
+use super::latencies::{Latencies, Seen, each};
+use super::started::started;
+use super::{ExportError, Exported, Loss};
+use crate::Run;
+
+const SECOND_NS: i64 = 1_000_000_000;
+const DIGITS: u8 = 3;
+
+/// A line of the log.
+struct Line {
+    second: Option<i64>,
+    task: usize,
+    max_ns: u64,
+    histogram: String,
+}
+
+/// The log as far as it is gathered, and the second of each task that is being counted.
+#[derive(Default)]
+struct Log {
+    lines: Vec<Line>,
+    open: BTreeMap<usize, (Option<i64>, Histogram<u64>)>,
+}
+
+impl Log {
+    fn count(&mut self, seen: &Seen) -> Result<(), String> {
+        let second = seen.at_ns.map(|ns| ns.div_euclid(SECOND_NS));
+        if self.open.get(&seen.task).is_some_and(|(open, _)| *open != second) {
+            self.close(seen.task)?;
+        }
+        let (_, histogram) = match self.open.entry(seen.task) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(none) => {
+                none.insert((second, Histogram::new(DIGITS).map_err(|error| error.to_string())?))
+            }
+        };
+        let latency_ns = u64::try_from(seen.latency_ns).unwrap_or(0);
+        histogram.record_n(latency_ns, seen.count).map_err(|error| error.to_string())
+    }
+
+    fn close(&mut self, task: usize) -> Result<(), String> {
+        let Some((second, histogram)) = self.open.remove(&task) else { return Ok(()) };
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new().serialize(&histogram, &mut bytes).map_err(|error| error.to_string())?;
+        self.lines.push(Line { second, task, max_ns: histogram.max(), histogram: STANDARD.encode(bytes) });
+        Ok(())
+    }
+}
+
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
+    let mut exported = Exported::default();
+    let of = Latencies::of(run, tasks, &mut exported)?;
+    let mut log = Log::default();
+    let (mut negative, mut outcome) = (0, Ok(()));
+    each(run, &of, |seen| {
+        negative += if seen.latency_ns < 0 { seen.count } else { 0 };
+        if outcome.is_ok() {
+            outcome = log.count(&seen);
+        }
+    })?;
+    let closed = of.iter().try_for_each(|one| log.close(one.task));
+    outcome.and(closed).map_err(|why| ExportError::Refused {
+        path: run.path().into(),
+        format: "hdr",
+        why,
+    })?;
+    exported.lose(negative, |count| Loss::Negative { count });
+
+    writeln!(out, "#[Histogram log format version 1.3]")?;
+    if let Some(seconds) = started(run.info()) {
+        writeln!(out, "#[StartTime: {seconds:.3} (seconds since epoch)]")?;
+    }
+    writeln!(
+        out,
+        "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\""
+    )?;
+    log.lines.sort_by_key(|line| (line.second, line.task));
+    let first = log.lines.iter().find_map(|line| line.second).unwrap_or(0);
+    for Line { second, task, max_ns, histogram } in &log.lines {
+        let (start, length) = match second {
+            Some(second) => (second - first, 1.0),
+            None => (0, run.info().measured_ns().unwrap_or(0) as f64 / 1e9),
+        };
+        let tag = run.info().tasks[*task].spec.name.replace([',', ' ', '\t', '\r', '\n'], "_");
+        writeln!(out, "Tag={tag},{start}.000,{length:.3},{:.6},{histogram}", *max_ns as f64 / 1e6)?;
+    }
+    Ok(exported)
+}

@@ -1,0 +1,85 @@
+//! The latencies of tasks, for the formats that hold histograms.
+
+use jitterlab_analysis::Summary;
+use jitterlab_model::{Distribution, Quantity};
+use jitterlab_trace::Columns;
+
+use super::{ExportError, Exported, Loss};
+use crate::Run;
+
+/// The latencies of one task.
+pub(super) struct Latencies {
+    /// The task's number.
+    pub task: usize,
+    /// Its figures.
+    pub summary: Summary,
+    /// All its latencies.
+    pub all: Distribution,
+}
+
+impl Latencies {
+    /// Those of each of these tasks, as far as their histograms are known.
+    pub(super) fn of(
+        run: &Run,
+        tasks: &[usize],
+        exported: &mut Exported,
+    ) -> Result<Vec<Latencies>, ExportError> {
+        // The warnings of the run go with what was exported.
+        let (stats, _) = run.timing()?.into_parts();
+        let mut known = Vec::new();
+        for &task in tasks {
+            let of = &run.info().tasks[task];
+            let summary = Summary::of(of, &stats[task]);
+            let all = stats[task].latency.clone();
+            let figures = &summary.latency;
+            let whole = figures.min_ns.is_some() && figures.max_ns.is_some() && figures.mean_ns.is_some();
+            if whole && all.has_percentiles() {
+                exported.values += all.count();
+                exported.lose(all.beyond().map_or(0, |beyond| beyond.count), |count| Loss::Beyond { count });
+                known.push(Latencies { task, summary, all });
+            } else {
+                exported.losses.push(Loss::LeftOut { task: of.spec.name.clone() });
+            }
+        }
+        if known.is_empty() { Err(ExportError::NoHistogram(run.path().into())) } else { Ok(known) }
+    }
+}
+
+/// A latency, how often it was seen, and the time of that in ns of the run's clock, where it is known to the second.
+pub(super) struct Seen {
+    pub task: usize,
+    pub at_ns: Option<i64>,
+    pub latency_ns: i64,
+    pub count: u64,
+}
+
+/// Hands every latency of these tasks to `see`, each task's in order of time: exact where activations are kept, else the upper
+/// edge of its bin, as for percentiles.
+pub(super) fn each(run: &Run, of: &[Latencies], mut see: impl FnMut(Seen)) -> Result<(), ExportError> {
+    let wanted = |task: usize| of.iter().any(|one| one.task == task);
+    let kept = |task: usize| wanted(task) && run.keeps_all(task);
+    run.for_each_batch(Columns::TIMING, |task, rows| {
+        for a in rows.iter().filter(|_| kept(task)) {
+            see(Seen { task, at_ns: Some(a.due_ns), latency_ns: a.latency_ns(), count: 1 });
+        }
+    })?;
+    let mut sliced = false;
+    run.for_each_slice(|slice| {
+        sliced = true;
+        let (task, at_ns) = (slice.task, Some(slice.start_ns));
+        let Some(stored) = slice.of(Quantity::Latency).filter(|_| wanted(task)) else { return };
+        for &(high_ns, count) in &stored.bins {
+            let latency_ns = high_ns.clamp(stored.moments.min_ns, stored.moments.max_ns);
+            see(Seen { task, at_ns, latency_ns, count });
+        }
+    })?;
+    for Latencies { task, summary, all } in of.iter().filter(|one| !sliced && !run.keeps_all(one.task)) {
+        let (min_ns, max_ns) =
+            (summary.latency.min_ns.unwrap_or(i64::MIN), summary.latency.max_ns.unwrap_or(i64::MAX));
+        for bin in all.bins() {
+            let latency_ns = bin.high_ns.clamp(min_ns, max_ns);
+            see(Seen { task: *task, at_ns: None, latency_ns, count: bin.count });
+        }
+    }
+    Ok(())
+}

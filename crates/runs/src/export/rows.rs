@@ -1,0 +1,55 @@
+//! Activations one by one, for the formats that hold each.
+
+use jitterlab_model::{Activation, Gap};
+use jitterlab_trace::Columns;
+
+use super::{ExportError, Exported, Loss};
+use crate::Run;
+
+/// What a task's source tells of its activations: what it does not is left open in the table, and never 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Told {
+    pub due: bool,
+    pub end: bool,
+    pub cpu: bool,
+    pub missed: bool,
+}
+
+impl Told {
+    pub(super) fn of(run: &Run, task: usize) -> Told {
+        let knows = |gap| run.info().tasks[task].knows(gap);
+        Told {
+            due: knows(Gap::Latency) && knows(Gap::Grid),
+            end: knows(Gap::Execution),
+            cpu: !run.info().is_imported(),
+            missed: knows(Gap::Missed),
+        }
+    }
+}
+
+/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails.
+pub(super) fn each(
+    run: &Run,
+    tasks: &[usize],
+    mut write: impl FnMut(usize, &[Activation]) -> Result<(), ExportError>,
+) -> Result<Exported, ExportError> {
+    let mut exported = Exported::default();
+    let name = |task: usize| run.info().tasks[task].spec.name.clone();
+    let bare: Vec<usize> =
+        tasks.iter().copied().filter(|task| run.rows(*task) == 0 && !run.keeps_all(*task)).collect();
+    if bare.len() == tasks.len() {
+        return Err(run.needs_activations().into());
+    }
+    exported.losses.extend(bare.into_iter().map(|task| Loss::LeftOut { task: name(task) }));
+    if tasks.iter().any(|task| run.rows(*task) > 0 && !run.keeps_all(*task)) {
+        exported.losses.push(Loss::OnlySpikes);
+    }
+    let mut outcome = Ok(());
+    run.for_each_batch(Columns::ALL, |task, rows| {
+        if outcome.is_ok() && tasks.contains(&task) {
+            outcome = write(task, rows);
+            exported.values += rows.len() as u64;
+        }
+    })?;
+    outcome.map(|()| exported)
+}
