@@ -3,6 +3,8 @@
 //! All times are periods of the chip's oscillator since reset: cycles of the processor, as long as the firmware neither divides its
 //! clock nor stops it in a deep sleep.
 
+use jitterlab_model::firmware::Part;
+
 /// A change of a pin's level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge {
@@ -69,25 +71,6 @@ pub struct Stack {
     pub deepest: u32,
     /// Bytes between the end of the variables and the end of the memory; unknown where the firmware does not say.
     pub room: Option<u32>,
-}
-
-/// A part of a chip that is not simulated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// Writing flash, by SPM.
-    WritingFlash,
-    /// Interrupt vectors in the boot section, by IVSEL.
-    BootVectors,
-    /// USB.
-    Usb,
-    /// Timer 4 of the ATmega16U4 and 32U4.
-    FastTimer,
-    /// Memory outside of the chip.
-    ExternalMemory,
-    /// The division of the clock by XDIV.
-    ClockDivision,
-    /// A register that the manual calls reserved.
-    Reserved,
 }
 
 /// Something that a person who measures this firmware has to know.

@@ -147,19 +147,7 @@ impl FromStr for CpuSet {
     }
 }
 
-impl TryFrom<String> for CpuSet {
-    type Error = CpuSetError;
-
-    fn try_from(text: String) -> Result<Self, CpuSetError> {
-        text.parse()
-    }
-}
-
-impl From<CpuSet> for String {
-    fn from(set: CpuSet) -> String {
-        set.to_string()
-    }
-}
+crate::as_text!(CpuSet);
 
 impl fmt::Display for CpuSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

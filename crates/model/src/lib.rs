@@ -18,6 +18,7 @@ pub mod own_work;
 pub mod quantity;
 pub mod run;
 pub mod task;
+mod text;
 pub mod timing;
 pub mod units;
 pub mod wake;

@@ -110,19 +110,7 @@ impl fmt::Display for LoadSpec {
     }
 }
 
-impl TryFrom<String> for LoadSpec {
-    type Error = LoadSpecError;
-
-    fn try_from(text: String) -> Result<Self, LoadSpecError> {
-        text.parse()
-    }
-}
-
-impl From<LoadSpec> for String {
-    fn from(spec: LoadSpec) -> String {
-        spec.to_string()
-    }
-}
+crate::as_text!(LoadSpec);
 
 /// The load that ran beside the tasks of a run. JSON: the list of what was asked for, empty where nothing was; `null` where
 /// it is not known.

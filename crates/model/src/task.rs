@@ -387,24 +387,7 @@ impl fmt::Display for TaskSpec {
     }
 }
 
-macro_rules! as_text {
-    ($($name:ident),*) => {$(
-        impl TryFrom<String> for $name {
-            type Error = ValueError;
-
-            fn try_from(text: String) -> Result<Self, ValueError> {
-                text.parse()
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(value: $name) -> String {
-                value.to_string()
-            }
-        }
-    )*};
-}
-as_text!(Policy, Work, Compensation);
+crate::as_text!(Policy, Work, Compensation);
 
 #[cfg(test)]
 mod tests {

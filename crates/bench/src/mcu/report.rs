@@ -4,7 +4,7 @@ use jitterlab_chip::avr::chips::Chip;
 use jitterlab_chip::log::Rest;
 use jitterlab_chip::{Log, Stop, log};
 use jitterlab_model::Warning;
-use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, InterruptsOff, Part, StackDepth};
+use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, InterruptsOff, StackDepth};
 use jitterlab_model::mcu::Size;
 
 use super::names::Names;
@@ -53,24 +53,12 @@ pub fn nanoseconds(cycle: u64, clock_hz: u32) -> i64 {
     ((u128::from(cycle) * 1_000_000_000 + hz / 2) / hz) as i64
 }
 
-fn part(part: log::Part) -> Part {
-    match part {
-        log::Part::WritingFlash => Part::WritingFlash,
-        log::Part::BootVectors => Part::BootVectors,
-        log::Part::Usb => Part::Usb,
-        log::Part::FastTimer => Part::FastTimer,
-        log::Part::ExternalMemory => Part::ExternalMemory,
-        log::Part::ClockDivision => Part::ClockDivision,
-        log::Part::Reserved => Part::Reserved,
-    }
-}
-
 /// What a person has to know.
 pub fn warnings(log: &Log, clock_hz: u32, chip: &Chip, names: &Names<'_>) -> Vec<Warning> {
     let ns = |cycle| nanoseconds(cycle, clock_hz);
     let found = log.findings.iter().map(|finding| match *finding {
-        log::Finding::NotSimulated { part: not, cycle, address } => {
-            Finding::NotSimulated { part: part(not), at_ns: ns(cycle), place: names.place(address) }
+        log::Finding::NotSimulated { part, cycle, address } => {
+            Finding::NotSimulated { part, at_ns: ns(cycle), place: names.place(address) }
         }
         log::Finding::AnalogRead { cycle } => Finding::AnalogRead { at_ns: ns(cycle) },
         log::Finding::StackOverflow { cycle, address, bytes } => {

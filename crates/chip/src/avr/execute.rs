@@ -2,9 +2,11 @@
 //!
 //! Source: "AVR Instruction Set Manual" (DS40002198), columns AVRe and AVRxt.
 
+use jitterlab_model::firmware::Part;
+
 use super::decode::{Kind, Op};
 use super::{Avr, flag};
-use crate::log::{Fault, Part};
+use crate::log::Fault;
 
 /// Cycles that differ between kinds of AVR processors.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,9 @@
 //! Entering handlers and leaving them.
 
+use jitterlab_model::firmware::Part;
+
 use super::{Avr, chips, flag};
-use crate::log::{Entry, Finding, Part};
+use crate::log::{Entry, Finding};
 
 impl Avr {
     /// Cycles of the datasheets' shortest interrupt response, and what sleep adds to it: 4, with addresses of three bytes 5

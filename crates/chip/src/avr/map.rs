@@ -1,12 +1,13 @@
 //! What lies at each address of the registers, and the parts of a chip with their interrupts and pins.
 
+use jitterlab_model::firmware::Part;
+
 use super::chips::{Chip, Family};
 use super::external::{External, Int, PinChange};
 use super::io::Io;
 use super::sources::{Bit, Id, Source, Sources};
 use super::{eeprom, spi, timer, usart};
 use crate::Pin;
-use crate::log::Part;
 
 /// What lies at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -108,7 +108,7 @@ const IMPORTS: [(&str, &[&str]); 11] = [
     ("analysis", &["model"]),
     ("runs", &["model", "trace", "analysis"]),
     ("motion", &["model", "analysis"]),
-    ("chip", &[]),
+    ("chip", &["model"]),
     ("bench", &["model", "rt", "trace", "analysis", "chip"]),
     ("report", &["model", "analysis", "motion", "runs"]),
     ("papers", &["model", "trace", "analysis", "runs", "motion", "bench", "report"]),

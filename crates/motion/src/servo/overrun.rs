@@ -113,19 +113,7 @@ impl fmt::Display for OverrunAction {
     }
 }
 
-impl From<OverrunAction> for String {
-    fn from(action: OverrunAction) -> String {
-        action.to_string()
-    }
-}
-
-impl TryFrom<String> for OverrunAction {
-    type Error = MotionError;
-
-    fn try_from(text: String) -> Result<Self, MotionError> {
-        text.parse()
-    }
-}
+jitterlab_model::as_text!(OverrunAction);
 
 impl FromStr for OverrunAction {
     type Err = MotionError;

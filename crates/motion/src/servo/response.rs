@@ -40,19 +40,7 @@ impl fmt::Display for Reference {
     }
 }
 
-impl From<Reference> for String {
-    fn from(reference: Reference) -> String {
-        reference.to_string()
-    }
-}
-
-impl TryFrom<String> for Reference {
-    type Error = MotionError;
-
-    fn try_from(text: String) -> Result<Self, MotionError> {
-        text.parse()
-    }
-}
+jitterlab_model::as_text!(Reference);
 
 impl FromStr for Reference {
     type Err = MotionError;
