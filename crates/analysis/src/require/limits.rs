@@ -5,10 +5,10 @@
 //! in Medicine 1997), the widest over all lengths (`docs/method/calibration.md`).
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::Breaches;
-use crate::exact::{binomial_lower, binomial_upper, poisson_lower, poisson_upper};
+use crate::exact::{binomial_lower, binomial_upper, chi_squared, poisson_lower, poisson_upper};
 use crate::predict::CONFIDENCE;
 
 /// Parts of a run are joined to no fewer than this.
@@ -127,8 +127,4 @@ fn widened(variance: f64, seen: f64, parts: f64) -> f64 {
     }
     let student = StudentsT::new(0.0, 1.0, parts - 1.0).map_or(UPPER, |t| t.inverse_cdf(CONFIDENCE));
     variance * (student / UPPER).powi(2)
-}
-
-fn chi_squared(degrees: f64, p: f64) -> f64 {
-    ChiSquared::new(degrees).map_or(f64::NAN, |law| law.inverse_cdf(p))
 }
