@@ -79,6 +79,13 @@ pub enum MotionError {
         fault: PlantFault,
     },
 
+    /// A task that left its loop alone for longer than a loop is followed: the number of the activation, and the time in ns.
+    #[error(
+        "around activation {0} the task leaves its loop alone for {time}: what a loop does for so long without its controller is \
+         not computed. See what happened with `jitterlab analyze`, and measure again",
+        time = jitterlab_model::units::Human(*.1 as f64)
+    )]
+    Outage(u64, i64),
     /// The real-time task that closed a loop broke down.
     #[error("the task that closed the loop ended without a result")]
     LoopLost,

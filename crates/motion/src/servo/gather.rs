@@ -87,6 +87,14 @@ impl Sums {
 
 /// Fewest activations that show anything of a loop.
 const FEWEST: u64 = 10;
+/// Most periods that a loop is followed while nothing serves it (33 s at 2 kHz): each is an event to compute and to keep.
+const LONGEST_OUTAGE: i64 = 1 << 16;
+
+/// The time for which a job, or the lack of one since the job before, leaves the loop alone.
+fn outage_ns(job: &Job, before: Option<&Job>) -> i64 {
+    let begin_ns = before.filter(|_| !job.after_gap).map_or(job.due_ns, |before| before.due_ns);
+    job.end_ns.max(job.due_ns) - job.start_ns.min(begin_ns)
+}
 
 /// Goes through a run once; twice where its bursts are too different from each other to be kept whole.
 pub(super) fn gather<R: Record + ?Sized>(question: &Question, record: &R) -> Result<Gathered, R::Error> {
@@ -95,14 +103,25 @@ pub(super) fn gather<R: Record + ?Sized>(question: &Question, record: &R) -> Res
         let mut cycles = Cycles::new(question.period_ns, most_jobs);
         let (mut sums, mut misses) = (Sums::default(), Misses::new(question.period_ns));
         let mut moments = moments_of(question, record);
+        let (mut last, mut outage): (Option<Job>, _) = (None, None);
+        let longest_ns = question.period_ns.saturating_mul(LONGEST_OUTAGE);
         record.visit(&mut |rows| {
             for a in rows {
                 let job = Job::from(a);
+                let open_ns = outage_ns(&job, last.as_ref());
+                if outage.is_some() || open_ns > longest_ns {
+                    outage.get_or_insert(MotionError::Outage(a.index, open_ns));
+                    return;
+                }
+                last = Some(job);
                 sums.add(a, job.after_gap);
                 misses.job(&job);
                 moments.job(&job, |moment| cycles.pass(moment));
             }
         })?;
+        if let Some(outage) = outage {
+            return Err(outage.into());
+        }
         if cycles.must_cut_bursts() {
             most_jobs = 1;
             continue;

@@ -90,8 +90,10 @@ fn worst_crossing(
     worst
 }
 
-/// Longest delay whose loop is built, in periods.
+/// Longest delay whose loop is built to find the delay margin, in periods.
 const MOST_PERIODS: i64 = 16;
+/// Longest constant delay for which a jitter margin is looked for, in periods: the loop's state grows with it.
+const LONGEST_DELAY: i64 = 64;
 
 /// The constant delays from sampling to actuation that a loop stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -218,8 +220,12 @@ impl<'a> JitterMargin<'a> {
         rational.is_strictly_proper().then_some(JitterMargin { plant, controller, period_ns, aliased })
     }
 
-    /// The margin in ns on top of a constant delay; `None` for a loop that is unstable with that delay alone.
+    /// The margin in ns on top of a constant delay; `None` for a loop that is unstable with that delay alone, and for a
+    /// delay of more than 64 periods, for which none is looked for.
     pub fn at(&self, delay_ns: i64) -> Option<f64> {
+        if delay_ns > LONGEST_DELAY.saturating_mul(self.period_ns) {
+            return None;
+        }
         let sampled = SampledLoop::new(self.plant, self.controller, self.period_ns, delay_ns);
         if !sampled.is_stable() {
             return None;

@@ -88,7 +88,7 @@ impl Question {
         GivenTask { period_ns, execution, wait_ns: 0.0, action, timing }
     }
 
-    /// Time from a sample to its output, of a task that always waits and works so long.
+    /// Time from a sample to its output, of a task that always waits and works so long; never negative.
     pub fn output_delay_ns(&self, wait_ns: i64, execution_ns: i64) -> i64 {
         let sampled = if self.timing.sampling == Sampling::AtDue { 0 } else { wait_ns };
         let done = wait_ns + execution_ns;
@@ -100,7 +100,7 @@ impl Question {
             Actuation::AtNextStart => due + wait_ns,
             Actuation::AtNextDue => due,
         };
-        written - sampled
+        (written - sampled).max(0)
     }
 
     /// The stationary loop with every activation punctual and no work to do.

@@ -132,12 +132,9 @@ fn far_apart(all: &[Step], of: &[usize]) -> Vec<usize> {
     chosen
 }
 
-/// More periods in a row without an output say no more: no condition asks about so many.
-const MOST_PERIODS: f64 = 65_536.0;
-
 /// Of each period whether no output comes in it.
 pub(in crate::servo) fn missed_periods(events: &[(f64, Event)], length_ns: f64, period_ns: f64) -> Vec<bool> {
-    let periods = (length_ns / period_ns).round().clamp(1.0, MOST_PERIODS) as usize;
+    let periods = (length_ns / period_ns).round().max(1.0) as usize;
     let mut missed = vec![true; periods];
     for (time, event) in events {
         if matches!(event.act, Act::Finish | Act::Compute) {
