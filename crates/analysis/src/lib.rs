@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod bursts;
+pub mod causes;
 pub mod caveats;
 pub mod clusters;
 pub mod code_paths;
@@ -42,6 +43,7 @@ pub mod transitions;
 pub mod trial;
 pub mod verdict;
 pub mod wakeup;
+pub mod watch;
 
 pub use caveats::Caveat;
 pub use summary::{Statistics, Summary};
