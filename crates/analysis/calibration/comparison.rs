@@ -21,16 +21,16 @@ pub const ROWS: [(Process, usize, usize); 17] = [
     (Process::Wandering(1.0), 100, 400),
     (Process::Wandering(5.0), 100, 400),
     (Process::Wandering(20.0), 100, 400),
-    (Process::Regimes, 100, 400),
+    (Process::Regimes(5.0), 100, 400),
     (Process::Bursts(50.0), 100, 400),
     (Process::Bursts(200.0), 100, 400),
     (Process::HeavyTail, 100, 400),
-    (Process::Ticks, 100, 400),
+    (Process::Ticks(2_000.0), 100, 400),
     (Process::Jump(1.0), 100, 200),
     (Process::Drift(3.0), 100, 200),
     (Process::Wandering(1.0), 1_000, 100),
     (Process::Wandering(20.0), 1_000, 100),
-    (Process::Regimes, 1_000, 100),
+    (Process::Regimes(5.0), 1_000, 100),
     (Process::Bursts(200.0), 1_000, 100),
 ];
 
@@ -119,7 +119,7 @@ pub fn null(process: Process, seconds: usize, pairs: usize, seed: u64) -> Compar
 
 /// The figure of a process that stays what it is.
 fn truth(process: Process, statistic: Statistic) -> Option<f64> {
-    if matches!(process, Process::Jump(_) | Process::Drift(_) | Process::Walk) {
+    if matches!(process, Process::Jump(_) | Process::Drift(_) | Process::Clock(_) | Process::Walk) {
         return None;
     }
     let quantile = |above: f64| Some(process.quantile(above));

@@ -2,6 +2,7 @@
 //! keeps.
 
 pub mod comparison;
+pub mod periods;
 pub mod requirement;
 pub mod series;
 pub mod table;

@@ -11,19 +11,19 @@ pub const PERIOD_NS: i64 = 1_000_000;
 pub const SECOND: usize = 1_000;
 
 /// Level of the latencies.
-const LEVEL_NS: f64 = 10_000.0;
+pub const LEVEL_NS: f64 = 10_000.0;
 /// Standard deviation of their logarithm from one to the next.
 const NOISE: f64 = 0.2;
 /// Standard deviation of the logarithm of what wanders.
 const WANDER: f64 = 0.4;
 /// Share of the time that bursts take, and what a latency is multiplied by in one.
 const BURST: (f64, f64) = (0.01, 3.0);
-/// What a latency is multiplied by in the slower of two regimes, and how long one lasts in the mean.
-const REGIME: (f64, f64) = (1.5, 5.0 * SECOND as f64);
+/// What a latency is multiplied by in the slower of two regimes.
+const REGIME: f64 = 1.5;
 /// Shape and scale of the heavy tail.
 const PARETO: (f64, f64) = (0.3, 2_000.0);
-/// Steps of a coarse clock, and the mean of what lies above the level there.
-const TICK: (f64, f64) = (1_000.0, 2_000.0);
+/// Steps of a coarse clock.
+const TICK: f64 = 1_000.0;
 
 /// Random numbers, normal ones two at a time (Marsaglia & Bray 1964).
 #[derive(Debug)]
@@ -38,7 +38,8 @@ impl Noise {
         Noise { uniform: Random::new(seed), spare: None }
     }
 
-    fn normal(&mut self) -> f64 {
+    /// A standard normal number.
+    pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
         }
@@ -75,16 +76,20 @@ pub enum Process {
     Autoregressive(f64),
     /// Bursts of this mean length (geometric), 1 % of the time.
     Bursts(f64),
-    /// Two regimes of 5 s in the mean.
-    Regimes,
+    /// Two regimes of so many seconds in the mean.
+    Regimes(f64),
+    /// So many bursts of so many latencies at any time, three times as slow.
+    Spikes(usize, usize),
     /// A generalised Pareto tail.
     HeavyTail,
-    /// A clock that counts microseconds.
-    Ticks,
+    /// A clock that counts microseconds, and latencies of so many ns above the level in the mean.
+    Ticks(f64),
     /// White, and the level jumps once by so many standard deviations, at any time of the middle of the run.
     Jump(f64),
     /// White, and the level rises over the run by so many standard deviations.
     Drift(f64),
+    /// White, by a clock that is so many ppm fast.
+    Clock(f64),
     /// The logarithm walks at random.
     Walk,
 }
@@ -98,11 +103,14 @@ impl Process {
             Process::Wandering(time) => format!("wandering, {}", seconds(time)),
             Process::Autoregressive(r) => format!("AR(1), {r}"),
             Process::Bursts(length) => format!("bursts of {length}"),
-            Process::Regimes => "regimes of 5 s".into(),
+            Process::Regimes(time) => format!("regimes of {}", seconds(time)),
+            Process::Spikes(bursts, 1) => format!("{bursts} random spikes"),
+            Process::Spikes(bursts, length) => format!("{bursts} random bursts of {length}"),
             Process::HeavyTail => "heavy tail".into(),
-            Process::Ticks => "1 us ticks".into(),
+            Process::Ticks(mean) => format!("1 us ticks, mean {mean:.0} ns"),
             Process::Jump(by) => format!("jump of {by} sd"),
             Process::Drift(by) => format!("drift of {by} sd"),
+            Process::Clock(ppm) => format!("clock {ppm} ppm fast"),
             Process::Walk => "random walk".into(),
         }
     }
@@ -124,17 +132,26 @@ impl Process {
                 let slow = states(random, count, length * (1.0 - BURST.0) / BURST.0, length);
                 slow.into_iter().map(|s| noise(random) * if s { BURST.1 } else { 1.0 }).collect()
             }
-            Process::Regimes => {
-                let slow = states(random, count, REGIME.1, REGIME.1);
-                slow.into_iter().map(|s| noise(random) * if s { REGIME.0 } else { 1.0 }).collect()
+            Process::Regimes(time) => {
+                let mean = time * SECOND as f64;
+                let slow = states(random, count, mean, mean);
+                slow.into_iter().map(|s| noise(random) * if s { REGIME } else { 1.0 }).collect()
+            }
+            Process::Spikes(bursts, length) => {
+                let mut all: Vec<f64> = (0..count).map(|_| noise(random)).collect();
+                for _ in 0..bursts {
+                    let at = random.below(count - length);
+                    all[at..at + length].iter_mut().for_each(|v| *v *= BURST.1);
+                }
+                all
             }
             Process::HeavyTail => {
                 let excess = |u: f64| PARETO.1 / PARETO.0 * (u.powf(-PARETO.0) - 1.0);
                 (0..count).map(|_| LEVEL_NS + excess(random.uniform())).collect()
             }
-            Process::Ticks => {
-                let exact = |random: &mut Noise| LEVEL_NS - TICK.1 * random.uniform().ln();
-                (0..count).map(|_| (exact(random) / TICK.0).floor() * TICK.0).collect()
+            Process::Ticks(mean) => {
+                let exact = |random: &mut Noise| LEVEL_NS - mean * random.uniform().ln();
+                (0..count).map(|_| (exact(random) / TICK).floor() * TICK).collect()
             }
             Process::Jump(by) => {
                 let at = count / 5 + random.below(count * 3 / 5);
@@ -142,6 +159,10 @@ impl Process {
             }
             Process::Drift(by) => {
                 (0..count).map(|k| noise(random) + by * sd * k as f64 / count as f64).collect()
+            }
+            Process::Clock(ppm) => {
+                let rise = ppm * 1e-6 * PERIOD_NS as f64;
+                (0..count).map(|k| noise(random) + rise * k as f64).collect()
             }
             Process::Walk => {
                 let mut level = 0.0;
@@ -165,11 +186,11 @@ impl Process {
                 BURST.0 * log_normal(NOISE, BURST.1 * LEVEL_NS)
                     + (1.0 - BURST.0) * log_normal(NOISE, LEVEL_NS)
             }
-            Process::Regimes => 0.5 * (log_normal(NOISE, REGIME.0 * LEVEL_NS) + log_normal(NOISE, LEVEL_NS)),
+            Process::Regimes(_) => 0.5 * (log_normal(NOISE, REGIME * LEVEL_NS) + log_normal(NOISE, LEVEL_NS)),
             Process::HeavyTail => {
                 (1.0 + PARETO.0 * (ns - LEVEL_NS).max(0.0) / PARETO.1).powf(-1.0 / PARETO.0)
             }
-            Process::Ticks => (-((ns / TICK.0).floor() * TICK.0 + TICK.0 - LEVEL_NS).max(0.0) / TICK.1).exp(),
+            Process::Ticks(mean) => (-((ns / TICK).floor() * TICK + TICK - LEVEL_NS).max(0.0) / mean).exp(),
             _ => log_normal(NOISE, LEVEL_NS),
         }
     }
@@ -190,9 +211,9 @@ impl Process {
         match self {
             Process::Wandering(_) => log_normal(NOISE.hypot(WANDER)),
             Process::Bursts(_) => log_normal(NOISE) * (1.0 + BURST.0 * (BURST.1 - 1.0)),
-            Process::Regimes => log_normal(NOISE) * (1.0 + REGIME.0) / 2.0,
+            Process::Regimes(_) => log_normal(NOISE) * (1.0 + REGIME) / 2.0,
             Process::HeavyTail => LEVEL_NS + PARETO.1 / (1.0 - PARETO.0),
-            Process::Ticks => LEVEL_NS + TICK.0 / ((TICK.0 / TICK.1).exp() - 1.0),
+            Process::Ticks(mean) => LEVEL_NS + TICK / ((TICK / mean).exp() - 1.0),
             _ => log_normal(NOISE),
         }
     }

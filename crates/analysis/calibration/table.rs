@@ -19,6 +19,11 @@ impl Rate {
         self.count as f64 / self.of.max(1) as f64
     }
 
+    /// How many, as tables of few runs show it: marked where the share leaves its bound.
+    pub fn counted(&self) -> String {
+        if self.share() > self.bound { format!("**{}**", self.count) } else { self.count.to_string() }
+    }
+
     /// Whether chance alone explains the count (99.9 %) at a share of the bound.
     pub fn holds(&self) -> bool {
         let law = Binomial::new(self.bound, self.of as u64);

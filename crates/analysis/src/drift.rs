@@ -1,69 +1,48 @@
-//! Slow change: a level that drifts, and levels that change from one moment to the next.
+//! Slow change: levels that jump from one moment to the next, and a level that drifts.
+//!
+//! Both are looked for in the means of equal parts of a run. What wanders looks like either for a while: jumps have to be
+//! larger than what the level does elsewhere, and a drift is held against the slow part of what it leaves
+//! (`docs/method/calibration.md`).
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::correlation::autocorrelation;
-use crate::line::{median, theil_sen};
+use crate::line::median;
+use crate::long_run::{self, CorrelationTime, student};
 
-/// Chance of calling a constant level drifting, and of calling it changed.
-pub const LEVEL: f64 = 1e-3;
+/// Chance of calling a constant level drifting, at most.
+pub const LEVEL: f64 = 2e-3;
 /// Fewer values say nothing of change.
-const FEWEST: usize = 12;
-/// Values a level has to last.
-const SHORTEST: usize = 3;
+const FEWEST: usize = 32;
+/// Values before and after a jump that are compared, and how many of these a series needs.
+const AROUND: [usize; 2] = [8, 16];
+const LENGTHS: usize = 5;
+/// A jump is so many times what the level does elsewhere.
+const JUMP: f64 = 7.0;
+/// A value is wild so many standard deviations off the median of so many neighbours on either side.
+const WILD: f64 = 3.0;
+const NEIGHBOURS: usize = 7;
+/// A run of more levels changes regimes: what drifts within them is no clock.
+const LEVELS: usize = 4;
+/// Degrees of freedom that a drift needs, of those that a mean has this share.
+const DEGREES: f64 = 6.0;
+const OF_MEAN: f64 = 0.8;
 
-/// A trend of a series.
+/// A drift of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trend {
-    /// Median slope from one value to the next (Theil & Sen).
+    /// Slope from one value to the next (least squares, each level for itself).
     pub slope: f64,
-    /// Standardised count of rising against falling pairs (Mann 1945, Kendall 1955), its variance widened for the
-    /// correlation of neighbours.
-    pub z: f64,
-    /// Two-sided probability of such a z at a constant level.
-    pub p: f64,
+    /// The slope is known this well: half the width of its interval of 95 %. `None` where the level wanders too slowly to say.
+    pub uncertainty: Option<f64>,
+    /// Two-sided probability of such a slope at a level that does not drift.
+    pub p: Option<f64>,
+    /// Whether it drifts, at [`LEVEL`].
+    pub found: bool,
 }
 
-/// The trend of a series, such as the medians of equal parts of a run. `None` for fewer than 12 values, or if all are
-/// equal.
-pub fn trend(values: &[f64]) -> Option<Trend> {
-    let n = values.len();
-    if n < FEWEST {
-        return None;
-    }
-    let mut rising = 0i64;
-    for (i, a) in values.iter().enumerate() {
-        for b in &values[i + 1..] {
-            rising += i64::from(b > a) - i64::from(b < a);
-        }
-    }
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let ties: f64 = sorted
-        .chunk_by(|a, b| a == b)
-        .map(|group| {
-            let t = group.len() as f64;
-            t * (t - 1.0) * (2.0 * t + 5.0)
-        })
-        .sum();
-    let n = n as f64;
-    let variance = (n * (n - 1.0) * (2.0 * n + 5.0) - ties) / 18.0;
-    if variance <= 0.0 {
-        return None;
-    }
-    let points: Vec<(f64, f64)> = values.iter().enumerate().map(|(k, v)| (k as f64, *v)).collect();
-    let line = theil_sen(&points)?;
-    let left: Vec<f64> = points.iter().map(|(k, v)| v - line.at(*k)).collect();
-    let neighbours = autocorrelation(&left, 1).get(1).copied().unwrap_or(0.0);
-    // Only what is more than chance widens it.
-    let alike = if neighbours > 1.645 / n.sqrt() { neighbours.min(0.95) } else { 0.0 };
-    let z = (rising - rising.signum()) as f64 / (variance * (1.0 + alike) / (1.0 - alike)).sqrt();
-    Some(Trend { slope: line.slope, z, p: 2.0 * Normal::standard().sf(z.abs()) })
-}
-
-/// A stretch of a series with one level.
+/// A stretch of a series between two jumps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Segment {
@@ -71,70 +50,183 @@ pub struct Segment {
     pub from: usize,
     /// The value after its last.
     pub to: usize,
-    /// Its mean.
+    /// Its median, at its middle if it drifts.
     pub level: f64,
 }
 
-/// Divides a series into the levels it went through; one if it never changed. The division has the smallest sum of squares
-/// plus a price for each change (Jackson et al., IEEE Signal Processing Letters 2005) that noise pays with a probability
-/// below [`LEVEL`]. Wild single values are cut off first.
+/// Divides a series at its jumps; one stretch if there is none, none of no values.
 pub fn levels(values: &[f64]) -> Vec<Segment> {
-    let n = values.len();
-    let whole = |level| vec![Segment { from: 0, to: n, level }];
-    let Some(noise) = noise(values).filter(|_| n >= FEWEST) else {
-        return if n == 0 { Vec::new() } else { whole(values.iter().sum::<f64>() / n as f64) };
+    let calm = calmed(values);
+    let mut edges = vec![0, values.len()];
+    divide(&calm, 0, &mut edges);
+    edges.sort_unstable();
+    let segment = |w: &[usize]| {
+        let level = median(&mut values[w[0]..w[1]].to_vec())?;
+        Some(Segment { from: w[0], to: w[1], level })
     };
-    let calm: Vec<f64> = calmed(values, noise);
-    let mut sums = vec![(0.0, 0.0)];
-    for v in &calm {
-        let (s, q) = sums[sums.len() - 1];
-        sums.push((s + v, q + v * v));
-    }
-    let cost = |from: usize, to: usize| {
-        let (s, q) = (sums[to].0 - sums[from].0, sums[to].1 - sums[from].1);
-        (q - s * s / (to - from) as f64).max(0.0)
-    };
-    let price = 5.0 * (n as f64).ln() * noise * noise;
-    // best[to]: the least cost of the first `to` values, and where its last segment begins.
-    let mut best: Vec<(f64, usize)> = vec![(-price, 0); n + 1];
-    for to in SHORTEST..=n {
-        best[to] = (0..=to - SHORTEST)
-            .filter(|from| *from == 0 || *from >= SHORTEST)
-            .map(|from| (best[from].0 + cost(from, to) + price, from))
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-            .unwrap_or((f64::INFINITY, 0));
-    }
-    let mut segments = Vec::new();
-    let mut to = n;
-    while to > 0 {
-        let from = best[to].1;
-        segments.push(Segment { from, to, level: (sums[to].0 - sums[from].0) / (to - from) as f64 });
-        to = from;
-    }
-    segments.reverse();
-    segments
+    edges.windows(2).filter_map(segment).collect()
 }
 
-/// Standard deviation of the noise from the median size of the steps, which a few changes of level do not move.
-fn noise(values: &[f64]) -> Option<f64> {
-    let mut steps: Vec<f64> = values.windows(2).map(|w| (w[1] - w[0]).abs()).collect();
-    let usual = median(&mut steps)? / (0.674_489_75 * std::f64::consts::SQRT_2);
-    // Where most values are equal, the mean step has to do.
-    let mean = steps.iter().sum::<f64>() / steps.len() as f64 / (2.0 / std::f64::consts::PI.sqrt());
-    let noise = if usual > 0.0 { usual } else { mean };
-    (noise > 0.0).then_some(noise)
+/// Finds the jump of a stretch that begins at `offset`, then those on either side of it.
+fn divide(values: &[f64], offset: usize, edges: &mut Vec<usize>) {
+    if values.len() < FEWEST {
+        return;
+    }
+    let found = AROUND.iter().filter(|w| values.len() >= LENGTHS * **w).filter_map(|w| jump(values, *w));
+    let Some((at, _)) = found.filter(|j| j.1 > JUMP).max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+    edges.push(offset + at);
+    divide(&values[..at], offset, edges);
+    divide(&values[at..], offset + at, edges);
 }
 
-/// Single values far off both neighbours are brought back to 3 standard deviations from them.
-fn calmed(values: &[f64], noise: f64) -> Vec<f64> {
-    let mut calm = values.to_vec();
-    for i in 0..values.len() {
-        let mut around: Vec<f64> = values[i.saturating_sub(2)..(i + 3).min(values.len())].to_vec();
-        if let Some(middle) = median(&mut around) {
-            calm[i] = values[i].clamp(middle - 3.0 * noise, middle + 3.0 * noise);
+/// The largest step between the means of `around` values before and after a place: where, and how large against the others.
+fn jump(values: &[f64], around: usize) -> Option<(usize, f64)> {
+    let mut sums = vec![0.0];
+    for v in values {
+        sums.push(sums[sums.len() - 1] + v);
+    }
+    let sum = |from: usize, to: usize| sums[to] - sums[from];
+    let step = |at: usize| (sum(at, at + around) - sum(at - around, at)) / around as f64;
+    let mut steps: Vec<f64> = (around..=values.len() - around).map(step).collect();
+    // A drift is a step everywhere.
+    let usual = median(&mut steps.clone())?;
+    steps.iter_mut().for_each(|d| *d = (*d - usual).abs());
+    let (place, largest) = steps.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let spread = 1.482_6 * median(&mut steps.clone())?;
+    let over = if spread > 0.0 {
+        largest / spread
+    } else if *largest > 0.0 {
+        f64::INFINITY
+    } else {
+        0.0
+    };
+    // Where two levels fit best.
+    let coarse = place + around;
+    let (from, to) = (coarse.saturating_sub(2 * around), (coarse + 2 * around).min(values.len()));
+    let gain =
+        |at: usize| sum(from, at).powi(2) / (at - from) as f64 + sum(at, to).powi(2) / (to - at) as f64;
+    let near = (coarse - around / 2).max(from + 1)..=(coarse + around / 2).min(to - 1);
+    near.max_by(|a, b| gain(*a).total_cmp(&gain(*b))).map(|at| (at, over))
+}
+
+/// The drift of a series that has these levels. `None` for fewer than 32 values, or if all are equal.
+pub fn trend(values: &[f64], levels: &[Segment]) -> Option<Trend> {
+    if values.len() < FEWEST {
+        return None;
+    }
+    // Each level has a mean of its own, so that jumps are no drift.
+    let centred = |of: &dyn Fn(usize) -> f64| {
+        let mut all = Vec::with_capacity(values.len());
+        for segment in levels {
+            let mean = (segment.from..segment.to).map(of).sum::<f64>() / (segment.to - segment.from) as f64;
+            all.extend((segment.from..segment.to).map(|k| of(k) - mean));
         }
+        all
+    };
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let calm: Vec<f64> = levels.iter().flat_map(|level| calmed(&values[level.from..level.to])).collect();
+    let (times, seen) = (centred(&|k| k as f64), centred(&|k| calm[k]));
+    let (squares, all) = (product(&times, &times), product(&seen, &seen));
+    if squares <= 0.0 || all <= 0.0 {
+        return None;
     }
-    calm
+    let slope = product(&times, &seen) / squares;
+    let left: Vec<f64> = seen.iter().zip(&times).map(|(v, t)| v - slope * t).collect();
+    let room = OF_MEAN * CorrelationTime::of(&left).room(left.len());
+    let mut drift = Trend { slope, uncertainty: None, p: None, found: false };
+    if room < DEGREES || levels.len() > LEVELS {
+        return Some(drift);
+    }
+    // What the line and the levels took out of a cosine is missing in the rest, too.
+    let degrees = (room as usize).min(long_run::MOST);
+    let coefficient = |i: usize| {
+        let cosine =
+            |k: usize| (std::f64::consts::PI * i as f64 * (k as f64 + 0.5) / values.len() as f64).cos();
+        let mut rest = centred(&cosine);
+        let share = product(&rest, &times) / squares;
+        rest.iter_mut().zip(&times).for_each(|(c, t)| *c -= share * t);
+        let size = product(&rest, &rest);
+        (size > 0.05 * values.len() as f64).then(|| product(&rest, &left).powi(2) / size)
+    };
+    let slow: Vec<f64> = (1..=degrees + 1 + levels.len()).filter_map(coefficient).take(degrees).collect();
+    if (slow.len() as f64) < DEGREES {
+        return Some(drift);
+    }
+    let independent = product(&left, &left) / (left.len() - levels.len() - 1) as f64;
+    let variance = (slow.iter().sum::<f64>() / slow.len() as f64).max(independent);
+    let error = (variance / squares).sqrt();
+    if error > 0.0 {
+        let law = StudentsT::new(0.0, 1.0, slow.len() as f64);
+        drift.p = law.ok().map(|law| 2.0 * law.sf((slope / error).abs()));
+    } else {
+        drift.p = Some(0.0);
+    }
+    drift.uncertainty = Some(student(0.05, slow.len()) * error);
+    drift.found = drift.p.is_some_and(|p| p < LEVEL);
+    Some(drift)
+}
+
+/// The values with what is far off the median of its neighbourhood brought back to it: a wild part is no level, and bends
+/// no line.
+fn calmed(values: &[f64]) -> Vec<f64> {
+    // At the ends, where neighbours are on one side, a drift would be wild.
+    let rises = values.iter().zip(values.iter().skip(NEIGHBOURS)).map(|(a, b)| (b - a) / NEIGHBOURS as f64);
+    let slope = median(&mut rises.collect::<Vec<f64>>()).unwrap_or(0.0);
+    let flat: Vec<f64> = values.iter().enumerate().map(|(k, v)| v - slope * k as f64).collect();
+    let around = |k: usize| {
+        let near = k.saturating_sub(NEIGHBOURS)..(k + NEIGHBOURS + 1).min(flat.len());
+        median(&mut flat[near].to_vec()).unwrap_or(flat[k])
+    };
+    let middles: Vec<f64> = (0..flat.len()).map(around).collect();
+    let mut off: Vec<f64> = flat.iter().zip(&middles).map(|(v, m)| (v - m).abs()).collect();
+    let reach = WILD * 1.482_6 * median(&mut off).unwrap_or(0.0);
+    let calm = flat.iter().zip(&middles).map(|(v, m)| v.clamp(m - reach, m + reach));
+    calm.enumerate().map(|(k, v)| v + slope * k as f64).collect()
+}
+
+/// What a run's level does, to be taken out of its latencies: jumps, and a drift.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Course {
+    /// Due times in a part, and the numbers of the parts.
+    part: f64,
+    numbers: Vec<u64>,
+    slope: f64,
+    levels: Vec<Segment>,
+    /// What it begins with.
+    begin: f64,
+}
+
+impl Course {
+    /// That of the means of equal parts of so many due times, with these numbers; only what was found of it.
+    pub fn of(levels: &[Segment], trend: Option<Trend>, part_due_times: u64, numbers: Vec<u64>) -> Self {
+        let slope = trend.filter(|t| t.found).map_or(0.0, |t| t.slope);
+        let mut course =
+            Course { part: part_due_times as f64, numbers, slope, levels: levels.to_vec(), begin: 0.0 };
+        course.begin = course.at(course.numbers.first().map_or(0.0, |n| *n as f64 * course.part));
+        course
+    }
+
+    /// Whether anything was found.
+    pub fn moves(&self) -> bool {
+        self.slope != 0.0 || self.levels.len() > 1
+    }
+
+    /// The level at a place on the grid, as far as it is off where it began.
+    pub fn at(&self, index: f64) -> f64 {
+        if !self.moves() {
+            return 0.0;
+        }
+        let number = index / self.part;
+        // Parts that were not full have no mean: the one before goes on.
+        let before = self.numbers.partition_point(|n| *n as f64 <= number).saturating_sub(1);
+        let part = before as f64 + number - self.numbers.get(before).map_or(0.0, |n| *n as f64);
+        let after =
+            self.levels.partition_point(|l| l.to as f64 <= part).min(self.levels.len().saturating_sub(1));
+        let (Some(first), Some(here)) = (self.levels.first(), self.levels.get(after)) else { return 0.0 };
+        // Levels are medians at the middle of their stretch.
+        let middle = |l: &Segment| (l.from + l.to) as f64 / 2.0;
+        here.level - first.level + self.slope * (part - middle(here)) - self.begin
+    }
 }
 
 #[cfg(test)]
@@ -147,58 +239,86 @@ mod tests {
         (0..count).map(|_| 100.0 + random.normal()).collect()
     }
 
-    #[test]
-    fn a_constant_level_drifts_or_changes_no_oftener_than_stated() {
-        let drifting = (0..500).filter(|s| trend(&white(*s, 128)).unwrap().p < LEVEL).count();
-        let changed = (0..500).filter(|s| levels(&white(*s, 128)).len() > 1).count();
-        assert!(drifting <= 4 && changed <= 4, "{drifting} and {changed} of 500");
+    fn wandering(seed: u64, count: usize, correlation: f64) -> Vec<f64> {
+        let mut random = Random::new(seed);
+        let mut level = random.normal() / (1.0 - correlation * correlation).sqrt();
+        (0..count)
+            .map(|_| {
+                level = correlation * level + random.normal();
+                level
+            })
+            .collect()
+    }
+
+    fn drift(values: &[f64]) -> Trend {
+        trend(values, &levels(values)).unwrap()
     }
 
     #[test]
-    fn a_drift_of_half_the_noise_is_seen() {
-        let mut x = white(1, 128);
-        x.iter_mut().enumerate().for_each(|(k, v)| *v += 0.02 * k as f64);
-        let found = trend(&x).unwrap();
-        assert!(found.p < LEVEL && (found.slope / 0.02 - 1.0).abs() < 0.3, "{found:?}");
+    fn what_stays_or_wanders_neither_drifts_nor_jumps() {
+        for correlation in [0.0, 0.6, 0.95] {
+            let (mut drifts, mut jumps) = (0, 0);
+            for seed in 0..300 {
+                let values = wandering(seed, 256, correlation);
+                drifts += usize::from(drift(&values).found);
+                jumps += usize::from(levels(&values).len() > 1);
+            }
+            assert!(drifts <= 4 && jumps <= 4, "{correlation}: {drifts} and {jumps} of 300");
+        }
     }
 
     #[test]
-    fn wandering_is_not_called_a_trend_too_easily() {
-        let wandering = |seed| {
-            let mut random = Random::new(seed);
-            let mut level = 0.0;
-            let x: Vec<f64> = (0..200)
-                .map(|_| {
-                    level = 0.6 * level + random.normal();
-                    level
-                })
-                .collect();
-            trend(&x).unwrap().p < LEVEL
-        };
-        assert!((0..500).filter(|s| wandering(*s)).count() <= 8);
+    fn a_drift_of_the_noise_is_seen_and_stated() {
+        let mut x = white(1, 256);
+        x.iter_mut().enumerate().for_each(|(k, v)| *v += 0.01 * k as f64);
+        let found = drift(&x);
+        let reach = found.uncertainty.unwrap();
+        assert!(found.found && (found.slope - 0.01).abs() < 1.5 * reach && reach < 0.003, "{found:?}");
+        // A jump is none, and does not hide one.
+        x[100..].iter_mut().for_each(|v| *v -= 9.0);
+        let found = drift(&x);
+        assert!(found.found && (found.slope - 0.01).abs() < 0.004, "{found:?}");
+        x.iter_mut().enumerate().for_each(|(k, v)| *v -= 0.01 * k as f64);
+        assert!(!drift(&x).found && levels(&x).len() == 2);
     }
 
     #[test]
     fn levels_are_found_where_they_change() {
-        let mut x = white(2, 120);
-        x[40..70].iter_mut().for_each(|v| *v += 4.0);
+        let mut x = white(2, 240);
+        x[80..140].iter_mut().for_each(|v| *v += 6.0);
         let found = levels(&x);
         let edges: Vec<usize> = found.iter().map(|s| s.from).collect();
         assert_eq!(found.len(), 3, "{found:?}");
-        assert!(edges[1].abs_diff(40) <= 1 && edges[2].abs_diff(70) <= 1, "{found:?}");
-        assert!((found[1].level - 104.0).abs() < 0.6, "{found:?}");
+        assert!(edges[1].abs_diff(80) <= 1 && edges[2].abs_diff(140) <= 1, "{found:?}");
+        assert!((found[1].level - 106.0).abs() < 0.6, "{found:?}");
+    }
+
+    #[test]
+    fn a_course_is_what_the_run_did() {
+        let mut x = white(3, 256);
+        x.iter_mut().enumerate().for_each(|(k, v)| *v += 0.5 * k as f64 + if k >= 128 { 50.0 } else { 0.0 });
+        let segments = levels(&x);
+        let course = Course::of(&segments, trend(&x, &segments), 10, (100..356).collect());
+        assert!(course.moves());
+        let rise = course.at(1_000.0 + 2_000.0) - course.at(1_000.0 + 500.0);
+        assert!((rise - 125.0).abs() < 3.0, "{rise}: {course:?}");
     }
 
     #[test]
     fn one_wild_value_is_no_level() {
-        let mut x = white(3, 100);
+        let mut x = white(3, 200);
         x[50] += 1e6;
         assert_eq!(levels(&x).len(), 1);
+        assert!(!drift(&x).found);
     }
 
     #[test]
     fn little_or_nothing_is_one_level() {
-        assert!(levels(&[]).is_empty() && trend(&[1.0; 50]).is_none() && trend(&[1.0, 2.0]).is_none());
+        assert!(levels(&[]).is_empty());
+        assert!(
+            trend(&[1.0; 50], &levels(&[1.0; 50])).is_none()
+                && trend(&[1.0, 2.0], &levels(&[1.0, 2.0])).is_none()
+        );
         assert_eq!(levels(&[5.0; 40]).len(), 1);
         assert_eq!(levels(&[1.0, 9.0]).len(), 1);
     }

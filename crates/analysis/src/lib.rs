@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod background;
 pub mod bursts;
 pub mod causes;
 pub mod caveats;
@@ -13,9 +14,11 @@ pub mod drift;
 pub mod exact;
 pub mod expectation;
 pub mod extremes;
+pub mod folding;
 mod fourier;
 pub mod kernels;
 pub mod line;
+pub mod lines;
 pub mod long_run;
 pub mod matrix;
 pub mod measured;

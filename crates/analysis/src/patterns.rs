@@ -1,20 +1,24 @@
 //! What pattern a task's latency has, from one scan: a section for each question.
 //!
-//! Every section that says "found" does so at a level of 0.1 % against independent latencies: a run without any pattern
-//! shows one with a probability below 1 %.
+//! What the level does slowly (jumps, a drift) is looked for first, and taken out of all else. A section that says "found" is
+//! wrong no oftener than `docs/method/calibration.md` prints, also where latencies wander, burst or change regimes.
 
+use jitterlab_model::Distribution;
 use serde::{Deserialize, Serialize};
 
+use crate::background::{Background, Stretches, without};
 use crate::bursts::{Bursts, bursts};
 use crate::clusters::{LatencyCluster, latency_clusters};
 use crate::correlation::{LjungBox, autocorrelation, ljung_box};
-use crate::drift::{self, Segment, Trend, levels, trend};
-use crate::periodic::{PeriodicSpikes, periodic_spikes};
-use crate::scan::{Peak, TaskScan};
-use crate::spectrum::{Line, Spectrum, spectrum};
+use crate::drift::{Course, Segment, Trend, levels, trend};
+use crate::folding::{Locked, locked};
+use crate::lines::{self, Line, normal_scores};
+use crate::periodic::{PeriodicSpikes, is_simple, periodic_spikes};
+use crate::scan::{PEAKS, Part, Peak, Span, TaskScan, WINDOW};
+use crate::spectrum::{Spectrum, spectrum};
 use crate::stationarity::{Kpss, Runs, kpss, runs};
 
-/// Chance of a pattern that is not there, in each section.
+/// Chance of a dependence that is not there.
 pub const LEVEL: f64 = 1e-3;
 /// Lags of the autocorrelation that is shown, and of its test.
 const LAGS: usize = 100;
@@ -42,12 +46,13 @@ pub struct Dependence {
 pub struct SpectrumSection {
     /// The spectrum activation by activation, for drawing.
     pub spectrum: Option<Spectrum>,
-    /// Its lines, the strongest first; periods are in activations.
+    /// The lines that stand out of the noise, those of the strongest period first; periods are in due times.
     pub lines: Vec<Line>,
-    /// Lines of the spectrum of means of equal parts of the run, for periods too long for the first; periods are in due
-    /// times too.
+    /// Lines of the means of equal parts of a run too long to be transformed whole; periods are in due times, too.
     pub slow_lines: Vec<Line>,
-    /// Whether there is a line.
+    /// Activations of each so many that are unlike their neighbours, without those that spikes have already.
+    pub locked: Vec<Locked>,
+    /// Whether there is any of these.
     pub found: bool,
 }
 
@@ -71,18 +76,25 @@ pub struct Spikes {
 pub struct Change {
     /// Due times in each part that the figures below are of.
     pub part_due_times: u64,
-    /// Median latency of each part.
-    pub medians_ns: Vec<f64>,
-    /// Trend of the medians, in ns from part to part.
+    /// Mean latency of each part, spikes cut off.
+    pub means_ns: Vec<f64>,
+    /// Drift of the means, in ns from part to part.
     pub trend: Option<Trend>,
-    /// Stretches of one level of the medians; one if it never changed.
+    /// Stretches between jumps of the means; one if there is none.
     pub levels: Vec<Segment>,
-    /// Test of the medians for a constant level.
+    /// Test of the means for a constant level.
     pub kpss: Option<Kpss>,
-    /// Test of the medians for random order.
+    /// Test of the means for random order.
     pub runs: Option<Runs>,
-    /// Whether the level drifts, changes or wanders.
+    /// Whether the level drifts, jumps or wanders.
     pub found: bool,
+}
+
+impl Change {
+    /// Whether the level drifts or jumps: what is taken out of all other patterns.
+    pub fn moves(&self) -> bool {
+        self.levels.len() > 1 || self.trend.is_some_and(|t| t.found)
+    }
 }
 
 /// All patterns of a task.
@@ -104,14 +116,35 @@ pub struct Patterns {
 impl Patterns {
     /// The patterns in a scan.
     pub fn of(scan: &TaskScan) -> Self {
-        let pieces = scan.windows.pieces();
-        Patterns {
-            clusters: latency_clusters(&scan.timing.latency),
-            dependence: dependence(&pieces),
-            spectrum: spectrum_section(scan, &pieces),
-            spikes: spikes(scan),
-            change: change(scan),
+        let (change, course) = change(scan);
+        let stretches = without(scan.windows.stretches(), |index| course.at(index));
+        let pieces: Vec<Vec<f64>> = stretches.iter().map(|(_, values)| values.clone()).collect();
+        let (lines, slow_lines) = all_lines(scan, &pieces, &course);
+        let background = Background::of(scan, &course);
+        let mut flat = without(stretches.clone(), |index| background.off(index));
+        if scan.windows.are_whole() {
+            without_lines(&mut flat, &lines);
         }
+        let over = if scan.windows.are_whole() {
+            [largest(&flat), largest(&stretches)]
+        } else {
+            let (raw, course) = (scan.peaks.largest(), |index| course.at(index));
+            [lowered(&raw, |index| course(index) + background.off(index)), lowered(&raw, course)]
+        };
+        let spikes = spikes(scan, over, &slow_lines);
+        let locked = locked_parts(&flat, &lines, &spikes.periodic);
+        let spectrum = SpectrumSection {
+            spectrum: spectrum(&pieces),
+            found: !(lines.is_empty() && slow_lines.is_empty() && locked.is_empty()),
+            lines,
+            slow_lines,
+            locked,
+        };
+        let clusters = match course.moves() {
+            false => latency_clusters(&scan.timing.latency),
+            true => clusters_of(&pieces),
+        };
+        Patterns { clusters, dependence: dependence(&pieces), spectrum, spikes, change }
     }
 
     /// Whether any pattern was found.
@@ -135,47 +168,119 @@ fn dependence(pieces: &[Vec<f64>]) -> Dependence {
     }
 }
 
-fn spectrum_section(scan: &TaskScan, pieces: &[Vec<f64>]) -> SpectrumSection {
-    let spectrum = spectrum(pieces);
-    let lines = spectrum.as_ref().map_or(Vec::new(), Spectrum::lines);
+/// The modes of what the windows hold: of a run whose level moved, of which the histogram is a smear.
+fn clusters_of(pieces: &[Vec<f64>]) -> Vec<LatencyCluster> {
+    let mut level = Distribution::new();
+    pieces.iter().flatten().filter(|v| !v.is_nan()).for_each(|v| level.record(v.round() as i64));
+    latency_clusters(&level)
+}
+
+/// Lines of the run, and slow ones of its parts where it is too long for a transform.
+fn all_lines(scan: &TaskScan, pieces: &[Vec<f64>], course: &Course) -> (Vec<Line>, Vec<Line>) {
+    if scan.windows.are_whole() {
+        let longest = pieces.iter().max_by_key(|p| p.len()).map(Vec::as_slice);
+        return (lines::lines(longest.as_slice()), Vec::new());
+    }
+    let stretches: Vec<&[f64]> = pieces.iter().flat_map(|p| p.chunks_exact(WINDOW as usize)).collect();
+    let fast = lines::lines(&stretches);
     let (length, spans) = scan.spans.all();
-    let means: Vec<f64> = spans.iter().map(|b| b.and_then(|b| b.mean_ns()).unwrap_or(f64::NAN)).collect();
-    // Spans of one activation are the first spectrum again; in others, what is slow is what it could not see.
-    let seen = spectrum.as_ref().map_or(0.0, |s| s.segment as f64 / 4.0);
-    let slow = if length > 1 { crate::spectrum::spectrum(&[means]) } else { None };
-    let mut slow_lines = slow.as_ref().map_or(Vec::new(), Spectrum::lines);
-    slow_lines.iter_mut().for_each(|line| {
+    let first = scan.places().map_or(0, |(first, _)| first / length);
+    let mean = |(number, span): (u64, &Option<Span>)| {
+        let middle = (number as f64 + 0.5) * length as f64;
+        span.and_then(|span| span.mean_ns()).map_or(f64::NAN, |mean| mean - course.at(middle))
+    };
+    let means: Vec<f64> = (first..).zip(&spans).map(mean).collect();
+    let mut slow = lines::lines(&[&means]);
+    slow.iter_mut().for_each(|line| {
         line.period *= length as f64;
         line.uncertainty *= length as f64;
+        line.fundamental *= length as f64;
     });
-    slow_lines.retain(|line| line.period > seen);
-    SpectrumSection { found: !lines.is_empty() || !slow_lines.is_empty(), spectrum, lines, slow_lines }
+    let seen = WINDOW as f64 / lines::CYCLES;
+    slow.retain(|line| line.period > seen);
+    (fast, slow)
 }
 
-fn spikes(scan: &TaskScan) -> Spikes {
-    let mut largest = scan.peaks.largest();
-    let count = scan.timing.executed();
-    // No more than 1 % of the run: the rest are no spikes.
-    largest.truncate(usize::try_from(count / 100).unwrap_or(usize::MAX).min(SPIKES));
+/// Subtracts the lines from what a run kept whole has left of its background.
+fn without_lines(stretches: &mut Stretches, lines: &[Line]) {
+    for (_, values) in stretches {
+        for line in lines {
+            let frequency = 1.0 / line.period;
+            let size = lines::fitted(values, frequency);
+            let wave = lines::wave(frequency, values.len());
+            values.iter_mut().zip(wave).for_each(|(v, w)| *v -= (size * w).re);
+        }
+    }
+}
+
+/// The largest of some latencies.
+fn largest(stretches: &Stretches) -> Vec<Peak> {
+    let each = stretches.iter().flat_map(|(first, values)| (*first..).zip(values));
+    let there = each.filter(|(_, value)| !value.is_nan());
+    let mut all: Vec<Peak> =
+        there.map(|(index, value)| Peak { latency_ns: value.round() as i64, index }).collect();
+    Peak::largest_first(&mut all, PEAKS);
+    all
+}
+
+/// The largest latencies over a level.
+fn lowered(peaks: &[Peak], level: impl Fn(f64) -> f64) -> Vec<Peak> {
+    let over = |peak: &Peak| (peak.latency_ns as f64 - level(peak.index as f64)).round() as i64;
+    let mut all: Vec<Peak> = peaks.iter().map(|peak| Peak { latency_ns: over(peak), ..*peak }).collect();
+    Peak::largest_first(&mut all, PEAKS);
+    all
+}
+
+/// The spikes among the largest latencies over all that the level does slowly, and over its course alone: an error of what it
+/// is thought to do besides would be a burst.
+fn spikes(scan: &TaskScan, [over_all, mut over_course]: [Vec<Peak>; 2], slow_lines: &[Line]) -> Spikes {
     let length = scan.places().map_or(0, |(first, last)| last - first + 1);
-    let bursts = bursts(&largest, length);
-    let periodic = periodic_spikes(&largest);
+    let mut periodic = periodic_spikes(&over_all, length);
+    // The crests of a wave are no spikes.
+    periodic.retain(|p| !slow_lines.iter().any(|line| is_simple(p.period / line.fundamental, 1e-3)));
+    let mut raw = scan.peaks.largest();
+    for found in &mut periodic {
+        let seen = raw.iter().find(|peak| peak.index == found.largest.index);
+        found.largest.latency_ns = seen.map_or(found.largest.latency_ns, |peak| peak.latency_ns);
+    }
+    // No more than 1 % of the run: the rest are no spikes.
+    let few = usize::try_from(scan.timing.executed() / 100).unwrap_or(usize::MAX).min(SPIKES);
+    over_course.truncate(few);
+    let bursts = bursts(&over_course, length);
     let found = !periodic.is_empty() || bursts.as_ref().is_some_and(|b| b.bursty);
-    let listed = scan.peaks.largest().into_iter().take(LISTED).collect();
-    Spikes { largest: listed, periodic, bursts, found }
+    raw.truncate(LISTED);
+    Spikes { largest: raw, periodic, bursts, found }
 }
 
-fn change(scan: &TaskScan) -> Change {
-    let (part_due_times, _) = scan.parts();
-    let medians_ns: Vec<f64> = scan.full_parts().iter().filter_map(|p| p.quantile_ns(0.5)).collect();
-    let trend = trend(&medians_ns);
-    let levels = levels(&medians_ns);
-    let lags = (12.0 * (medians_ns.len() as f64 / 100.0).powf(0.25)) as usize;
-    let kpss = kpss(&medians_ns, lags);
-    let runs = runs(&medians_ns);
-    let enough = medians_ns.len() >= 32;
-    let found = trend.is_some_and(|t| t.p < drift::LEVEL)
-        || levels.len() > 1
-        || enough && (kpss.is_some_and(|t| t.p < LEVEL) || runs.is_some_and(|t| t.p < LEVEL));
-    Change { part_due_times, medians_ns, trend, levels, kpss, runs, found }
+/// What is locked to the task in latencies without their background, without what lines and spikes say already.
+fn locked_parts(flat: &Stretches, lines: &[Line], periodic: &[PeriodicSpikes]) -> Vec<Locked> {
+    let all: Vec<f64> = flat.iter().flat_map(|(_, values)| values.iter().copied()).collect();
+    let mut scores = normal_scores(&all).into_iter();
+    let of_stretch =
+        |(first, values): &(u64, Vec<f64>)| (*first, scores.by_ref().take(values.len()).collect());
+    let scores: Stretches = flat.iter().map(of_stretch).collect();
+    let mut found = locked(&scores, flat);
+    let said = |period: f64| {
+        periodic.iter().any(|p| is_simple(p.period / period, p.uncertainty / p.period))
+            || lines.iter().any(|line| is_simple(line.fundamental / period, 1e-3))
+    };
+    found.retain(|f| !said(f.period as f64));
+    found
+}
+
+/// The level over the run, and what of it is taken out of all else.
+fn change(scan: &TaskScan) -> (Change, Course) {
+    let (part_due_times, parts) = scan.full_parts();
+    let level = |(number, part): &(u64, Part)| Some((*number, part.level_ns()?));
+    let (numbers, means_ns): (Vec<u64>, Vec<f64>) = parts.iter().filter_map(level).unzip();
+    let levels = levels(&means_ns);
+    let trend = trend(&means_ns, &levels);
+    let course = Course::of(&levels, trend, part_due_times, numbers);
+    let lags = (12.0 * (means_ns.len() as f64 / 100.0).powf(0.25)) as usize;
+    let kpss = kpss(&means_ns, lags);
+    let runs = runs(&means_ns);
+    let enough = means_ns.len() >= 32;
+    let found =
+        course.moves() || enough && (kpss.is_some_and(|t| t.p < LEVEL) || runs.is_some_and(|t| t.p < LEVEL));
+    (Change { part_due_times, means_ns, trend, levels, kpss, runs, found }, course)
 }

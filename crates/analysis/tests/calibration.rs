@@ -7,6 +7,7 @@
 mod calibration;
 
 use calibration::comparison;
+use calibration::periods;
 use calibration::requirement;
 use calibration::table::Rate;
 
@@ -48,4 +49,22 @@ fn requirements_are_decided_rightly_or_not_at_all() {
     }
     let easy = requirement::judge(requirement::Breaking::Singly(20.0), None, 60, 99);
     assert!(easy.easy_passes >= 55 && easy.easy_fails >= 55, "{easy:?}");
+}
+
+#[test]
+fn periods_are_found_where_there_are_any_and_nowhere_else() {
+    let mut all = Rate { count: 0, of: 0, bound: 0.01 };
+    for (seed, (process, seconds)) in (1..).zip(periods::NULLS).filter(|(_, row)| row.1 == 100) {
+        let found = periods::of_nulls(process, seconds, 4, 1_000 + seed).periods();
+        assert_holds(&process.name(), found);
+        (all.count, all.of) = (all.count + found.count, all.of + found.of);
+    }
+    assert_holds("all without a period", all);
+    let mut missed = Rate { count: 0, of: 0, bound: 0.05 };
+    for (seed, periodic) in (1..).zip(periods::PERIODS) {
+        let found = periods::of_periods(periodic, 4, 2_000 + seed).missed();
+        assert_holds(&periodic.name(), found);
+        (missed.count, missed.of) = (missed.count + found.count, missed.of + found.of);
+    }
+    assert_holds("all with a period", missed);
 }

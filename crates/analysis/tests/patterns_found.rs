@@ -109,7 +109,7 @@ fn a_drift_is_found() {
     let p = patterns(4, 100_000, |random, k| white(random) + k as f64 / 500.0);
     assert!(found(&p).contains(&"change"), "{:?}", found(&p));
     let trend = p.change.trend.unwrap();
-    let whole = trend.slope * p.change.medians_ns.len() as f64;
+    let whole = trend.slope * p.change.means_ns.len() as f64;
     assert!((whole / 200.0 - 1.0).abs() < 0.25, "{trend:?}");
 }
 
@@ -127,7 +127,7 @@ fn a_change_of_level_is_found_when_it_came() {
 fn a_tick_is_found() {
     let p = patterns(6, 50_000, |random, k| white(random) + if k % 4 == 0 { 900.0 } else { 0.0 });
     let line = p.spectrum.lines.first().unwrap();
-    assert!((line.period - 4.0).abs() < 0.01, "{line:?}");
+    assert!((line.fundamental - 4.0).abs() < 0.01, "{line:?}");
     assert!(found(&p).contains(&"dependence"));
 }
 

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 
 use crate::words::{count, microseconds};
 use jitterlab_analysis::TaskAnalysis;
+use jitterlab_analysis::lines::Line;
 use jitterlab_analysis::misses::Misses;
 use jitterlab_analysis::patterns::{Change, Patterns, SpectrumSection, Spikes};
-use jitterlab_analysis::spectrum::Line;
 use jitterlab_analysis::task_analysis::{AnalysisSection as Section, RunAnalysis, TimeErrors};
 use jitterlab_analysis::transitions::Transitions;
 use jitterlab_model::units::Human;
@@ -154,13 +154,13 @@ fn spectrum(section: &SpectrumSection, period_ns: f64, unknown: &str) -> String 
         return "periodic parts of the latency\n".to_owned() + unknown;
     };
     let row = |line: &Line| {
-        let harmonic = line.harmonic.map_or("-".into(), |h| h.to_string());
         vec![
+            Human(line.fundamental * period_ns).to_string(),
+            line.harmonic.to_string(),
             Human(line.period * period_ns).to_string(),
             Human(line.uncertainty * period_ns).to_string(),
             Human(line.amplitude).to_string(),
             format!("{:.0}", line.over_floor),
-            harmonic,
             p(line.p),
         ]
     };
@@ -170,11 +170,24 @@ fn spectrum(section: &SpectrumSection, period_ns: f64, unknown: &str) -> String 
         "periodic parts of the latency ({} segments of {} activations)\n",
         spectrum.segments, spectrum.segment
     );
-    if rows.is_empty() {
+    if rows.is_empty() && section.locked.is_empty() {
         text.push_str("  none stands out of the noise\n");
-        return text;
     }
-    text.push_str(&columns(&["period", "+-", "amplitude", "over floor", "harmonic", "p"], rows));
+    if !rows.is_empty() {
+        text.push_str(&columns(&["period", "harmonic", "at", "+-", "amplitude", "over floor", "p"], rows));
+    }
+    for locked in &section.locked {
+        text.push_str(&note(&format!(
+            "locked to the task: one of every {} activations ({}), k x {} + {}, differs by {:+.0} ns from those around it ({} seen, z {:.1})",
+            count(locked.period),
+            Human(locked.period as f64 * period_ns),
+            count(locked.period),
+            count(locked.phase),
+            locked.difference_ns,
+            count(locked.repetitions),
+            locked.z
+        )));
+    }
     text
 }
 
@@ -217,7 +230,7 @@ fn spikes(spikes: &Spikes, period_ns: f64, unknown: &str) -> String {
             Human(found.uncertainty * period_ns),
             count(found.spikes),
             count(found.ticks),
-            Human(found.max_ns as f64),
+            Human(found.largest.latency_ns as f64),
             found.phase * period_ns / 1e9,
             p(found.p)
         )));
@@ -288,18 +301,18 @@ fn misses(misses: Option<&Misses>, unknown: &str) -> String {
 
 fn change(change: &Change, period_ns: f64) -> String {
     let part_ns = change.part_due_times as f64 * period_ns;
-    let parts = change.medians_ns.len();
-    let mut text = format!("change over the run (medians of {parts} parts of {})\n", Human(part_ns));
+    let parts = change.means_ns.len();
+    let mut text =
+        format!("change over the run (means of {parts} parts of {}, spikes cut off)\n", Human(part_ns));
     let Some(trend) = change.trend else {
         text.push_str("  too short a run, or nothing varies\n");
         return text;
     };
-    let _ = writeln!(
-        text,
-        "  trend {} from part to part (Theil-Sen), p {} (Mann-Kendall)",
-        Human(trend.slope),
-        p(trend.p)
-    );
+    let error = trend.uncertainty.map_or(String::new(), |e| format!(" +- {}", Human(e)));
+    let p_or = trend
+        .p
+        .map_or("the level wanders too slowly to tell a drift".into(), |value| format!("p {}", p(value)));
+    let _ = writeln!(text, "  drift {}{error} from part to part; {p_or}", Human(trend.slope));
     let rows = change.levels.iter().take(ROWS).map(|level| {
         let at = |part: usize| Human(part as f64 * part_ns).to_string();
         vec![at(level.from), at(level.to), Human(level.level).to_string()]

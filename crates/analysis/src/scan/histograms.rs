@@ -7,6 +7,10 @@ use std::collections::BTreeMap;
 use jitterlab_model::TimingStats;
 use jitterlab_model::histogram::Bin;
 
+/// Values further from the median than so many times the larger distance of a quartile count as if they were there: 3.4
+/// standard deviations of normal ones.
+const FAR: f64 = 5.0;
+
 /// The latencies of one part of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Part {
@@ -106,6 +110,21 @@ impl Part {
         let bin = self.bins[place.bin];
         let (low, high) = (bin.low_ns as f64 - 0.5, bin.high_ns as f64 + 0.5);
         Some(low + (high - low) * place.within)
+    }
+
+    /// The level: the mean, with what lies far from where most values are brought nearer. Exact however coarse the bins are,
+    /// as a level that drifts over many of them needs.
+    pub fn level_ns(&self) -> Option<f64> {
+        let place = self.place(0.5)?;
+        let width = (self.bins[place.bin].high_ns - self.bins[place.bin].low_ns + 1) as f64;
+        let [low, middle, high] = [0.25, 0.5, 0.75].map(|p| self.quantile_ns(p));
+        let (low, middle, high) = (low?, middle?, high?);
+        let reach = FAR * (middle - low).max(high - middle).max(width);
+        let off = |bin: &Bin| {
+            let value = (bin.low_ns as f64 + bin.high_ns as f64) / 2.0;
+            (value - value.clamp(middle - reach, middle + reach)) * bin.count as f64
+        };
+        Some((self.sum_ns as f64 - self.bins.iter().map(off).sum::<f64>()) / self.count as f64)
     }
 
     /// How many values lie above the place `within` (0 to 1) the bin that begins at `edge_ns`.
@@ -279,5 +298,21 @@ mod tests {
         assert_eq!(part.quantile_ns(0.5), Some(1_009.5));
         assert_eq!(part.quantile_ns(0.25), Some(1_004.5));
         assert_eq!(Part::default().quantile_ns(0.5), None);
+        assert_eq!(Part::default().level_ns(), None);
+    }
+
+    #[test]
+    fn a_level_is_finer_than_bins_and_not_that_of_spikes() {
+        let level = |values: &dyn Fn(i64) -> i64| {
+            let mut stats = TimingStats::new(1_000);
+            let rows = (0..200).map(|k| Activation { start_ns: values(k), ..Activation::default() });
+            rows.for_each(|a| stats.push(&a));
+            Part::of(&stats).level_ns().unwrap()
+        };
+        // Bins are 4096 ns wide here.
+        let at = |ns: i64| level(&|k| ns + k);
+        assert!((at(900_300) - at(900_000) - 300.0).abs() < 1.0, "{} {}", at(900_000), at(900_300));
+        let spiky = level(&|k| if k == 77 { 90_000_000 } else { 900_000 + k });
+        assert!((spiky - 900_100.0).abs() < 5_000.0, "{spiky}");
     }
 }

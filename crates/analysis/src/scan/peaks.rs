@@ -15,6 +15,17 @@ pub struct Peak {
     pub index: u64,
 }
 
+impl Peak {
+    /// Leaves so many of the largest, the largest first; which of equal ones is as if drawn by lot.
+    pub fn largest_first(peaks: &mut Vec<Peak>, most: usize) {
+        if (1..peaks.len()).contains(&most) {
+            peaks.select_nth_unstable_by(most - 1, by_size);
+            peaks.truncate(most);
+        }
+        peaks.sort_unstable_by(by_size);
+    }
+}
+
 /// The `capacity` largest latencies of a trace. Mergeable in any order. Which of equal
 /// latencies are kept is as if drawn by lot, so that coarse time stamps do not favour any part of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,8 +83,7 @@ impl Peaks {
     /// The largest latencies, the largest first.
     pub fn largest(&self) -> Vec<Peak> {
         let mut all = self.candidates.clone();
-        all.sort_unstable_by(by_size);
-        all.truncate(self.capacity);
+        Peak::largest_first(&mut all, self.capacity);
         all
     }
 }

@@ -161,10 +161,11 @@ impl TaskScan {
         self.parts.parts(&self.timing)
     }
 
-    /// The parts that are at least 90 % full.
-    pub fn full_parts(&self) -> Vec<Part> {
-        let (length, parts) = self.parts();
-        parts.into_iter().map(|p| p.1).filter(|p| (p.count + p.missed) * 10 >= length * 9).collect()
+    /// The same, of the parts that are at least 90 % full.
+    pub fn full_parts(&self) -> (u64, Vec<(u64, Part)>) {
+        let (length, mut parts) = self.parts();
+        parts.retain(|(_, part)| (part.count + part.missed) * 10 >= length * 9);
+        (length, parts)
     }
 
     /// The grid of the latencies, as far as the windows tell.

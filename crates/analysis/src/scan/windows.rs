@@ -93,24 +93,33 @@ impl Windows {
         self.windows.values().flat_map(|window| &window.latencies_ns).map(|v| *v as i64)
     }
 
+    /// Whether they hold the whole run.
+    pub fn are_whole(&self) -> bool {
+        self.every == 1
+    }
+
     /// The stretches in order of time, those that touch joined into one, with the empty ends cut off.
     pub fn pieces(&self) -> Vec<Vec<f64>> {
+        self.stretches().into_iter().map(|(_, values)| values).collect()
+    }
+
+    /// The same, each with the place of its first value on the grid.
+    pub fn stretches(&self) -> Vec<(u64, Vec<f64>)> {
         let mut pieces: Vec<(u64, Vec<f64>)> = Vec::new();
+        let mut next = None;
         for (number, window) in &self.windows {
             match pieces.last_mut() {
-                Some((next, piece)) if *next == *number => {
-                    piece.extend(window.spread());
-                    *next += 1;
-                }
-                _ => pieces.push((number + 1, window.spread())),
+                Some((_, piece)) if next == Some(*number) => piece.extend(window.spread()),
+                _ => pieces.push((number * WINDOW, window.spread())),
             }
+            next = Some(number + 1);
         }
-        let trimmed = pieces.into_iter().map(|(_, piece)| {
+        let trimmed = pieces.into_iter().map(|(first, piece)| {
             let begin = piece.iter().position(|v| !v.is_nan()).unwrap_or(piece.len());
             let end = piece.iter().rposition(|v| !v.is_nan()).map_or(begin, |last| last + 1);
-            piece[begin..end].to_vec()
+            (first + begin as u64, piece[begin..end].to_vec())
         });
-        trimmed.filter(|piece| !piece.is_empty()).collect()
+        trimmed.filter(|(_, piece)| !piece.is_empty()).collect()
     }
 }
 

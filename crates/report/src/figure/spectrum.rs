@@ -2,8 +2,9 @@
 //! period.
 
 use crate::words::count;
+use jitterlab_analysis::lines::Line;
 use jitterlab_analysis::patterns::Patterns;
-use jitterlab_analysis::spectrum::{Line, Spectrum};
+use jitterlab_analysis::spectrum::Spectrum;
 use jitterlab_model::RunInfo;
 use jitterlab_model::units::Human;
 
@@ -87,7 +88,7 @@ fn thinned(power: &[f64], hertz: impl Fn(usize) -> f64) -> Vec<[f64; 3]> {
 /// The lines that get a name: fundamentals first.
 fn strongest(patterns: &Patterns) -> Vec<&Line> {
     let lines = &patterns.spectrum.lines;
-    let fundamental = |line: &&Line| line.harmonic.is_none_or(|h| h == 1);
+    let fundamental = |line: &&Line| line.harmonic == 1;
     let first = lines.iter().filter(fundamental);
     first.chain(lines.iter().filter(|l| !fundamental(l))).take(NAMED).collect()
 }
@@ -102,7 +103,10 @@ fn name_of(line: &Line, period_ns: i64, info: &RunInfo) -> String {
     let what = match (other, tick) {
         (Some(other), _) => format!(" (task {})", other.spec.name),
         (_, Some(tick)) if near(1e9 / f64::from(tick)) => " (kernel's tick)".into(),
-        _ => line.harmonic.filter(|h| *h > 1).map_or(String::new(), |h| format!(" (harmonic {h})")),
+        _ if line.harmonic > 1 => {
+            format!(" (harmonic {} of {})", line.harmonic, Human(line.fundamental * period_ns as f64))
+        }
+        _ => String::new(),
     };
     format!("{}{what}", Human(ns))
 }
@@ -122,11 +126,20 @@ fn table(name: &str, info: &RunInfo, period_ns: i64, patterns: &Patterns) -> Opt
         vec![
             format!("spikes every {}", Human(p.period * period_ns as f64)),
             format!("{:.4} Hz", 1e9 / (p.period * period_ns as f64)),
-            format!("up to {}", Human(p.max_ns as f64)),
+            format!("up to {}", Human(p.largest.latency_ns as f64)),
             format!("{} of {} expected", count(p.spikes), count(p.ticks)),
         ]
     });
-    let rows: Vec<Vec<String>> = rows.into_iter().chain(spikes).collect();
+    let locked = section.locked.iter().map(|l| {
+        let ns = l.period as f64 * period_ns as f64;
+        vec![
+            format!("each {}th activation, {}", count(l.period), Human(ns)),
+            format!("{:.4} Hz", 1e9 / ns),
+            Human(l.difference_ns.abs()).to_string(),
+            format!("{:.1} standard deviations", l.z),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.into_iter().chain(spikes).chain(locked).collect();
     (!rows.is_empty()).then(|| Piece::Table {
         caption: format!("{name}: periodic parts; amplitude: half of peak to peak, were it a sine"),
         header: ["period", "frequency", "amplitude", "above the noise"].map(String::from).to_vec(),

@@ -1,7 +1,9 @@
 //! Patterns in plain words, each with the numbers it rests on.
 
-use jitterlab_analysis::drift::{LEVEL, Segment};
+use jitterlab_analysis::drift::Segment;
 use jitterlab_analysis::patterns::Patterns;
+
+use jitterlab_analysis::lines::Line;
 
 use crate::words::{count, share, time};
 
@@ -9,8 +11,8 @@ use crate::words::{count, share, time};
 #[must_use]
 pub fn sentences(patterns: &Patterns, period_ns: i64) -> Vec<String> {
     let period_ns = period_ns as f64;
-    let rules: [fn(&Patterns, f64) -> Option<String>; 7] =
-        [clusters, periodic, bursts, lines, levels, trend, dependence];
+    let rules: [fn(&Patterns, f64) -> Option<String>; 8] =
+        [trend, levels, clusters, periodic, locked, lines, bursts, dependence];
     rules.iter().filter_map(|rule| rule(patterns, period_ns)).collect()
 }
 
@@ -34,7 +36,7 @@ fn periodic(patterns: &Patterns, period_ns: f64) -> Option<String> {
             time(p.period * period_ns),
             count(p.spikes),
             count(p.ticks),
-            time(p.max_ns as f64)
+            time(p.largest.latency_ns as f64)
         )
     });
     let list = found.collect::<Vec<_>>().join("; ");
@@ -55,19 +57,43 @@ fn bursts(patterns: &Patterns, period_ns: f64) -> Option<String> {
     ))
 }
 
+fn locked(patterns: &Patterns, period_ns: f64) -> Option<String> {
+    let found = patterns.spectrum.locked.iter().map(|l| {
+        let unlike = if l.difference_ns < 0.0 { "earlier" } else { "later" };
+        format!(
+            "every {} activations ({}) one starts {} {unlike} than those around it ({} seen)",
+            count(l.period),
+            time(l.period as f64 * period_ns),
+            time(l.difference_ns.abs()),
+            count(l.repetitions)
+        )
+    });
+    let list = found.collect::<Vec<_>>().join("; ");
+    (!list.is_empty()).then(|| format!("Locked to the task: {list}."))
+}
+
 fn lines(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let section = &patterns.spectrum;
-    let all = section.lines.iter().filter(|l| l.harmonic.is_none_or(|h| h == 1)).chain(&section.slow_lines);
-    let list: Vec<String> = all
+    let all: Vec<&Line> = section.lines.iter().chain(&section.slow_lines).collect();
+    let of_periods = all.chunk_by(|a, b| a.fundamental == b.fundamental);
+    // Spikes at a period say more of it than its lines do.
+    let new = of_periods.filter(|lines| !patterns.spikes.periodic.iter().any(|p| p.explains(lines[0])));
+    let list: Vec<String> = new
         .take(3)
-        .map(|l| format!("{} with an amplitude of {}", time(l.period * period_ns), time(l.amplitude)))
+        .map(|lines| {
+            let strongest = lines.iter().map(|l| l.amplitude).fold(0.0, f64::max);
+            let more = match lines.len() {
+                1 if lines[0].harmonic == 1 => String::new(),
+                1 => format!(" (harmonic {})", lines[0].harmonic),
+                more => format!(" ({more} harmonics)"),
+            };
+            format!(
+                "{} with an amplitude of {}{more}",
+                time(lines[0].fundamental * period_ns),
+                time(strongest)
+            )
+        })
         .collect();
-    // A fundamental may itself be too weak to be a line.
-    let list = if list.is_empty() {
-        section.lines.iter().take(1).map(|l| time(l.period * period_ns)).collect()
-    } else {
-        list
-    };
     (!list.is_empty()).then(|| format!("The latency has a periodic part: a period of {}.", list.join(", ")))
 }
 
@@ -88,17 +114,38 @@ fn levels(patterns: &Patterns, period_ns: f64) -> Option<String> {
     ))
 }
 
+/// From this rate on, in millionths, a drift looks like one of clocks; a slower one is more likely of the load or the heat.
+const OF_CLOCKS: f64 = 0.5;
+
 fn trend(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let change = &patterns.change;
-    let trend = change.trend.filter(|t| t.p < LEVEL)?;
+    let trend = change.trend.filter(|t| t.found)?;
     let part_ns = change.part_due_times as f64 * period_ns;
-    let whole = trend.slope * change.medians_ns.len() as f64;
+    let whole = trend.slope * change.means_ns.len() as f64;
     let direction = if whole > 0.0 { "rose" } else { "fell" };
-    Some(format!(
-        "Its median {direction} by {} over the run ({} an hour).",
-        time(whole.abs()),
-        time((trend.slope * 3_600e9 / part_ns).abs())
-    ))
+    let millionths = 1e6 * trend.slope / part_ns;
+    let error = trend.uncertainty.map_or(String::new(), |e| format!(" (+- {})", digits(1e6 * e / part_ns)));
+    let rate = digits(millionths.abs());
+    Some(if millionths.abs() < OF_CLOCKS {
+        format!("Its level {direction} steadily, by {} over the run: {rate} ppm{error}.", time(whole.abs()))
+    } else {
+        let (fast, gain) = if whole > 0.0 { ("fast", "gain") } else { ("slow", "lose") };
+        format!(
+            "Start times {gain} {rate} ppm{error} on due times, {} over the run: if these are of two clocks, the clock is {rate} ppm \
+             {fast}. All that follows is judged without it.",
+            time(whole.abs())
+        )
+    })
+}
+
+/// A number with three digits.
+fn digits(value: f64) -> String {
+    match value {
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v if v >= 0.1 => format!("{v:.2}"),
+        v => format!("{v:.2e}"),
+    }
 }
 
 fn dependence(patterns: &Patterns, _: f64) -> Option<String> {
@@ -118,16 +165,18 @@ fn dependence(patterns: &Patterns, _: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jitterlab_analysis::random::Random;
     use jitterlab_analysis::scan::TaskScan;
     use jitterlab_model::Activation;
 
     #[test]
     fn a_spike_every_second_is_said_with_its_numbers() {
         let mut scan = TaskScan::new(1_000_000, 40_000);
+        let mut random = Random::new(1);
         let rows: Vec<Activation> = (0..40_000u64)
             .map(|index| {
                 let due_ns = index as i64 * 1_000_000;
-                let noise = (index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as i64;
+                let noise = random.below(1_024) as i64;
                 let start_ns = due_ns + 3_000 + noise + if index % 1_000 == 7 { 150_000 } else { 0 };
                 Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
             })
@@ -135,7 +184,26 @@ mod tests {
         scan.push_all(&rows);
         let found = sentences(&Patterns::of(&scan), 1_000_000);
         let said = found.join(" ");
+        assert!(!said.contains("Locked") && !said.contains("periodic part"), "{said}");
         assert!(said.contains("2 modes, as of 2 code paths: 99.9 % at 3.51 µs, 0.10 % at 153 µs."), "{said}");
-        assert!(said.contains("every 1 s (36 of 40 expected, up to 154 µs)"), "{said}");
+        assert!(said.contains("every 1 s (40 of 40 expected, up to 154 µs)"), "{said}");
+    }
+
+    #[test]
+    fn a_clock_that_drifts_is_said_to_be_fast_and_nothing_is_made_of_it() {
+        let mut scan = TaskScan::new(1_000_000, 60_000);
+        let mut random = Random::new(2);
+        let rows: Vec<Activation> = (0..60_000u64)
+            .map(|index| {
+                let due_ns = index as i64 * 1_000_000;
+                let noise = random.below(2_048) as i64;
+                let start_ns = due_ns + 3_000 + noise + index as i64 * 20;
+                Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
+            })
+            .collect();
+        scan.push_all(&rows);
+        let found = sentences(&Patterns::of(&scan), 1_000_000);
+        assert!(found.len() == 1 && found[0].starts_with("Start times gain 20.0 ppm"), "{found:?}");
+        assert!(found[0].contains("the clock is 20.0 ppm fast"), "{found:?}");
     }
 }

@@ -1,0 +1,208 @@
+//! Does `analyze` find periods, jumps and drifts that are not there, and those that are?
+
+use jitterlab_analysis::patterns::Patterns;
+
+use super::series::{LEVEL_NS, Noise, Process, SECOND, scan};
+use super::table::{Rate, head, row};
+
+/// Runs without a period that show any.
+const FALSE: f64 = 0.01;
+/// Runs whose period is not found, or is named wrongly.
+const MISSED: f64 = 0.05;
+
+/// Runs without a period, of so many seconds.
+pub const NULLS: [(Process, usize); 27] = [
+    (Process::White, 100),
+    (Process::Autoregressive(0.9), 100),
+    (Process::Wandering(0.01), 100),
+    (Process::Wandering(1.0), 100),
+    (Process::Wandering(5.0), 100),
+    (Process::Wandering(20.0), 100),
+    (Process::Walk, 100),
+    (Process::Regimes(5.0), 100),
+    (Process::Regimes(20.0), 100),
+    (Process::Bursts(50.0), 100),
+    (Process::Bursts(200.0), 100),
+    (Process::Spikes(100, 1), 100),
+    (Process::Spikes(60, 10), 100),
+    (Process::HeavyTail, 100),
+    (Process::Ticks(2_000.0), 100),
+    (Process::Ticks(1_443.0), 100),
+    (Process::Jump(1.0), 100),
+    (Process::Jump(20.0), 100),
+    (Process::Drift(3.0), 100),
+    (Process::Clock(5.0), 100),
+    (Process::Clock(20.0), 100),
+    (Process::Clock(50.0), 100),
+    (Process::Wandering(1.0), 400),
+    (Process::Bursts(200.0), 400),
+    (Process::HeavyTail, 400),
+    (Process::Jump(20.0), 400),
+    (Process::Clock(20.0), 400),
+];
+
+/// Runs with a period of so many due times.
+pub const PERIODS: [Periodic; 12] = [
+    Periodic::Comb { period: 733.0, jitter: 0.02, missing: 0.25 },
+    Periodic::Comb { period: 1_000.0, jitter: 0.02, missing: 0.25 },
+    Periodic::Comb { period: 1_617.0, jitter: 0.02, missing: 0.25 },
+    Periodic::Comb { period: 1_000.0, jitter: 0.02, missing: 0.0 },
+    Periodic::Comb { period: 2_500.0, jitter: 0.02, missing: 0.0 },
+    Periodic::Comb { period: 5_000.0, jitter: 0.02, missing: 0.0 },
+    Periodic::Comb { period: 733.0, jitter: 0.0, missing: 0.0 },
+    Periodic::Comb { period: 1_000.0, jitter: 0.0, missing: 0.0 },
+    Periodic::Comb { period: 40.0, jitter: 0.0, missing: 0.0 },
+    Periodic::EachOf { period: 1_000, by: 0.1 },
+    Periodic::EachOf { period: 250, by: 0.1 },
+    Periodic::Wave { period: 333.3, by: 0.1 },
+];
+
+/// Something with a period, in white noise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Periodic {
+    /// Spikes twice the level high, each off its place by a share of the period (sd), a share of them missing.
+    Comb { period: f64, jitter: f64, missing: f64 },
+    /// One activation of so many that is slower by this share, in noise of 10 %.
+    EachOf { period: u64, by: f64 },
+    /// A wave of so many standard deviations of the noise.
+    Wave { period: f64, by: f64 },
+}
+
+impl Periodic {
+    /// What tables call it.
+    pub fn name(self) -> String {
+        match self {
+            Periodic::Comb { period, jitter, missing } => {
+                let jitter = if jitter > 0.0 { format!(", +-{} %", 100.0 * jitter) } else { String::new() };
+                let missing =
+                    if missing > 0.0 { format!(", {} % missing", 100.0 * missing) } else { String::new() };
+                format!("spikes every {period} ms{jitter}{missing}")
+            }
+            Periodic::EachOf { period, by } => format!("+{} % on each {period}th, in 10 % noise", 100.0 * by),
+            Periodic::Wave { period, by } => format!("wave of {by} sd, {period} ms"),
+        }
+    }
+
+    fn period(self) -> f64 {
+        match self {
+            Periodic::Comb { period, .. } | Periodic::Wave { period, .. } => period,
+            Periodic::EachOf { period, .. } => period as f64,
+        }
+    }
+
+    fn latencies(self, noise: &mut Noise, count: usize) -> Vec<f64> {
+        let sd = if matches!(self, Periodic::EachOf { .. }) { 0.1 } else { 0.2 };
+        let mut all: Vec<f64> = (0..count).map(|_| LEVEL_NS * (1.0 + sd * noise.normal())).collect();
+        let start = noise.uniform();
+        match self {
+            Periodic::Comb { period, jitter, missing } => {
+                let mut due = start * period;
+                while due < count as f64 {
+                    let at = due + jitter * period * noise.normal();
+                    if noise.uniform() >= missing && at >= 0.0 && (at as usize) < count {
+                        all[at as usize] += 2.0 * LEVEL_NS;
+                    }
+                    due += period;
+                }
+            }
+            Periodic::EachOf { period, by } => {
+                let first = (start * period as f64) as usize;
+                all.iter_mut().skip(first).step_by(period as usize).for_each(|v| *v += by * LEVEL_NS);
+            }
+            Periodic::Wave { period, by } => {
+                let at = |k: usize| (std::f64::consts::TAU * (start + k as f64 / period)).sin();
+                all.iter_mut().enumerate().for_each(|(k, v)| *v += by * sd * LEVEL_NS * at(k));
+            }
+        }
+        all
+    }
+}
+
+/// What was found in runs.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    runs: usize,
+    lines: usize,
+    spikes: usize,
+    locked: usize,
+    any: usize,
+    jumps: usize,
+    drifts: usize,
+    right: usize,
+    more: usize,
+}
+
+impl Found {
+    /// Runs without a period that show one.
+    pub fn periods(&self) -> Rate {
+        Rate { count: self.any, of: self.runs, bound: FALSE }
+    }
+
+    /// Runs whose period was not found, or that show another one, too.
+    pub fn missed(&self) -> Rate {
+        Rate { count: self.runs - self.right, of: self.runs, bound: MISSED }
+    }
+
+    /// Looks for the periods of a run, of which one may be true.
+    fn add(&mut self, patterns: &Patterns, truth: Option<f64>) {
+        let (spectrum, spikes) = (&patterns.spectrum, &patterns.spikes.periodic);
+        let lines = spectrum.lines.iter().chain(&spectrum.slow_lines).map(|l| l.fundamental);
+        let lines: Vec<f64> = lines.collect();
+        let said: Vec<f64> = lines
+            .iter()
+            .copied()
+            .chain(spikes.iter().map(|s| s.period))
+            .chain(spectrum.locked.iter().map(|l| l.period as f64))
+            .collect();
+        let is_true = |period: &f64| truth.is_some_and(|truth| (period / truth - 1.0).abs() < 0.005);
+        self.runs += 1;
+        self.lines += usize::from(!lines.is_empty());
+        self.spikes += usize::from(!spikes.is_empty());
+        self.locked += usize::from(!spectrum.locked.is_empty());
+        self.any += usize::from(!said.is_empty());
+        self.jumps += usize::from(patterns.change.levels.len() > 1);
+        self.drifts += usize::from(patterns.change.trend.is_some_and(|t| t.found));
+        self.right += usize::from(said.iter().any(is_true));
+        self.more += usize::from(!said.iter().all(is_true));
+    }
+}
+
+/// Looks for periods in so many runs of this length.
+pub fn of_nulls(process: Process, seconds: usize, runs: usize, seed: u64) -> Found {
+    look(runs, seed, None, |noise| process.latencies(noise, seconds * SECOND))
+}
+
+/// Looks for the period of so many runs of 100 s.
+pub fn of_periods(periodic: Periodic, runs: usize, seed: u64) -> Found {
+    look(runs, seed, Some(periodic.period()), |noise| periodic.latencies(noise, 100 * SECOND))
+}
+
+fn look(runs: usize, seed: u64, truth: Option<f64>, of: impl Fn(&mut Noise) -> Vec<f64>) -> Found {
+    let mut found = Found::default();
+    for run in 0..runs as u64 {
+        let mut noise = Noise::new(seed * 1_000_000 + run);
+        found.add(&Patterns::of(&scan(&of(&mut noise))), truth);
+    }
+    found
+}
+
+/// Runs of each row in the full tables.
+const RUNS: usize = 200;
+
+/// Prints the tables, of no more than so many runs in a row.
+pub fn table(most: usize) {
+    let runs = RUNS.min(most);
+    head(&["no period", "length", "runs", "any period", "line", "spikes", "locked", "jump", "drift"]);
+    for (seed, (process, seconds)) in (1..).zip(NULLS) {
+        let found = of_nulls(process, seconds, runs, seed);
+        let counts = [found.lines, found.spikes, found.locked, found.jumps, found.drifts];
+        row([process.name(), format!("{seconds} s"), runs.to_string(), found.periods().counted()]
+            .into_iter()
+            .chain(counts.map(|count| count.to_string())));
+    }
+    head(&["a period, 100 s", "runs", "right one not found", "another one, too"]);
+    for (seed, periodic) in (101..).zip(PERIODS) {
+        let found = of_periods(periodic, runs, seed);
+        row([periodic.name(), runs.to_string(), found.missed().counted(), found.more.to_string()]);
+    }
+}

@@ -1,0 +1,196 @@
+//! What comes at every so-many-th activation, however small: the run laid over itself.
+//!
+//! Latencies are ranked (normal scores) and summed at each place of a period of whole activations. A place that stands out of
+//! the next ones on either side, by far more than places do at this period and those near it, is locked to the task: something
+//! that the program, or a timer of its own clock, does each time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::line::median;
+
+/// Periods looked at, in activations; as many repetitions each needs.
+const PERIODS: (usize, usize) = (32, 2_000);
+const REPETITIONS: usize = 50;
+/// Values that are folded at most: of a longer run more would only take longer.
+const VALUES: usize = 1 << 17;
+/// Scores are cut off here.
+const CLIP: f64 = 3.0;
+/// A place is held against those so far from it on either side.
+const NEAR: usize = 2;
+const FAR: usize = 5;
+/// Spreads are those of so many periods in the middle.
+const ALIKE: usize = 20;
+/// So many standard deviations stand out.
+const OUT: f64 = 7.0;
+/// How often a period is looked for among what is left.
+const MOST: usize = 3;
+
+/// An activation of each so many that is unlike its neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Locked {
+    /// The period in due times of the task.
+    pub period: u64,
+    /// The place in it: the first such due time on the task's grid.
+    pub phase: u64,
+    /// By how much the median of these is above that of the ones near them, in ns; below 0 where they are earlier.
+    pub difference_ns: f64,
+    /// How many were seen.
+    pub repetitions: u64,
+    /// The difference in standard deviations of its chance.
+    pub z: f64,
+}
+
+/// The locked periods in stretches of a run, each with its first place on the grid, the strongest first. Values are scores
+/// (0 in the mean, 1 wide, `NaN` where there is none); differences are stated of `latencies_ns`, the same stretches.
+pub fn locked(scores: &[(u64, Vec<f64>)], latencies_ns: &[(u64, Vec<f64>)]) -> Vec<Locked> {
+    let mut left: Vec<(u64, Vec<f32>)> = Vec::new();
+    let mut count = 0;
+    for (first, values) in scores {
+        let wanted = values.len().min(VALUES - count);
+        let clipped = |v: &f64| if v.is_nan() { 0.0 } else { v.clamp(-CLIP, CLIP) as f32 };
+        left.push((*first, values[..wanted].iter().map(clipped).collect()));
+        count += wanted;
+    }
+    let longest = PERIODS.1.min(count / REPETITIONS);
+    let mut found: Vec<Locked> = Vec::new();
+    for _ in 0..MOST {
+        let Some((period, phase, z)) = strongest(&left, longest) else { break };
+        let all = || left.iter().map(|(first, values)| (*first, values.len() as u64));
+        let repetitions =
+            all().map(|(first, n)| places(first, n, period, phase).count()).sum::<usize>() as u64;
+        let multiple = |f: &Locked| f.period.is_multiple_of(period) || period.is_multiple_of(f.period);
+        if !found.iter().any(multiple) {
+            let difference_ns = difference(latencies_ns, period, phase);
+            found.push(Locked { period, phase, difference_ns, repetitions, z });
+        }
+        for (first, values) in &mut left {
+            places(*first, values.len() as u64, period, phase).for_each(|at| values[at] = 0.0);
+        }
+    }
+    found
+}
+
+/// Where in a stretch a place of a period comes.
+fn places(first: u64, count: u64, period: u64, phase: u64) -> impl Iterator<Item = usize> {
+    let start = (phase + period - first % period) % period;
+    (start..count).step_by(period as usize).map(|at| at as usize)
+}
+
+/// The period and the place that stand out most, if any does.
+fn strongest(values: &[(u64, Vec<f32>)], longest: usize) -> Option<(u64, u64, f64)> {
+    let folded: Vec<(usize, f64, f64)> = (PERIODS.0..=longest)
+        .map(|period| {
+            let profile = folded(values, period);
+            let differences = against_neighbours(&profile);
+            let mut sizes: Vec<f64> = differences.iter().map(|d| d.abs()).collect();
+            let largest = differences.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+            // Of sums of n / period values.
+            let spread = 1.482_6 * median(&mut sizes).unwrap_or(0.0) * (period as f64).sqrt();
+            let (place, size) = largest.map_or((0, 0.0), |(place, size)| (place, size.abs()));
+            (place, size * (period as f64).sqrt(), spread)
+        })
+        .collect();
+    let z = |at: usize| {
+        let near = at.saturating_sub(ALIKE)..(at + ALIKE + 1).min(folded.len());
+        let usual = median(&mut folded[near].iter().map(|f| f.2).collect::<Vec<f64>>()).unwrap_or(0.0);
+        if usual > 0.0 { folded[at].1 / usual } else { 0.0 }
+    };
+    let all = (0..folded.len()).map(|at| (at, z(at)));
+    let (at, z) = all.filter(|(_, z)| *z > OUT).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(((PERIODS.0 + at) as u64, folded[at].0 as u64, z))
+}
+
+/// The sums at each place of a period.
+fn folded(values: &[(u64, Vec<f32>)], period: usize) -> Vec<f32> {
+    let mut sums = vec![0.0f32; period];
+    for (first, values) in values {
+        let offset = (*first % period as u64) as usize;
+        let head = (period - offset).min(values.len());
+        sums[offset..offset + head].iter_mut().zip(&values[..head]).for_each(|(s, v)| *s += v);
+        for row in values[head..].chunks(period) {
+            sums.iter_mut().zip(row).for_each(|(s, v)| *s += v);
+        }
+    }
+    sums
+}
+
+/// Each place less the mean of the next but one to the fifth on either side.
+fn against_neighbours(profile: &[f32]) -> Vec<f64> {
+    let n = profile.len();
+    let at = |place: usize| f64::from(profile[place % n]);
+    let around = |place: usize| -> f64 { (NEAR..=FAR).map(|by| at(place + by) + at(place + n - by)).sum() };
+    (0..n).map(|place| at(place) - around(place) / (2.0 * (FAR - NEAR + 1) as f64)).collect()
+}
+
+/// By how much the median of the values at a place of a period exceeds that of those near it.
+fn difference(latencies_ns: &[(u64, Vec<f64>)], period: u64, phase: u64) -> f64 {
+    let (mut on, mut near) = (Vec::new(), Vec::new());
+    for (first, values) in latencies_ns {
+        for at in places(*first, values.len() as u64, period, phase) {
+            on.push(values[at]);
+            let around = (NEAR..=FAR).flat_map(|by| [at.checked_sub(by), at.checked_add(by)]);
+            near.extend(around.flatten().filter_map(|at| values.get(at).copied()));
+        }
+    }
+    let middle = |mut all: Vec<f64>| {
+        all.retain(|v| !v.is_nan());
+        median(&mut all).unwrap_or(0.0)
+    };
+    middle(on) - middle(near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lines::normal_scores;
+    use crate::random::Random;
+
+    fn of(values: Vec<f64>, first: u64) -> Vec<Locked> {
+        locked(&[(first, normal_scores(&values))], &[(first, values)])
+    }
+
+    #[test]
+    fn a_tenth_more_at_every_thousandth_is_found_in_noise_of_a_tenth() {
+        let mut random = Random::new(1);
+        let latency = |k: u64| if (k + 5) % 1_000 == 77 { 11_000.0 } else { 10_000.0 };
+        let values = (0..100_000).map(|k| latency(k) * (1.0 + 0.1 * random.normal())).collect();
+        let found = of(values, 5);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].period, found[0].phase, found[0].repetitions), (1_000, 77, 100), "{found:?}");
+        assert!((found[0].difference_ns - 1_000.0).abs() < 400.0, "{found:?}");
+    }
+
+    #[test]
+    fn what_has_no_period_shows_none() {
+        for seed in 0..6 {
+            let mut random = Random::new(100 + seed);
+            let (mut level, mut left) = (0.0, 0);
+            let values = (0..40_000).map(|_| {
+                level = 0.9 * level + random.normal();
+                left = if left > 0 { left - 1 } else { usize::from(random.below(4_000) == 0) * 50 };
+                level + if left > 0 { 20.0 } else { 0.0 }
+            });
+            let found = of(values.collect(), 0);
+            assert!(found.is_empty(), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn stretches_of_a_run_fold_on_its_grid() {
+        let mut random = Random::new(3);
+        let stretch = |first: u64| {
+            let values = (0..4_096).map(|k| random.normal() + if (first + k) % 250 == 3 { 1.5 } else { 0.0 });
+            (first, values.collect::<Vec<f64>>())
+        };
+        let all: Vec<(u64, Vec<f64>)> = (0..16).map(|k| k * 1_048_576).map(stretch).collect();
+        let found = locked(&all, &all);
+        assert_eq!((found[0].period, found[0].phase), (250, 3), "{found:?}");
+    }
+
+    #[test]
+    fn nothing_has_no_period() {
+        assert!(locked(&[], &[]).is_empty());
+        assert!(of(vec![1.0; 5_000], 0).is_empty());
+    }
+}
