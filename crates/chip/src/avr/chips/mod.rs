@@ -1,4 +1,4 @@
-//! The chips, one file each. What lies where in their registers is in `map.rs`; a test holds all of it against avr-libc.
+//! The chips, one file each. What lies where in their registers is in `map`; a test holds all of it against avr-libc.
 
 mod atmega128;
 mod atmega1284p;

@@ -1,0 +1,174 @@
+//! Held against the headers of avr-libc.
+
+use super::super::chips::CHIPS;
+use super::*;
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+/// The macros of avr-libc's header for a chip; `None` where it is not installed.
+fn macros(mcu: &str) -> Option<BTreeMap<String, String>> {
+    let arguments = [&format!("-mmcu={mcu}"), "-include", "avr/io.h", "-E", "-dM", "-xc", "-"];
+    let output = Command::new("avr-gcc").args(arguments).stdin(Stdio::null()).output().ok();
+    let output = output.filter(|o| o.status.success());
+    let required =
+        std::env::var("CI").is_ok_and(|v| v == "true") || std::env::var_os("JITTERLAB_REQUIRE_ALL").is_some();
+    assert!(output.is_some() || !required, "gcc-avr or avr-libc is not installed");
+    let text = String::from_utf8(output?.stdout).unwrap();
+    let pairs = text.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' '));
+    Some(pairs.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect())
+}
+
+/// `_SFR_IO8(0x05)` is data address 0x25.
+fn address(text: &str) -> Option<u16> {
+    let (kind, rest) = text.strip_prefix("_SFR_")?.split_once('(')?;
+    let number = rest.strip_suffix(')')?.trim().to_lowercase();
+    let number = number
+        .strip_prefix("0x")
+        .map_or_else(|| number.parse().ok(), |hex| u16::from_str_radix(hex, 16).ok())?;
+    Some(number + if kind.starts_with("IO") { 0x20 } else { 0 })
+}
+
+/// What avr-libc calls the registers of a unit.
+fn names(unit: Unit, timers: &[u8], usarts: &[u8]) -> Vec<String> {
+    let letter = |port: u8| char::from(b'A' + port);
+    let unit_letter = |n: u8| ["A", "B", "C"][usize::from(n)];
+    let both = |name: String| vec![name.clone() + "L", name];
+    match unit {
+        Unit::Pin(port) => vec![format!("PIN{}", letter(port))],
+        Unit::Direction(port) => vec![format!("DDR{}", letter(port))],
+        Unit::Out(port) => vec![format!("PORT{}", letter(port))],
+        Unit::Timer(index, reg) => {
+            let n = timers[usize::from(index)];
+            match reg {
+                timer::Reg::ControlA => vec![format!("TCCR{n}A")],
+                timer::Reg::ControlB => vec![format!("TCCR{n}B")],
+                timer::Reg::ControlC => vec![format!("TCCR{n}C")],
+                timer::Reg::Control => vec![format!("TCCR{n}")],
+                timer::Reg::Count => both(format!("TCNT{n}")),
+                timer::Reg::CountHigh => vec![format!("TCNT{n}H")],
+                timer::Reg::Compare(u) => {
+                    [both(format!("OCR{n}{}", unit_letter(u))), vec![format!("OCR{n}")]].concat()
+                }
+                timer::Reg::CompareHigh(u) => vec![format!("OCR{n}{}H", unit_letter(u))],
+                timer::Reg::Capture => both(format!("ICR{n}")),
+                timer::Reg::CaptureHigh => vec![format!("ICR{n}H")],
+            }
+        }
+        Unit::Usart(index, reg) => {
+            let n = usarts[usize::from(index)];
+            vec![match reg {
+                usart::Reg::Data => format!("UDR{n}"),
+                usart::Reg::Status => format!("UCSR{n}A"),
+                usart::Reg::Enable => format!("UCSR{n}B"),
+                usart::Reg::Format => format!("UCSR{n}C"),
+                usart::Reg::Baud => format!("UBRR{n}L"),
+                usart::Reg::BaudHigh => format!("UBRR{n}H"),
+            }]
+        }
+        Unit::Eeprom(eeprom::Reg::Control) => vec!["EECR".into()],
+        Unit::Eeprom(eeprom::Reg::Data) => vec!["EEDR".into()],
+        Unit::Eeprom(eeprom::Reg::Address) => vec!["EEARL".into()],
+        Unit::Eeprom(eeprom::Reg::AddressHigh) => vec!["EEARH".into()],
+        Unit::Spi(spi::Reg::Control) => vec!["SPCR".into()],
+        Unit::Spi(spi::Reg::Status) => vec!["SPSR".into()],
+        Unit::Spi(spi::Reg::Data) => vec!["SPDR".into()],
+        Unit::Adc => vec!["ADCSRA".into()],
+        Unit::Twi => vec!["TWCR".into()],
+        Unit::Watchdog => vec!["WDTCSR".into(), "WDTCR".into()],
+        Unit::Prescaler => vec!["GTCCR".into(), "SFIOR".into()],
+        Unit::Asynchronous => vec!["ASSR".into()],
+        Unit::Divider => vec!["CLKPR".into()],
+        Unit::PowerReduction => vec!["PRR".into(), "PRR0".into(), "PRR1".into()],
+        Unit::Pll => vec!["PLLCSR".into()],
+        Unit::Status => vec!["SREG".into()],
+        Unit::StackLow => vec!["SPL".into(), "SP".into()],
+        Unit::StackHigh => vec!["SPH".into()],
+        Unit::Senses => vec!["EICRA".into(), "EICRB".into()],
+        Unit::Flags => vec!["TIFR".into(), "ETIFR".into(), "EIFR".into(), "PCIFR".into()],
+        Unit::Enables => vec!["TIMSK".into(), "ETIMSK".into(), "EIMSK".into(), "PCICR".into()],
+        Unit::Plain | Unit::Missing(_) => Vec::new(),
+    }
+}
+
+/// Every register of avr-libc's headers lies where it is here, every vector has its number, and nothing is left out.
+#[test]
+fn registers_and_vectors_are_where_avr_libc_has_them() {
+    for chip in CHIPS {
+        let Some(macros) = macros(chip.name) else { return };
+        let Parts { units, .. } = parts(chip);
+        let (timers, usarts): (Vec<u8>, Vec<u8>) = (chip.timers().collect(), chip.usarts().collect());
+        let at: BTreeMap<&str, u16> =
+            macros.iter().filter_map(|(name, value)| Some((name.as_str(), address(value)?))).collect();
+        let (mut found, mut left_out) = (0, Vec::new());
+        for (name, address) in &at {
+            let unit = units[usize::from(*address)];
+            left_out.extend((unit == NO_REGISTER).then(|| format!("{}: {name} at {address:#x}", chip.name)));
+            // Some registers have several names.
+            let names = names(unit, &timers, &usarts);
+            let is = |other: &str| {
+                names.iter().any(|n| other == n || other.trim_end_matches(char::is_numeric) == n)
+            };
+            let known = at.iter().any(|(other, a)| a == address && is(other));
+            assert!(known || names.is_empty(), "{}: {name} at {address:#x} is {unit:?}", chip.name);
+            found += usize::from(known);
+        }
+        assert!(left_out.is_empty(), "left out: {left_out:#?}");
+        assert!(found > 60, "{}: only {found}", chip.name);
+        for (address, unit) in (0x20u16..).zip(&units[0x20..]) {
+            let names = names(*unit, &timers, &usarts);
+            let there = names.is_empty()
+                || at.iter().any(|(name, a)| {
+                    *a == address && names.iter().any(|n| n == name || name.starts_with(n.as_str()))
+                });
+            // TIFRn and the like of timers that lack an interrupt are named in no header.
+            assert!(there, "{}: {unit:?} at {address:#x} is not in avr-libc", chip.name);
+        }
+        for (number, name) in chip.vectors {
+            let theirs = macros.get(&format!("{name}_vect_num"));
+            assert!(theirs.is_none_or(|n| n == &number.to_string()), "{}: {name} is {theirs:?}", chip.name);
+            let vector = macros.get(&format!("{name}_vect"));
+            assert_eq!(
+                vector.map(String::as_str),
+                Some(format!("_VECTOR({number})").as_str()),
+                "{}: {name}",
+                chip.name
+            );
+        }
+        for (name, value) in [
+            ("RAMEND", u32::from(chip.ram_start + chip.ram - 1)),
+            ("FLASHEND", chip.flash - 1),
+            ("E2END", chip.eeprom - 1),
+        ] {
+            let text = macros[name].trim_matches(|c| "()".contains(c)).to_lowercase().replace("0x", "");
+            let Ok(number) = u32::from_str_radix(text.trim_end_matches('u'), 16) else { continue };
+            assert_eq!(number, value, "{}: {name}", chip.name);
+        }
+    }
+}
+
+/// Each source's flag and enable are bits of the names that avr-libc gives them.
+#[test]
+fn flags_and_enables_are_the_bits_avr_libc_names() {
+    for chip in CHIPS {
+        let Some(macros) = macros(chip.name) else { return };
+        for source in parts(chip).sources {
+            let bits: &[(&str, String, bool)] = &match numbered(source.name, "TIMER") {
+                Some((n, "_OVF")) => [("TOV", format!("TOV{n}"), true), ("TOIE", format!("TOIE{n}"), false)],
+                Some((n, "_CAPT")) => [("ICF", format!("ICF{n}"), true), ("ICIE", format!("ICIE{n}"), false)],
+                Some((n, comp)) => {
+                    let unit = comp.trim_start_matches("_COMP");
+                    [("OCF", format!("OCF{n}{unit}"), true), ("OCIE", format!("OCIE{n}{unit}"), false)]
+                }
+                None => continue,
+            };
+            for (_, name, is_flag) in bits {
+                let bit = if *is_flag { source.flag } else { source.enable };
+                let number = macros.get(name).or_else(|| macros.get(&name.replace("ICIE", "TICIE")));
+                let Some(number) = number.and_then(|n| n.parse::<u8>().ok()) else {
+                    panic!("{}: no {name}", chip.name)
+                };
+                assert_eq!(bit.mask, 1 << number, "{}: {name}", chip.name);
+            }
+        }
+    }
+}
