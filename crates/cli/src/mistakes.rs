@@ -38,6 +38,15 @@ pub fn duration(text: &str) -> Result<i64, CliError> {
     })
 }
 
+/// Reads `20%`, `0.2` or `1e-4`: a share above 0 and below 1.
+pub fn share(text: &str) -> Result<f64, CliError> {
+    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    match number.trim().parse::<f64>() {
+        Ok(share) if share > 0.0 && share < scale => Ok(share / scale),
+        _ => Err(CliError::NotAShare(text.into())),
+    }
+}
+
 /// A NEMA frame size: 23, also as nema23.
 pub fn frame(text: &str) -> Result<u32, CliError> {
     let lower = text.trim().to_ascii_lowercase();

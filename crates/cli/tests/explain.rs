@@ -105,7 +105,8 @@ fn patterns_are_told_in_layers() {
 fn a_steady_run_is_bounded_and_a_strange_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let steady = run_file(folder.path(), "steady.parquet", 1_000_000, 120_000, |k| 2_000 + noise(k, 900.0));
-    let text = fine(&["predict"], &[&steady]);
+    assert!(fine(&["predict", "--brief"], &[&steady]).starts_with("BOUNDED: servo stays below "));
+    let text = fine(&["predict", "--details"], &[&steady]);
     assert!(text.contains("With 95 % confidence the largest latency within 20 min"), "{text}");
     let text = fine(&["predict", "--horizon", "24h"], &[&steady]);
     assert!(text.contains("The horizon is 720 times the run"), "{text}");
@@ -116,7 +117,8 @@ fn a_steady_run_is_bounded_and_a_strange_one_is_not() {
     let two = run_file(folder.path(), "two.parquet", 1_000_000, 120_000, |k| {
         2_000 + noise(k, 300.0) + if k % 7_001 == 9 { 50_000 } else { 0 }
     });
-    let text = fine(&["predict"], &[&two]);
+    assert!(fine(&["predict", "--brief"], &[&two]).starts_with("NO BOUND for servo"));
+    let text = fine(&["predict", "--details"], &[&two]);
     assert!(text.contains("No extrapolation") && text.contains("FAIL"), "{text}");
     let text = fine(&["predict", "--backtest", "31s"], &[&steady]);
     assert!(text.contains("windows with a whole horizon after them"), "{text}");
@@ -161,8 +163,9 @@ fn differences_are_told_with_their_intervals() {
     let before = run_file(folder.path(), "before.parquet", 1_000_000, 40_000, |k| 5_000 + noise(k, 900.0));
     let after = run_file(folder.path(), "after.parquet", 1_000_000, 40_000, |k| 3_000 + noise(k + 7, 900.0));
     let text = fine(&["compare", "--ascii"], &[&before, &after]);
-    assert!(text.contains("These two runs differ: after has lower mean"), "{text}");
-    assert!(text.contains("after against before") && text.contains("runs, not settings"), "{text}");
+    assert!(text.starts_with("BETTER: after against before: lower "), "{text}");
+    assert!(text.contains("runs, not settings"), "{text}");
+    assert!(fine(&["compare", "--details"], &[&before, &after]).contains("shift of each quantile"));
     let found = json(&["compare", "--json"], &[&before, &after]);
     let differences =
         found["result"]["tasks"][0]["comparison"]["against_first"][0]["differences"].as_array().unwrap();
@@ -171,6 +174,17 @@ fn differences_are_told_with_their_intervals() {
         p50["real"].as_bool().unwrap() && (p50["difference"].as_f64().unwrap() + 2_000.0).abs() < 60.0,
         "{p50}"
     );
+    // Lower is not worse; the other way round it is, by two thirds.
+    let (code, out, _) = jitterlab(&["compare", "--fail-if-worse", "10%", "--brief"], &[&after, &before]);
+    assert!(code == 1 && out.starts_with("NOT FIT: worse than after by more than 10 %"), "{code}: {out}");
+    let xml = folder.path().join("compare.xml");
+    let junit = ["compare", "--fail-if-worse", "0.1", "--junit", xml.to_str().unwrap()];
+    let (code, out, _) = jitterlab(&junit, &[&before, &after]);
+    assert!(code == 0, "{code}: {out}");
+    let xml = std::fs::read_to_string(xml).unwrap();
+    assert!(xml.contains("name=\"p50 of servo\"/>") && xml.ends_with("</testsuites>\n"), "{xml}");
+    let (code, table, _) = jitterlab(&["compare", "--markdown"], &[&before, &after]);
+    assert!(code == 0 && table.contains("| p50 |") && table.contains("| lower |"), "{table}");
     let text = fine(&["compare", "--preset", "twente"], &[&before, &after]);
     assert!(text.contains("mean |error|") && text.contains("0.0 to 0.1"), "{text}");
     let fast = run_file(folder.path(), "fast.parquet", 250_000, 1_000, |k| 3_000 + noise(k, 900.0));
@@ -195,7 +209,11 @@ fn settings_are_compared_by_several_runs_of_each() {
         .chain(b.iter().map(PathBuf::as_path))
         .collect();
     let text = fine(&["compare"], &all);
-    assert!(text.contains("With --with: lower") && text.contains("The run is the unit"), "{text}");
+    assert!(
+        text.starts_with("BETTER: --with against the first setting: lower")
+            && text.contains("The run is the unit"),
+        "{text}"
+    );
     let found = json(&["compare", "--json"], &all);
     let task = &found["result"]["tasks"][0];
     assert!(task["comparison"].is_null() && task["settings"]["degrees"] == 4, "{task}");

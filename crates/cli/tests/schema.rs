@@ -102,7 +102,8 @@ fn motors_and_loops_keep_to_the_schema() {
     valid(&["servo", "--period", "10ms"], "servo");
     valid(&["servo", "--list"], "plants");
     let late = known::run(folder.path(), "late.parquet", 6_000_000, 300, |k| k * 7_919 % 1_000_000);
-    valid(&["servo", late.to_str().unwrap()], "servo");
+    // Too short for its loop.
+    self::valid(folder.path(), &["servo", late.to_str().unwrap(), "--json"], "servo", &[3]);
     // A motor was named, and this run is not fit for it.
     let unfit = ["stepper", "--motor", "as1050", "--simulate", "100ms", late.to_str().unwrap(), "--json"];
     self::valid(folder.path(), &unfit, "stepper", &[1]);

@@ -1,9 +1,13 @@
 //! Runs side by side, for the terminal: what differs first, then what it rests on.
 
+pub(crate) mod head;
+mod junit;
 mod page;
 mod settings;
+mod table;
 mod twente;
 
+pub use junit::{junit, markdown};
 pub use page::{section, sections};
 
 use std::fmt::Write as _;
@@ -15,7 +19,6 @@ use jitterlab_analysis::compare::{
 
 use crate::chart::Terminal;
 use crate::check::paragraph;
-
 use crate::table::columns;
 use crate::warnings;
 use crate::words::{count, list, microseconds, share, time};
@@ -24,13 +27,50 @@ use crate::wrap::wrap;
 /// Everything that is said of the runs.
 #[must_use]
 pub fn text(compared: &RunsCompared, terminal: Terminal) -> String {
-    let mut text = compared.tasks.iter().map(|task| of_task(task, terminal)).collect::<Vec<_>>().join("\n");
-    for run in &compared.warnings {
-        for warning in &run.warnings {
-            text.push_str(&wrap(&format!("warning: {}: {}", run.run, warnings::sentence(warning))));
+    let text = compared.tasks.iter().map(|task| of_task(task, terminal)).collect::<Vec<_>>().join("\n");
+    text + &warned(compared)
+}
+
+/// The runs of each task in one table.
+#[must_use]
+pub fn answer(compared: &RunsCompared) -> String {
+    let of_task = |task: &TaskCompared| {
+        let table =
+            task.comparison.as_ref().map_or_else(String::new, |found| side_by_side(&task.task, found));
+        table
+            + &task.settings.as_ref().map_or_else(String::new, |found| settings::text(&task.task, found))
+            + &task
+                .mismatches
+                .iter()
+                .map(|d| mismatches(&d.first, &d.other, &d.conditions))
+                .collect::<String>()
+    };
+    let text = compared.tasks.iter().map(of_task).collect::<Vec<_>>().join("\n");
+    text + &warned(compared)
+}
+
+/// What a reader has to know, each once, with the runs that it is true of.
+fn warned(compared: &RunsCompared) -> String {
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let each =
+        compared.warnings.iter().flat_map(|of| of.warnings.iter().map(move |warning| (&of.run, warning)));
+    for (run, warning) in each {
+        let sentence = warnings::sentence(warning);
+        match said.iter_mut().find(|(known, _)| *known == sentence) {
+            Some((_, runs)) => runs.push(run.clone()),
+            None => said.push((sentence, vec![run.clone()])),
         }
     }
-    text
+    said.iter().map(|(sentence, runs)| wrap(&format!("warning: {}: {sentence}", list(runs)))).collect()
+}
+
+fn side_by_side(task: &str, compared: &Comparison) -> String {
+    let table = table::side_by_side(compared);
+    let header: Vec<&str> = table.header.iter().map(String::as_str).collect();
+    let legend = if table.legend.is_empty() { String::new() } else { wrap(&table.legend) };
+    wrap(&format!("latency of {task} in µs; what really differs first, what differs most on top"))
+        + &columns(&header, table.rows)
+        + &legend
 }
 
 fn of_task(compared: &TaskCompared, terminal: Terminal) -> String {
@@ -38,7 +78,7 @@ fn of_task(compared: &TaskCompared, terminal: Terminal) -> String {
     for d in &compared.mismatches {
         text.push_str(&mismatches(&d.first, &d.other, &d.conditions));
     }
-    text.extend(compared.settings.iter().map(settings::text));
+    text.extend(compared.settings.iter().map(|found| settings::text(&compared.task, found)));
     text.extend(compared.comparison.iter().map(|found| comparison(found, terminal)));
     text.extend(compared.twente.iter().map(|found| twente::twente(found)));
     text
@@ -59,14 +99,11 @@ fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> String {
     text
 }
 
-/// Each run against the first: the verdict, then the figures; and what each run's own intervals are.
+/// Each run against the first, and what each run's own intervals are.
 fn comparison(comparison: &Comparison, terminal: Terminal) -> String {
     let Some(first) = comparison.runs.first() else { return String::new() };
-    let mut text: String = verdicts(comparison).iter().map(|sentence| wrap(sentence)).collect();
-    for against in &comparison.against_first {
-        text.push('\n');
-        text.push_str(&difference(first, against, terminal.ascii));
-    }
+    let of = comparison.against_first.iter().map(|against| difference(first, against, terminal.ascii));
+    let mut text = of.collect::<Vec<String>>().join("\n");
     text.push_str("\nlatency in µs, with the interval that holds the figure of such runs\n");
     for run in &comparison.runs {
         text.push_str(&wrap(&format!(
@@ -83,70 +120,6 @@ fn comparison(comparison: &Comparison, terminal: Terminal) -> String {
         "Intervals are of 95 %; those of differences hold all at once. A maximum has none: it says how long a run was as \
          much as how good.",
     )
-}
-
-/// What is said of each pair, and what a pair cannot say.
-fn verdicts(comparison: &Comparison) -> Vec<String> {
-    let Some(first) = comparison.runs.first() else { return Vec::new() };
-    let others = comparison.against_first.iter().zip(&comparison.runs[1..]);
-    let mut sentences: Vec<String> = others.map(|(against, run)| verdict(first, against, run)).collect();
-    sentences.push(
-        "These are runs, not settings: two runs of one setting differ, too. To compare two settings, measure each several \
-         times in turns (A B A B) and give all runs: compare A1 A2 A3 --with B1 B2 B3."
-            .into(),
-    );
-    sentences
-}
-
-/// What differs between a run and the first, in a sentence.
-fn verdict(first: &ComparedRun, against: &AgainstFirst, run: &ComparedRun) -> String {
-    let names = format!("{} and {}", first.name, against.name);
-    let real = |higher: bool| {
-        let found = against.differences.iter().filter(|d| d.real && (d.difference > 0.0) == higher);
-        found.map(changed).collect::<Vec<String>>()
-    };
-    let (lower, higher) = (real(false), real(true));
-    let sides = [
-        (!lower.is_empty()).then(|| format!("{} has lower {}", against.name, list(&lower))),
-        (!higher.is_empty()).then(|| format!("HIGHER {}", list(&higher))),
-    ];
-    let sides = sides.into_iter().flatten().collect::<Vec<_>>().join("; ");
-    if !sides.is_empty() {
-        let sides = if lower.is_empty() { format!("{} has {sides}", against.name) } else { sides };
-        return format!("These two runs differ: {sides}.");
-    }
-    let within = against.differences.iter().filter_map(|d| Some((d.statistic, d.interval?)));
-    let within: Vec<String> = within
-        .take(2)
-        .map(|(statistic, [low, high])| {
-            format!(
-                "{} changed by {} to {}",
-                statistic.name(),
-                signed(statistic, low),
-                signed(statistic, high)
-            )
-        })
-        .collect();
-    if !within.is_empty() {
-        return format!("No difference between {names} is shown: the {}.", list(&within));
-    }
-    let why = [first, run].into_iter().find(|run| !matches!(run.basis, Basis::Dependence { .. }));
-    match why {
-        Some(run) => format!("Nothing can be said of {names}: of {}, {}.", run.name, basis(&run.basis)),
-        None => {
-            format!("Nothing can be said of {names}: what varies in them is a burst or two; measure longer.")
-        }
-    }
-}
-
-/// A figure that differs, with its size.
-fn changed(d: &Difference) -> String {
-    let by = match (d.statistic, d.ratio) {
-        (_, Some(ratio)) if ratio > 2.0 => format!("{ratio:.3} times"),
-        (_, Some(ratio)) if ratio > 0.0 => share((ratio - 1.0).abs()),
-        _ => signed(d.statistic, d.difference),
-    };
-    format!("{} ({by})", d.statistic.name())
 }
 
 /// A difference with its sign and unit.
@@ -212,23 +185,19 @@ fn bounds(statistic: Statistic, interval: Option<[f64; 2]>) -> [String; 2] {
     interval.map_or(["-".into(), "-".into()], |both| both.map(|v| figure(statistic, v)))
 }
 
-/// The word for a difference.
-fn word(d: &Difference) -> &'static str {
-    match (d.real, d.interval) {
-        (true, _) if d.difference < 0.0 => "lower",
-        (true, _) => "HIGHER",
-        (false, Some(_)) => "not shown",
-        (false, None) if d.statistic == Statistic::Maximum => "not shown",
-        (false, None) => refusal(d.refusal),
-    }
-}
-
 fn difference(first: &ComparedRun, against: &AgainstFirst, ascii: bool) -> String {
     let mut text = format!("{} against {}, latency in µs\n", against.name, first.name);
     let row = |d: &Difference| {
         let [from, to] = bounds(d.statistic, d.interval);
         let ratio = d.ratio.map_or("-".into(), |r| format!("{r:.3}"));
-        vec![d.statistic.name().into(), figure(d.statistic, d.difference), from, to, ratio, word(d).into()]
+        vec![
+            d.statistic.name().into(),
+            figure(d.statistic, d.difference),
+            from,
+            to,
+            ratio,
+            table::word(d).into(),
+        ]
     };
     text.push_str(&columns(
         &["", "difference", "from", "to", "ratio", "real?"],

@@ -4,7 +4,6 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
-use jitterlab_analysis::causes::RunWhy;
 use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRun};
 use jitterlab_analysis::matrix::MatrixResult;
@@ -76,8 +75,6 @@ pub enum Content {
     CompareWakeups(WaysCompared),
     /// What `analyze` says of a run.
     Analysis(Box<RunAnalysis>),
-    /// What `why` says of a run.
-    Why(Box<RunWhy>),
     /// What `run` or `mcu run` measured.
     Run(Box<MeasuredRun>),
     /// What `kernel run` measured.
@@ -180,6 +177,9 @@ impl Document {
             Content::Check(report) => Some(crate::check::answer(report)),
             Content::Run(run) => Some(crate::summary::answer(run)),
             Content::Stepper(result) => Some(motion::stepper_answer::text(result)),
+            Content::Servo(result) => motion::servo::answer(result),
+            Content::Prediction(outlook) => crate::prediction::short(outlook),
+            Content::Comparison(compared) => Some(crate::comparison::answer(compared)),
             _ => None,
         }
     }
@@ -197,7 +197,6 @@ impl Document {
             Content::Comparison(compared) => crate::comparison::text(compared, terminal),
             Content::Compensation(trial) => crate::compensation::text(trial, terminal),
             Content::Analysis(analysis) => crate::patterns::text(analysis, terminal),
-            Content::Why(why) => crate::why::text(why),
             Content::Run(run) => crate::summary::text(run, terminal),
             Content::KernelRun(run) => crate::kernels::text(run, terminal),
             Content::Matrix(result) => crate::matrix::text(result, terminal),
@@ -241,7 +240,7 @@ impl Document {
             Content::McuSweep(sweep) => vec![crate::mcu::sweep(&sweep.alarms)],
             Content::McuRecommendation(choices) => vec![crate::mcu::recommendation(choices)],
             // A run is shown from its file, which holds all of it.
-            Content::Run(_) | Content::Analysis(_) | Content::Why(_) => Vec::new(),
+            Content::Run(_) | Content::Analysis(_) => Vec::new(),
         }
     }
 }
@@ -253,6 +252,9 @@ fn head_of(content: &Content) -> Option<Head> {
         Content::Run(measured) => crate::head::run::measured(measured),
         Content::Analysis(analysis) => crate::head::run::analysed(analysis),
         Content::Stepper(result) => Some(motion::stepper_answer::head(result)),
+        Content::Servo(result) => motion::servo_verdict::head(result),
+        Content::Prediction(outlook) => crate::head::outlook::of(outlook),
+        Content::Comparison(compared) => crate::comparison::head::of(compared),
         _ => None,
     }
 }

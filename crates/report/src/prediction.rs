@@ -1,6 +1,6 @@
 //! What a run says about the time after it, for the terminal.
 
-use jitterlab_analysis::outlook::Outlook;
+use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::{
     CONFIDENCE, Condition, DEFAULT_HORIZON, Facts, Gate, Prediction, PredictionCaveat, Reliability,
 };
@@ -39,6 +39,23 @@ pub fn text(outlook: &Outlook, terminal: Terminal) -> String {
         text.extend(task.requirements.iter().map(|found| judgement(&task.task, found)));
     }
     text + &warnings(&outlook.warnings)
+}
+
+/// What stands below the head on the terminal where not everything is wanted; `None` where that is everything.
+pub(crate) fn short(outlook: &Outlook) -> Option<String> {
+    let decided = |task: &TaskOutlook| {
+        let lines = task.requirements.iter().map(|found| judgement(&task.task, found));
+        let claimed = task.claims.iter().map(|plan| claim(&task.task, plan));
+        claimed.chain(lines).collect::<String>()
+    };
+    let of_task = |task: &TaskOutlook| {
+        let found = task.prediction.as_ref();
+        found.map_or_else(String::new, |found| facts(&task.task, &found.facts) + &refused(found))
+            + &decided(task)
+    };
+    let backtest = outlook.tasks.iter().any(|task| task.reliability.is_some());
+    let text: String = outlook.tasks.iter().map(of_task).collect();
+    (!backtest && !text.is_empty()).then(|| text + &warnings(&outlook.warnings))
 }
 
 /// What the page shows of it.
@@ -96,9 +113,8 @@ fn answer(name: &str, prediction: &Prediction) -> String {
     }
 }
 
-/// The facts, the gates, the bound if there is one, and the caveats.
-fn prediction(name: &str, prediction: &Prediction) -> String {
-    let facts = &prediction.facts;
+/// What holds whatever the distribution is.
+fn facts(name: &str, facts: &Facts) -> String {
     let mut text = wrap(&format!(
         "{name}: what {} ({} activations) say of the next {}",
         time(facts.run_ns),
@@ -127,6 +143,20 @@ fn prediction(name: &str, prediction: &Prediction) -> String {
         vec![format!("p{}", 100.0 - q.share_above * 100.0), limit]
     });
     text.push_str(&columns(&["", "not above"], rows));
+    text
+}
+
+/// The conditions of an extrapolation that are not met, and what a bound takes for granted.
+fn refused(prediction: &Prediction) -> String {
+    let failed = prediction.gates.iter().filter(|gate| !gate.passed);
+    let failed = failed.map(|gate| format!("- No bound, {}: {}.", gate.condition.id(), condition(gate)));
+    let minded = prediction.caveats.iter().map(|found| format!("- {}", caveat(found, &prediction.facts)));
+    failed.chain(minded).map(|line| wrap(&line)).collect()
+}
+
+/// The facts, the gates, the bound if there is one, and the caveats.
+fn prediction(name: &str, prediction: &Prediction) -> String {
+    let mut text = facts(name, &prediction.facts);
     text.push_str("\nMay the tail be extrapolated?\n");
     let rows = prediction.gates.iter().map(|gate| {
         vec![
@@ -143,7 +173,7 @@ fn prediction(name: &str, prediction: &Prediction) -> String {
     text.push('\n');
     text.push_str(&bound(prediction));
     for found in &prediction.caveats {
-        text.push_str(&wrap(&format!("- {}", caveat(found, facts))));
+        text.push_str(&wrap(&format!("- {}", caveat(found, &prediction.facts))));
     }
     text
 }

@@ -24,6 +24,14 @@ pub fn judgement(task: &str, judgement: &Judgement) -> String {
     })
 }
 
+/// What a requirement's outcome rests on, in a sentence.
+pub(crate) fn evidence_of(task: &str, judgement: &Judgement) -> String {
+    match judgement.unknown {
+        Some(unknown) => format!("{task}: the source does not say {}.", gap(unknown)),
+        None => format!("{task}: {}.", evidence(judgement)),
+    }
+}
+
 /// How long to run to support a claim.
 #[must_use]
 pub fn claim(task: &str, plan: &ClaimPlan) -> String {

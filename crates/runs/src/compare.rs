@@ -116,7 +116,7 @@ pub fn compare(
         }
     }
     let files = runs.iter().map(|run| run.path().display().to_string()).collect();
-    Ok(RunsCompared { files, tasks, warnings })
+    Ok(RunsCompared { files, tasks, warnings, tolerated: None })
 }
 
 /// For each task that is compared, its number in every run: by name, or the only one there is. A name that was asked for

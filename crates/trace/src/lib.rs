@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod causes;
 mod codec;
 mod column;
 mod convert;

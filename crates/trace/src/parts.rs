@@ -107,7 +107,7 @@ impl Parts {
                     self.before.push(std::mem::take(&mut part));
                     good_bytes = frames.good_bytes();
                 }
-                Kind::Slice | Kind::Causes => break,
+                Kind::Slice => break,
             }
         }
         Ok(good_bytes)

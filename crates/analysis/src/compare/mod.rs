@@ -10,12 +10,14 @@ mod runs;
 mod sample;
 mod settings;
 mod twente;
+mod worse;
 
 pub use comparable::{Mismatch, Weight, comparable};
 pub use maxima::{Larger, Maxima};
 pub use runs::{Differing, RunWarnings, RunsCompared, TaskCompared};
 pub use settings::{FEWEST_RUNS, Setting, SettingDifference, SettingsCompared, settings};
 pub use twente::{BIN_NS, TwenteRun, twente};
+pub use worse::{JudgedFigure, Tolerated};
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use jitterlab_model::Warning;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Mismatch, SettingsCompared, TwenteRun};
+use super::{Comparison, Mismatch, SettingsCompared, Tolerated, TwenteRun};
 
 /// Runs side by side, task by task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,20 @@ pub struct RunsCompared {
     pub tasks: Vec<TaskCompared>,
     /// What a reader has to know of each run.
     pub warnings: Vec<RunWarnings>,
+    /// Whether any is worse than the first by more than is tolerated, where that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerated: Option<Tolerated>,
+}
+
+impl RunsCompared {
+    /// The same with a verdict on whether a figure is higher than in the first by more than this share.
+    #[must_use]
+    pub fn tolerating(mut self, tolerance: Option<f64>) -> Self {
+        let tasks =
+            self.tasks.iter().map(|of| (of.task.as_str(), of.comparison.as_ref(), of.settings.as_ref()));
+        self.tolerated = tolerance.map(|tolerance| Tolerated::of(tasks, tolerance));
+        self
+    }
 }
 
 /// One task of all runs.

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use jitterlab_report::comparison;
 use jitterlab_report::document::Content;
 use jitterlab_runs::{CompareError, CompareOptions, Run, compare};
 
 use crate::exit::{Ending, Failure, Status};
-use crate::output::OutputArgs;
+use crate::mistakes;
+use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
 
 /// Compare runs, or two settings: figures with confidence intervals, and which differences are real
@@ -25,6 +27,16 @@ pub struct Args {
     /// A comparison as a source document makes it
     #[arg(long, value_enum)]
     preset: Option<Preset>,
+    /// End with 1 where a figure is shown to be higher than in the first by more than this share, such as 10%, and with 3
+    /// where that can be told of none
+    #[arg(long, value_name = "SHARE", value_parser = mistakes::share, conflicts_with = "preset")]
+    fail_if_worse: Option<f64>,
+    /// Write that verdict on each figure as JUnit's XML
+    #[arg(long, value_name = "FILE", requires = "fail_if_worse")]
+    junit: Option<PathBuf>,
+    /// Print the conclusion and the tables in Markdown
+    #[arg(long, conflicts_with_all = ["json", "brief", "details", "preset"])]
+    markdown: bool,
     /// Compare even what is not comparable
     #[arg(long)]
     anyway: bool,
@@ -55,6 +67,13 @@ pub fn execute(args: &Args) -> Ending {
         CompareError::Runs(error) => Failure::from(error),
         misuse => Failure::bad_use(misuse),
     })?;
-    args.output.show(Content::Comparison(compared))?;
-    Ok(Status::Fine)
+    let compared = compared.tolerating(args.fail_if_worse);
+    if let (Some(file), Some(judged)) = (&args.junit, &compared.tolerated) {
+        output::write_file(file, comparison::junit(judged).as_bytes())?;
+    }
+    if args.markdown {
+        output::print(&comparison::markdown(&compared))?;
+        return Ok(Status::of(compared.tolerated.map(|judged| judged.fitness)));
+    }
+    Ok(Status::of(args.output.show(Content::Comparison(compared))?))
 }

@@ -27,10 +27,10 @@ pub struct Args {
     task: TaskArgs,
 
     /// Share of the starts that may be late, such as 1e-4 [default: 1e-3, as far as 20% of a processor go]
-    #[arg(long, value_parser = parse_share, value_name = "SHARE")]
+    #[arg(long, value_parser = mistakes::share, value_name = "SHARE")]
     late: Option<f64>,
     /// Share of a processor that may be polled away, such as 20% or 0.2
-    #[arg(long, value_parser = parse_share, value_name = "SHARE")]
+    #[arg(long, value_parser = mistakes::share, value_name = "SHARE")]
     budget: Option<f64>,
 
     /// How often the uncompensated and the compensated task have their turn in the proof
@@ -61,15 +61,6 @@ pub struct Args {
 
 /// Wake-up methods to choose from where none is named, in order of preference.
 const METHODS: [WakeMethod; 3] = [WakeMethod::Nanosleep, WakeMethod::Timerfd, WakeMethod::TimerSignal];
-
-/// Reads `20%`, `0.2` or `1e-4`: a share above 0 and below 1.
-fn parse_share(text: &str) -> Result<f64, CliError> {
-    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    match number.trim().parse::<f64>() {
-        Ok(share) if share > 0.0 && share < scale => Ok(share / scale),
-        _ => Err(CliError::NotAShare(text.into())),
-    }
-}
 
 impl Args {
     fn task(&self) -> Result<TaskSpec, CliError> {

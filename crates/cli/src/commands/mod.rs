@@ -24,8 +24,6 @@ pub mod run;
 pub mod schema;
 pub mod servo;
 pub mod stepper;
-pub mod watch;
-pub mod why;
 
 /// Without a command: the usual things to do.
 pub fn usual() -> Ending {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::Prediction;
-use jitterlab_analysis::require::{Breaches, Outcome, Requirement};
+use jitterlab_analysis::require::{Breaches, Requirement};
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{TaskRun, Warning};
@@ -56,7 +56,7 @@ pub fn execute(args: &Args) -> Ending {
     if args.horizon.is_some_and(|ns| ns <= 0) {
         return Err(CliError::HorizonNotAhead.into());
     }
-    let mut outcomes = Vec::new();
+    let mut statuses = Vec::new();
     for path in &args.files {
         let run = args.run.open(path)?;
         let wanted = run.tasks(args.run.task.as_deref())?.into_iter();
@@ -70,17 +70,10 @@ pub fn execute(args: &Args) -> Ending {
             let tasks = wanted.map(|task| of_task(args, &run, task, &breaches[task], predictions.get(task)));
             (tasks.collect::<Result<Vec<_>>>()?, warnings)
         };
-        outcomes.extend(tasks.iter().flat_map(|t| &t.requirements).map(|judgement| judgement.outcome));
         let outlook = Outlook { file: path.display().to_string(), tasks, warnings };
-        args.output.show(Content::Prediction(outlook))?;
+        statuses.push(Status::of(args.output.show(Content::Prediction(outlook))?));
     }
-    Ok(if outcomes.contains(&Outcome::Fail) {
-        Status::RequirementFailed
-    } else if outcomes.contains(&Outcome::NotEnoughData) || outcomes.contains(&Outcome::Unknown) {
-        Status::CouldNotMeasure
-    } else {
-        Status::Fine
-    })
+    Ok(Status::worst(statuses))
 }
 
 /// What is predicted of each task, unless only requirements are to be decided, which takes no scan.

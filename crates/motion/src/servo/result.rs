@@ -1,6 +1,5 @@
 //! What `servo` answers: a loop, what it stands, and what a run's timing, given execution times or constant delays would cost it.
 
-use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
 
 use super::actions::{self, ActionCost};
@@ -166,11 +165,5 @@ impl ServoResult {
             Judged::Execution(under) => Some(&under.verdict),
             Judged::ConstantDelays { .. } => None,
         }
-    }
-
-    /// Whether the loop may not be closed.
-    #[must_use]
-    pub fn is_unfit(&self) -> bool {
-        self.verdict().is_some_and(|verdict| verdict.fitness == Fitness::Unfit)
     }
 }

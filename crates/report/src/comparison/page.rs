@@ -4,25 +4,25 @@ use jitterlab_analysis::compare::{
     AgainstFirst, Comparison, Difference, RunsCompared, SettingsCompared, Statistic,
 };
 
-use super::{settings, verdicts, word};
+use super::settings;
+use super::table::side_by_side;
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::section::{Piece, Section};
-use crate::words::time;
 
 /// The page's section; `None` where nothing is compared.
 #[must_use]
 pub fn section(compared: &[(&str, &Comparison)]) -> Option<Section> {
     let mut pieces = Vec::new();
     for (task, comparison) in compared {
-        pieces.extend(verdicts(comparison).into_iter().map(|text| Piece::Text { text }));
+        let table = side_by_side(comparison);
+        let caption = format!("Task {task}: latency in µs. {}", table.legend);
+        pieces.push(Piece::Table { caption, header: table.header, rows: table.rows });
         pieces.extend(chart(task, comparison).map(Piece::Figure));
-        let base = comparison.runs.first().map_or("", |run| run.name.as_str());
-        pieces.extend(comparison.against_first.iter().map(|other| difference_table(task, base, other)));
     }
-    (!pieces.is_empty()).then(|| Section {
+    (!compared.is_empty()).then(|| Section {
         id: "comparison".into(),
         title: "Comparison".into(),
-        lead: "Every figure of the latency against that of the first run, with the interval that holds the true change; all intervals together hold with 95 %. An interval that reaches over zero shows no real difference.".into(),
+        lead: "Every figure of the latency against that of the first run, what differs most first. An interval that reaches over zero shows no real difference; all intervals together hold with 95 %.".into(),
         pieces,
     })
 }
@@ -40,17 +40,14 @@ fn settings_section((task, compared): (&str, &SettingsCompared)) -> Section {
         caption: format!(
             "Task {task}: means over runs in µs, and their change; spread: standard deviation from run to run"
         ),
-        header: ["statistic", "first", "with", "change", "from", "to", "spread", "difference"]
-            .map(String::from)
-            .to_vec(),
+        header: settings::HEADER.map(String::from).to_vec(),
         rows: settings::rows(compared),
     };
-    let texts = settings::verdict(compared).into_iter().map(|text| Piece::Text { text });
     Section {
         id: "settings".into(),
         title: "Two settings".into(),
         lead: "Several runs of each, with the spread from run to run as the measure; all intervals together hold with 95 %.".into(),
-        pieces: texts.chain([table]).collect(),
+        pieces: vec![table],
     }
 }
 
@@ -95,29 +92,4 @@ fn chart(task: &str, comparison: &Comparison) -> Option<Chart> {
         layers: [level].into_iter().chain(layers).collect(),
         height: 400,
     })
-}
-
-fn difference_table(task: &str, base: &str, other: &AgainstFirst) -> Piece {
-    let rows = other.differences.iter().map(|d| {
-        let show = |v: f64| match d.statistic {
-            Statistic::MissedShare => format!("{:+.4} %", 100.0 * v),
-            _ => format!("{}{}", if v > 0.0 { "+" } else { "" }, time(v)),
-        };
-        vec![
-            d.statistic.name().into(),
-            show(d.difference),
-            d.interval.map_or("–".into(), |[low, high]| format!("{} to {}", show(low), show(high))),
-            d.ratio.map_or("–".into(), |r| format!("{r:.3}")),
-            word(d).into(),
-        ]
-    });
-    Piece::Table {
-        caption: format!(
-            "Task {task}: {} against {base}; a latency of it is the lower one with a probability of {:.1} %",
-            other.name,
-            100.0 * other.p_lower
-        ),
-        header: ["statistic", "change", "interval", "ratio", "difference"].map(String::from).to_vec(),
-        rows: rows.collect(),
-    }
 }

@@ -9,12 +9,13 @@ use crate::wrap::wrap;
 /// Runs of each setting that are advised: with fewer a change of a fifth is often missed.
 const ADVISED: usize = 5;
 
-/// The verdict, then each figure with its runs.
-pub(super) fn text(compared: &SettingsCompared) -> String {
-    let mut text: String = verdict(compared).iter().map(|sentence| wrap(sentence)).collect();
-    let rows = compared.differences.iter().map(row);
-    text.push_str("\nmean of the runs in µs, change, and its interval\n");
-    text.push_str(&columns(&["", "first", "with", "change", "from", "to", "spread", "real?"], rows));
+/// The headings of its table.
+pub(super) const HEADER: [&str; 8] = ["", "first", "with", "change", "from", "to", "spread", "real?"];
+
+/// Each figure with its runs.
+pub(super) fn text(task: &str, compared: &SettingsCompared) -> String {
+    let mut text = wrap(&format!("latency of {task}, mean of the runs in µs, change, and its interval"));
+    text.push_str(&columns(&HEADER, rows(compared)));
     let runs = |runs: &[String]| runs.join(", ");
     text.push_str(&wrap(&format!("first: {}", runs(&compared.first.runs))));
     text.push_str(&wrap(&format!("with: {}", runs(&compared.other.runs))));
@@ -24,41 +25,48 @@ pub(super) fn text(compared: &SettingsCompared) -> String {
     )
 }
 
-/// What is said of two settings, and what limits it.
-pub(super) fn verdict(compared: &SettingsCompared) -> Vec<String> {
+/// What is lower and what is higher with the other setting; `None` where no difference is shown.
+pub(super) fn sides(compared: &SettingsCompared) -> Option<String> {
     let real = |higher: bool| {
         let found = compared.differences.iter().filter(|d| d.real && is_higher(d) == higher);
-        found.map(|d| format!("{} ({})", d.statistic.name(), change(d, d.change))).collect::<Vec<String>>()
+        found.map(|d| format!("{} {}", d.statistic.name(), change(d, d.change))).collect::<Vec<String>>()
     };
-    let (lower, higher) = (real(false), real(true));
-    let sides = [
-        (!lower.is_empty()).then(|| format!("lower {}", list(&lower))),
-        (!higher.is_empty()).then(|| format!("HIGHER {}", list(&higher))),
-    ];
-    let sides = sides.into_iter().flatten().collect::<Vec<_>>().join("; ");
-    let fewest = compared.first.runs.len().min(compared.other.runs.len());
-    let mut sentences = Vec::new();
-    sentences.push(match (sides.is_empty(), compared.in_turns) {
-        (true, _) => "No difference between the two settings is shown.".to_owned(),
-        (false, Some(false)) => format!(
-            "The runs of the two settings differ, but one setting was measured after the other: a machine that changed \
-             meanwhile looks the same. With --with: {sides}."
-        ),
-        (false, _) => format!("The two settings differ. With --with: {sides}."),
-    });
-    if compared.in_turns != Some(true) {
-        let unknown = if compared.in_turns.is_none() { " (when these began is not known)" } else { "" };
-        sentences.push(format!("Measure the two in turns, A B A B{unknown}."));
-    }
-    if sides.is_empty() && fewest < ADVISED {
-        sentences.push(format!(
-            "{fewest} runs of a setting show large differences only: give {ADVISED} or more of each."
-        ));
-    }
-    sentences
+    let sides = [("lower", real(false)), ("higher", real(true))];
+    let said: Vec<String> = sides
+        .iter()
+        .filter(|(_, of)| !of.is_empty())
+        .map(|(how, of)| format!("{how} {}", list(of)))
+        .collect();
+    (!said.is_empty()).then(|| said.join(", but "))
 }
 
-fn is_higher(d: &SettingDifference) -> bool {
+/// A figure of two settings in a sentence.
+pub(super) fn sentence(task: &str, d: &SettingDifference) -> String {
+    let [low, high] = d.interval.map(|value| change(d, value));
+    let open = if d.real { "" } else { "; more than that is excluded" };
+    format!(
+        "{} of {task}: {} from {} and {} runs, between {low} and {high} with 95 % confidence{open}.",
+        d.statistic.name(),
+        change(d, d.change),
+        d.first.len(),
+        d.other.len()
+    )
+}
+
+/// What to do next.
+pub(super) fn next(compared: &SettingsCompared) -> String {
+    let fewest = compared.first.runs.len().min(compared.other.runs.len());
+    match compared.in_turns {
+        Some(true) if fewest < ADVISED => {
+            format!("{ADVISED} or more runs of each: {fewest} show large differences only")
+        }
+        Some(true) => "jitterlab report, with all runs: the histograms side by side".into(),
+        Some(false) => "measure the two in turns, A B A B".into(),
+        None => "measure the two in turns, A B A B (when these began is not known)".into(),
+    }
+}
+
+pub(super) fn is_higher(d: &SettingDifference) -> bool {
     d.change > if d.relative { 1.0 } else { 0.0 }
 }
 
@@ -99,7 +107,7 @@ fn row(d: &SettingDifference) -> Vec<String> {
     ]
 }
 
-/// The rows of the page's table.
+/// The rows of the table.
 pub(super) fn rows(compared: &SettingsCompared) -> Vec<Vec<String>> {
     compared.differences.iter().map(row).collect()
 }

@@ -19,13 +19,59 @@ fn scan(base_ns: i64) -> TaskScan {
 
 const TERMINAL: Terminal = Terminal { columns: 80, ascii: true, colour: false };
 
-#[test]
-fn the_verdict_comes_first_and_says_that_these_are_runs() {
-    let (a, b) = (scan(9_000), scan(3_000));
-    let text = comparison(&compare(&[("before".to_owned(), &a), ("after".to_owned(), &b)]), TERMINAL);
+fn said(runs: &[(&str, &TaskScan)]) -> String {
+    let runs: Vec<(String, &TaskScan)> =
+        runs.iter().map(|(name, scan)| ((*name).to_owned(), *scan)).collect();
+    let compared = compare(&runs);
+    let head = head::of_runs(&[("main", &compared)]).unwrap();
+    let text = head.text(TERMINAL) + &side_by_side("main", &compared);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(text.starts_with("These two runs differ: after has lower mean (63 %)"), "{text}");
+    text
+}
+
+#[test]
+fn the_conclusion_comes_first_and_says_that_these_are_runs() {
+    let (a, b) = (scan(9_000), scan(3_000));
+    let text = said(&[("before", &a), ("after", &b)]);
+    assert!(text.starts_with("BETTER: after against before: lower p50 -63 %"), "{text}");
     assert!(text.contains("runs, not settings") && text.contains("--with B1 B2 B3"), "{text}");
+    assert!(said(&[("before", &b), ("after", &a)]).starts_with("WORSE: after against before: higher"));
+}
+
+#[test]
+fn five_runs_stand_in_one_table() {
+    let runs = [9_000, 9_000, 3_000, 9_400, 12_000].map(scan);
+    let long = "jitterlab-20261122T202801Z";
+    let text = said(&[(long, &runs[0]), ("b", &runs[1]), ("c", &runs[2]), ("d", &runs[3]), ("e", &runs[4])]);
+    assert!(text.starts_with("MIXED against jitterlab-20261122T202801Z: b no difference shown;"), "{text}");
+    let p50 = text.lines().rfind(|line| line.starts_with("  p50 ")).unwrap();
+    assert!(p50.contains("(9.5") && p50.contains("3.5") && p50.contains("-63 %"), "{p50}");
+    assert!(text.contains("A: jitterlab-20261122T202801Z, B: b"), "{text}");
+}
+
+#[test]
+fn a_comparison_is_a_test() {
+    let (a, b) = (scan(5_000), scan(6_000));
+    let found = compare(&[("before".to_owned(), &a), ("a<b".to_owned(), &b)]);
+    let task = TaskCompared {
+        task: "main".into(),
+        mismatches: Vec::new(),
+        comparison: Some(found),
+        settings: None,
+        twente: None,
+    };
+    let compared =
+        RunsCompared { files: Vec::new(), tasks: vec![task], warnings: Vec::new(), tolerated: None };
+    let judged = compared.tolerating(Some(0.1));
+    let head = head::of(&judged).unwrap();
+    assert!(
+        head.asked && head.verdict.starts_with("NOT FIT: worse than before by more than 10 % in"),
+        "{head:?}"
+    );
+    let xml = junit(judged.tolerated.as_ref().unwrap());
+    assert!(xml.contains("classname=\"a&lt;b\" name=\"p50 of main\"><failure message=\"p50"), "{xml}");
+    let note = markdown(&judged);
+    assert!(note.starts_with("**NOT FIT: worse") && note.contains("| p50 | 5.5"), "{note}");
 }
 
 #[test]
@@ -54,8 +100,11 @@ fn what_cannot_be_said_is_said_with_what_would_help() {
         scan
     };
     let (a, b) = (rising(30), rising(31));
-    let text = comparison(&compare(&[("a".to_owned(), &a), ("b".to_owned(), &b)]), TERMINAL);
-    assert!(text.contains("Nothing can be said of a and b") && text.contains("or longer"), "{text}");
+    let text = said(&[("a", &a), ("b", &b)]);
+    assert!(
+        text.contains("No change, however large, can be excluded") && text.contains("or longer"),
+        "{text}"
+    );
     assert!(text.contains("too dependent"), "{text}");
 }
 
@@ -72,10 +121,11 @@ fn settings_are_compared_by_their_runs() {
     let (a, b) = (named("a", &runs), named("b", &others));
     let times = |order: [&str; 3]| order.map(String::from);
     let compared = |began: [&[String]; 2]| {
-        settings::text(&settings_of([&of(&a, &runs), &of(&b, &others)], began).unwrap())
+        let found = settings_of([&of(&a, &runs), &of(&b, &others)], began).unwrap();
+        head::of_settings(&[("main", &found)]).unwrap().text(TERMINAL) + &settings::text("main", &found)
     };
     let turns = compared([&times(["1", "3", "5"]), &times(["2", "4", "6"])]);
-    assert!(turns.starts_with("The two settings differ. With --with: lower mean (-63.3 %)"), "{turns}");
+    assert!(turns.starts_with("BETTER: --with against the first setting: lower mean -63.3 %"), "{turns}");
     assert!(turns.lines().all(|line| line.chars().count() <= 80), "{turns}");
     let after = compared([&times(["1", "2", "3"]), &times(["4", "5", "6"])]);
     assert!(after.contains("a machine that changed") && after.contains("in turns"), "{after}");

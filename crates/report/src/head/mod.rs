@@ -3,6 +3,7 @@
 //!
 //! To give a kind of result a head: a function beside its words, and its line in `document.rs`.
 
+pub(crate) mod outlook;
 pub(crate) mod run;
 #[cfg(test)]
 mod tests;
@@ -41,10 +42,10 @@ impl Head {
     #[must_use]
     pub fn text(&self, terminal: Terminal) -> String {
         let verdict = wrap(&self.verdict);
-        let word = word(self.fitness);
-        let coloured = match verdict.strip_prefix(word) {
-            Some(rest) if terminal.colour => format!("\x1b[{}m{word}\x1b[0m{rest}", colour(self.fitness)),
-            _ => verdict,
+        let (word, rest) = verdict.split_at(capitals(&verdict));
+        let coloured = match terminal.colour {
+            true => format!("\x1b[{}m{word}\x1b[0m{rest}", colour(self.fitness)),
+            false => verdict,
         };
         coloured + &wrap(&self.number) + &wrap(&format!("Next: {}", self.next))
     }
@@ -52,6 +53,12 @@ impl Head {
 
 /// What to do where a virtual machine did not do.
 pub(crate) const ON_THE_MACHINE: &str = "measure on the machine itself: a virtual one waits for its host";
+
+/// A file as a shell takes it.
+pub(crate) fn shown(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@".contains(c);
+    if name.chars().all(plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
+}
 
 /// A fitness as verdicts begin with it.
 pub(crate) fn word(fitness: Fitness) -> &'static str {
@@ -61,6 +68,14 @@ pub(crate) fn word(fitness: Fitness) -> &'static str {
         Fitness::CannotTell => "CANNOT TELL",
         Fitness::Unfit => "NOT FIT",
     }
+}
+
+/// How many bytes the words in capitals take that a verdict begins with.
+fn capitals(verdict: &str) -> usize {
+    let words = verdict.split(':').next().unwrap_or_default().split(' ');
+    let capital = |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase());
+    let bytes = words.take_while(capital).map(|word| word.len() + 1).sum::<usize>();
+    bytes.saturating_sub(1)
 }
 
 fn colour(fitness: Fitness) -> &'static str {

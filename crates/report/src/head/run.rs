@@ -1,14 +1,12 @@
 //! The head of a run: which purposes it shows to be served.
 
-use std::path::Path;
-
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested, Verdict};
 use jitterlab_model::{Fitness, Refusal, RunInfo};
 
-use super::{Head, ON_THE_MACHINE, word};
+use super::{Head, ON_THE_MACHINE, shown, word};
 use crate::purpose::{decision, names, period};
 use crate::summary::load;
 use crate::warnings::gap;
@@ -20,7 +18,7 @@ const LONG_NS: i64 = 300_000_000_000;
 /// The head of what was measured.
 pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
     let verdict = measured.verdict.as_ref()?;
-    let file = measured.file.as_deref().map(shown);
+    let file = measured.file.as_deref().map(|file| shown(&file.display().to_string()));
     Some(head(&measured.run, verdict, measured.summaries(), file.as_deref()))
 }
 
@@ -28,14 +26,7 @@ pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
 pub(crate) fn analysed(analysis: &RunAnalysis) -> Option<Head> {
     let verdict = analysis.verdict.as_ref()?;
     let summaries = analysis.tasks.iter().map(|task| &task.measured.summary);
-    Some(head(&analysis.run, verdict, summaries, Some(&shown(Path::new(&analysis.file)))))
-}
-
-/// A file as a shell takes it.
-fn shown(path: &Path) -> String {
-    let name = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@".contains(c);
-    if name.chars().all(plain) { name } else { format!("'{}'", name.replace('\'', "'\\''")) }
+    Some(head(&analysis.run, verdict, summaries, Some(&shown(&analysis.file))))
 }
 
 fn head<'a>(
@@ -148,18 +139,11 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
     let without = |why: Untested| verdict.purposes.iter().any(|purpose| purpose.untested == Some(why));
     let facts = run.facts_before.as_ref();
     let is_virtual = facts.is_some_and(|facts| facts.virtualisation.virtual_machine == Some(true));
-    let watched = run.tasks.iter().any(|task| task.watched.is_some());
     match verdict.fitness {
         Fitness::CannotTell if without(Untested::Policy) => match refused_policy(run) {
             Some(refusal) => format!("{}, then the same again", first_way(&refusal.remedy)),
-            None if watched => {
-                "the same again with the program under a real-time policy (chrt -f 80 COMMAND)".into()
-            }
             None => "the same again with --policy fifo:80".into(),
         },
-        _ if watched => {
-            format!("jitterlab why {} (what delayed it, and what to do)", file.unwrap_or("FILE"))
-        }
         Fitness::CannotTell => format!("jitterlab run --for {name} --duration 1min"),
         Fitness::Good if run.load.is_none() || run.measured_ns().is_none_or(|ns| ns < LONG_NS) => {
             format!(

@@ -5,7 +5,7 @@ pub(crate) mod servo;
 pub mod servo_charts;
 pub(crate) mod servo_live;
 mod servo_tables;
-mod servo_verdict;
+pub(crate) mod servo_verdict;
 pub(crate) mod stepper;
 pub(crate) mod stepper_answer;
 mod stepper_charts;

@@ -1,42 +1,37 @@
-//! What timing means for a servo loop: the answer first, then the tables it rests on.
+//! What timing means for a servo loop: the tables that its verdict rests on.
 
 use jitterlab_motion::servo::{
     DelayMargin, Judged, Late, LoopDescription, LoopUnderExecution, LoopUnderRun, ServoResult,
 };
 
 use super::servo_charts;
-use super::servo_tables as tables;
-use super::servo_verdict as verdict;
+use super::servo_tables::{self as tables, described};
 use crate::chart::Terminal;
 use crate::section::{Piece, Section};
-use crate::words::{count, exact, share, time};
+use crate::words::{count, share, time};
 use crate::wrap::wrap;
 
-/// The sentences a builder wants: the verdict, and what to do next.
-fn answer(result: &ServoResult) -> Vec<String> {
-    match &result.judged {
-        Judged::Run(under) => vec![
-            verdict::sentence(&under.assessment.verdict, Some(&under.assessment.evaluation)),
-            verdict::next(&under.assessment, result.closed.period_ns),
-        ],
-        Judged::Execution(under) => vec![verdict::of_execution(under)],
-        Judged::ConstantDelays { .. } => vec![stands(result)],
-    }
+/// What stands below the head on the terminal, where not everything is wanted; `None` where that is everything.
+pub(crate) fn answer(result: &ServoResult) -> Option<String> {
+    let Judged::Run(under) = &result.judged else { return None };
+    let found = &under.assessment;
+    let remedies = if found.remedies.is_empty() { String::new() } else { tables::remedies(&found.remedies) };
+    let parts = [basis(&result.closed, under), tables::costs(&found.evaluation), remedies];
+    Some(parts.join("\n") + &super::minded(&super::of_run(&under.run)))
 }
 
-/// The whole answer, readable at 80 columns.
+/// Everything below the head, readable at 80 columns.
 pub fn text(result: &ServoResult, terminal: Terminal) -> String {
-    let answer: String = answer(result).iter().map(|sentence| wrap(sentence)).collect();
     let margins = tables::margins(&result.margins);
     match &result.judged {
         Judged::ConstantDelays { costs } => {
+            let answer = wrap(&stands(result));
             format!("{answer}\n{margins}\n{}", tables::delays(costs)) + &terminal.figures(&figures(result))
         }
-        Judged::Execution(under) => of_execution(result, under, &answer, &margins),
+        Judged::Execution(under) => of_execution(result, under, &margins),
         Judged::Run(under) => {
             let found = &under.assessment;
             let mut parts = vec![
-                answer,
                 basis(&result.closed, under),
                 tables::costs(&found.evaluation),
                 tables::actions(&found.actions, found.evaluation.ideal.cost),
@@ -58,7 +53,7 @@ pub fn text(result: &ServoResult, terminal: Terminal) -> String {
     }
 }
 
-fn of_execution(result: &ServoResult, under: &LoopUnderExecution, answer: &str, margins: &str) -> String {
+fn of_execution(result: &ServoResult, under: &LoopUnderExecution, margins: &str) -> String {
     let mut basis = format!(
         "{}; execution {}, overrun {}, {} of its time at work.",
         described(&result.closed),
@@ -72,7 +67,6 @@ fn of_execution(result: &ServoResult, under: &LoopUnderExecution, answer: &str, 
         );
     }
     let parts = [
-        answer.to_owned(),
         wrap(&basis),
         tables::execution(under),
         tables::actions(&under.actions, under.ideal.cost),
@@ -89,8 +83,10 @@ pub fn figures(result: &ServoResult) -> Vec<crate::chart::Chart> {
 /// What the page shows of a loop.
 pub(crate) fn section(result: &ServoResult) -> Section {
     let text = |text: String| Piece::Text { text };
-    let mut pieces: Vec<Piece> = answer(result).into_iter().map(text).collect();
-    pieces.push(text(described(&result.closed) + "."));
+    let mut pieces = vec![text(described(&result.closed) + ".")];
+    if let Judged::ConstantDelays { .. } = &result.judged {
+        pieces.push(text(stands(result)));
+    }
     pieces.extend(servo_charts::all(result).into_iter().map(Piece::Figure));
     if let Judged::Run(under) = &result.judged {
         pieces.extend(super::minded_pieces(super::of_run(&under.run)));
@@ -122,11 +118,6 @@ fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> String {
         count(timing.missed),
         count(timing.periods)
     ))
-}
-
-/// The loop in a few words.
-pub(super) fn described(closed: &LoopDescription) -> String {
-    format!("{} under {} every {}", closed.plant, closed.controller, exact(closed.period_ns))
 }
 
 /// What a loop stands, in a sentence, for a loop without a run.
@@ -178,12 +169,15 @@ mod tests {
     fn given_execution_times_are_answered_with_the_action_that_would_be_best() {
         let question = Question::of(catalog::find("dc-servo", None).unwrap(), 4_000_000);
         let result = ServoResult::under_execution(&question, "0.8h:0.5,1.2h:0.5", &[]).unwrap();
-        let told = text(&result, Terminal { columns: 80, ascii: true, colour: false });
+        let head = super::super::servo_verdict::head(&result).unwrap();
+        let terminal = Terminal { columns: 80, ascii: true, colour: false };
+        let told = head.text(terminal) + &text(&result, terminal);
         assert!(
-            told.starts_with("Limited: this timing makes the loop 210 % worse")
-                && told.contains("177.855094"),
-            "{told}"
+            told.starts_with("LIMITED: ")
+                && head.number.starts_with("This timing makes the loop 210 % worse"),
+            "{head:?}"
         );
+        assert!(told.contains("177.855094"), "{told}");
         assert!(told.contains("0.764865419") && told.contains("0.841165845"), "{told}");
         assert!(told.contains("Next: when a job overruns"), "{told}");
         assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");

@@ -6,7 +6,7 @@ use jitterlab_model::Compensation;
 use jitterlab_motion::servo::{LiveTrouble, LiveWay, ServoLive, TrackingError};
 
 use super::change;
-use super::servo::described;
+use super::servo_tables::described;
 use crate::section::{Piece, Section};
 use crate::table::columns;
 use crate::words::{count, time};

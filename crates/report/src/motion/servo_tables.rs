@@ -2,14 +2,19 @@
 
 use jitterlab_motion::servo::{
     ActionCost, Agreement, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, Late,
-    LoopUnderExecution, Margins, Memory, OverrunAction, Remedy, RemedyKind, Stationary, UnderMisses,
-    VelocityError, Without,
+    LoopDescription, LoopUnderExecution, Margins, Memory, OverrunAction, Remedy, RemedyKind, Stationary,
+    UnderMisses, VelocityError, Without,
 };
 
 use super::{change, percent};
 use crate::table::columns;
 use crate::words::{exact, share, time};
 use crate::wrap::wrap;
+
+/// The loop in a few words.
+pub(super) fn described(closed: &LoopDescription) -> String {
+    format!("{} under {} every {}", closed.plant, closed.controller, exact(closed.period_ns))
+}
 
 /// A cost as tables show it.
 fn cost(value: f64) -> String {

@@ -1,13 +1,14 @@
-//! The first sentences about a loop: whether it may be closed, what decides that, and what to do next.
+//! The head of a loop: whether it may be closed, what decides that, and what to do next.
 
 use jitterlab_model::Fitness;
 use jitterlab_motion::servo::{
-    ActionCost, Evaluation, Guarantee, Interval, Judgement, LoopAssessment, LoopUnderExecution, Loss, Side,
-    Verdict,
+    ActionCost, Evaluation, Guarantee, Interval, Judged, Judgement, LoopAssessment, LoopUnderExecution, Loss,
+    ServoResult, Side,
 };
 
 use super::percent;
-use super::servo_tables::{action, remedy};
+use super::servo_tables::{action, described, remedy};
+use crate::head::{Head, word};
 use crate::words::{share, time};
 
 /// A gain below this share is not worth doing anything for.
@@ -24,17 +25,40 @@ fn between(interval: Interval) -> String {
     }
 }
 
-/// Whether the loop may be closed, and what decides that.
-pub(super) fn sentence(verdict: &Verdict, found: Option<&Evaluation>) -> String {
-    let deciding = verdict.sides.first().map_or(String::new(), |side| reason(side, found));
-    match verdict.fitness {
-        Fitness::Good => format!("Good: {deciding}."),
-        Fitness::Limited => format!("Limited: {deciding}."),
-        Fitness::CannotTell => {
-            format!("Cannot tell yet: the run is too short for this loop; as far as it goes, {deciding}.")
+/// The three lines: whether the loop may be closed, what decides that, what to do next.
+pub(crate) fn head(result: &ServoResult) -> Option<Head> {
+    let closed = described(&result.closed);
+    let verdict = result.verdict()?;
+    let (found, next) = match &result.judged {
+        Judged::Run(under) => {
+            let found = &under.assessment;
+            (Some(&found.evaluation), next(found, result.closed.period_ns))
         }
-        Fitness::Unfit => format!("Do not close this loop on this machine: {deciding}."),
-    }
+        Judged::Execution(under) => (None, after_execution(under)),
+        Judged::ConstantDelays { .. } => return None,
+    };
+    let capital = word(verdict.fitness);
+    let sentence = match verdict.fitness {
+        Fitness::Good => format!("{capital} for {closed}."),
+        Fitness::Limited => format!("{capital}: {closed} can be closed, and it costs something."),
+        Fitness::CannotTell => format!("{capital} for {closed}: the run is too short for this loop."),
+        Fitness::Unfit => format!("{capital}: do not close {closed} on this machine."),
+    };
+    let deciding = verdict.sides.first().map_or(String::new(), |side| reason(side, found));
+    let so_far = if verdict.fitness == Fitness::CannotTell { "As far as it goes, " } else { "" };
+    let number = format!("{so_far}{deciding}.");
+    Some(Head {
+        fitness: verdict.fitness,
+        asked: true,
+        verdict: sentence,
+        number: capitalised(&number),
+        next,
+    })
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// What a side says.
@@ -129,12 +153,12 @@ fn cause(found: &Evaluation) -> &'static str {
 }
 
 /// What to do next after a run.
-pub(super) fn next(found: &LoopAssessment, period_ns: i64) -> String {
+fn next(found: &LoopAssessment, period_ns: i64) -> String {
     let evaluation = &found.evaluation;
     if found.verdict.fitness == Fitness::CannotTell {
         let remembered = 1.0 / (1.0 - evaluation.clustered.radius_per_period).max(1e-9);
         let needed_ns = remembered * period_ns as f64 * 200.0;
-        return format!("Next: measure for {} or longer.", time(needed_ns));
+        return format!("measure for {} or longer", time(needed_ns));
     }
     let ideal = evaluation.ideal.cost;
     let now = evaluation.clustered.cost;
@@ -152,16 +176,15 @@ pub(super) fn next(found: &LoopAssessment, period_ns: i64) -> String {
         .max_by(|a, b| a.0.total_cmp(&b.0));
     match best {
         Some((gain, what)) if gain.is_finite() => {
-            format!("Next: {what}; that would take {} off the cost.", percent(gain * ideal / now))
+            format!("{what}; that would take {} off the cost", percent(gain * ideal / now))
         }
-        Some((_, what)) => format!("Next: {what}; with that the loop would be stable."),
-        None if found.verdict.fitness == Fitness::Good => "Nothing needs to be done for it.".into(),
+        Some((_, what)) => format!("{what}; with that the loop would be stable"),
+        None if found.verdict.fitness == Fitness::Good => "nothing needs to be done for it".into(),
         None if evaluation.clustered.is_stable() => {
-            "Next: find what makes it late with jitterlab analyze, or take a slower controller.".into()
+            "find what makes it late with jitterlab analyze, or take a slower controller".into()
         }
         None => {
-            "Next: find what makes it late with jitterlab analyze; a longer period needs a slower controller."
-                .into()
+            "find what makes it late with jitterlab analyze; a longer period needs a slower controller".into()
         }
     }
 }
@@ -170,20 +193,17 @@ fn acted(cost: &ActionCost) -> String {
     format!("when a job overruns, {}", action(cost.action))
 }
 
-/// The answer for given execution times.
-pub(super) fn of_execution(under: &LoopUnderExecution) -> String {
-    let verdict = sentence(&under.verdict, None);
+/// What to do next where given execution times were judged.
+fn after_execution(under: &LoopUnderExecution) -> String {
     let others = under.actions.iter().filter(|a| a.action != under.overrun && a.stationary.is_stable());
-    let Some(best) = others.min_by(|a, b| a.stationary.cost.total_cmp(&b.stationary.cost)) else {
-        return verdict;
-    };
     let now = under.stationary.cost;
-    match now / best.stationary.cost - 1.0 {
-        gain if gain > WORTHWHILE && now.is_finite() => {
+    match others.min_by(|a, b| a.stationary.cost.total_cmp(&b.stationary.cost)) {
+        Some(best) if now.is_infinite() => format!("{}; with that it would be stable", acted(best)),
+        Some(best) if now / best.stationary.cost - 1.0 > WORTHWHILE => {
             let saved = percent(1.0 - best.stationary.cost / now);
-            format!("{verdict} Next: {}; that would take {saved} off the cost.", acted(best))
+            format!("{}; that would take {saved} off the cost", acted(best))
         }
-        _ if now.is_infinite() => format!("{verdict} Next: {}; with that it would be stable.", acted(best)),
-        _ => verdict,
+        _ if under.verdict.fitness == Fitness::Good => "jitterlab run, and the same with its run file".into(),
+        _ => "shorter jobs, a longer period, or another controller (--controller)".into(),
     }
 }

@@ -106,9 +106,7 @@ pub fn execute(args: &Args) -> Ending {
         let svg = figure::svg(&motion::servo_charts::responses(&result))?;
         output::write_file(file, svg.as_bytes())?;
     }
-    let is_unfit = result.is_unfit();
-    args.output.show(Content::Servo(Box::new(result)))?;
-    Ok(if is_unfit { Status::RequirementFailed } else { Status::Fine })
+    Ok(Status::of(args.output.show(Content::Servo(Box::new(result)))?))
 }
 
 impl Args {

@@ -1,0 +1,231 @@
+//! Whether something is worse than the first by more than is tolerated: a comparison as a test.
+
+use jitterlab_model::Fitness;
+use serde::{Deserialize, Serialize};
+
+use super::{Comparison, Difference, Refusal, SettingDifference, SettingsCompared, Statistic};
+
+/// Whether any figure is worse than that of the first run, or setting, by more than is tolerated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tolerated {
+    /// The share by which a figure may be higher than in the first.
+    pub tolerance: f64,
+    /// Unfit where a figure is shown to be higher by more, good where that is excluded for all of them. Where it is for some
+    /// only: limited, unless one of the others was higher by more as seen; then it cannot be told.
+    pub fitness: Fitness,
+    /// Every figure that both are long enough for; the worst first.
+    pub figures: Vec<JudgedFigure>,
+}
+
+/// One figure against that of the first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct JudgedFigure {
+    /// The task.
+    pub task: String,
+    /// The run; of two settings the other's runs, with commas between.
+    pub run: String,
+    /// Which figure.
+    pub statistic: Statistic,
+    /// How much higher it is, as a share of its value in the first: below 0 is better here. `None` where that value is 0.
+    pub change: Option<f64>,
+    /// The interval of that: of 95 %, all of one comparison at once. `None` where there is none, as of a maximum.
+    pub limits: Option<[f64; 2]>,
+    /// Unfit where more than is tolerated is shown, good where it is excluded.
+    pub fitness: Fitness,
+}
+
+/// A task with how its runs, or two settings of it, compare.
+pub type TaskJudged<'a> = (&'a str, Option<&'a Comparison>, Option<&'a SettingsCompared>);
+
+impl Tolerated {
+    /// Judges every task's comparison.
+    #[must_use]
+    pub fn of<'a>(tasks: impl Iterator<Item = TaskJudged<'a>>, tolerance: f64) -> Self {
+        let mut figures: Vec<JudgedFigure> = tasks.flat_map(|task| judged(task, tolerance)).collect();
+        let height = |of: &JudgedFigure| of.change.unwrap_or(f64::INFINITY);
+        figures.sort_by(|a, b| b.fitness.cmp(&a.fitness).then(height(b).total_cmp(&height(a))));
+        let any = |fitness| figures.iter().any(|of| of.fitness == fitness);
+        let seems = |of: &JudgedFigure| of.fitness == Fitness::CannotTell && height(of) > tolerance;
+        let fitness = match (any(Fitness::CannotTell), any(Fitness::Good)) {
+            _ if any(Fitness::Unfit) => Fitness::Unfit,
+            _ if figures.iter().any(seems) => Fitness::CannotTell,
+            (false, true) => Fitness::Good,
+            (true, true) => Fitness::Limited,
+            (_, false) => Fitness::CannotTell,
+        };
+        Tolerated { tolerance, fitness, figures }
+    }
+}
+
+fn judged((task, runs, settings): TaskJudged<'_>, tolerance: f64) -> Vec<JudgedFigure> {
+    let runs = runs.into_iter().flat_map(|compared| of_runs(task, compared, tolerance));
+    runs.chain(settings.into_iter().flat_map(|compared| of_settings(task, compared, tolerance))).collect()
+}
+
+fn of_runs(task: &str, compared: &Comparison, tolerance: f64) -> Vec<JudgedFigure> {
+    let first = |statistic: Statistic| {
+        let mut estimates = compared.runs.first()?.estimates.iter();
+        estimates.find(|of| of.statistic == statistic).map(|of| of.value)
+    };
+    let figure = |run: &str, of: &Difference| {
+        let first = first(of.statistic)?;
+        let share = |difference: f64| (first != 0.0).then(|| difference / first.abs());
+        let limits = of.interval.and_then(|[low, high]| Some([share(low)?, share(high)?]));
+        let nothing = first == 0.0 && of.difference == 0.0;
+        let silent = nothing || !of.real && of.refusal == Some(Refusal::NoMethod);
+        let seen = Seen { silent, higher: of.difference > 0.0, real: of.real };
+        Some(JudgedFigure {
+            task: task.to_owned(),
+            run: run.to_owned(),
+            statistic: of.statistic,
+            change: share(of.difference),
+            limits,
+            fitness: seen.judge(share(of.difference), limits, tolerance)?,
+        })
+    };
+    let each = compared.against_first.iter();
+    each.flat_map(|run| run.differences.iter().filter_map(|of| figure(&run.name, of))).collect()
+}
+
+fn of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<JudgedFigure> {
+    let run = compared.other.runs.join(", ");
+    let figure = |of: &SettingDifference| {
+        let mean = of.first.iter().sum::<f64>() / of.first.len() as f64;
+        let share = |change: f64| match of.relative {
+            true => Some(change - 1.0),
+            false => (mean != 0.0).then(|| change / mean.abs()),
+        };
+        let limits = Option::zip(share(of.interval[0]), share(of.interval[1])).map(|(low, high)| [low, high]);
+        let higher = of.change > if of.relative { 1.0 } else { 0.0 };
+        let seen = Seen { silent: false, higher, real: of.real };
+        Some(JudgedFigure {
+            task: task.to_owned(),
+            run: run.clone(),
+            statistic: of.statistic,
+            change: share(of.change),
+            limits,
+            fitness: seen.judge(share(of.change), limits, tolerance)?,
+        })
+    };
+    compared.differences.iter().filter_map(figure).collect()
+}
+
+/// What a comparison says of a figure.
+struct Seen {
+    /// Nothing: it is 0 in both, or there is no method for it and nothing is shown, as of most maxima.
+    silent: bool,
+    higher: bool,
+    real: bool,
+}
+
+impl Seen {
+    /// `None` where there is nothing to judge.
+    fn judge(&self, change: Option<f64>, limits: Option<[f64; 2]>, tolerance: f64) -> Option<Fitness> {
+        let more = change.is_none_or(|change| change > tolerance);
+        match limits {
+            _ if self.silent => None,
+            Some([low, _]) if low > tolerance => Some(Fitness::Unfit),
+            Some([_, high]) if high <= tolerance => Some(Fitness::Good),
+            None if self.real && self.higher && more => Some(Fitness::Unfit),
+            None if self.real => Some(Fitness::Good),
+            _ => Some(Fitness::CannotTell),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{compare, settings};
+    use crate::scan::TaskScan;
+    use jitterlab_model::Activation;
+
+    /// Latencies without memory around a level; one in `every` is missed.
+    fn scan(mean_ns: i64, seed: u64, every: u64) -> TaskScan {
+        let mut scan = TaskScan::new(1_000_000, 20_000);
+        let rows: Vec<Activation> = (0..20_000u64)
+            .map(|k| {
+                let mut z = (k + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                let noise = ((z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 54) as i64;
+                let due_ns = k as i64 * 1_000_000;
+                let start_ns = due_ns + mean_ns + noise;
+                let missed = u32::from(every > 0 && k % every == every - 1);
+                Activation {
+                    index: k,
+                    due_ns,
+                    start_ns,
+                    end_ns: start_ns + 9,
+                    missed,
+                    ..Activation::default()
+                }
+            })
+            .collect();
+        scan.push_all(&rows);
+        scan
+    }
+
+    fn judge(first: &TaskScan, other: &TaskScan, tolerance: f64) -> Tolerated {
+        let compared = compare(&[("before".into(), first), ("after".into(), other)]);
+        Tolerated::of([("main", Some(&compared), None)].into_iter(), tolerance)
+    }
+
+    fn fitness_of(judged: &Tolerated, statistic: Statistic) -> Option<Fitness> {
+        judged.figures.iter().find(|of| of.statistic == statistic).map(|of| of.fitness)
+    }
+
+    #[test]
+    fn a_run_that_is_worse_fails_and_one_that_is_not_passes() {
+        let (before, after) = (scan(5_000, 0, 0), scan(6_000, 77_777, 0));
+        let worse = judge(&before, &after, 0.1);
+        assert_eq!((worse.fitness, worse.figures[0].fitness), (Fitness::Unfit, Fitness::Unfit), "{worse:#?}");
+        assert!(worse.figures[0].change.is_some_and(|change| change > 0.1));
+        assert_eq!(fitness_of(&judge(&before, &after, 0.5), Statistic::P50), Some(Fitness::Good));
+        let better = judge(&after, &before, 0.01);
+        assert_eq!(fitness_of(&better, Statistic::P50), Some(Fitness::Good), "better is not worse");
+        assert_ne!(better.fitness, Fitness::Unfit);
+    }
+
+    #[test]
+    fn what_is_neither_shown_nor_excluded_cannot_be_told() {
+        // Higher by a tenth as seen: neither that it is more nor that it is less.
+        let (before, after) = (scan(5_000, 0, 0), scan(5_551, 77_777, 0));
+        let change =
+            judge(&before, &after, 0.1).figures.into_iter().find(|of| of.statistic == Statistic::P50);
+        let [low, high] = change.and_then(|of| of.limits).unwrap_or_default();
+        let judged = judge(&before, &after, (low + high) / 2.0);
+        assert_eq!(fitness_of(&judged, Statistic::P50), Some(Fitness::CannotTell), "{judged:#?}");
+    }
+
+    #[test]
+    fn what_the_first_run_never_missed_does_not_pass() {
+        let (before, after) = (scan(5_000, 0, 0), scan(5_000, 77_777, 10));
+        let judged = judge(&before, &after, 0.1);
+        let missed = judged.figures.iter().find(|of| of.statistic == Statistic::MissedShare);
+        let missed = missed.map(|of| (of.fitness, of.change));
+        assert_eq!(
+            (judged.fitness, missed),
+            (Fitness::CannotTell, Some((Fitness::CannotTell, None))),
+            "{judged:#?}"
+        );
+        assert_eq!(fitness_of(&judge(&before, &before, 0.1), Statistic::MissedShare), None);
+    }
+
+    #[test]
+    fn settings_are_judged_by_their_runs() {
+        let runs = [(5_000, 1), (5_020, 2), (4_990, 3)].map(|(ns, seed)| scan(ns, seed * 100_000, 0));
+        let others = [(6_500, 4), (6_480, 5), (6_530, 6)].map(|(ns, seed)| scan(ns, seed * 100_000, 0));
+        fn named(runs: &[TaskScan; 3]) -> [(String, &TaskScan); 3] {
+            runs.each_ref().map(|scan| (String::from("run"), scan))
+        }
+        let none = [const { String::new() }; 3];
+        let judged = |a, b| {
+            let compared = settings([&named(a), &named(b)], [&none, &none]);
+            Tolerated::of([("main", None, compared.as_ref())].into_iter(), 0.1).fitness
+        };
+        assert_eq!(judged(&runs, &others), Fitness::Unfit);
+        assert_eq!(judged(&others, &runs), Fitness::Good);
+    }
+}

@@ -1,0 +1,324 @@
+//! The first three lines of a comparison: a conclusion, the figure that differs most, what to do next.
+
+use jitterlab_analysis::compare::{
+    Basis, Comparison, Difference, JudgedFigure, RunsCompared, SettingDifference, SettingsCompared,
+    Statistic, Tolerated,
+};
+use jitterlab_model::Fitness;
+
+use super::settings;
+use super::table::{change, percent, size};
+use super::{basis, figure};
+use crate::head::{Head, word};
+use crate::words::{list, share, time};
+
+/// Figures that a verdict names of the only other run, and of each of several; the table has the others.
+const NAMED: [usize; 2] = [3, 1];
+
+/// The head; `None` of a comparison that draws no conclusion.
+pub(crate) fn of(compared: &RunsCompared) -> Option<Head> {
+    if let Some(tolerated) = &compared.tolerated {
+        return Some(tolerating(compared, tolerated));
+    }
+    let runs: Vec<(&str, &Comparison)> =
+        compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.comparison.as_ref()?))).collect();
+    let several: Vec<(&str, &SettingsCompared)> =
+        compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.settings.as_ref()?))).collect();
+    of_settings(&several).or_else(|| of_runs(&runs))
+}
+
+/// What a side by side of runs concludes.
+pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
+    let first = tasks.first()?.1.runs.first()?;
+    let others: Vec<&str> = tasks.first()?.1.against_first.iter().map(|run| run.name.as_str()).collect();
+    let each: Vec<Changes> = others.iter().map(|name| Changes::of(tasks, name)).collect();
+    let fitness = each.iter().map(Changes::fitness).reduce(together)?;
+    let against = &first.name;
+    let verdict = match each.as_slice() {
+        [only] => {
+            format!("{}: {} against {against}{}.", way(fitness), others[0], only.listed(": ", NAMED[0]))
+        }
+        all => {
+            let said = all
+                .iter()
+                .zip(&others)
+                .map(|(of, name)| format!("{name} {}{}", of.way(), of.listed(": ", NAMED[1])));
+            format!("{} against {against}: {}.", way(fitness), said.collect::<Vec<_>>().join("; "))
+        }
+    };
+    let number = largest(tasks).or_else(|| excluded(tasks)).unwrap_or_else(|| nothing(tasks));
+    Some(Head { fitness, asked: false, verdict, number, next: next(tasks) })
+}
+
+/// How a run differs from the first, over all tasks: what is lower and what is higher, what differs most first.
+struct Changes {
+    lower: Vec<String>,
+    higher: Vec<String>,
+}
+
+impl Changes {
+    fn of(tasks: &[(&str, &Comparison)], run: &str) -> Self {
+        let of_task = |(task, compared): &(&str, &Comparison)| {
+            let prefix = if tasks.len() > 1 { format!("{task}'s ") } else { String::new() };
+            let against = compared.against_first.iter().find(|against| against.name == run);
+            let real = against.into_iter().flat_map(|against| &against.differences).filter(|of| of.real);
+            real.map(|of| (prefix.clone(), *of)).collect::<Vec<(String, Difference)>>()
+        };
+        let mut real: Vec<(String, Difference)> = tasks.iter().flat_map(of_task).collect();
+        real.sort_by(|a, b| size(&b.1).total_cmp(&size(&a.1)));
+        let side = |higher: bool| {
+            let of = real.iter().filter(|(_, of)| (of.difference > 0.0) == higher);
+            of.map(|(prefix, of)| format!("{prefix}{} {}", of.statistic.name(), change(of, of.difference)))
+                .collect()
+        };
+        Changes { lower: side(false), higher: side(true) }
+    }
+
+    fn fitness(&self) -> Fitness {
+        match (self.lower.is_empty(), self.higher.is_empty()) {
+            (true, true) => Fitness::CannotTell,
+            (false, true) => Fitness::Good,
+            (true, false) => Fitness::Unfit,
+            (false, false) => Fitness::Limited,
+        }
+    }
+
+    fn way(&self) -> String {
+        way(self.fitness()).to_lowercase()
+    }
+
+    /// What differs, behind `before`: empty where nothing does.
+    fn listed(&self, before: &str, most: usize) -> String {
+        let sides =
+            [(&self.lower, "lower"), (&self.higher, "higher")].into_iter().filter(|(of, _)| !of.is_empty());
+        let said: Vec<String> = sides
+            .map(|(of, how)| {
+                let more = of.len().saturating_sub(most);
+                let mut named: Vec<String> = of.iter().take(most).cloned().collect();
+                if more > 0 {
+                    named.push(format!("{more} more"));
+                }
+                format!("{how} {}", list(&named))
+            })
+            .collect();
+        if said.is_empty() { String::new() } else { format!("{before}{}", said.join(", but ")) }
+    }
+}
+
+/// What two runs, or tasks, say together.
+fn together(a: Fitness, b: Fitness) -> Fitness {
+    match (a, b) {
+        (a, b) if a == b => a,
+        (Fitness::CannotTell, other) | (other, Fitness::CannotTell) => other,
+        _ => Fitness::Limited,
+    }
+}
+
+fn way(fitness: Fitness) -> &'static str {
+    match fitness {
+        Fitness::Good => "BETTER",
+        Fitness::Limited => "MIXED",
+        Fitness::CannotTell => "NO DIFFERENCE SHOWN",
+        Fitness::Unfit => "WORSE",
+    }
+}
+
+/// The real difference that is largest, with its interval.
+fn largest(tasks: &[(&str, &Comparison)]) -> Option<String> {
+    let real = each(tasks).filter(|(_, _, of)| of.real);
+    // One with an interval says more than a maximum.
+    let rank = |of: &Difference| (of.interval.is_some(), size(of));
+    let by_rank = |a: &Difference, b: &Difference| {
+        let (a, b) = (rank(a), rank(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    };
+    let (task, (first, here), of) = real.max_by(|a, b| by_rank(a.2, b.2))?;
+    let compared = tasks.iter().find(|(name, _)| *name == task)?.1;
+    let value = |run: &str| {
+        let run = compared.runs.iter().find(|of| of.name == run)?;
+        run.estimates
+            .iter()
+            .find(|e| e.statistic == of.statistic)
+            .map(|e| figure_with_unit(of.statistic, e.value))
+    };
+    let by = change(of, of.difference);
+    let sure = of.interval.map_or(String::new(), |[low, high]| {
+        format!(", between {} and {} with 95 % confidence", change(of, low), change(of, high))
+    });
+    let (before, after) = (value(first)?, value(here)?);
+    Some(format!("{} of {task}: {before} in {first}, {after} in {here} ({by}{sure}).", of.statistic.name()))
+}
+
+/// Of nothing shown, what can be excluded: of the highest quantile that has an interval.
+fn excluded(tasks: &[(&str, &Comparison)]) -> Option<String> {
+    let ranked = |of: &Difference| Statistic::ALL.iter().position(|s| *s == of.statistic);
+    let known =
+        each(tasks).filter(|(_, _, of)| of.interval.is_some() && of.statistic != Statistic::MissedShare);
+    let (task, (_, here), of) = known.max_by_key(|(_, _, of)| ranked(of))?;
+    let [low, high] = of.interval?;
+    Some(format!(
+        "{} of {task} in {here}: a change between {} and {} cannot be excluded, a larger one is (95 %).",
+        of.statistic.name(),
+        change(of, low),
+        change(of, high)
+    ))
+}
+
+/// Why nothing can be said at all.
+fn nothing(tasks: &[(&str, &Comparison)]) -> String {
+    let runs = tasks.iter().flat_map(|(_, compared)| &compared.runs);
+    let unsure = runs.into_iter().find(|run| !matches!(run.basis, Basis::Dependence { .. }));
+    unsure.map_or_else(
+        || "No change, however large, can be excluded: what varies is a burst or two.".into(),
+        |run| format!("No change, however large, can be excluded: of {}, {}.", run.name, basis(&run.basis)),
+    )
+}
+
+type Compared<'a> = (&'a str, (&'a str, &'a str), &'a Difference);
+
+/// Every difference, with its task and the names of its runs.
+fn each<'a>(tasks: &'a [(&'a str, &'a Comparison)]) -> impl Iterator<Item = Compared<'a>> {
+    tasks.iter().flat_map(|(task, compared)| {
+        let first = compared.runs.first().map_or("", |run| run.name.as_str());
+        compared.against_first.iter().flat_map(move |run| {
+            run.differences.iter().map(move |of| (*task, (first, run.name.as_str()), of))
+        })
+    })
+}
+
+fn figure_with_unit(statistic: Statistic, value: f64) -> String {
+    if statistic == Statistic::MissedShare { figure(statistic, value) } else { time(value) }
+}
+
+fn next(tasks: &[(&str, &Comparison)]) -> String {
+    let runs = tasks.iter().flat_map(|(_, compared)| &compared.runs);
+    let needs = runs.filter_map(|run| match run.basis {
+        Basis::TooDependent { needs_ns, .. } => Some(needs_ns),
+        _ => None,
+    });
+    match needs.reduce(f64::max) {
+        Some(ns) => format!("measure each for {} or longer", time(ns)),
+        None => "jitterlab compare A1 A2 A3 --with B1 B2 B3, measured in turns (these are runs, not settings: two runs of \
+                 one setting differ, too)"
+            .into(),
+    }
+}
+
+/// What two settings, by several runs of each, conclude.
+pub(super) fn of_settings(tasks: &[(&str, &SettingsCompared)]) -> Option<Head> {
+    let (_, any) = tasks.first()?;
+    let real = |higher: bool| {
+        tasks.iter().any(|(_, of)| of.differences.iter().any(|d| d.real && settings::is_higher(d) == higher))
+    };
+    let fitness = Changes { lower: marks(real(false)), higher: marks(real(true)) }.fitness();
+    let named = |task: &str| if tasks.len() > 1 { format!("{task}: ") } else { String::new() };
+    let sides: Vec<String> = tasks
+        .iter()
+        .filter_map(|(task, of)| Some(format!("{}{}", named(task), settings::sides(of)?)))
+        .collect();
+    let sides = if sides.is_empty() { String::new() } else { format!(": {}", sides.join("; ")) };
+    let turns = match any.in_turns {
+        Some(false) if fitness != Fitness::CannotTell => {
+            ", but one setting was measured after the other: a machine that changed meanwhile looks the same"
+        }
+        _ => "",
+    };
+    let all = tasks.iter().flat_map(|(task, of)| of.differences.iter().map(move |d| (*task, d)));
+    let most = all.max_by(|a, b| {
+        let by = |d: &SettingDifference| (d.real, if d.relative { d.change.ln().abs() } else { 0.0 });
+        let (a, b) = (by(a.1), by(b.1));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    Some(Head {
+        fitness,
+        asked: false,
+        verdict: format!("{}: --with against the first setting{sides}{turns}.", way(fitness)),
+        number: most.map_or_else(
+            || "There is no figure that all runs are long enough for.".into(),
+            |(task, d)| settings::sentence(task, d),
+        ),
+        next: settings::next(any),
+    })
+}
+
+fn marks(any: bool) -> Vec<String> {
+    if any { vec![String::new()] } else { Vec::new() }
+}
+
+/// The verdict on what is tolerated.
+fn tolerating(compared: &RunsCompared, judged: &Tolerated) -> Head {
+    let most = share(judged.tolerance);
+    let first = compared.tasks.first();
+    let first = first.and_then(|task| {
+        let runs = task.comparison.as_ref().and_then(|of| of.runs.first().map(|run| run.name.clone()));
+        runs.or_else(|| task.settings.as_ref().map(|_| "the first setting".into()))
+    });
+    let first = first.unwrap_or_else(|| "the first run".into());
+    let names = |fitness| {
+        let mut names: Vec<String> = Vec::new();
+        for of in judged.figures.iter().filter(|of| of.fitness == fitness) {
+            let name = of.statistic.name().to_owned();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        list(&names)
+    };
+    let word = word(judged.fitness);
+    let verdict = match judged.fitness {
+        Fitness::Unfit => {
+            format!("{word}: worse than {first} by more than {most} in {}.", names(Fitness::Unfit))
+        }
+        Fitness::CannotTell => {
+            format!("{word} whether it is worse than {first} by more than {most}: {}.", open(judged))
+        }
+        Fitness::Good => format!("{word}: not worse than {first} by more than {most}, in any figure."),
+        Fitness::Limited => format!(
+            "{word}: not worse than {first} by more than {most} in {}; in {} that cannot be told.",
+            names(Fitness::Good),
+            names(Fitness::CannotTell)
+        ),
+    };
+    let runs: Vec<(&str, &Comparison)> =
+        compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.comparison.as_ref()?))).collect();
+    let number = judged.figures.first().map_or_else(|| nothing(&runs), self::judged);
+    let next = match judged.fitness {
+        Fitness::Unfit => "jitterlab report, with all these files: where they differ",
+        Fitness::CannotTell | Fitness::Limited => {
+            "longer runs, or several of each (--with): then more can be told"
+        }
+        Fitness::Good => "keep the first file for the next comparison",
+    };
+    Head { fitness: judged.fitness, asked: true, verdict, number, next: next.into() }
+}
+
+/// Why it cannot be told.
+fn open(judged: &Tolerated) -> String {
+    let seems = |of: &&JudgedFigure| of.change.is_none_or(|change| change > judged.tolerance);
+    match judged.figures.iter().find(seems) {
+        Some(of) => format!("{} is as seen, which may be chance", of.statistic.name()),
+        None => "nothing is shown, and nothing excluded".into(),
+    }
+}
+
+/// One judged figure in a sentence.
+pub(super) fn judged(of: &JudgedFigure) -> String {
+    let JudgedFigure { task, run, statistic, .. } = of;
+    let name = statistic.name();
+    match (of.change, of.limits) {
+        (Some(change), Some([low, high])) => format!(
+            "{name} of {task} in {run}: {} (between {} and {} with 95 % confidence).",
+            percent(change),
+            percent(low),
+            percent(high)
+        ),
+        (Some(change), None) if *statistic == Statistic::Maximum => format!(
+            "{name} of {task} in {run}: {}; the largest latencies of equal stretches differ, too.",
+            percent(change)
+        ),
+        (Some(change), None) => {
+            format!("{name} of {task} in {run}: {} as seen, without an interval.", percent(change))
+        }
+        (None, _) => format!("{name} of {task} in {run}: there was none in the first."),
+    }
+}

@@ -1,0 +1,122 @@
+//! The head of a prediction: whether the requirements are met, or how much worse it can get.
+
+use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
+use jitterlab_analysis::predict::{Condition, Prediction, PredictionCaveat};
+use jitterlab_analysis::require::{Judgement, Outcome};
+use jitterlab_model::Fitness;
+
+use super::{Head, word};
+use crate::requirement;
+use crate::words::{count, list, share, time};
+
+/// The head; `None` where neither a requirement was to be decided nor anything is foretold.
+pub(crate) fn of(outlook: &Outlook) -> Option<Head> {
+    decided(outlook).or_else(|| foretold(outlook))
+}
+
+/// Whether the requirements are met: what the worst of them says.
+fn decided(outlook: &Outlook) -> Option<Head> {
+    let each = outlook.tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| (task, of)));
+    let all: Vec<(&TaskOutlook, &Judgement)> = each.collect();
+    let fitness = all.iter().map(|(_, of)| fitness(of.outcome)).max()?;
+    let (task, deciding) = all.iter().find(|(_, of)| self::fitness(of.outcome) == fitness)?;
+    let named: Vec<String> = all
+        .iter()
+        .filter(|(_, of)| self::fitness(of.outcome) == fitness)
+        .map(|(task, of)| format!("{} of {}", of.requirement.text, task.task))
+        .collect();
+    let word = word(fitness);
+    let verdict = match fitness {
+        Fitness::Unfit => format!("{word}: {} is broken.", list(&named)),
+        Fitness::CannotTell => format!("{word} whether {} is met.", list(&named)),
+        _ => format!("{word}: {} is met with 95 % confidence.", list(&named)),
+    };
+    let next = match (fitness, deciding.unknown) {
+        (Fitness::Unfit, _) => {
+            format!("jitterlab analyze {} (what makes it late)", super::shown(&outlook.file))
+        }
+        (Fitness::CannotTell, Some(_)) => "jitterlab run, which tells what this source does not".into(),
+        (Fitness::CannotTell, None) => match deciding.passes_if_at_most {
+            Some(together) => format!(
+                "a longer run, or --burst-at-most {together} where it is known that no more come together"
+            ),
+            None => format!(
+                "jitterlab predict --claim \"{}\" {} (how long to measure)",
+                deciding.requirement.text,
+                super::shown(&outlook.file)
+            ),
+        },
+        _ => format!("jitterlab predict {} (how much worse it can get)", super::shown(&outlook.file)),
+    };
+    let number = requirement::evidence_of(&task.task, deciding);
+    Some(Head { fitness, asked: true, verdict, number, next })
+}
+
+fn fitness(outcome: Outcome) -> Fitness {
+    match outcome {
+        Outcome::Pass => Fitness::Good,
+        Outcome::Fail => Fitness::Unfit,
+        Outcome::NotEnoughData | Outcome::Unknown => Fitness::CannotTell,
+    }
+}
+
+/// How much worse it can get: of the first task without a bound, else of the one with the largest.
+fn foretold(outlook: &Outlook) -> Option<Head> {
+    let foretold = || outlook.tasks.iter().filter_map(|task| Some((&task.task, task.prediction.as_ref()?)));
+    let bound = |of: &Prediction| of.bound.as_ref().map(|bound| bound.bound_ns);
+    let (task, found) = foretold().find(|(_, of)| of.bound.is_none()).or_else(|| {
+        foretold().max_by(|a, b| f64::total_cmp(&bound(a.1).unwrap_or(0.0), &bound(b.1).unwrap_or(0.0)))
+    })?;
+    let facts = &found.facts;
+    let ahead = time(facts.horizon_ns);
+    let seen = time(facts.observed_max_ns as f64);
+    let file = super::shown(&outlook.file);
+    let far = found.caveats.iter().find_map(|caveat| match caveat {
+        PredictionCaveat::FarHorizon { needed_run_ns, .. } => Some(*needed_run_ns),
+        _ => None,
+    });
+    let (fitness, verdict, next) = match (bound(found), far) {
+        (Some(bound), None) => (
+            Fitness::Good,
+            format!("BOUNDED: {task} stays below {} for the next {ahead}.", time(bound)),
+            format!("jitterlab report {file} -o page.html (to look at, and to send)"),
+        ),
+        (Some(bound), Some(needed_ns)) => (
+            Fitness::Limited,
+            format!(
+                "BOUNDED: {task} stays below {} for the next {ahead}, if nothing comes that is too slow for this run to have \
+                 met it.",
+                time(bound)
+            ),
+            format!("measure for {}, to look ahead that far", time(needed_ns)),
+        ),
+        (None, _) => (
+            Fitness::CannotTell,
+            format!("NO BOUND for {task}: how late it may get in the next {ahead} would be a guess."),
+            longer(found, facts.run_ns, facts.count).unwrap_or_else(|| {
+                format!("jitterlab analyze {file} (the pattern that stands against a bound)")
+            }),
+        ),
+    };
+    let number = match found.bound {
+        Some(_) => format!(
+            "With 95 % probability at 95 % confidence, if it goes on as in this run; so far at most {seen}."
+        ),
+        None => format!(
+            "So far at most {seen}; that nothing later exceeds it has a probability of {}.",
+            share(facts.p_max_holds)
+        ),
+    };
+    Some(Head { fitness, asked: false, verdict, number, next })
+}
+
+/// How long to measure, where only the length of the run stands against a bound.
+fn longer(found: &Prediction, run_ns: f64, activations: u64) -> Option<String> {
+    let mut failed = found.gates.iter().filter(|gate| !gate.passed);
+    let size = failed.next().filter(|gate| matches!(gate.condition, Condition::Size { clustered: None }))?;
+    let needed = size.critical * 100.0;
+    let per_ns = run_ns / activations.max(1) as f64;
+    failed.next().is_none().then(|| {
+        format!("measure for {} or longer ({} activations)", time(needed * per_ns), count(needed as u64))
+    })
+}
