@@ -7,6 +7,7 @@ Prints what was measured; exits with 1 and a sentence for everything that is wro
 """
 import json
 import pathlib
+import re
 import sys
 
 from playwright.sync_api import sync_playwright
@@ -47,8 +48,15 @@ def opened(context, page_file):
     page.on("request", lambda request: asked.append(request.url) if not request.url.startswith(("data:", "blob:")) else None)
     page.goto(page_file.as_uri())
     page.wait_for_selector("html[data-ready=yes]")
+    page.evaluate(FOLD, False)
     expect(asked == [page_file.as_uri()], f"requests beside the page itself: {asked[1:]}")
     return page, said
+
+
+# What is folded away until somebody wants it.
+FOLD = "folded => document.querySelectorAll('details.more').forEach(details => { details.open = !folded; })"
+# Sheets that two runs take on paper, what is folded away left out.
+SHEETS = 6
 
 
 # The first chart of the series, and from where to where it is seen.
@@ -147,6 +155,19 @@ def check_paper(context, page_file, shots):
     expect(paper == "rgb(255, 255, 255)", f"print: the page is {paper}, not white")
     expect(not page.is_visible("nav"), "print: the navigation is printed")
     page.pdf(path=(shots or page_file.parent) / "print.pdf", format="A4")
+    page.evaluate(FOLD, True)
+    for paper in ("A4", "Letter"):
+        sheets = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper)))
+        print(f"{paper}: {sheets} sheets")
+        expect(0 < sheets <= SHEETS or page.query_selector("section#matrix"), f"two runs take {sheets} sheets of {paper}")
+
+
+def check_reveal(context, page_file):
+    """An address that leads to what is folded away unfolds it."""
+    page, _ = opened(context, page_file)
+    page.evaluate(FOLD, True)
+    page.evaluate("location.hash = '#spectrum'")
+    until(page, "document.querySelector('#spectrum') === null || document.querySelector('#spectrum').checkVisibility()")
 
 
 def main():
@@ -172,6 +193,7 @@ def main():
             expect(not said, f"{name}: the console says {said}")
             if name == "dark":
                 check_paper(context, page_file, shots)
+                check_reveal(context, page_file)
             context.close()
         browser.close()
     for sentence in wrong:

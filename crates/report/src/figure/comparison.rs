@@ -4,15 +4,24 @@ use jitterlab_analysis::compare::{Comparison, compare};
 use jitterlab_analysis::scan::TaskScan;
 
 use crate::comparison;
+use crate::head::Head;
 use crate::section::Section;
 use crate::shown::PageRun;
 
 /// For each task that several runs have, its runs against the first one.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
-    let first = runs.first().filter(|_| runs.len() > 1)?;
+    comparison::section(&compared(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>())
+}
+
+/// What the comparison concludes.
+pub(crate) fn conclusion(runs: &[PageRun]) -> Option<Head> {
+    comparison::head::of_runs(&compared(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>())
+}
+
+fn compared(runs: &[PageRun]) -> Vec<(&str, Comparison)> {
+    let Some(first) = runs.first().filter(|_| runs.len() > 1) else { return Vec::new() };
     let names = first.tasks.iter().map(|task| task.measured.summary.task.as_str());
-    let compared: Vec<(&str, Comparison)> = names.filter_map(|name| Some((name, of(runs, name)?))).collect();
-    comparison::section(&compared.iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>())
+    names.filter_map(|name| Some((name, of(runs, name)?))).collect()
 }
 
 fn of(runs: &[PageRun], name: &str) -> Option<Comparison> {

@@ -27,6 +27,7 @@ use jitterlab_model::Quantity;
 use crate::chart::{self, Chart};
 use crate::section::Section;
 use crate::shown::PageRun;
+pub(crate) use comparison::conclusion;
 pub use png::png;
 pub(crate) use series::STATUS;
 

@@ -36,6 +36,9 @@ const SCRIPTS: [&str; 6] = [
     include_str!("start.js"),
 ];
 
+/// Sections for a colleague who doubts: folded away until somebody wants them.
+const FOLDED: [&str; 6] = ["patterns", "pairs", "autocorrelation", "spectrum", "time-error", "prediction"];
+
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
@@ -64,9 +67,12 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         ([only], _) => format!("{}: timing report", only.label),
         ([first, more @ ..], _) => format!("{} and {} more: timing report", first.label, more.len()),
     };
-    let own = patterns::section(runs).into_iter().chain(crate::figure::sections(runs));
-    let sections: Vec<Section> = own.chain(sections.iter().cloned()).collect();
-    let plots = plots::data(runs, &sections)?;
+    let (details, own): (Vec<Section>, Vec<Section>) = crate::figure::sections(runs)
+        .into_iter()
+        .chain(patterns::section(runs))
+        .partition(|section| FOLDED.contains(&section.id.as_str()));
+    let sections: Vec<Section> = own.into_iter().chain(sections.iter().cloned()).collect();
+    let plots = plots::data(runs, &[sections.as_slice(), &details].concat())?;
     let measured: Vec<_> = runs.iter().map(PageRun::measured).collect();
     let script = format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"));
     let mut environment = Environment::new();
@@ -77,10 +83,15 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         style => STYLE,
         policy => policy(&script),
         script,
-        runs => Serde(runs.iter().map(words::RunWords::of).collect::<Vec<_>>()),
+        conclusion => Serde(crate::figure::conclusion(runs)),
+        runs => Serde(words::runs(runs)),
+        caveats => Serde(words::caveats(runs)),
+        warnings => Serde(words::warned(runs)),
+        about => Serde(words::about(runs)),
         checks => Serde(runs.iter().filter_map(checks::of).collect::<Vec<_>>()),
         facts => Serde(runs.iter().flat_map(facts::of).collect::<Vec<_>>()),
         sections => Serde(sections.iter().map(frame::of).collect::<Vec<_>>()),
+        details => Serde(details.iter().map(frame::of).collect::<Vec<_>>()),
         documents => in_script(&serde_json::to_string(&measured)?),
         plots => Serde(&plots),
         version => env!("CARGO_PKG_VERSION"),

@@ -68,6 +68,12 @@ function offerNumbers() {
   }));
 }
 
+// What an address leads to is unfolded.
+function reveal() {
+  const place = location.hash ? byId(decodeURIComponent(location.hash.slice(1))) : null, folded = place?.closest('details:not([open])');
+  if (folded) { folded.open = true; place.scrollIntoView(); }
+}
+
 // Resolves once what was drawn is on the screen.
 const painted = () => new Promise(resolve => { requestAnimationFrame(() => setTimeout(resolve)); });
 
@@ -75,7 +81,7 @@ async function start() {
   const unpacking = unzipped('columns');
   page = JSON.parse(new TextDecoder().decode(await unzipped('charts')));
   const figures = page.figures.map(figure => new Figure(figure));
-  const redraw = always => figures.forEach(figure => { if (figure.seen || always) figure.draw(); });
+  const redraw = always => figures.forEach(figure => { if (figure.seen || always && figure.element.checkVisibility()) figure.draw(); });
   figures.forEach(whenSeen);
   // What most people came for is there, and can be looked at closely, before they scroll to it.
   const series = figures.find(figure => figure.series);
@@ -84,6 +90,8 @@ async function start() {
   columns = await unpacking;
   draw();
   offerNumbers();
+  reveal();
+  addEventListener('hashchange', reveal);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => redraw(false));
   matchMedia('print').addEventListener('change', () => redraw(true));
   addEventListener('beforeprint', () => redraw(true));

@@ -1,7 +1,7 @@
 //! What the page says of a run in words and tables.
 
 use crate::caveats::{distinct, statement};
-use crate::words::known_count;
+use crate::words::{known_count, list};
 use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Refusal, StopReason};
@@ -20,11 +20,9 @@ use crate::warnings;
 pub struct RunWords {
     label: String,
     head: Option<Head>,
+    /// What to do next, unless the run before says the same.
+    next: Option<String>,
     statements: Vec<String>,
-    caveats: Vec<String>,
-    /// Term and description.
-    facts: Vec<(String, String)>,
-    warnings: Vec<String>,
     refused: Vec<Refusal>,
     tables: Vec<TaskTable>,
     commands: Vec<String>,
@@ -38,28 +36,105 @@ struct TaskTable {
     rows: Vec<Vec<String>>,
 }
 
+/// The words for each run.
+pub fn runs(runs: &[PageRun]) -> Vec<RunWords> {
+    let mut all: Vec<RunWords> = runs.iter().map(RunWords::of).collect();
+    let next: Vec<Option<String>> = all.iter().map(|run| run.next.clone()).collect();
+    for (run, before) in all.iter_mut().skip(1).zip(next) {
+        run.next = run.next.take().filter(|next| Some(next) != before.as_ref());
+    }
+    all
+}
+
 impl RunWords {
     /// The words for a run.
-    pub fn of(run: &PageRun) -> Self {
+    fn of(run: &PageRun) -> Self {
         let info = &run.info;
-        let caveats = distinct(run.tasks.iter().flat_map(|task| &task.measured.caveats));
         let statements = run
             .tasks
             .iter()
             .zip(&info.tasks)
             .map(|(of, task)| statement(&of.measured.summary, measured_ns(task)));
+        let head = head::run::measured(&run.measured());
         RunWords {
             label: run.label.clone(),
-            head: head::run::measured(&run.measured()),
+            next: head.as_ref().map(|head| head.next.clone()),
+            head,
             statements: statements.collect(),
-            caveats: caveats.iter().map(|text| sentence(text)).collect(),
-            facts: facts(run),
-            warnings: warnings::sentences(info),
             refused: info.refused.clone(),
             tables: run.tasks.iter().map(table).collect(),
             commands: commands(run),
         }
     }
+}
+
+/// What is told of the runs, as far as it is one thing for each.
+#[derive(Debug, Serialize)]
+pub struct About {
+    term: String,
+    /// One for each run, or a single one where it is the same for all.
+    values: Vec<String>,
+}
+
+/// What is told of the runs: said once where all of them agree.
+pub fn about(runs: &[PageRun]) -> Vec<About> {
+    let each: Vec<Vec<(String, String)>> = runs.iter().map(facts).collect();
+    let mut terms: Vec<(String, usize)> = Vec::new();
+    for facts in &each {
+        for (at, (term, _)) in facts.iter().enumerate() {
+            let nth = facts[..at].iter().filter(|(other, _)| other == term).count();
+            if !terms.contains(&(term.clone(), nth)) {
+                terms.push((term.clone(), nth));
+            }
+        }
+    }
+    let value = |facts: &[(String, String)], (term, nth): &(String, usize)| {
+        facts
+            .iter()
+            .filter(|(other, _)| other == term)
+            .nth(*nth)
+            .map_or("–".into(), |(_, value)| value.clone())
+    };
+    let row = |term: (String, usize)| {
+        let mut values: Vec<String> = each.iter().map(|facts| value(facts, &term)).collect();
+        if values.iter().all(|value| *value == values[0]) {
+            values.truncate(1);
+        }
+        About { term: term.0, values }
+    };
+    terms.into_iter().map(row).collect()
+}
+
+/// What a reader has to bear in mind, each once, with the runs that it is true of where it is not all of them.
+pub fn caveats(runs: &[PageRun]) -> Vec<String> {
+    let of = |run: &PageRun| distinct(run.tasks.iter().flat_map(|task| &task.measured.caveats));
+    said_once(runs, of)
+}
+
+/// What the runs warn of, in the same way.
+pub fn warned(runs: &[PageRun]) -> Vec<String> {
+    said_once(runs, |run| warnings::sentences(&run.info))
+}
+
+fn said_once(runs: &[PageRun], of: impl Fn(&PageRun) -> Vec<String>) -> Vec<String> {
+    let each: Vec<(&str, Vec<String>)> = runs.iter().map(|run| (run.label.as_str(), of(run))).collect();
+    let mut all: Vec<&String> = Vec::new();
+    for text in each.iter().flat_map(|(_, caveats)| caveats) {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    let said = |text: &&String| {
+        let named =
+            each.iter().filter(|(_, caveats)| caveats.contains(text)).map(|(label, _)| (*label).to_owned());
+        let named: Vec<String> = named.collect();
+        if named.len() == runs.len() {
+            sentence(text)
+        } else {
+            format!("{}: {}.", list(&named), text.trim_end_matches('.'))
+        }
+    };
+    all.iter().map(said).collect()
 }
 
 fn facts(run: &PageRun) -> Vec<(String, String)> {
