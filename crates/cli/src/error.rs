@@ -56,6 +56,12 @@ pub enum CliError {
     /// A share outside of 0 to 1.
     #[error("{0:?} is not a share above 0 and below 1, such as 1e-4 or 20%")]
     NotAShare(String),
+    /// A share that is percent.
+    #[error("{0:?} is no share below 1: did you mean {0}%?")]
+    NoPercent(String),
+    /// No processor.
+    #[error("{0:?} is not the number of a processor, such as 1; jitterlab matrix measures all of them")]
+    NotAProcessor(String),
     /// A file that would be overwritten.
     #[error("{} exists already: remove it, or choose another --output", .0.display())]
     Exists(PathBuf),

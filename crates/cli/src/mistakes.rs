@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jitterlab_model::units::{UnitError, parse_duration_ns};
-use jitterlab_report::start::{CYCLICTEST, to_analyze};
+use jitterlab_report::start::{CYCLICTEST, TOOLS, to_analyze};
 
 use crate::error::CliError;
 
@@ -19,9 +19,10 @@ pub fn answered(mut error: clap::Error) -> clap::Error {
             let habit = CYCLICTEST.iter().find(|(option, _)| *option == argument);
             habit.map(|(_, ours)| (*ours).to_owned())
         }),
-        ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand)
-            .filter(|name| Path::new(name).is_file())
-            .map(|name| to_analyze(&name)),
+        ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand).and_then(|name| {
+            let tool = TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, ours)| (*ours).to_owned());
+            tool.or_else(|| Path::new(&name).is_file().then(|| to_analyze(&name)))
+        }),
         _ => None,
     };
     if let Some(meant) = meant {
@@ -43,8 +44,16 @@ pub fn share(text: &str) -> Result<f64, CliError> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     match number.trim().parse::<f64>() {
         Ok(share) if share > 0.0 && share < scale => Ok(share / scale),
+        Ok(percent) if scale == 1.0 && (1.0..100.0).contains(&percent) => {
+            Err(CliError::NoPercent(text.into()))
+        }
         _ => Err(CliError::NotAShare(text.into())),
     }
+}
+
+/// A processor's number.
+pub fn processor(text: &str) -> Result<u16, CliError> {
+    text.trim().parse().map_err(|_| CliError::NotAProcessor(text.into()))
 }
 
 /// A NEMA frame size: 23, also as nema23.

@@ -68,11 +68,17 @@ impl OutputArgs {
             OutputArgs { details: true, .. } => Extent::Details,
             _ => Extent::Answer,
         };
-        print(&if self.json {
-            document.json()?
+        if self.json {
+            print(&document.json()?)?;
         } else {
-            document.told(extent, Terminal { colour: self.color.is_wanted(), ..terminal(self.ascii) })
-        })?;
+            let terminal = Terminal { colour: self.color.is_wanted(), ..terminal(self.ascii) };
+            let text = document.told(extent, terminal);
+            print(&text)?;
+            // What has scrolled off a person's terminal is said again where they look.
+            if document.head.is_some() && is_terminal() && text.lines().count() >= rows() {
+                print(&format!("\n{}", document.told(Extent::Head, terminal)))?;
+            }
+        }
         Ok(document.head.filter(|head| head.asked).map(|head| head.fitness))
     }
 }
@@ -98,6 +104,22 @@ pub fn progress(done: usize, of: usize) {
 /// Whether a person watches standard output.
 pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
+}
+
+/// Whether standard output is a terminal that shows pictures by kitty's protocol, as far as it names itself. tmux and screen,
+/// which name themselves instead, do not pass them on.
+pub fn shows_pictures() -> bool {
+    let is = |name, values: &[&str]| std::env::var(name).is_ok_and(|value| values.contains(&value.as_str()));
+    is_terminal()
+        && std::env::var_os("TMUX").is_none()
+        && (is("TERM", &["xterm-kitty", "xterm-ghostty"]) || is("TERM_PROGRAM", &["WezTerm", "ghostty"]))
+}
+
+/// Writes a picture that [`shows_pictures`] allows; unlike text it commands the terminal.
+pub fn picture(sequence: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(sequence.as_bytes())?;
+    out.flush()
 }
 
 /// Where a command writes a page or a figure.
@@ -186,6 +208,11 @@ pub fn write_figure(path: &Path, svg: &str) -> Result<()> {
 /// The terminal, for figures; `ascii` is whether the user asked for plain characters.
 pub fn terminal(ascii: bool) -> Terminal {
     Terminal { columns: columns(), ascii, colour: is_terminal() }
+}
+
+/// The terminal's height in lines, 24 where it is unknown.
+fn rows() -> usize {
+    terminal_size::terminal_size().map_or(24, |(_, terminal_size::Height(rows))| usize::from(rows))
 }
 
 /// The terminal's width in columns, 80 where it is unknown.

@@ -5,12 +5,14 @@ use jitterlab_model::units::parse_period_ns;
 use jitterlab_model::{Compensation, Overrun, Policy, ReadClock, SleepClock, TaskSpec, WakeMethod, Work};
 
 use crate::error::CliError;
+use crate::mistakes;
 
 /// Tasks in full, or one task option by option.
 #[derive(clap::Args)]
 pub struct TaskArgs {
-    /// A task as name=base,period=25us,offset=0us,cpu=1,policy=fifo:95,overrun=skip,work=none,wake=nanosleep,clock=tai,read=tsc,compensate=margin:20us;
-    /// every part but period may be left out; may be given several times
+    /// A task as name=base,period=25us; more parts, each behind a comma: offset=0us cpu=1 policy=fifo:95 overrun=skip
+    /// work=none wake=nanosleep clock=tai read=tsc compensate=margin:20us. Every part but period may be left out; may be
+    /// given several times
     #[arg(long = "task", value_name = "SPEC", conflicts_with_all = ["period", "work", "overrun", "WaitArgs"])]
     tasks: Vec<TaskSpec>,
     /// Period of the one task, as a time (250us) or a rate (4kHz)
@@ -30,7 +32,7 @@ pub struct TaskArgs {
 #[derive(clap::Args)]
 pub struct WaitArgs {
     /// Processor of the one task
-    #[arg(long)]
+    #[arg(long, value_parser = mistakes::processor)]
     pub cpu: Option<u16>,
     /// Scheduling policy: other, batch, idle, fifo:1..99, rr:1..99, deadline:RUNTIME [default: fifo:80, less for
     /// longer periods of several tasks]

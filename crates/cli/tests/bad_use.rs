@@ -52,6 +52,13 @@ fn what_was_meant_is_said() {
     refused(&["run", "-t"], 2, &["--task"]);
     refused(&["run", "-l", "9"], 2, &["--count"]);
     refused(&["run", "-b", "9"], 2, &["--stop-above"]);
+    refused(&["run", "-S"], 2, &["jitterlab matrix"]);
+    refused(&["run", "--frequency", "1000"], 2, &["--period 1kHz"]);
+    refused(&["run", "--cpu", "all"], 2, &["jitterlab matrix"]);
+    refused(&["compare", "--fail-if-worse", "10", "a", "b"], 2, &["did you mean 10%?"]);
+    refused(&["plot", "run.parquet", "--figure", "hist"], 2, &["did you mean histogram?"]);
+    refused(&["latency-test"], 2, &["period=25us"]);
+    refused(&["rtcqs"], 2, &["jitterlab check"]);
     refused(&["stepper", "--frame", "size23", "--torque", "1.9Nm"], 2, &["23"]);
     refused(&["stepper", "--frame", "nema23", "--torque", "1.9", "--jitter", "9us"], 2, &["1.9 N m"]);
     refused(&["stepper", "--frame", "23", "--torque", "1.9Nm", "--travel", "5mm"], 2, &["5mm/rev"]);

@@ -12,9 +12,11 @@ use jitterlab_analysis::recommendation::NistChoice;
 use jitterlab_analysis::summary::{P50, P90, P99, P99_9};
 use jitterlab_analysis::trial::{Candidate, CompensationTrial, Disturbance, TrialNote};
 use jitterlab_analysis::wakeup::WayFigures;
+use jitterlab_model::Fitness;
 use jitterlab_model::units::{Exact, Human};
 
 use crate::chart::Terminal;
+use crate::head::Head;
 use crate::table;
 use crate::wakeups::time;
 use crate::warnings;
@@ -59,6 +61,40 @@ fn change(factor: Option<MedianInterval>) -> String {
             format!("no change is shown: between {} and {} (95 %)", either(low), either(high))
         }
     }
+}
+
+/// The three lines: whether compensating is shown to help, what it costs, how to use it.
+pub(crate) fn head(trial: &CompensationTrial) -> Option<Head> {
+    let Candidate { wake, choice, .. } = trial.candidates.get(trial.chosen)?;
+    let factor = trial.proof.as_ref().and_then(|proof| proof.p99_factor);
+    let (fitness, way) = match factor.map(|factor| factor.interval) {
+        Some(Some((low, _))) if low > 1.0 => (Fitness::Good, "BETTER"),
+        Some(Some((_, high))) if high < 1.0 => (Fitness::Unfit, "WORSE"),
+        Some(_) => (Fitness::CannotTell, "NO CHANGE SHOWN"),
+        None => (Fitness::CannotTell, "NOT PROVED"),
+    };
+    let margin = Exact(choice.margin_ns);
+    let extra = trial.proof.as_ref().and_then(|proof| proof.extra_load);
+    let cost = match extra {
+        Some(load) => format!("it takes {} of a processor more", interval(Some(load), share)),
+        None => format!("it would poll {} of a processor", share(choice.expected_load)),
+    };
+    let next = match fitness {
+        Fitness::Good => format!("jitterlab run --wake {wake} --compensate margin:{margin}"),
+        Fitness::Unfit => "leave it out: it makes this machine worse".into(),
+        _ => "the same with more --rounds".into(),
+    };
+    Some(Head {
+        fitness,
+        asked: false,
+        verdict: format!("{way}: waking {} early and polling.", Human(choice.margin_ns as f64)),
+        number: format!(
+            "p99: {}; {cost}, {} of the starts are expected late.",
+            change(factor),
+            share(choice.expected_late)
+        ),
+        next,
+    })
 }
 
 const BAR: usize = 28;
@@ -414,6 +450,19 @@ mod tests {
             }
             assert!(text.lines().all(|line| line.chars().count() <= 92), "{text}");
         }
+    }
+
+    #[test]
+    fn the_head_says_what_was_shown() {
+        let said = head(&report()).unwrap();
+        assert!(
+            said.verdict == "BETTER: waking 23 µs early and polling."
+                && said.number.starts_with("p99: smaller by a factor of 100"),
+            "{said:?}"
+        );
+        assert_eq!(said.next, "jitterlab run --wake timerfd --compensate margin:22980ns");
+        let said = head(&CompensationTrial { proof: None, ..report() }).unwrap();
+        assert!(said.fitness == Fitness::CannotTell && said.verdict.starts_with("NOT PROVED"), "{said:?}");
     }
 
     #[test]

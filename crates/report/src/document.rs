@@ -255,6 +255,9 @@ fn head_of(content: &Content) -> Option<Head> {
         Content::Servo(result) => motion::servo_verdict::head(result),
         Content::Prediction(outlook) => crate::head::outlook::of(outlook),
         Content::Comparison(compared) => crate::comparison::head::of(compared),
+        Content::Matrix(result) => crate::matrix::head(result),
+        Content::Compensation(trial) => crate::compensation::head(trial),
+        Content::McuRecommendation(found) => Some(crate::mcu::head(found)),
         _ => None,
     }
 }

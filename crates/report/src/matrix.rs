@@ -8,10 +8,11 @@ use jitterlab_analysis::matrix::{
     Answer, CellStatistic, Effect, Matrix, MatrixIndex, MatrixResult, Observation, Proposal, Recommendation,
 };
 use jitterlab_model::facts::Sharing;
-use jitterlab_model::{StopReason, TaskSpec};
+use jitterlab_model::{Fitness, StopReason, TaskSpec};
 
 use crate::chart::{Chart, Terminal};
 use crate::figure::FigureError;
+use crate::head::Head;
 use crate::section::{Piece, Section};
 use crate::warnings;
 use crate::words::{count, plural, share, time};
@@ -29,7 +30,7 @@ pub fn text(result: &MatrixResult, terminal: Terminal) -> String {
         text.push_str("nothing was measured yet\n");
     }
     text.extend(cautions(&result.index).iter().map(|caution| wrap(&format!("warning: {caution}"))));
-    if result.index.left() > 0 {
+    if result.index.left() > 0 && result.recommendation.is_none() {
         text.push_str(&wrap(&left(result.index.left())));
     }
     text
@@ -187,28 +188,50 @@ fn placement(tasks: &[String], cpus: &[u16]) -> String {
     }
 }
 
-/// The recommendation and how sure it is; nothing before anything was measured.
-fn sentences(result: &MatrixResult) -> Vec<String> {
-    let Some(found) = &result.recommendation else { return Vec::new() };
+/// The three lines; `None` before anything was measured.
+pub(crate) fn head(result: &MatrixResult) -> Option<Head> {
+    let found = result.recommendation.as_ref()?;
     let matrix = &result.matrix;
-    let mut all = vec![best(found, matrix), how_sure(found, matrix)];
-    all.extend(topology(found));
-    all
-}
-
-fn best(found: &Recommendation, matrix: &Matrix) -> String {
-    let statistic = name(found.statistic);
+    let fitness = match (found.probability, found.candidates.len()) {
+        (None, _) => Fitness::CannotTell,
+        (Some(_), ..=1) => Fitness::Good,
+        (Some(_), _) => Fitness::Limited,
+    };
     let values = matrix.tasks.iter().zip(&found.worst_condition_ns);
     let values: Vec<String> =
         values.filter_map(|(name, ns)| Some(format!("{name} {}", time((*ns)?)))).collect();
     let under = if matrix.conditions().len() > 1 { " under the worst of the conditions" } else { "" };
-    format!(
-        "Best: {}, {statistic}{under} {}; the worst placement ({}) is {:.1} times as bad.",
-        placement(&matrix.tasks, &found.cpus),
-        values.join(", "),
-        placement(&matrix.tasks, &found.worst),
-        found.worst_factor
-    )
+    let open =
+        found.facts.as_ref().and_then(|facts| facts.not_isolated.as_ref()).filter(|open| !open.is_empty());
+    let next = match (result.index.left(), found.probability, open) {
+        (cells @ 1.., ..) => left(cells),
+        (_, None, _) => "again with --rounds 3 or more: one repetition shows no spread".into(),
+        (_, _, Some(open)) => {
+            format!("the same with --isolate {open} and another --output: what isolation changes")
+        }
+        _ => "jitterlab run with these CPUs, for as long as it has to hold".into(),
+    };
+    Some(Head {
+        fitness,
+        asked: false,
+        verdict: format!("BEST: {}.", placement(&matrix.tasks, &found.cpus)),
+        number: format!(
+            "{}{under}: {}; the worst placement ({}) is {:.1} times as bad.",
+            name(found.statistic),
+            values.join(", "),
+            placement(&matrix.tasks, &found.worst),
+            found.worst_factor
+        ),
+        next,
+    })
+}
+
+/// How sure the recommendation is, and what the topology says of it; nothing before anything was measured.
+fn sentences(result: &MatrixResult) -> Vec<String> {
+    let Some(found) = &result.recommendation else { return Vec::new() };
+    let mut all = vec![how_sure(found, &result.matrix)];
+    all.extend(topology(found));
+    all
 }
 
 fn how_sure(found: &Recommendation, matrix: &Matrix) -> String {

@@ -20,7 +20,7 @@ All commands: jitterlab --help; a command's options: jitterlab run --help
 ";
 
 /// The options that cyclictest's users type, and ours.
-pub const CYCLICTEST: [(&str, &str); 12] = [
+pub const CYCLICTEST: [(&str, &str); 18] = [
     ("-p", "cyclictest's -p 80 is --policy fifo:80 here"),
     ("--prio", "cyclictest's --prio is --policy fifo:80 here"),
     ("-i", "cyclictest's -i 1000 is --period 1000us here"),
@@ -32,10 +32,35 @@ pub const CYCLICTEST: [(&str, &str); 12] = [
     ),
     ("-a", "cyclictest's -a 1 is --cpu 1 here"),
     ("-l", "cyclictest's -l 1000 is --count 1000 here"),
+    ("--loops", "cyclictest's --loops is --count 1000 here"),
+    ("-S", "cyclictest's -S measures every CPU: that is jitterlab matrix here"),
+    ("--smp", "cyclictest's --smp measures every CPU: that is jitterlab matrix here"),
+    ("-r", "cyclictest's -r is --wake nanosleep-relative here"),
+    ("-n", "tasks wait by clock_nanosleep here anyway: leave -n out"),
+    ("--frequency", "a period is a time or a frequency here: --period 1kHz"),
     ("-m", "memory is always locked here: leave -m out"),
     ("-b", "cyclictest's -b 100 is --stop-above 100us here"),
     ("-H", "the histogram is always kept here: see it with --details, or jitterlab plot"),
     ("--histogram", "the histogram is always kept here: see it with --details, or jitterlab plot"),
+];
+
+/// Other tools and figures that are typed as commands, and what does that here.
+pub const TOOLS: [(&str, &str); 9] = [
+    (
+        "cyclictest",
+        "what cyclictest measures: jitterlab run --period 1ms; its output: jitterlab analyze FILE",
+    ),
+    ("rtla", "what rtla timerlat measures: jitterlab run --period 1ms; its output: jitterlab analyze FILE"),
+    (
+        "latency-test",
+        "LinuxCNC's threads: jitterlab run --task name=base,period=25us --task name=servo,period=1ms",
+    ),
+    ("latency-histogram", "jitterlab run --details, or jitterlab plot RUN --figure histogram"),
+    ("histogram", "jitterlab plot RUN --figure histogram"),
+    ("hwlatdetect", "what holds a machine up: jitterlab check, then jitterlab analyze RUN"),
+    ("rtcqs", "whether a machine is set up for real time: jitterlab check"),
+    ("measure", "to measure: jitterlab run"),
+    ("show", "to see what a run shows: jitterlab analyze RUN, or jitterlab report RUN -o page.html"),
 ];
 
 /// What is meant by a file without a command.

@@ -213,8 +213,7 @@ fn recommend(args: &RecommendArgs) -> Ending {
         &compiler,
         &progress(args.output.is_json()),
     )?;
-    let fits = choices.first().is_some_and(|best| best.fits);
     let (mcu, clock_hz) = (args.mcu.clone(), args.clock);
-    args.output.show(Content::McuRecommendation(McuRecommendation { mcu, clock_hz, choices }))?;
-    Ok(if fits { Status::Fine } else { Status::RequirementFailed })
+    let found = McuRecommendation { mcu, clock_hz, choices };
+    Ok(Status::of(args.output.show(Content::McuRecommendation(found))?))
 }

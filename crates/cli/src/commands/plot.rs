@@ -42,7 +42,13 @@ pub fn execute(args: &Args) -> Ending {
     let Some(path) = &args.output else {
         let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
         let terminal = output::terminal(args.ascii);
-        output::print(&terminal.figures(&args.figure.charts(args.quantity, &runs, &sections)?))?;
+        let charts = args.figure.charts(args.quantity, &runs, &sections)?;
+        if output::shows_pictures() && !args.ascii {
+            let png = figure::png(&figure::svg(&charts)?)?;
+            output::picture(&figure::kitty(&png, terminal.columns))?;
+        } else {
+            output::print(&terminal.figures(&charts))?;
+        }
         return Ok(Status::Fine);
     };
     output::check_figure(path, "--output")?;

@@ -8,6 +8,7 @@ mod autocorrelation;
 mod comparison;
 pub mod glance;
 mod histogram;
+mod kitty;
 pub mod load;
 pub mod nist;
 mod pairs;
@@ -28,6 +29,7 @@ use crate::chart::{self, Chart};
 use crate::section::Section;
 use crate::shown::PageRun;
 pub(crate) use comparison::conclusion;
+pub use kitty::kitty;
 pub use png::png;
 pub(crate) use series::STATUS;
 
@@ -162,7 +164,13 @@ impl FromStr for Figure {
 
     fn from_str(text: &str) -> Result<Self, FigureError> {
         let found = FIGURES.iter().find(|figure| figure.name == text);
-        found.copied().ok_or_else(|| FigureError::Unknown(text.into()))
+        // A beginning that is that of one figure only.
+        let mut begun = FIGURES.iter().filter(|figure| !text.is_empty() && figure.name.starts_with(text));
+        match (found, begun.next(), begun.next()) {
+            (Some(found), ..) => Ok(*found),
+            (None, Some(meant), None) => Err(FigureError::Begun { given: text.into(), meant: meant.name }),
+            _ => Err(FigureError::Unknown(text.into())),
+        }
     }
 }
 
@@ -172,6 +180,14 @@ pub enum FigureError {
     /// No figure is called so.
     #[error("{0:?} is not a figure: choose one of {list}", list = Figure::list())]
     Unknown(String),
+    /// One is, if that is gone on with.
+    #[error("{given:?} is not a figure: did you mean {meant}?")]
+    Begun {
+        /// What was given.
+        given: String,
+        /// The figure that begins so.
+        meant: &'static str,
+    },
     /// There is no data for it.
     #[error("nothing to draw: {figure} needs {needs}")]
     Nothing {

@@ -2,8 +2,10 @@
 
 pub mod firmware;
 
+use jitterlab_model::Fitness;
 use jitterlab_model::mcu::{AlarmFigures, McuRecommendation, Strategy};
 
+use crate::head::Head;
 use crate::section::{Piece, Section};
 
 /// Microseconds as people write them: few digits, the sign always.
@@ -67,7 +69,39 @@ pub(crate) fn number(value: f64) -> String {
     if value < 9.995 { format!("{value:.2}") } else { format!("{value:.0}") }
 }
 
-/// Ways to use the timer, the best first, and a sentence on it.
+/// The three lines: which way to take, why, and what to do next.
+pub(crate) fn head(recommendation: &McuRecommendation) -> Head {
+    let Some(best) = recommendation.choices.first().filter(|c| c.fits) else {
+        return Head {
+            fitness: Fitness::Unfit,
+            asked: true,
+            verdict: "NOT FIT: nothing keeps the tolerances.".into(),
+            number: recommendation.choices.first().map_or_else(String::new, |nearest| {
+                format!("The nearest is off by {:.2} µs at worst.", nearest.worst_us)
+            }),
+            next: "widen the tolerances, raise the chip's clock, or let hardware make the edges".into(),
+        };
+    };
+    let strategy = match best.strategy {
+        Strategy::SingleShot => "single-shot (with the trait INEXACT)",
+        other => other.name(),
+    };
+    let tick = best.tick_us.map_or(String::new(), |tick| format!(" and a tick of {}", period(tick)));
+    Head {
+        fitness: Fitness::Good,
+        asked: true,
+        verdict: format!("TAKE {strategy} with prescaler {}{tick}.", best.prescaler),
+        number: format!(
+            "Every distance of two events keeps its tolerance; interrupts take {:.2} % of the processor, about the least \
+             of all that do, and of those it drifts least, {:.1} ppm.",
+            best.busy_share * 100.0,
+            best.drift_ppm
+        ),
+        next: "jitterlab mcu run --elf FILE --pin B0 (the whole firmware, as it will run)".into(),
+    }
+}
+
+/// Ways to use the timer, the best first.
 pub fn recommendation(recommendation: &McuRecommendation) -> Section {
     let choices = &recommendation.choices;
     let header = ["strategy", "prescaler", "tick", "fits", "worst", "drift", "processor", "irq/s"];
@@ -84,22 +118,7 @@ pub fn recommendation(recommendation: &McuRecommendation) -> Section {
         ]
     });
     let table = Piece::table("", &header, rows);
-    let sentence = match choices.first().filter(|c| c.fits) {
-        Some(best) => format!(
-            "Take {} with prescaler {}{}: every distance of two events keeps its tolerance, interrupts take {:.2} % of the \
-             processor, about the least of all that do, and of those it drifts least, {:.1} ppm.",
-            match best.strategy {
-                Strategy::SingleShot => "single-shot (with the trait INEXACT)",
-                other => other.name(),
-            },
-            best.prescaler,
-            best.tick_us.map_or(String::new(), |tick| format!(" and a tick of {}", period(tick))),
-            best.busy_share * 100.0,
-            best.drift_ppm
-        ),
-        None => "Nothing keeps the tolerances: widen them, raise the chip's clock, or let hardware make the edges.".into(),
-    };
-    let mut pieces = vec![table, Piece::said(sentence)];
+    let mut pieces = vec![table];
     if choices.iter().any(|c| c.alarms.len() > 1) {
         let alone = "Each alarm was measured alone: beside others an event also waits for their handlers, and for locks. Add these to \
                      the worst distance before you trust it.";
@@ -171,12 +190,11 @@ mod tests {
             busy_share: 0.001,
             alarms: vec![figures()],
         };
-        let text = |choice: &Choice| {
+        let head = |choice: &Choice| {
             let choices = vec![choice.clone()];
-            let clock_hz = 8_000_000;
-            recommendation(&McuRecommendation { mcu: "atmega328p".into(), clock_hz, choices }).text(TERMINAL)
+            head(&McuRecommendation { mcu: "atmega328p".into(), clock_hz: 8_000_000, choices })
         };
-        assert!(text(&choice).contains("Take anchored with prescaler 8:"));
-        assert!(text(&Choice { fits: false, ..choice }).contains("Nothing keeps"));
+        assert_eq!(head(&choice).verdict, "TAKE anchored with prescaler 8.");
+        assert!(head(&Choice { fits: false, ..choice }).verdict.contains("nothing keeps"));
     }
 }
