@@ -2,6 +2,7 @@
 
 mod background;
 pub mod bursts;
+pub mod causes;
 pub mod caveats;
 pub mod clusters;
 pub mod code_paths;
@@ -45,6 +46,7 @@ pub mod transitions;
 pub mod trial;
 pub mod verdict;
 pub mod wakeup;
+pub mod watch;
 
 pub use caveats::Caveat;
 pub use summary::{Statistics, Summary};

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use jitterlab_model::distribution::{Beyond, Lacks, Moments};
-use jitterlab_model::{Activation, Distribution, RunInfo, TaskRun, TimingStats};
+use jitterlab_model::{Activation, Distribution, RunCauses, RunInfo, TaskRun, TimingStats};
 use serde::{Deserialize, Serialize};
 
+use crate::causes::{TaskWhy, Told};
 use crate::caveats::Caveat;
 use crate::purposes::Purpose;
 use crate::summary::Summary;
@@ -30,6 +31,9 @@ pub struct MeasuredRun {
     /// The activations around a latency above the limit, if one ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around: Option<Around>,
+    /// Why its activations were late, where that was found out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<TaskWhy>,
 }
 
 /// The figures of one task of a run.
@@ -90,7 +94,8 @@ impl MeasuredRun {
     pub fn new(run: RunInfo, stats: &[TimingStats], file: Option<PathBuf>) -> Self {
         let tasks = run.tasks.iter().zip(stats).map(|(task, stats)| MeasuredTask::of(task, stats, &run));
         let (tasks, verdict, without_isolation) = (tasks.collect(), None, Vec::new());
-        MeasuredRun { file, tasks, verdict, run, without_isolation, around: None }.judged_for(None)
+        MeasuredRun { file, tasks, verdict, run, without_isolation, around: None, why: Vec::new() }
+            .judged_for(None)
     }
 
     /// The same judged for this purpose; for all usual ones where none is named.
@@ -99,6 +104,17 @@ impl MeasuredRun {
         let tasks: Vec<&Summary> = self.summaries().collect();
         self.verdict = Verdict::of(&self.run, &tasks, purpose);
         self
+    }
+
+    /// Why its tasks were late, as it is told after a run: of single activations only of the one that ended it.
+    #[must_use]
+    pub fn why(run: &RunInfo, causes: Option<&RunCauses>, around: Option<&Around>) -> Vec<TaskWhy> {
+        let tasks = run.tasks.iter().zip(causes.into_iter().flat_map(|causes| &causes.tasks)).enumerate();
+        let told = |task| match around {
+            Some(around) if around.task == task => Told::Index(around.index),
+            _ => Told::Latest(0),
+        };
+        tasks.map(|(number, (task, causes))| TaskWhy::of(&task.spec.name, causes, told(number))).collect()
     }
 
     /// The few numbers of each task.

@@ -11,6 +11,7 @@ mod measure_args;
 mod mistakes;
 mod output;
 mod purpose_args;
+mod record_args;
 mod run_args;
 mod task_args;
 
@@ -55,6 +56,8 @@ enum Command {
     Servo(commands::servo::Args),
     Stepper(Box<commands::stepper::Args>),
     Kernel(commands::kernel::Args),
+    Watch(commands::watch::Args),
+    Why(commands::why::Args),
 }
 
 fn main() -> ExitCode {
@@ -86,6 +89,8 @@ fn main() -> ExitCode {
         Command::Servo(args) => commands::servo::execute(&args),
         Command::Stepper(args) => commands::stepper::execute(&args),
         Command::Kernel(args) => commands::kernel::execute(&args),
+        Command::Watch(args) => commands::watch::execute(&args),
+        Command::Why(args) => commands::why::execute(&args),
     };
     exit::report(ending)
 }

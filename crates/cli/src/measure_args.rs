@@ -24,6 +24,10 @@ pub struct MeasureArgs {
     /// Stop at the first latency of this or more, and show it with the activations before it
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     stop_above: Option<i64>,
+    /// Say why activations were late, by the kernel's own events (as root; makes latencies some microseconds longer;
+    /// always with --stop-above)
+    #[arg(long)]
+    why: bool,
     /// What the file keeps: all activations, or spikes[:TIME] (per-second histograms, and each activation with a
     /// latency of TIME or more with its neighbours) [default: all while that stays below 2 GB, else spikes:100us]
     #[arg(long)]
@@ -87,6 +91,7 @@ impl MeasureArgs {
             dma_latency: self.cpu_dma_latency,
             loads: self.loads()?,
             isolate: self.isolate.clone(),
+            why: self.why,
             ..Request::of(tasks)
         })
     }
@@ -109,6 +114,7 @@ impl MeasureArgs {
             option("load", Some(load.clone()));
         }
         option("isolate", self.isolate.as_ref().map(|cpus| cpus.to_string()));
+        words.extend(self.why.then(|| "--why".to_owned()));
         words
     }
 }

@@ -74,6 +74,14 @@ pub(crate) fn slot_of_i32(value_ns: i32) -> i32 {
     HALF as i32 + (bin ^ sign)
 }
 
+/// The largest value of the bin that a value falls into.
+#[must_use]
+pub fn upper_edge(value_ns: i64) -> i64 {
+    let sign = value_ns >> 63;
+    let bin = bin_of((value_ns ^ sign) as u64);
+    if sign == 0 { high_of(bin) as i64 } else { -(low_of(bin) as i64) - 1 }
+}
+
 fn low_of(bin: usize) -> u64 {
     let bin = bin as u64;
     if bin < 2 * SUB {

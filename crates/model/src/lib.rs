@@ -2,6 +2,7 @@
 
 pub mod activation;
 pub mod bounds;
+pub mod causes;
 pub mod check;
 pub mod cpus;
 pub mod distribution;
@@ -23,8 +24,10 @@ pub mod timing;
 pub mod units;
 pub mod wake;
 pub mod warning;
+pub mod watched;
 
 pub use activation::{Activation, Flags};
+pub use causes::RunCauses;
 pub use check::{Check, CheckReport};
 pub use cpus::CpuSet;
 pub use distribution::Distribution;
@@ -43,3 +46,4 @@ pub use task::{Overrun, Policy, TaskSpec, Work};
 pub use timing::TimingStats;
 pub use wake::{Compensation, Probability, ReadClock, SleepClock, WakeMethod, WakeTraits};
 pub use warning::Warning;
+pub use watched::Watched;

@@ -13,6 +13,7 @@ use crate::load::{Load, LoadRun};
 use crate::task::{Overrun, Policy, TaskSpec};
 use crate::units::{Exact, Human, parse_duration_ns};
 use crate::warning::{Placed, Warning};
+use crate::watched::Watched;
 
 /// Version of the description's layout; readers refuse a higher one.
 ///
@@ -302,12 +303,15 @@ pub struct TaskRun {
     /// What its source does not tell: where `spec` and `result` say something of that, it is an assumption.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Gap>,
+    /// Who it is, where it is a thread of another program that was watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Watched>,
 }
 
 impl TaskRun {
     /// A task of which only is known what was asked for.
     pub fn new(spec: TaskSpec) -> Self {
-        TaskRun { spec, granted: None, result: None, unknown: Vec::new() }
+        TaskRun { spec, granted: None, result: None, unknown: Vec::new(), watched: None }
     }
 
     /// Whether its source tells this.

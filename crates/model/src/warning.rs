@@ -41,6 +41,19 @@ pub enum Warning {
         /// What, and the system's words.
         what: String,
     },
+    /// The kernel's events were recorded meanwhile, which takes time from the tasks themselves.
+    EventsRecorded {
+        /// What an event takes, where it was measured.
+        event_ns: Option<i64>,
+        /// What noting takes what a timer interrupt has interrupted, in the middle; in the latency where the processor was
+        /// not idle.
+        noting_ns: Option<i64>,
+    },
+    /// Events of the kernel were lost, since they came faster than they could be read.
+    EventsLost {
+        /// How many.
+        events: u64,
+    },
     /// Activations of a task on a Xenomai core ran on Linux's side.
     OutsideCore {
         /// The task.

@@ -4,6 +4,7 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::causes::RunWhy;
 use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRun};
 use jitterlab_analysis::matrix::MatrixResult;
@@ -75,6 +76,8 @@ pub enum Content {
     CompareWakeups(WaysCompared),
     /// What `analyze` says of a run.
     Analysis(Box<RunAnalysis>),
+    /// What `why` says of a run.
+    Why(Box<RunWhy>),
     /// What `run` or `mcu run` measured.
     Run(Box<MeasuredRun>),
     /// What `kernel run` measured.
@@ -197,6 +200,7 @@ impl Document {
             Content::Comparison(compared) => crate::comparison::text(compared, terminal),
             Content::Compensation(trial) => crate::compensation::text(trial, terminal),
             Content::Analysis(analysis) => crate::patterns::text(analysis, terminal),
+            Content::Why(why) => crate::why::text(why),
             Content::Run(run) => crate::summary::text(run, terminal),
             Content::KernelRun(run) => crate::kernels::text(run, terminal),
             Content::Matrix(result) => crate::matrix::text(result, terminal),
@@ -240,7 +244,7 @@ impl Document {
             Content::McuSweep(sweep) => vec![crate::mcu::sweep(&sweep.alarms)],
             Content::McuRecommendation(choices) => vec![crate::mcu::recommendation(choices)],
             // A run is shown from its file, which holds all of it.
-            Content::Run(_) | Content::Analysis(_) => Vec::new(),
+            Content::Run(_) | Content::Analysis(_) | Content::Why(_) => Vec::new(),
         }
     }
 }

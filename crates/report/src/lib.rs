@@ -38,5 +38,6 @@ pub mod waiting;
 pub mod wakeups;
 pub mod warnings;
 pub mod watch;
+pub mod why;
 pub mod words;
 pub mod wrap;

@@ -21,11 +21,12 @@ pub fn text(run: &Path, rows: u64, bytes: u64, damaged: &[Warning], journal: Opt
     text
 }
 
-/// What was put back of each process that is gone: its number, the changes undone, and what could not be; and the folders
-/// that were taken away.
+/// What was put back of each process that is gone: its number, the changes undone, and what could not be; how many
+/// recordings of the kernel's events were ended; and the folders that were taken away.
 #[must_use]
 pub fn restored<'a>(
     processes: impl Iterator<Item = (u32, usize, &'a [String])>,
+    recordings: usize,
     folders: &[PathBuf],
 ) -> String {
     let mut text = String::new();
@@ -34,6 +35,9 @@ pub fn restored<'a>(
         for problem in problems {
             text.push_str(&format!("  could not be restored: {problem}\n"));
         }
+    }
+    if recordings > 0 {
+        text.push_str(&format!("{} of the kernel's events ended\n", plural(recordings as u64, "recording")));
     }
     for folder in folders {
         text.push_str(&format!("removed {}, which a killed process left\n", folder.display()));
@@ -47,13 +51,13 @@ mod tests {
 
     #[test]
     fn what_could_not_be_put_back_is_named_under_its_process() {
-        assert_eq!(restored(std::iter::empty(), &[]), "nothing to restore\n");
+        assert_eq!(restored(std::iter::empty(), 0, &[]), "nothing to restore\n");
         let problem = ["cpu1 is gone".to_owned()];
-        let text = restored([(7, 1, &[][..]), (8, 2, &problem)].into_iter(), &[PathBuf::from("left")]);
+        let processes = [(7, 1, &[][..]), (8, 2, &problem)];
         assert_eq!(
-            text,
+            restored(processes.into_iter(), 1, &[PathBuf::from("left")]),
             "process 7: 1 change undone\nprocess 8: 2 changes undone\n  could not be restored: cpu1 is gone\n\
-             removed left, which a killed process left\n"
+             1 recording of the kernel's events ended\nremoved left, which a killed process left\n"
         );
     }
 }

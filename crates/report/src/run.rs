@@ -1,11 +1,14 @@
 //! What `jitterlab run` says before and after the figures.
 
 use crate::words::exact;
+use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_analysis::measured::Around;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Bench, CpuSet, Flags, RunInfo, TaskRun};
 
 use crate::table::columns;
+use crate::why::event::event;
+use crate::words::plural;
 use crate::wrap::wrap;
 use crate::{waiting, warnings};
 
@@ -22,6 +25,13 @@ pub fn announcement(info: &RunInfo) -> String {
         text.push_str(&wrap(&placed));
     }
     text + &refusals(info)
+}
+
+/// The periodic threads that were found in a program.
+pub fn found(info: &RunInfo) -> String {
+    let tasks = info.tasks.iter().map(|task| wrap(&task_line(info, task)));
+    let threads = plural(info.tasks.len() as u64, "periodic thread");
+    format!("{threads}:\n{}", tasks.collect::<String>()) + &refusals(info)
 }
 
 /// What was asked for and not given, with the remedy for each; empty if nothing was refused.
@@ -52,6 +62,10 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
         };
         return format!("{}: {every}{cpu}, {overrun}, policy, wake-up and work not told", spec.name);
     }
+    let how = match &task.watched {
+        Some(watched) => waiting::watched(watched),
+        None => format!("{}, work {}, overrun {}", waiting::how(spec), spec.work, spec.overrun),
+    };
     let (policy, cpus) = match &task.granted {
         Some(granted) => (Some(granted.policy), granted.cpus.iter().copied().collect::<CpuSet>().to_string()),
         None => (spec.policy, spec.cpu.map_or("?".into(), |c| c.to_string())),
@@ -59,18 +73,11 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     let policy = policy.map_or("other".into(), |p| p.to_string());
     let offset =
         if spec.offset_ns == 0 { String::new() } else { format!(" offset {}", exact(spec.offset_ns)) };
-    format!(
-        "{}: every {}{offset} on CPU {cpus}, {policy}, {}, work {}, overrun {}",
-        spec.name,
-        exact(spec.period_ns),
-        waiting::how(spec),
-        spec.work,
-        spec.overrun
-    )
+    format!("{}: every {}{offset} on CPU {cpus}, {policy}, {how}", spec.name, exact(spec.period_ns))
 }
 
-/// The activation that reached the limit, after those before it.
-pub fn around(info: &RunInfo, around: &Around) -> String {
+/// The activation that reached the limit, after those before it, and why it was late where that is known.
+pub fn around(info: &RunInfo, around: &Around, why: &[TaskWhy]) -> String {
     let task = info.tasks.get(around.task);
     let name = task.map_or("?", |t| t.spec.name.as_str());
     let zero_ns = task.and_then(|t| t.result.as_ref()).map_or(0, |r| r.first_due_ns);
@@ -101,8 +108,8 @@ pub fn around(info: &RunInfo, around: &Around) -> String {
             notes.join(", "),
         ]
     });
-    format!(
-        "\nactivations of {name} up to the latency that reached the limit\n{}",
-        columns(&["  activation", "due, s", "latency", "execution", "CPU", ""], rows)
-    )
+    let table = columns(&["  activation", "due, s", "latency", "execution", "CPU", ""], rows);
+    let late = why.get(around.task).and_then(|of| of.events.iter().find(|late| late.index == around.index));
+    let why = late.map_or(String::new(), |late| format!("why it was late:\n{}", event(late, zero_ns, false)));
+    format!("\nactivations of {name} up to the latency that reached the limit\n{table}{why}")
 }

@@ -15,7 +15,7 @@ use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
 use crate::wrap::wrap;
-use crate::{isolation, quantity, waiting, warnings};
+use crate::{isolation, quantity, waiting, warnings, why};
 
 /// The whole summary, readable at 80 columns, its figures at the terminal's width.
 pub fn text(measured: &MeasuredRun, terminal: Terminal) -> String {
@@ -28,7 +28,7 @@ pub fn text(measured: &MeasuredRun, terminal: Terminal) -> String {
         );
     }
     text += &isolation::comparison(measured);
-    text += &measured.around.as_ref().map_or(String::new(), |around| crate::run::around(info, around));
+    text += &late(measured);
     text + &info.firmware.as_ref().map_or(String::new(), crate::mcu::firmware::text)
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn answer(measured: &MeasuredRun) -> String {
     }
     text += &minded(measured.tasks.iter());
     text += &warnings(&info.warnings);
-    text += &measured.around.as_ref().map_or(String::new(), |around| crate::run::around(info, around));
+    text += &late(measured);
     text += &isolation::comparison(measured);
     if let Some(file) = &measured.file {
         text += &format!(
@@ -51,6 +51,14 @@ pub(crate) fn answer(measured: &MeasuredRun) -> String {
         );
     }
     text
+}
+
+/// Why activations were late, where that was found out, and the activations before the one that ended the run.
+fn late(measured: &MeasuredRun) -> String {
+    let info = &measured.run;
+    let why = measured.why.iter().map(|of| why::brief(of, info));
+    let around = measured.around.as_ref().map(|around| crate::run::around(info, around, &measured.why));
+    why.chain(around).collect()
 }
 
 /// What is said of a run and of each task, wherever they come from.

@@ -1,7 +1,8 @@
 //! What a task's wait left to tell: polling, margin, other clocks.
 
 use jitterlab_model::units::Human;
-use jitterlab_model::{ClockFit, MarginUsed, ReadClock, SleepClock, TaskRun, TaskSpec};
+use jitterlab_model::watched::{DueTimes, Waits};
+use jitterlab_model::{ClockFit, MarginUsed, ReadClock, SleepClock, TaskRun, TaskSpec, Watched};
 
 use crate::words::share;
 use crate::wrap::wrap_indented;
@@ -19,6 +20,29 @@ pub fn how(spec: &TaskSpec) -> String {
         text += &format!(", compensate {}", spec.compensate);
     }
     text
+}
+
+/// How a thread of another program waits, and where its due times are from, for its line.
+pub fn watched(watched: &Watched) -> String {
+    let waits = match watched.waits {
+        Waits::Nanosleep => "sleeps to absolute times",
+        Waits::NanosleepRelative => "sleeps for lengths of time",
+        Waits::Timerfd => "reads a timer (timerfd)",
+        Waits::TimerSignal => "waits for a timer's signal",
+        Waits::Deadline => "released by SCHED_DEADLINE",
+        Waits::TimedFutex => "waits for a condition with a time limit (futex)",
+        Waits::Futex => "waits for another thread (futex)",
+        Waits::TimedPoll => "polls files with a time limit",
+        Waits::Read => "reads what another thread or program writes",
+        Waits::Packet => "waits for a packet",
+        Waits::Interrupt => "waits for a device's interrupt",
+        _ => "waits in a way that this release does not know",
+    };
+    let due = match watched.due {
+        DueTimes::OwnTimer => "due times of its own timer",
+        DueTimes::FittedGrid => "due times of a fitted grid",
+    };
+    format!("thread {} of {} ({}), {waits}, {due}", watched.thread, watched.program, watched.process)
 }
 
 /// What the task's thread found out about its wait, a line each; nothing for a plain one.

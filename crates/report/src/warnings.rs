@@ -29,6 +29,10 @@ pub fn sentence(warning: &Warning) -> String {
         }
         Warning::Isolated(isolated) => isolation(isolated),
         Warning::NotRestored { what } => format!("could not be restored: {what}"),
+        Warning::EventsRecorded { event_ns, noting_ns } => beside_events(*event_ns, *noting_ns),
+        Warning::EventsLost { events } => {
+            format!("{} of the kernel were lost: causes of that time are unknown", plural(*events, "event"))
+        }
         Warning::OutsideCore { task, core, activations, mode_switches, last_cause } => {
             let cause = last_cause.as_ref().map_or(String::new(), |cause| format!(", the last by {cause}"));
             format!(
@@ -167,6 +171,16 @@ fn traced(one: &Traced) -> String {
     });
     let parts: Vec<String> = parts.collect();
     format!("rtla traced a latency of {}{on}: {}", time(one.latency_ns as f64), list(&parts))
+}
+
+/// What recording the kernel's events beside a task adds.
+fn beside_events(event_ns: Option<i64>, noting_ns: Option<i64>) -> String {
+    let each =
+        event_ns.map_or(String::new(), |ns| format!(", {} for each event on the way", time(ns as f64)));
+    let noting = noting_ns.map_or(String::new(), |ns| {
+        format!(", and {} more where something ran that the timer interrupt interrupted", time(ns as f64))
+    });
+    format!("the kernel's events were recorded meanwhile, which makes latencies longer{each}{noting}")
 }
 
 /// What a source does not tell, as the object of a sentence.

@@ -165,6 +165,11 @@ impl TaskThread {
         &self.refused
     }
 
+    /// The number by which the kernel and its tools know the thread.
+    pub fn number(&self) -> i32 {
+        self.id.number()
+    }
+
     /// Its counters, to look at any time.
     pub fn counters(&self) -> &Arc<TaskCounters> {
         &self.counters

@@ -1,5 +1,6 @@
 //! What a run answers, from its scan and, where that does not suffice, from a second pass.
 
+use jitterlab_analysis::causes::{RunWhy, Told};
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::predict::{Backtest, DEFAULT_HORIZON, Reliability};
 use jitterlab_analysis::purposes::Purpose;
@@ -8,7 +9,7 @@ use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TaskAnalysis};
 use jitterlab_analysis::transitions::TransitionCounter;
 use jitterlab_analysis::{Summary, Verdict};
-use jitterlab_model::{Activation, Bench, RunInfo, TaskRun, TimingStats};
+use jitterlab_model::{Activation, Bench, RunCauses, RunInfo, TaskRun, TimingStats};
 use jitterlab_trace::{Columns, Import, Measured};
 
 use crate::run::Holder;
@@ -99,6 +100,32 @@ impl Run {
             Ok((task.spec.name.clone(), latencies))
         });
         tasks.collect()
+    }
+
+    /// Why its activations were late.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the kernel's events were not recorded.
+    pub fn causes(&self) -> Result<RunCauses, RunsError> {
+        let causes = match &self.holder {
+            Holder::File(reader) => reader.causes()?,
+            Holder::Journal(reader) => reader.causes()?,
+            Holder::Imported(_) => None,
+        };
+        causes.ok_or_else(|| RunsError::NoCauses(self.path.clone()))
+    }
+
+    /// What the causes of late activations say of the run, or of its task of this name.
+    ///
+    /// # Errors
+    /// As [`Run::causes`], or there is no such task.
+    pub fn why(&self, task: Option<&str>, told: Told) -> Result<RunWhy, RunsError> {
+        let wanted = self.tasks(task)?;
+        let causes = self.causes()?;
+        let (info, warnings) = self.warned(self.info().clone()).into_parts();
+        let mut run = RunInfo { warnings, ..info };
+        run.tasks = wanted.iter().filter_map(|number| run.tasks.get(*number).cloned()).collect();
+        Ok(RunWhy::of(self.path().display().to_string(), &causes, run, &wanted, told))
     }
 
     /// What breaks each of these requirements in each task (the outer list), and when.

@@ -46,6 +46,11 @@ pub enum RunsError {
     /// Code paths of a run whose time was not counted in instructions.
     #[error("{} was not measured in virtual time: give a run file of `jitterlab kernel run`, or a kernel", .0.display())]
     NotVirtual(PathBuf),
+    /// Nobody looked for causes.
+    #[error(
+        "{} does not say why activations were late: measure with `jitterlab run --why`, as root", .0.display()
+    )]
+    NoCauses(PathBuf),
     /// A part of the run could not be read because its thread ended too early.
     #[error("{0} was not read whole: a reading thread ended too early; please report this")]
     NotReadWhole(PathBuf),

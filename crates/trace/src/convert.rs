@@ -73,6 +73,7 @@ fn convert(
             Part::Info => {}
             Part::Rows(task, rows) => output.append(task, rows)?,
             Part::Slice(slice) => output.slice(&slice)?,
+            Part::Causes(bytes) => output.encoded_causes(bytes.to_vec()),
         }
         let (done, of) = walk.progress();
         progress(done, of);

@@ -233,6 +233,9 @@ pub enum Damage {
     /// The list of the slices' tables.
     #[error("its list of slices cannot be read ({0})")]
     SliceList(serde_json::Error),
+    /// Why activations were late.
+    #[error("the causes of late activations cannot be read ({0})")]
+    Causes(io::Error),
     /// The slices' tables do not fit each other.
     #[error("its slices contradict each other")]
     Slices,

@@ -27,11 +27,13 @@ pub(crate) enum Kind {
     Rows = 2,
     /// A slice of one task, see [`crate::slices`].
     Slice = 3,
+    /// Why activations were late until now, see [`crate::causes`]; the last one holds.
+    Causes = 4,
 }
 
 impl Kind {
     fn of(number: u32) -> Option<Kind> {
-        [Kind::Info, Kind::Rows, Kind::Slice].into_iter().find(|k| *k as u32 == number)
+        [Kind::Info, Kind::Rows, Kind::Slice, Kind::Causes].into_iter().find(|k| *k as u32 == number)
     }
 }
 

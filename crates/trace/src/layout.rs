@@ -21,6 +21,9 @@ pub(crate) const FORMAT_KEY: &str = "jitterlab.format";
 /// Metadata key of the list of embedded slice tables.
 pub(crate) const SLICES_KEY: &str = "jitterlab.slices";
 
+/// Metadata key of the place of the causes of late activations.
+pub(crate) const CAUSES_KEY: &str = "jitterlab.causes";
+
 /// The columns. `index` is signed so that differences of columns stay integers in pandas and polars.
 pub(crate) const SCHEMA: &str = "message run {
     required int32 task (INTEGER(16, false));

@@ -107,7 +107,7 @@ impl Parts {
                     self.before.push(std::mem::take(&mut part));
                     good_bytes = frames.good_bytes();
                 }
-                Kind::Slice => break,
+                Kind::Slice | Kind::Causes => break,
             }
         }
         Ok(good_bytes)

@@ -7,17 +7,18 @@ use std::sync::Arc;
 
 use jitterlab_model::bounds::{Impossible, check_order, check_times};
 use jitterlab_model::run::FORMAT_VERSION;
-use jitterlab_model::{Activation, RunInfo};
+use jitterlab_model::{Activation, RunCauses, RunInfo};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 
 use crate::TraceError;
+use crate::causes::{self, Place};
 use crate::column;
 use crate::decoder::{BATCH, Columns, Decoder, only_value};
 use crate::description::{newer, parse_info};
 use crate::error::{Damage, NotARun};
 use crate::frame::is_journal;
-use crate::layout::{FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
+use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
 use crate::slice_table::{self, Embedded};
 use crate::slices::Slice;
 
@@ -39,6 +40,7 @@ pub struct RunReader {
     metadata: Arc<ParquetMetaData>,
     groups: Vec<RowGroup>,
     embedded: Vec<Embedded>,
+    causes: Option<Place>,
 }
 
 impl RunReader {
@@ -84,10 +86,20 @@ impl RunReader {
             Ok(list) => list.unwrap_or_default(),
             Err(e) => return Err(damaged(path, Damage::SliceList(e))),
         };
+        let causes = value(CAUSES_KEY).map(serde_json::from_str).transpose();
+        let causes = causes.map_err(|e| damaged(path, Damage::Causes(e.into())))?;
         check_schema(path, &metadata)?;
         let groups = metadata.row_groups().iter().map(|group| row_group(path, group, &info));
         let groups = groups.collect::<Result<_, _>>()?;
-        Ok(RunReader { path: path.into(), file, info, metadata: Arc::new(metadata), groups, embedded })
+        Ok(RunReader {
+            path: path.into(),
+            file,
+            info,
+            metadata: Arc::new(metadata),
+            groups,
+            embedded,
+            causes,
+        })
     }
 
     /// The run's description.
@@ -178,6 +190,15 @@ impl RunReader {
 
     fn guarded<T>(&self, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, TraceError> {
         column::guarded(work).map_err(|e| damaged(&self.path, e.into()))
+    }
+
+    /// Why activations were late; `None` if the kernel's events were not recorded.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged.
+    pub fn causes(&self) -> Result<Option<RunCauses>, TraceError> {
+        let read = self.causes.map(|place| causes::read(&self.file, place));
+        read.transpose().map_err(|e| damaged(&self.path, Damage::Causes(e)))
     }
 
     /// Hands all slices to `visit`, each task's in order of time. There are none if every activation was kept.

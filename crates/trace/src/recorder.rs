@@ -196,6 +196,17 @@ impl Recorder {
         Ok(())
     }
 
+    /// Takes why activations were late until now, as it stands in a journal.
+    pub(crate) fn causes(&self, bytes: &[u8]) {
+        let mut state = self.shared.lock();
+        if state.ended.is_none() && state.waiting.len() < WAITING_LIMIT {
+            frame::put(&mut state.waiting, Kind::Causes, 0, |out| {
+                out.extend(bytes);
+                0
+            });
+        }
+    }
+
     /// Bytes that wait for the disk.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.shared.lock().waiting.len()

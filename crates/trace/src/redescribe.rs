@@ -32,6 +32,9 @@ pub fn redescribe(
         }
     })?;
     result?;
+    if let Some(causes) = reader.causes()? {
+        writer.causes(&causes)?;
+    }
     change(&mut info);
     writer.finish(&info)
 }

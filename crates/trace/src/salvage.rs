@@ -152,7 +152,7 @@ impl Header {
     fn plausible_rows(self) -> Option<u64> {
         match self.kind {
             Kind::Rows => (self.rows <= self.length / 2).then_some(u64::from(self.rows)),
-            Kind::Info | Kind::Slice => None,
+            Kind::Info | Kind::Slice | Kind::Causes => None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jitterlab_model::run::FORMAT_VERSION;
-use jitterlab_model::{Activation, RunInfo};
+use jitterlab_model::{Activation, RunCauses, RunInfo};
 use parquet::data_type::{Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -13,7 +13,8 @@ use parquet::file::writer::SerializedFileWriter;
 use tempfile::NamedTempFile;
 
 use crate::TraceError;
-use crate::layout::{FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, properties, put, schema};
+use crate::causes::{self, Place};
+use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, properties, put, schema};
 use crate::paths::sync_directory;
 use crate::place;
 use crate::salvage::Skipped;
@@ -51,6 +52,7 @@ pub struct RunFileWriter {
     buffered: usize,
     rows: u64,
     slices: SliceTable,
+    causes: Option<Vec<u8>>,
     scratch: Scratch,
 }
 
@@ -80,6 +82,7 @@ impl RunFileWriter {
             buffered: 0,
             rows: 0,
             slices: SliceTable::default(),
+            causes: None,
             scratch: Scratch::default(),
         })
     }
@@ -114,6 +117,21 @@ impl RunFileWriter {
         self.slices.push(file, slice).map_err(|e| failed(&self.path, e))
     }
 
+    /// Takes why activations were late; the last one holds.
+    ///
+    /// # Errors
+    /// It cannot be compressed: never in practice.
+    pub fn causes(&mut self, causes: &RunCauses) -> Result<(), TraceError> {
+        let bytes = causes::encode(causes).map_err(TraceError::io("write the causes into", &self.path))?;
+        self.encoded_causes(bytes);
+        Ok(())
+    }
+
+    /// The same as they stand in a journal.
+    pub(crate) fn encoded_causes(&mut self, bytes: Vec<u8>) {
+        self.causes = Some(bytes);
+    }
+
     fn flush(&mut self, task: usize) -> Result<(), TraceError> {
         let rows = &mut self.buffers[task];
         let (Some(file), false) = (&mut self.file, rows.is_empty()) else { return Ok(()) };
@@ -134,12 +152,20 @@ impl RunFileWriter {
         }
         let Some(mut file) = self.file.take() else { return Err(TraceError::Exists(self.path.clone())) };
         let tables = self.slices.finish(&mut file).map_err(|e| failed(&self.path, e))?;
+        let mut place = None;
+        if let Some(bytes) = self.causes.take() {
+            place = Some(Place { offset: file.bytes_written() as u64, length: bytes.len() as u64 });
+            file.write_all(&bytes).map_err(TraceError::io("write", &self.path))?;
+        }
         let mut describe = |key: &str, value: String| {
             file.append_key_value_metadata(KeyValue::new(key.into(), value));
         };
         metadata(&self.path, info)?.into_iter().for_each(|(key, value)| describe(key, value));
         if !tables.is_empty() {
             describe(SLICES_KEY, json(&self.path, &tables)?);
+        }
+        if let Some(place) = place {
+            describe(CAUSES_KEY, json(&self.path, &place)?);
         }
         let file = file.into_inner().map_err(|e| failed(&self.path, e))?;
         file.sync_all().map_err(TraceError::io("sync", &self.path))?;

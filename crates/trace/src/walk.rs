@@ -6,12 +6,13 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::bounds::{check_order, check_times};
-use jitterlab_model::{Activation, Flags, RunInfo, StopReason};
+use jitterlab_model::{Activation, Flags, RunCauses, RunInfo, StopReason};
 
 use crate::TraceError;
+use crate::causes;
 use crate::codec;
 use crate::description::{newer, parse_info};
-use crate::error::NotARun;
+use crate::error::{Damage, NotARun};
 use crate::frame::{self, Frame, HEADER, Kind, MAGIC, PREAMBLE, VERSION, is_journal};
 use crate::salvage::{Salvage, Skipped};
 use crate::slices::Slice;
@@ -25,6 +26,8 @@ pub(crate) enum Part<'a> {
     Rows(usize, &'a [Activation]),
     /// A slice of one task.
     Slice(Box<Slice>),
+    /// Why activations were late until then, as it stands in files.
+    Causes(&'a [u8]),
 }
 
 /// Reads a journal from its begin to its end, around what is damaged.
@@ -33,6 +36,7 @@ pub(crate) struct Walk<'a> {
     frames: Salvage<'a>,
     lanes: Vec<Lane>,
     rows: Vec<Activation>,
+    causes: Vec<u8>,
     /// Damaged parts that the lanes know of.
     gaps: usize,
     /// The last description read.
@@ -107,7 +111,15 @@ impl<'a> Walk<'a> {
                 Some((_, Frame { kind: Kind::Info, payload, .. })) => {
                     let info = parse_info(path, payload)?;
                     let lanes = info.tasks.iter().map(|t| Lane::new(t.spec.period_ns)).collect();
-                    return Ok(Walk { path, frames, lanes, rows: Vec::new(), gaps: 0, info });
+                    return Ok(Walk {
+                        path,
+                        frames,
+                        lanes,
+                        rows: Vec::new(),
+                        causes: Vec::new(),
+                        gaps: 0,
+                        info,
+                    });
                 }
                 Some((at, frame)) => (at, (HEADER + frame.payload.len()) as u64, frame.rows as u64),
                 None => return Err(not()),
@@ -131,6 +143,10 @@ impl<'a> Walk<'a> {
                 (Kind::Info, _) => {
                     self.info = parse_info(self.path, frame.payload)?;
                     return Ok(Some(Part::Info));
+                }
+                (Kind::Causes, _) => {
+                    self.causes = frame.payload.to_vec();
+                    return Ok(Some(Part::Causes(&self.causes)));
                 }
                 (_, None) => {}
                 (Kind::Rows, Some(lane)) => {
@@ -231,7 +247,7 @@ impl JournalReader {
         let mut has_slices = false;
         while let Some(part) = walk.next()? {
             match part {
-                Part::Info => {}
+                Part::Info | Part::Causes(_) => {}
                 Part::Rows(task, part) => rows[task] += part.len() as u64,
                 Part::Slice(_) => has_slices = true,
             }
@@ -289,6 +305,22 @@ impl JournalReader {
                 visit(&slice);
             }
         })
+    }
+
+    /// Why activations were late until it was written last; `None` if the kernel's events were not recorded.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged.
+    pub fn causes(&self) -> Result<Option<RunCauses>, TraceError> {
+        let mut last = None;
+        self.walk(|part| {
+            if let Part::Causes(bytes) = part {
+                last = Some(bytes.to_vec());
+            }
+        })?;
+        last.map(|bytes| causes::decode(&bytes))
+            .transpose()
+            .map_err(|e| TraceError::Damaged { path: self.path.clone(), why: Damage::Causes(e) })
     }
 
     fn walk(&self, mut visit: impl FnMut(Part<'_>)) -> Result<(), TraceError> {

@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::warning::Warning;
-use jitterlab_model::{Activation, RunInfo};
+use jitterlab_model::{Activation, RunCauses, RunInfo};
 
 use crate::TraceError;
+use crate::causes;
 use crate::convert::close_journal;
 use crate::journal::Journal;
 use crate::paths::{journal_path, sync_directory};
@@ -101,6 +102,16 @@ impl RunWriter {
     /// do nothing, and [`RunWriter::finish`] closes the file as usual. A number of no task is an error every time.
     pub fn append(&mut self, task: usize, rows: &[Activation]) -> Result<(), TraceError> {
         self.recorder.append(task, rows)
+    }
+
+    /// Takes why activations were late until now; the last one holds. Never waits for the disk.
+    ///
+    /// # Errors
+    /// It cannot be compressed: never in practice.
+    pub fn causes(&mut self, causes: &RunCauses) -> Result<(), TraceError> {
+        let bytes = causes::encode(causes).map_err(TraceError::io("write the causes into", &self.path))?;
+        self.recorder.causes(&bytes);
+        Ok(())
     }
 
     /// How many bytes wait for the disk right now: how far it is behind.

@@ -6,7 +6,8 @@ mod common;
 use std::process::Command;
 
 use common::{closed, info, row};
-use jitterlab_model::{Activation, Keep};
+use jitterlab_model::causes::{Cause, CauseClass, CauseSum, TaskCauses};
+use jitterlab_model::{Activation, Keep, RunCauses};
 use jitterlab_trace::RunWriter;
 
 /// A Python that has the packages: the one `./test` prepares, or the system's.
@@ -139,12 +140,21 @@ text = open(sys.argv[1]).read()
 os.chdir(sys.argv[2])
 blocks = lambda language: re.findall(rf"```{language}\n(.*?)```", text, re.S)
 statements = [s for block in blocks("sql") for s in block.split(";") if s.strip()]
-assert len(statements) == 4 and len(blocks("python")) == 2
+assert len(statements) == 4 and len(blocks("python")) == 3
 for statement in statements:
     assert len(duckdb.sql(statement).fetchall()) > 0, statement
 for code in blocks("python"):
     exec(code, {})
 "#;
+
+/// Two activations that one thread delayed.
+fn causes() -> RunCauses {
+    let mut sum = CauseSum::new(Cause { class: CauseClass::Preempted, who: Some("hog".into()) });
+    sum.count(90_000, 70_000, 70_000, 0);
+    sum.count(50_000, 30_000, 0, 30_000);
+    let task = TaskCauses { explained: 2, causes: vec![sum], ..TaskCauses::default() };
+    RunCauses { tasks: vec![task], ..RunCauses::default() }
+}
 
 #[test]
 fn the_examples_of_the_description_work() {
@@ -154,6 +164,7 @@ fn the_examples_of_the_description_work() {
         let mut writer = RunWriter::create(directory.path().join(name), &info(keep)).unwrap();
         writer.append(0, &(0..10_000).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
         writer.append(1, &(0..250).map(|k| row(1, k)).collect::<Vec<_>>()).unwrap();
+        writer.causes(&causes()).unwrap();
         writer.finish(closed(keep)).unwrap();
     }
     let description = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/run-file.md");

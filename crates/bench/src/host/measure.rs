@@ -10,7 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jitterlab_model::{
-    Activation, Bench, CpuSet, Keep, LoadSpec, OwnWork, RunInfo, StopReason, TaskRun, TaskSpec, Warning,
+    Activation, Bench, CpuSet, Keep, LoadSpec, OwnWork, RunCauses, RunInfo, StopReason, TaskRun, TaskSpec,
+    Warning,
 };
 use jitterlab_rt::{Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions};
 
@@ -20,6 +21,7 @@ use super::facts::{self, Root};
 use super::isolate::{self, Isolation};
 use super::load::Loads;
 use super::prepare::{self, Moved};
+use super::why::{self, Why};
 
 /// What to measure.
 #[derive(Debug, Clone)]
@@ -40,6 +42,9 @@ pub struct Request {
     pub loads: Vec<LoadSpec>,
     /// The CPUs to keep everything else off, if any.
     pub isolate: Option<CpuSet>,
+    /// Whether the kernel's events are recorded, to say why activations are late. They are, too, where a latency ends the
+    /// run.
+    pub why: bool,
     /// The command line, to be noted in the run's description.
     pub command: Vec<String>,
     /// Ends the preparation when it is set: of many tasks that takes a while.
@@ -59,6 +64,7 @@ impl Request {
             dma_latency: DmaLatency::default(),
             loads: Vec::new(),
             isolate: None,
+            why: false,
             command: std::env::args().collect(),
             interrupted: Arc::default(),
         }
@@ -69,6 +75,9 @@ impl Request {
 pub trait Sink: Send {
     /// The next activations of a task, in order.
     fn activations(&mut self, task: usize, rows: &[Activation]);
+
+    /// Why activations were late until now, where that is found out.
+    fn causes(&mut self, _: &RunCauses) {}
 }
 
 /// A running measurement, for whoever watches it.
@@ -98,6 +107,8 @@ pub struct Finished {
     pub info: RunInfo,
     /// What ended it, if that was a latency that reached the limit.
     pub above: Option<Above>,
+    /// Why activations were late, where that was found out.
+    pub causes: Option<RunCauses>,
 }
 
 /// Activations shown before one that reached the limit.
@@ -115,6 +126,7 @@ pub struct Measurement {
     info: RunInfo,
     root: Root,
     threads: Vec<TaskThread>,
+    why: Option<Why>,
     stop: Arc<AtomicBool>,
     loads: Loads,
     isolation: Option<Isolation>,
@@ -148,6 +160,7 @@ impl Measurement {
             dma_latency,
             loads,
             isolate,
+            why,
             command,
             interrupted,
         } = request;
@@ -190,6 +203,15 @@ impl Measurement {
             }
             threads.push(thread);
         }
+        let why =
+            match (why || stop_above_ns.is_some()).then(|| Why::begin(&prepared.tasks, &threads, &facts)) {
+                Some(Ok(why)) => Some(why),
+                Some(Err(error)) => {
+                    refused.push(error.refusal());
+                    None
+                }
+                None => None,
+            };
         let mut warnings = prepared.warnings;
         warnings.extend(loads.caution(&prepared.measured));
         warnings.extend(isolation.iter().map(|isolation| Warning::Isolated(isolation.report().clone())));
@@ -220,7 +242,7 @@ impl Measurement {
             facts_before: Some(facts),
             facts_after: None,
         };
-        Ok(Measurement { info, root, threads, stop, loads, isolation, _moved: moved, _latency: latency })
+        Ok(Measurement { info, root, threads, why, stop, loads, isolation, _moved: moved, _latency: latency })
     }
 
     /// The run's description as far as it is known before the first activation.
@@ -240,7 +262,7 @@ impl Measurement {
         interrupted: &AtomicBool,
     ) -> Result<Finished, PrepareError> {
         let drains: Vec<Drain> = self.threads.iter_mut().filter_map(TaskThread::take_drain).collect();
-        let mut collector = Collector::new(drains, sink);
+        let mut collector = Collector::new(drains, self.why.take(), sink);
         self.loads.start();
         let epoch_ns = Linux.now_ns() + LEAD_NS;
         let until_ns = self.info.duration_ns.map(|d| epoch_ns.saturating_add(d));
@@ -278,6 +300,8 @@ impl Measurement {
         self.info.warnings.extend(self.loads.failed());
         self.info.loads = self.loads.stop();
         let ended = ended?;
+        let causes = collector.causes.take();
+        self.info.warnings.extend(causes.iter().flat_map(why::warnings));
         let above = above(&ended, &mut collector.last);
         self.info.stop = Some(self.reason(&ended, above.as_ref(), was_interrupted));
         for (task, ended) in self.info.tasks.iter_mut().zip(ended) {
@@ -287,7 +311,7 @@ impl Measurement {
         self.info.facts_after = Some(facts::read(&self.root));
         let problems = self.isolation.take().map(Isolation::end).unwrap_or_default();
         self.info.warnings.extend(problems.into_iter().map(|what| Warning::NotRestored { what }));
-        Ok(Finished { info: self.info, above })
+        Ok(Finished { info: self.info, above, causes })
     }
 
     fn progress(&self, epoch_ns: i64) -> Elapsed {
@@ -337,28 +361,40 @@ struct Collector<'a> {
     /// The last activations of each task.
     last: Vec<VecDeque<Activation>>,
     rows: Vec<Activation>,
+    why: Option<Why>,
+    /// Why activations were late, at the end.
+    causes: Option<RunCauses>,
 }
 
 impl<'a> Collector<'a> {
     const BATCH: usize = 8_192;
 
-    fn new(drains: Vec<Drain>, sink: &'a mut dyn Sink) -> Self {
+    fn new(drains: Vec<Drain>, why: Option<Why>, sink: &'a mut dyn Sink) -> Self {
         let last = drains.iter().map(|_| VecDeque::with_capacity(NEIGHBOURS + 1)).collect();
-        Collector { drains, sink, last, rows: Vec::with_capacity(Self::BATCH) }
+        Collector { drains, sink, last, rows: Vec::with_capacity(Self::BATCH), why, causes: None }
     }
 
     fn collect_to_the_end(&mut self) {
         loop {
             let before = Instant::now();
             let finished = self.drains.iter().all(Drain::is_finished);
+            let complete_ns = self.why.as_mut().map(Why::read);
             for task in 0..self.drains.len() {
                 while self.collect(task) == Self::BATCH {}
             }
             if finished {
-                return;
+                return self.explain_the_rest();
+            }
+            if let Some(causes) = self.why.as_mut().zip(complete_ns).and_then(|(why, t)| why.explain(t)) {
+                self.sink.causes(&causes);
             }
             thread::park_timeout(COLLECT_EVERY.saturating_sub(before.elapsed()));
         }
+    }
+
+    fn explain_the_rest(&mut self) {
+        self.causes = self.why.take().map(Why::finish);
+        self.causes.iter().for_each(|causes| self.sink.causes(causes));
     }
 
     /// Hands on at most one batch of a task and says how many records that were.
@@ -367,6 +403,9 @@ impl<'a> Collector<'a> {
         let taken = self.drains[task].pop_into(&mut self.rows, Self::BATCH);
         if taken > 0 {
             self.sink.activations(task, &self.rows);
+            if let Some(why) = &mut self.why {
+                why.activations(task, &self.rows);
+            }
             let last = &mut self.last[task];
             let news = &self.rows[taken.saturating_sub(NEIGHBOURS + 1)..];
             last.drain(..(last.len() + news.len()).saturating_sub(NEIGHBOURS + 1));

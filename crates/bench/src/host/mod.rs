@@ -13,14 +13,17 @@ mod prepare;
 mod record;
 pub mod session;
 pub mod topology;
+pub mod trace_events;
 pub mod trial;
+pub mod watch;
 pub mod ways;
+pub(crate) mod why;
 
 pub use blocks::{Block, Stage};
 pub use dma_latency::DmaLatency;
 pub use error::{MatrixError, PrepareError, RecordError, SessionError};
 pub use measure::{Above, Elapsed, Finished, Measurement, Request, Sink};
 pub use prepare::now_utc;
-pub use record::{Underway, default_name, keep_by_default, record, record_to, writer};
+pub use record::{Underway, default_name, keep_by_default, record, record_to, record_watched, writer};
 pub use session::{Session, SessionProgress};
 pub use trial::TrialPlan;

@@ -5,11 +5,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jitterlab_analysis::measured::{Around, MeasuredRun, SoFar, TaskSoFar};
-use jitterlab_model::{Activation, Keep, RunInfo, TaskSpec, TimingStats, Warning};
+use jitterlab_model::{Activation, Keep, RunCauses, RunInfo, TaskSpec, TimingStats, Warning};
 use jitterlab_trace::{RunWriter, TraceError};
 
 use super::error::RecordError;
 use super::measure::{Elapsed, Finished, Measurement, Request, Sink};
+use super::watch::Watch;
 
 /// What was counted so far: shared between the thread that counts and the one that looks.
 struct Counted {
@@ -38,6 +39,12 @@ impl Sink for Counter<'_> {
         counted.recent_max_ns[task] = counted.recent_max_ns[task].max(recent);
         if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(task, rows)) {
             counted.failure = Some(error);
+        }
+    }
+
+    fn causes(&mut self, causes: &RunCauses) {
+        if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.causes(causes)) {
+            lock(self.counted).failure = Some(error);
         }
     }
 }
@@ -85,7 +92,31 @@ pub fn record(
     watch: &mut dyn FnMut(&Underway<'_>),
     interrupted: &AtomicBool,
 ) -> Result<MeasuredRun, RecordError> {
-    let info = measurement.info();
+    let info = measurement.info().clone();
+    recorded(&info, writer, watch, |sink, look| Ok(measurement.run(sink, look, interrupted)?))
+}
+
+/// Watches threads that run anyway, in the same way.
+///
+/// # Errors
+/// A run file that cannot be closed.
+pub fn record_watched(
+    watched: Watch,
+    writer: Option<RunWriter>,
+    watch: &mut dyn FnMut(&Underway<'_>),
+    interrupted: &AtomicBool,
+) -> Result<MeasuredRun, RecordError> {
+    let info = watched.info().clone();
+    recorded(&info, writer, watch, |sink, look| Ok(watched.run(sink, look, interrupted)))
+}
+
+/// What `run` measures, counted and recorded.
+fn recorded(
+    info: &RunInfo,
+    writer: Option<RunWriter>,
+    watch: &mut dyn FnMut(&Underway<'_>),
+    run: impl FnOnce(&mut dyn Sink, &mut dyn FnMut(&Elapsed)) -> Result<Finished, RecordError>,
+) -> Result<MeasuredRun, RecordError> {
     let tasks = || info.tasks.iter().map(|task| &task.spec);
     let names: Vec<String> = tasks().map(|spec| spec.name.clone()).collect();
     let stats: Vec<TimingStats> = tasks().map(|spec| TimingStats::new(spec.period_ns)).collect();
@@ -95,7 +126,7 @@ pub fn record(
     let mut look = |progress: &Elapsed| {
         watch(&Underway { measurement: (&names, planned_ns), counted: &counted, progress });
     };
-    let Finished { mut info, above } = measurement.run(&mut counter, &mut look, interrupted)?;
+    let Finished { mut info, above, causes } = run(&mut counter, &mut look)?;
     let writer = counter.writer.take();
     let Counted { stats, failure, .. } = counted.into_inner().unwrap_or_else(PoisonError::into_inner);
     info.warnings.extend(failure.map(|error| Warning::RecordingEnded { reason: error.to_string() }));
@@ -105,7 +136,8 @@ pub fn record(
         index: above.activation.index,
         activations: above.around,
     });
-    Ok(MeasuredRun { around, ..MeasuredRun::new(info, &stats, file) })
+    let why = MeasuredRun::why(&info, causes.as_ref(), around.as_ref());
+    Ok(MeasuredRun { around, why, ..MeasuredRun::new(info, &stats, file) })
 }
 
 /// Measures into a new run file, to its end.

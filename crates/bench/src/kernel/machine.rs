@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::job::INIT_WORDS;
+use crate::host::why::VIRTUAL_TIME;
 
 /// How the guest's time passes. Text: `icount:SHIFT` or `real`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +125,9 @@ impl Machine {
         if !library_path.is_empty() {
             words.push(format!("LD_LIBRARY_PATH={}", library_path.join(":")));
         }
+        if self.time != GuestTime::Real {
+            words.push(VIRTUAL_TIME.into());
+        }
         words.extend(self.parameters.iter().cloned());
         words.push("--".into());
         words.extend(INIT_WORDS.map(String::from));
@@ -180,7 +184,10 @@ mod tests {
     fn the_users_parameters_come_before_the_words_for_init() {
         let machine = Machine { parameters: vec!["isolcpus=1".into()], ..Machine::default() };
         let line = machine.command_line(&["/lib".into(), "/usr/lib".into()]);
-        assert!(line.ends_with("LD_LIBRARY_PATH=/lib:/usr/lib isolcpus=1 -- kernel guest"), "{line}");
+        assert!(
+            line.ends_with("LD_LIBRARY_PATH=/lib:/usr/lib jitterlab.virtual_time isolcpus=1 -- kernel guest"),
+            "{line}"
+        );
     }
 
     #[test]

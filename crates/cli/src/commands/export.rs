@@ -11,7 +11,8 @@ use crate::exit::{Ending, Status};
 use crate::output;
 use crate::run_args::RunArgs;
 
-/// Write a run out as what other tools read: CSV, Arrow, cyclictest, HdrHistogram, OpenMetrics
+/// Write a run out as what other tools read: CSV, Arrow, cyclictest, HdrHistogram, OpenMetrics,
+/// Perfetto
 ///
 /// Takes anything that holds a run. What the format cannot hold, or the run does not tell, is said.
 #[derive(clap::Args)]

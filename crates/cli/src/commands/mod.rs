@@ -24,6 +24,8 @@ pub mod run;
 pub mod schema;
 pub mod servo;
 pub mod stepper;
+pub mod watch;
+pub mod why;
 
 /// Without a command: the usual things to do.
 pub fn usual() -> Ending {

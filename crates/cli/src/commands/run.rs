@@ -1,6 +1,5 @@
 //! `jitterlab run`: measure periodic tasks on this machine.
 
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
@@ -8,15 +7,14 @@ use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_bench::host::{self, Measurement, Request, load};
 use jitterlab_model::StopReason;
 use jitterlab_report::document::Content;
-use jitterlab_report::watch::Watcher;
 use jitterlab_trace::RunWriter;
 
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
-use crate::interrupt;
 use crate::measure_args::MeasureArgs;
-use crate::output::{self, OutputArgs};
 use crate::purpose_args::PurposeArgs;
+use crate::record_args::RecordArgs;
+use crate::{interrupt, output};
 
 /// Measure how regular periodic tasks run on this machine
 ///
@@ -29,17 +27,8 @@ pub struct Args {
     measure: MeasureArgs,
     #[command(flatten)]
     wanted: PurposeArgs,
-    /// The run file to write [default: jitterlab-DATE-TIME.parquet]
-    #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
-    output: Option<PathBuf>,
-    /// Write no run file
-    #[arg(long, conflicts_with_all = ["output", "keep"])]
-    no_file: bool,
-    /// Print nothing while measuring
-    #[arg(short, long)]
-    quiet: bool,
     #[command(flatten)]
-    show: OutputArgs,
+    record: RecordArgs,
 }
 
 impl Args {
@@ -50,24 +39,10 @@ impl Args {
         writer: Option<RunWriter>,
         interrupted: &AtomicBool,
     ) -> Result<MeasuredRun, Failure> {
-        let tasks = measurement.info().tasks.len();
-        let mut watcher = Watcher::new(tasks, self.quiet, self.show.is_json());
-        let mut ended = None;
-        let measured = host::record(
-            measurement,
-            writer,
-            &mut |underway| {
-                watcher.look(|| underway.so_far());
-                if ended.is_none() {
-                    ended = underway.recording_ended();
-                    ended
-                        .iter()
-                        .for_each(|why| output::note(&CliError::RecordingEnded(why.clone()).to_string()));
-                }
-            },
-            interrupted,
-        );
-        watcher.finish();
+        let mut progress = self.record.progress(measurement.info());
+        let measured =
+            host::record(measurement, writer, &mut |underway| progress.look(underway), interrupted);
+        progress.finish();
         Ok(measured?)
     }
 }
@@ -84,27 +59,17 @@ pub fn execute(args: &Args) -> Ending {
     let request = Request { interrupted: interrupted.clone(), ..request };
     let mut without_isolation = Vec::new();
     if request.isolate.is_some() {
-        let measurement = Measurement::prepare(Request { isolate: None, ..request.clone() })?;
-        if !args.quiet {
-            output::note(jitterlab_report::run::WITHOUT_ISOLATION_FIRST);
-        }
+        let measurement = Measurement::prepare(Request { isolate: None, why: false, ..request.clone() })?;
+        args.record.note(jitterlab_report::run::WITHOUT_ISOLATION_FIRST);
         without_isolation = args.measure(measurement, None, &interrupted)?.summaries().cloned().collect();
     }
     let measurement = Measurement::prepare(request)?;
-    let writer = match &args.output {
-        _ if args.no_file => None,
-        Some(path) => Some(RunWriter::create(path, measurement.info())?),
-        None => host::writer(measurement.info())
-            .map_err(|error| output::note(&CliError::NoRunFile(error).to_string()))
-            .ok(),
-    };
-    if !args.quiet {
-        output::note(jitterlab_report::run::announcement(measurement.info()).trim_end());
-    }
+    let writer = args.record.writer(measurement.info())?;
+    args.record.note(&jitterlab_report::run::announcement(measurement.info()));
     let measured = args.measure(measurement, writer, &interrupted)?.judged_for(args.wanted.purpose);
     let result = MeasuredRun { without_isolation, ..measured };
     let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());
-    let status = Status::of(args.show.show(Content::Run(Box::new(result)))?);
+    let status = Status::of(args.record.show.show(Content::Run(Box::new(result)))?);
     match stop {
         Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
         Some(StopReason::Overloaded { overload, .. }) => Err(anyhow!(overload).into()),

@@ -139,11 +139,18 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
     let without = |why: Untested| verdict.purposes.iter().any(|purpose| purpose.untested == Some(why));
     let facts = run.facts_before.as_ref();
     let is_virtual = facts.is_some_and(|facts| facts.virtualisation.virtual_machine == Some(true));
+    let watched = run.tasks.iter().any(|task| task.watched.is_some());
     match verdict.fitness {
         Fitness::CannotTell if without(Untested::Policy) => match refused_policy(run) {
             Some(refusal) => format!("{}, then the same again", first_way(&refusal.remedy)),
+            None if watched => {
+                "the same again with the program under a real-time policy (chrt -f 80 COMMAND)".into()
+            }
             None => "the same again with --policy fifo:80".into(),
         },
+        _ if watched => {
+            format!("jitterlab why {} (what delayed it, and what to do)", file.unwrap_or("FILE"))
+        }
         Fitness::CannotTell => format!("jitterlab run --for {name} --duration 1min"),
         Fitness::Good if run.load.is_none() || run.measured_ns().is_none_or(|ns| ns < LONG_NS) => {
             format!(

@@ -56,10 +56,18 @@ pub fn set_policy(policy: Policy, period_ns: i64) -> io::Result<()> {
 /// # Errors
 /// What the kernel answered, or a policy this crate does not know.
 pub fn policy() -> io::Result<Policy> {
+    policy_of(0)
+}
+
+/// The policy the thread of this number runs with; 0 is the calling one.
+///
+/// # Errors
+/// What the kernel answered, or a policy this crate does not know.
+pub fn policy_of(thread: i32) -> io::Result<Policy> {
     let mut attr = SchedAttr::default();
     let size = size_of::<SchedAttr>();
     // SAFETY: the kernel writes at most `size` bytes into `attr`, which outlives the call.
-    super::check_long(unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attr, size, 0) })?;
+    super::check_long(unsafe { libc::syscall(libc::SYS_sched_getattr, thread, &raw mut attr, size, 0) })?;
     match attr.policy as libc::c_int {
         libc::SCHED_OTHER => Ok(Policy::Other),
         libc::SCHED_BATCH => Ok(Policy::Batch),

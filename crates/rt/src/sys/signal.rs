@@ -126,6 +126,13 @@ pub fn accept_interrupts() -> io::Result<()> {
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadId(libc::pid_t);
 
+impl ThreadId {
+    /// The number by which the kernel and its tools know the thread.
+    pub fn number(self) -> i32 {
+        self.0
+    }
+}
+
 /// The calling thread.
 pub fn this_thread() -> ThreadId {
     // SAFETY: takes nothing.

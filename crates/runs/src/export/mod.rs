@@ -7,6 +7,7 @@ mod error;
 mod hdr;
 mod latencies;
 mod openmetrics;
+mod perfetto;
 mod rows;
 mod started;
 
@@ -31,24 +32,27 @@ pub enum Format {
     Hdr,
     /// The figures and the latency's histogram as OpenMetrics text.
     OpenMetrics,
+    /// The latest activations with what ran around them, as ui.perfetto.dev opens it.
+    Perfetto,
 }
 
 /// How a format is written.
 type Exporter = fn(&Run, &[usize], &mut dyn Write) -> Result<Exported, ExportError>;
 
 /// Every format, what it is called, and who writes it.
-const EXPORTERS: [(Format, &str, Exporter); 5] = [
+const EXPORTERS: [(Format, &str, Exporter); 6] = [
     (Format::Csv, "csv", csv::write),
     (Format::Arrow, "arrow", arrow::write),
     (Format::Cyclictest, "cyclictest", cyclictest::write),
     (Format::Hdr, "hdr", hdr::write),
     (Format::OpenMetrics, "openmetrics", openmetrics::write),
+    (Format::Perfetto, "perfetto", perfetto::write),
 ];
 
 /// What was written, and what the format could not take.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exported {
-    /// Activations, or latencies of histograms.
+    /// Activations, latencies of histograms, or late starts.
     pub values: u64,
     /// What is not in it, or not as it was.
     pub losses: Vec<Loss>,

@@ -35,6 +35,8 @@ const OPTIONS: &[&str] = &[
     "RT_GROUP_SCHED",
     "TIMERLAT_TRACER",
     "OSNOISE_TRACER",
+    "PARAVIRT_TIME_ACCOUNTING",
+    "IRQ_TIME_ACCOUNTING",
     "XENOMAI",
     "EVL",
 ];

@@ -1,0 +1,177 @@
+//! Events of a kernel's trace, as far as they say why something was late.
+
+use std::collections::HashMap;
+
+/// The number of a name in [`Names`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(pub u32);
+
+/// Names of threads, handlers and functions: each once.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    names: Vec<String>,
+    numbers: HashMap<String, Name>,
+}
+
+impl Names {
+    /// The number of a name.
+    pub fn number(&mut self, name: &str) -> Name {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = Name(self.names.len() as u32);
+        self.names.push(name.into());
+        self.numbers.insert(name.into(), number);
+        number
+    }
+
+    /// The name of a number; empty of one that was never given.
+    #[must_use]
+    pub fn name(&self, number: Name) -> &str {
+        self.names.get(number.0 as usize).map_or("", String::as_str)
+    }
+}
+
+/// Something that happened on a processor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// When, on CLOCK_MONOTONIC.
+    pub t_ns: i64,
+    /// On which processor.
+    pub cpu: u16,
+    /// The thread whose processor it was; 0 for none.
+    pub pid: i32,
+    /// Whether it happened in an interrupt's handler or a softirq.
+    pub in_interrupt: bool,
+    /// What.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// The processor went from one thread to another.
+    Switch {
+        /// The thread that had it.
+        from: i32,
+        /// Whether that thread waits for something now, rather than for the processor.
+        waits: bool,
+        /// The thread that has it now.
+        to: i32,
+        /// Its name.
+        name: Name,
+        /// Its priority as the kernel counts: lower is preferred, below 100 is real-time, below 0 is deadline.
+        priority: i16,
+    },
+    /// A thread is being woken.
+    Waking {
+        /// Which.
+        pid: i32,
+        /// The processor it was on.
+        cpu: u16,
+    },
+    /// A thread is moved to another processor.
+    Migrate {
+        /// Which.
+        pid: i32,
+        /// Where to.
+        to: u16,
+    },
+    /// Processor time was counted for the thread that runs: what the hypervisor took away is not in it, where the kernel
+    /// is told.
+    Ran {
+        /// Which.
+        pid: i32,
+        /// How much since the last time, or since it got the processor.
+        ns: i64,
+    },
+    /// A timer was set.
+    TimerStart {
+        /// Which.
+        timer: u64,
+        /// What it calls.
+        function: Name,
+        /// Its time, of its own clock.
+        soft_ns: i64,
+        /// The latest time at which it is still on time.
+        hard_ns: i64,
+    },
+    /// A timer expired: it is being called.
+    Expire {
+        /// Which.
+        timer: u64,
+        /// What it calls.
+        function: Name,
+    },
+    /// The timer's function came back.
+    ExpireEnd,
+    /// A handler began.
+    Enter(Handler),
+    /// A handler ended.
+    Exit(Handler),
+    /// What the timer interrupt that just began has interrupted: functions, innermost first; none in user mode.
+    Interrupted(Box<[Name]>),
+    /// A page was not there for the thread that runs.
+    PageFault,
+    /// The thread that runs calls the kernel.
+    Call {
+        /// The system call.
+        call: Call,
+        /// Its first arguments.
+        arguments: [u64; 3],
+    },
+    /// It came back from the kernel.
+    Return {
+        /// The answer of the system call.
+        answer: i64,
+    },
+    /// The processor goes into an idle state of this number.
+    Idle(u32),
+    /// Events of this processor are missing before the next one.
+    Lost,
+}
+
+/// A system call, as far as it can be a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Call {
+    /// `nanosleep`.
+    Nanosleep,
+    /// `clock_nanosleep`.
+    ClockNanosleep,
+    /// `read` and its relatives, on files and sockets.
+    Read,
+    /// `poll`, `select`, `epoll_wait` and their relatives.
+    Poll,
+    /// `futex`.
+    Futex,
+    /// Waiting for a signal.
+    Signal,
+    /// `sched_yield`, which under SCHED_DEADLINE waits for the next period.
+    Yield,
+    /// Any other, by its number.
+    Other(i64),
+}
+
+/// A handler of interrupts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Handler {
+    /// What kind it is of.
+    pub kind: HandlerKind,
+    /// Its number among those of its kind.
+    pub number: u32,
+    /// Its name. Ends of handlers need not have it.
+    pub name: Name,
+}
+
+/// The kinds of handlers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HandlerKind {
+    /// The processor's own timer.
+    Timer,
+    /// An interrupt between processors, or another of the processor's own.
+    Vector,
+    /// A device.
+    Device,
+    /// Work put off by the others.
+    Softirq,
+}

@@ -1,0 +1,290 @@
+//! Parts of latencies added up by cause, and the latest activations kept whole: in bounded memory.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use jitterlab_model::Activation;
+use jitterlab_model::causes::{
+    Bins, Cause, CauseClass, CauseSum, Certainty, Evidence, Interruption, LateStart, Part, Ran, Step,
+    TaskCauses,
+};
+
+use super::event::{Name, Names};
+use super::usual::Usual;
+use super::verdict::{Named, Verdict};
+
+/// Activations kept with their parts.
+const LATEST: usize = 1_024;
+/// Of these, so many with what ran around them.
+const WITH_SPANS: usize = 128;
+/// Causes kept apart; what comes beyond is gathered by class.
+const CAUSES: usize = 96;
+/// Functions kept apart for each cause.
+const FUNCTIONS: usize = 16;
+/// Stands for the names of causes that are gathered.
+const OTHERS: &str = "others";
+
+/// A fragment of a latency with what it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Judged {
+    pub at_ns: i64,
+    pub ns: i64,
+    pub verdict: Verdict,
+}
+
+/// An activation whose latency is in fragments.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    pub activation: Activation,
+    pub fragments: Vec<Judged>,
+    pub interruptions: Vec<(Named, i64)>,
+    /// What ran around it, where that is kept.
+    pub spans: Vec<(Ran, Name)>,
+}
+
+impl Draft {
+    /// How long each step of its usual way was.
+    fn steps(&self) -> [i64; Step::ALL.len()] {
+        let mut lengths = [0; Step::ALL.len()];
+        for fragment in &self.fragments {
+            if let Some(step) = fragment.verdict.step {
+                lengths[step as usize] += fragment.ns;
+            }
+        }
+        lengths
+    }
+}
+
+/// Where an activation stands among the latest: by its latency, of equal ones the first last.
+type Place = (i64, Reverse<u64>);
+
+/// What is known of one task so far.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    usual: Usual,
+    /// Activations from before anything was known to be usual.
+    early: Vec<Draft>,
+    explained: u64,
+    gaps: u64,
+    lateness_ns: i64,
+    latencies: Bins,
+    max_ns: i64,
+    sums: Vec<(Named, CauseSum)>,
+    numbers: HashMap<Named, usize>,
+    /// How long causes were found in functions.
+    functions: Vec<BTreeMap<Name, i64>>,
+    interruptions: BTreeMap<(CauseClass, Option<Name>), Interruption>,
+    latest: BTreeMap<Place, LateStart>,
+    spans: BTreeMap<Place, Vec<(Ran, Name)>>,
+    others: Option<Name>,
+}
+
+impl Gathered {
+    /// Whether an activation of this latency would be kept with what ran around it.
+    pub fn wants_spans(&self, latency_ns: i64) -> bool {
+        latency_ns > 0
+            && (self.spans.len() < WITH_SPANS
+                || self.spans.first_key_value().is_some_and(|(k, _)| latency_ns > k.0))
+    }
+
+    /// Counts an activation.
+    pub fn push(&mut self, draft: Draft, names: &mut Names) {
+        let known = self.usual.is_known();
+        self.usual.count(&draft.steps());
+        if known {
+            self.settle(&draft, names);
+            return;
+        }
+        self.early.push(draft);
+        if self.usual.is_known() {
+            self.settle_early(names);
+        }
+    }
+
+    fn settle_early(&mut self, names: &mut Names) {
+        for draft in std::mem::take(&mut self.early) {
+            self.settle(&draft, names);
+        }
+    }
+
+    /// Takes the usual way off and counts what is left by cause.
+    fn settle(&mut self, draft: &Draft, names: &mut Names) {
+        let Draft { activation, interruptions, spans, .. } = draft;
+        let latency_ns = activation.latency_ns();
+        self.explained += 1;
+        self.lateness_ns = self.lateness_ns.saturating_add(latency_ns.max(0));
+        self.latencies.record(latency_ns);
+        self.max_ns = self.max_ns.max(latency_ns);
+        for (cause, ns) in interruptions {
+            self.count_interruption(*cause, *ns, names);
+        }
+        let parts = self.parts(draft, names);
+        self.count(&parts, latency_ns);
+        if parts.iter().any(|part| self.sums[part.cause].0.class == CauseClass::Lost) {
+            self.gaps += 1;
+        }
+        let Activation { index, due_ns, cpu, .. } = *activation;
+        let key = (latency_ns, Reverse(index));
+        if !spans.is_empty() {
+            self.spans.insert(key, spans.clone());
+            if self.spans.len() > WITH_SPANS {
+                self.spans.pop_first();
+            }
+        }
+        let enters =
+            self.latest.len() < LATEST || self.latest.first_key_value().is_some_and(|(k, _)| key > *k);
+        if latency_ns > 0 && enters {
+            self.latest.insert(key, LateStart { index, due_ns, latency_ns, cpu, parts, spans: Vec::new() });
+            if self.latest.len() > LATEST {
+                self.latest.pop_first();
+            }
+        }
+    }
+
+    /// The parts of a latency: what is usual of each step, and its causes. Neighbours of one cause are joined.
+    fn parts(&mut self, draft: &Draft, names: &mut Names) -> Vec<Part> {
+        let mut left = draft.steps();
+        for (step, ns) in Step::ALL.into_iter().zip(&mut left) {
+            *ns = self.usual.of(step, *ns);
+        }
+        let mut parts: Vec<Part> = Vec::new();
+        let mut add = |this: &mut Self, at_ns: i64, ns: i64, verdict: &Verdict| {
+            if ns <= 0 {
+                return;
+            }
+            let cause = this.number(verdict.cause, names);
+            let function = verdict.function.map(|name| name.0 as usize);
+            this.count_function(cause, verdict.function, ns);
+            match parts.last_mut() {
+                Some(last)
+                    if (last.cause, last.evidence, last.function) == (cause, verdict.evidence, function) =>
+                {
+                    last.ns += ns;
+                }
+                _ => parts.push(Part { cause, at_ns, ns, evidence: verdict.evidence, function }),
+            }
+        };
+        let usual = Verdict {
+            step: None,
+            cause: CauseClass::Usual.into(),
+            evidence: Evidence::Events,
+            function: None,
+        };
+        for Judged { at_ns, ns, verdict } in &draft.fragments {
+            let usual_ns = verdict.step.map_or(0, |step| left[step as usize].min(*ns));
+            if let Some(step) = verdict.step {
+                left[step as usize] -= usual_ns;
+            }
+            add(self, *at_ns, usual_ns, &usual);
+            add(self, at_ns + usual_ns, ns - usual_ns, verdict);
+        }
+        parts
+    }
+
+    fn count(&mut self, parts: &[Part], latency_ns: i64) {
+        let mut of_cause: BTreeMap<usize, [i64; 3]> = BTreeMap::new();
+        for part in parts {
+            let [sum, proven, likely] = of_cause.entry(part.cause).or_default();
+            *sum += part.ns;
+            match part.evidence.certainty() {
+                Certainty::Proven => *proven += part.ns,
+                Certainty::Likely => *likely += part.ns,
+                Certainty::Undecided => {}
+            }
+        }
+        for (cause, [sum, proven, likely]) in of_cause {
+            self.sums[cause].1.count(latency_ns, sum, proven, likely);
+        }
+    }
+
+    fn count_function(&mut self, cause: usize, function: Option<Name>, ns: i64) {
+        let (Some(function), Some(sums)) = (function, self.functions.get_mut(cause)) else { return };
+        if sums.len() < FUNCTIONS || sums.contains_key(&function) {
+            *sums.entry(function).or_default() += ns;
+        }
+    }
+
+    /// The number of a cause, which is new or one of too many perhaps.
+    fn number(&mut self, named: Named, names: &mut Names) -> usize {
+        if let Some(number) = self.numbers.get(&named) {
+            return *number;
+        }
+        let rare = Named { who: Some(self.others(names)), ..named };
+        let named = if self.sums.len() < CAUSES { named } else { rare };
+        if let Some(number) = self.numbers.get(&named) {
+            return *number;
+        }
+        let number = self.sums.len();
+        self.sums.push((named, CauseSum::new(cause(named, names))));
+        self.functions.push(BTreeMap::new());
+        self.numbers.insert(named, number);
+        number
+    }
+
+    fn others(&mut self, names: &mut Names) -> Name {
+        *self.others.get_or_insert_with(|| names.number(OTHERS))
+    }
+
+    fn count_interruption(&mut self, named: Named, ns: i64, names: &mut Names) {
+        let mut key = (named.class, named.who);
+        if self.interruptions.len() >= CAUSES && !self.interruptions.contains_key(&key) {
+            key = (named.class, Some(self.others(names)));
+        }
+        let (class, who) = key;
+        let sum = self.interruptions.entry(key).or_insert_with(|| Interruption {
+            cause: cause(Named { class, who }, names),
+            times: 0,
+            sum_ns: 0,
+            max_ns: 0,
+        });
+        sum.times += 1;
+        sum.sum_ns = sum.sum_ns.saturating_add(ns);
+        sum.max_ns = sum.max_ns.max(ns);
+    }
+
+    /// All of it until now.
+    pub fn causes(&mut self, names: &mut Names) -> TaskCauses {
+        if !self.early.is_empty() {
+            self.usual.learn();
+            self.settle_early(names);
+        }
+        let sums = self.sums.iter().zip(&self.functions).map(|((_, sum), functions)| {
+            let named = functions.iter().map(|(name, ns)| (names.name(*name).to_owned(), *ns));
+            CauseSum { functions: named.collect(), ..sum.clone() }
+        });
+        let mut causes = TaskCauses {
+            explained: self.explained,
+            gaps: self.gaps,
+            lateness_ns: self.lateness_ns,
+            latencies: self.latencies.clone(),
+            max_ns: self.max_ns,
+            usual: self.usual.steps(),
+            causes: sums.collect(),
+            interruptions: self.interruptions.values().cloned().collect(),
+            latest: Vec::new(),
+            names: Vec::new(),
+        };
+        let mut numbers: HashMap<Name, usize> = HashMap::new();
+        let mut number = |name: Name| {
+            *numbers.entry(name).or_insert_with(|| {
+                causes.names.push(names.name(name).into());
+                causes.names.len() - 1
+            })
+        };
+        for (key, late) in self.latest.iter().rev() {
+            let mut late = late.clone();
+            for part in &mut late.parts {
+                part.function = part.function.map(|function| number(Name(function as u32)));
+            }
+            let spans = self.spans.get(key).into_iter().flatten();
+            late.spans.extend(spans.map(|(span, name)| Ran { name: number(*name), ..*span }));
+            causes.latest.push(late);
+        }
+        causes
+    }
+}
+
+fn cause(named: Named, names: &Names) -> Cause {
+    let who = named.who.map(|name| names.name(name).to_owned()).filter(|name| !name.is_empty());
+    Cause { class: named.class, who }
+}

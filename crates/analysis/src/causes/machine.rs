@@ -1,0 +1,24 @@
+//! What is known of the machine that events are of.
+
+/// What the machine is like, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Machine {
+    /// What is below the kernel.
+    pub below: Below,
+    /// Whether processor time in handlers of interrupts may not be counted for the thread they interrupt
+    /// (`CONFIG_IRQ_TIME_ACCOUNTING`).
+    pub handlers_apart: bool,
+}
+
+/// What is below a kernel, and can hold it without being seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Below {
+    /// Hardware and firmware.
+    Hardware,
+    /// A hypervisor that tells the kernel how much time it takes away.
+    TellingHypervisor,
+    /// A hypervisor that does not, or of which that is not known.
+    Hypervisor,
+    /// An emulator in whose time nothing happens outside.
+    Nothing,
+}

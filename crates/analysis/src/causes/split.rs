@@ -1,0 +1,89 @@
+//! A stretch of a task's time in fragments: what the task did, laid over what its processor did. The fragments follow each other
+//! without a hole, so they add up to the stretch.
+
+use std::collections::BTreeMap;
+
+use super::processor::{Occupant, Processor, Stolen};
+use super::thread::{State, Thread};
+
+/// A fragment of a stretch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fragment {
+    /// From when.
+    pub from_ns: i64,
+    /// To when.
+    pub to_ns: i64,
+    /// What the task did.
+    pub state: State,
+    /// The processor that mattered to it: where it ran, waited to run, or was woken.
+    pub cpu: u16,
+    /// What had that processor.
+    pub occupant: Occupant,
+    /// Whether the processor itself was taken away.
+    pub stolen: bool,
+}
+
+/// Splits a stretch of a thread's time, which `cuts` cut further. The thread ends it on this processor.
+pub fn split(
+    thread: &Thread,
+    processors: &BTreeMap<u16, Processor>,
+    (from_ns, to_ns): (i64, i64),
+    cpu: u16,
+    cuts: &[i64],
+) -> Vec<Fragment> {
+    let mut ends: Vec<i64> = cuts.iter().copied().filter(|t| (from_ns + 1..to_ns).contains(t)).collect();
+    ends.push(to_ns);
+    ends.sort_unstable();
+    ends.dedup();
+    let starts = std::iter::once(from_ns).chain(ends.iter().copied());
+    let stretches = starts.zip(&ends).flat_map(|(from, to)| thread.state.over(from, *to));
+    let mut fragments = Vec::new();
+    for (from, to, state) in stretches {
+        let cpu = match state {
+            State::Running(cpu) | State::Ready(cpu) => cpu,
+            State::Sleeping | State::Unknown => thread.next_wake(from).map_or(cpu, |wake| wake.cpu),
+        };
+        let Some(processor) = processors.get(&cpu) else {
+            let occupant = Occupant::Unknown;
+            fragments.push(Fragment { from_ns: from, to_ns: to, state, cpu, occupant, stolen: false });
+            continue;
+        };
+        fragments.extend(processor.ran.over(from, to).map(|(from_ns, to_ns, occupant)| Fragment {
+            from_ns,
+            to_ns,
+            state,
+            cpu,
+            occupant,
+            stolen: false,
+        }));
+    }
+    for (cpu, processor) in processors {
+        for stolen in processor.stolen.iter().filter(|s| s.from_ns < to_ns && s.to_ns > from_ns) {
+            mark_stolen(&mut fragments, *cpu, stolen);
+        }
+    }
+    fragments
+}
+
+/// Shorter fragments are not what a hypervisor takes away.
+const LEAST_STOLEN_NS: i64 = 20_000;
+
+/// Marks what was taken away. When exactly that was is not known, only that no event came meanwhile: the longest fragments
+/// are the likeliest.
+fn mark_stolen(fragments: &mut Vec<Fragment>, cpu: u16, stolen: &Stolen) {
+    let mut left_ns = stolen.ns;
+    while left_ns >= LEAST_STOLEN_NS {
+        let length = |p: &Fragment| p.to_ns.min(stolen.to_ns) - p.from_ns.max(stolen.from_ns);
+        let candidates = fragments.iter().enumerate().filter(|(_, p)| p.cpu == cpu && !p.stolen);
+        let Some((place, longest)) = candidates.max_by_key(|(_, p)| length(p)) else { return };
+        let (whole, taken_ns) = (*longest, length(longest).min(left_ns));
+        if taken_ns < LEAST_STOLEN_NS {
+            return;
+        }
+        left_ns -= taken_ns;
+        let from_ns = whole.from_ns.max(stolen.from_ns);
+        let cut = [whole.from_ns, from_ns, from_ns + taken_ns, whole.to_ns];
+        let parts = (0..3).map(|i| Fragment { from_ns: cut[i], to_ns: cut[i + 1], stolen: i == 1, ..whole });
+        fragments.splice(place..=place, parts.filter(|part| part.from_ns < part.to_ns));
+    }
+}

@@ -1,0 +1,483 @@
+//! Made-up events of which the cause is known, and any events at all: parts add up to the latency.
+
+use jitterlab_model::causes::{Cause, CauseClass as Class, Evidence, Part, TaskCauses, Tracer};
+use jitterlab_model::{Activation, Flags};
+use proptest::prelude::*;
+
+use super::*;
+
+const TASK: i32 = 7;
+const OTHER: i32 = 9;
+const HOG: i32 = 11;
+const CPU: u16 = 1;
+const PERIOD_NS: i64 = 1_000_000;
+
+const TOLD: Machine = Machine { below: Below::TellingHypervisor, handlers_apart: false };
+const BARE: Machine = Machine { below: Below::Hardware, handlers_apart: true };
+
+/// A processor on which the task runs every millisecond, beside a thread that never stops.
+struct Scene {
+    explainer: Explainer,
+    k: u64,
+    /// Since when the other thread has the processor.
+    since_ns: i64,
+}
+
+/// What is different about one activation.
+#[derive(Default)]
+struct Twist<'a> {
+    /// Events from the due time on, before the timer interrupt.
+    before: &'a [(i64, i32, What)],
+    /// When the timer interrupt comes, instead of at 10 us.
+    interrupt_at: Option<i64>,
+    /// What it interrupts.
+    found: &'a [&'a str],
+    /// Events from the timer interrupt on, after its end.
+    ready: &'a [(i64, i32, What)],
+    /// When the switch comes after the interrupt, instead of after 3 us.
+    switch_after: Option<i64>,
+    /// How much of the other thread's time was not counted.
+    missing: i64,
+    /// When the first instruction comes after the switch, instead of after 2 us.
+    start_after: Option<i64>,
+    /// Events from the switch on.
+    running: &'a [(i64, i32, What)],
+    flags: Flags,
+}
+
+impl Scene {
+    fn new() -> Self {
+        Self::on(TOLD)
+    }
+
+    fn on(machine: Machine) -> Self {
+        let explainer = Explainer::new(&[TASK], Names::default(), machine);
+        let mut scene = Scene { explainer, k: 0, since_ns: 0 };
+        let task = scene.switch(OTHER, TASK);
+        scene.send(-3_000, OTHER, task);
+        scene.sleep(-2_000, 0);
+        (0..300).for_each(|_| scene.activation(&Twist::default()));
+        scene
+    }
+
+    fn name(&mut self, name: &str) -> Name {
+        self.explainer.names().number(name)
+    }
+
+    fn handler(&mut self, kind: HandlerKind, name: &str) -> Handler {
+        Handler { kind, number: 3, name: self.name(name) }
+    }
+
+    /// From one thread, which waits if it is the task, to another.
+    fn switch(&mut self, from: i32, to: i32) -> What {
+        let (name, priority) = match to {
+            TASK => ("task", 19),
+            HOG => ("hog", 0),
+            0 => ("swapper", 120),
+            _ => ("other", 120),
+        };
+        What::Switch { from, waits: from == TASK, to, name: self.name(name), priority }
+    }
+
+    fn due(&self) -> i64 {
+        self.k as i64 * PERIOD_NS
+    }
+
+    fn send(&mut self, at: i64, pid: i32, what: What) {
+        let t_ns = self.due() + at;
+        let in_interrupt = matches!(what, What::Waking { .. } | What::Expire { .. });
+        self.explainer.event(&Event { t_ns, cpu: CPU, pid, in_interrupt, what });
+    }
+
+    /// The task waits for the next due time, and the other thread runs.
+    fn sleep(&mut self, at: i64, next: i64) {
+        let (function, soft_ns) = (self.name("hrtimer_wakeup"), self.due() + next);
+        self.send(at, TASK, What::TimerStart { timer: 1, function, soft_ns, hard_ns: soft_ns });
+        let other = self.switch(TASK, OTHER);
+        self.send(at + 800, TASK, other);
+        self.since_ns = self.due() + at + 800;
+    }
+
+    fn activation(&mut self, twist: &Twist<'_>) {
+        let mut running = OTHER;
+        for (at, pid, what) in twist.before {
+            self.send(*at, *pid, what.clone());
+            if let What::Switch { to, .. } = what {
+                running = *to;
+            }
+        }
+        let interrupt = twist.interrupt_at.unwrap_or(10_000);
+        let timer = self.handler(HandlerKind::Timer, "local_timer");
+        let function = self.name("hrtimer_wakeup");
+        let found: Box<[Name]> = twist.found.iter().map(|name| self.name(name)).collect();
+        self.send(interrupt, running, What::Enter(timer));
+        self.send(interrupt + 800, running, What::Interrupted(found));
+        self.send(interrupt + 1_000, running, What::Expire { timer: 1, function });
+        self.send(interrupt + 1_300, running, What::Waking { pid: TASK, cpu: CPU });
+        self.send(interrupt + 1_500, running, What::ExpireEnd);
+        self.send(interrupt + 2_000, running, What::Exit(timer));
+        for (at, pid, what) in twist.ready {
+            self.send(interrupt + at, *pid, what.clone());
+            if let What::Switch { to, .. } = what {
+                running = *to;
+            }
+        }
+        let switch = interrupt + twist.switch_after.unwrap_or(3_000);
+        if running == OTHER {
+            let ns = self.due() + switch - 200 - self.since_ns - twist.missing;
+            self.send(switch - 200, OTHER, What::Ran { pid: OTHER, ns });
+        }
+        let task = self.switch(running, TASK);
+        self.send(switch, running, task);
+        for (at, pid, what) in twist.running {
+            self.send(switch + at, *pid, what.clone());
+        }
+        let start = switch + twist.start_after.unwrap_or(2_000);
+        let (due_ns, index) = (self.due(), self.k);
+        let (start_ns, end_ns) = (due_ns + start, due_ns + start + 100);
+        let activation =
+            Activation { index, due_ns, start_ns, end_ns, missed: 0, cpu: CPU, flags: twist.flags };
+        self.explainer.activations(0, &[activation]);
+        self.sleep(start + 2_000, PERIOD_NS);
+        self.k += 1;
+    }
+
+    /// With some ordinary activations behind, so that all is settled.
+    fn causes(mut self) -> TaskCauses {
+        (0..30).for_each(|_| self.activation(&Twist::default()));
+        let causes = self.explainer.finish(Tracer::default()).tasks.remove(0);
+        assert_adds_up(&causes);
+        causes
+    }
+}
+
+fn assert_adds_up(causes: &TaskCauses) {
+    for late in &causes.latest {
+        let mut at = 0;
+        for part in &late.parts {
+            assert_eq!(part.at_ns, at, "{late:?}");
+            assert!(part.ns > 0, "{late:?}");
+            at += part.ns;
+        }
+        assert_eq!(at, late.latency_ns, "{late:?}");
+    }
+    let of_causes: i64 = causes.causes.iter().map(|sum| sum.sum_ns).sum();
+    assert_eq!(of_causes, causes.lateness_ns);
+}
+
+/// The one cause of the latest activation beside the usual way, and its length.
+fn one(causes: &TaskCauses) -> (Class, Option<&str>, Option<&str>, Evidence, i64) {
+    let parts = causes.latest[0].parts.iter().map(|part| (&causes.causes[part.cause].cause, part));
+    let unusual: Vec<(&Cause, &Part)> =
+        parts.filter(|(cause, _)| !matches!(cause.class, Class::Usual | Class::Tracer)).collect();
+    let [(cause, part)] = unusual[..] else { panic!("not one cause: {unusual:#?}") };
+    let function = part.function.map(|function| &*causes.names[function]);
+    (cause.class, cause.who.as_deref(), function, part.evidence, part.ns)
+}
+
+#[test]
+fn ordinary_activations_are_usual_and_the_tracer_is_named() {
+    let causes = Scene::new().causes();
+    assert_eq!((causes.explained, causes.gaps, causes.max_ns), (330, 0, 15_000));
+    let classes: Vec<_> = causes.causes.iter().map(|sum| (sum.cause.class, sum.max_ns)).collect();
+    assert_eq!(classes, [(Class::Usual, 14_200), (Class::Tracer, 800)]);
+    let medians: Vec<_> = causes.usual.iter().map(|usual| (usual.step, usual.median_ns / 100)).collect();
+    use jitterlab_model::causes::Step;
+    assert_eq!(
+        medians,
+        [
+            (Step::Timer, 100),
+            (Step::Interrupt, 5),
+            (Step::InterruptEnd, 7),
+            (Step::Switch, 10),
+            (Step::Return, 20)
+        ]
+    );
+}
+
+#[test]
+fn interrupts_off_are_known_by_the_function_that_lets_them_in() {
+    let mut scene = Scene::new();
+    let found = &["_raw_spin_unlock_irqrestore", "do_nanosleep", "hrtimer_nanosleep"];
+    scene.activation(&Twist { interrupt_at: Some(310_000), found, ..Twist::default() });
+    let causes = scene.causes();
+    let (class, who, function, evidence, ns) = one(&causes);
+    assert_eq!((class, who, function), (Class::InterruptsOff, Some("other"), Some("do_nanosleep")));
+    assert_eq!(evidence, Evidence::LetIn);
+    assert!((299_900..=300_000).contains(&ns), "the usual 10 us are taken off: {ns}");
+}
+
+#[test]
+fn a_program_cannot_hold_the_timer_interrupt() {
+    let mut scene = Scene::on(BARE);
+    scene.activation(&Twist { interrupt_at: Some(310_000), ..Twist::default() });
+    let causes = scene.causes();
+    assert_eq!(one(&causes).0, Class::Outside);
+    assert_eq!(one(&causes).3, Evidence::UserMode);
+    let mut scene = Scene::on(BARE);
+    scene.activation(&Twist {
+        interrupt_at: Some(310_000),
+        found: &["clear_page", "vm_brk"],
+        ..Twist::default()
+    });
+    assert_eq!(one(&scene.causes()).3, Evidence::Interruptible);
+}
+
+#[test]
+fn stolen_time_is_proven_whatever_ran() {
+    let mut scene = Scene::new();
+    let twist =
+        Twist { switch_after: Some(500_000), missing: 480_000, found: &["shrink_node"], ..Twist::default() };
+    scene.activation(&twist);
+    let causes = scene.causes();
+    let outside = causes.causes.iter().find(|sum| sum.cause.class == Class::Outside).unwrap();
+    assert!(outside.max_ns > 470_000 && outside.proven_ns == outside.sum_ns, "{outside:?}");
+    let not_preemptible = causes.causes.iter().find(|sum| sum.cause.class == Class::NotPreemptible);
+    assert!(not_preemptible.is_none_or(|sum| sum.max_ns < 30_000), "{not_preemptible:?}");
+}
+
+#[test]
+fn a_hypervisor_that_tells_nothing_makes_nothing_proven_but_itself() {
+    let mut scene = Scene::on(Machine { below: Below::Hypervisor, handlers_apart: true });
+    let disk = scene.handler(HandlerKind::Device, "24 disk");
+    let before = [(1_000, OTHER, What::Enter(disk)), (51_000, OTHER, What::Exit(disk))];
+    scene.activation(&Twist { before: &before, interrupt_at: Some(60_000), ..Twist::default() });
+    assert_eq!(one(&scene.causes()).3, Evidence::EventsOrOutside);
+}
+
+#[test]
+fn a_thread_that_keeps_the_processor_is_named_by_its_priority() {
+    let mut scene = Scene::new();
+    let twist = Twist { switch_after: Some(303_000), found: &["shrink_node", "kswapd"], ..Twist::default() };
+    scene.activation(&twist);
+    let causes = scene.causes();
+    let (class, who, function, evidence, _) = one(&causes);
+    assert_eq!((class, who, function), (Class::NotPreemptible, Some("other"), Some("shrink_node")));
+    assert_eq!(evidence, Evidence::KernelMode);
+
+    let mut scene = Scene::new();
+    let (to_hog, from_hog) = (scene.switch(OTHER, HOG), scene.switch(HOG, TASK));
+    drop(from_hog);
+    scene.activation(&Twist {
+        before: &[(2_000, OTHER, to_hog)],
+        switch_after: Some(203_000),
+        ..Twist::default()
+    });
+    let causes = scene.causes();
+    assert_eq!(
+        (one(&causes).0, one(&causes).1, one(&causes).3),
+        (Class::Preempted, Some("hog"), Evidence::Events)
+    );
+}
+
+#[test]
+fn a_lower_thread_that_gets_the_processor_later_shows_a_limit() {
+    let mut scene = Scene::new();
+    let (idle, other) = (scene.switch(OTHER, 0), scene.switch(0, OTHER));
+    let ready = [(3_000, OTHER, idle), (5_000, 0, other)];
+    scene.activation(&Twist { ready: &ready, switch_after: Some(403_000), ..Twist::default() });
+    let causes = scene.causes();
+    let throttled = causes.causes.iter().find(|sum| sum.cause.class == Class::Throttled).unwrap();
+    assert_eq!((throttled.cause.who.as_deref(), throttled.max_ns), (Some("other"), 398_000));
+}
+
+#[test]
+fn handlers_are_named_before_and_after_the_wake_up() {
+    for after in [false, true] {
+        let mut scene = Scene::new();
+        let disk = scene.handler(HandlerKind::Device, "24 disk");
+        let net = scene.handler(HandlerKind::Softirq, "NET_RX");
+        let events = |at: i64| [(at, OTHER, What::Enter(disk)), (at + 50_000, OTHER, What::Exit(disk))];
+        let late = [events(1_000).as_slice(), &[]].concat();
+        let ready = [(2_100, OTHER, What::Enter(net)), (90_000, OTHER, What::Exit(net))];
+        scene.activation(&match after {
+            false => Twist { before: &late, interrupt_at: Some(60_000), ..Twist::default() },
+            true => Twist { ready: &ready, switch_after: Some(91_000), ..Twist::default() },
+        });
+        let causes = scene.causes();
+        let (class, who, _, evidence, ns) = one(&causes);
+        let expected = if after {
+            (Class::Softirq, Some("NET_RX"), 87_900)
+        } else {
+            (Class::Interrupt, Some("24 disk"), 50_000)
+        };
+        assert_eq!((class, who, ns, evidence), (expected.0, expected.1, expected.2, Evidence::Events));
+    }
+}
+
+#[test]
+fn a_page_fault_and_a_slow_return_are_told_apart() {
+    for faulted in [false, true] {
+        let mut scene = Scene::new();
+        let fault = [(1_000, TASK, What::PageFault)];
+        let running = if faulted { &fault[..] } else { &[] };
+        scene.activation(&Twist { running, start_after: Some(80_000), ..Twist::default() });
+        let causes = scene.causes();
+        assert_eq!(one(&causes).0, if faulted { Class::PageFault } else { Class::SlowReturn });
+    }
+}
+
+#[test]
+fn an_idle_processor_is_undecided() {
+    let mut scene = Scene::new();
+    let idle = scene.switch(OTHER, 0);
+    scene.activation(&Twist {
+        before: &[(-500_000, OTHER, idle)],
+        interrupt_at: Some(410_000),
+        ..Twist::default()
+    });
+    let causes = scene.causes();
+    assert_eq!((one(&causes).0, one(&causes).3), (Class::Idle, Evidence::WasIdle));
+}
+
+#[test]
+fn work_that_lasts_beyond_the_due_time_is_the_task_s_own() {
+    let mut scene = Scene::new();
+    let due_ns = scene.due();
+    scene.activation(&Twist::default());
+    // It goes on at once with what was due while it worked.
+    let task = scene.switch(OTHER, TASK);
+    scene.send(-400_000, OTHER, task);
+    let activation = Activation {
+        index: scene.k,
+        due_ns: due_ns + PERIOD_NS,
+        start_ns: due_ns + PERIOD_NS + 200_000,
+        end_ns: due_ns + PERIOD_NS + 200_100,
+        cpu: CPU,
+        ..Activation::default()
+    };
+    scene.explainer.activations(0, &[activation]);
+    scene.sleep(202_000, PERIOD_NS);
+    scene.k += 1;
+    let causes = scene.causes();
+    assert_eq!((one(&causes).0, one(&causes).4), (Class::OwnWork, 200_000));
+}
+
+#[test]
+fn lost_events_are_said_and_nothing_is_claimed_of_their_time() {
+    let mut scene = Scene::new();
+    scene.activation(&Twist {
+        before: &[(200_000, OTHER, What::Lost)],
+        interrupt_at: Some(310_000),
+        ..Twist::default()
+    });
+    let causes = scene.causes();
+    let lost = causes.causes.iter().find(|sum| sum.cause.class == Class::Lost).unwrap();
+    assert_eq!((causes.gaps, lost.times, lost.proven_ns + lost.likely_ns), (1, 1, 0));
+}
+
+#[test]
+fn a_budget_s_next_period_wakes_a_deadline_thread() {
+    let mut explainer = Explainer::new(&[TASK], Names::default(), BARE);
+    let [timer, replenish, task, idle] =
+        ["local_timer", "dl_task_timer", "task", "swapper"].map(|name| explainer.names().number(name));
+    let timer = Handler { kind: HandlerKind::Timer, number: 0, name: timer };
+    for k in 0..20 {
+        let due = k * PERIOD_NS;
+        let mut send = |at: i64, pid, in_interrupt, what| {
+            explainer.event(&Event { t_ns: due + at, cpu: CPU, pid, in_interrupt, what });
+        };
+        send(10_000, 0, false, What::Enter(timer));
+        send(11_000, 0, true, What::Expire { timer: 5, function: replenish });
+        send(11_500, 0, true, What::ExpireEnd);
+        send(12_000, 0, false, What::Exit(timer));
+        send(13_000, 0, false, What::Switch { from: 0, waits: false, to: TASK, name: task, priority: -1 });
+        send(
+            20_000,
+            TASK,
+            false,
+            What::TimerStart {
+                timer: 5,
+                function: replenish,
+                soft_ns: due + PERIOD_NS,
+                hard_ns: due + PERIOD_NS,
+            },
+        );
+        send(
+            21_000,
+            TASK,
+            false,
+            What::Switch { from: TASK, waits: false, to: 0, name: idle, priority: 120 },
+        );
+        let row = Activation {
+            index: k as u64,
+            due_ns: due,
+            start_ns: due + 15_000,
+            end_ns: due + 16_000,
+            cpu: CPU,
+            ..Activation::default()
+        };
+        explainer.activations(0, &[row]);
+    }
+    let causes = explainer.finish(Tracer::default()).tasks.remove(0);
+    assert_adds_up(&causes);
+    let usual: i64 =
+        causes.causes.iter().filter(|sum| sum.cause.class == Class::Usual).map(|sum| sum.sum_ns).sum();
+    assert_eq!(usual, 19 * 15_000, "but for the first, of which nothing was known: {causes:#?}");
+}
+
+fn any_what() -> impl Strategy<Value = (i32, What)> {
+    let pid = prop_oneof![Just(0), Just(TASK), Just(OTHER), Just(HOG)];
+    let handler = (0u32..3, 0u32..2).prop_map(|(kind, number)| Handler {
+        kind: [HandlerKind::Timer, HandlerKind::Device, HandlerKind::Softirq][kind as usize],
+        number,
+        name: Name(number),
+    });
+    let what = prop_oneof![
+        (pid.clone(), pid.clone(), any::<bool>()).prop_map(|(from, to, waits)| What::Switch {
+            from,
+            waits,
+            to,
+            name: Name(2),
+            priority: 19
+        }),
+        pid.clone().prop_map(|pid| What::Waking { pid, cpu: CPU }),
+        (pid.clone(), 0u16..3).prop_map(|(pid, to)| What::Migrate { pid, to }),
+        (pid.clone(), 0i64..400_000).prop_map(|(pid, ns)| What::Ran { pid, ns }),
+        handler.clone().prop_map(What::Enter),
+        handler.prop_map(What::Exit),
+        Just(What::Expire { timer: 1, function: Name(3) }),
+        Just(What::ExpireEnd),
+        Just(What::Interrupted(Box::default())),
+        Just(What::PageFault),
+        Just(What::Lost),
+        (-50_000i64..50_000).prop_map(|soft_ns| What::TimerStart {
+            timer: 1,
+            function: Name(3),
+            soft_ns,
+            hard_ns: soft_ns + 50_000
+        }),
+    ];
+    (pid, what)
+}
+
+proptest! {
+    #[test]
+    fn parts_add_up_whatever_the_events_are(
+        events in prop::collection::vec((0i64..90_000, 0u16..3, any::<bool>(), any_what()), 0..200),
+        rows in prop::collection::vec((0i64..300_000, 0i64..50_000, 0u16..4), 1..20),
+        cut in 0usize..200,
+    ) {
+        let mut explainer = Explainer::new(&[TASK], Names::default(), TOLD);
+        let mut t_ns = 0;
+        let mut cut = Some(cut);
+        let rows: Vec<Activation> = rows.iter().enumerate().map(|(k, (late, work, cpu))| {
+            let due_ns = k as i64 * PERIOD_NS / 2;
+            let start_ns = due_ns + late;
+            Activation { index: k as u64, due_ns, start_ns, end_ns: start_ns + work, cpu: *cpu, ..Activation::default() }
+        }).collect();
+        for (number, (after, cpu, in_interrupt, (pid, what))) in events.into_iter().enumerate() {
+            if cut.is_some_and(|cut| cut == number) {
+                explainer.activations(0, &rows[..rows.len() / 2]);
+                explainer.advance(t_ns);
+                cut = None;
+            }
+            t_ns += after;
+            explainer.event(&Event { t_ns, cpu, pid, in_interrupt, what });
+        }
+        explainer.activations(0, if cut.is_some() { &rows } else { &rows[rows.len() / 2..] });
+        let causes = explainer.finish(Tracer::default()).tasks.remove(0);
+        prop_assert_eq!(causes.explained, rows.len() as u64);
+        assert_adds_up(&causes);
+    }
+}

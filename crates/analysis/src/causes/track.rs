@@ -1,0 +1,102 @@
+//! What was, from when on: a value over time that changes at points.
+
+use std::collections::VecDeque;
+
+/// A value over time.
+#[derive(Debug, Clone)]
+pub struct Track<T> {
+    changes: VecDeque<(i64, T)>,
+    /// What holds before all that is remembered.
+    before: T,
+}
+
+impl<T: Copy + PartialEq> Track<T> {
+    /// This value since ever.
+    pub fn new(value: T) -> Self {
+        Track { changes: VecDeque::from([(i64::MIN, value)]), before: value }
+    }
+
+    /// The value is this from here on. Times go forward; a step back counts as none.
+    pub fn push(&mut self, t_ns: i64, value: T) {
+        let Some((last_ns, last)) = self.changes.back_mut() else { return };
+        if *last == value {
+            return;
+        }
+        if t_ns <= *last_ns {
+            *last = value;
+        } else {
+            self.changes.push_back((t_ns, value));
+        }
+    }
+
+    /// When it changed last, and to what.
+    pub fn last(&self) -> Option<(i64, T)> {
+        self.changes.back().copied()
+    }
+
+    /// Puts another value in the place of the last.
+    pub fn replace_last(&mut self, value: T) {
+        if let Some((_, last)) = self.changes.back_mut() {
+            *last = value;
+        }
+    }
+
+    /// The values between two times: from, to, value, without holes.
+    pub fn over(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = (i64, i64, T)> + '_ {
+        let after = self.changes.partition_point(|(t, _)| *t <= from_ns);
+        let at = |i: usize| self.changes.get(i).map_or(i64::MAX, |(t, _)| *t);
+        let before = (after == 0).then(|| (from_ns, at(0).min(to_ns), self.before));
+        let known = (after.saturating_sub(1)..self.changes.len()).map_while(move |i| {
+            let (t, value) = self.changes[i];
+            let (from, to) = (t.max(from_ns), at(i + 1).min(to_ns));
+            (from < to).then_some((from, to, value))
+        });
+        before.into_iter().filter(|(from, to, _)| from < to).chain(known)
+    }
+
+    /// When the value that holds at this time began.
+    pub fn since(&self, t_ns: i64) -> i64 {
+        let after = self.changes.partition_point(|(t, _)| *t <= t_ns);
+        self.changes.get(after.saturating_sub(1)).map_or(i64::MIN, |(t, _)| *t)
+    }
+
+    /// Forgets what was before this time.
+    pub fn forget_before(&mut self, t_ns: i64) {
+        while self.changes.get(1).is_some_and(|(t, _)| *t <= t_ns) {
+            self.changes.pop_front();
+        }
+    }
+
+    /// When the change happened after which so many more came; the begin of time where there are fewer.
+    pub fn nth_last(&self, changes: usize) -> i64 {
+        self.changes
+            .len()
+            .checked_sub(changes)
+            .and_then(|i| self.changes.get(i))
+            .map_or(i64::MIN, |(t, _)| *t)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_hold_until_the_next() {
+        let mut track = Track::new('a');
+        for (t, value) in [(10, 'b'), (20, 'b'), (30, 'c'), (30, 'd')] {
+            track.push(t, value);
+        }
+        let seen: Vec<_> = track.over(5, 40).collect();
+        assert_eq!(seen, [(5, 10, 'a'), (10, 30, 'b'), (30, 40, 'd')]);
+        track.forget_before(15);
+        assert_eq!(track.over(15, 16).collect::<Vec<_>>(), [(15, 16, 'b')]);
+        assert_eq!((track.since(29), track.nth_last(1), track.nth_last(9)), (10, 30, i64::MIN));
+        assert_eq!(track.over(7, 7).count(), 0);
+        assert_eq!(
+            track.over(5, 12).collect::<Vec<_>>(),
+            [(5, 10, 'a'), (10, 12, 'b')],
+            "forgotten is not known"
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! How long the steps of a wake-up usually take in a run: learned from the run itself.
+
+use jitterlab_model::causes::{Bins, Step, UsualStep};
+
+/// Less than this above the median is never unusual.
+const LEAST_NS: i64 = 1_000;
+/// Activations before anything is called unusual.
+pub const WARM_UP: u64 = 256;
+
+/// The lengths of the steps so far, and what counts as usual by them.
+#[derive(Debug, Default)]
+pub struct Usual {
+    lengths: [Bins; Step::ALL.len()],
+    steps: [Option<UsualStep>; Step::ALL.len()],
+    seen: u64,
+    next: u64,
+}
+
+impl Usual {
+    /// Counts the steps of an activation; those of no length did not happen.
+    pub fn count(&mut self, lengths_ns: &[i64; Step::ALL.len()]) {
+        for (bins, ns) in self.lengths.iter_mut().zip(lengths_ns) {
+            if *ns > 0 {
+                bins.record(*ns);
+            }
+        }
+        self.seen += 1;
+        if self.seen >= self.next.max(WARM_UP) {
+            self.learn();
+        }
+    }
+
+    /// Whether enough was seen.
+    pub fn is_known(&self) -> bool {
+        self.next > 0
+    }
+
+    /// Takes what was seen until now for usual; again when twice as much was.
+    pub fn learn(&mut self) {
+        self.next = 2 * self.seen.max(1);
+        for ((step, bins), usual) in Step::ALL.into_iter().zip(&self.lengths).zip(&mut self.steps) {
+            let quartiles = [0.25, 0.5, 0.75].map(|p| bins.quantile_ns(p));
+            if let [Some(low), Some(median_ns), Some(high)] = quartiles {
+                let fence_ns = (high + (high - low) * 3 / 2).max(median_ns + LEAST_NS);
+                *usual = Some(UsualStep { step, median_ns, fence_ns });
+            }
+        }
+    }
+
+    /// How much of a step of this length is usual: all of it within the fence, else the median.
+    pub fn of(&self, step: Step, length_ns: i64) -> i64 {
+        match &self.steps[step as usize] {
+            Some(usual) if length_ns > usual.fence_ns => usual.median_ns.min(length_ns),
+            _ => length_ns,
+        }
+    }
+
+    /// The steps that happened.
+    pub fn steps(&self) -> Vec<UsualStep> {
+        self.steps.iter().flatten().copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_the_fence_is_cut_to_the_median() {
+        let mut usual = Usual::default();
+        for k in 0..1_000 {
+            usual.count(&[20_000 + k * 617 % 1_000, 0, 0, 3_000, 0]);
+        }
+        assert!(usual.is_known());
+        assert_eq!(usual.of(Step::Timer, 21_500), 21_500, "within the fence");
+        let cut = usual.of(Step::Timer, 400_000);
+        assert!((20_400..20_700).contains(&cut), "{cut}");
+        assert_eq!(usual.of(Step::Return, 400_000), 400_000, "a step that was never seen is not judged");
+        assert_eq!(usual.steps().len(), 2);
+    }
+}

@@ -1,0 +1,108 @@
+//! The activations of a loop that was found, from its waits.
+
+use jitterlab_model::Activation;
+use jitterlab_model::watched::DueTimes;
+
+use super::find::Found;
+use super::pass::Pass;
+
+/// A time of the grid is within this part of a period.
+const ON_GRID: f64 = 0.01;
+
+/// Makes activations of the passes of one loop.
+#[derive(Debug)]
+pub struct Follower {
+    found: Found,
+    /// The activation that runs, without its end.
+    running: Option<Activation>,
+    /// The one before it, of which is not known yet what it missed.
+    ended: Option<Activation>,
+    /// Starts after their due times since the grid was fitted last: how many, and the least.
+    since_fitted: (u32, i64),
+}
+
+/// A fitted grid follows the earliest of so many starts, and its period this part of how far they are from it: nobody
+/// else's clock runs at our rate.
+const FOLLOWED: u32 = 256;
+const GAIN: f64 = 0.25;
+
+impl Follower {
+    /// Follows a loop.
+    #[must_use]
+    pub fn new(found: Found) -> Self {
+        Follower { found, running: None, ended: None, since_fitted: (0, i64::MAX) }
+    }
+
+    /// The loop.
+    #[must_use]
+    pub fn found(&self) -> &Found {
+        &self.found
+    }
+
+    /// Takes the thread's next pass; the answer is an activation of which all is known.
+    ///
+    /// An activation ends where its thread waits for the next one. What it missed shows when that begins.
+    pub fn pass(&mut self, pass: &Pass) -> Option<Activation> {
+        if pass.key != self.found.key {
+            return None;
+        }
+        let due_ns = match self.found.due {
+            DueTimes::OwnTimer => self.own_due(pass)?,
+            DueTimes::FittedGrid => self.fitted_due(pass.ended_ns),
+        };
+        if let Some(running) = self.running.take() {
+            self.ended = Some(Activation { end_ns: pass.began_ns.max(running.start_ns), ..running });
+        }
+        let complete = self.ended.take().map(|before| {
+            let periods = self.periods(due_ns - before.due_ns);
+            (Activation { missed: u32::try_from(periods - 1).unwrap_or(u32::MAX), ..before }, periods)
+        });
+        let index = complete.map_or(0, |(before, periods)| before.index + periods);
+        self.running = Some(Activation {
+            index,
+            due_ns,
+            start_ns: pass.ended_ns,
+            end_ns: pass.ended_ns,
+            cpu: pass.cpu,
+            ..Activation::default()
+        });
+        complete.map(|(before, _)| before)
+    }
+
+    /// The due time of a pass of a thread with a timer of its own. One that is late may ask for the time that has passed,
+    /// which is on its grid, or for none at all: then the next one of its grid is meant.
+    fn own_due(&self, pass: &Pass) -> Option<i64> {
+        let asked_ns = pass.due_ns?;
+        let Some(before) = self.running.filter(|_| asked_ns <= pass.began_ns) else { return Some(asked_ns) };
+        let periods = (asked_ns - before.due_ns) as f64 / self.found.period_ns;
+        let next_ns = before.due_ns + self.found.period_ns as i64;
+        let on_grid = periods >= 0.5 && (periods - periods.round()).abs() < ON_GRID;
+        Some(if on_grid { asked_ns } else { next_ns.min(asked_ns) })
+    }
+
+    /// The due time of a start on the fitted grid, which follows.
+    fn fitted_due(&mut self, start_ns: i64) -> i64 {
+        let due_ns = self.grid_at(start_ns);
+        let (starts, least_ns) = self.since_fitted;
+        self.since_fitted = (starts + 1, least_ns.min(start_ns - due_ns));
+        if self.since_fitted.0 == FOLLOWED {
+            let off_ns = self.since_fitted.1 as f64;
+            self.found.origin_ns = due_ns as f64 + off_ns;
+            self.found.period_ns += GAIN * off_ns / f64::from(FOLLOWED);
+            self.since_fitted = (0, i64::MAX);
+        }
+        due_ns
+    }
+
+    /// The due time of the grid that a start belongs to.
+    fn grid_at(&self, start_ns: i64) -> i64 {
+        let Found { period_ns, origin_ns, .. } = self.found;
+        // A little before the grid is rather early than a whole period late.
+        let k = ((start_ns as f64 - origin_ns) / period_ns + 0.25).floor();
+        (origin_ns + k * period_ns) as i64
+    }
+
+    fn periods(&self, ns: i64) -> u64 {
+        ((ns as f64 / self.found.period_ns).round() as u64).max(1)
+    }
+}

@@ -1,0 +1,270 @@
+//! Threads that wait in the ways programs do.
+
+use jitterlab_model::Activation;
+use jitterlab_model::watched::{DueTimes, Waits};
+
+use super::*;
+use crate::causes::{Call, Event, Handler, HandlerKind, Name, Names, What};
+
+const THREAD: i32 = 7;
+const PERIOD_NS: i64 = 1_000_000;
+const MONOTONIC_LESS_REALTIME: i64 = -1_700_000_000_000_000_000;
+
+/// What a thread does in a cycle, and the events of it.
+struct Script {
+    names: Names,
+    passes: Passes,
+    waits: Vec<Pass>,
+}
+
+impl Script {
+    fn new() -> Self {
+        let mut names = Names::default();
+        let passes = Passes::new(THREAD, &mut names, MONOTONIC_LESS_REALTIME);
+        Script { names, passes, waits: Vec::new() }
+    }
+
+    fn send(&mut self, t_ns: i64, pid: i32, in_interrupt: bool, what: What) {
+        let event = Event { t_ns, cpu: 2, pid, in_interrupt, what };
+        self.waits.extend(self.passes.event(&event));
+    }
+
+    fn call(&mut self, t_ns: i64, call: Call, arguments: [u64; 3]) {
+        self.send(t_ns, THREAD, false, What::Call { call, arguments });
+    }
+
+    fn back(&mut self, t_ns: i64) {
+        self.send(t_ns, THREAD, false, What::Return { answer: 0 });
+    }
+
+    fn timer(&mut self, t_ns: i64, timer: u64, function: &str, soft_ns: i64) {
+        let function = self.names.number(function);
+        self.send(t_ns, THREAD, false, What::TimerStart { timer, function, soft_ns, hard_ns: soft_ns });
+    }
+
+    /// Out of the processor, and woken in a handler of this kind, or by another thread.
+    fn sleep(&mut self, from_ns: i64, woken_ns: i64, by: Option<HandlerKind>) {
+        let name = Name(0);
+        self.send(
+            from_ns,
+            THREAD,
+            false,
+            What::Switch { from: THREAD, waits: true, to: 0, name, priority: 120 },
+        );
+        let handler = by.map(|kind| Handler { kind, number: 1, name });
+        if let Some(handler) = handler {
+            self.send(woken_ns - 500, 0, false, What::Enter(handler));
+        }
+        let waker = if by.is_some() { 0 } else { 9 };
+        self.send(woken_ns, waker, by.is_some(), What::Waking { pid: THREAD, cpu: 2 });
+        if let Some(handler) = handler {
+            self.send(woken_ns + 500, 0, false, What::Exit(handler));
+        }
+        self.send(
+            woken_ns + 1_000,
+            0,
+            false,
+            What::Switch { from: 0, waits: false, to: THREAD, name, priority: 19 },
+        );
+    }
+
+    fn found(&self) -> Found {
+        find(&self.waits).expect("a periodic wait")
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        let mut follower = Follower::new(self.found());
+        self.waits.iter().filter_map(|pass| follower.pass(pass)).collect()
+    }
+}
+
+/// How late the k-th wake-up is.
+fn late(k: i64) -> i64 {
+    2_000 + k * 37 % 500 + if k == 30 { 400_000 } else { 0 }
+}
+
+#[test]
+fn absolute_sleeps_have_exact_due_times_on_either_clock() {
+    for offset in [0, -MONOTONIC_LESS_REALTIME] {
+        let mut script = Script::new();
+        for k in 1..60 {
+            let due = k * PERIOD_NS;
+            script.call(due - 900_000, Call::ClockNanosleep, [1, 1, 0]);
+            script.timer(due - 899_000, 1, "hrtimer_wakeup", due + offset);
+            // The scheduler's own timers, set in the same call and in interrupts, are not the thread's.
+            script.timer(due - 898_500, 2, "sched_rt_period_timer", due + 5_000);
+            script.sleep(due - 898_000, due + late(k), Some(HandlerKind::Timer));
+            script.back(due + late(k) + 3_000);
+        }
+        let found = script.found();
+        assert_eq!((found.waits, found.due, found.period_ns), (Waits::Nanosleep, DueTimes::OwnTimer, 1e6));
+        let rows = script.activations();
+        assert_eq!(rows.len(), 58);
+        assert!(
+            rows.iter().zip(1..).all(|(a, k)| a.due_ns == k * PERIOD_NS && a.latency_ns() == late(k) + 3_000)
+        );
+        assert!(rows.windows(2).all(|pair| pair[1].index == pair[0].index + 1 && pair[0].missed == 0));
+        assert_eq!(rows[0].execution_ns(), 100_000 - 5_000 - 37);
+    }
+}
+
+#[test]
+fn due_times_that_passed_are_missed_or_served_late() {
+    let mut script = Script::new();
+    let mut next = 1;
+    for k in 1..40i64 {
+        if k < next {
+            continue;
+        }
+        let due = k * PERIOD_NS;
+        script.call(due - 900_000, Call::ClockNanosleep, [1, 1, 0]);
+        script.timer(due - 899_000, 1, "hrtimer_wakeup", due);
+        script.sleep(due - 898_000, due + 2_000, Some(HandlerKind::Timer));
+        script.back(due + 5_000);
+        // Activation 20 lasts 2.5 periods, and the thread goes on with the next due time to come.
+        next = if k == 20 { 24 } else { k + 1 };
+    }
+    let rows = script.activations();
+    let over: Vec<_> = rows.iter().filter(|a| a.missed > 0).map(|a| (a.index, a.missed)).collect();
+    assert_eq!(over, [(19, 3)]);
+    assert_eq!(rows.last().map(|a| a.index), Some(37));
+}
+
+#[test]
+fn a_thread_that_catches_up_without_waiting_keeps_its_due_times() {
+    let mut script = Script::new();
+    for k in 1..60 {
+        let due = k * PERIOD_NS;
+        // After a stall of 4.3 periods it sleeps for no time until it has caught up.
+        let behind = (20..24).contains(&k);
+        let called = if behind { 24 * PERIOD_NS + 300_000 + (k - 20) * 10_000 } else { due - 900_000 };
+        let asked = if behind { called - 700 } else { due };
+        script.call(called, Call::ClockNanosleep, [1, 1, 0]);
+        script.timer(called + 500, 1, "hrtimer_wakeup", asked);
+        if !behind {
+            script.sleep(called + 1_000, due + 2_000, Some(HandlerKind::Timer));
+        }
+        script.back(called.max(due) + 5_000);
+    }
+    let found = script.found();
+    assert_eq!((found.due, found.period_ns), (DueTimes::OwnTimer, 1e6));
+    let rows = script.activations();
+    assert!(rows.iter().zip(1..).all(|(a, k)| a.due_ns == k * PERIOD_NS), "{rows:?}");
+    assert_eq!(rows[19].latency_ns(), 4_305_000);
+}
+
+#[test]
+fn a_timer_read_as_a_file_is_set_anew_while_it_is_read() {
+    let mut script = Script::new();
+    script.timer(10, 5, "timerfd_tmrproc", PERIOD_NS);
+    for k in 1..40 {
+        let due = k * PERIOD_NS;
+        // In time, or after the time has passed: then the read does not sleep.
+        let busy = k % 10 == 9;
+        if busy {
+            script.call(due + 300_000, Call::Read, [3, 0, 0]);
+            script.timer(due + 300_500, 5, "timerfd_tmrproc", due + PERIOD_NS);
+            script.back(due + 301_000);
+        } else {
+            script.call(due - 500_000, Call::Read, [3, 0, 0]);
+            script.sleep(due - 499_000, due + 2_000, Some(HandlerKind::Timer));
+            script.timer(due + 3_500, 5, "timerfd_tmrproc", due + PERIOD_NS);
+            script.back(due + 4_000);
+        }
+    }
+    let found = script.found();
+    assert_eq!((found.waits, found.due, found.period_ns), (Waits::Timerfd, DueTimes::OwnTimer, 1e6));
+    let rows = script.activations();
+    assert_eq!(rows.len(), 38);
+    assert!(rows.iter().zip(1..).all(|(a, k)| a.due_ns == k * PERIOD_NS), "{rows:?}");
+    assert_eq!(rows[8].latency_ns(), 301_000);
+}
+
+#[test]
+fn waits_without_a_timer_are_on_a_fitted_grid() {
+    let kinds = [
+        (Call::Futex, None, Waits::Futex),
+        (Call::Read, Some(HandlerKind::Softirq), Waits::Packet),
+        (Call::Read, Some(HandlerKind::Device), Waits::Interrupt),
+        (Call::Read, None, Waits::Read),
+    ];
+    for (call, by, waits) in kinds {
+        let mut script = Script::new();
+        for k in 1..200 {
+            let at = k * PERIOD_NS + 123_456;
+            // A condition variable's two words take turns.
+            let object = if call == Call::Futex { 0xbee8 + (k as u64 & 1) * 4 } else { 0xbeef };
+            script.call(at - 800_000, call, [object, 0, 0]);
+            script.sleep(at - 799_000, at + late(k), by);
+            script.back(at + late(k) + 3_000);
+        }
+        let found = script.found();
+        assert_eq!((found.waits, found.due), (waits, DueTimes::FittedGrid));
+        assert!((found.period_ns - 1e6).abs() < 30.0, "{found:?}");
+        let rows = script.activations();
+        let worst = rows.iter().map(Activation::latency_ns).max().unwrap();
+        let best = rows.iter().map(Activation::latency_ns).min().unwrap();
+        assert!((-1..2_000).contains(&best) && (398_000..403_000).contains(&worst), "{best} {worst}");
+        assert_eq!(rows.last().map(|a| a.index), Some(197));
+    }
+}
+
+#[test]
+fn a_fitted_grid_follows_a_clock_of_another_rate() {
+    let mut script = Script::new();
+    for k in 1..20_000 {
+        // 50 ppm slower from the 2 000th on.
+        let at = k * PERIOD_NS + (k - 2_000).max(0) * 50;
+        script.call(at - 800_000, Call::Futex, [0xbeef, 0, 0]);
+        script.sleep(at - 799_000, at + late(k), None);
+        script.back(at + late(k) + 3_000);
+    }
+    let mut follower = Follower::new(find(&script.waits[..1_900]).unwrap());
+    let rows: Vec<Activation> = script.waits.iter().filter_map(|pass| follower.pass(pass)).collect();
+    let (best, worst) = rows[10_000..]
+        .iter()
+        .fold((i64::MAX, i64::MIN), |(low, high), a| (low.min(a.latency_ns()), high.max(a.latency_ns())));
+    assert!(best > -1_000 && worst < 2_000, "nothing was late there: {best} {worst}");
+    assert_eq!(rows.last().map(|a| a.index), Some(19_997));
+}
+
+#[test]
+fn of_several_waits_the_own_timer_counts_and_random_ones_do_not() {
+    let mut script = Script::new();
+    let mut random = 1u64;
+    for k in 1..100 {
+        let due = k * PERIOD_NS;
+        script.call(due - 900_000, Call::ClockNanosleep, [1, 1, 0]);
+        script.timer(due - 899_000, 1, "hrtimer_wakeup", due);
+        script.sleep(due - 898_000, due + 2_000, Some(HandlerKind::Timer));
+        script.back(due + 5_000);
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        if random >> 62 == 0 {
+            script.call(due + 6_000, Call::Futex, [0xf00, 0, 0]);
+            script.sleep(due + 7_000, due + 20_000, None);
+            script.back(due + 23_000);
+        }
+    }
+    assert_eq!(script.found().key.call, Call::ClockNanosleep);
+    let mut script = Script::new();
+    let mut at = 0;
+    for _ in 0..100 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        at += 100_000 + (random >> 42) as i64;
+        script.call(at - 50_000, Call::Futex, [0xf00, 0, 0]);
+        script.sleep(at - 49_000, at, None);
+        script.back(at + 3_000);
+    }
+    assert_eq!(find(&script.waits), None);
+}
+
+#[test]
+fn calls_that_are_no_waits_are_counted() {
+    let mut script = Script::new();
+    for k in 0..5 {
+        script.call(k * 1_000, Call::Other(1), [1, 2, 3]);
+        script.back(k * 1_000 + 500);
+    }
+    assert_eq!(script.passes.calls.get(&1), Some(&5));
+    assert!(script.waits.is_empty());
+}

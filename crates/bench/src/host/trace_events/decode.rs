@@ -1,0 +1,261 @@
+//! Records of the kernel's ring buffer as events.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::Path;
+
+use jitterlab_analysis::causes::{Event, Handler, HandlerKind, Name, Names, What};
+
+use super::calls;
+use super::error::TraceEventsError;
+use super::format::{Field, Format};
+use super::symbols::Symbols;
+
+/// An event that can be switched on, and how its records are understood.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    id: u16,
+    record: Record,
+}
+
+/// What a record holds, and where.
+#[derive(Debug, Clone)]
+enum Record {
+    Switch { from: Field, state: Field, to: Field, name: Field, priority: Field },
+    Waking { pid: Field, cpu: Field },
+    Migrate { pid: Field, to: Field },
+    Ran { pid: Field, ns: Field },
+    TimerStart { timer: Field, function: Field, soft: Field, hard: Field },
+    Expire { timer: Field, function: Field },
+    ExpireEnd,
+    Vector { handler: Handler, enters: bool },
+    Device { number: Field, name: Option<Field> },
+    Softirq { number: Field, enters: bool },
+    Stack { frames: Field },
+    PageFault,
+    Call { number: Field, arguments: Field },
+    Return { answer: Field },
+    Idle { state: Field },
+}
+
+/// Softirqs by their numbers (include/linux/interrupt.h).
+const SOFTIRQS: [&str; 10] =
+    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
+/// The processor's own timer on x86, and on ARM the handler that stands for it.
+const TIMER_VECTOR: &str = "local_timer";
+pub(super) const TIMER_DEVICE: &str = "arch_timer";
+/// Bits of a record's flags: within a handler, within a softirq.
+const IN_INTERRUPT: i64 = 0x08 | 0x10;
+/// Bits of a thread's state other than that it was only preempted.
+const WAITS: i64 = 0xff;
+/// Idle states are left by this number.
+const NOT_IDLE: u32 = u32::MAX;
+/// Frames below an interrupt that are kept.
+const FRAMES: usize = 8;
+
+impl Source {
+    /// The event of this name (such as `sched/sched_switch`, below `events`), if the kernel has it as it is understood here.
+    pub(super) fn find(events: &Path, name: &str, names: &mut Names) -> Option<Self> {
+        let text = fs::read_to_string(events.join(name).join("format")).ok()?;
+        let format = Format::parse(&text)?;
+        let f = |field: &str| format.field(field);
+        let record = match name {
+            "sched/sched_switch" => Record::Switch {
+                from: f("prev_pid")?,
+                state: f("prev_state")?,
+                to: f("next_pid")?,
+                name: f("next_comm")?,
+                priority: f("next_prio")?,
+            },
+            "sched/sched_waking" => Record::Waking { pid: f("pid")?, cpu: f("target_cpu")? },
+            "sched/sched_migrate_task" => Record::Migrate { pid: f("pid")?, to: f("dest_cpu")? },
+            "sched/sched_stat_runtime" => Record::Ran { pid: f("pid")?, ns: f("runtime")? },
+            "timer/hrtimer_start" => Record::TimerStart {
+                timer: f("hrtimer")?,
+                function: f("function")?,
+                soft: f("softexpires")?,
+                hard: f("expires")?,
+            },
+            "timer/hrtimer_expire_entry" => Record::Expire { timer: f("hrtimer")?, function: f("function")? },
+            "timer/hrtimer_expire_exit" => Record::ExpireEnd,
+            "irq/irq_handler_entry" => Record::Device { number: f("irq")?, name: Some(f("name")?) },
+            "irq/irq_handler_exit" => Record::Device { number: f("irq")?, name: None },
+            "irq/softirq_entry" => Record::Softirq { number: f("vec")?, enters: true },
+            "irq/softirq_exit" => Record::Softirq { number: f("vec")?, enters: false },
+            "ftrace/kernel_stack" => Record::Stack { frames: f("caller")? },
+            "exceptions/page_fault_user" => Record::PageFault,
+            "raw_syscalls/sys_enter" => Record::Call { number: f("id")?, arguments: f("args")? },
+            "raw_syscalls/sys_exit" => Record::Return { answer: f("ret")? },
+            "power/cpu_idle" => Record::Idle { state: f("state")? },
+            other => vector(other, names)?,
+        };
+        Some(Source { id: format.id, record })
+    }
+}
+
+/// `irq_vectors/reschedule_entry`; on ARM `ipi/ipi_entry`.
+fn vector(name: &str, names: &mut Names) -> Option<Record> {
+    let (_, event) = name.split_once('/')?;
+    let (vector, enters) = match event.strip_suffix("_entry") {
+        Some(vector) => (vector, true),
+        None => (event.strip_suffix("_exit")?, false),
+    };
+    let kind = if vector == TIMER_VECTOR { HandlerKind::Timer } else { HandlerKind::Vector };
+    let name = names.number(vector);
+    // Its name tells which end belongs to which begin.
+    Some(Record::Vector { handler: Handler { kind, number: name.0, name }, enters })
+}
+
+/// Understands records.
+#[derive(Debug)]
+pub(super) struct Decoder {
+    records: HashMap<u16, Record>,
+    type_: Field,
+    flags: Field,
+    pid: Field,
+    pub(super) symbols: Symbols,
+    /// Names of threads that were seen.
+    threads: HashMap<[u8; 16], Name>,
+    softirqs: Vec<Name>,
+    /// Numbers of interrupts that are the processor's own timer.
+    timers: HashSet<u32>,
+}
+
+impl Decoder {
+    /// For records of these events, of which one describes what all have in common.
+    pub(super) fn new<'a>(
+        events: &Path,
+        sources: impl Iterator<Item = &'a Source>,
+        names: &mut Names,
+    ) -> Result<Self, TraceEventsError> {
+        let path = events.join("sched/sched_switch/format");
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let common = Format::parse(&text);
+        let field = |name: &str| {
+            let found = common.as_ref().and_then(|format| format.field(name));
+            found.ok_or_else(|| TraceEventsError::Format { path: path.clone() })
+        };
+        Ok(Decoder {
+            records: sources.map(|source| (source.id, source.record.clone())).collect(),
+            type_: field("common_type")?,
+            flags: field("common_flags")?,
+            pid: field("common_pid")?,
+            symbols: Symbols::of_this_kernel(),
+            threads: HashMap::new(),
+            softirqs: SOFTIRQS.map(|name| names.number(name)).to_vec(),
+            timers: HashSet::new(),
+        })
+    }
+
+    /// The event of a record; `None` of one that is of no use.
+    pub(super) fn event(&mut self, t_ns: i64, cpu: u16, record: &[u8], names: &mut Names) -> Option<Event> {
+        let id = self.type_.number(record) as u16;
+        let what = self.what(id, record, names)?;
+        let pid = self.pid.number(record) as i32;
+        Some(Event { t_ns, cpu, pid, in_interrupt: self.flags.number(record) & IN_INTERRUPT != 0, what })
+    }
+
+    fn what(&mut self, id: u16, record: &[u8], names: &mut Names) -> Option<What> {
+        let number = |field: &Field| field.number(record);
+        let what = match self.records.get(&id)? {
+            Record::Switch { from, state, to, name, priority } => What::Switch {
+                from: number(from) as i32,
+                waits: number(state) & WAITS != 0,
+                to: number(to) as i32,
+                name: thread(&mut self.threads, name.text(record), names),
+                priority: number(priority) as i16,
+            },
+            Record::Waking { pid, cpu } => What::Waking { pid: number(pid) as i32, cpu: number(cpu) as u16 },
+            Record::Migrate { pid, to } => What::Migrate { pid: number(pid) as i32, to: number(to) as u16 },
+            Record::Ran { pid, ns } => What::Ran { pid: number(pid) as i32, ns: number(ns) },
+            Record::TimerStart { timer, function, soft, hard } => What::TimerStart {
+                timer: number(timer) as u64,
+                function: self.symbols.name(number(function) as u64, names),
+                soft_ns: number(soft),
+                hard_ns: number(hard),
+            },
+            Record::Expire { timer, function } => What::Expire {
+                timer: number(timer) as u64,
+                function: self.symbols.name(number(function) as u64, names),
+            },
+            Record::ExpireEnd => What::ExpireEnd,
+            Record::Vector { handler, enters: true } => What::Enter(*handler),
+            Record::Vector { handler, enters: false } => What::Exit(*handler),
+            Record::Device { number: irq, name } => {
+                let irq = number(irq) as u32;
+                let name = name.map(|name| String::from_utf8_lossy(name.text(record)).into_owned());
+                if name.as_deref() == Some(TIMER_DEVICE) {
+                    self.timers.insert(irq);
+                }
+                let kind = if self.timers.contains(&irq) { HandlerKind::Timer } else { HandlerKind::Device };
+                let mut of =
+                    |name: &str| Handler { kind, number: irq, name: names.number(&format!("{irq} {name}")) };
+                match name {
+                    Some(name) => What::Enter(of(&name)),
+                    None => What::Exit(Handler { kind, number: irq, name: Name(0) }),
+                }
+            }
+            Record::Softirq { number: vec, enters } => {
+                let number = number(vec) as u32;
+                let name = self.softirqs.get(number as usize).copied()?;
+                let handler = Handler { kind: HandlerKind::Softirq, number, name };
+                if *enters { What::Enter(handler) } else { What::Exit(handler) }
+            }
+            Record::Stack { frames } => {
+                let words = frames.rest(record).chunks_exact(8);
+                let addresses = words.map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
+                let addresses: Vec<u64> = addresses.filter(|address| *address != u64::MAX).collect();
+                What::Interrupted(self.below_interrupt(&addresses, names)?)
+            }
+            Record::PageFault => What::PageFault,
+            Record::Call { number: call, arguments } => {
+                let mut words = arguments.bytes(record).chunks_exact(size_of::<usize>()).map(|word| {
+                    let mut whole = [0; 8];
+                    whole[..word.len()].copy_from_slice(word);
+                    u64::from_le_bytes(whole)
+                });
+                What::Call {
+                    call: calls::of(number(call)),
+                    arguments: [(); 3].map(|()| words.next().unwrap_or(0)),
+                }
+            }
+            Record::Return { answer } => What::Return { answer: number(answer) },
+            Record::Idle { state } => match number(state) as u32 {
+                NOT_IDLE => return None,
+                state => What::Idle(state),
+            },
+        };
+        Some(what)
+    }
+
+    /// What was interrupted, of the functions that a stack holds; `None` where the entry of the interrupt is not among
+    /// them.
+    fn below_interrupt(&mut self, addresses: &[u64], names: &mut Names) -> Option<Box<[Name]>> {
+        let frames: Vec<Name> = addresses.iter().map(|address| self.symbols.name(*address, names)).collect();
+        let entry = frames.iter().rposition(|frame| is_interrupt_entry(names.name(*frame)))?;
+        Some(frames.into_iter().skip(entry + 1).take(FRAMES).collect())
+    }
+}
+
+/// Where the processor enters the kernel by an interrupt: on x86, on ARM from the kernel and from a program.
+fn is_interrupt_entry(function: &str) -> bool {
+    function.starts_with("asm_sysvec_")
+        || function.starts_with("asm_common_interrupt")
+        || matches!(
+            function,
+            "el1h_64_irq" | "el1_irq" | "el0t_64_irq" | "el0_irq" | "el0t_32_irq" | "__irq_svc" | "__irq_usr"
+        )
+}
+
+fn thread(known: &mut HashMap<[u8; 16], Name>, name: &[u8], names: &mut Names) -> Name {
+    let mut key = [0; 16];
+    let length = name.len().min(key.len());
+    key[..length].copy_from_slice(&name[..length]);
+    *known.entry(key).or_insert_with(|| {
+        let text = String::from_utf8_lossy(name);
+        // Workers of the kernel have numbers that say nothing.
+        let text =
+            text.split_once('/').filter(|(kind, _)| *kind == "kworker").map_or(&*text, |(kind, _)| kind);
+        names.number(text)
+    })
+}

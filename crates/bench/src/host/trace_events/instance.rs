@@ -1,0 +1,161 @@
+//! An instance of tracefs of our own: set up, and taken away again whatever happens.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jitterlab_model::CpuSet;
+use nix::libc;
+
+use super::error::TraceEventsError;
+use super::place::TraceFs;
+
+/// Our instances begin with this; the process's number follows.
+const PREFIX: &str = "jitterlab-";
+
+/// An instance. Without its owner it goes on recording until [`sweep`] takes it away.
+#[derive(Debug)]
+pub(super) struct Instance {
+    folder: PathBuf,
+    _fs: TraceFs,
+    /// The buffers of the processors, open: nobody can take the instance away as long as they are.
+    pub(super) pipes: Vec<(u16, File)>,
+}
+
+impl Instance {
+    /// Makes an instance for these processors that records nothing yet; what killed processes left is taken away first.
+    pub(super) fn create(cpus: &CpuSet, buffer_bytes: u64) -> Result<Self, TraceEventsError> {
+        let fs = TraceFs::find()?;
+        remove_stale(fs.path());
+        let instances = fs.path().join("instances");
+        let mut number = 0;
+        let (folder, pipes) = loop {
+            let folder = instances.join(format!("{PREFIX}{}-{number}", std::process::id()));
+            let pipes = fs::create_dir(&folder)
+                .map_err(|error| (error, folder.clone()))
+                .and_then(|()| open_pipes(&folder, cpus));
+            match pipes {
+                Ok(pipes) => break (folder, pipes),
+                // The name is taken, or another jitterlab took the instance for left behind before a buffer was open.
+                Err((error, _))
+                    if number < 100 && (error.kind() == io::ErrorKind::AlreadyExists || !folder.exists()) =>
+                {
+                    number += 1;
+                }
+                Err((error, path)) => {
+                    remove(&folder);
+                    return Err(refused(&path)(error));
+                }
+            }
+        };
+        let instance = Instance { folder, _fs: fs, pipes };
+        instance.set("tracing_on", "0")?;
+        instance.set("trace_clock", "mono")?;
+        instance.record_on(cpus)?;
+        for (cpu, _) in &instance.pipes {
+            instance.set(&format!("per_cpu/cpu{cpu}/buffer_size_kb"), &(buffer_bytes / 1024).to_string())?;
+        }
+        // Names of threads come with the events themselves.
+        let _ = instance.set("options/record-cmd", "0");
+        Ok(instance)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// A file's text; empty where there is none.
+    pub(super) fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    /// Writes to a file of the instance.
+    pub(super) fn set(&self, name: &str, value: &str) -> Result<(), TraceEventsError> {
+        let path = self.path(name);
+        write(&path, value).map_err(refused(&path))
+    }
+
+    /// Records events of these processors only.
+    pub(super) fn record_on(&self, cpus: &CpuSet) -> Result<(), TraceEventsError> {
+        self.set("tracing_cpumask", &cpus.to_mask())
+    }
+
+    /// Switches an event on or off.
+    pub(super) fn enable(&self, event: &str, on: bool) -> Result<(), TraceEventsError> {
+        self.set(&format!("events/{event}/enable"), if on { "1" } else { "0" })
+    }
+
+    /// Records events of these threads, too; of all threads only until the first call of this.
+    pub(super) fn follow(&self, threads: &[i32]) -> Result<(), TraceEventsError> {
+        let path = self.path("set_event_pid");
+        let mut file = OpenOptions::new().append(true).open(&path).map_err(refused(&path))?;
+        for thread in threads {
+            // One that has ended meanwhile does nothing more.
+            let _ = file.write_all(format!("{thread}\n").as_bytes());
+        }
+        Ok(())
+    }
+
+    /// Records an event only where this holds.
+    pub(super) fn filter(&self, event: &str, condition: &str) -> Result<(), TraceEventsError> {
+        self.set(&format!("events/{event}/filter"), condition)
+    }
+}
+
+/// The buffers of these processors, each of which keeps the instance from being taken away.
+fn open_pipes(folder: &Path, cpus: &CpuSet) -> Result<Vec<(u16, File)>, (io::Error, PathBuf)> {
+    let mut pipes = Vec::new();
+    for cpu in cpus.iter() {
+        let path = folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+        match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path) {
+            Ok(pipe) => pipes.push((cpu, pipe)),
+            // A processor that is switched off runs nothing.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && folder.exists() => {}
+            Err(error) => return Err((error, path)),
+        }
+    }
+    Ok(pipes)
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let _ = self.set("tracing_on", "0");
+        self.pipes.clear();
+        remove(&self.folder);
+    }
+}
+
+fn write(path: &Path, value: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
+}
+
+fn refused(path: &Path) -> impl Fn(io::Error) -> TraceEventsError {
+    move |error| TraceEventsError::NotPermitted { path: path.into(), error }
+}
+
+/// Takes an instance away: events and triggers in it go with it. One whose buffers somebody reads is busy.
+fn remove(folder: &Path) -> bool {
+    for _ in 0..20 {
+        match fs::remove_dir(folder) {
+            Ok(()) => return true,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return true,
+            // A reader that was just closed is let go a moment later.
+            Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+    false
+}
+
+fn remove_stale(fs: &Path) -> usize {
+    let entries = fs::read_dir(fs.join("instances")).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
+    ours.filter(|entry| fs::remove_dir(entry.path()).is_ok()).count()
+}
+
+/// Takes away what killed processes left recording, and says how many instances that were. Those in use stay: the kernel
+/// does not take away what somebody reads.
+pub fn sweep() -> usize {
+    TraceFs::find().map_or(0, |fs| remove_stale(fs.path()))
+}

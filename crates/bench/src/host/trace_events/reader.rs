@@ -1,0 +1,309 @@
+//! Reads events while they happen, and hands them on in order of time.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::Path;
+use std::time::Instant;
+
+use jitterlab_analysis::causes::{Event, Names, What};
+use jitterlab_model::CpuSet;
+use jitterlab_model::causes::Tracer;
+use jitterlab_rt::sys::{sched, usage};
+use jitterlab_rt::{Linux, System};
+
+use super::decode::{Decoder, Source, TIMER_DEVICE};
+use super::error::TraceEventsError;
+use super::instance::Instance;
+use super::page::PageLayout;
+use super::place::TraceFs;
+
+/// What is recorded of processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// All that has or interrupts them: what causes need.
+    Everything,
+    /// What the followed threads do there: when they run, wait and are woken.
+    Threads,
+    /// The system calls and page faults of the followed threads.
+    Calls,
+}
+
+/// Without these nothing can be said.
+const NEEDED: [&str; 2] = ["sched/sched_switch", "sched/sched_waking"];
+/// These say more.
+const USEFUL: [&str; 9] = [
+    "sched/sched_migrate_task",
+    "sched/sched_stat_runtime",
+    "timer/hrtimer_start",
+    "timer/hrtimer_expire_entry",
+    "timer/hrtimer_expire_exit",
+    "irq/irq_handler_entry",
+    "irq/irq_handler_exit",
+    "irq/softirq_entry",
+    "irq/softirq_exit",
+];
+/// What the processor idles in matters where it has a choice.
+const IDLE: &str = "power/cpu_idle";
+const IDLE_STATES: &str = "/sys/devices/system/cpu/cpu0/cpuidle/state1";
+const OF_THREADS: [&str; 4] =
+    ["sched/sched_switch", "sched/sched_waking", "sched/sched_migrate_task", "timer/hrtimer_start"];
+const STACK: &str = "ftrace/kernel_stack";
+const FAULT: &str = "exceptions/page_fault_user";
+const CALLS: [&str; 2] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"];
+
+/// Room for each processor's events: this much, and so much for each activation of two seconds.
+const BUFFER_BYTES: u64 = 16 << 20;
+const ACTIVATION_BYTES: f64 = 600.0;
+const LARGEST_BUFFER: u64 = 128 << 20;
+/// Room for the events of a few threads.
+const SMALL_BUFFER: u64 = 1 << 20;
+/// System calls that are timed together to know what an event takes, and how often: the shortest time was not disturbed.
+const TIMED_CALLS: u32 = 200;
+const TIMES: usize = 50;
+
+/// Events being recorded.
+#[derive(Debug)]
+pub struct TraceEvents {
+    sources: BTreeMap<String, Source>,
+    layout: PageLayout,
+    decoder: Decoder,
+    instances: Vec<(Detail, Instance)>,
+    page: Vec<u8>,
+    /// Events that are not known to be complete yet.
+    held: Vec<Event>,
+    tracer: Tracer,
+}
+
+impl TraceEvents {
+    /// Makes ready to record.
+    ///
+    /// # Errors
+    /// No permission, or a kernel without these events.
+    pub fn open(names: &mut Names) -> Result<Self, TraceEventsError> {
+        let fs = TraceFs::find()?;
+        let events = fs.path().join("events");
+        let path = events.join("header_page");
+        let layout = read_at_once(&path).and_then(|text| PageLayout::parse(&text));
+        if layout.is_none()
+            && fs::read_dir(&events).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
+        {
+            return Err(TraceEventsError::NotPermitted {
+                path: events,
+                error: std::io::ErrorKind::PermissionDenied.into(),
+            });
+        }
+        let layout = layout.ok_or(TraceEventsError::Format { path })?;
+        let idle = Path::new(IDLE_STATES).exists().then_some(IDLE);
+        let known = NEEDED.into_iter().chain(USEFUL).chain(idle).chain([FAULT, STACK]).chain(CALLS);
+        let mut sources = BTreeMap::new();
+        let mut absent = Vec::new();
+        for name in known.map(String::from).chain(vectors(&events)) {
+            match Source::find(&events, &name, names) {
+                Some(source) => drop(sources.insert(name, source)),
+                None => absent.push(name),
+            }
+        }
+        if let Some(needed) = NEEDED.into_iter().find(|name| !sources.contains_key(*name)) {
+            return Err(TraceEventsError::NoEvent(needed));
+        }
+        let decoder = Decoder::new(&events, sources.values(), names)?;
+        let page = vec![0; layout.size];
+        let tracer = Tracer { absent, ..Tracer::default() };
+        Ok(TraceEvents { sources, layout, decoder, instances: Vec::new(), page, held: Vec::new(), tracer })
+    }
+
+    /// Begins to record everything on these processors; `threads` are those whose page faults matter, and `rate_hz` is how
+    /// many activations there are in a second, which need room.
+    ///
+    /// # Errors
+    /// No permission.
+    pub fn record_everything(
+        &mut self,
+        cpus: &CpuSet,
+        threads: &[i32],
+        rate_hz: f64,
+    ) -> Result<(), TraceEventsError> {
+        let room = BUFFER_BYTES + (2.0 * rate_hz * ACTIVATION_BYTES) as u64;
+        let buffer_bytes = room.min(LARGEST_BUFFER);
+        let instance = Instance::create(cpus, buffer_bytes)?;
+        if self.tracer.event_ns.is_none() {
+            self.tracer.event_ns = event_cost(&instance, cpus);
+        }
+        self.tracer.buffer_bytes = buffer_bytes;
+        let own = threads.iter().map(|pid| format!("common_pid=={pid}")).collect::<Vec<_>>().join("||");
+        for name in self.sources.keys().filter(|name| *name != STACK && !CALLS.contains(&name.as_str())) {
+            if name == FAULT {
+                if own.is_empty() {
+                    continue;
+                }
+                instance.filter(name, &own)?;
+            }
+            instance.enable(name, true)?;
+        }
+        // What an idle processor does is in no stack.
+        let timer = [
+            ("irq_vectors/local_timer_entry", "stacktrace if common_pid != 0".to_owned()),
+            ("irq/irq_handler_entry", format!("stacktrace if name == \"{TIMER_DEVICE}\" && common_pid != 0")),
+        ];
+        if let Some((event, trigger)) = timer.iter().find(|(event, _)| self.sources.contains_key(*event)) {
+            // Without it less can be told, but all that is told stays true.
+            let _ = instance.set(&format!("events/{event}/trigger"), trigger);
+        }
+        instance.set("tracing_on", "1")?;
+        self.instances.push((Detail::Everything, instance));
+        Ok(())
+    }
+
+    /// Begins to record what these threads, and those that they make, do on these processors.
+    ///
+    /// # Errors
+    /// No permission.
+    pub fn record_threads(
+        &mut self,
+        detail: Detail,
+        cpus: &CpuSet,
+        threads: &[i32],
+    ) -> Result<(), TraceEventsError> {
+        let room = if detail == Detail::Calls { BUFFER_BYTES } else { SMALL_BUFFER };
+        let instance = Instance::create(cpus, room)?;
+        let _ = instance.set("options/event-fork", "1");
+        instance.follow(threads)?;
+        let events: Vec<&str> = match detail {
+            Detail::Calls => CALLS.into_iter().chain([FAULT]).collect(),
+            Detail::Threads | Detail::Everything => OF_THREADS.to_vec(),
+        };
+        for name in events.into_iter().filter(|name| self.sources.contains_key(*name)) {
+            instance.enable(name, true)?;
+        }
+        instance.set("tracing_on", "1")?;
+        self.instances.push((detail, instance));
+        Ok(())
+    }
+
+    /// Follows further threads.
+    ///
+    /// # Errors
+    /// No permission.
+    pub fn follow(&self, threads: &[i32]) -> Result<(), TraceEventsError> {
+        let mut following = self.instances.iter().filter(|(detail, _)| *detail != Detail::Everything);
+        following.try_for_each(|(_, instance)| instance.follow(threads))
+    }
+
+    /// Records what threads do, apart from their calls, only on these processors from now on.
+    ///
+    /// # Errors
+    /// No permission.
+    pub fn restrict_threads(&self, cpus: &CpuSet) -> Result<(), TraceEventsError> {
+        let mut restricted = self.instances.iter().filter(|(detail, _)| *detail == Detail::Threads);
+        restricted.try_for_each(|(_, instance)| instance.record_on(cpus))
+    }
+
+    /// Reads what happened since the last time: the events in order of time, as far as they are complete, and the time
+    /// before which they are.
+    pub fn read(&mut self, names: &mut Names) -> (Vec<Event>, i64) {
+        let (complete_ns, before) = (Linux.now_ns(), usage::of_this_thread());
+        let TraceEvents { instances, layout, decoder, page, held, tracer, .. } = self;
+        let pipes = instances.iter_mut().flat_map(|(detail, instance)| {
+            let detail = *detail;
+            instance.pipes.iter_mut().map(move |pipe| (detail, pipe))
+        });
+        for (detail, (cpu, pipe)) in pipes {
+            while pipe.read(page).is_ok_and(|length| length > 0) {
+                let records = layout.records(page);
+                let begin_ns = records.begin_ns();
+                if records.missed && detail == Detail::Everything {
+                    held.push(Event {
+                        t_ns: begin_ns,
+                        cpu: *cpu,
+                        pid: -1,
+                        in_interrupt: false,
+                        what: What::Lost,
+                    });
+                }
+                for (t_ns, record) in records {
+                    tracer.events += 1;
+                    held.extend(decoder.event(t_ns, *cpu, record, names));
+                }
+                // Nothing but what is being written right now is left.
+                if begin_ns > complete_ns {
+                    break;
+                }
+            }
+        }
+        // Each processor's are in order already.
+        held.sort_by_key(|event| event.t_ns);
+        let complete = held.partition_point(|event| event.t_ns < complete_ns);
+        let later = held.split_off(complete);
+        let events = std::mem::replace(held, later);
+        tracer.cpu_time_ns += usage::of_this_thread().since(before).cpu_time_ns;
+        (events, complete_ns)
+    }
+
+    /// What tracing was like until now.
+    pub fn tracer(&self) -> Tracer {
+        let buffers = self.instances.iter().flat_map(|(_, instance)| {
+            let cpus = instance.pipes.iter().map(|(cpu, _)| *cpu);
+            cpus.map(|cpu| instance.text(&format!("per_cpu/cpu{cpu}/stats")))
+        });
+        let lost = buffers.map(|text| {
+            let number = |key: &str| {
+                let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+                line.trim_start_matches(':').trim().parse::<u64>().ok()
+            };
+            number("overrun").unwrap_or(0) + number("dropped events").unwrap_or(0)
+        });
+        Tracer { lost: lost.sum(), ..self.tracer.clone() }
+    }
+}
+
+/// The text of a file that the kernel gives to the first read only.
+fn read_at_once(path: &Path) -> Option<String> {
+    let mut text = vec![0; 4096];
+    let length = File::open(path).and_then(|mut file| file.read(&mut text)).ok()?;
+    text.truncate(length);
+    String::from_utf8(text).ok()
+}
+
+/// Begin and end of every vector's handler that this kernel has events of; on ARM of interrupts between processors.
+fn vectors(events: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for system in ["irq_vectors", "ipi"] {
+        let entries = fs::read_dir(events.join(system)).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let handlers = names.filter(|name| name.ends_with("_entry") || name.ends_with("_exit"));
+        found.extend(handlers.map(|name| format!("{system}/{name}")));
+    }
+    found
+}
+
+/// What an event takes: system calls, timed without and with an event for each.
+fn event_cost(instance: &Instance, cpus: &CpuSet) -> Option<i64> {
+    const CALL: &str = "raw_syscalls/sys_enter";
+    let here: CpuSet = sched::cpus().ok()?.into_iter().collect();
+    let timed = || {
+        let begun = Instant::now();
+        for _ in 0..TIMED_CALLS {
+            let _ = nix::unistd::getppid();
+        }
+        begun.elapsed().as_nanos() as i64 / i64::from(TIMED_CALLS)
+    };
+    let prepared = instance
+        .record_on(&here)
+        .and_then(|()| instance.filter(CALL, &format!("common_pid=={}", nix::unistd::gettid())))
+        .and_then(|()| instance.set("tracing_on", "1"));
+    let mut cost = None;
+    if prepared.is_ok() {
+        let without = (0..TIMES).map(|_| timed()).min();
+        if instance.enable(CALL, true).is_ok() {
+            let with = (0..TIMES).map(|_| timed()).min();
+            cost = with.zip(without).map(|(with, without)| (with - without).max(0));
+        }
+    }
+    let _ = instance.enable(CALL, false);
+    let _ = instance.filter(CALL, "0");
+    let _ = instance.set("tracing_on", "0");
+    let _ = instance.set("trace", "0");
+    let _ = instance.record_on(cpus);
+    cost
+}

@@ -1,0 +1,145 @@
+//! Threads that were found, as tasks of a run.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use jitterlab_analysis::watch::Found;
+use jitterlab_model::watched::{CallCount, Waits, Watched};
+use jitterlab_model::{CpuSet, Granted, Policy, TaskResult, TaskRun, TaskSpec, WakeMethod};
+use jitterlab_rt::sys::sched;
+use nix::sched::{CpuSet as Mask, sched_getaffinity};
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::Pid;
+
+use super::threads::{ThreadOf, folder};
+
+/// Calls that are told.
+const CALLS: usize = 12;
+
+/// The processors a thread may use.
+pub(super) fn allowed(thread: i32) -> Option<CpuSet> {
+    let mask = sched_getaffinity(Pid::from_raw(thread)).ok()?;
+    let most = u16::try_from(Mask::count()).unwrap_or(u16::MAX);
+    Some((0..most).filter(|cpu| mask.is_set(usize::from(*cpu)) == Ok(true)).collect())
+}
+
+/// What is added to a time of CLOCK_REALTIME to make it one of CLOCK_MONOTONIC.
+pub(super) fn realtime_to_monotonic_ns() -> i64 {
+    let now = |clock| clock_gettime(clock).map_or(0, |t| t.tv_sec() * 1_000_000_000 + t.tv_nsec());
+    now(ClockId::CLOCK_MONOTONIC) - now(ClockId::CLOCK_REALTIME)
+}
+
+/// The threads as tasks, each of a name of its own.
+pub(super) fn tasks<'a>(found: impl Iterator<Item = (&'a ThreadOf, &'a Found)>) -> Vec<TaskRun> {
+    let mut tasks: Vec<TaskRun> = Vec::new();
+    for (thread, found) in found {
+        let taken = tasks.iter().any(|task| task.spec.name == thread.name);
+        let name = if taken { format!("{}-{}", thread.name, thread.thread) } else { thread.name.clone() };
+        let cpus = allowed(thread.thread).unwrap_or_default();
+        let policy = sched::policy_of(thread.thread).unwrap_or(Policy::Other);
+        let spec = TaskSpec {
+            name,
+            period_ns: found.period_ns.round() as i64,
+            cpu: cpus.first().filter(|_| cpus.len() == 1),
+            policy: Some(policy),
+            wake: wake_method(found.waits),
+            ..TaskSpec::default()
+        };
+        let granted = Granted {
+            policy,
+            cpus: cpus.iter().collect(),
+            memory_locked: locks_memory(thread.process),
+            timer_slack_ns: None,
+        };
+        let watched = Watched {
+            program: thread.program.clone(),
+            process: thread.process,
+            thread: thread.thread,
+            waits: found.waits,
+            due: found.due,
+            calls: Vec::new(),
+            moves: 0,
+        };
+        tasks.push(TaskRun { granted: Some(granted), watched: Some(watched), ..TaskRun::new(spec) });
+    }
+    tasks
+}
+
+/// The method of ours that is nearest.
+fn wake_method(waits: Waits) -> WakeMethod {
+    match waits {
+        Waits::NanosleepRelative => WakeMethod::NanosleepRelative,
+        Waits::Timerfd => WakeMethod::Timerfd,
+        Waits::TimerSignal => WakeMethod::TimerSignal,
+        Waits::Deadline => WakeMethod::Deadline,
+        _ => WakeMethod::Nanosleep,
+    }
+}
+
+/// Whether a process has locked memory: as much as it has, or nearly.
+fn locks_memory(process: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let kib = |key: &str| -> Option<u64> {
+        status.lines().find_map(|line| line.strip_prefix(key))?.split_whitespace().next()?.parse().ok()
+    };
+    kib("VmLck:").zip(kib("VmRSS:")).is_some_and(|(locked, resident)| locked >= resident / 2)
+}
+
+/// The calls since then, the most frequent first.
+pub(super) fn calls(now: &BTreeMap<i64, u64>, before: &BTreeMap<i64, u64>) -> Vec<CallCount> {
+    let since = |(number, times): (&i64, &u64)| CallCount {
+        number: *number,
+        times: times - before.get(number).copied().unwrap_or(0),
+    };
+    let mut calls: Vec<CallCount> = now.iter().map(since).filter(|call| call.times > 0).collect();
+    calls.sort_by_key(|call| std::cmp::Reverse(call.times));
+    calls.truncate(CALLS);
+    calls
+}
+
+/// What a thread has used.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Used {
+    cpu_time_ns: Option<i64>,
+    faults: Option<(u64, u64)>,
+    switches: Option<(u64, u64)>,
+}
+
+impl Used {
+    pub(super) fn of(thread: &ThreadOf) -> Self {
+        let folder = folder(thread.process, thread.thread);
+        let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let (schedstat, stat, status) = (text("schedstat"), text("stat"), text("status"));
+        // The fields of proc(5): the first word behind the name is field 3.
+        let field = |number: usize| -> Option<u64> {
+            stat.rsplit_once(')')?.1.split_whitespace().nth(number - 3)?.parse().ok()
+        };
+        let switches = |kind: &str| -> Option<u64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(kind))?;
+            line.trim_start_matches("_ctxt_switches:").trim().parse().ok()
+        };
+        Used {
+            cpu_time_ns: schedstat.split_whitespace().next().and_then(|ns| ns.parse().ok()),
+            faults: field(10).zip(field(12)),
+            switches: switches("voluntary").zip(switches("nonvoluntary")),
+        }
+    }
+
+    /// A task's figures with what it has used since; what ended meanwhile tells nothing.
+    pub(super) fn since(self, result: TaskResult, thread: &ThreadOf) -> TaskResult {
+        let now = Used::of(thread);
+        let pair = |now: Option<(u64, u64)>, before: Option<(u64, u64)>| {
+            now.zip(before)
+                .map(|(now, before)| (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)))
+        };
+        let (faults, switches) = (pair(now.faults, self.faults), pair(now.switches, self.switches));
+        TaskResult {
+            cpu_time_ns: now.cpu_time_ns.zip(self.cpu_time_ns).map(|(now, before)| now - before),
+            minor_faults: faults.map(|pair| pair.0),
+            major_faults: faults.map(|pair| pair.1),
+            voluntary_switches: switches.map(|pair| pair.0),
+            involuntary_switches: switches.map(|pair| pair.1),
+            ..result
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Periodic threads of programs that run anyway, measured from outside: by the kernel's events, without changing them.
+
+mod error;
+mod found;
+mod target;
+mod threads;
+
+use std::collections::BTreeMap;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jitterlab_analysis::causes::{Event, Explainer, Names, What};
+use jitterlab_analysis::watch::{Follower, Pass, Passes, find};
+use jitterlab_model::{Activation, Bench, CpuSet, Keep, RunInfo, StopReason, TaskResult};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::facts::{self, Root};
+use super::measure::{Elapsed, Finished, Sink};
+use super::prepare::{Moved, now_utc};
+use super::trace_events::{Detail, TraceEvents};
+use super::why;
+use threads::ThreadOf;
+
+pub use error::WatchError;
+pub use target::Target;
+
+/// What to watch.
+#[derive(Debug, Clone)]
+pub struct WatchRequest {
+    /// Whose threads.
+    pub target: Target,
+    /// How long periodic threads are looked for.
+    pub find_ns: i64,
+    /// How long they are watched then; until they end, if this is not given.
+    pub duration_ns: Option<i64>,
+    /// The command line, to be noted in the run's description.
+    pub command: Vec<String>,
+}
+
+/// Reading seldom costs less, and events have room for longer.
+const READ_EVERY: Duration = Duration::from_millis(100);
+/// While looking for threads, new ones are looked for so often.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Everything is recorded of so many processors at most: more of them are seldom used by a few threads.
+const MOST_CPUS: usize = 16;
+/// A command that does not end when it is asked to is killed after this time.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A loop that is watched.
+struct Loop {
+    passes: Passes,
+    follower: Follower,
+    thread: ThreadOf,
+    before: found::Used,
+    result: TaskResult,
+    /// The last activation that was handed on.
+    last: Option<Activation>,
+    /// Calls before it was watched.
+    calls: BTreeMap<i64, u64>,
+    /// How often it was moved to another processor.
+    moves: u64,
+}
+
+/// Periodic threads that were found and are about to be watched.
+pub struct Watch {
+    info: RunInfo,
+    root: Root,
+    loops: Vec<Loop>,
+    events: TraceEvents,
+    explainer: Explainer,
+    duration_ns: Option<i64>,
+    command: Started,
+    _moved: Moved,
+}
+
+/// The command that is watched, if one was started: it ends with its watching.
+struct Started(Option<Child>);
+
+impl Started {
+    fn has_ended(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|status| status.is_some()))
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if self.has_ended() {
+            return;
+        }
+        let Some(child) = &mut self.0 else { return };
+        let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM);
+        let asked = Instant::now();
+        while asked.elapsed() < GRACE {
+            if child.try_wait().is_ok_and(|status| status.is_some()) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+impl Watch {
+    /// Finds the periodic threads.
+    ///
+    /// # Errors
+    /// No permission, nothing to watch, or nothing periodic in it.
+    pub fn find(request: &WatchRequest, interrupted: &AtomicBool) -> Result<Self, WatchError> {
+        let root = Root::system();
+        let facts = facts::read(&root);
+        let mut names = Names::default();
+        let mut events = TraceEvents::open(&mut names)?;
+        let mut command = Started(request.target.start()?);
+        let seen = look(request, &mut events, &mut names, &mut command, &facts.usable(), interrupted)?;
+
+        let mut loops = Vec::new();
+        let passes_seen = seen.threads.values().map(|seen| seen.waits.len()).sum();
+        let threads_seen = seen.threads.len();
+        for (_, thread) in seen.threads {
+            let Some(found) = find(&thread.waits) else { continue };
+            loops.push(Loop {
+                passes: thread.passes,
+                follower: Follower::new(found),
+                before: found::Used::default(),
+                result: TaskResult::default(),
+                last: None,
+                calls: BTreeMap::new(),
+                moves: 0,
+                thread: thread.thread,
+            });
+        }
+        if loops.is_empty() {
+            let seconds = request.find_ns as f64 / 1e9;
+            return Err(WatchError::NotPeriodic { threads: threads_seen, seconds, passes: passes_seen });
+        }
+        loops.sort_by(|a, b| a.follower.found().period_ns.total_cmp(&b.follower.found().period_ns));
+
+        let mut cpus: CpuSet = CpuSet::new();
+        for of in &loops {
+            let allowed = found::allowed(of.thread.thread).unwrap_or_default();
+            cpus = cpus.or(&if allowed.len() <= MOST_CPUS { allowed } else { seen.cpus.clone() });
+        }
+        let rate_hz = loops.iter().map(|of| 1e9 / of.follower.found().period_ns).sum();
+        // Calls and faults are recorded everywhere already.
+        events.record_everything(&cpus, &[], rate_hz)?;
+        events.restrict_threads(&facts.usable().without(&cpus))?;
+        let moved = Moved::to(&facts.usable().without(&cpus));
+
+        let numbers: Vec<i32> = loops.iter().map(|of| of.thread.thread).collect();
+        let explainer = Explainer::new(&numbers, names, why::machine(&facts));
+        let tasks = found::tasks(loops.iter().map(|of| (&of.thread, of.follower.found())));
+        let mut info = RunInfo::new(Bench::Host, "monotonic", []);
+        info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
+        info.command.clone_from(&request.command);
+        info.started = now_utc();
+        info.duration_ns = request.duration_ns;
+        info.tasks = tasks;
+        info.facts_before = Some(facts);
+        let duration_ns = request.duration_ns;
+        Ok(Watch { info, root, loops, events, explainer, duration_ns, command, _moved: moved })
+    }
+
+    /// The run's description as far as it is known before the first activation.
+    pub fn info(&self) -> &RunInfo {
+        &self.info
+    }
+
+    /// Says what the recorder will keep.
+    pub fn keep(&mut self, keep: Keep) {
+        self.info.keep = keep;
+    }
+
+    /// Watches until the time is over, the threads have ended or `interrupted` is set. `sink` gets every activation; `watch`
+    /// is called several times a second.
+    pub fn run(
+        mut self,
+        sink: &mut dyn Sink,
+        watch: &mut dyn FnMut(&Elapsed),
+        interrupted: &AtomicBool,
+    ) -> Finished {
+        let begun = Instant::now();
+        let mut kept = why::Kept::default();
+        // What happened while everything was not recorded yet explains nothing.
+        let _ = self.events.read(self.explainer.names());
+        for of in &mut self.loops {
+            of.before = found::Used::of(&of.thread);
+            of.calls.clone_from(&of.passes.calls);
+            of.passes.restart();
+        }
+        let stop = loop {
+            thread::sleep(READ_EVERY);
+            self.read(sink);
+            if let Some(causes) = kept.is_due().then(|| self.explainer.causes(self.events.tracer())) {
+                sink.causes(&causes);
+            }
+            let elapsed_ns = begun.elapsed().as_nanos() as i64;
+            watch(&Elapsed { elapsed_ns, dropped: vec![0; self.loops.len()] });
+            if interrupted.load(Ordering::Relaxed) {
+                break StopReason::Interrupted;
+            }
+            // A command may have something to finish when its threads have ended.
+            let gone = self.command.0.is_none()
+                && self.loops.iter().all(|of| !threads::folder(of.thread.process, of.thread.thread).exists());
+            if self.duration_ns.is_some_and(|ns| elapsed_ns >= ns) || gone || self.command.has_ended() {
+                break StopReason::Duration;
+            }
+        };
+        self.read(sink);
+        let Watch { mut info, root, loops, events, explainer, command, .. } = self;
+        for (task, of) in info.tasks.iter_mut().zip(&loops) {
+            task.result = Some(of.before.since(of.result.clone(), &of.thread));
+            if let Some(watched) = &mut task.watched {
+                watched.calls = found::calls(&of.passes.calls, &of.calls);
+                watched.moves = of.moves;
+            }
+        }
+        drop(command);
+        let causes = explainer.finish(events.tracer());
+        sink.causes(&causes);
+        info.warnings.extend(why::warnings(&causes));
+        info.stop = Some(stop);
+        info.facts_after = Some(facts::read(&root));
+        Finished { info, above: None, causes: Some(causes) }
+    }
+
+    /// Reads what happened, and hands on the activations in it.
+    fn read(&mut self, sink: &mut dyn Sink) {
+        let (events, complete_ns) = self.events.read(self.explainer.names());
+        let mut rows: Vec<Vec<Activation>> = vec![Vec::new(); self.loops.len()];
+        for event in &events {
+            self.explainer.event(event);
+            for (of, rows) in self.loops.iter_mut().zip(&mut rows) {
+                rows.extend(of.event(event));
+            }
+        }
+        for (task, rows) in rows.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+            sink.activations(task, rows);
+            self.explainer.activations(task, rows);
+        }
+        self.explainer.advance(complete_ns);
+    }
+}
+
+impl Loop {
+    fn event(&mut self, event: &Event) -> Option<Activation> {
+        if matches!(event.what, What::Migrate { pid, .. } if pid == self.thread.thread) {
+            self.moves += 1;
+        }
+        let pass = self.passes.event(event)?;
+        let activation = self.follower.pass(&pass)?;
+        let result = &mut self.result;
+        let latency_ns = activation.latency_ns();
+        if self.last.is_none() {
+            result.first_due_ns = activation.due_ns;
+            (result.min_latency_ns, result.max_latency_ns) = (latency_ns, latency_ns);
+        }
+        result.executed += 1;
+        result.missed += u64::from(activation.missed);
+        result.last_end_ns = activation.end_ns;
+        result.min_latency_ns = result.min_latency_ns.min(latency_ns);
+        result.max_latency_ns = result.max_latency_ns.max(latency_ns);
+        self.last = Some(activation);
+        Some(activation)
+    }
+}
+
+/// What was seen while looking.
+struct Seen {
+    threads: BTreeMap<i32, SeenThread>,
+    /// Processors that waits came back on.
+    cpus: CpuSet,
+}
+
+struct SeenThread {
+    thread: ThreadOf,
+    passes: Passes,
+    waits: Vec<Pass>,
+}
+
+/// Follows every thread of the target for a while.
+fn look(
+    request: &WatchRequest,
+    events: &mut TraceEvents,
+    names: &mut Names,
+    command: &mut Started,
+    cpus: &CpuSet,
+    interrupted: &AtomicBool,
+) -> Result<Seen, WatchError> {
+    let to_monotonic_ns = found::realtime_to_monotonic_ns();
+    let mut seen = Seen { threads: BTreeMap::new(), cpus: CpuSet::new() };
+    let begun = Instant::now();
+    let length = Duration::from_nanos(request.find_ns.unsigned_abs());
+    while begun.elapsed() < length && !command.has_ended() {
+        if interrupted.load(Ordering::Relaxed) {
+            return Err(WatchError::Interrupted);
+        }
+        let now = request.target.threads(command.0.as_ref())?;
+        let news: Vec<ThreadOf> = now.into_iter().filter(|t| !seen.threads.contains_key(&t.thread)).collect();
+        let numbers: Vec<i32> = news.iter().map(|thread| thread.thread).collect();
+        if seen.threads.is_empty() && !numbers.is_empty() {
+            events.record_threads(Detail::Threads, cpus, &numbers)?;
+            events.record_threads(Detail::Calls, cpus, &numbers)?;
+        } else if !numbers.is_empty() {
+            events.follow(&numbers)?;
+        }
+        for thread in news {
+            let passes = Passes::new(thread.thread, names, to_monotonic_ns);
+            seen.threads.insert(thread.thread, SeenThread { thread, passes, waits: Vec::new() });
+        }
+        thread::sleep(LOOK_EVERY);
+        for event in events.read(names).0 {
+            // Timers expire in anybody's context: all threads see all events.
+            for thread in seen.threads.values_mut() {
+                if let Some(pass) = thread.passes.event(&event) {
+                    seen.cpus = seen.cpus.or(&[pass.cpu].into_iter().collect());
+                    thread.waits.push(pass);
+                }
+            }
+        }
+    }
+    // Names may have been given since a thread began.
+    for seen in seen.threads.values_mut() {
+        seen.thread.read_names();
+    }
+    Ok(seen)
+}

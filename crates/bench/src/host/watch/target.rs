@@ -1,0 +1,16 @@
+//! What is watched.
+
+/// What is watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// The process of this number.
+    Process(i32),
+    /// Every thread of this name, of any program.
+    Thread(String),
+    /// The processes of a systemd unit.
+    Unit(String),
+    /// The processes of a container, by its name or the begin of its number.
+    Container(String),
+    /// This command, which is started for it.
+    Command(Vec<String>),
+}

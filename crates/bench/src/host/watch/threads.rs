@@ -1,0 +1,131 @@
+//! The threads of what is watched: those of a process, of a name, of a unit or container, or of a command that is started.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use super::error::WatchError;
+use super::target::Target;
+
+/// A thread of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ThreadOf {
+    pub(super) process: i32,
+    pub(super) thread: i32,
+    pub(super) name: String,
+    pub(super) program: String,
+}
+
+impl Target {
+    /// Starts what has to be started.
+    pub(super) fn start(&self) -> Result<Option<Child>, WatchError> {
+        let Target::Command(words) = self else { return Ok(None) };
+        let (program, arguments) = words.split_first().ok_or(WatchError::NoCommand)?;
+        // What it prints stays out of the result, which has standard output for itself.
+        let (nothing, notes) = (Stdio::null(), Stdio::from(io::stderr()));
+        let child = Command::new(program).args(arguments).stdin(nothing).stdout(notes).spawn();
+        child.map(Some).map_err(|error| WatchError::NotStarted { program: program.clone(), error })
+    }
+
+    /// The threads that are there now; `child` is the command's process.
+    pub(super) fn threads(&self, child: Option<&Child>) -> Result<Vec<ThreadOf>, WatchError> {
+        let found = match self {
+            Target::Process(process) => threads_of(*process),
+            Target::Command(_) => {
+                let first = child.map_or(0, |child| child.id() as i32);
+                family(first).into_iter().flat_map(threads_of).collect()
+            }
+            Target::Thread(name) => {
+                let all = processes().into_iter().flat_map(threads_of);
+                all.filter(|thread| thread.name == *name).collect()
+            }
+            Target::Unit(unit) => {
+                let named = if unit.contains('.') { unit.clone() } else { format!("{unit}.service") };
+                in_group(|part| part == named)
+            }
+            Target::Container(container) => {
+                let number = number_of_container(container).unwrap_or_else(|| container.clone());
+                in_group(|part| part.contains(&number) && number.len() >= 4)
+            }
+        };
+        // jitterlab's own threads are none of a control loop.
+        let own = std::process::id() as i32;
+        let found: Vec<ThreadOf> = found.into_iter().filter(|thread| thread.process != own).collect();
+        if found.is_empty() && child.is_none() {
+            Err(WatchError::NoSuchThing(self.clone()))
+        } else {
+            Ok(found)
+        }
+    }
+}
+
+impl ThreadOf {
+    /// Reads again what the thread and its program are called.
+    pub(super) fn read_names(&mut self) {
+        let comm = |number| fs::read_to_string(folder(self.process, number).join("comm"));
+        let (name, program) = (comm(self.thread), comm(self.process));
+        for (known, now) in [(&mut self.name, name), (&mut self.program, program)] {
+            if let Ok(now) = now {
+                now.trim_end().clone_into(known);
+            }
+        }
+    }
+}
+
+fn processes() -> Vec<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn threads_of(process: i32) -> Vec<ThreadOf> {
+    let name = |path: String| fs::read_to_string(path).map(|name| name.trim_end().to_owned());
+    let program = name(format!("/proc/{process}/comm")).unwrap_or_default();
+    let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let thread = |entry: fs::DirEntry| {
+        let thread = entry.file_name().to_str()?.parse().ok()?;
+        let name = name(format!("/proc/{process}/task/{thread}/comm")).ok()?;
+        Some(ThreadOf { process, thread, name, program: program.clone() })
+    };
+    entries.filter_map(thread).collect()
+}
+
+/// A process and all that come from it.
+fn family(first: i32) -> Vec<i32> {
+    let mut family = vec![first];
+    let mut next = 0;
+    while let Some(process) = family.get(next).copied() {
+        let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+        for task in tasks {
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            family.extend(children.split_whitespace().filter_map(|child| child.parse::<i32>().ok()));
+        }
+        next += 1;
+    }
+    family
+}
+
+/// The threads of processes in a control group of which a part of the path is wanted.
+fn in_group(wanted: impl Fn(&str) -> bool) -> Vec<ThreadOf> {
+    let is_wanted = |process: &i32| {
+        let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
+        groups.lines().filter_map(|line| line.splitn(3, ':').nth(2)).any(|path| path.split('/').any(&wanted))
+    };
+    processes().into_iter().filter(is_wanted).flat_map(threads_of).collect()
+}
+
+/// The number of a container of this name, where one of the usual programs knows it.
+fn number_of_container(name: &str) -> Option<String> {
+    ["docker", "podman", "nerdctl"].into_iter().find_map(|program| {
+        let mut command = Command::new(program);
+        let asked = command.args(["inspect", "--format", "{{.Id}}", name]).stderr(Stdio::null()).output();
+        let answer = String::from_utf8_lossy(&asked.ok()?.stdout).into_owned();
+        let number = answer.lines().next()?.trim().to_owned();
+        (!number.is_empty()).then_some(number)
+    })
+}
+
+/// Where a thread's figures are.
+pub(super) fn folder(process: i32, thread: i32) -> PathBuf {
+    PathBuf::from(format!("/proc/{process}/task/{thread}"))
+}

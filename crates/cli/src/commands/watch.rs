@@ -1,0 +1,77 @@
+//! `jitterlab watch`: measure threads that run anyway.
+
+use jitterlab_bench::host;
+use jitterlab_bench::host::watch::{Target, Watch, WatchRequest};
+use jitterlab_model::Keep;
+use jitterlab_model::units::parse_duration_ns;
+use jitterlab_report::document::Content;
+
+use crate::exit::{Ending, Status};
+use crate::interrupt;
+use crate::record_args::RecordArgs;
+
+/// Measure the periodic threads of a program that runs anyway, without changing it, and say why they were late
+///
+/// Finds the threads that wait periodically, how they wait and when they are due, by the kernel's own events (as root). The
+/// run file is one like any other: analyze, predict, stepper, servo, why and report take it.
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("whose").required(true))]
+pub struct Args {
+    /// The threads of this process
+    #[arg(long, group = "whose", value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pid: Option<i32>,
+    /// Every thread of this name
+    #[arg(long, group = "whose", value_name = "NAME")]
+    thread: Option<String>,
+    /// The processes of this systemd unit
+    #[arg(long, group = "whose", value_name = "UNIT")]
+    unit: Option<String>,
+    /// The processes of this container, by its name or number
+    #[arg(long, group = "whose", value_name = "CONTAINER")]
+    container: Option<String>,
+    /// A command to start and watch, after --; what it prints goes to standard error, and it is ended with the watching
+    #[arg(last = true, group = "whose", value_name = "COMMAND")]
+    command: Vec<String>,
+
+    /// Watch for this time
+    #[arg(short, long, default_value = "10s", value_parser = parse_duration_ns, value_name = "TIME")]
+    duration: i64,
+    /// Look for periodic threads for this time first; each has to come eight times in it
+    #[arg(long, default_value = "2s", value_parser = parse_duration_ns, value_name = "TIME")]
+    find: i64,
+    /// What the file keeps, as for jitterlab run
+    #[arg(long)]
+    keep: Option<Keep>,
+    #[command(flatten)]
+    record: RecordArgs,
+}
+
+impl Args {
+    fn target(&self) -> Target {
+        let named = |name: &Option<String>, of: fn(String) -> Target| name.clone().map(of);
+        let target = self.pid.map(Target::Process).or(named(&self.thread, Target::Thread));
+        let target = target.or(named(&self.unit, Target::Unit)).or(named(&self.container, Target::Container));
+        target.unwrap_or_else(|| Target::Command(self.command.clone()))
+    }
+}
+
+/// Finds the threads, watches and reports.
+pub fn execute(args: &Args) -> Ending {
+    let interrupted = interrupt::requested()?;
+    let request = WatchRequest {
+        target: args.target(),
+        find_ns: args.find,
+        duration_ns: Some(args.duration),
+        command: std::env::args().collect(),
+    };
+    let mut found = Watch::find(&request, &interrupted)?;
+    let specs: Vec<_> = found.info().tasks.iter().map(|task| task.spec.clone()).collect();
+    found.keep(args.keep.unwrap_or_else(|| host::keep_by_default(&specs, Some(args.duration))));
+    let writer = args.record.writer(found.info())?;
+    args.record.note(&jitterlab_report::run::found(found.info()));
+    let mut progress = args.record.progress(found.info());
+    let watched = host::record_watched(found, writer, &mut |underway| progress.look(underway), &interrupted);
+    progress.finish();
+    args.record.show.show(Content::Run(Box::new(watched?)))?;
+    Ok(Status::Fine)
+}

@@ -1,0 +1,57 @@
+//! `jitterlab why`: why the activations of a run were late.
+
+use std::io;
+use std::path::PathBuf;
+
+use jitterlab_analysis::causes::Told;
+use jitterlab_report::document::Content;
+use jitterlab_runs::export::Format;
+
+use crate::exit::{Ending, Status};
+use crate::output::{self, OutputArgs};
+use crate::run_args::RunArgs;
+
+/// Say why activations were late: causes by what they cost, and the latest activations one by one
+///
+/// Of runs that were measured with `jitterlab run --why`, or watched.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A run file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Only this activation, in full: 1 is the latest
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    event: Option<u32>,
+    /// Write what ran around the latest activations to standard output, as jitterlab export does
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["event", "json"])]
+    export: Option<Export>,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// What other programs open.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Export {
+    /// JSON trace events: ui.perfetto.dev, chrome://tracing.
+    Perfetto,
+}
+
+/// Activations that are told one by one.
+const LATEST: usize = 10;
+
+/// Says it.
+pub fn execute(args: &Args) -> Ending {
+    let run = args.run.open(&args.file)?;
+    if let Some(Export::Perfetto) = args.export {
+        let (format, tasks) = (Format::Perfetto, run.tasks(args.run.task.as_deref())?);
+        let (exported, warnings) = format.write(&run, &tasks, &mut io::stdout().lock())?.into_parts();
+        output::note(&jitterlab_report::export::text(format, &exported, &warnings));
+        return Ok(Status::Fine);
+    }
+    let told = args.event.map_or(Told::Latest(LATEST), |rank| Told::Rank(rank as usize));
+    let why = run.why(args.run.task.as_deref(), told)?;
+    args.output.show(Content::Why(Box::new(why)))?;
+    Ok(Status::Fine)
+}

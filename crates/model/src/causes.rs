@@ -1,0 +1,453 @@
+//! Why activations were late: their latencies in parts, each with its cause and the evidence for it, as a run file
+//! keeps them. How they are found: `docs/method/causes.md`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::upper_edge;
+
+/// What takes a part of a latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum CauseClass {
+    /// The usual way of a wake-up, as long as it usually is in this run.
+    Usual,
+    /// The tracer itself, where it stamps what it does.
+    Tracer,
+    /// The task had not begun to wait: its activation before this one took that long.
+    OwnWork,
+    /// The task asked to be woken later than its due time.
+    AskedLate,
+    /// Timer slack: the kernel may be late by as much on purpose.
+    TimerSlack,
+    /// Nothing in this kernel held the processor: its host, its firmware or its hardware did.
+    Outside,
+    /// The processor was idle: leaving a deep idle state, or what is outside of this kernel.
+    Idle,
+    /// The timer interrupt came late, and what held it cannot be told.
+    LateInterrupt,
+    /// Kernel code ran with interrupts off.
+    InterruptsOff,
+    /// The handler of a device's interrupt.
+    Interrupt,
+    /// The handler of an interrupt between processors, or of the processor's own.
+    Vector,
+    /// Work that interrupts put off (softirq).
+    Softirq,
+    /// Another timer that expired in the same interrupt.
+    OtherTimer,
+    /// The timer interrupt itself, before or after the timers in it.
+    TimerInterrupt,
+    /// A thread of higher priority.
+    Preempted,
+    /// A thread of the same priority or, among ordinary threads, any other.
+    Shared,
+    /// A thread of lower priority that was in the kernel, which does not let go there.
+    NotPreemptible,
+    /// The kernel ran threads of lower priority on purpose: the limit on real-time computing, or a used-up budget.
+    Throttled,
+    /// The task went on at another processor.
+    Migration,
+    /// A page that was not in memory.
+    PageFault,
+    /// The task waited for another thread: a lock, a condition, a message.
+    Blocked,
+    /// The task had the processor and took longer than usual to its first instruction.
+    SlowReturn,
+    /// Events of this time were lost.
+    Lost,
+}
+
+/// What takes a part of a latency, by name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cause {
+    /// What kind it is of.
+    pub class: CauseClass,
+    /// The thread, interrupt, softirq, or function of a timer; `None` where there is none, or it does not matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
+}
+
+impl From<CauseClass> for Cause {
+    fn from(class: CauseClass) -> Self {
+        Cause { class, who: None }
+    }
+}
+
+/// What shows a cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Evidence {
+    /// The kernel's own events of it, from its begin to its end.
+    #[default]
+    Events,
+    /// The same in a virtual machine, where the hypervisor may have taken a part of it without telling.
+    EventsOrOutside,
+    /// The kernel was told by the hypervisor that this time was taken from it.
+    Stolen,
+    /// The timer interrupt came in just where this function lets interrupts in again.
+    LetIn,
+    /// The timer interrupt found a program running, which cannot hold interrupts off.
+    UserMode,
+    /// The timer interrupt found kernel code that interrupts may interrupt.
+    Interruptible,
+    /// The timer interrupt found kernel code, and no time was taken outside of the kernel, which would be known.
+    KernelMode,
+    /// The timer interrupt found kernel code; whether time was taken by a hypervisor or firmware is not known.
+    KernelModeOrOutside,
+    /// The processor was idle, where the kernel sees nothing.
+    WasIdle,
+    /// Nothing shows it.
+    None,
+}
+
+/// How sure a cause is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// Nothing else can have been.
+    Proven,
+    /// All that is known speaks for it.
+    Likely,
+    /// Several causes are possible.
+    Undecided,
+}
+
+impl Evidence {
+    /// How sure it makes a cause.
+    #[must_use]
+    pub const fn certainty(self) -> Certainty {
+        match self {
+            Evidence::Events | Evidence::Stolen | Evidence::LetIn | Evidence::KernelMode => Certainty::Proven,
+            Evidence::EventsOrOutside
+            | Evidence::UserMode
+            | Evidence::Interruptible
+            | Evidence::KernelModeOrOutside => Certainty::Likely,
+            Evidence::WasIdle | Evidence::None => Certainty::Undecided,
+        }
+    }
+}
+
+/// A step of the usual way from the due time to the first instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// From the due time to the timer interrupt.
+    Timer,
+    /// In the timer interrupt up to the task's wake-up.
+    Interrupt,
+    /// From the wake-up to the end of the timer interrupt.
+    InterruptEnd,
+    /// From there until the processor is the task's.
+    Switch,
+    /// From there to its first instruction.
+    Return,
+}
+
+impl Step {
+    /// Every step, in order.
+    pub const ALL: [Step; 5] = [Step::Timer, Step::Interrupt, Step::InterruptEnd, Step::Switch, Step::Return];
+}
+
+/// How long a step of the usual way is in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UsualStep {
+    /// Which.
+    pub step: Step,
+    /// Its median.
+    pub median_ns: i64,
+    /// What is above this is not usual: the upper quartile and 1.5 times the distance of the quartiles (Tukey's fence), at
+    /// least 1 µs above the median.
+    pub fence_ns: i64,
+}
+
+/// A part of a latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Part {
+    /// Its cause, by its number in [`TaskCauses::causes`].
+    pub cause: usize,
+    /// When it began, from the due time on.
+    pub at_ns: i64,
+    /// How long it is.
+    pub ns: i64,
+    /// What shows it.
+    #[serde(default)]
+    pub evidence: Evidence,
+    /// The kernel's function that the timer interrupt found, by its number in [`TaskCauses::names`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<usize>,
+}
+
+/// Where something ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Lane {
+    /// An interrupt's handler.
+    Interrupt,
+    /// A softirq.
+    Softirq,
+    /// A thread.
+    Thread,
+    /// The task itself.
+    Task,
+}
+
+/// What ran on a processor, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ran {
+    /// As what.
+    pub lane: Lane,
+    /// Its name, by its number in [`TaskCauses::names`].
+    pub name: usize,
+    /// When it began, from the due time on.
+    pub at_ns: i64,
+    /// How long it ran.
+    pub ns: i64,
+}
+
+/// An activation that was among the latest of its task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LateStart {
+    /// The number of its due time on the task's grid.
+    pub index: u64,
+    /// When it should have started.
+    pub due_ns: i64,
+    /// How late it started.
+    pub latency_ns: i64,
+    /// The processor it started on.
+    pub cpu: u16,
+    /// Its latency in parts, in order: they add up to it.
+    pub parts: Vec<Part>,
+    /// What ran on that processor around it; empty for all but the latest of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<Ran>,
+}
+
+/// Counts of values by the bins of a [`LogHistogram`](crate::LogHistogram), of which only the occupied ones take room.
+/// JSON: a list of `[largest value of the bin, count]`, lowest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Vec<(i64, u64)>"))]
+#[serde(from = "Vec<(i64, u64)>", into = "Vec<(i64, u64)>")]
+pub struct Bins(BTreeMap<i64, u64>);
+
+impl Bins {
+    /// Counts a value.
+    pub fn record(&mut self, value_ns: i64) {
+        self.add(value_ns, 1);
+    }
+
+    /// Counts a value so many times.
+    pub fn add(&mut self, value_ns: i64, count: u64) {
+        *self.0.entry(upper_edge(value_ns)).or_default() += count;
+    }
+
+    /// Takes back what was counted of values.
+    pub fn take_away(&mut self, other: &Bins) {
+        for (edge, count) in &other.0 {
+            if let Some(mine) = self.0.get_mut(edge) {
+                *mine = mine.saturating_sub(*count);
+            }
+        }
+        self.0.retain(|_, count| *count > 0);
+    }
+
+    /// Adds the counts of others.
+    pub fn merge(&mut self, other: &Bins) {
+        for (edge, count) in &other.0 {
+            *self.0.entry(*edge).or_default() += count;
+        }
+    }
+
+    /// The occupied bins, lowest first: largest value of the bin, and count.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (i64, u64)> + '_ {
+        self.0.iter().map(|(edge, count)| (*edge, *count))
+    }
+
+    /// How many values were counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// The smallest edge that the share `p` (0 to 1) of the values does not exceed; `None` of none.
+    #[must_use]
+    pub fn quantile_ns(&self, p: f64) -> Option<i64> {
+        let rank = ((p.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64).max(1);
+        let mut seen = 0;
+        self.iter().find_map(|(edge, count)| {
+            seen += count;
+            (seen >= rank).then_some(edge)
+        })
+    }
+}
+
+impl From<Vec<(i64, u64)>> for Bins {
+    fn from(bins: Vec<(i64, u64)>) -> Self {
+        Bins(bins.into_iter().collect())
+    }
+}
+
+impl From<Bins> for Vec<(i64, u64)> {
+    fn from(bins: Bins) -> Self {
+        bins.0.into_iter().collect()
+    }
+}
+
+/// What one cause did to a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CauseSum {
+    /// The cause.
+    pub cause: Cause,
+    /// Activations that it delayed.
+    pub times: u64,
+    /// By how much, altogether.
+    pub sum_ns: i64,
+    /// By how much at worst in one activation.
+    pub max_ns: i64,
+    /// How much of the sum is proven.
+    pub proven_ns: i64,
+    /// How much of the sum is likely; the rest is undecided.
+    pub likely_ns: i64,
+    /// Functions of the kernel that it was found in, and for how long altogether.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub functions: BTreeMap<String, i64>,
+    /// The delays, by bins.
+    pub delays: Bins,
+    /// Latencies of the activations that it delayed, by bins.
+    pub latencies: Bins,
+    /// What these latencies would have been without it, by bins.
+    pub without: Bins,
+}
+
+impl CauseSum {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(cause: Cause) -> Self {
+        CauseSum {
+            cause,
+            times: 0,
+            sum_ns: 0,
+            max_ns: 0,
+            proven_ns: 0,
+            likely_ns: 0,
+            functions: BTreeMap::new(),
+            delays: Bins::default(),
+            latencies: Bins::default(),
+            without: Bins::default(),
+        }
+    }
+
+    /// Counts an activation of this latency that it delayed by this much, of which so much is proven and likely.
+    pub fn count(&mut self, latency_ns: i64, delay_ns: i64, proven_ns: i64, likely_ns: i64) {
+        self.times += 1;
+        self.sum_ns = self.sum_ns.saturating_add(delay_ns);
+        self.max_ns = self.max_ns.max(delay_ns);
+        self.proven_ns = self.proven_ns.saturating_add(proven_ns);
+        self.likely_ns = self.likely_ns.saturating_add(likely_ns);
+        self.delays.record(delay_ns);
+        self.latencies.record(latency_ns);
+        self.without.record(latency_ns - delay_ns);
+    }
+}
+
+/// What interrupted the work of a task's activations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interruption {
+    /// The cause.
+    pub cause: Cause,
+    /// Activations that it interrupted.
+    pub times: u64,
+    /// For how long, altogether.
+    pub sum_ns: i64,
+    /// For how long at worst in one activation.
+    pub max_ns: i64,
+}
+
+/// Why the activations of one task were late.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct TaskCauses {
+    /// Activations whose latency is in parts; those that were not late at all included.
+    pub explained: u64,
+    /// Activations during which events were lost: what is known of them is in the sums.
+    pub gaps: u64,
+    /// Latencies above 0 of all of these, altogether.
+    pub lateness_ns: i64,
+    /// The latencies, by bins.
+    pub latencies: Bins,
+    /// The largest latency.
+    pub max_ns: i64,
+    /// The usual way, step by step.
+    pub usual: Vec<UsualStep>,
+    /// What each cause did. The last may stand for all that are too many to keep apart: its `who` is `others`.
+    pub causes: Vec<CauseSum>,
+    /// What interrupted the activations' work.
+    pub interruptions: Vec<Interruption>,
+    /// The latest activations, the latest first.
+    pub latest: Vec<LateStart>,
+    /// Names of what ran, and of functions.
+    pub names: Vec<String>,
+}
+
+/// What tracing itself was like.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Tracer {
+    /// Events that were read.
+    pub events: u64,
+    /// Events that were lost, because the buffer was full.
+    pub lost: u64,
+    /// Room for events of each processor.
+    pub buffer_bytes: u64,
+    /// Processor time that reading them took.
+    pub cpu_time_ns: i64,
+    /// What an event takes of the processor on which it happens, measured before the run.
+    pub event_ns: Option<i64>,
+    /// Events that this kernel does not have.
+    pub absent: Vec<String>,
+}
+
+/// Why the activations of a run were late.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct RunCauses {
+    /// Each task, in the order of the run's description.
+    pub tasks: Vec<TaskCauses>,
+    /// What tracing was like.
+    pub tracer: Tracer,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_away_leaves_the_rest() {
+        let (mut all, mut some) = (Bins::default(), Bins::default());
+        (1..=1_000).for_each(|ns| all.record(ns));
+        (901..=1_000).for_each(|ns| some.record(ns));
+        assert_eq!(all.quantile_ns(1.0), Some(upper_edge(1_000)));
+        all.take_away(&some);
+        assert_eq!((all.count(), all.quantile_ns(0.5)), (900, Some(upper_edge(450))));
+        let json = serde_json::to_string(&some).unwrap();
+        assert_eq!(serde_json::from_str::<Bins>(&json).unwrap(), some, "{json}");
+    }
+}

@@ -1,0 +1,76 @@
+//! A task that a program runs by itself, which was only watched: who it is, and how it waits.
+
+use serde::{Deserialize, Serialize};
+
+/// How a thread waits for its next activation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Waits {
+    /// `clock_nanosleep` to an absolute time.
+    Nanosleep,
+    /// `nanosleep` or `clock_nanosleep` for some time.
+    NanosleepRelative,
+    /// A timer read as a file, by itself or among others (`epoll`, `poll`, `select`).
+    Timerfd,
+    /// A timer's signal.
+    TimerSignal,
+    /// SCHED_DEADLINE's next period.
+    Deadline,
+    /// A condition or lock (futex), with a time at which the wait ends by itself.
+    TimedFutex,
+    /// A condition or lock (futex) that another thread gives.
+    Futex,
+    /// `epoll`, `poll` or `select` with a time at which the wait ends by itself.
+    TimedPoll,
+    /// Something to read, from another thread or program.
+    Read,
+    /// A packet of the network.
+    Packet,
+    /// An interrupt of a device.
+    Interrupt,
+}
+
+/// Where due times come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum DueTimes {
+    /// The timer that the thread itself sets.
+    OwnTimer,
+    /// A grid fitted to the starts: the earliest start of the first seconds counts as in time.
+    FittedGrid,
+}
+
+/// How often a system call was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallCount {
+    /// Its number.
+    pub number: i64,
+    /// How often.
+    pub times: u64,
+}
+
+/// A thread of another program whose activations were watched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Watched {
+    /// Its program.
+    pub program: String,
+    /// The number of its process.
+    pub process: i32,
+    /// Its own number.
+    pub thread: i32,
+    /// How it waits.
+    pub waits: Waits,
+    /// Where its due times come from.
+    pub due: DueTimes,
+    /// System calls in its activations, the waits not among them; the most frequent first.
+    #[serde(default)]
+    pub calls: Vec<CallCount>,
+    /// How often it was moved to another processor.
+    #[serde(default)]
+    pub moves: u64,
+}

@@ -1,0 +1,240 @@
+//! Why activations were late, for the terminal: what to do first, the causes in a table, the latest one by one.
+
+pub mod event;
+mod words;
+
+use std::fmt::Write as _;
+
+use jitterlab_analysis::causes::{CauseRow, RunWhy, TaskWhy, is_unusual};
+use jitterlab_model::causes::Tracer;
+use jitterlab_model::{RunInfo, TaskRun};
+
+use crate::run::task_line;
+use crate::table::columns;
+use crate::words::{count, list, plural, share, time};
+use crate::wrap::wrap;
+use event::event;
+use words::{cause, remedy};
+
+/// Causes in the table at most.
+const ROWS: usize = 12;
+/// Causes in the table after a run.
+const BRIEF_ROWS: usize = 5;
+/// Causes whose remedy is told.
+const REMEDIES: usize = 5;
+/// Functions that are told of a cause.
+const FUNCTIONS: usize = 3;
+/// Letters of a cause in the table.
+const NAME: usize = 33;
+/// Interruptions that are told.
+const INTERRUPTIONS: usize = 5;
+
+/// Everything that `jitterlab why` says.
+#[must_use]
+pub fn text(why: &RunWhy) -> String {
+    let mut text = String::new();
+    for (of, task) in why.tasks.iter().zip(&why.run.tasks) {
+        text += &wrap(&task_line(&why.run, task));
+        if why.one_event {
+            text += &events(of, task, true);
+            continue;
+        }
+        text += &head(of, &why.run);
+        text += &table(of, ROWS);
+        text += &remedies(of, &why.run);
+        text += &usual(of);
+        text += &interruptions(of);
+        text += &events(of, task, false);
+        text.push('\n');
+    }
+    if !why.one_event {
+        text += &tracer(&why.tracer);
+        text += "one of them in full: jitterlab why --event 1 FILE\n";
+    }
+    text + &format!("file: {}\n", why.file)
+}
+
+/// What is said of a task after its run.
+#[must_use]
+pub fn brief(of: &TaskWhy, run: &RunInfo) -> String {
+    let mut text = format!("\nwhy {} was late\n", of.task);
+    text += &head(of, run);
+    text += &table(of, BRIEF_ROWS);
+    text
+}
+
+fn head(of: &TaskWhy, run: &RunInfo) -> String {
+    if of.explained == 0 {
+        return "  no activation was explained: none ended while events were recorded\n".into();
+    }
+    let mut text = String::new();
+    let Some(main) = of.main_cause() else {
+        return wrap(&format!(
+            "Nothing unusual delayed any of {}: the latest started {} late, all of it the usual way.",
+            plural(of.explained, "activation"),
+            time(of.max_ns as f64)
+        ));
+    };
+    let without = main.max_without_ns.filter(|ns| *ns < of.max_ns);
+    let without = without.map_or(String::new(), |ns| {
+        format!("; without it the latest start would have been {} late", time(ns as f64))
+    });
+    let least = of.latest_from_ns.map_or(String::new(), |ns| format!(", those from {} on,", time(ns as f64)));
+    text += &wrap(&format!(
+        "{} of what delayed the {} latest starts{least} is {} ({}). At worst it took {} of {}{without}.",
+        share(main.latest_share),
+        count(of.latest),
+        cause(&main.cause),
+        sureness(main),
+        time(main.worst_ns as f64),
+        time(of.max_ns as f64),
+    ));
+    text += &wrap(&format!("Next: {}.", remedy(&main.cause, run)));
+    if of.gaps > 0 {
+        text += &wrap(&format!(
+            "Of {} a part is not known, since events were lost.",
+            plural(of.gaps, "activation")
+        ));
+    }
+    text
+}
+
+/// How sure a cause is, all its delays together.
+fn sureness(row: &CauseRow) -> String {
+    let kinds =
+        [(row.proven, "proven"), (row.likely, "likely"), (1.0 - row.proven - row.likely, "undecided")];
+    let seen: Vec<_> = kinds.into_iter().filter(|(part, _)| *part >= 0.005).collect();
+    match seen[..] {
+        [(_, only)] => only.into(),
+        _ => {
+            seen.iter().map(|(part, word)| format!("{} {word}", share(*part))).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+fn table(of: &TaskWhy, most: usize) -> String {
+    if of.explained == 0 {
+        return String::new();
+    }
+    let optional = |ns: Option<i64>| ns.map_or("-".into(), |ns| time(ns as f64));
+    let unusual = of.causes.iter().filter(|row| is_unusual(row.cause.class));
+    let shown: Vec<&CauseRow> = unusual.clone().take(most).collect();
+    let cells = |row: &CauseRow| {
+        vec![
+            cut(&cause(&row.cause), NAME),
+            share(row.latest_share),
+            share(row.share),
+            time(row.worst_ns as f64),
+            optional(row.max_without_ns),
+            optional(row.p99_9_without_ns),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = shown.iter().map(|row| cells(row)).collect();
+    let left: Vec<&CauseRow> = unusual.skip(most).collect();
+    if !left.is_empty() {
+        let sum = |of: fn(&CauseRow) -> f64| left.iter().map(|row| of(row)).sum::<f64>();
+        rows.push(vec![
+            format!("{} more", left.len()),
+            share(sum(|row| row.latest_share)),
+            share(sum(|row| row.share)),
+            optional(left.iter().map(|row| row.worst_ns).max()),
+            "-".into(),
+            "-".into(),
+        ]);
+    }
+    for row in of.causes.iter().filter(|row| !is_unusual(row.cause.class)) {
+        let mut cells = cells(row);
+        (cells[1], cells[4], cells[5]) = ("-".into(), "-".into(), "-".into());
+        rows.push(cells);
+    }
+    rows.push(vec![
+        "as it was".into(),
+        String::new(),
+        String::new(),
+        String::new(),
+        time(of.max_ns as f64),
+        optional(of.p99_9_ns),
+    ]);
+    columns(&["cause", "latest", "all", "worst", "max without", "p99.9"], rows)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.into(),
+        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
+    }
+}
+
+fn remedies(of: &TaskWhy, run: &RunInfo) -> String {
+    let mut told: Vec<String> = Vec::new();
+    let mut text = String::new();
+    for row in of.causes.iter().filter(|row| row.latest_share >= 0.01).take(REMEDIES) {
+        let remedy = remedy(&row.cause, run);
+        if told.contains(&remedy) {
+            continue;
+        }
+        let check = row.check.as_ref().map_or(String::new(), |id| format!(" (check: {id})"));
+        let functions = row.functions.iter().take(FUNCTIONS).map(|(name, _)| name.clone());
+        let functions: Vec<String> = functions.collect();
+        let within = match functions.is_empty() {
+            true => String::new(),
+            false => format!(", mostly in {}", list(&functions)),
+        };
+        text += &wrap(&format!("- {}, {}{within}: {remedy}{check}", cause(&row.cause), sureness(row)));
+        told.push(remedy);
+    }
+    text
+}
+
+fn usual(of: &TaskWhy) -> String {
+    let steps =
+        of.usual.iter().map(|usual| format!("{} {}", words::step(usual.step), time(usual.median_ns as f64)));
+    let steps: Vec<String> = steps.collect();
+    if steps.is_empty() {
+        return String::new();
+    }
+    wrap(&format!("The usual way, in the middle: {}.", steps.join(", ")))
+}
+
+fn interruptions(of: &TaskWhy) -> String {
+    let told = of.interruptions.iter().take(INTERRUPTIONS).map(|sum| {
+        let times = if sum.times == 1 { "once".into() } else { format!("{} times", count(sum.times)) };
+        format!("{} ({times}, at worst {})", cause(&sum.cause), time(sum.max_ns as f64))
+    });
+    let told: Vec<String> = told.collect();
+    match told.is_empty() {
+        true => String::new(),
+        false => wrap(&format!("Its work was interrupted by {}.", told.join(", "))),
+    }
+}
+
+fn events(of: &TaskWhy, task: &TaskRun, in_full: bool) -> String {
+    if of.events.is_empty() {
+        return if in_full {
+            "  no such activation is among those that are kept\n".into()
+        } else {
+            String::new()
+        };
+    }
+    let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
+    let mut text = String::new();
+    if !in_full {
+        let _ = writeln!(text, "the latest {}", of.events.len());
+    }
+    for late in &of.events {
+        text += &event(late, first_due_ns, in_full);
+    }
+    text
+}
+
+fn tracer(tracer: &Tracer) -> String {
+    let lost = if tracer.lost == 0 { "none lost".into() } else { format!("{} lost", count(tracer.lost)) };
+    let each = tracer
+        .event_ns
+        .map_or(String::new(), |ns| format!("; an event takes about {} here", time(ns as f64)));
+    wrap(&format!(
+        "Tracing: {}, {lost}; reading them took {} of processor time{each}.",
+        plural(tracer.events, "event"),
+        time(tracer.cpu_time_ns as f64)
+    ))
+}

@@ -1,0 +1,143 @@
+//! Causes, evidence and remedies in words.
+
+use jitterlab_model::RunInfo;
+use jitterlab_model::causes::{Cause, CauseClass as Class, Certainty, Evidence, Step};
+use jitterlab_model::facts::Preemption;
+
+/// A cause as a table names it.
+#[must_use]
+pub fn cause(cause: &Cause) -> String {
+    let who = cause.who.as_deref();
+    let named =
+        |before: &str, without: &str| who.map_or_else(|| without.to_owned(), |who| format!("{before}{who}"));
+    match cause.class {
+        Class::Usual => "the usual way".into(),
+        Class::Tracer => "jitterlab's own tracing".into(),
+        Class::OwnWork => "the task's own work".into(),
+        Class::AskedLate => "a wake-up asked for too late".into(),
+        Class::TimerSlack => "timer slack".into(),
+        Class::Outside => "outside this kernel".into(),
+        Class::Idle => named("out of idle ", "out of idle"),
+        Class::LateInterrupt => "a late timer interrupt".into(),
+        Class::InterruptsOff => format!("interrupts off{}", by(who)),
+        Class::Interrupt => named("interrupt ", "an interrupt"),
+        Class::Vector => named("interrupt ", "an interrupt"),
+        Class::Softirq => named("softirq ", "a softirq"),
+        Class::OtherTimer => named("timer ", "another timer"),
+        Class::TimerInterrupt => "the timer interrupt itself".into(),
+        Class::Preempted => named("more urgent thread ", "a more urgent thread"),
+        Class::Shared => named("thread ", "another thread"),
+        Class::NotPreemptible => format!("{} in the kernel", named("thread ", "a thread")),
+        Class::Throttled => "the limit on real-time computing".into(),
+        Class::Migration => "a move to this CPU".into(),
+        Class::PageFault => "a page fault".into(),
+        Class::Blocked => named("waiting for ", "waiting for something else"),
+        Class::SlowReturn => "a slow first instruction".into(),
+        Class::Lost => "unknown, events were lost".into(),
+        _ => "a cause that this release does not know".into(),
+    }
+}
+
+fn by(who: Option<&str>) -> String {
+    who.map_or(String::new(), |who| format!(" by {who}"))
+}
+
+/// How sure a cause is, in a word.
+pub(super) fn certainty(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Proven => "proven",
+        Certainty::Likely => "likely",
+        Certainty::Undecided => "undecided",
+    }
+}
+
+/// What shows a cause.
+#[must_use]
+pub fn evidence(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::Events => "the kernel's own events show it",
+        Evidence::EventsOrOutside => "the kernel's own events show it; the host may have a part in it",
+        Evidence::Stolen => "the hypervisor says that it took this time",
+        Evidence::LetIn => "the timer interrupt came in where this function lets interrupts in",
+        Evidence::UserMode => "a program ran, and programs cannot hold interrupts off",
+        Evidence::Interruptible => "kernel code ran that can be interrupted",
+        Evidence::KernelMode => "kernel code ran, and no time was taken outside of the kernel",
+        Evidence::KernelModeOrOutside => "kernel code ran; whether time was taken outside is not told",
+        Evidence::WasIdle => "the processor was idle, where the kernel sees nothing",
+        _ => "nothing shows more",
+    }
+}
+
+/// A step of the usual way.
+pub(super) fn step(step: Step) -> &'static str {
+    match step {
+        Step::Timer => "to the timer interrupt",
+        Step::Interrupt => "in it",
+        Step::InterruptEnd => "to its end",
+        Step::Switch => "to the switch",
+        Step::Return => "to the first instruction",
+    }
+}
+
+/// What to do about a cause, as a clause.
+#[must_use]
+pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
+    let facts = run.facts_before.as_ref();
+    let virtual_machine = facts.and_then(|facts| facts.virtualisation.virtual_machine) == Some(true);
+    let real_time = facts.and_then(|facts| facts.kernel.preemption) == Some(Preemption::RealTime);
+    let who = cause.who.as_deref().unwrap_or("it");
+    match cause.class {
+        Class::Outside | Class::LateInterrupt if virtual_machine => {
+            "only the host can help: give this virtual machine CPUs of its own, or measure without one".into()
+        }
+        Class::Outside | Class::LateInterrupt => {
+            "look into the firmware: system management interrupts (jitterlab check smi), power limits, USB legacy support".into()
+        }
+        Class::Idle if virtual_machine => {
+            "keep the processor from idling (kernel parameter idle=poll) to see whether the host is at fault".into()
+        }
+        Class::Idle => "forbid deep idle states while the task runs: jitterlab run --cpu-dma-latency 0".into(),
+        Class::InterruptsOff | Class::NotPreemptible if real_time => {
+            format!("keep {who} off this CPU: jitterlab run --isolate, or isolcpus= on the kernel's command line")
+        }
+        Class::InterruptsOff | Class::NotPreemptible => format!(
+            "run a kernel with PREEMPT_RT, which lets go in most places, or keep {who} off this CPU (jitterlab run --isolate)"
+        ),
+        Class::Interrupt => match who.split_once(' ') {
+            Some((number, _)) => format!(
+                "move this interrupt to another CPU: echo CPU > /proc/irq/{number}/smp_affinity_list"
+            ),
+            None => "move this interrupt to another CPU: /proc/irq/*/smp_affinity_list".into(),
+        },
+        Class::Vector => "isolate the CPU, so that others have no reason to interrupt it (jitterlab run --isolate)".into(),
+        Class::Softirq => match who {
+            "RCU" => "let other CPUs do it: rcu_nocbs= on the kernel's command line".into(),
+            "TIMER" | "SCHED" => "keep other threads and timers off this CPU (isolcpus=, nohz_full=)".into(),
+            _ => "move the device whose work this is to another CPU (its interrupt's smp_affinity_list)".into(),
+        },
+        Class::OtherTimer => match who {
+            function if function.starts_with("tick_") => {
+                "stop the tick on this CPU: nohz_full= on the kernel's command line".into()
+            }
+            _ => "keep the threads whose timer this is off this CPU".into(),
+        },
+        Class::TimerInterrupt if virtual_machine => {
+            "setting the timer asks the host each time: measure without a virtual machine".into()
+        }
+        Class::TimerInterrupt => "keep other timers off this CPU (isolcpus=, nohz_full=)".into(),
+        Class::Preempted => format!("give the task a higher priority than {who}, or {who} another CPU"),
+        Class::Shared => format!("give the task a real-time priority above that of {who}, or {who} another CPU"),
+        Class::Throttled => {
+            "lift the limit on real-time computing: sysctl kernel.sched_rt_runtime_us=-1, or compute less".into()
+        }
+        Class::Migration => "bind the task to one CPU".into(),
+        Class::PageFault => "lock the program's memory and touch it before it matters (mlockall)".into(),
+        Class::Blocked => format!("keep {who} from holding up the task: priority inheritance, shorter locked parts"),
+        Class::OwnWork => "shorten the work, or lengthen the period".into(),
+        Class::AskedLate => "wait for absolute times (clock_nanosleep with TIMER_ABSTIME)".into(),
+        Class::TimerSlack => "give the task a real-time priority, or set its timer slack to 1 ns (prctl)".into(),
+        Class::SlowReturn => "nothing is known to help: the task had the processor and was slow".into(),
+        Class::Lost => "repeat it with fewer other things on this CPU".into(),
+        _ => "nothing: it is the way of a wake-up on this machine".into(),
+    }
+}
