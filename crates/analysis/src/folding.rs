@@ -20,8 +20,10 @@ const NEAR: usize = 2;
 const FAR: usize = 5;
 /// Spreads are those of so many periods in the middle.
 const ALIKE: usize = 20;
-/// So many standard deviations stand out.
+/// So many standard deviations stand out of all places, and of the noise of the place itself: where a tick comes at every
+/// fourth, each of these is noisier than the others.
 const OUT: f64 = 7.0;
+const OUT_OF_ITSELF: f64 = 6.0;
 /// How often a period is looked for among what is left.
 const MOST: usize = 3;
 
@@ -60,7 +62,7 @@ pub fn locked(scores: &[(u64, Vec<f64>)], latencies_ns: &[(u64, Vec<f64>)]) -> V
         let repetitions =
             all().map(|(first, n)| places(first, n, period, phase).count()).sum::<usize>() as u64;
         let multiple = |f: &Locked| f.period.is_multiple_of(period) || period.is_multiple_of(f.period);
-        if !found.iter().any(multiple) {
+        if !found.iter().any(multiple) && of_its_own(&left, period, phase) > OUT_OF_ITSELF {
             let difference_ns = difference(latencies_ns, period, phase);
             found.push(Locked { period, phase, difference_ns, repetitions, z });
         }
@@ -99,6 +101,23 @@ fn strongest(values: &[(u64, Vec<f32>)], longest: usize) -> Option<(u64, u64, f6
     let all = (0..folded.len()).map(|at| (at, z(at)));
     let (at, z) = all.filter(|(_, z)| *z > OUT).max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(((PERIODS.0 + at) as u64, folded[at].0 as u64, z))
+}
+
+/// The mean of what a place of a period has over its neighbours, in standard deviations of that mean.
+fn of_its_own(values: &[(u64, Vec<f32>)], period: u64, phase: u64) -> f64 {
+    let mut over = Vec::new();
+    for (first, values) in values {
+        for at in places(*first, values.len() as u64, period, phase) {
+            let near = (NEAR..=FAR).flat_map(|by| [at.checked_sub(by), at.checked_add(by)]);
+            let near: Vec<f64> =
+                near.flatten().filter_map(|at| values.get(at)).map(|v| f64::from(*v)).collect();
+            over.push(f64::from(values[at]) - near.iter().sum::<f64>() / near.len().max(1) as f64);
+        }
+    }
+    let count = over.len() as f64;
+    let mean = over.iter().sum::<f64>() / count;
+    let variance = over.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    if variance > 0.0 { mean.abs() / (variance / count).sqrt() } else { f64::INFINITY }
 }
 
 /// The sums at each place of a period.
@@ -173,6 +192,16 @@ mod tests {
             });
             let found = of(values.collect(), 0);
             assert!(found.is_empty(), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_noisy_tick_is_no_period_of_more() {
+        for seed in 0..12 {
+            let mut random = Random::new(200 + seed);
+            let width = |k: usize| if k.is_multiple_of(4) { 6.0 } else { 1.0 };
+            let found = of((0..20_000).map(|k| width(k) * random.normal()).collect(), 0);
+            assert!(found.is_empty(), "{seed}: {found:?}");
         }
     }
 
