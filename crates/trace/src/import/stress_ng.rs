@@ -2,8 +2,8 @@
 //! beginning of the distribution.
 //!
 //! A percentile is the value at a place among the sorted samples (`latencies[n * p / 100]`), so it is known exactly how
-//! many lie between two of them. The distribution is printed for its first 250 buckets only: what lies above counts as
-//! between the percentiles, and above the last of these as up to the maximum.
+//! many lie between two of them. The distribution is printed for its first 250 buckets only, and these may be wider than the
+//! distance of percentiles: both are used, and what lies above the last of either counts as up to the maximum.
 
 use jitterlab_model::{Gap, Warning};
 
@@ -98,20 +98,35 @@ impl Log {
         Ok(())
     }
 
-    /// All samples: those of the buckets, and above them those between the percentiles.
+    /// All samples, each between the next percentiles or edges of a bucket on either side.
     fn distribution(self, samples: u64) -> Histogram {
         let mut all = self.figures;
-        let mut placed = all.count();
         // A few above a histogram leave it one.
-        all.wide = placed < samples / 20 * 19;
-        let mut above_ns = all.intervals.iter().map(|(_, high, _)| *high).max().or(all.min_ns).unwrap_or(0);
-        for (share, value_ns) in self.percentiles {
+        all.wide = all.count() < samples / 20 * 19;
+        let mut buckets = std::mem::take(&mut all.intervals);
+        buckets.sort_unstable();
+        // How many lie up to a value, and above which these begin.
+        let mut up_to = 0;
+        let edges = buckets.into_iter().map(|(low_ns, high_ns, count)| {
+            up_to = samples.min(up_to + count);
+            (up_to, high_ns, low_ns)
+        });
+        let mut points: Vec<(u64, i64, i64)> = edges.collect();
+        let lowest = all.min_ns.unwrap_or(0);
+        for (share, value_ns) in &self.percentiles {
             // Samples up to and with the one at this place, which counts from 0.
             let up_to = ((samples as f64 * share / 100.0) as u64 + 1).min(samples);
+            let bucket = points.iter().find(|(end, high, _)| up_to <= *end && value_ns <= high);
+            points.push((up_to, *value_ns, bucket.map_or(lowest, |(.., low)| *low)));
+        }
+        points.sort_unstable();
+        let (mut placed, mut above_ns) = (0, lowest);
+        for (up_to, value_ns, low_ns) in points {
             if up_to > placed {
-                all.add(above_ns, value_ns, up_to - placed);
-                (placed, above_ns) = (up_to, value_ns.max(above_ns));
+                all.add(above_ns.max(low_ns), value_ns, up_to - placed);
+                placed = up_to;
             }
+            above_ns = above_ns.max(value_ns);
         }
         all.add_overflow(above_ns, samples.saturating_sub(placed));
         all
