@@ -4,7 +4,7 @@ use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested, Verdict};
-use jitterlab_model::{Fitness, Refusal, RunInfo};
+use jitterlab_model::{Fitness, Gap, Refusal, RunInfo};
 
 use super::{Head, ON_THE_MACHINE, shown, word};
 use crate::purpose::{decision, names, period};
@@ -122,14 +122,28 @@ fn first_way(remedy: &str) -> &str {
     remedy.split(" | ").next().unwrap_or(remedy)
 }
 
-/// What was seen where nothing is decided.
+/// What was seen where nothing is decided: the worst latency, or else the worst interval.
 fn undecided<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
-    let worst =
-        summaries.filter_map(|summary| Some((summary.latency.max_ns?, summary))).max_by_key(|(ns, _)| *ns);
-    worst.map_or_else(
-        || "Nothing was measured.".into(),
-        |(ns, summary)| format!("{} started up to {} late.", summary.task, time(ns as f64)),
-    )
+    let summaries: Vec<&Summary> = summaries.collect();
+    let latencies = summaries.iter().filter_map(|summary| Some((summary.latency.max_ns?, summary)));
+    if let Some((ns, summary)) = latencies.max_by_key(|(ns, _)| *ns) {
+        let (task, worst) = (&summary.task, time(ns as f64));
+        return match summary.unknown.contains(&Gap::Grid) {
+            true => format!("The longest value of {task} is {worst}."),
+            false => format!("{task} started up to {worst} late."),
+        };
+    }
+    let intervals = summaries.iter().filter_map(|summary| {
+        let error = summary.period_error;
+        Some((error.max_ns?.max(-error.min_ns?), summary))
+    });
+    if let Some((ns, summary)) = intervals.max_by_key(|(ns, _)| *ns) {
+        return format!("{}'s intervals were up to {} off.", summary.task, time(ns as f64));
+    }
+    match summaries.iter().any(|summary| summary.latency.min_ns.is_some()) {
+        true => "The largest latency is not known.".into(),
+        false => "Nothing was measured.".into(),
+    }
 }
 
 /// What to do next, the most useful first.

@@ -104,10 +104,12 @@ fn levels(patterns: &Patterns, period_ns: f64) -> Option<String> {
         let step = |w: &[Segment]| (w[1].level - w[0].level).abs();
         step(a).total_cmp(&step(b))
     })?;
+    let often = match change.levels.len() - 1 {
+        1 => "once,".into(),
+        times => format!("{times} times, the most"),
+    };
     Some(format!(
-        "Its level changed {} {}, the most after {}: from {} to {}.",
-        change.levels.len() - 1,
-        if change.levels.len() == 2 { "time" } else { "times" },
+        "Its level changed {often} after {}: from {} to {}.",
         time(largest[1].from as f64 * part),
         time(largest[0].level),
         time(largest[1].level)
