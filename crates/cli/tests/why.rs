@@ -5,9 +5,9 @@
 
 #[allow(dead_code, reason = "not all that is shared is needed here")]
 mod known;
+mod tracing;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use jitterlab_model::Activation;
@@ -17,21 +17,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use known::{answered, refused};
-
-/// Whether the kernel's events can be recorded here: as root on the machine itself.
-fn may_trace() -> bool {
-    let root = fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0);
-    if !root {
-        println!("skipped: needs the right to trace");
-    }
-    root
-}
-
-fn why(folder: &Path, file: &str) -> Value {
-    let document: Value = serde_json::from_str(&answered(folder, &["why", "--json", file])).unwrap();
-    assert_eq!(document["kind"], "why");
-    document["result"].clone()
-}
+use tracing::{may_trace, why};
 
 fn number(of: &Value, field: &str) -> i64 {
     of[field].as_i64().unwrap_or_else(|| panic!("{field} in {of}"))

@@ -224,6 +224,21 @@ fn a_program_cannot_hold_the_timer_interrupt() {
 }
 
 #[test]
+fn nothing_is_outside_in_virtual_time() {
+    let virtual_time = Machine { below: Below::Nothing, handlers_apart: true };
+    for twist in [
+        Twist { interrupt_at: Some(310_000), ..Twist::default() },
+        Twist { switch_after: Some(300_000), ..Twist::default() },
+    ] {
+        let mut scene = Scene::on(virtual_time);
+        scene.activation(&twist);
+        let causes = scene.causes();
+        let (class, _, _, evidence, _) = one(&causes);
+        assert!(class != Class::Outside && evidence == Evidence::None, "{causes:?}");
+    }
+}
+
+#[test]
 fn stolen_time_is_proven_whatever_ran() {
     let mut scene = Scene::new();
     let twist =

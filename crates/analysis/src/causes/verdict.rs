@@ -190,15 +190,23 @@ impl Around<'_> {
         let found = self.wake.zip(self.processor).and_then(|(wake, on)| on.interrupted_at(wake.t_ns));
         let (class, evidence) = match (occupant, found.map(|frames| self.context(frames))) {
             (Occupant::Thread(Seen { pid: 0, .. }), _) => (Class::Idle, Evidence::WasIdle),
-            (_, Some(Context::User)) => (Class::Outside, Evidence::UserMode),
+            (_, Some(Context::User)) => self.outside(Evidence::UserMode),
             (_, Some(Context::LetsIn(function))) => {
                 let named = Named { class: Class::InterruptsOff, who };
                 return Verdict { function, ..excess(Step::Timer, named, Evidence::LetIn) };
             }
-            (_, Some(Context::Kernel(_))) => (Class::Outside, Evidence::Interruptible),
+            (_, Some(Context::Kernel(_))) => self.outside(Evidence::Interruptible),
             (_, None) => (Class::LateInterrupt, Evidence::None),
         };
         excess(Step::Timer, class, evidence)
+    }
+
+    /// What held the timer interrupt, where nothing in this kernel can have; undecided where nothing is outside of it.
+    fn outside(&self, evidence: Evidence) -> (Class, Evidence) {
+        match self.below {
+            Below::Nothing => (Class::LateInterrupt, Evidence::None),
+            _ => (Class::Outside, evidence),
+        }
     }
 
     /// From the wake-up to the processor.
@@ -230,11 +238,14 @@ impl Around<'_> {
             Below::Hardware | Below::Hypervisor => Evidence::KernelModeOrOutside,
         };
         match found.map(|frames| self.context(frames)) {
-            Some(Context::User) => excess(Step::Switch, Class::Outside, Evidence::UserMode),
+            Some(Context::User) if self.below != Below::Nothing => {
+                excess(Step::Switch, Class::Outside, Evidence::UserMode)
+            }
             Some(Context::LetsIn(function) | Context::Kernel(function)) => {
                 Verdict { function, ..excess(Step::Switch, named(Class::NotPreemptible), in_kernel) }
             }
-            None => excess(Step::Switch, named(Class::NotPreemptible), Evidence::None),
+            // Where nothing is outside, it was the kernel on its way to the switch.
+            Some(Context::User) | None => excess(Step::Switch, named(Class::NotPreemptible), Evidence::None),
         }
     }
 

@@ -5,6 +5,7 @@
 //! [`FIGURES`]. The page, `plot` and the terminal find it there.
 
 mod autocorrelation;
+mod causes;
 mod comparison;
 pub mod glance;
 mod histogram;
@@ -55,6 +56,7 @@ enum Source {
 /// Every figure, in the order of the page.
 const FIGURES: &[Figure] = &[
     Figure::SERIES,
+    of_runs("causes", "a run of `jitterlab run --why` or `jitterlab watch`", causes::section),
     Figure::HISTOGRAM,
     of_quantity("percentiles", percentiles::section, percentiles::charts),
     of_runs("pairs", "a run of 100 activations in a row", pairs::section),

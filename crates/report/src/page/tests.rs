@@ -26,7 +26,7 @@ fn run(label: &str) -> PageRun {
     let mut scan = TaskScan::new(1_000_000, 2_000);
     scan.push_all(&rows);
     let task = PageTask::new(0, series.finish(), scan, &info);
-    PageRun { label: label.into(), file: HOSTILE.into(), info, checks: None, tasks: vec![task] }
+    PageRun { label: label.into(), file: HOSTILE.into(), info, checks: None, tasks: vec![task], why: None }
 }
 
 #[test]

@@ -5,6 +5,7 @@ pub mod series;
 
 use std::path::PathBuf;
 
+use jitterlab_analysis::causes::RunWhy;
 use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
 use jitterlab_analysis::patterns::Patterns;
 use jitterlab_analysis::predict::Prediction;
@@ -28,6 +29,8 @@ pub struct PageRun {
     pub checks: Option<CheckReport>,
     /// Its tasks, in the order of the description.
     pub tasks: Vec<PageTask>,
+    /// Why those of its tasks that are shown were late; `None` where that was not found out.
+    pub why: Option<RunWhy>,
 }
 
 /// One task of a run of the page.

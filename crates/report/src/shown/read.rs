@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use jitterlab_analysis::causes::Told;
 use jitterlab_runs::{Columns, Run, RunsError, Slice};
 
 use super::series::{Extent, QUANTITIES, Series, SeriesBuilder, Share, Step};
@@ -42,7 +43,12 @@ fn page_run(run: &Run, sizes: &[u64], total: u64, task: Option<&str>) -> Result<
     info.warnings = warnings;
     let tasks = scans.into_iter().zip(series).enumerate().filter(|(number, _)| wanted.contains(number));
     let tasks = tasks.map(|(number, (scan, series))| PageTask::new(number, series, scan, &info)).collect();
-    Ok(PageRun { label: run.label(), file: run.path().into(), info, checks: None, tasks })
+    let why = match run.why(task, Told::Latest(usize::MAX)) {
+        Ok(why) => Some(why),
+        Err(RunsError::NoCauses(_)) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(PageRun { label: run.label(), file: run.path().into(), info, checks: None, tasks, why })
 }
 
 /// The whole series of every task, in a pass of its own.

@@ -10,12 +10,16 @@ use jitterlab_model::causes::Tracer;
 use jitterlab_model::{RunInfo, TaskRun};
 
 use crate::run::task_line;
+use crate::section::Piece;
 use crate::table::columns;
 use crate::words::{count, list, plural, share, time};
 use crate::wrap::wrap;
 use event::event;
-use words::{cause, remedy};
+pub(crate) use words::cause;
+use words::remedy;
 
+/// Activations that the page tells one by one.
+const LATEST: usize = 10;
 /// Causes in the table at most.
 const ROWS: usize = 12;
 /// Causes in the table after a run.
@@ -39,7 +43,7 @@ pub fn text(why: &RunWhy) -> String {
             text += &events(of, task, true);
             continue;
         }
-        text += &head(of, &why.run);
+        text += &wrapped(&head(of, &why.run));
         text += &table(of, ROWS);
         text += &remedies(of, &why.run);
         text += &usual(of);
@@ -58,29 +62,29 @@ pub fn text(why: &RunWhy) -> String {
 #[must_use]
 pub fn brief(of: &TaskWhy, run: &RunInfo) -> String {
     let mut text = format!("\nwhy {} was late\n", of.task);
-    text += &head(of, run);
+    text += &wrapped(&head(of, run));
     text += &table(of, BRIEF_ROWS);
     text
 }
 
-fn head(of: &TaskWhy, run: &RunInfo) -> String {
+/// What to know first of a task, and what to do next.
+pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     if of.explained == 0 {
-        return "  no activation was explained: none ended while events were recorded\n".into();
+        return vec!["No activation was explained: none ended while events were recorded.".into()];
     }
-    let mut text = String::new();
     let Some(main) = of.main_cause() else {
-        return wrap(&format!(
+        return vec![format!(
             "Nothing unusual delayed any of {}: the latest started {} late, all of it the usual way.",
             plural(of.explained, "activation"),
             time(of.max_ns as f64)
-        ));
+        )];
     };
     let without = main.max_without_ns.filter(|ns| *ns < of.max_ns);
     let without = without.map_or(String::new(), |ns| {
         format!("; without it the latest start would have been {} late", time(ns as f64))
     });
     let least = of.latest_from_ns.map_or(String::new(), |ns| format!(", those from {} on,", time(ns as f64)));
-    text += &wrap(&format!(
+    let said = format!(
         "{} of what delayed the {} latest starts{least} is {} ({}). At worst it took {} of {}{without}.",
         share(main.latest_share),
         count(of.latest),
@@ -88,15 +92,11 @@ fn head(of: &TaskWhy, run: &RunInfo) -> String {
         sureness(main),
         time(main.worst_ns as f64),
         time(of.max_ns as f64),
-    ));
-    text += &wrap(&format!("Next: {}.", remedy(&main.cause, run)));
-    if of.gaps > 0 {
-        text += &wrap(&format!(
-            "Of {} a part is not known, since events were lost.",
-            plural(of.gaps, "activation")
-        ));
-    }
-    text
+    );
+    let gaps = (of.gaps > 0).then(|| {
+        format!("Of {} a part is not known, since events were lost.", plural(of.gaps, "activation"))
+    });
+    [said, format!("Next: {}.", remedy(&main.cause, run))].into_iter().chain(gaps).collect()
 }
 
 /// How sure a cause is, all its delays together.
@@ -112,10 +112,23 @@ fn sureness(row: &CauseRow) -> String {
     }
 }
 
+/// Headings of the table of causes.
+const HEADINGS: [&str; 6] = ["cause", "latest", "all", "worst", "max without", "p99.9"];
+
+/// The table of causes on the page.
+pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
+    let caption = "Each cause: its share of what delayed the latest starts beyond the usual way, its share of all lateness, by how much it delayed a start at worst, and what the maximum and p99.9 would be without it.";
+    (of.explained > 0).then(|| Piece::table(caption, &HEADINGS, rows(of, ROWS)))
+}
+
 fn table(of: &TaskWhy, most: usize) -> String {
     if of.explained == 0 {
         return String::new();
     }
+    columns(&HEADINGS, rows(of, most))
+}
+
+fn rows(of: &TaskWhy, most: usize) -> Vec<Vec<String>> {
     let optional = |ns: Option<i64>| ns.map_or("-".into(), |ns| time(ns as f64));
     let unusual = of.causes.iter().filter(|row| is_unusual(row.cause.class));
     let shown: Vec<&CauseRow> = unusual.clone().take(most).collect();
@@ -155,7 +168,11 @@ fn table(of: &TaskWhy, most: usize) -> String {
         time(of.max_ns as f64),
         optional(of.p99_9_ns),
     ]);
-    columns(&["cause", "latest", "all", "worst", "max without", "p99.9"], rows)
+    rows
+}
+
+fn wrapped(sentences: &[String]) -> String {
+    sentences.iter().map(|sentence| wrap(sentence)).collect()
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -206,6 +223,12 @@ fn interruptions(of: &TaskWhy) -> String {
         true => String::new(),
         false => wrap(&format!("Its work was interrupted by {}.", told.join(", "))),
     }
+}
+
+/// The latest activations one by one, as the page folds them away.
+pub(crate) fn latest(of: &TaskWhy, task: &TaskRun) -> String {
+    let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
+    of.events.iter().take(LATEST).map(|late| event(late, first_due_ns, true)).collect()
 }
 
 fn events(of: &TaskWhy, task: &TaskRun, in_full: bool) -> String {

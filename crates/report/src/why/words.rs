@@ -1,8 +1,8 @@
 //! Causes, evidence and remedies in words.
 
-use jitterlab_model::RunInfo;
 use jitterlab_model::causes::{Cause, CauseClass as Class, Certainty, Evidence, Step};
 use jitterlab_model::facts::Preemption;
+use jitterlab_model::{Bench, RunInfo};
 
 /// A cause as a table names it.
 #[must_use]
@@ -87,6 +87,12 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
     let real_time = facts.and_then(|facts| facts.kernel.preemption) == Some(Preemption::RealTime);
     let who = cause.who.as_deref().unwrap_or("it");
     match cause.class {
+        Class::LateInterrupt if run.bench == Bench::Kernel => {
+            "nothing: in virtual time, so much is how the emulator lets interrupts in".into()
+        }
+        Class::Idle | Class::TimerInterrupt if run.bench == Bench::Kernel => {
+            "keep the processor from idling, and other timers off it, to see what they cost (idle=poll, nohz_full=)".into()
+        }
         Class::Outside | Class::LateInterrupt if virtual_machine => {
             "only the host can help: give this virtual machine CPUs of its own, or measure without one".into()
         }

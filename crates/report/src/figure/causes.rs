@@ -1,0 +1,161 @@
+//! The latest starts by their causes: when, how late, and in a colour of its own what took the longest part of each.
+
+use jitterlab_analysis::causes::{CauseRow, RunWhy, TaskWhy};
+use jitterlab_model::TaskRun;
+use jitterlab_model::causes::Cause;
+
+use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::section::{Piece, Section};
+use crate::shown::PageRun;
+use crate::why;
+use crate::words::{count, time};
+
+/// Causes with a colour of their own: all others share one of the six, and starts that nothing delayed have the last.
+const OWN: usize = 4;
+
+/// What each run whose causes are known says of them.
+pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
+    let of_run = |run: &PageRun| run.why.as_ref().map(|why| pieces(run, why, runs.len() > 1));
+    let pieces: Vec<Piece> = runs.iter().filter_map(of_run).flatten().collect();
+    (!pieces.is_empty()).then(|| Section {
+        id: "causes".into(),
+        title: "Why it was late".into(),
+        lead: "What delayed the latest starts, by the kernel's own events. The parts of each latency add up to it; each start stands here under the cause of its longest part beyond the usual way. A name of the legend shows or hides its starts.".into(),
+        pieces,
+    })
+}
+
+fn pieces(run: &PageRun, why: &RunWhy, many_runs: bool) -> Vec<Piece> {
+    let tasks = why.tasks.iter().zip(&why.run.tasks);
+    tasks.flat_map(|(of, task)| of_task(run, why, of, task, many_runs)).collect()
+}
+
+fn of_task(run: &PageRun, why: &RunWhy, of: &TaskWhy, task: &TaskRun, many_runs: bool) -> Vec<Piece> {
+    let name = if many_runs { format!("{}, {}", run.label, of.task) } else { of.task.clone() };
+    let mut pieces = vec![Piece::said(format!("{name}: {}", why::head(of, &why.run).join(" ")))];
+    pieces.extend(chart(run, of, &name).map(Piece::Figure));
+    pieces.extend(why::piece(of));
+    let text = why::latest(of, task);
+    if !text.is_empty() {
+        pieces.push(Piece::Details { summary: format!("{name}: the latest starts one by one"), text });
+    }
+    pieces
+}
+
+fn chart(run: &PageRun, of: &TaskWhy, name: &str) -> Option<Chart> {
+    let origin_ns = run.origin_ns();
+    let causes: Vec<&Cause> = of
+        .causes
+        .iter()
+        .filter(|row| row.latest_share > 0.0)
+        .take(OWN)
+        .map(|row: &CauseRow| &row.cause)
+        .collect();
+    let mut points: Vec<Vec<[f64; 2]>> = vec![Vec::new(); causes.len() + 2];
+    for late in &of.events {
+        let place = match late.main_part() {
+            Some(part) => causes.iter().position(|cause| **cause == part.cause).unwrap_or(causes.len()),
+            None => causes.len() + 1,
+        };
+        points[place].push([(late.due_ns - origin_ns) as f64, late.latency_ns as f64]);
+    }
+    let names = causes.iter().map(|cause| why::cause(cause));
+    let names = names.chain(["other causes".into(), "the usual way only".into()]);
+    let layers: Vec<Layer> = names
+        .zip(points)
+        .enumerate()
+        .filter(|(_, (_, points))| !points.is_empty())
+        .map(|(colour, (name, mut points))| {
+            points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+            Layer::new(name, colour, Shape::Points(points))
+        })
+        .collect();
+    (!layers.is_empty()).then(|| Chart {
+        name: "causes",
+        caption: format!(
+            "The {} latest starts of {} of {name}, those from {} on.",
+            count(of.events.len() as u64),
+            count(of.explained),
+            time(of.events.iter().map(|late| late.latency_ns).min().unwrap_or(0) as f64)
+        ),
+        x: Axis::linear("time").time(),
+        y: Axis::span(format!("{name}: latency"), 1, true),
+        layers,
+        height: 300,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::causes::Told;
+    use jitterlab_analysis::scan::TaskScan;
+    use jitterlab_model::causes::{CauseClass, CauseSum, Evidence, LateStart, Part, TaskCauses};
+    use jitterlab_model::{Bench, RunInfo, TaskSpec};
+
+    use crate::shown::PageTask;
+    use crate::shown::series::{SeriesBuilder, Share};
+
+    #[test]
+    fn each_start_has_the_colour_of_its_longest_part() {
+        let info = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
+        let hog = Cause { class: CauseClass::Preempted, who: Some("hog".into()) };
+        let sums = [hog, CauseClass::Outside.into(), CauseClass::Usual.into()].map(|cause| {
+            let mut sum = CauseSum::new(cause);
+            sum.count(90_000, 80_000, 80_000, 0);
+            sum
+        });
+        let late = |index: u64, cause| LateStart {
+            index,
+            due_ns: index as i64 * 1_000_000,
+            latency_ns: 90_000,
+            cpu: 0,
+            parts: [(2, 0, 10_000), (cause, 10_000, 80_000)]
+                .map(|(cause, at_ns, ns)| Part {
+                    cause,
+                    at_ns,
+                    ns,
+                    evidence: Evidence::Events,
+                    function: None,
+                })
+                .into(),
+            spans: Vec::new(),
+        };
+        let causes = TaskCauses {
+            explained: 3,
+            lateness_ns: 270_000,
+            max_ns: 90_000,
+            causes: sums.into(),
+            latest: vec![late(7, 0), late(8, 1), late(9, 2)],
+            ..TaskCauses::default()
+        };
+        let of = TaskWhy::of("main", &causes, Told::Latest(9));
+        let why = RunWhy {
+            file: String::new(),
+            tasks: vec![of],
+            tracer: jitterlab_model::causes::Tracer::default(),
+            one_event: false,
+            run: info.clone(),
+        };
+        let series = SeriesBuilder::new(1_000_000, Share { expected: 1, total: 1 }).finish();
+        let task = PageTask::new(0, series, TaskScan::new(1_000_000, 1), &info);
+        let run = PageRun {
+            label: "run".into(),
+            file: "run".into(),
+            info,
+            checks: None,
+            tasks: vec![task],
+            why: Some(why),
+        };
+        let section = section(&[run]).unwrap();
+        let chart = section.charts().next().unwrap();
+        let mut seen: Vec<(&str, usize)> = Vec::new();
+        for layer in &chart.layers {
+            let Shape::Points(points) = &layer.shape else { panic!("{layer:?}") };
+            seen.push((&layer.name, points.len()));
+        }
+        seen.sort_unstable();
+        let wanted = [("more urgent thread hog", 1), ("outside this kernel", 1), ("the usual way only", 1)];
+        assert_eq!(seen, wanted, "{section:#?}");
+    }
+}
