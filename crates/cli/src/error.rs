@@ -57,7 +57,7 @@ pub enum CliError {
     #[error("{0:?} is not a share above 0 and below 1, such as 1e-4 or 20%")]
     NotAShare(String),
     /// A share that is percent.
-    #[error("{0:?} is no share below 1: did you mean {0}%?")]
+    #[error("{0:?} is not a share above 0 and below 1, such as 1e-4 or 20%: did you mean {0}%?")]
     NoPercent(String),
     /// No processor.
     #[error("{0:?} is not the number of a processor, such as 1; jitterlab matrix measures all of them")]

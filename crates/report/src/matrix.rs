@@ -203,6 +203,12 @@ pub(crate) fn head(result: &MatrixResult) -> Option<Head> {
     let under = if matrix.conditions().len() > 1 { " under the worst of the conditions" } else { "" };
     let open =
         found.facts.as_ref().and_then(|facts| facts.not_isolated.as_ref()).filter(|open| !open.is_empty());
+    let worst = if found.worst == found.cpus {
+        "no other placement was measured".into()
+    } else {
+        let place = placement(&matrix.tasks, &found.worst);
+        format!("the worst placement ({place}) is {:.1} times as bad", found.worst_factor)
+    };
     let next = match (result.index.left(), found.probability, open) {
         (cells @ 1.., ..) => left(cells),
         (_, None, _) => "again with --rounds 3 or more: one repetition shows no spread".into(),
@@ -215,13 +221,7 @@ pub(crate) fn head(result: &MatrixResult) -> Option<Head> {
         fitness,
         asked: false,
         verdict: format!("BEST: {}.", placement(&matrix.tasks, &found.cpus)),
-        number: format!(
-            "{}{under}: {}; the worst placement ({}) is {:.1} times as bad.",
-            name(found.statistic),
-            values.join(", "),
-            placement(&matrix.tasks, &found.worst),
-            found.worst_factor
-        ),
+        number: format!("{}{under}: {}; {worst}.", name(found.statistic), values.join(", ")),
         next,
     })
 }
