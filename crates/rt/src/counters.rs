@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64};
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicI64, AtomicU64};
 
-use jitterlab_model::{Activation, Flags};
+use jitterlab_model::{Activation, Flags, TaskResult};
 
 use crate::wake::Arrival;
 
@@ -88,6 +88,27 @@ counters! {
     elsewhere: AtomicU64 = 0 => u64,
     /// The last such other processor.
     other_cpu: AtomicU64 = 0 => u64,
+}
+
+impl From<Snapshot> for TaskResult {
+    /// What the counters alone say of a task.
+    fn from(s: Snapshot) -> Self {
+        TaskResult {
+            executed: s.executed,
+            missed: s.missed,
+            dropped: s.dropped,
+            first_due_ns: s.first_due_ns,
+            last_end_ns: s.last_end_ns,
+            phase_loss_ns: s.phase_loss_ns,
+            min_latency_ns: s.min_latency_ns,
+            max_latency_ns: s.max_latency_ns,
+            polled_ns: s.polled_ns,
+            longest_hole_ns: s.longest_hole_ns,
+            elsewhere: s.elsewhere,
+            other_cpu: u16::try_from(s.other_cpu).ok().filter(|_| s.elsewhere > 0),
+            ..TaskResult::default()
+        }
+    }
 }
 
 /// The writing side: one per task, so that a load and a store need not be one indivisible step.

@@ -1,6 +1,7 @@
 //! The periodic loop: wait, read the clock, work, read the clock, record. Nothing else.
 
 use std::io;
+use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -217,6 +218,12 @@ impl<S: System> PeriodicLoop<S> {
         self.system.after_activation();
     }
 
+    /// Ends an activation that was left open.
+    #[inline]
+    pub fn close(&mut self, Open { due, arrival, cpu }: Open) {
+        self.complete(due, arrival, cpu);
+    }
+
     /// The shared counters, for another thread to read at any time.
     pub fn counters(&self) -> &Arc<TaskCounters> {
         self.counters.shared()
@@ -228,18 +235,7 @@ impl<S: System> PeriodicLoop<S> {
         let s = self.counters.shared().snapshot();
         let (wake, system) = (self.wake.report(), self.system.report());
         TaskResult {
-            executed: s.executed,
             missed: s.missed + self.schedule.backlog(),
-            dropped: s.dropped,
-            first_due_ns: s.first_due_ns,
-            last_end_ns: s.last_end_ns,
-            phase_loss_ns: s.phase_loss_ns,
-            min_latency_ns: s.min_latency_ns,
-            max_latency_ns: s.max_latency_ns,
-            polled_ns: s.polled_ns,
-            longest_hole_ns: s.longest_hole_ns,
-            elsewhere: s.elsewhere,
-            other_cpu: u16::try_from(s.other_cpu).ok().filter(|_| s.elsewhere > 0),
             margin: wake.margin,
             clock_steps: wake.clock_steps,
             clock_moved_ns: wake.clock_moved_ns,
@@ -249,7 +245,7 @@ impl<S: System> PeriodicLoop<S> {
                 gravity_ns: wake.gravity_ns,
                 ..core
             }),
-            ..TaskResult::default()
+            ..TaskResult::from(s)
         }
     }
 
@@ -303,10 +299,27 @@ impl<S: System> Running<'_, S> {
         self.arrival.now_ns - self.due.due_ns
     }
 
+    /// Leaves it open, to be ended by [`PeriodicLoop::close`]: for callers that cannot hold on to the loop meanwhile, such as
+    /// those in other languages.
+    #[inline]
+    pub fn leave_open(self) -> Open {
+        let running = ManuallyDrop::new(self);
+        Open { due: running.due, arrival: running.arrival, cpu: running.cpu }
+    }
+
     /// The system it runs on, to read its clock.
     pub fn system(&self) -> &S {
         &self.task.system
     }
+}
+
+/// An activation that runs, apart from its loop (see [`Running::leave_open`]).
+#[derive(Debug)]
+#[must_use = "it ends by PeriodicLoop::close"]
+pub struct Open {
+    due: Due,
+    arrival: Arrival,
+    cpu: u16,
 }
 
 impl<S: System> Drop for Running<'_, S> {

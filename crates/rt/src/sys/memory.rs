@@ -15,6 +15,13 @@ pub fn lock_all(future: bool) -> io::Result<()> {
     super::check(unsafe { libc::mlockall(flags) }).map(drop)
 }
 
+/// Whether any memory of this process is locked.
+pub fn is_locked() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
+    locked.is_some_and(|kib| !kib.trim_start().starts_with("0 "))
+}
+
 /// The most memory this process may lock, `None` for no limit.
 pub fn lock_limit_bytes() -> Option<u64> {
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();

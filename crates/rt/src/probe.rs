@@ -1,0 +1,342 @@
+//! A probe around a loop that exists already: when its activations began and ended, and which due times they served.
+//!
+//! `begin` and `end` read the clock and store one record. They allocate nothing, take no lock and make no system call.
+
+use std::io;
+use std::sync::Arc;
+
+use jitterlab_model::bounds::SPAN_NS;
+use jitterlab_model::{Activation, Flags, Granted, Overrun, Policy, TaskResult, TaskSpec};
+
+use crate::counters::{CounterWriter, TaskCounters};
+use crate::linux::Linux;
+use crate::record::Recorder;
+use crate::schedule::{Due, Schedule};
+use crate::sys;
+use crate::system::{Kernel, System};
+use crate::wake::Arrival;
+
+/// How far the activation is that was begun last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// There is none, or it is recorded.
+    Nothing,
+    /// It runs.
+    Begun,
+    /// It ended, and the due time of the next one will show which were left out between them.
+    Waiting,
+}
+
+/// Watches a loop from within, on the thread that runs it.
+///
+/// ```
+/// use jitterlab_model::TaskSpec;
+/// use jitterlab_rt::probe::Probe;
+/// use jitterlab_rt::record;
+///
+/// let (recorder, mut drain) = record::ring(1_024);
+/// let mut probe = Probe::new(&TaskSpec::default(), Some(recorder));
+/// for _ in 0..3 {
+///     probe.begin();
+///     // The work of the loop; its wait comes after the end.
+///     probe.end();
+/// }
+/// assert_eq!(probe.finish().executed, 3);
+/// let mut activations = Vec::new();
+/// assert_eq!(drain.pop_into(&mut activations, usize::MAX), 3);
+/// ```
+#[derive(Debug)]
+pub struct Probe<S: System = Linux> {
+    system: S,
+    period_ns: i64,
+    overrun: Overrun,
+    /// The grid from the first activation, as long as no due time was said.
+    grid: Option<Schedule>,
+    /// Whether the loop says its due times.
+    given: bool,
+    stage: Stage,
+    last: Activation,
+    phase_loss_ns: i64,
+    early: u64,
+    counters: CounterWriter,
+    recorder: Option<Recorder>,
+}
+
+impl Probe<Linux> {
+    /// A probe for a loop of this period and overrun policy (the rest of the description is the loop's own affair).
+    pub fn new(spec: &TaskSpec, recorder: Option<Recorder>) -> Self {
+        Probe::on(Linux, spec, recorder)
+    }
+}
+
+impl<S: System> Probe<S> {
+    /// The same by another system's clock, as in tests.
+    pub fn on(system: S, spec: &TaskSpec, recorder: Option<Recorder>) -> Self {
+        Probe {
+            system,
+            period_ns: spec.period_ns.max(1),
+            overrun: spec.overrun,
+            grid: None,
+            given: false,
+            stage: Stage::Nothing,
+            last: Activation::default(),
+            phase_loss_ns: 0,
+            early: 0,
+            counters: CounterWriter::new(Arc::default()),
+            recorder,
+        }
+    }
+
+    /// An activation begins that was due a period after the one before it (or as the description's overrun policy has it). The
+    /// first one of all is taken as punctual, so that all latencies are known up to the same amount.
+    ///
+    /// One that was begun before and not ended ends here.
+    #[inline]
+    pub fn begin(&mut self) {
+        let start_ns = self.system.now_ns();
+        if self.stage == Stage::Begun {
+            self.end_begun(start_ns);
+        }
+        if self.given {
+            return self.begin_given(self.last.due_ns.saturating_add(self.period_ns), start_ns);
+        }
+        let new = || Schedule::new(start_ns, self.period_ns, self.overrun);
+        let due = self.grid.get_or_insert_with(new).next();
+        self.early += u64::from(due.due_ns.saturating_sub(start_ns) > self.period_ns / 2);
+        self.start(due, start_ns);
+    }
+
+    /// An activation begins that was due at this time of CLOCK_MONOTONIC, in nanoseconds: what the loop slept until.
+    ///
+    /// One that was begun before and not ended ends here. A time that is years off, as of another clock, counts as two years
+    /// off: no run file holds more.
+    #[inline]
+    pub fn begin_at(&mut self, due_ns: i64) {
+        let start_ns = self.system.now_ns();
+        if self.stage == Stage::Begun {
+            self.end_begun(start_ns);
+        }
+        let late_ns = start_ns.saturating_sub(due_ns);
+        let possible = (-SPAN_NS..=SPAN_NS).contains(&late_ns);
+        self.begin_given(
+            if possible { due_ns } else { start_ns - late_ns.clamp(-SPAN_NS, SPAN_NS) },
+            start_ns,
+        );
+    }
+
+    #[inline]
+    fn begin_given(&mut self, due_ns: i64, start_ns: i64) {
+        let mut due = Due { index: 0, due_ns, flags: Flags::default() };
+        if self.stage == Stage::Waiting {
+            let distance_ns = due_ns.wrapping_sub(self.last.due_ns);
+            let mut steps = 1;
+            if distance_ns != self.period_ns {
+                steps = self.steps(distance_ns, &mut due);
+            }
+            if due_ns <= self.last.end_ns {
+                due.flags = due.flags.with(Flags::CAUGHT_UP);
+            }
+            due.index = self.last.index.wrapping_add(steps);
+            self.record();
+        } else if let Some(before) = self.grid.take() {
+            // A loop that changes its mind begins a new grid.
+            let next = before.next();
+            self.phase_loss_ns = before.phase_loss_ns().saturating_add(due_ns.saturating_sub(next.due_ns));
+            due = Due { index: next.index, due_ns, flags: Flags::RE_PHASED };
+        }
+        self.given = true;
+        self.start(due, start_ns);
+    }
+
+    /// How many periods lie between two due times that are not one apart, 1 or more.
+    #[cold]
+    fn steps(&mut self, distance_ns: i64, due: &mut Due) -> u64 {
+        let period_ns = self.period_ns;
+        let steps = (distance_ns.saturating_add(period_ns / 2) / period_ns).max(1);
+        let off_ns = distance_ns.saturating_sub(period_ns.saturating_mul(steps));
+        // Periods may be a little off; a grid that begins anew is off by any part of one.
+        if off_ns.saturating_abs() > period_ns / 8 {
+            due.flags = Flags::RE_PHASED;
+        }
+        self.last.missed = u32::try_from(steps - 1).unwrap_or(u32::MAX);
+        self.phase_loss_ns = self.phase_loss_ns.saturating_add(off_ns);
+        self.counters.set_phase_loss_ns(self.phase_loss_ns);
+        steps as u64
+    }
+
+    #[inline]
+    fn start(&mut self, due: Due, start_ns: i64) {
+        let Due { index, due_ns, flags } = due;
+        let cpu = self.system.kernel().current_cpu();
+        self.last = Activation { index, due_ns, start_ns, end_ns: start_ns, missed: 0, cpu, flags };
+        self.stage = Stage::Begun;
+    }
+
+    /// The activation ends: its work is done, and the loop goes to wait. Without one that has begun, nothing happens.
+    #[inline]
+    pub fn end(&mut self) {
+        if self.stage == Stage::Begun {
+            let end_ns = self.system.now_ns();
+            self.end_begun(end_ns);
+        }
+    }
+
+    #[inline]
+    fn end_begun(&mut self, end_ns: i64) {
+        self.last.end_ns = end_ns;
+        self.stage = Stage::Waiting;
+        if let Some(grid) = &mut self.grid {
+            self.last.missed = u32::try_from(grid.complete(end_ns)).unwrap_or(u32::MAX);
+            if self.last.missed > 0 {
+                self.counters.set_phase_loss_ns(grid.phase_loss_ns());
+            }
+            self.record();
+        }
+    }
+
+    #[inline]
+    fn record(&mut self) {
+        self.stage = Stage::Nothing;
+        let last = &self.last;
+        self.counters.count(last, last.missed.into(), &Arrival::at(last.start_ns));
+        if let Some(recorder) = &mut self.recorder {
+            recorder.push(*last);
+            self.counters.set_dropped(recorder.dropped());
+        }
+    }
+
+    /// Whether the loop says its due times, or they count from its first activation.
+    pub fn is_given_due_times(&self) -> bool {
+        self.given
+    }
+
+    /// Activations that began more than half a period before the due time they were taken to serve, none where due times are
+    /// said: a loop that catches up, without its description saying so.
+    pub fn early(&self) -> u64 {
+        self.early
+    }
+
+    /// The counters, for another thread to read at any time.
+    pub fn counters(&self) -> &Arc<TaskCounters> {
+        self.counters.shared()
+    }
+
+    /// Records what still waits, and says what the loop did; due times it still has to catch up count as missed. An activation
+    /// that was not ended ends now.
+    pub fn finish(mut self) -> TaskResult {
+        self.end();
+        if self.stage == Stage::Waiting {
+            let late_ns = self.last.end_ns.saturating_sub(self.last.due_ns).max(0);
+            self.last.missed = u32::try_from(late_ns / self.period_ns).unwrap_or(u32::MAX);
+            self.record();
+        }
+        let backlog = self.grid.as_ref().map_or(0, Schedule::backlog);
+        let result = TaskResult::from(self.counters.shared().snapshot());
+        TaskResult { missed: result.missed + backlog, ..result }
+    }
+}
+
+/// How the calling thread runs, as the system says it, where nothing was asked for.
+///
+/// # Errors
+/// What the system answered.
+pub fn found() -> io::Result<Granted> {
+    Ok(Granted {
+        policy: sys::sched::policy().unwrap_or(Policy::Other),
+        cpus: sys::sched::cpus()?,
+        memory_locked: sys::memory::is_locked(),
+        timer_slack_ns: sys::sched::timer_slack_ns(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeSystem;
+    use crate::record;
+
+    const T: i64 = 1_000;
+
+    /// What a loop leaves that runs from each start to each end; each with the due time it says, if it says any.
+    fn probed(overrun: Overrun, runs: &[(Option<i64>, i64, i64)]) -> (Vec<Activation>, TaskResult) {
+        let (recorder, mut drain) = record::ring(64);
+        let system = FakeSystem::new(0);
+        let spec = TaskSpec { period_ns: T, overrun, ..TaskSpec::default() };
+        let mut probe = Probe::on(system.clone(), &spec, Some(recorder));
+        for (due_ns, start_ns, end_ns) in runs {
+            system.preempt(start_ns - system.now_ns());
+            match due_ns {
+                Some(due_ns) => probe.begin_at(*due_ns),
+                None => probe.begin(),
+            }
+            system.preempt(end_ns - system.now_ns());
+            probe.end();
+        }
+        let result = probe.finish();
+        let mut rows = Vec::new();
+        drain.pop_into(&mut rows, usize::MAX);
+        (rows, result)
+    }
+
+    fn served(rows: &[Activation]) -> Vec<(u64, i64, u32)> {
+        rows.iter().map(|a| (a.index, a.latency_ns(), a.missed)).collect()
+    }
+
+    /// What every result has to satisfy.
+    fn check(result: &TaskResult) {
+        let length_ns = result.last_end_ns - result.first_due_ns - result.phase_loss_ns;
+        assert_eq!((result.executed + result.missed) as i64, length_ns.div_euclid(T) + 1, "{result:?}");
+    }
+
+    #[test]
+    fn due_times_that_are_said_show_what_was_late_and_what_was_left_out() {
+        let at = |due_ns: i64, late_ns: i64| (Some(due_ns), due_ns + late_ns, due_ns + late_ns + 100);
+        let (rows, result) =
+            probed(Overrun::Skip, &[at(5_000, 7), at(6_000, 2_400), at(9_000, 3), at(10_000, -5)]);
+        assert_eq!(served(&rows), [(0, 7, 0), (1, 2_400, 2), (4, 3, 0), (5, -5, 0)]);
+        assert_eq!((result.executed, result.missed, result.max_latency_ns), (4, 2, 2_400));
+        check(&result);
+        // A loop that catches up says the due times that others would leave out.
+        let (rows, result) =
+            probed(Overrun::Skip, &[at(0, 2_400), at(1_000, 1_600), at(2_000, 800), at(3_000, 0)]);
+        assert_eq!(served(&rows), [(0, 2_400, 0), (1, 1_600, 0), (2, 800, 0), (3, 0, 0)]);
+        assert!(rows[1].flags.contains(Flags::CAUGHT_UP) && !rows[3].flags.contains(Flags::CAUGHT_UP));
+        check(&result);
+        // One that begins a new grid.
+        let (rows, result) = probed(Overrun::Skip, &[at(0, 0), at(1_000, 0), at(2_400, 0), at(3_400, 0)]);
+        assert_eq!(served(&rows).len(), 4);
+        assert!(rows[2].flags.contains(Flags::RE_PHASED) && !rows[3].flags.contains(Flags::RE_PHASED));
+        assert_eq!(result.phase_loss_ns, 400);
+        check(&result);
+    }
+
+    #[test]
+    fn without_due_times_they_count_from_the_first_activation() {
+        let at = |start_ns: i64| (None, start_ns, start_ns + 100);
+        let (rows, result) = probed(Overrun::Skip, &[at(700), at(1_690), at(2_750), at(6_000), at(6_700)]);
+        assert_eq!(served(&rows), [(0, 0, 0), (1, -10, 0), (2, 50, 0), (3, 2_300, 2), (6, 0, 0)]);
+        assert_eq!((result.executed, result.missed), (5, 2));
+        check(&result);
+        let (rows, result) = probed(Overrun::CatchUp, &[at(0), at(3_200), at(3_300), at(3_400), at(4_000)]);
+        assert_eq!(served(&rows), [(0, 0, 0), (1, 2_200, 0), (2, 1_300, 0), (3, 400, 0), (4, 0, 0)]);
+        check(&result);
+    }
+
+    #[test]
+    fn an_activation_without_an_end_ends_where_the_next_begins_or_the_loop_does() {
+        let (recorder, mut drain) = record::ring(4);
+        let system = FakeSystem::new(0);
+        let spec = TaskSpec { period_ns: T, ..TaskSpec::default() };
+        let mut probe = Probe::on(system.clone(), &spec, Some(recorder));
+        probe.end();
+        probe.begin();
+        system.preempt(900);
+        probe.begin();
+        system.preempt(50);
+        let result = probe.finish();
+        let mut rows = Vec::new();
+        drain.pop_into(&mut rows, usize::MAX);
+        assert_eq!(rows.iter().map(Activation::execution_ns).collect::<Vec<_>>(), [900, 50]);
+        assert_eq!((result.executed, result.min_latency_ns), (2, -100));
+    }
+}
