@@ -163,6 +163,8 @@ pub enum StopReason {
         /// What the system answered, in its words.
         why: String,
     },
+    /// The program that ran the tasks and recorded itself closed the run.
+    Closed,
     /// The measuring process ended without closing the file; it was recovered later.
     Crashed,
 }

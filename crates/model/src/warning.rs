@@ -202,6 +202,13 @@ pub enum Warning {
     /// The file has no due times: they lie on a grid of exactly the period that begins with the earliest activation, so every
     /// latency may be larger by the same amount.
     PhaseUnknown,
+    /// A program that recorded itself did not say when its activations were due: they count from the first one.
+    DueFromFirst {
+        /// The task's name.
+        task: String,
+        /// Activations that began more than half a period before the due time they were taken to serve.
+        early: u64,
+    },
     /// What the tool itself says.
     Said {
         /// The tool.

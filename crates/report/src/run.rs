@@ -4,7 +4,7 @@ use crate::words::exact;
 use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_analysis::measured::Around;
 use jitterlab_model::units::Human;
-use jitterlab_model::{Bench, CpuSet, Flags, RunInfo, TaskRun};
+use jitterlab_model::{Bench, CpuSet, Flags, Gap, RunInfo, TaskRun};
 
 use crate::table::columns;
 use crate::why::event::event;
@@ -64,6 +64,7 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     }
     let how = match &task.watched {
         Some(watched) => waiting::watched(watched),
+        None if !task.knows(Gap::Settings) => "a loop of a program's own".into(),
         None => format!("{}, work {}, overrun {}", waiting::how(spec), spec.work, spec.overrun),
     };
     let (policy, cpus) = match &task.granted {

@@ -125,6 +125,21 @@ pub fn sentence(warning: &Warning) -> String {
              activation, so every latency may be larger by the same amount"
                 .into()
         }
+        Warning::DueFromFirst { task, early } => {
+            let catches_up = if *early == 0 {
+                String::new()
+            } else {
+                format!(
+                    "; {} began more than half a period before: if it runs late ones back to back, name its due times or \
+                     overrun=catch-up",
+                    plural(*early, "activation")
+                )
+            };
+            format!(
+                "task {task} did not say when it was due: due times lie a period apart, beginning with its first activation, so \
+                 every latency may be larger or smaller by the same amount{catches_up}"
+            )
+        }
         Warning::Said { tool, text } => format!("{tool} says: {text}"),
         Warning::RecordsLost { task, records } => {
             format!(

@@ -101,10 +101,11 @@ fn a_file_is_read_in_one_sitting() {
 }
 
 /// Who may import whom: what is not listed is not allowed (cargo enforces it; this keeps the manifests to it).
-const IMPORTS: [(&str, &[&str]); 11] = [
+const IMPORTS: [(&str, &[&str]); 12] = [
     ("model", &[]),
     ("rt", &["model"]),
     ("trace", &["model"]),
+    ("capi", &["model", "rt", "trace"]),
     ("analysis", &["model"]),
     ("runs", &["model", "trace", "analysis"]),
     ("motion", &["model", "analysis"]),

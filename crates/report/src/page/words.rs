@@ -178,6 +178,7 @@ fn stopped(stop: &StopReason, run: &PageRun) -> String {
             let name = run.info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
             format!("{name}, which could not wait any more: {why}")
         }
+        StopReason::Closed => "the program that ran it, which closed it".into(),
         StopReason::Crashed => "a crash of the measuring process; the file was recovered".into(),
         _ => "a reason that this release does not know".into(),
     }

@@ -1,0 +1,6 @@
+//! The shared library says which interface it has, so that programs find the one they were linked with.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libjitterlab.so.0");
+}

@@ -1,0 +1,75 @@
+//! What can go wrong, and what the calling thread was last told of it.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString};
+use std::io;
+
+use jitterlab_model::task::TaskError;
+use jitterlab_rt::BuildError;
+use jitterlab_trace::TraceError;
+
+/// Why a call did not do what was asked. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CapiError {
+    /// NULL in place of something.
+    #[error("{0} is NULL: look at what the call that made it answered")]
+    Null(&'static str),
+    /// Bytes that are no text.
+    #[error("{0} is no UTF-8 text")]
+    NotText(&'static str),
+    /// A run of nothing.
+    #[error("a run needs a task, such as \"name=servo,period=1ms\"; several are separated by semicolons")]
+    NoTasks,
+    /// A task that cannot be understood.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// Two tasks of one name.
+    #[error("two tasks have the name {0}: give each one of its own by name=")]
+    SameName(String),
+    /// What only jitterlab's own tasks do.
+    #[error("task {0}: work= and read= are of tasks that jitterlab runs itself, leave them out")]
+    NotHere(String),
+    /// No task of this name.
+    #[error("the run has no task {wanted:?}: it has {}", .names.join(", "))]
+    NoSuchTask {
+        /// The name that was asked for.
+        wanted: String,
+        /// Those there are.
+        names: Vec<String>,
+    },
+    /// A task that another loop or probe is.
+    #[error("task {0} has had its loop or probe already: name another one")]
+    Taken(String),
+    /// A loop that cannot be made.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A run file that cannot be written.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// No thread to write the file.
+    #[error("no thread to write the run file: {0}; is a limit on processes in the way (ulimit -u)?")]
+    Thread(io::Error),
+    /// The writing thread ended too early.
+    #[error("the thread that writes the run file broke down; jitterlab recover FILE saves what it wrote")]
+    Broken,
+}
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::default();
+}
+
+/// Notes why a call of this thread failed.
+pub(crate) fn note(error: &CapiError) {
+    let text = error.to_string().replace('\0', " ");
+    LAST.with_borrow_mut(|last| *last = CString::new(text).unwrap_or_default());
+}
+
+/// The last that was noted, at an address that stays until the next.
+pub(crate) fn last() -> *const std::ffi::c_char {
+    LAST.with_borrow(|last| CStr::as_ptr(last))
+}
+
+/// The value, or the note why there is none.
+pub(crate) fn noted<T>(outcome: Result<T, CapiError>) -> Option<T> {
+    outcome.inspect_err(note).ok()
+}

@@ -1,0 +1,223 @@
+//! A run: its tasks, what came of them, and the ordinary thread that writes their activations into the run file.
+
+use std::ffi::CString;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use jitterlab_model::{Bench, Refusal, RunInfo, StopReason, TaskResult, TaskRun, TaskSpec, Warning};
+use jitterlab_rt::{Drain, Recorder, Snapshot, TaskCounters, record};
+use jitterlab_trace::RunWriter;
+
+use crate::error::CapiError;
+
+/// How long activations stay in their ring.
+const COLLECT_EVERY: Duration = Duration::from_millis(20);
+/// A ring holds as many activations as fit into this time: a stalled disk or a busy machine loses none of them.
+const RING: Duration = Duration::from_secs(2);
+/// And at least, and at most, so many.
+const RING_ROWS: std::ops::RangeInclusive<u128> = 1_024..=1 << 18;
+
+/// What loops, probes and the writing thread share of a run.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    told: Mutex<Told>,
+    /// Ends every loop of the run.
+    pub(crate) stop: Arc<AtomicBool>,
+    is_recorded: bool,
+    closing: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Told {
+    info: RunInfo,
+    lanes: Vec<Lane>,
+    refusals: Vec<CString>,
+}
+
+/// What is known of a task while the run goes on.
+#[derive(Debug, Default)]
+struct Lane {
+    taken: bool,
+    counters: Option<Arc<TaskCounters>>,
+    /// New from the moment its loop or probe is made until the writing thread takes it.
+    drain: Option<Drain>,
+}
+
+/// A task that its loop or probe has taken.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) number: usize,
+    pub(crate) spec: TaskSpec,
+    /// Where its activations go, if they are recorded.
+    pub(crate) recorder: Option<Recorder>,
+}
+
+impl Shared {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the task of this name away, or the only one where none is named; each can be had once.
+    pub(crate) fn take(&self, name: &str) -> Result<Taken, CapiError> {
+        let mut told = self.told();
+        let Told { info, lanes, .. } = &mut *told;
+        let number = info.tasks.iter().position(|task| task.spec.name == name);
+        let number = number.ok_or_else(|| CapiError::NoSuchTask {
+            wanted: name.into(),
+            names: info.tasks.iter().map(|task| task.spec.name.clone()).collect(),
+        })?;
+        let (spec, lane) = (info.tasks[number].spec.clone(), &mut lanes[number]);
+        if std::mem::replace(&mut lane.taken, true) {
+            return Err(CapiError::Taken(spec.name));
+        }
+        let recorder = self.is_recorded.then(|| {
+            let rows = RING.as_nanos() / u128::from(spec.period_ns.max(1).unsigned_abs());
+            let (recorder, drain) = record::ring(rows.clamp(*RING_ROWS.start(), *RING_ROWS.end()) as usize);
+            lane.drain = Some(drain);
+            recorder
+        });
+        Ok(Taken { number, spec, recorder })
+    }
+
+    /// The task could not be made: its name is free again.
+    pub(crate) fn give_back(&self, task: usize) {
+        self.told().lanes[task] = Lane::default();
+    }
+
+    /// Its loop or probe is there.
+    pub(crate) fn began(&self, task: usize, counters: Arc<TaskCounters>, refused: &[Refusal]) {
+        let mut told = self.told();
+        told.lanes[task].counters = Some(counters);
+        told.info.refused.extend_from_slice(refused);
+        let said =
+            |r: &Refusal| CString::new(format!("{} ({}): {}", r.what, r.why, r.remedy)).unwrap_or_default();
+        told.refusals.extend(refused.iter().map(said));
+    }
+
+    /// Its loop or probe is over.
+    pub(crate) fn ended(
+        &self,
+        task: usize,
+        run: TaskRun,
+        stop: Option<StopReason>,
+        warning: Option<Warning>,
+    ) {
+        let mut told = self.told();
+        told.info.tasks[task] = run;
+        told.info.stop = told.info.stop.take().or(stop);
+        told.info.warnings.extend(warning);
+    }
+
+    /// What the counters of a task show.
+    pub(crate) fn figures(&self, name: &str) -> Result<Snapshot, CapiError> {
+        let told = self.told();
+        let number = told.info.tasks.iter().position(|task| task.spec.name == name);
+        let number = number.ok_or_else(|| CapiError::NoSuchTask {
+            wanted: name.into(),
+            names: told.info.tasks.iter().map(|task| task.spec.name.clone()).collect(),
+        })?;
+        Ok(told.lanes[number].counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default())
+    }
+
+    /// The address of what was refused, which stays as long as the run does.
+    pub(crate) fn refusal(&self, number: usize) -> Option<*const std::ffi::c_char> {
+        self.told().refusals.get(number).map(|text| text.as_ptr())
+    }
+
+    /// Takes activations out of the rings into the file until the run is closed.
+    fn collect(&self, mut writer: RunWriter) -> RunWriter {
+        let mut drains: Vec<(usize, Drain)> = Vec::new();
+        let mut rows = Vec::new();
+        loop {
+            // In this order: what was recorded before the end is seen once the end is seen.
+            let closing = self.closing.load(Ordering::Acquire);
+            let new = |(task, lane): (usize, &mut Lane)| Some((task, lane.drain.take()?));
+            drains.extend(self.told().lanes.iter_mut().enumerate().filter_map(new));
+            for (task, drain) in &mut drains {
+                rows.clear();
+                drain.pop_into(&mut rows, usize::MAX);
+                // It is told once that recording ended; the figures go on.
+                if let Err(error) = writer.append(*task, &rows) {
+                    let warning = Warning::RecordingEnded { reason: error.to_string() };
+                    self.told().info.warnings.push(warning);
+                }
+            }
+            drains.retain(|(_, drain)| !drain.is_finished());
+            if closing {
+                return writer;
+            }
+            thread::sleep(COLLECT_EVERY);
+        }
+    }
+}
+
+/// A run that goes on.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    pub(crate) shared: Arc<Shared>,
+    writing: Option<JoinHandle<RunWriter>>,
+}
+
+impl Recording {
+    /// Begins a run of these tasks, recorded in a new file or not at all.
+    pub(crate) fn begin(file: Option<&Path>, tasks: &str) -> Result<Self, CapiError> {
+        let specs = specs(tasks)?;
+        let mut info = RunInfo::new(Bench::Host, "monotonic", specs);
+        info.tool = concat!("libjitterlab ", env!("CARGO_PKG_VERSION")).into();
+        info.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        info.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let writer = file.map(|file| RunWriter::create(file, &info)).transpose()?;
+        let lanes = info.tasks.iter().map(|_| Lane::default()).collect();
+        let shared = Arc::new(Shared {
+            told: Mutex::new(Told { info, lanes, refusals: Vec::new() }),
+            stop: Arc::default(),
+            is_recorded: writer.is_some(),
+            closing: AtomicBool::new(false),
+        });
+        let writing = writer.map(|writer| {
+            let shared = shared.clone();
+            let thread = thread::Builder::new().name("jitterlab".into());
+            thread.spawn(move || shared.collect(writer)).map_err(CapiError::Thread)
+        });
+        Ok(Recording { shared, writing: writing.transpose()? })
+    }
+
+    /// Ends its loops and makes the run file.
+    pub(crate) fn close(mut self) -> Result<(), CapiError> {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.closing.store(true, Ordering::Release);
+        let Some(writing) = self.writing.take() else { return Ok(()) };
+        let writer = writing.join().map_err(|_| CapiError::Broken)?;
+        let told = self.shared.told();
+        let mut info = told.info.clone();
+        for (task, lane) in info.tasks.iter_mut().zip(&told.lanes) {
+            // Its loop or probe goes on, but what it does is not recorded any more.
+            let shown = || lane.counters.as_ref().map(|counters| TaskResult::from(counters.snapshot()));
+            task.result = task.result.take().or_else(shown);
+        }
+        info.stop.get_or_insert(StopReason::Closed);
+        drop(told);
+        writer.finish(info)?;
+        Ok(())
+    }
+}
+
+/// Tasks as they are written: `name=base,period=25us; name=servo,period=1ms`.
+fn specs(tasks: &str) -> Result<Vec<TaskSpec>, CapiError> {
+    let mut specs: Vec<TaskSpec> = Vec::new();
+    for task in tasks.split(';').map(str::trim).filter(|task| !task.is_empty()) {
+        let spec: TaskSpec = task.parse()?;
+        let plain = TaskSpec::default();
+        if (spec.work, spec.read) != (plain.work, plain.read) {
+            return Err(CapiError::NotHere(spec.name));
+        }
+        if specs.iter().any(|other| other.name == spec.name) {
+            return Err(CapiError::SameName(spec.name));
+        }
+        specs.push(spec);
+    }
+    if specs.is_empty() { Err(CapiError::NoTasks) } else { Ok(specs) }
+}

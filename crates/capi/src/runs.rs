@@ -1,0 +1,117 @@
+//! Runs, as C has them.
+#![expect(unsafe_code, reason = "C hands over pointers")]
+
+use std::ffi::{c_char, c_int};
+use std::path::Path;
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use crate::error::{CapiError, last, noted};
+use crate::recording::Recording;
+use crate::text::text;
+
+/// What the counters of a task show.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Figures {
+    /// Activations that ran.
+    pub executed: u64,
+    /// Due times that were never served.
+    pub missed: u64,
+    /// Activations that ran and are not in the file.
+    pub lost: u64,
+    /// The smallest latency, in nanoseconds.
+    pub min_latency_ns: i64,
+    /// The largest latency, in nanoseconds.
+    pub max_latency_ns: i64,
+}
+
+/// The release of the library.
+#[unsafe(no_mangle)]
+pub extern "C" fn jitterlab_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// Why the last call of this thread that failed did.
+#[unsafe(no_mangle)]
+pub extern "C" fn jitterlab_error() -> *const c_char {
+    last()
+}
+
+/// Begins a run.
+///
+/// # Safety
+/// Both are NULL or strings with a zero at their end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jitterlab_run_new(file: *const c_char, tasks: *const c_char) -> *mut Recording {
+    // SAFETY: as the caller promises.
+    let tasks = unsafe { text(tasks, "tasks") };
+    // SAFETY: as the caller promises.
+    let file = (!file.is_null()).then(|| unsafe { text(file, "file") }).transpose();
+    let begun = tasks.and_then(|tasks| Recording::begin(file?.map(Path::new), tasks));
+    noted(begun).map_or(ptr::null_mut(), |run| Box::into_raw(Box::new(run)))
+}
+
+/// Ends every loop of the run before its next activation.
+///
+/// # Safety
+/// `run` is NULL, or was made by `jitterlab_run_new` and is not closed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jitterlab_run_stop(run: *const Recording) {
+    // SAFETY: as the caller promises; only what is shared is touched.
+    if let Some(run) = unsafe { run.as_ref() } {
+        run.shared.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What was asked for and refused, by number from 0; NULL behind the last.
+///
+/// # Safety
+/// As for `jitterlab_run_stop`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jitterlab_run_refusal(run: *const Recording, number: usize) -> *const c_char {
+    // SAFETY: as the caller promises.
+    let run = unsafe { run.as_ref() };
+    run.and_then(|run| run.shared.refusal(number)).unwrap_or(ptr::null())
+}
+
+/// What a task did so far.
+///
+/// # Safety
+/// As for `jitterlab_run_stop`; `task` is a string with a zero at its end, `figures` NULL or an address to write to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jitterlab_run_figures(
+    run: *const Recording,
+    task: *const c_char,
+    figures: *mut Figures,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    let task = unsafe { text(task, "task") };
+    // SAFETY: as the caller promises.
+    let run = unsafe { run.as_ref() }.ok_or(CapiError::Null("run"));
+    let found = run.and_then(|run| run.shared.figures(task?));
+    // SAFETY: as the caller promises.
+    let (Some(s), Some(figures)) = (noted(found), unsafe { figures.as_mut() }) else { return -1 };
+    *figures = Figures {
+        executed: s.executed,
+        missed: s.missed,
+        lost: s.dropped,
+        min_latency_ns: s.min_latency_ns,
+        max_latency_ns: s.max_latency_ns,
+    };
+    0
+}
+
+/// Ends the run and makes its file.
+///
+/// # Safety
+/// `run` is NULL, or was made by `jitterlab_run_new` and is not closed; it is gone after this.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jitterlab_run_close(run: *mut Recording) -> c_int {
+    if run.is_null() {
+        return 0;
+    }
+    // SAFETY: made from a box, and not closed, as the caller promises.
+    let run = unsafe { Box::from_raw(run) };
+    if noted(run.close()).is_some() { 0 } else { -1 }
+}

@@ -1,0 +1,19 @@
+//! Text that C hands over.
+#![expect(unsafe_code, reason = "C's strings are pointers")]
+
+use std::ffi::{CStr, c_char};
+
+use crate::error::CapiError;
+
+/// The text at this address; `what` it is for the error.
+///
+/// # Safety
+/// NULL, or the address of a string with a zero at its end that stays as it is while the answer is used.
+pub(crate) unsafe fn text<'a>(at: *const c_char, what: &'static str) -> Result<&'a str, CapiError> {
+    if at.is_null() {
+        return Err(CapiError::Null(what));
+    }
+    // SAFETY: not NULL, and as the caller promises.
+    let text = unsafe { CStr::from_ptr(at) };
+    text.to_str().map_err(|_| CapiError::NotText(what))
+}

@@ -1,0 +1,307 @@
+//! The library from C and C++: the examples and what the guide shows are compiled and run, the header names what the library
+//! exports, and the probe does nothing but what it says.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use jitterlab_model::run::StopReason;
+use jitterlab_model::{Activation, Gap, RunInfo};
+use jitterlab_trace::{Columns, RunReader};
+use tempfile::TempDir;
+
+/// The crate's folder.
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Where the libraries are built: beside this test.
+fn built() -> PathBuf {
+    std::env::current_exe().unwrap().parent().unwrap().into()
+}
+
+/// A program that a test needs: skipped without it, unless everything is required.
+fn has(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    assert!(found || std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "{program} is required");
+    if !found {
+        eprintln!("skipped: {program} is not here (./test installs it)");
+    }
+    found
+}
+
+#[track_caller]
+fn fine(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let said = String::from_utf8_lossy(&stderr);
+    assert!(status.success(), "{command:?}: {status}\n{said}");
+    String::from_utf8(stdout).unwrap()
+}
+
+/// Compiles a program with every warning an error, and links the static library.
+fn compiled(source: &Path, folder: &Path) -> PathBuf {
+    let program = folder.join(source.file_stem().unwrap());
+    let (compiler, standard) =
+        if source.extension().unwrap() == "c" { ("gcc", "-std=gnu11") } else { ("g++", "-std=c++17") };
+    fine(
+        Command::new(compiler)
+            .args([standard, "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I"])
+            .arg(here().join("include"))
+            .arg(source)
+            .arg(built().join("libjitterlab.a"))
+            .args(["-lpthread", "-ldl", "-lm", "-o"])
+            .arg(&program),
+    );
+    program
+}
+
+fn example(name: &str, folder: &Path) -> PathBuf {
+    compiled(&here().join("examples").join(name), folder)
+}
+
+/// A run file's description and the rows of each task.
+fn read(path: &Path) -> (RunInfo, Vec<Vec<Activation>>) {
+    let reader = RunReader::open(path).unwrap();
+    let mut rows = vec![Vec::new(); reader.info().tasks.len()];
+    reader.for_each_batch(Columns::ALL, |task, batch| rows[task].extend_from_slice(batch)).unwrap();
+    (reader.info().clone(), rows)
+}
+
+/// What holds of every task that was recorded whole.
+fn check(info: &RunInfo, rows: &[Vec<Activation>]) {
+    assert_eq!(info.stop, Some(StopReason::Closed));
+    for (task, rows) in info.tasks.iter().zip(rows) {
+        let result = task.result.as_ref().unwrap();
+        assert_eq!((result.executed, result.dropped), (rows.len() as u64, 0), "{}", task.spec.name);
+        assert_eq!(rows.iter().map(Activation::latency_ns).max(), Some(result.max_latency_ns));
+        let length_ns = result.last_end_ns - result.first_due_ns - result.phase_loss_ns;
+        let due = length_ns.div_euclid(task.spec.period_ns) + 1;
+        assert_eq!((result.executed + result.missed) as i64, due, "{result:?}");
+    }
+}
+
+#[test]
+fn the_header_names_what_the_library_exports() {
+    if !has("nm") {
+        return;
+    }
+    let header = fs::read_to_string(here().join("include/jitterlab.h")).unwrap();
+    let code = header.split("/*").map(|part| part.split_once("*/").map_or(part, |(_, code)| code));
+    let declared: BTreeSet<String> = code
+        .flat_map(|code| code.match_indices('(').map(|(at, _)| code[..at].to_owned()).collect::<Vec<_>>())
+        .filter_map(|before| Some(before.rsplit([' ', '*', '\n']).next()?.to_owned()))
+        .filter(|name| name.starts_with("jitterlab_"))
+        .collect();
+    let listed = fine(Command::new("nm").args(["-D", "--defined-only"]).arg(built().join("libjitterlab.so")));
+    let exported: BTreeSet<String> =
+        listed.lines().filter_map(|line| Some(line.split_whitespace().nth(2)?.to_owned())).collect();
+    assert!(declared.len() > 10);
+    assert_eq!(declared, exported);
+}
+
+#[test]
+fn a_controller_in_cpp_records_itself() {
+    if !has("g++") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("controller.parquet");
+    let said = fine(Command::new(example("controller_1khz.cpp", folder.path())).arg(&file).arg("300"));
+    let (info, rows) = read(&file);
+    check(&info, &rows);
+    assert!(
+        said.starts_with(&format!("{} activations", rows[0].len() - 1)),
+        "the last one still ran: {said}"
+    );
+    assert!(rows[0].last().unwrap().index >= 299 && rows[0].iter().all(|a| a.end_ns >= a.start_ns));
+    assert!(info.tool.starts_with("libjitterlab ") && info.command[0].ends_with("controller_1khz"));
+    assert!(info.tasks[0].granted.is_some() && info.tasks[0].unknown.is_empty());
+}
+
+#[test]
+fn a_loop_that_existed_is_watched_by_the_due_times_it_says() {
+    if !has("g++") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("existing.parquet");
+    fine(Command::new(example("existing_loop.cpp", folder.path())).arg(&file).arg("300"));
+    let (info, rows) = read(&file);
+    check(&info, &rows);
+    // It sleeps until due times a period apart, late or not, so that it leaves none out.
+    assert_eq!(rows[0].iter().map(|a| a.index).collect::<Vec<_>>(), (0..300).collect::<Vec<_>>());
+    assert!(rows[0].windows(2).all(|pair| pair[1].due_ns - pair[0].due_ns == 1_000_000));
+    assert!(rows[0].iter().all(|a| a.latency_ns() >= 0));
+    assert_eq!((info.tasks[0].unknown.as_slice(), info.warnings.len()), ([Gap::Settings].as_slice(), 0));
+}
+
+#[test]
+fn two_tasks_in_c_share_a_run_file_and_lose_nothing() {
+    if !has("gcc") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("two.parquet");
+    let said = fine(Command::new(example("two_tasks.c", folder.path())).arg(&file).arg("2"));
+    let (info, rows) = read(&file);
+    check(&info, &rows);
+    for (task, rows) in info.tasks.iter().zip(&rows) {
+        assert!(
+            rows.len() > 100 && said.contains(&format!("{} {} executed", task.spec.name, rows.len())),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_program_links_the_shared_library_by_its_interface() {
+    if !has("g++") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    symlink(built().join("libjitterlab.so"), folder.join("libjitterlab.so")).unwrap();
+    symlink(built().join("libjitterlab.so"), folder.join("libjitterlab.so.0")).unwrap();
+    let mut compiler = Command::new("g++");
+    compiler
+        .args(["-std=c++17", "-I"])
+        .arg(here().join("include"))
+        .arg(here().join("examples/existing_loop.cpp"));
+    fine(compiler.arg("-L").arg(folder).args(["-ljitterlab", "-o"]).arg(folder.join("program")));
+    let file = folder.join("shared.parquet");
+    fine(Command::new(folder.join("program")).arg(&file).arg("50").env("LD_LIBRARY_PATH", folder));
+    assert_eq!(read(&file).1[0].len(), 50);
+}
+
+#[test]
+fn what_a_program_does_wrong_is_answered() {
+    if !has("gcc") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let taken = folder.path().join("taken.parquet");
+    fs::write(&taken, "something").unwrap();
+    fine(Command::new(compiled(&here().join("tests/hostile.c"), folder.path())).arg(&taken));
+    assert_eq!(fs::read(&taken).unwrap(), b"something");
+}
+
+/// Clocks that are read without entering the kernel.
+const READ_IN_USER_SPACE: &[&str] = &["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
+
+#[test]
+fn a_watched_thread_makes_no_system_call() {
+    let clock = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let clock = fs::read_to_string(clock).unwrap_or_default();
+    if !has("gcc") || !READ_IN_USER_SPACE.contains(&clock.trim()) {
+        return eprintln!("skipped: reading the clock {clock:?} is itself a system call, or there is no gcc");
+    }
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("sealed.parquet");
+    let program = compiled(&here().join("tests/alone.c"), folder.path());
+    // Few enough for the ring, which the file's thread empties meanwhile.
+    fine(Command::new(program).arg(&file).args(["sealed", "20000"]));
+    let (info, rows) = read(&file);
+    assert_eq!((rows[0].len(), info.tasks[0].result.as_ref().unwrap().dropped), (20_000, 0));
+}
+
+/// Instructions of an activation in a function of the program, by callgrind.
+fn instructions(program: &Path, folder: &Path, what: &str, function: &str) -> f64 {
+    const ACTIVATIONS: u64 = 10_000;
+    let out = folder.join(what);
+    fine(
+        Command::new("valgrind")
+            .args(["--tool=callgrind", &format!("--toggle-collect={function}")])
+            .arg(format!("--callgrind-out-file={}", out.display()))
+            .arg(program)
+            .arg(folder.join("counted.parquet"))
+            .args([what, &ACTIVATIONS.to_string()]),
+    );
+    let counted = fs::read_to_string(out).unwrap();
+    let total = counted.lines().find_map(|line| line.strip_prefix("totals: ")).unwrap();
+    total.trim().parse::<u64>().unwrap() as f64 / ACTIVATIONS as f64
+}
+
+#[test]
+fn a_watched_activation_costs_few_instructions() {
+    if cfg!(debug_assertions) {
+        return eprintln!("skipped: instructions are counted in a release build (cargo test --release)");
+    }
+    if !has("valgrind") || !has("gcc") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let program = compiled(&here().join("tests/alone.c"), folder.path());
+    let all = instructions(&program, folder.path(), "counted", "watched");
+    let clock = instructions(&program, folder.path(), "clock", "readings");
+    println!("instructions of an activation: {all:.1}, of which its two clock readings {clock:.1}");
+    assert!(clock > 10.0 && all - clock <= 260.0, "{all} with {clock} for the clock");
+}
+
+/// The programs and commands of the guide, in their order: the language, and what is in the block.
+fn guide() -> Vec<(String, String)> {
+    let text = fs::read_to_string(here().join("../../docs/guide/c-and-cpp.md")).unwrap();
+    let blocks = text.split("\n```").skip(1).step_by(2);
+    blocks.filter_map(|block| block.split_once('\n')).map(|(kind, code)| (kind.into(), code.into())).collect()
+}
+
+#[test]
+fn what_the_guide_shows_goes_from_nothing_to_a_page() {
+    if !has("gcc") || !has("g++") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let jitterlab = built().parent().unwrap().join("jitterlab");
+    let mut shown = 0;
+    for (kind, code) in guide() {
+        let Some(ending) = ["c", "cpp"].into_iter().find(|ending| *ending == kind) else { continue };
+        let lines = code.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("#include"));
+        assert!(lines.count() <= 10, "a program of more than ten lines of its own:\n{code}");
+        let source = folder.join(format!("program.{ending}"));
+        fs::write(&source, &code).unwrap();
+        fine(Command::new(compiled(&source, folder)).current_dir(folder));
+        let written = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let file = written.into_iter().find(|path| path.extension().is_some_and(|e| e == "parquet")).unwrap();
+        let (info, rows) = read(&file);
+        check(&info, &rows);
+        if jitterlab.exists() {
+            let page = folder.join("page.html");
+            fine(Command::new(&jitterlab).arg("report").arg(&file).arg("-o").arg(&page));
+            assert!(fs::read_to_string(&page).unwrap().contains("</html>"));
+        } else if std::env::var_os("JITTERLAB_REQUIRE_ALL").is_some() {
+            panic!("{} is not built", jitterlab.display());
+        }
+        fs::remove_file(file).unwrap();
+        shown += 1;
+    }
+    assert_eq!(shown, 3, "a loop in C and in C++, and a loop that existed before");
+}
+
+#[test]
+fn it_is_installed_for_pkg_config() {
+    if cfg!(debug_assertions) {
+        return eprintln!("skipped: what is installed is a release build (cargo test --release)");
+    }
+    if !has("pkg-config") || !has("g++") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let prefix = folder.path().join("prefix");
+    fine(Command::new(here().join("install")).arg(&prefix));
+    let flags = fine(
+        Command::new("pkg-config")
+            .args(["--cflags", "--libs", "jitterlab"])
+            .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")),
+    );
+    let program = folder.path().join("program");
+    let mut compiler = Command::new("g++");
+    compiler.arg("-std=c++17").arg(here().join("examples/existing_loop.cpp")).args(flags.split_whitespace());
+    fine(compiler.arg("-o").arg(&program));
+    let file = folder.path().join("installed.parquet");
+    fine(Command::new(&program).arg(&file).arg("50").env("LD_LIBRARY_PATH", prefix.join("lib")));
+    assert_eq!(read(&file).1[0].len(), 50);
+}
