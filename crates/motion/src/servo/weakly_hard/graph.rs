@@ -103,14 +103,10 @@ impl Graph {
             }
             count = more;
         }
-        let mut arcs: Vec<Arc> = Vec::new();
-        for arc in &self.arcs {
-            let arc = Arc { from: class[arc.from], to: class[arc.to], step: arc.step };
-            if !arcs.contains(&arc) {
-                arcs.push(arc);
-            }
-        }
-        arcs.sort_by_key(|arc| (arc.from, arc.step));
+        let merged = |arc: &Arc| Arc { from: class[arc.from], to: class[arc.to], step: arc.step };
+        let mut arcs: Vec<Arc> = self.arcs.iter().map(merged).collect();
+        arcs.sort_unstable_by_key(|arc| (arc.from, arc.step, arc.to));
+        arcs.dedup();
         Graph { nodes: count, arcs, steps: self.steps }
     }
 
