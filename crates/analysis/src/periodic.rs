@@ -293,7 +293,7 @@ fn described(grid: &Grid, p: f64, peaks: &[Peak], beyond: i64) -> Option<Periodi
         let line = least_squares(&points)?.line;
         grid = Grid { period: line.slope, phase: line.intercept };
         let usual = median(&mut points.iter().map(|(_, at)| grid.off(*at)).collect::<Vec<_>>())?;
-        distance = (SPREAD * usual).clamp(1.0, NEAR * grid.period);
+        distance = (SPREAD * usual).max(1.0).min(NEAR * grid.period);
     }
     let on = within(&grid, distance, larger);
     let spikes: Vec<(f64, &Peak)> = on.iter().map(|(cycle, peak)| (*cycle as f64, *peak)).collect();
@@ -357,6 +357,16 @@ mod tests {
         assert!((found[0].period - 64_000.3).abs() <= found[0].uncertainty + 0.1, "{found:?}");
         assert!((found[0].phase - 12_346.0).abs() < 2.0, "{found:?}");
         assert!((found[0].spikes, found[0].ticks) == (28, 28), "{found:?}");
+    }
+
+    #[test]
+    fn a_tenth_of_a_short_period_is_less_than_a_due_time() {
+        let mut random = Random::new(3);
+        let mut spikes = noise(&mut random, 3_000, 20_000);
+        // Each a little before the tenth activation after the one before.
+        spikes.extend((0..2_000).map(|k| ((9.995 * f64::from(k)).round() as u64, 90_000 + i64::from(k))));
+        let found = periodic_spikes(&peaks(spikes), 20_000);
+        assert!((found[0].period - 9.995).abs() < 0.01, "{found:?}");
     }
 
     #[test]
