@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use jitterlab_model::run::StopReason;
 use jitterlab_model::{Activation, Gap, RunInfo};
@@ -22,6 +23,23 @@ fn here() -> &'static Path {
 /// Where the libraries are built: beside this test.
 fn built() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().into()
+}
+
+/// Held while the libraries are copied or built: `install` builds them anew, in place.
+static BUILDING: Mutex<()> = Mutex::new(());
+
+/// Copies of the libraries as they were built for this test, which stay whole.
+fn libraries() -> &'static Path {
+    static COPIED: OnceLock<PathBuf> = OnceLock::new();
+    COPIED.get_or_init(|| {
+        let _nobody_builds = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libjitterlab");
+        fs::create_dir_all(&folder).unwrap();
+        for name in ["libjitterlab.a", "libjitterlab.so"] {
+            fs::copy(built().join(name), folder.join(name)).unwrap();
+        }
+        folder
+    })
 }
 
 /// A program that a test needs: skipped without it, unless everything is required.
@@ -52,7 +70,7 @@ fn compiled(source: &Path, folder: &Path) -> PathBuf {
             .args([standard, "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I"])
             .arg(here().join("include"))
             .arg(source)
-            .arg(built().join("libjitterlab.a"))
+            .arg(libraries().join("libjitterlab.a"))
             .args(["-lpthread", "-ldl", "-lm", "-o"])
             .arg(&program),
     );
@@ -96,7 +114,8 @@ fn the_header_names_what_the_library_exports() {
         .filter_map(|before| Some(before.rsplit([' ', '*', '\n']).next()?.to_owned()))
         .filter(|name| name.starts_with("jitterlab_"))
         .collect();
-    let listed = fine(Command::new("nm").args(["-D", "--defined-only"]).arg(built().join("libjitterlab.so")));
+    let listed =
+        fine(Command::new("nm").args(["-D", "--defined-only"]).arg(libraries().join("libjitterlab.so")));
     let exported: BTreeSet<String> =
         listed.lines().filter_map(|line| Some(line.split_whitespace().nth(2)?.to_owned())).collect();
     assert!(declared.len() > 10);
@@ -164,8 +183,8 @@ fn a_program_links_the_shared_library_by_its_interface() {
     }
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    symlink(built().join("libjitterlab.so"), folder.join("libjitterlab.so")).unwrap();
-    symlink(built().join("libjitterlab.so"), folder.join("libjitterlab.so.0")).unwrap();
+    symlink(libraries().join("libjitterlab.so"), folder.join("libjitterlab.so")).unwrap();
+    symlink(libraries().join("libjitterlab.so"), folder.join("libjitterlab.so.0")).unwrap();
     let mut compiler = Command::new("g++");
     compiler
         .args(["-std=c++17", "-I"])
@@ -291,7 +310,10 @@ fn it_is_installed_for_pkg_config() {
     }
     let folder = TempDir::new().unwrap();
     let prefix = folder.path().join("prefix");
-    fine(Command::new(here().join("install")).arg(&prefix));
+    {
+        let _nobody_copies = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+        fine(Command::new(here().join("install")).arg(&prefix));
+    }
     let flags = fine(
         Command::new("pkg-config")
             .args(["--cflags", "--libs", "jitterlab"])

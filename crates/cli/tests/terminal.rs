@@ -35,9 +35,10 @@ impl OnTerminal {
         let slave =
             File::options().read(true).write(true).custom_flags(OFlag::O_NOCTTY.bits()).open(slave).unwrap();
         let end = || slave.try_clone().unwrap();
-        // Its own session, so that the terminal is the one that its processes belong to.
-        let run = Command::new("setsid")
-            .arg("--ctty")
+        // Its own session, so that the terminal is the one that its processes belong to; a run heeds it if the tests are run
+        // by nohup, too.
+        let run = Command::new("env")
+            .args(["--default-signal=HUP", "setsid", "--ctty"])
             .arg(env!("CARGO_BIN_EXE_jitterlab"))
             .args(args)
             .current_dir(folder)
