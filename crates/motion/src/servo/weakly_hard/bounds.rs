@@ -149,9 +149,8 @@ impl Search<'_> {
     /// All walks that are one arc longer; closed ones raise the lower bound.
     fn longer(&mut self, walk: &Walk) -> Vec<Walk> {
         let graph = self.graph;
-        let arcs = graph.arcs.iter().enumerate().filter(|(_, arc)| arc.from == walk.end);
         let mut found = Vec::new();
-        for (number, arc) in arcs {
+        for (number, arc) in graph.arcs_from(walk.end) {
             let periods = walk.periods + graph.periods(arc.step);
             let product = &graph.steps[arc.step].map * &walk.product;
             let inner = &self.factors[arc.to] * &product * &self.inverses[walk.start];
@@ -230,7 +229,7 @@ impl Certificate {
         let mut open: Vec<(usize, usize, Vec<usize>)> =
             (0..graph.nodes).map(|node| (node, node, Vec::new())).collect();
         while let Some((start, end, arcs)) = open.pop() {
-            for (number, arc) in graph.arcs.iter().enumerate().filter(|(_, arc)| arc.from == end) {
+            for (number, arc) in graph.arcs_from(end) {
                 let mut arcs = arcs.clone();
                 arcs.push(number);
                 if leaves.contains(&(start, arcs.as_slice())) {

@@ -31,7 +31,7 @@ pub struct Arc {
 pub struct Graph {
     /// How many memories there are.
     pub nodes: usize,
-    /// The steps between them.
+    /// The steps between them, by the node they begin in.
     pub arcs: Vec<Arc>,
     /// The steps.
     pub steps: Vec<Step>,
@@ -108,6 +108,12 @@ impl Graph {
         arcs.sort_unstable_by_key(|arc| (arc.from, arc.step, arc.to));
         arcs.dedup();
         Graph { nodes: count, arcs, steps: self.steps }
+    }
+
+    /// The arcs that begin in a node, with their numbers.
+    pub fn arcs_from(&self, node: usize) -> impl Iterator<Item = (usize, &Arc)> {
+        let first = self.arcs.partition_point(|arc| arc.from < node);
+        (first..).zip(&self.arcs[first..]).take_while(move |(_, arc)| arc.from == node)
     }
 
     /// Periods that a step covers.
