@@ -1,8 +1,8 @@
 //! Spikes that come together: are the largest latencies spread as independent ones would be, or in bursts?
 
 use serde::{Deserialize, Serialize};
-use statrs::function::beta::checked_beta_reg;
 
+use crate::exact::binomial_at_least;
 use crate::extremes::cluster_index::{Cluster, cluster_gap, decluster, intervals_index};
 use crate::scan::Peak;
 
@@ -88,8 +88,7 @@ fn probability_of_closeness(positions: &[u64], length: u64) -> f64 {
     let probability = |longest: u64| {
         let near = distances.iter().filter(|d| **d <= longest).count() as f64;
         let p = -((longest as f64) * (-rate).ln_1p()).exp_m1();
-        // P(X >= near)
-        if near == 0.0 { 1.0 } else { checked_beta_reg(near, n - near + 1.0, p).unwrap_or(1.0) }
+        binomial_at_least(near, n, p)
     };
     let smallest = scales.iter().map(|s| probability(*s)).fold(1.0, f64::min);
     (smallest * scales.len() as f64).min(1.0)

@@ -40,6 +40,14 @@ pub fn binomial_at_most(k: f64, n: f64, p: f64) -> f64 {
     if p < 0.5 { rare(k, p) } else { 1.0 - rare(n - k - 1.0, 1.0 - p) }
 }
 
+/// P(X >= k) of a binomial X of `n` tries with probability `p` each, to all digits where it is small.
+pub fn binomial_at_least(k: f64, n: f64, p: f64) -> f64 {
+    if k <= 0.0 || p >= 1.0 {
+        return 1.0;
+    }
+    checked_beta_reg(k, n - k + 1.0, p).unwrap_or(1.0)
+}
+
 /// P(X <= k) of a Poisson X with this mean.
 fn poisson_at_most(k: f64, mean: f64) -> f64 {
     let shape = k + 1.0;

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustfft::num_complex::Complex;
 use serde::{Deserialize, Serialize};
-use statrs::function::beta::checked_beta_reg;
 
+use crate::exact::binomial_at_least;
 use crate::line::{least_squares, median};
 use crate::lines::Line;
 use crate::scan::Peak;
@@ -160,7 +160,7 @@ impl Grid {
         shown.sort_unstable();
         shown.dedup();
         shown.len() as f64 >= CYCLES
-            && at_least(on.len() as f64, places.len() as f64, BY_CHANCE) <= ON_GRID
+            && binomial_at_least(on.len() as f64, places.len() as f64, BY_CHANCE) <= ON_GRID
             && shown.len() as f64 >= FILLED * (last - first + 1.0)
     }
 }
@@ -316,14 +316,6 @@ fn described(grid: &Grid, p: f64, peaks: &[Peak], beyond: i64) -> Option<Periodi
             .count() as u64,
         p: p.min(1.0),
     })
-}
-
-/// P(X >= k) of a binomial X.
-fn at_least(k: f64, n: f64, p: f64) -> f64 {
-    if k <= 0.0 || p >= 1.0 {
-        return 1.0;
-    }
-    checked_beta_reg(k, n - k + 1.0, p).unwrap_or(1.0)
 }
 
 #[cfg(test)]

@@ -55,6 +55,16 @@ pub(crate) struct Taken {
     pub(crate) recorder: Option<Recorder>,
 }
 
+impl Told {
+    /// The number of the task of this name.
+    fn number(&self, name: &str) -> Result<usize, CapiError> {
+        let names = || self.info.tasks.iter().map(|task| &task.spec.name);
+        names()
+            .position(|known| known == name)
+            .ok_or_else(|| CapiError::NoSuchTask { wanted: name.into(), names: names().cloned().collect() })
+    }
+}
+
 impl Shared {
     fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
@@ -63,12 +73,8 @@ impl Shared {
     /// Gives the task of this name away, or the only one where none is named; each can be had once.
     pub(crate) fn take(&self, name: &str) -> Result<Taken, CapiError> {
         let mut told = self.told();
+        let number = told.number(name)?;
         let Told { info, lanes, .. } = &mut *told;
-        let number = info.tasks.iter().position(|task| task.spec.name == name);
-        let number = number.ok_or_else(|| CapiError::NoSuchTask {
-            wanted: name.into(),
-            names: info.tasks.iter().map(|task| task.spec.name.clone()).collect(),
-        })?;
         let (spec, lane) = (info.tasks[number].spec.clone(), &mut lanes[number]);
         if std::mem::replace(&mut lane.taken, true) {
             return Err(CapiError::Taken(spec.name));
@@ -114,11 +120,7 @@ impl Shared {
     /// What the counters of a task show.
     pub(crate) fn figures(&self, name: &str) -> Result<Snapshot, CapiError> {
         let told = self.told();
-        let number = told.info.tasks.iter().position(|task| task.spec.name == name);
-        let number = number.ok_or_else(|| CapiError::NoSuchTask {
-            wanted: name.into(),
-            names: told.info.tasks.iter().map(|task| task.spec.name.clone()).collect(),
-        })?;
+        let number = told.number(name)?;
         Ok(told.lanes[number].counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default())
     }
 

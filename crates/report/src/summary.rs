@@ -14,7 +14,7 @@ use crate::chart::Terminal;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
-use crate::wrap::wrap;
+use crate::wrap::{remarks, wrap};
 use crate::{isolation, quantity, waiting, warnings, why};
 
 /// The whole summary, readable at 80 columns, its figures at the terminal's width.
@@ -80,13 +80,7 @@ pub(crate) fn overview<'a>(
 
 /// What speaks against the figures of the tasks.
 fn minded<'a>(tasks: impl Iterator<Item = &'a MeasuredTask>) -> String {
-    let caveats = distinct(tasks.flat_map(|task| &task.caveats));
-    let each = caveats.iter().map(|caveat| wrap(&format!("- {caveat}")));
-    if caveats.is_empty() {
-        String::new()
-    } else {
-        "\nBear in mind:\n".to_owned() + &each.collect::<String>()
-    }
+    remarks("Bear in mind", &distinct(tasks.flat_map(|task| &task.caveats)))
 }
 
 /// What a reader of the figures has to know, each on lines of its own.

@@ -32,6 +32,15 @@ fn wrapped(sentence: &str, before: &str) -> String {
     text
 }
 
+/// A list of remarks below their heading; nothing where there are none.
+pub fn remarks(heading: &str, remarks: &[String]) -> String {
+    if remarks.is_empty() {
+        return String::new();
+    }
+    let items: String = remarks.iter().map(|remark| wrap(&format!("- {remark}"))).collect();
+    format!("\n{heading}:\n{items}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

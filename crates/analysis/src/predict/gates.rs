@@ -3,10 +3,10 @@
 //! They can refuse, they cannot prove: a cause that did not come in the run passes them all.
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::Tail;
 use crate::Caveat;
+use crate::exact::chi_squared;
 use crate::extremes::cluster_index::{cluster_gap, decluster};
 use crate::extremes::gpd::{Gpd, coefficient_of_variation};
 use crate::extremes::intervals_index;
@@ -235,7 +235,7 @@ fn dispersion(tail: &Tail, prepared: &Prepared) -> Gate {
     }
     let mean = count as f64 / blocks as f64;
     let statistic: f64 = counts.iter().map(|n| (n - mean) * (n - mean) / mean).sum();
-    let critical = chi_squared_quantile(blocks as f64 - 1.0, 1.0 - LEVEL);
+    let critical = chi_squared(blocks as f64 - 1.0, 1.0 - LEVEL);
     Condition::Dispersion { latencies: count, parts: blocks }.at_most(statistic, critical)
 }
 
@@ -248,10 +248,6 @@ fn cluster_sizes(prepared: &Prepared) -> Gate {
         if prepared.declustered { 1.0 + (LEVEL / clusters).ln() / (1.0 - theta).ln() } else { 1.0 };
     let clusters = prepared.declustered.then_some(prepared.values.len());
     Condition::ClusterSizes { clusters, extremal_index: theta }.at_most(size, critical)
-}
-
-fn chi_squared_quantile(degrees: f64, p: f64) -> f64 {
-    ChiSquared::new(degrees).map_or(f64::NAN, |d| d.inverse_cdf(p))
 }
 
 /// 99 % quantiles of the Anderson-Darling statistic of 300 excesses against their own fit by L-moments, by shape

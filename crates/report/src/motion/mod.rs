@@ -16,16 +16,7 @@ use jitterlab_motion::JudgedRun;
 use crate::caveats::clause;
 use crate::section::Piece;
 use crate::warnings::sentence;
-use crate::wrap::wrap;
-
-/// A list of remarks below their heading; nothing where there are none.
-fn remarks(heading: &str, remarks: &[String]) -> String {
-    if remarks.is_empty() {
-        return String::new();
-    }
-    let items: String = remarks.iter().map(|remark| wrap(&format!("- {remark}"))).collect();
-    format!("\n{heading}:\n{items}")
-}
+use crate::wrap::remarks;
 
 /// What to bear in mind, on the terminal.
 fn minded(caveats: &[String]) -> String {

@@ -14,7 +14,7 @@ use crate::chart::Terminal;
 use crate::section::{Piece, Section};
 use crate::table::columns;
 use crate::words::{count, exact, known_count, share, time};
-use crate::wrap::wrap;
+use crate::wrap::{remarks, wrap};
 
 /// The whole answer, readable at 80 columns.
 pub fn text(result: &StepperResult, terminal: Terminal) -> String {
@@ -36,7 +36,7 @@ pub fn text(result: &StepperResult, terminal: Terminal) -> String {
         let _ = write!(text, "\n{}", simulated(axis, simulations));
     }
     let assumed: Vec<String> = axis.assumed.iter().map(assumption).collect();
-    text += &super::remarks("Taken where nothing was given", &assumed);
+    text += &remarks("Taken where nothing was given", &assumed);
     text += &super::minded(&caveats(result));
     // One speed makes no curve.
     if found.rows.len() > 1 {
