@@ -19,7 +19,7 @@ pub(super) fn torques(found: &NistTorques) -> String {
 }
 
 const TORQUES: [&str; 10] =
-    ["motor", "Tu", "3.60us", "4.08us", "Tu %", "3.60us", "Tc", ".098us", "Tc %", ".098us"];
+    ["motor", "Tu", "3.60 µs", "4.08 µs", "Tu %", "3.60 µs", "Tc", ".098 µs", "Tc %", ".098 µs"];
 
 fn torque_row(row: &TorqueRow) -> Vec<String> {
     let TorqueRow { printed, uncompensated, uncompensated_found, compensated } = row;

@@ -45,11 +45,12 @@ pub(super) fn numbers(found: &NistJitter, terminal: Terminal) -> String {
 fn words(found: &NistJitter, terminal: Terminal, draw: &dyn Fn(&Chart) -> String) -> String {
     let printed = &found.printed;
     let mut out = format!(
-        "NIST paper, sections 2 and 3: a task of {} that logs the {}\n(deviations from the least-squares \
-         line through the starts; jitter: largest minus smallest)\n",
+        "NIST paper, sections 2 and 3: a task of {} that logs the {}\n",
         exact(found.period_ns),
         if found.clock_fit.is_some() { "time stamp counter" } else { "monotonic clock" },
     );
+    let terms = "(deviations from the least-squares line through the starts; jitter: largest minus smallest)";
+    out.push_str(&wrap(terms));
     if let Some(fit) = &found.clock_fit {
         out.push_str(&wrap(&clock(ReadClock::Tsc, fit)));
     }
@@ -63,13 +64,13 @@ fn words(found: &NistJitter, terminal: Terminal, draw: &dyn Fn(&Chart) -> String
     out.push_str(&series(("2", &paper), &found.long));
     out.push_str(&draw(&figure_2(&found.long)));
     out.push_str(&clusters(&found.long_clusters));
-    let _ = write!(
-        out,
-        "\nFigure 5: extra load of waking every A. Paper: S = {} assumed, least {} at {}\n",
+    out.push('\n');
+    out.push_str(&wrap(&format!(
+        "Figure 5: extra load of waking every A. Paper: S = {} assumed, least {} at {}",
         time(printed.service_ns),
         share(printed.least_load),
         exact(printed.least_load_every_ns)
-    );
+    )));
     out.push_str(&load_table(&found.load_curve, &found.service, found.period_ns, terminal.ascii));
     out.push_str(&compensation(found));
     for (name, series) in [("uncompensated", &found.uncompensated), ("compensated", &found.compensated)] {
@@ -82,11 +83,12 @@ fn words(found: &NistJitter, terminal: Terminal, draw: &dyn Fn(&Chart) -> String
 
 /// A series of samples in numbers, beside what the paper says of it.
 fn series((figure, paper): (&str, &str), series: &Deviations) -> String {
-    let mut out = format!(
-        "\nFigure {figure}: {} samples. Jitter {}; paper {paper}\n",
+    let mut out = "\n".to_owned();
+    out.push_str(&wrap(&format!(
+        "Figure {figure}: {} samples. Jitter {}; paper {paper}",
         series.each_ns.len(),
         time(series.residual.peak_to_peak())
-    );
+    )));
     if let Some(first) = series.each_ns.first() {
         let beyond = series.each_ns.iter().filter(|ns| *ns > first).count();
         let _ = writeln!(out, "  the first deviates by {}; of the others {beyond} by more", time(*first));
