@@ -27,6 +27,7 @@ use crate::chart::Terminal;
 use crate::head::Head;
 use crate::motion;
 use crate::papers::Reproduction;
+use crate::papers::contents::{self, PaperContents};
 use crate::section::Section;
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
@@ -66,6 +67,8 @@ pub enum Content {
     Plants(Devices<PlantFigures>),
     /// What repeating a source document gave.
     Reproduction(Box<Reproduction>),
+    /// What `reproduce --list` knows.
+    Papers(PaperContents),
     /// What `predict` says of a file.
     Prediction(Outlook),
     /// What `compare` says of runs.
@@ -196,6 +199,7 @@ impl Document {
             Content::StepperDevices(devices) => motion::devices::stepper_text(devices),
             Content::Plants(devices) => motion::devices::plants_text(devices),
             Content::Reproduction(found) => crate::papers::text(found, terminal),
+            Content::Papers(contents) => contents::text(contents),
             Content::Prediction(outlook) => crate::prediction::text(outlook, terminal),
             Content::Comparison(compared) => crate::comparison::text(compared, terminal),
             Content::Compensation(trial) => crate::compensation::text(trial, terminal),
@@ -233,6 +237,7 @@ impl Document {
             Content::StepperDevices(devices) => vec![motion::devices::stepper_section(devices)],
             Content::Plants(devices) => vec![motion::devices::plants_section(devices)],
             Content::Reproduction(found) => crate::papers::sections(&found.found),
+            Content::Papers(contents) => vec![contents::section(contents)],
             Content::Prediction(outlook) => crate::prediction::sections(outlook),
             Content::Comparison(compared) => crate::comparison::sections(compared),
             Content::Compensation(trial) => crate::compensation::sections(trial),

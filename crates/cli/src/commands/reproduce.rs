@@ -8,6 +8,7 @@ use jitterlab_motion::stepper::nist::NistTorques;
 use jitterlab_papers::systems::Kernels;
 use jitterlab_papers::{Workplace, athlon, epos, nist, nist_jitter, twente};
 use jitterlab_report::document::Content;
+use jitterlab_report::papers::contents::{Paper, PaperContents};
 use jitterlab_report::papers::{self, Found, NistReproduction};
 
 use crate::error::CliError;
@@ -19,8 +20,12 @@ use crate::output::{self, OutputArgs};
 /// Repeat the experiments and computations of a source document, beside the document's own figures
 #[derive(clap::Args)]
 pub struct Args {
-    /// Which document
-    document: Document,
+    /// Which document; with --list all of them where none is named
+    #[arg(required_unless_present = "list")]
+    document: Option<Document>,
+    /// List what the documents show and say, how each of it stands here, and the command for it
+    #[arg(long, conflicts_with_all = ["duration", "directory", "in_virtual_time"])]
+    list: bool,
     /// How long each measurement takes; not for epos, which is simulated [default: 5s]
     #[arg(short, long, value_parser = mistakes::duration, value_name = "TIME")]
     duration: Option<i64>,
@@ -60,12 +65,28 @@ enum Document {
     Nist,
 }
 
+impl Document {
+    fn paper(self) -> Paper {
+        match self {
+            Document::Athlon => Paper::Athlon,
+            Document::Epos => Paper::Epos,
+            Document::Nist => Paper::Nist,
+            Document::Twente => Paper::Twente,
+        }
+    }
+}
+
 /// Of each measurement, where nothing else is asked for.
 const DURATION_NS: i64 = 5_000_000_000;
 
 /// Repeats the document's experiments, and writes figures and `result.json` beside the run files.
 pub fn execute(args: &Args) -> Ending {
-    let name = args.document.to_possible_value().map_or_else(String::new, |value| value.get_name().into());
+    let paper = args.document.map(Document::paper);
+    let (Some(document), false) = (args.document, args.list) else {
+        args.output.show(Content::Papers(PaperContents::of(paper)))?;
+        return Ok(Status::Fine);
+    };
+    let name = document.to_possible_value().map_or_else(String::new, |value| value.get_name().into());
     let name = if args.in_virtual_time { format!("{name}-virtual") } else { name };
     let directory = args.directory.clone().unwrap_or_else(|| PathBuf::from(name));
     let interrupted = interrupt::requested()?;
@@ -81,7 +102,7 @@ pub fn execute(args: &Args) -> Ending {
         cobalt: args.cobalt.clone(),
         evl: args.evl.clone(),
     };
-    let found = match (args.document, args.in_virtual_time) {
+    let found = match (document, args.in_virtual_time) {
         (Document::Athlon, false) => athlon::reproduce(&mut at)?,
         (Document::Athlon, true) => return Err(CliError::AthlonVirtual.into()),
         (Document::Epos, true) => return Err(CliError::EposVirtual.into()),

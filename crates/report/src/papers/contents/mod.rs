@@ -1,0 +1,322 @@
+//! What the source documents hold: each figure, table, equation and claim of theirs, and how it stands with jitterlab.
+//!
+//! One document is one file of rows here. `docs/papers/contents.md` is the same as a table.
+
+mod athlon;
+mod epos;
+mod nist;
+mod twente;
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::section::{Piece, Section};
+use crate::table::columns;
+use crate::wrap::{wrap, wrap_indented};
+
+/// A source document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Paper {
+    /// "xenomai-user threads (Athlon)".
+    Athlon,
+    /// "Temporal Event Management in EPOS".
+    Epos,
+    /// NIST's report on jitter and motor control.
+    Nist,
+    /// The University of Twente's report.
+    Twente,
+}
+
+impl Paper {
+    /// All of them.
+    pub const ALL: [Paper; 4] = [Paper::Athlon, Paper::Epos, Paper::Nist, Paper::Twente];
+
+    /// What commands call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Paper::Athlon => "athlon",
+            Paper::Epos => "epos",
+            Paper::Nist => "nist",
+            Paper::Twente => "twente",
+        }
+    }
+
+    fn rows(self) -> &'static [Row] {
+        match self {
+            Paper::Athlon => athlon::ROWS,
+            Paper::Epos => epos::ROWS,
+            Paper::Nist => nist::ROWS,
+            Paper::Twente => twente::ROWS,
+        }
+    }
+}
+
+/// How something of a document stands here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stands {
+    /// The command measures or computes it, and tells what became of it.
+    Works,
+    /// It is wrong: by the document's own numbers, or by what the command shows.
+    Refuted,
+    /// It needs a kernel image that does not come with jitterlab.
+    NeedsImage,
+    /// It needs a machine or a part that not everybody has.
+    NeedsHardware,
+    /// No means of jitterlab can decide it.
+    CannotBeTested,
+    /// jitterlab could do it, and does not yet.
+    NotBuilt,
+}
+
+impl Stands {
+    const ALL: [Stands; 6] = [
+        Stands::Works,
+        Stands::Refuted,
+        Stands::NeedsImage,
+        Stands::NeedsHardware,
+        Stands::CannotBeTested,
+        Stands::NotBuilt,
+    ];
+
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Stands::Works => "works here",
+            Stands::Refuted => "refuted",
+            Stands::NeedsImage => "needs an image",
+            Stands::NeedsHardware => "needs hardware",
+            Stands::CannotBeTested => "cannot be tested here",
+            Stands::NotBuilt => "not built",
+        }
+    }
+}
+
+/// A figure, table, equation or claim of a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PaperItem {
+    /// Names it for good: `nist/figure-3a`, `athlon/hogs`.
+    pub id: String,
+    /// Its document.
+    pub document: Paper,
+    /// What it shows or says.
+    pub says: String,
+    /// How it stands here.
+    pub stands: Stands,
+    /// Why it stands so, or what becomes of it.
+    pub why: String,
+    /// The command that shows it; `None` where none does.
+    pub command: Option<String>,
+}
+
+impl PaperItem {
+    /// Its name within the document: `figure 3a`, `hogs`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.id.split_once('/').map_or(self.id.as_str(), |(_, part)| part).replace('-', " ")
+    }
+}
+
+/// What the documents hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PaperContents {
+    /// Everything, in the order of the documents.
+    pub items: Vec<PaperItem>,
+}
+
+/// An item as it is written down: the part of its document, what that says, how it stands, why, and the command or nothing.
+type Row = (&'static str, &'static str, Stands, &'static str, &'static str);
+
+impl PaperContents {
+    /// Of one document, or of all.
+    #[must_use]
+    pub fn of(document: Option<Paper>) -> Self {
+        let wanted = Paper::ALL.into_iter().filter(|paper| document.is_none_or(|only| only == *paper));
+        let items = wanted.flat_map(|paper| {
+            paper.rows().iter().map(move |(part, says, stands, why, command)| PaperItem {
+                id: format!("{}/{part}", paper.name()),
+                document: paper,
+                says: (*says).into(),
+                stands: *stands,
+                why: (*why).into(),
+                command: (!command.is_empty()).then(|| (*command).into()),
+            })
+        });
+        PaperContents { items: items.collect() }
+    }
+
+    fn by_document(&self) -> impl Iterator<Item = (Paper, Vec<&PaperItem>)> {
+        Paper::ALL.into_iter().filter_map(|paper| {
+            let items: Vec<_> = self.items.iter().filter(|item| item.document == paper).collect();
+            (!items.is_empty()).then_some((paper, items))
+        })
+    }
+}
+
+/// For the terminal.
+pub(crate) fn text(contents: &PaperContents) -> String {
+    let mut out = String::from("what the source documents hold, and how it stands here\n");
+    let counts = contents.by_document().map(|(paper, items)| {
+        let count = |stands| items.iter().filter(|item| item.stands == stands).count().to_string();
+        std::iter::once(paper.name().to_owned()).chain(Stands::ALL.map(count)).collect()
+    });
+    out.push_str(&columns(&["", "works", "refuted", "image", "hardware", "untestable", "not built"], counts));
+    for (paper, items) in contents.by_document() {
+        let _ = writeln!(out, "\n{}", paper.name());
+        for item in items {
+            out.push_str(&wrap(&format!("- {}: {}: {}", item.name(), item.says, item.stands.words())));
+            out.push_str(&wrap_indented(&item.why));
+            if let Some(command) = &item.command {
+                let _ = writeln!(out, "    {command}");
+            }
+        }
+    }
+    out
+}
+
+/// For the page.
+pub(crate) fn section(contents: &PaperContents) -> Section {
+    let header = ["", "what it shows or says", "here", "why, and what becomes of it", "command"];
+    let table = |(paper, items): (Paper, Vec<&PaperItem>)| Piece::Table {
+        caption: paper.name().into(),
+        header: header.map(String::from).into(),
+        rows: items.into_iter().map(cells).collect(),
+    };
+    let pieces = contents.by_document().map(table).collect();
+    super::section("papers", "What the source documents hold", "And how it stands here.", pieces)
+}
+
+fn cells(item: &PaperItem) -> Vec<String> {
+    let command = item.command.clone().unwrap_or_default();
+    vec![item.name(), item.says.clone(), item.stands.words().into(), item.why.clone(), command]
+}
+
+/// The same as a document in Markdown: `docs/papers/contents.md`.
+#[must_use]
+pub fn markdown(contents: &PaperContents) -> String {
+    let mut out = String::from(
+        "# What the four documents hold\n\nEach figure, table, equation and claim, and how it stands here; \
+         `jitterlab reproduce --list` prints the same.\n",
+    );
+    for (paper, items) in contents.by_document() {
+        let _ = write!(
+            out,
+            "\n## [{0}]({0}.md)\n\n| | what it shows or says | here |\n|---|---|---|\n",
+            paper.name()
+        );
+        for item in items {
+            let command = item.command.as_ref().map_or_else(String::new, |command| format!(" `{command}`"));
+            let (name, says, stands) = (item.name(), &item.says, item.stands.words());
+            let _ = writeln!(out, "| {name} | {says} | **{stands}**: {}{command} |", item.why);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The numbered parts of each document, as it prints them.
+    const NUMBERED: [(Paper, &[&str]); 4] = [
+        (Paper::Athlon, &["table-1", "table-2"]),
+        (
+            Paper::Epos,
+            &[
+                "figure-1",
+                "figure-2",
+                "figure-3",
+                "figure-4",
+                "figure-5",
+                "figure-6",
+                "figure-7",
+                "table-1-periodic",
+                "table-1-single-shot",
+                "equation-1",
+            ],
+        ),
+        (
+            Paper::Nist,
+            &[
+                "figure-1a",
+                "figure-1b",
+                "figure-2",
+                "figure-3a",
+                "figure-3b",
+                "figure-3c",
+                "figure-4",
+                "figure-5",
+                "figure-6",
+                "equation-1",
+                "equation-2",
+                "equation-3",
+                "equation-4",
+                "equation-5",
+                "equation-6",
+                "equation-7",
+                "table-1-compensated",
+                "table-1-uncompensated",
+            ],
+        ),
+        (
+            Paper::Twente,
+            &[
+                "figure-1",
+                "figure-2",
+                "figure-3",
+                "figure-4",
+                "figure-5",
+                "figure-6",
+                "figure-7",
+                "figure-8",
+                "figure-9",
+                "figure-10",
+                "figure-11",
+                "figure-12",
+                "figure-13",
+            ],
+        ),
+    ];
+
+    #[test]
+    fn every_numbered_part_of_each_document_is_there_once() {
+        for (paper, expected) in NUMBERED {
+            let is_numbered =
+                |part: &&str| ["figure-", "table-", "equation-"].iter().any(|kind| part.starts_with(kind));
+            let mut found: Vec<&str> = paper.rows().iter().map(|row| row.0).filter(is_numbered).collect();
+            let mut expected = expected.to_vec();
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn each_item_has_a_name_of_its_own_a_reason_and_a_command_where_one_is_due() {
+        let all = PaperContents::of(None).items;
+        let ids: BTreeSet<&str> = all.iter().map(|item| item.id.as_str()).collect();
+        assert_eq!(ids.len(), all.len());
+        for item in &all {
+            assert!(!item.says.is_empty() && !item.why.is_empty() && !item.why.contains('|'), "{}", item.id);
+            match item.stands {
+                Stands::Works => assert!(item.command.is_some(), "{}", item.id),
+                Stands::NotBuilt | Stands::CannotBeTested => assert_eq!(item.command, None, "{}", item.id),
+                _ => {}
+            }
+        }
+        assert_eq!(PaperContents::of(Some(Paper::Nist)).items.len(), nist::ROWS.len());
+    }
+
+    #[test]
+    fn the_list_keeps_to_80_columns() {
+        let long = text(&PaperContents::of(None));
+        let wide: Vec<&str> = long.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(wide.is_empty(), "{wide:#?}");
+    }
+}
