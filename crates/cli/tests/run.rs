@@ -222,6 +222,46 @@ fn control_c_while_tasks_are_set_up_ends_the_run() {
 }
 
 #[test]
+fn a_task_that_is_moved_off_its_cpu_says_so() {
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        eprintln!("skipped: a task is moved from one CPU to another");
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let task = "--task=name=moved,period=1ms,cpu=1,policy=other";
+    let run = Command::new(PROGRAM)
+        .args(["run", "-q", "-d", "3s", "--json", "--no-file", task])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let is_bound = |thread: &str| {
+        let status =
+            fs::read_to_string(format!("/proc/{}/task/{thread}/status", run.id())).unwrap_or_default();
+        status.contains("Name:\tmoved\n") && status.contains("Cpus_allowed_list:\t1\n")
+    };
+    let begin = Instant::now();
+    let thread = loop {
+        let threads = fs::read_dir(format!("/proc/{}/task", run.id())).unwrap().flatten();
+        let mut threads = threads.map(|entry| entry.file_name().into_string().unwrap());
+        if let Some(thread) = threads.find(|thread| is_bound(thread)) {
+            break thread;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30), "the task has no thread");
+        sleep(Duration::from_millis(1));
+    };
+    sleep(Duration::from_millis(500));
+    assert!(
+        Command::new("taskset").args(["-cp", "0", &thread]).stdout(Stdio::null()).status().unwrap().success()
+    );
+    let run = json(&run.wait_with_output().unwrap());
+    let warnings = run["run"]["warnings"].as_array().unwrap();
+    let left = warnings.iter().find(|warning| warning["about"] == "left-cpu").unwrap();
+    assert_eq!((&left["cpu"], &left["cause"]["by"]), (&1.into(), &"program".into()), "{left}");
+    assert!(left["activations"].as_u64() > Some(0), "{left}");
+}
+
+#[test]
 fn runs_that_begin_in_the_same_second_each_get_a_file() {
     let folder = TempDir::new().unwrap();
     let start = || {

@@ -67,6 +67,17 @@ pub enum Warning {
         /// What moved it there last, where the core said so.
         last_cause: Option<String>,
     },
+    /// Activations of a task that is bound to one CPU ran on others.
+    LeftCpu {
+        /// The task.
+        task: String,
+        /// Its CPU.
+        cpu: u16,
+        /// Activations that ran on others.
+        activations: u64,
+        /// What moved its thread.
+        cause: Mover,
+    },
     /// The run was measured in parts with pauses between them.
     Parts {
         /// How many.
@@ -271,6 +282,22 @@ pub struct TracedPart {
     pub ns: i64,
     /// The threads and interrupts that it was, with their numbers, where they are named.
     pub by: Vec<String>,
+}
+
+/// What moved a thread off the CPU that it was bound to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum Mover {
+    /// Another jitterlab, which isolates that CPU for itself.
+    Isolation {
+        /// Its process.
+        process: u32,
+    },
+    /// The kernel: that CPU is offline, or the process may not use it any more.
+    CpuGone,
+    /// Another program.
+    Program,
 }
 
 /// What a simulator was charged for entering interrupts: at least what the datasheets say, or nothing.

@@ -1,7 +1,7 @@
 //! What a reader of a run's figures has to know, and where its tasks ran, in sentences.
 
 use jitterlab_model::warning::{
-    Aperiodic, Because, Chore, InterruptEntries, Isolated, LeftBehind, Placed, Traced, Warning,
+    Aperiodic, Because, Chore, InterruptEntries, Isolated, LeftBehind, Mover, Placed, Traced, Warning,
 };
 use jitterlab_model::{Gap, RunInfo};
 
@@ -41,6 +41,15 @@ pub fn sentence(warning: &Warning) -> String {
                 count(*mode_switches)
             )
         }
+        Warning::LeftCpu { task, cpu, activations, cause } => format!(
+            "task {task}: {} ran on other CPUs than {cpu}, to which it was bound: {}",
+            plural(*activations, "activation"),
+            match cause {
+                Mover::Isolation { process } => format!("another jitterlab (process {process}) isolated it"),
+                Mover::CpuGone => "it went offline, or was taken away from this program".into(),
+                Mover::Program => "another program moved the thread".into(),
+            }
+        ),
         Warning::Parts { parts } => format!(
             "measured in {} with pauses between them, which count neither as missed nor as latency",
             plural(*parts, "block")

@@ -21,6 +21,9 @@ pub enum PrepareError {
     /// Ended before the first activation.
     #[error("interrupted before anything was measured")]
     Interrupted,
+    /// There is no thread to take what is measured.
+    #[error("cannot start the thread that collects what is measured: {0}; see `ulimit -u`")]
+    Collector(io::Error),
     /// Nothing to measure.
     #[error("there is no task to measure: describe one with --task period=1ms")]
     NoTask,

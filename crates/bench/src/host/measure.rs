@@ -262,16 +262,21 @@ impl Measurement {
         interrupted: &AtomicBool,
     ) -> Result<Finished, PrepareError> {
         let drains: Vec<Drain> = self.threads.iter_mut().filter_map(TaskThread::take_drain).collect();
-        let mut collector = Collector::new(drains, self.why.take(), sink);
+        let bound = self.info.tasks.iter().map(prepare::bound_cpu).collect();
+        let mut collector = Collector::new(drains, bound, self.why.take(), sink);
         self.loads.start();
-        let epoch_ns = Linux.now_ns() + LEAD_NS;
-        let until_ns = self.info.duration_ns.map(|d| epoch_ns.saturating_add(d));
-        for thread in &mut self.threads {
-            thread.start(epoch_ns, until_ns);
-        }
         let mut was_interrupted = false;
         let ended = thread::scope(|scope| {
-            let collecting = scope.spawn(|| collector.collect_to_the_end());
+            let collecting = thread::Builder::new().spawn_scoped(scope, || collector.collect_to_the_end());
+            let collecting = match collecting {
+                Ok(collecting) => collecting,
+                Err(error) => return Err(PrepareError::Collector(error)),
+            };
+            let epoch_ns = Linux.now_ns() + LEAD_NS;
+            let until_ns = self.info.duration_ns.map(|d| epoch_ns.saturating_add(d));
+            for thread in &mut self.threads {
+                thread.start(epoch_ns, until_ns);
+            }
             while !self.threads.iter().all(TaskThread::is_finished) {
                 if interrupted.load(Ordering::Relaxed) {
                     was_interrupted = true;
@@ -295,10 +300,10 @@ impl Measurement {
                 });
             let ended = ended.collect::<Result<Vec<_>, _>>();
             collecting.thread().unpark();
+            // The machine is not kept while causes are still being found.
+            self.give_back();
             ended
         });
-        self.info.warnings.extend(self.loads.failed());
-        self.info.loads = self.loads.stop();
         let ended = ended?;
         let causes = collector.causes.take();
         self.info.warnings.extend(causes.iter().flat_map(why::warnings));
@@ -308,10 +313,21 @@ impl Measurement {
             task.result = Some(ended.result);
         }
         self.info.warnings.extend(self.info.tasks.iter().filter_map(prepare::core_warning));
+        let taken = isolate::taken(&self.root);
+        let left_cpu = self.info.tasks.iter().zip(&collector.elsewhere).filter_map(|(task, elsewhere)| {
+            prepare::left_cpu_warning(task, *elsewhere, self.info.facts_after.as_ref()?, &taken)
+        });
+        self.info.warnings.extend(left_cpu.collect::<Vec<_>>());
+        Ok(Finished { info: self.info, above, causes })
+    }
+
+    /// Ends loads and isolation, and notes how the machine was until then.
+    fn give_back(&mut self) {
+        self.info.warnings.extend(self.loads.failed());
+        self.info.loads = self.loads.stop();
         self.info.facts_after = Some(facts::read(&self.root));
         let problems = self.isolation.take().map(Isolation::end).unwrap_or_default();
         self.info.warnings.extend(problems.into_iter().map(|what| Warning::NotRestored { what }));
-        Ok(Finished { info: self.info, above, causes })
     }
 
     fn progress(&self, epoch_ns: i64) -> Elapsed {
@@ -360,6 +376,9 @@ struct Collector<'a> {
     sink: &'a mut dyn Sink,
     /// The last activations of each task.
     last: Vec<VecDeque<Activation>>,
+    /// The one processor of each task that is bound to one, and how many of its activations ran on others.
+    bound: Vec<Option<u16>>,
+    elsewhere: Vec<u64>,
     rows: Vec<Activation>,
     why: Option<Why>,
     /// Why activations were late, at the end.
@@ -369,9 +388,11 @@ struct Collector<'a> {
 impl<'a> Collector<'a> {
     const BATCH: usize = 8_192;
 
-    fn new(drains: Vec<Drain>, why: Option<Why>, sink: &'a mut dyn Sink) -> Self {
+    fn new(drains: Vec<Drain>, bound: Vec<Option<u16>>, why: Option<Why>, sink: &'a mut dyn Sink) -> Self {
         let last = drains.iter().map(|_| VecDeque::with_capacity(NEIGHBOURS + 1)).collect();
-        Collector { drains, sink, last, rows: Vec::with_capacity(Self::BATCH), why, causes: None }
+        let elsewhere = vec![0; drains.len()];
+        let rows = Vec::with_capacity(Self::BATCH);
+        Collector { drains, sink, last, bound, elsewhere, rows, why, causes: None }
     }
 
     fn collect_to_the_end(&mut self) {
@@ -405,6 +426,9 @@ impl<'a> Collector<'a> {
             self.sink.activations(task, &self.rows);
             if let Some(why) = &mut self.why {
                 why.activations(task, &self.rows);
+            }
+            if let Some(cpu) = self.bound[task] {
+                self.elsewhere[task] += self.rows.iter().filter(|row| row.cpu != cpu).count() as u64;
             }
             let last = &mut self.last[task];
             let news = &self.rows[taken.saturating_sub(NEIGHBOURS + 1)..];

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use jitterlab_model::units::{Exact, Human};
-use jitterlab_model::warning::Placed;
+use jitterlab_model::warning::{Mover, Placed};
 use jitterlab_model::{CpuSet, Policy, SystemFacts, TaskRun, TaskSpec, Warning, Work};
 use jitterlab_rt::sys::sched;
 use jitterlab_rt::xenomai::{self, Core, XenomaiError};
@@ -157,6 +157,34 @@ pub(super) fn core_warning(task: &TaskRun) -> Option<Warning> {
         mode_switches: core.mode_switches,
         last_cause: core.last_cause.clone(),
     })
+}
+
+/// What a task that is bound to one processor tells when activations ran on others. `taken` are CPUs that other jitterlabs
+/// keep free, with their processes.
+pub(super) fn left_cpu_warning(
+    task: &TaskRun,
+    elsewhere: u64,
+    after: &SystemFacts,
+    taken: &[(u32, CpuSet)],
+) -> Option<Warning> {
+    let cpu = bound_cpu(task).filter(|_| elsewhere > 0)?;
+    let only = [cpu].into_iter().collect();
+    let usable = after.cpus.iter().any(|there| there.id == cpu)
+        && after.process.cpuset_cpus.as_ref().is_none_or(|cpus| cpus.overlaps(&only));
+    let cause = match taken.iter().find(|(_, cpus)| cpus.overlaps(&only)) {
+        Some((process, _)) => Mover::Isolation { process: *process },
+        None if usable => Mover::Program,
+        None => Mover::CpuGone,
+    };
+    Some(Warning::LeftCpu { task: task.spec.name.clone(), cpu, activations: elsewhere, cause })
+}
+
+/// The processor that a task's thread was given, if it is one only.
+pub(super) fn bound_cpu(task: &TaskRun) -> Option<u16> {
+    match task.granted.as_ref()?.cpus[..] {
+        [cpu] => Some(cpu),
+        _ => None,
+    }
 }
 
 /// The calling thread, and those it makes, on other processors; back where it was when this is dropped.
