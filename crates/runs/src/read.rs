@@ -237,10 +237,23 @@ impl Run {
             Ok(gathered)
         };
         let parts: Vec<Option<Result<Vec<Option<T>>, TraceError>>> = thread::scope(|scope| {
-            let running: Vec<_> =
-                shares(reader).into_iter().map(|groups| scope.spawn(|| part(groups))).collect();
-            self.watch(reader.rows(), &done, || running.iter().all(thread::ScopedJoinHandle::is_finished));
-            running.into_iter().map(|thread| thread.join().ok()).collect()
+            let begin = |groups: Range<usize>| {
+                let thread = thread::Builder::new().spawn_scoped(scope, {
+                    let (part, groups) = (&part, groups.clone());
+                    move || part(groups)
+                });
+                (groups, thread.ok())
+            };
+            let running: Vec<_> = shares(reader).into_iter().map(begin).collect();
+            let ended = |thread: &Option<thread::ScopedJoinHandle<_>>| {
+                thread.as_ref().is_none_or(thread::ScopedJoinHandle::is_finished)
+            };
+            self.watch(reader.rows(), &done, || running.iter().all(|(_, thread)| ended(thread)));
+            // What the system gave no thread for is read here.
+            let parts = running.into_iter();
+            parts
+                .map(|(groups, thread)| thread.map_or_else(|| Some(part(groups)), |t| t.join().ok()))
+                .collect()
         });
         let mut all: Vec<Option<T>> = (0..tasks).map(|_| None).collect();
         for part in parts {

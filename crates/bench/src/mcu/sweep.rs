@@ -119,25 +119,28 @@ pub fn measure_all(
     let finished = AtomicUsize::new(0);
     let results = Mutex::new(Vec::with_capacity(cells.len()));
     let failure = Mutex::new(None);
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some((index, cell)) = Some(next.fetch_add(1, Ordering::Relaxed))
-                    .and_then(|index| cells.get(index).map(|cell| (index, cell)))
-                {
-                    match measure(cell, compiler) {
-                        Ok(result) => {
-                            results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-                            done(finished.fetch_add(1, Ordering::Relaxed) + 1, cells.len());
-                        }
-                        Err(error) => {
-                            next.store(cells.len(), Ordering::Relaxed);
-                            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                        }
-                    }
+    let work = || {
+        while let Some((index, cell)) = Some(next.fetch_add(1, Ordering::Relaxed))
+            .and_then(|index| cells.get(index).map(|cell| (index, cell)))
+        {
+            match measure(cell, compiler) {
+                Ok(result) => {
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+                    done(finished.fetch_add(1, Ordering::Relaxed) + 1, cells.len());
                 }
-            });
+                Err(error) => {
+                    next.store(cells.len(), Ordering::Relaxed);
+                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                }
+            }
         }
+    };
+    thread::scope(|scope| {
+        for _ in 1..workers {
+            // Those that there are do what others would have done.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
     });
     if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);

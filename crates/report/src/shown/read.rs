@@ -1,6 +1,6 @@
 //! Runs as a page or a figure shows them: every question answered from one scan, and the whole series.
 
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use jitterlab_analysis::causes::Told;
 use jitterlab_runs::{Columns, Run, RunsError, Slice};
@@ -32,9 +32,10 @@ fn sizes(run: &Run) -> Result<Vec<u64>, RunsError> {
 fn page_run(run: &Run, sizes: &[u64], total: u64, task: Option<&str>) -> Result<PageRun, RunsError> {
     let wanted = run.tasks(task)?;
     let (scans, series) = thread::scope(|scope| {
-        let scans = scope.spawn(|| run.scan());
+        let scans = thread::Builder::new().spawn_scoped(scope, || run.scan());
         let series = series(run, sizes, total);
-        (scans.join(), series)
+        // Without a thread, one after the other.
+        (scans.map_or_else(|_| Ok(run.scan()), ScopedJoinHandle::join), series)
     });
     let (scans, warnings) =
         scans.map_err(|_| RunsError::NotReadWhole(run.path().to_path_buf()))??.into_parts();

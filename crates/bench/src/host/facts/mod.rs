@@ -131,12 +131,18 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], worth_it: usize, map: impl Fn(&T) 
     std::thread::scope(|scope| {
         let chunks: Vec<_> = items
             .chunks(items.len().div_ceil(threads))
-            .map(|chunk| (chunk, scope.spawn(move || chunk.iter().map(map).collect::<Vec<R>>())))
+            .map(|chunk| {
+                let read = move || chunk.iter().map(map).collect::<Vec<R>>();
+                (chunk, std::thread::Builder::new().spawn_scoped(scope, read))
+            })
             .collect();
-        // A thread that failed is done again here, where its panic is the caller's.
+        // What the system gave no thread for, or what failed, is done here, where its panic is the caller's.
         chunks
             .into_iter()
-            .flat_map(|(chunk, thread)| thread.join().unwrap_or_else(|_| chunk.iter().map(map).collect()))
+            .flat_map(|(chunk, thread)| {
+                let found = thread.ok().and_then(|thread| thread.join().ok());
+                found.unwrap_or_else(|| chunk.iter().map(map).collect())
+            })
             .collect()
     })
 }

@@ -39,23 +39,23 @@ impl Network {
         stream.set_write_timeout(Some(Duration::from_millis(100)))?;
         let (mut arriving, _) = listener.accept()?;
         let count = received.clone();
-        thread::spawn(move || {
+        thread::Builder::new().spawn(move || {
             let mut block = vec![0; STREAM_BLOCK];
             while let Ok(n @ 1..) = arriving.read(&mut block) {
                 count.fetch_add(n as u64, Ordering::Relaxed);
             }
-        });
+        })?;
 
         let sink = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.connect(sink.local_addr()?)?;
         let count = received.clone();
-        thread::spawn(move || {
+        thread::Builder::new().spawn(move || {
             let mut datagram = [0; DATAGRAM];
             while let Ok(n) = sink.recv(&mut datagram) {
                 count.fetch_add(n as u64, Ordering::Relaxed);
             }
-        });
+        })?;
         Ok(Network { stream, socket, block: vec![0x5A; STREAM_BLOCK], received, told: 0 })
     }
 }

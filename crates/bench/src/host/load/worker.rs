@@ -72,7 +72,7 @@ fn work(kind: &Kind, cpus: &str, told: &str) -> io::Result<()> {
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let mut work = (kind.begin)(told)?;
     let (go, begun) = mpsc::channel();
-    thread::spawn(move || listen(&go));
+    thread::Builder::new().spawn(move || listen(&go))?;
     say("ready");
 
     let Some((begin, cpu_before)) = wait_for_begin(&begun) else { return Ok(()) };
