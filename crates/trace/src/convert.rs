@@ -90,7 +90,11 @@ fn convert(
     info.warnings.extend(skipped.iter().map(|s| s.warning()));
     let finished = output.finish(&info)?;
     if skipped.is_empty() && is_journal_name(path) {
-        std::fs::remove_file(path).map_err(TraceError::io("remove", path))?;
+        std::fs::remove_file(path).map_err(|source| TraceError::JournalLeft {
+            path: target.into(),
+            journal: path.into(),
+            source,
+        })?;
         // Should the name come back after a power loss, nothing is lost by that.
         let _ = sync_directory(path);
         return Ok(finished);

@@ -130,6 +130,16 @@ pub enum TraceError {
         /// What went wrong.
         source: Box<TraceError>,
     },
+    /// The run file is written, and its journal is still there.
+    #[error("{path} is written, and whole; its journal {journal} could not be removed: {source}; remove it")]
+    JournalLeft {
+        /// The run file.
+        path: PathBuf,
+        /// The journal.
+        journal: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
     /// Not the output of a tool that is known here.
     #[error(
         "{path} is not an output that jitterlab can import; known are {known}. Of a table, say which column is what: \

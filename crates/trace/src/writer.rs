@@ -155,8 +155,10 @@ impl RunWriter {
         // The file gets the description from here. The journal gets it too, for `recover` if the file cannot be
         // written; where the disk is too full even for that, recovery describes the run as crashed.
         let _ = journal.end(&info);
-        close_journal(&journal.file, &journal.path, &path, info, progress)
-            .map_err(|source| TraceError::NotClosed { path, journal: journal_name, source: Box::new(source) })
+        close_journal(&journal.file, &journal.path, &path, info, progress).map_err(|error| match error {
+            left @ TraceError::JournalLeft { .. } => left,
+            error => TraceError::NotClosed { path, journal: journal_name, source: Box::new(error) },
+        })
     }
 }
 
