@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use jitterlab_bench::host::check::check_run;
 use jitterlab_model::units::{Human, parse_period_ns};
-use jitterlab_model::{Activation, TaskSpec};
+use jitterlab_model::{Activation, EdgeKind, TaskSpec};
 use jitterlab_motion::servo::Record;
 use jitterlab_motion::{JudgedRun, MotionError};
 use jitterlab_report::page::{self, PageRun};
-use jitterlab_runs::{Column, Hints, OneTask, Progress, Run, RunsError};
+use jitterlab_runs::{
+    CaptureHints, Column, Hints, OneTask, PacketFilter, Progress, Run, RunsError, Threshold,
+};
 
 use crate::exit::Failure;
 
@@ -31,6 +33,19 @@ pub struct RunArgs {
     /// start=t_wake:ns; roles are due, start, end, latency, interval, period-error, task and index
     #[arg(long, value_delimiter = ',', value_name = "ROLE=COLUMN")]
     columns: Vec<Column>,
+    /// Channel of a capture (logic analyser, oscilloscope) that is a task; without it all that change
+    #[arg(long = "channel", value_delimiter = ',', value_name = "NAME")]
+    channels: Vec<String>,
+    /// Which edges of a capture begin an activation: rising, falling or both [default: rising]
+    #[arg(long, value_name = "EDGE")]
+    edge: Option<EdgeKind>,
+    /// What is high of a captured voltage: a level (1.5V), or what is low and what is high (0.8V..2V) [default: found]
+    #[arg(long, value_name = "VOLTS", allow_hyphen_values = true)]
+    threshold: Option<Threshold>,
+    /// Which packets of a capture (pcap) begin an activation: ethertype:0x88a4, mac:00:11:22:33:44:55 or udp:27181, with the
+    /// answer as its end
+    #[arg(long, value_name = "FILTER")]
+    packets: Option<PacketFilter>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -44,13 +59,24 @@ enum Unit {
 impl RunArgs {
     /// Opens anything that holds a run, and shows how far its reading is if that takes long.
     pub fn open(&self, path: &Path) -> Result<Run, Failure> {
+        Ok(open(path, &self.hints())?)
+    }
+
+    /// What the user says of another tool's output.
+    pub fn hints(&self) -> Hints {
         let unit_ns = self.unit.map(|unit| match unit {
             Unit::Ns => 1,
             Unit::Us => 1_000,
             Unit::Ms => 1_000_000,
             Unit::S => 1_000_000_000,
         });
-        Ok(open(path, &Hints { period_ns: self.period, unit_ns, columns: self.columns.clone() })?)
+        let capture = CaptureHints {
+            channels: self.channels.clone(),
+            edge: self.edge.unwrap_or_default(),
+            threshold: self.threshold,
+            packets: self.packets,
+        };
+        Hints { period_ns: self.period, unit_ns, columns: self.columns.clone(), capture }
     }
 
     /// Refuses a task where there is no run to have it.

@@ -143,6 +143,15 @@ pub enum Warning {
         /// The unit.
         unit_ns: i64,
     },
+    /// A capture of a voltage does not say what is high: it was found from the smallest and the largest.
+    ThresholdFound {
+        /// The channel.
+        channel: String,
+        /// Below it is low, in mV.
+        low_mv: i64,
+        /// Above it is high, in mV.
+        high_mv: i64,
+    },
     /// Another tool's output does not say the period: the tool's usual one is assumed.
     PeriodAssumed {
         /// The period.
@@ -210,7 +219,7 @@ pub enum Warning {
     OnlyLargest,
     /// What was in the way of a latency, as another tool traced it.
     Traced(Traced),
-    /// The file has no due times: they lie on a grid of exactly the period that begins with the earliest activation, so every
+    /// The file has no due times: they lie on a grid of even distance that begins with the earliest activation, so every
     /// latency may be larger by the same amount.
     PhaseUnknown,
     /// A program that recorded itself did not say when its activations were due: they count from the first one.

@@ -114,6 +114,12 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::Stages => {
             "irq, thr and usr are stages of the same activations, each from the due time on".into()
         }
+        Warning::ThresholdFound { channel, low_mv, high_mv } => format!(
+            "{channel} counts as low below {} V and as high above {} V, two and three fifths of its range: --threshold \
+             says otherwise",
+            *low_mv as f64 / 1e3,
+            *high_mv as f64 / 1e3
+        ),
         Warning::RelativeSleep { tool } => {
             format!("{tool} sleeps a relative delay: its latencies leave out what its loop itself takes")
         }
@@ -130,7 +136,7 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::OnlyLargest => "only the largest latency is known, at which the tool stopped".into(),
         Warning::Traced(one) => traced(one),
         Warning::PhaseUnknown => {
-            "the file has no due times: they are on a grid of exactly the period that begins with the earliest \
+            "the file has no due times: they are on a grid of even distance that begins with the earliest \
              activation, so every latency may be larger by the same amount"
                 .into()
         }

@@ -11,7 +11,7 @@ mod warned;
 
 pub use compare::{CompareError, CompareOptions, compare};
 pub use error::RunsError;
-pub use jitterlab_trace::{Column, Columns, Hints, Slice};
+pub use jitterlab_trace::{CaptureHints, Column, Columns, Hints, PacketFilter, Slice, Threshold};
 pub use one_task::OneTask;
 pub use read::Progress;
 pub use run::Run;

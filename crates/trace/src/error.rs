@@ -409,6 +409,62 @@ pub enum Unreadable {
     /// Values that no measurement can have given.
     #[error("it holds what cannot be: {0}")]
     Impossible(Box<Impossible>),
+    /// A channel that a capture does not have.
+    #[error("there is no channel {wanted}: it has {names}")]
+    NoChannel {
+        /// The channel that was asked for.
+        wanted: String,
+        /// Those that there are.
+        names: String,
+    },
+    /// A channel that tells no period.
+    #[error(
+        "channel {channel} shows {activations} activations, and 3 are the fewest that tell a period: name another edge (--edge)"
+    )]
+    Quiet {
+        /// Its name.
+        channel: String,
+        /// How many.
+        activations: usize,
+    },
+    /// A capture in which nothing happens.
+    #[error(
+        "none of its channels shows 3 activations: name the level of a voltage (--threshold), or another edge (--edge)"
+    )]
+    AllQuiet,
+    /// A capture that says no unit of its times.
+    #[error("it does not say the unit of its times: say it with --unit")]
+    NoTimeUnit,
+    /// A capture that says not how often it was sampled.
+    #[error("it does not say its sample rate")]
+    NoSampleRate,
+    /// A format's version that is not known here.
+    #[error("it is of version {version} of its format, of which only version 0 is read: export it as CSV")]
+    Version {
+        /// The version.
+        version: i64,
+    },
+    /// An archive that would fill the memory.
+    #[error("it is more than 1 GiB unpacked: save a shorter part of it")]
+    TooMuch,
+    /// A capture of a network without Ethernet's addresses.
+    #[error("its packets are of link type {link}, not Ethernet's: capture at one interface, not at \"any\"")]
+    NotEthernet {
+        /// As the format numbers it.
+        link: i32,
+    },
+    /// A capture in which several kinds of packets could be meant.
+    #[error("which packets are meant? Name them with --packets; most are {found}")]
+    WhichPackets {
+        /// What there is.
+        found: String,
+    },
+    /// A file that its library cannot read.
+    #[error("it is damaged: {what}")]
+    Damaged {
+        /// The library's words.
+        what: String,
+    },
     /// A file of JSON that its tool would not write.
     #[error("{0}")]
     Json(serde_json::Error),

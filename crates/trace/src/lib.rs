@@ -32,7 +32,10 @@ mod writer;
 pub use convert::{recover, recover_to};
 pub use decoder::Columns;
 pub use error::{Damage, NotARun, TraceError, Unreadable, Wanted};
-pub use import::{Hints, Import, Measured, STANDARD_INPUT, import, import_bytes};
+pub use import::{
+    CaptureHints, Hints, Import, Measured, PacketFilter, PacketFilterError, STANDARD_INPUT, Threshold,
+    ThresholdError, import, import_bytes,
+};
 pub use parts::Parts;
 pub use paths::journal_path;
 pub use reader::{RowGroup, RunReader};

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use jitterlab_analysis::predict::Prediction;
 use jitterlab_analysis::require::Requirement;
 use jitterlab_analysis::task_analysis::AnalysisSection;
-use jitterlab_model::{Activation, Bench, Flags, Keep, RunInfo, TaskResult, TaskRun, TaskSpec};
+use jitterlab_model::{Activation, Bench, EdgeKind, Flags, Keep, RunInfo, TaskResult, TaskRun, TaskSpec};
 use jitterlab_motion::servo::{Design, Plant, Question, ServoResult, Wishes};
 use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, StepperQuestion};
 use jitterlab_motion::{JudgedRun, catalog};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Content, Document};
 use jitterlab_report::page;
-use jitterlab_runs::{CompareOptions, Hints, OneTask, Run, compare};
+use jitterlab_runs::{CaptureHints, CompareOptions, Hints, OneTask, PacketFilter, Run, compare};
 use jitterlab_trace::{JournalReader, RunFileWriter, RunReader, recover_to};
 
 const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
@@ -25,7 +25,13 @@ fn file(folder: &Path, name: &str, data: &[u8]) -> PathBuf {
 
 /// Everything that is said of a run. What takes long is tried on a part of the inputs each, always the same for the same.
 fn through(path: &Path, data: &[u8]) {
-    let hints = Hints { period_ns: Some(1_000_000), ..Hints::default() };
+    // Every other input with what a user says of a capture.
+    let capture = CaptureHints {
+        edge: if data.len().is_multiple_of(3) { EdgeKind::Both } else { EdgeKind::Rising },
+        packets: data.len().is_multiple_of(2).then_some(PacketFilter::Udp(27_181)),
+        ..CaptureHints::default()
+    };
+    let hints = Hints { period_ns: Some(1_000_000), capture, ..Hints::default() };
     let Ok(run) = Run::open(path, &hints) else { return };
     let Ok(analysis) = run.analysis(None, AnalysisSection::ALL.to_vec(), true, None) else { return };
     for stats in run.timing().map(|stats| stats.into_parts().0).unwrap_or_default() {

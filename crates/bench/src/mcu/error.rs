@@ -125,9 +125,6 @@ pub enum McuError {
         /// The shortest period that is needed.
         shortest_us: u32,
     },
-    /// Edges that are not written as such.
-    #[error("{0:?} is not an edge: use rising, falling or both")]
-    NotAnEdge(String),
     /// A file or process that could not be handled.
     #[error("{what}: {error}")]
     Io {
@@ -212,7 +209,6 @@ impl McuError {
                 | E::NoClock(_)
                 | E::UnknownChip { .. }
                 | E::NoSuchPin { .. }
-                | E::NotAnEdge(_)
         )
     }
 

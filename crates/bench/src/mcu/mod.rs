@@ -28,5 +28,5 @@ pub use jitterlab_model::mcu::{
     AlarmFigures, Choice, CostFigures, Interruption, Size, Strategy, ThreadFigures,
 };
 pub use request::{McuRequest, Subject};
-pub use run::{EdgeKind, McuRun};
+pub use run::McuRun;
 pub use simulator::{Length, Recording, Setup, simulate};

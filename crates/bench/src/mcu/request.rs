@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use jitterlab_chip::Pin;
+use jitterlab_model::EdgeKind;
 use jitterlab_model::units::Exact;
 
 use super::firmware::{Board, Compiler, Program};
-use super::run::{EdgeKind, McuRun, Reading};
+use super::run::{McuRun, Reading};
 use super::simulator::{Length, Setup, simulate};
 use super::sweep::{self, Cell};
 use super::{McuError, Strategy};

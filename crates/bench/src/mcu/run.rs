@@ -1,40 +1,15 @@
 //! From a recording of pin edges to an ordinary run: activations of a task, and the run's description.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::SystemTime;
 
-use jitterlab_model::{Activation, Overrun, RunInfo, StopReason, TaskResult, TaskSpec, Warning};
+use jitterlab_model::edge::LevelChange;
+use jitterlab_model::{Activation, EdgeKind, Overrun, RunInfo, StopReason, TaskResult, TaskSpec, Warning};
 use jitterlab_trace::{RunFileWriter, TraceError};
 
 use jitterlab_chip::{Pin, Stop};
 
 use super::{McuError, Recording};
-
-/// What begins an activation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum EdgeKind {
-    /// The pin goes high; the activation ends when it goes low.
-    #[default]
-    Rising,
-    /// The pin goes low; the activation ends when it goes high.
-    Falling,
-    /// Any change, for firmware that toggles its pin once an activation; ends are not known and taken as the starts.
-    Both,
-}
-
-impl FromStr for EdgeKind {
-    type Err = McuError;
-
-    fn from_str(text: &str) -> Result<Self, McuError> {
-        match text {
-            "rising" => Ok(EdgeKind::Rising),
-            "falling" => Ok(EdgeKind::Falling),
-            "both" => Ok(EdgeKind::Both),
-            _ => Err(McuError::NotAnEdge(text.into())),
-        }
-    }
-}
 
 /// How a pin's edges are read as activations.
 #[derive(Debug, Clone, Default)]
@@ -111,27 +86,8 @@ impl McuRun {
 
 /// Begin and end of each activation, in cycles.
 fn spans(recording: &Recording, reading: &Reading) -> Vec<(u64, u64)> {
-    let mut spans: Vec<(u64, u64)> = Vec::new();
-    for edge in recording.log.edges.iter().filter(|e| e.pin == reading.pin) {
-        match (reading.edge, edge.high) {
-            (EdgeKind::Both, _) | (EdgeKind::Rising, true) | (EdgeKind::Falling, false) => {
-                spans.push((edge.cycle, edge.cycle));
-            }
-            _ => {
-                if let Some(last) = spans.last_mut() {
-                    last.1 = edge.cycle;
-                }
-            }
-        }
-    }
-    // A begin without its end is an activation that the recording cut off.
-    if reading.edge != EdgeKind::Both
-        && spans.len() > 1
-        && spans.last().is_some_and(|(start, end)| start == end)
-    {
-        spans.pop();
-    }
-    spans
+    let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == reading.pin);
+    reading.edge.spans(of_pin.map(|edge| LevelChange { at: edge.cycle, high: edge.high }))
 }
 
 fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activations: &[Activation]) -> RunInfo {

@@ -3,7 +3,8 @@
 use std::fs;
 
 use jitterlab_bench::mcu::run::Reading;
-use jitterlab_bench::mcu::{Board, EdgeKind, McuError, McuRun, Pin, Program, Setup, Strategy, simulate};
+use jitterlab_bench::mcu::{Board, McuError, McuRun, Pin, Program, Setup, Strategy, simulate};
+use jitterlab_model::EdgeKind;
 
 use super::bench;
 

@@ -9,10 +9,10 @@ use jitterlab_analysis::papers::epos::EVENTS;
 use jitterlab_bench::mcu::recommend::{self, Need};
 use jitterlab_bench::mcu::request::whole_us;
 use jitterlab_bench::mcu::sweep;
-use jitterlab_bench::mcu::{Compiler, EdgeKind, McuError, McuRequest, Pin, Strategy, Subject, firmware};
-use jitterlab_model::TimingStats;
+use jitterlab_bench::mcu::{Compiler, McuError, McuRequest, Pin, Strategy, Subject, firmware};
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_model::units::{parse_frequency_hz, parse_period_ns};
+use jitterlab_model::{EdgeKind, TimingStats};
 use jitterlab_report::document::Content;
 
 use crate::exit::{Ending, Status};

@@ -7,7 +7,7 @@ use jitterlab_model::{Activation, Flags, Gap, Warning};
 
 use super::starts::{self, Known, Span};
 use super::text::{decimal_ns, lines};
-use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, Told, rttest};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, Told, capture, rttest};
 use crate::error::{Unreadable, Wanted};
 use crate::role::{Role, role_of};
 
@@ -48,7 +48,7 @@ fn recognise(input: &Input) -> bool {
     if input.columns_given {
         return table(input.text).next().is_some();
     }
-    if rttest::recognise(input) {
+    if rttest::recognise(input) || capture::recognise(input) {
         return false;
     }
     let named = head(input.text).unwrap_or_default();

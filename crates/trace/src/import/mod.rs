@@ -4,6 +4,7 @@
 //! what is read (see [`Gap`] and [`Lacks`](jitterlab_model::distribution::Lacks)) and said in the run's warnings. A value of
 //! a histogram counts as the upper edge of its bin, so that no figure looks better than it was.
 
+mod capture;
 mod csv;
 mod cyclictest;
 mod cyclictest_json;
@@ -40,6 +41,7 @@ use std::path::Path;
 use jitterlab_model::bounds::{self, Impossible};
 use jitterlab_model::{Activation, RunInfo, TimingStats};
 
+pub use self::capture::{CaptureHints, PacketFilter, PacketFilterError, Threshold, ThresholdError};
 use self::told::{Period, Told};
 use crate::error::{TraceError, Unreadable, Wanted};
 use crate::role::Column;
@@ -53,6 +55,8 @@ pub struct Hints {
     pub unit_ns: Option<i64>,
     /// What the columns of a table are (comma-separated values); those that its head names need not be given.
     pub columns: Vec<Column>,
+    /// What is an activation in a capture of pins or packets.
+    pub capture: CaptureHints,
 }
 
 /// A measurement by another tool.
@@ -109,6 +113,14 @@ const PEERS: &[Peer] = &[
     latmus::PEER,
     rttest::PEER,
     zephyr::PEER,
+    capture::VCD,
+    capture::SIGROK,
+    capture::SIGROK_CSV,
+    capture::SALEAE,
+    capture::SALEAE_BINARY,
+    capture::SCOPE,
+    capture::PCAP,
+    capture::PCAPNG,
     csv::PEER,
 ];
 

@@ -62,7 +62,19 @@ pub(super) fn on_grid(spans: &[Span], period_ns: i64, has_holes: bool) -> Known 
     Known::Grid(Measured::Rows(spans.iter().enumerate().map(row).collect()))
 }
 
-fn period_errors(spans: &[Span], period_ns: i64) -> Measured {
+/// The least-squares line through points (k, t): its value at 0 and its rise. `None` for fewer than two different k.
+pub(super) fn line(points: &[(u64, f64)]) -> Option<(f64, f64)> {
+    let n = points.len() as f64;
+    let mean_k = points.iter().map(|(k, _)| *k as f64).sum::<f64>() / n;
+    let mean_t = points.iter().map(|(_, t)| *t).sum::<f64>() / n;
+    let product = |(k, t): &(u64, f64)| (*k as f64 - mean_k) * (t - mean_t);
+    let sxx = points.iter().map(|(k, _)| (*k as f64 - mean_k).powi(2)).sum::<f64>();
+    let slope = points.iter().map(product).sum::<f64>() / sxx;
+    (sxx > 0.0).then_some((mean_t - slope * mean_k, slope))
+}
+
+/// What lies between beginnings, where nothing tells which due time each belongs to.
+pub(super) fn period_errors(spans: &[Span], period_ns: i64) -> Measured {
     let mut stats = TimingStats::new(period_ns);
     let mut before: Option<i64> = None;
     for pair in spans.windows(2) {

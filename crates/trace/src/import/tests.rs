@@ -46,12 +46,33 @@ const FIXTURES: &[(&str, &str)] = &[
     ("latmus.txt", "EVL latmus -g"),
     ("rttest.txt", "rttest"),
     ("zephyr.txt", "Zephyr timer_behavior"),
+    ("sigrok.vcd", "value change dump (VCD)"),
+    ("sigrok.sr", "sigrok session"),
+    ("sigrok.csv", "sigrok CSV"),
+    ("sigrok-times.csv", "sigrok CSV"),
+    ("saleae.csv", "Saleae Logic CSV"),
+    ("saleae.bin", "Saleae Logic binary"),
+    ("keysight.csv", SCOPE),
+    ("rigol.csv", SCOPE),
+    ("siglent.csv", SCOPE),
+    ("udp.pcap", "packet capture (pcap)"),
+    ("udp.pcapng", PCAPNG),
+    ("ethercat.pcapng", PCAPNG),
     ("table.csv", TABLES),
     ("halsampler.txt", TABLES),
 ];
 
 const STATUS_LINES: &str = "cyclictest status lines";
 const TABLES: &str = "tables (CSV)";
+const SCOPE: &str = "oscilloscope CSV";
+const PCAPNG: &str = "packet capture (pcapng)";
+
+/// Those that are no text.
+const BINARY: [&str; 6] = [".raw", ".sr", ".bin", ".pcap", ".pcapng", ".latency"];
+
+fn is_text(fixture: &str) -> bool {
+    !BINARY.iter().any(|ending| fixture.ends_with(ending))
+}
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers")
@@ -67,6 +88,10 @@ fn hints(fixture: &str) -> Hints {
     Hints {
         period_ns: (fixture == "halsampler.txt").then_some(1_000_000),
         columns: columns.iter().map(|column| column.parse().unwrap()).collect(),
+        capture: CaptureHints {
+            packets: fixture.starts_with("udp").then(|| "udp:27181".parse().unwrap()),
+            ..CaptureHints::default()
+        },
         ..Hints::default()
     }
 }
@@ -132,9 +157,7 @@ fn what_is_not_listed_is_of_nobody() {
 
 #[test]
 fn the_times_of_a_build_server_change_nothing() {
-    for (fixture, _) in
-        FIXTURES.iter().filter(|(name, _)| !name.ends_with(".raw") && !name.ends_with(".latency"))
-    {
+    for (fixture, _) in FIXTURES.iter().filter(|(name, _)| is_text(name)) {
         let bytes = content(fixture);
         let text = String::from_utf8(bytes.clone()).unwrap();
         let mut logged = String::new();

@@ -1,0 +1,97 @@
+//! Which edges of a pin begin an activation.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::ValueError;
+
+/// What of a pin begins an activation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EdgeKind {
+    /// The pin goes high; the activation ends when it goes low.
+    #[default]
+    Rising,
+    /// The pin goes low; the activation ends when it goes high.
+    Falling,
+    /// Any change, for programs that toggle a pin once an activation; ends are not known and taken as the starts.
+    Both,
+}
+
+/// A change of a pin's level, at a time in the unit of its recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LevelChange<T> {
+    /// When.
+    pub at: T,
+    /// Whether it is high from then on.
+    pub high: bool,
+}
+
+impl EdgeKind {
+    const NAMES: [(EdgeKind, &str); 3] =
+        [(EdgeKind::Rising, "rising"), (EdgeKind::Falling, "falling"), (EdgeKind::Both, "both")];
+
+    /// Begin and end of each activation by a pin's changes. A begin without its end is an activation that the recording cut
+    /// off, and left out.
+    pub fn spans<T: Copy + PartialEq>(
+        self,
+        changes: impl IntoIterator<Item = LevelChange<T>>,
+    ) -> Vec<(T, T)> {
+        let mut spans: Vec<(T, T)> = Vec::new();
+        let mut open = false;
+        for change in changes {
+            match (self, change.high) {
+                (EdgeKind::Both, _) | (EdgeKind::Rising, true) | (EdgeKind::Falling, false) => {
+                    spans.push((change.at, change.at));
+                    open = self != EdgeKind::Both;
+                }
+                _ => {
+                    if let Some(last) = spans.last_mut() {
+                        last.1 = change.at;
+                        open = false;
+                    }
+                }
+            }
+        }
+        if open && spans.len() > 1 {
+            spans.pop();
+        }
+        spans
+    }
+}
+
+impl FromStr for EdgeKind {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let unknown = || ValueError::Unknown {
+            what: "kind of edge",
+            value: text.into(),
+            known: "rising, falling or both",
+        };
+        Self::NAMES.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind).ok_or_else(unknown)
+    }
+}
+
+impl fmt::Display for EdgeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::NAMES.iter().find(|(kind, _)| kind == self).map_or("", |(_, name)| name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_edge_begins_and_the_other_ends() {
+        let changes = [(1, false), (2, true), (5, false), (9, true), (11, false), (20, true)];
+        let changes = changes.map(|(at, high)| LevelChange { at, high });
+        assert_eq!(EdgeKind::Rising.spans(changes), [(2, 5), (9, 11)]);
+        assert_eq!(EdgeKind::Falling.spans(changes), [(1, 2), (5, 9), (11, 20)]);
+        assert_eq!(EdgeKind::Both.spans(changes).len(), 6);
+        for kind in ["rising", "falling", "both"] {
+            assert_eq!(kind.parse::<EdgeKind>().unwrap().to_string(), kind);
+        }
+        assert!("up".parse::<EdgeKind>().is_err());
+    }
+}

@@ -1,0 +1,205 @@
+//! What a pin or a network showed, as activations: files of logic analysers, oscilloscopes and packet captures.
+//!
+//! A format gives [`Channel`]s; what is an activation of them is decided here, the same for all.
+
+mod packets;
+mod pcap;
+mod saleae;
+mod saleae_binary;
+mod scope;
+mod sigrok;
+mod sigrok_csv;
+mod table;
+mod threshold;
+mod vcd;
+
+use jitterlab_model::edge::LevelChange;
+use jitterlab_model::{Activation, Gap};
+use jitterlab_model::{EdgeKind, Flags, Warning};
+
+use super::starts::{self, Span};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, Told};
+use crate::error::Unreadable;
+
+pub use packets::{PacketFilter, PacketFilterError};
+pub use threshold::{Threshold, ThresholdError};
+
+pub(in crate::import) use pcap::{PCAP, PCAPNG};
+pub(in crate::import) use saleae::PEER as SALEAE;
+pub(in crate::import) use saleae_binary::PEER as SALEAE_BINARY;
+pub(in crate::import) use scope::PEER as SCOPE;
+pub(in crate::import) use sigrok::PEER as SIGROK;
+pub(in crate::import) use sigrok_csv::PEER as SIGROK_CSV;
+pub(in crate::import) use vcd::PEER as VCD;
+
+/// Every format.
+const FORMATS: [Peer; 8] = [VCD, SIGROK, SIGROK_CSV, SALEAE, SALEAE_BINARY, SCOPE, PCAP, PCAPNG];
+
+/// What the user says of a capture.
+#[derive(Debug, Clone, Default)]
+pub struct CaptureHints {
+    /// The channels that are tasks; with none, all that change.
+    pub channels: Vec<String>,
+    /// Which edges begin an activation.
+    pub edge: EdgeKind,
+    /// What is high and what is low of a voltage; with none, found from the smallest and the largest.
+    pub threshold: Option<Threshold>,
+    /// Which packets of a network begin and end an activation.
+    pub packets: Option<PacketFilter>,
+}
+
+/// Whether a table is one of those that are read here.
+pub(super) fn recognise(input: &Input) -> bool {
+    FORMATS.iter().any(|peer| (peer.recognise)(input))
+}
+
+/// A line of a logic analyser: when it changed.
+struct Channel {
+    name: String,
+    level: Option<bool>,
+    changes: Vec<LevelChange<i64>>,
+}
+
+impl Channel {
+    fn new(name: impl Into<String>) -> Self {
+        Channel { name: name.into(), level: None, changes: Vec::new() }
+    }
+
+    /// Takes the level from a time on, `None` where it is unknown; the first one is no change.
+    fn see(&mut self, at: i64, level: Option<bool>) {
+        if let (Some(before), Some(high)) = (self.level, level)
+            && before != high
+        {
+            self.changes.push(LevelChange { at, high });
+        }
+        self.level = level;
+    }
+}
+
+/// The fewest activations that tell a period.
+const FEWEST: usize = 3;
+
+/// What a capture holds: what is known of it, and the activations of each of its channels.
+struct Captured {
+    import: Import,
+    channels: Vec<(String, Vec<Span>)>,
+}
+
+impl Captured {
+    /// The activations are between edges.
+    fn of_edges(import: Import, channels: Vec<Channel>, hints: &Hints) -> Self {
+        let edge = hints.capture.edge;
+        let channels = channels.into_iter().map(|channel| {
+            let each = edge.spans(channel.changes).into_iter();
+            let end = |end_ns| (edge != EdgeKind::Both).then_some(end_ns);
+            (channel.name, each.map(|(start_ns, end_ns)| Span { start_ns, end_ns: end(end_ns) }).collect())
+        });
+        Captured { import, channels: channels.collect() }
+    }
+
+    /// The channels that the user named, or all that show enough.
+    fn wanted(mut self, hints: &Hints) -> Result<Self, Mistake> {
+        let wanted = &hints.capture.channels;
+        if let Some(missing) =
+            wanted.iter().find(|wanted| self.channels.iter().all(|(name, _)| name != *wanted))
+        {
+            let names: Vec<&str> = self.channels.iter().map(|(name, _)| name.as_str()).collect();
+            return Err(Unreadable::NoChannel { wanted: missing.clone(), names: names.join(", ") }.into());
+        }
+        self.channels.retain(|(name, _)| wanted.is_empty() || wanted.contains(name));
+        let quiet = self.channels.iter().find(|(_, spans)| spans.len() < FEWEST);
+        if let (Some((name, spans)), false) = (quiet, wanted.is_empty()) {
+            return Err(Unreadable::Quiet { channel: name.clone(), activations: spans.len() }.into());
+        }
+        self.channels.retain(|(_, spans)| spans.len() >= FEWEST);
+        if self.channels.is_empty() { Err(Unreadable::AllQuiet.into()) } else { Ok(self) }
+    }
+
+    /// As tasks.
+    fn import(self, hints: &Hints) -> Result<Import, Mistake> {
+        let Captured { mut import, channels } = self.wanted(hints)?;
+        for (name, spans) in channels {
+            task(&mut import, name, &spans, hints)?;
+        }
+        Ok(import)
+    }
+}
+
+/// One channel as a task. A capture shows every pulse there was, so one that is not on its grid was missed.
+fn task(import: &mut Import, name: String, spans: &[Span], hints: &Hints) -> Result<(), Mistake> {
+    if spans.windows(2).any(|pair| pair[1].start_ns < pair[0].start_ns) {
+        return Err(Unreadable::Backwards.into());
+    }
+    let said = hints.period_ns;
+    let usual = said.or_else(|| starts::usual_distance_ns(spans, None)).ok_or(Unreadable::NoPeriod)?;
+    let rows = grid(spans, usual);
+    let found = rows.as_deref().and_then(mean_distance_ns).unwrap_or(usual);
+    let period_ns = said.unwrap_or(found);
+    if said.is_none() {
+        import.warn(Warning::MeanPeriod { period_ns });
+    }
+    let told = Told::new(name, import.period(Some(period_ns), hints, period_ns));
+    let told = if spans.iter().all(|span| span.end_ns.is_some()) { told.with_ends() } else { told };
+    match rows {
+        Some(rows) => {
+            import.task(told.lacks(Gap::Phase), Measured::Rows(rows));
+            import.warn(Warning::PhaseUnknown);
+        }
+        None => {
+            import.task(told.lacks(Gap::Missed), starts::period_errors(spans, period_ns));
+            import.warn(Warning::OnlyPeriodErrors { tool: import.info.tool.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// The mean distance of due times.
+fn mean_distance_ns(rows: &[Activation]) -> Option<i64> {
+    let (first, last) = (rows.first()?, rows.last()?);
+    let steps = i64::try_from(last.index - first.index).ok().filter(|steps| *steps > 0)?;
+    Some((last.due_ns - first.due_ns + steps / 2) / steps)
+}
+
+/// Starts on the grid that fits them best, whose clock is another than that of the capture: the earliest counts as punctual.
+/// `None` where it is not plain which due time a start belongs to.
+fn grid(spans: &[Span], usual_ns: i64) -> Option<Vec<Activation>> {
+    let first_ns = spans.first()?.start_ns;
+    let mut index = 0u64;
+    let mut before = first_ns;
+    let mut points: Vec<(u64, f64)> = Vec::with_capacity(spans.len());
+    for (number, span) in spans.iter().enumerate() {
+        let steps = (span.start_ns.checked_sub(before)? as f64 / usual_ns as f64).round();
+        // Two in one period: one of them is none of the grid's.
+        if number > 0 && steps < 1.0 {
+            return None;
+        }
+        index += steps as u64;
+        before = span.start_ns;
+        points.push((index, span.start_ns.checked_sub(first_ns)? as f64));
+    }
+    let (offset, slope) = starts::line(&points)?;
+    let late = |(index, at): &(u64, f64)| at - (offset + slope * *index as f64);
+    let earliest = points.iter().map(late).fold(f64::INFINITY, f64::min);
+    let latest = points.iter().map(late).fold(f64::NEG_INFINITY, f64::max);
+    if slope < 1.0 || latest - earliest >= slope {
+        return None;
+    }
+    let mut before = 0;
+    let rows = spans.iter().zip(&points).map(|(span, (index, _))| {
+        let due = offset + slope * *index as f64 + earliest;
+        let flags = if *index > before + 1 { Flags::AFTER_GAP } else { Flags::default() };
+        before = *index;
+        Activation {
+            index: *index,
+            due_ns: first_ns.saturating_add(due.floor() as i64),
+            start_ns: span.start_ns,
+            end_ns: span.end_ns.unwrap_or(span.start_ns),
+            flags,
+            ..Activation::default()
+        }
+    });
+    Some(rows.collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! What Saleae's Logic 2 exports as binary: one channel in each file, version 0 of the format as it is documented.
+
+use super::super::{Hints, Import, Input, Mistake, Peer};
+use super::{Captured, Channel, threshold};
+use crate::error::Unreadable;
+
+pub(in crate::import) const PEER: Peer =
+    Peer { name: "Saleae Logic binary", recognise, parse: |input, hints| read(input, hints)?.import(hints) };
+
+const MAGIC: &[u8] = b"<SALEAE>";
+
+fn recognise(input: &Input) -> bool {
+    input.bytes.starts_with(MAGIC)
+}
+
+/// The bytes that are left, taken from the front.
+struct Rest<'a>(&'a [u8]);
+
+impl Rest<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Mistake> {
+        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or(Unreadable::Cut)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn count(&mut self, width: usize) -> Result<(), Mistake> {
+        let count = u64::from_le_bytes(self.take()?);
+        let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(width));
+        match bytes.map(|bytes| bytes.cmp(&self.0.len())) {
+            Some(std::cmp::Ordering::Equal) => Ok(()),
+            Some(std::cmp::Ordering::Less) => Err(Unreadable::Second.into()),
+            _ => Err(Unreadable::Cut.into()),
+        }
+    }
+}
+
+pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
+    let mut rest = Rest(input.bytes.strip_prefix(MAGIC).unwrap_or_default());
+    let version = i32::from_le_bytes(rest.take()?);
+    let kind = i32::from_le_bytes(rest.take()?);
+    if version != 0 || !(0..=1).contains(&kind) {
+        return Err(Unreadable::Version { version: i64::from(version) }.into());
+    }
+    let name = input.name.strip_suffix(".bin").unwrap_or(input.name);
+    let mut import = Import::new("Saleae Logic", "capture");
+    let channel = if kind == 0 { levels(rest, name)? } else { volts(&mut import, rest, name, hints)? };
+    Ok(Captured::of_edges(import, vec![channel], hints))
+}
+
+/// A level at the beginning, and when it changed.
+fn levels(mut rest: Rest, name: &str) -> Result<Channel, Mistake> {
+    let mut high = u32::from_le_bytes(rest.take()?) != 0;
+    let (_begin, _end) = (rest.take::<8>()?, rest.take::<8>()?);
+    rest.count(8)?;
+    let mut channel = Channel::new(name);
+    channel.see(0, Some(high));
+    let mut before = f64::NEG_INFINITY;
+    for bytes in rest.0.as_chunks::<8>().0 {
+        let seconds = f64::from_le_bytes(*bytes);
+        if !seconds.is_finite() || seconds < before {
+            return Err(Unreadable::Backwards.into());
+        }
+        before = seconds;
+        high = !high;
+        channel.see((seconds * 1e9).round() as i64, Some(high));
+    }
+    Ok(channel)
+}
+
+fn volts(import: &mut Import, mut rest: Rest, name: &str, hints: &Hints) -> Result<Channel, Mistake> {
+    let begin = f64::from_le_bytes(rest.take()?);
+    let rate = u64::from_le_bytes(rest.take()?);
+    let every = u64::from_le_bytes(rest.take()?).max(1);
+    rest.count(4)?;
+    if rate == 0 || !begin.is_finite() {
+        return Err(Unreadable::Samples.into());
+    }
+    let step_ns = 1e9 * every as f64 / rate as f64;
+    let each = rest.0.as_chunks::<4>().0.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes)));
+    let samples = each.enumerate().map(|(k, volts)| (begin * 1e9 + step_ns * k as f64, volts)).collect();
+    Ok(threshold::channel(import, name, &samples, hints.capture.threshold))
+}
