@@ -19,6 +19,9 @@ const AROUND: [usize; 2] = [8, 16];
 const LENGTHS: usize = 5;
 /// A jump is so many times what the level does elsewhere.
 const JUMP: f64 = 7.0;
+/// So many values on either side of its place show most of it.
+const ABRUPT: usize = 2;
+const MOSTLY: f64 = 0.8;
 /// A value is wild so many standard deviations off the median of so many neighbours on either side.
 const WILD: f64 = 3.0;
 const NEIGHBOURS: usize = 7;
@@ -73,40 +76,44 @@ fn divide(values: &[f64], offset: usize, edges: &mut Vec<usize>) {
         return;
     }
     let found = AROUND.iter().filter(|w| values.len() >= LENGTHS * **w).filter_map(|w| jump(values, *w));
-    let Some((at, _)) = found.filter(|j| j.1 > JUMP).max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+    let Some((at, _)) = found.max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
     edges.push(offset + at);
     divide(&values[..at], offset, edges);
     divide(&values[at..], offset + at, edges);
 }
 
-/// The largest step between the means of `around` values before and after a place: where, and how large against the others.
+/// The largest abrupt step between the means of `around` values before and after a place: where, and how large against
+/// the others.
 fn jump(values: &[f64], around: usize) -> Option<(usize, f64)> {
     let mut sums = vec![0.0];
     for v in values {
         sums.push(sums[sums.len() - 1] + v);
     }
     let sum = |from: usize, to: usize| sums[to] - sums[from];
-    let step = |at: usize| (sum(at, at + around) - sum(at - around, at)) / around as f64;
-    let mut steps: Vec<f64> = (around..=values.len() - around).map(step).collect();
+    let step = |at: usize, width: usize| (sum(at, at + width) - sum(at - width, at)) / width as f64;
+    let mut steps: Vec<f64> = (around..=values.len() - around).map(|at| step(at, around)).collect();
     // A drift is a step everywhere.
     let usual = median(&mut steps.clone())?;
-    steps.iter_mut().for_each(|d| *d = (*d - usual).abs());
-    let (place, largest) = steps.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
-    let spread = 1.482_6 * median(&mut steps.clone())?;
-    let over = if spread > 0.0 {
-        largest / spread
-    } else if *largest > 0.0 {
-        f64::INFINITY
-    } else {
-        0.0
-    };
+    steps.iter_mut().for_each(|d| *d -= usual);
+    let spread = 1.482_6 * median(&mut steps.iter().map(|d| d.abs()).collect::<Vec<f64>>())?;
     // Where two levels fit best.
-    let coarse = place + around;
-    let (from, to) = (coarse.saturating_sub(2 * around), (coarse + 2 * around).min(values.len()));
-    let gain =
-        |at: usize| sum(from, at).powi(2) / (at - from) as f64 + sum(at, to).powi(2) / (to - at) as f64;
-    let near = (coarse - around / 2).max(from + 1)..=(coarse + around / 2).min(to - 1);
-    near.max_by(|a, b| gain(*a).total_cmp(&gain(*b))).map(|at| (at, over))
+    let edge = |coarse: usize| {
+        let (from, to) = (coarse.saturating_sub(2 * around), (coarse + 2 * around).min(values.len()));
+        let gain =
+            |at: usize| sum(from, at).powi(2) / (at - from) as f64 + sum(at, to).powi(2) / (to - at) as f64;
+        let near = (coarse - around / 2).max(from + 1)..=(coarse + around / 2).min(to - 1);
+        near.max_by(|a, b| gain(*a).total_cmp(&gain(*b)))
+    };
+    // What walks takes many values for what a jump does between two.
+    let abrupt = |coarse: usize, large: f64| {
+        let (from, to) = (coarse - around / 2, coarse + around / 2);
+        (from..=to).any(|at| step(at, ABRUPT) / large > MOSTLY)
+    };
+    let large = steps.iter().enumerate().filter(|(_, d)| d.abs() > JUMP * spread);
+    let jumps = large.filter(|(place, d)| abrupt(place + around, **d));
+    let jumps = jumps.filter_map(|(place, d)| Some((edge(place + around)?, d.abs())));
+    let (at, largest) = jumps.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some((at, if spread > 0.0 { largest / spread } else { f64::INFINITY }))
 }
 
 /// The drift of a series that has these levels. `None` for fewer than 32 values, or if all are equal.
