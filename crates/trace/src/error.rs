@@ -88,6 +88,16 @@ pub enum TraceError {
         /// The highest version that is understood here.
         known: u32,
     },
+    /// Another program wrote it again with a compression that is not read here.
+    #[error(
+        "{path} is compressed by {codec}, which jitterlab does not read: write it again by zstd, snappy or gzip"
+    )]
+    Compression {
+        /// The file.
+        path: PathBuf,
+        /// What it is compressed by.
+        codec: &'static str,
+    },
     /// A run file whose content contradicts itself.
     #[error("{path} is damaged: {why}; copy it again from its source, or measure again")]
     Damaged {

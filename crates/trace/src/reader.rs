@@ -8,6 +8,7 @@ use std::sync::Arc;
 use jitterlab_model::bounds::{Impossible, check_order, check_times};
 use jitterlab_model::run::FORMAT_VERSION;
 use jitterlab_model::{Activation, RunCauses, RunInfo};
+use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 
@@ -89,6 +90,7 @@ impl RunReader {
         let causes = value(CAUSES_KEY).map(serde_json::from_str).transpose();
         let causes = causes.map_err(|e| damaged(path, Damage::Causes(e.into())))?;
         check_schema(path, &metadata)?;
+        check_compression(path, &metadata)?;
         let groups = metadata.row_groups().iter().map(|group| row_group(path, group, &info));
         let groups = groups.collect::<Result<_, _>>()?;
         Ok(RunReader {
@@ -240,6 +242,21 @@ fn check_schema(path: &Path, metadata: &ParquetMetaData) -> Result<(), TraceErro
         return Err(TraceError::NotARunFile { path: path.into(), why: NotARun::Columns { found, wanted } });
     }
     Ok(())
+}
+
+/// Refuses what no decoder was built in for.
+fn check_compression(path: &Path, metadata: &ParquetMetaData) -> Result<(), TraceError> {
+    let codecs = metadata.row_groups().iter().flat_map(|group| group.columns()).map(|c| c.compression());
+    let mut unread = codecs.filter_map(|codec| match codec {
+        Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::GZIP(_) | Compression::ZSTD(_) => None,
+        Compression::LZO => Some("LZO"),
+        Compression::BROTLI(_) => Some("Brotli"),
+        Compression::LZ4 | Compression::LZ4_RAW => Some("LZ4"),
+    });
+    match unread.next() {
+        None => Ok(()),
+        Some(codec) => Err(TraceError::Compression { path: path.into(), codec }),
+    }
 }
 
 /// A row group's size, and its one task from the statistics of the task column.

@@ -368,18 +368,33 @@ fn table(text: &str, hints: &Hints) -> Result<Import, TraceError> {
 
 #[test]
 fn halsampler_streams_period_errors() {
-    let hints = with_columns(&["index=1", "period-error=2:ns"], Some(1_000_000));
-    let import = import(sample("halsampler.txt"), &hints).unwrap();
-    let found = stats(&import, 0);
-    assert_eq!((found.period_error.count(), found.executed()), (200, 201));
-    assert!(unknown(&import, 0).contains(&Gap::Phase), "{:?}", unknown(&import, 0));
+    let stream = read(&sample("halsampler.txt"));
+    let found = stats(&stream, 0);
+    // Two lines from before the thread's second run say nothing of a time between two.
+    assert_eq!((found.period_ns(), found.period_error.count(), found.executed()), (1_000_000, 198, 199));
+    assert!(unknown(&stream, 0).contains(&Gap::Phase), "{:?}", unknown(&stream, 0));
     assert_eq!(found.latency.min_ns(), Some(0), "latencies count from the earliest");
     // Samples that its buffer lost leave no time to count from.
     let text = std::fs::read_to_string(sample("halsampler.txt")).unwrap();
     let holes: String =
-        text.lines().filter(|line| !line.starts_with("7 ")).map(|line| format!("{line}\n")).collect();
-    let holes = table(&holes, &hints).unwrap();
-    assert_eq!((stats(&holes, 0).period_error.count(), stats(&holes, 0).latency.count()), (199, 0));
+        text.lines().filter(|line| !line.starts_with("17 ")).map(|line| format!("{line}\n")).collect();
+    for holes in [holes, text.replace("\n17 ", "\noverrun\n17 ")] {
+        let holes = table(&holes, &Hints::default()).unwrap();
+        let found = stats(&holes, 0);
+        assert_eq!((found.latency.count(), holes.info.tasks[0].spec.period_ns), (0, 1_000_000));
+        assert!(found.period_error.count() >= 197);
+    }
+    assert!(table(&format!("{text}{text}"), &Hints::default()).is_err(), "two streams");
+    // Without the time, what a column holds is the user's word.
+    let errors: String = text
+        .lines()
+        .map(|line| {
+            format!("{}\n", line.rsplit_once(' ').map_or("", |l| l.0.rsplit_once(' ').map_or(l.0, |l| l.0)))
+        })
+        .collect();
+    assert!(table(&errors, &Hints::default()).is_err());
+    let hints = with_columns(&["index=1", "period-error=2:ns"], Some(1_000_000));
+    assert_eq!(stats(&table(&errors, &hints).unwrap(), 0).period_error.count(), 200);
 }
 
 #[test]

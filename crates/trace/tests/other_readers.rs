@@ -8,7 +8,7 @@ use std::process::Command;
 use common::{closed, info, row};
 use jitterlab_model::causes::{Cause, CauseClass, CauseSum, TaskCauses};
 use jitterlab_model::{Activation, Keep, RunCauses};
-use jitterlab_trace::RunWriter;
+use jitterlab_trace::{Columns, RunReader, RunWriter};
 
 /// A Python that has the packages: the one `./test` prepares, or the system's.
 fn python() -> Option<String> {
@@ -169,4 +169,31 @@ fn the_examples_of_the_description_work() {
     }
     let description = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/run-file.md");
     run(&python, EXAMPLES, &[description.as_ref(), directory.path()]);
+}
+
+#[test]
+fn what_others_write_again_is_read_or_its_compression_is_named() {
+    let Some(python) = python() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.parquet");
+    let mut writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
+    let rows: Vec<Activation> = (0..5_000).map(|k| row(0, k)).collect();
+    writer.append(0, &rows).unwrap();
+    writer.finish(closed(Keep::All)).unwrap();
+    let again = r#"
+import sys, pyarrow.parquet
+for codec in ["snappy", "gzip", "zstd", "none", "lz4", "brotli"]:
+    pyarrow.parquet.write_table(pyarrow.parquet.read_table(sys.argv[1]), sys.argv[1] + codec, compression=codec)
+"#;
+    run(&python, again, &[&path]);
+    let open = |codec: &str| RunReader::open(format!("{}{codec}", path.display()));
+    for codec in ["snappy", "gzip", "zstd", "none"] {
+        let mut read = Vec::new();
+        open(codec).unwrap().read_row_group(0, Columns::ALL, &mut read).unwrap();
+        assert_eq!(read, rows, "{codec}");
+    }
+    for (codec, name) in [("lz4", "LZ4"), ("brotli", "Brotli")] {
+        let error = open(codec).unwrap_err().to_string();
+        assert!(error.contains(&format!("compressed by {name}")) && error.contains("zstd, snappy or gzip"));
+    }
 }

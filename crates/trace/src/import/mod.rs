@@ -11,6 +11,7 @@ mod cyclictest_json;
 mod cyclictest_rows;
 mod cyclictest_verbose;
 mod hal_pins;
+mod halsampler;
 mod histogram;
 mod jitterdebugger;
 mod latmus;
@@ -108,6 +109,7 @@ const PEERS: &[Peer] = &[
     linuxcnc::NOX,
     linuxcnc::DOT_LATENCY,
     hal_pins::PEER,
+    halsampler::PEER,
     xenomai_histogram::PEER,
     xenomai_console::PEER,
     latmus::PEER,

@@ -1,0 +1,93 @@
+//! LinuxCNC's `halsampler -t` of timedelta's pins `current-error` and `out`: the number of the sample, how much longer than
+//! the period the time since the thread's last run was, and that time, in nanoseconds.
+//!
+//! What the columns are shows in themselves: time less error is the period, in every line but those before the thread's
+//! second run.
+
+use jitterlab_model::{Gap, Warning};
+
+use super::starts::{self, Known, Span};
+use super::text::{lines, numbers};
+use super::{Hints, Import, Input, Mistake, Peer, Told};
+use crate::error::{Unreadable, Wanted};
+
+pub(super) const PEER: Peer = Peer { name: "LinuxCNC halsampler -t of timedelta", recognise, parse };
+
+/// Fewer samples could agree by chance.
+const FEWEST: usize = 8;
+/// Lines before the thread's second run.
+const BEFORE: usize = 2;
+/// What it writes where samples were lost.
+const LOST: &str = "overrun";
+
+struct Sample {
+    number: i64,
+    error_ns: i64,
+    time_ns: i64,
+}
+
+impl Sample {
+    fn of(line: &str) -> Option<Self> {
+        match numbers::<i64>(line)?[..] {
+            [number, error_ns, time_ns] => Some(Sample { number, error_ns, time_ns }),
+            _ => None,
+        }
+    }
+
+    fn period_ns(&self) -> i64 {
+        self.time_ns.saturating_sub(self.error_ns)
+    }
+}
+
+fn recognise(input: &Input) -> bool {
+    let lines = lines(input.text).map(|(_, line)| line).filter(|line| !line.is_empty() && *line != LOST);
+    let Some(samples) = lines.take(BEFORE + FEWEST).map(Sample::of).collect::<Option<Vec<Sample>>>() else {
+        return false;
+    };
+    let told = samples.get(BEFORE..).unwrap_or_default();
+    let rise = samples.windows(2).all(|pair| pair[0].number < pair[1].number);
+    let period_ns = told.first().map_or(0, Sample::period_ns);
+    let agree = told.iter().all(|sample| sample.period_ns() == period_ns);
+    !input.columns_given && rise && told.len() >= FEWEST && period_ns > 0 && agree
+}
+
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    let mut samples: Vec<Sample> = Vec::new();
+    let mut lost = false;
+    for (at, line) in lines(input.text).filter(|(_, line)| !line.is_empty()) {
+        if line == LOST {
+            lost = true;
+            continue;
+        }
+        let sample = Sample::of(line).ok_or_else(|| Unreadable::not(line, Wanted::Row).at(at))?;
+        if let Some(last) = samples.last() {
+            lost |= sample.number > last.number.saturating_add(1);
+            if sample.number <= last.number {
+                return Err(Unreadable::Second.at(at));
+            }
+        }
+        samples.push(sample);
+    }
+    let period_ns = samples.get(BEFORE).map_or(0, Sample::period_ns);
+    let before = samples.iter().take(BEFORE).filter(|sample| sample.period_ns() != period_ns).count();
+    let mut start_ns = 0i64;
+    let later = samples[before..].iter().map(|sample| {
+        start_ns = start_ns.saturating_add(sample.time_ns);
+        start_ns
+    });
+    let starts = std::iter::once(0).chain(later);
+    let spans: Vec<Span> = starts.map(|start_ns| Span { start_ns, end_ns: None }).collect();
+    let mut import = Import::new("LinuxCNC halsampler", "RTAPI");
+    let told = Told::new("timedelta", import.period(Some(period_ns), hints, period_ns)).catches_up();
+    match starts::on_grid(&spans, period_ns, lost) {
+        Known::Grid(measured) => {
+            import.task(told.lacks(Gap::Phase), measured);
+            import.warn(Warning::PhaseUnknown);
+        }
+        Known::PeriodErrors(measured) => {
+            import.task(told.lacks(Gap::Missed), measured);
+            import.warn(Warning::OnlyPeriodErrors { tool: import.info.tool.clone() });
+        }
+    }
+    import.complete()
+}
