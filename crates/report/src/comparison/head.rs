@@ -143,7 +143,8 @@ fn largest(tasks: &[(&str, &Comparison)]) -> Option<String> {
     };
     let by = change(of, of.difference);
     let sure = of.interval.map_or(String::new(), |[low, high]| {
-        format!(", between {} and {} with 95 % confidence", change(of, low), change(of, high))
+        let provided = provided(compared, [first, here]);
+        format!(", between {} and {} with 95 % confidence{provided}", change(of, low), change(of, high))
     });
     let (before, after) = (value(first)?, value(here)?);
     Some(format!("{} of {task}: {before} in {first}, {after} in {here} ({by}{sure}).", of.statistic.name()))
@@ -154,14 +155,22 @@ fn excluded(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let ranked = |of: &Difference| Statistic::ALL.iter().position(|s| *s == of.statistic);
     let known =
         each(tasks).filter(|(_, _, of)| of.interval.is_some() && of.statistic != Statistic::MissedShare);
-    let (task, (_, here), of) = known.max_by_key(|(_, _, of)| ranked(of))?;
+    let (task, (first, here), of) = known.max_by_key(|(_, _, of)| ranked(of))?;
     let [low, high] = of.interval?;
+    let provided = provided(tasks.iter().find(|(name, _)| *name == task)?.1, [first, here]);
     Some(format!(
-        "{} of {task} in {here}: a change between {} and {} cannot be excluded, a larger one is (95 %).",
+        "{} of {task} in {here}: a change between {} and {} cannot be excluded, a larger one is (95 %{provided}).",
         of.statistic.name(),
         change(of, low),
         change(of, high)
     ))
+}
+
+/// What intervals of these runs rest on besides what was seen.
+fn provided(compared: &Comparison, names: [&str; 2]) -> &'static str {
+    let mut runs = compared.runs.iter().filter(|run| names.contains(&run.name.as_str()));
+    let unordered = runs.any(|run| run.basis == Basis::IfIndependent);
+    if unordered { ", if latencies are independent of each other" } else { "" }
 }
 
 /// Why nothing can be said at all.

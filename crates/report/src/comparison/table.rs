@@ -1,9 +1,9 @@
 //! Runs side by side in one table, what differs most first: the same on the terminal, on the page and in Markdown.
 
-use jitterlab_analysis::compare::{ComparedRun, Comparison, Difference, Statistic};
+use jitterlab_analysis::compare::{Basis, ComparedRun, Comparison, Difference, Statistic};
 
 use super::{figure, refusal};
-use crate::words::count;
+use crate::words::{count, list};
 
 /// Names longer than this are written below the table, and letters in it.
 const LONGEST_NAME: usize = 12;
@@ -46,6 +46,14 @@ pub(super) fn side_by_side(compared: &Comparison) -> SideBySide {
         legend.push(
             "In percent: what really differs from the first run. In brackets: no difference is shown.".into(),
         );
+    }
+    let unordered = runs.iter().filter(|run| run.basis == Basis::IfIndependent).map(|run| run.name.clone());
+    let unordered: Vec<String> = unordered.collect();
+    if !unordered.is_empty() {
+        legend.push(format!(
+            "Of {} only a histogram is known: intervals, and what is real, hold if its latencies are independent of each other.",
+            list(&unordered)
+        ));
     }
     SideBySide { header, rows, legend: legend.join(" ") }
 }

@@ -109,6 +109,18 @@ fn what_cannot_be_said_is_said_with_what_would_help() {
 }
 
 #[test]
+fn intervals_of_histograms_say_what_they_rest_on() {
+    let run = scan(9_000);
+    // As of another tool's output: the same values, in no order.
+    let mut histogram = TaskScan::new(1_000_000, 20_000);
+    histogram.push_figures(0, &run.timing);
+    let text = said(&[("run", &run), ("import", &histogram)]).replace("\n  ", " ");
+    assert!(text.contains("larger one is (95 %, if latencies are independent of each other)"), "{text}");
+    assert!(text.contains("Of import only a histogram is known"), "{text}");
+    assert!(!said(&[("a", &run), ("b", &run)]).contains("independent"));
+}
+
+#[test]
 fn settings_are_compared_by_their_runs() {
     let runs = [9_000, 9_200, 9_100].map(scan);
     let others = [3_000, 3_100, 2_950].map(scan);
