@@ -4,7 +4,7 @@
 //! nearly independent numbers of that variance (Mueller, J. Econometrics 2007; Lazarus, Lewis, Stock & Watson, J. Bus. Econ. Stat.
 //! 2018), as many as the dependence leaves room for; with them Student's law holds, as with so many independent values.
 
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{ChiSquared, ContinuousCDF, Normal, StudentsT};
 
 /// Fewer cosines than this say nothing.
 const FEWEST: f64 = 4.0;
@@ -93,11 +93,25 @@ pub fn variance_of_sum(series: &[f64], degrees: usize) -> f64 {
 const OUTSTANDING: f64 = 3.0;
 /// Those that stand out decide from this share of the sum of squares on.
 const DECIDES: f64 = 0.5;
+/// From this share on they count for as much as they may well be in other such runs.
+const MATTERS: f64 = 0.15;
+/// Chance that they are more than that.
+const MORE: f64 = 0.05;
 
-/// As many values of equal weight have the sum of squares that these have, or that those have which stand out of the others
-/// where they decide: few where a burst or two decide.
+/// What carries the sum of squares of a series.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Participation {
+    /// As many values of equal weight have the sum of squares that these have, or that those have which stand out of the
+    /// others where they decide: few where a burst or two decide.
+    pub equal: f64,
+    /// What those that stand out may add to the variance of the sum, beyond what they do here: how many there are of a kind
+    /// and how large they are is not known from a few.
+    pub may_add: f64,
+}
+
+/// What carries the sum of squares of a series with a sum of 0.
 #[must_use]
-pub fn participation(series: &[f64]) -> f64 {
+pub fn participation(series: &[f64]) -> Participation {
     let sums = |least: f64| {
         let of = series.iter().filter(|d| d.abs() > least);
         of.fold((0.0, 0.0), |(squares, fourths), d| (squares + d * d, fourths + d.powi(4)))
@@ -108,7 +122,11 @@ pub fn participation(series: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = series.iter().map(|d| d.abs()).collect();
     sizes.sort_by(f64::total_cmp);
     let out = sums(OUTSTANDING * sizes.get(sizes.len() * 9 / 10).copied().unwrap_or(0.0));
-    if out.0 > DECIDES * all.0 { equal(all).min(equal(out)) } else { equal(all) }
+    let few = equal(out);
+    let least = ChiSquared::new(few).map_or(f64::INFINITY, |law| law.inverse_cdf(MORE));
+    let may_add = if out.0 > MATTERS * all.0 { out.0 * (few / least - 1.0).max(0.0) } else { 0.0 };
+    let equal = if out.0 > DECIDES * all.0 { equal(all).min(few) } else { equal(all) };
+    Participation { equal, may_add }
 }
 
 /// Student's law is normal to three digits from here on.
@@ -183,9 +201,12 @@ mod tests {
     #[test]
     fn one_burst_does_not_participate_much() {
         let mut flat = vec![1.0; 100];
-        assert!((participation(&flat) - 100.0).abs() < 1e-9);
+        assert!((participation(&flat).equal - 100.0).abs() < 1e-9 && participation(&flat).may_add == 0.0);
+        flat[3] = 6.0;
+        let two = participation(&flat);
+        assert!(two.equal > 10.0 && two.may_add > 100.0 * 36.0, "{two:?}");
         flat[3] = 100.0;
-        assert!(participation(&flat) < 1.1 && participation(&[0.0; 9]) == 0.0);
+        assert!(participation(&flat).equal < 1.1 && participation(&[0.0; 9]).equal == 0.0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 /// As many independent values have to lie beyond a quantile of the tail for an interval.
 const EVENTS: f64 = 20.0;
 /// The tail begins at this share.
-const TAIL: f64 = 0.2;
+pub(super) const TAIL: f64 = 0.2;
 
 /// The interval that reaches so far around a value: even in its logarithm where it is clearly above 0, as a latency's
 /// error grows with it.

@@ -1,6 +1,6 @@
 //! A run, ready to be asked between what its figures lie.
 
-use super::interval::{around, of_share};
+use super::interval::{TAIL, around, of_share};
 use super::{Basis, Refusal};
 use crate::exact::{binomial_lower, binomial_upper};
 use crate::long_run::{CorrelationTime, participation, student, variance_of_sum};
@@ -163,10 +163,17 @@ impl Sample {
         if residuals.iter().all(|r| *r == 0.0) && figure != Figure::MissedShare {
             return Ok((0.0, degrees)); // all values are equal
         }
-        if participation(&residuals) < PARTICIPATING {
+        let participation = participation(&residuals);
+        if participation.equal < PARTICIPATING {
             return Err(Refusal::FewEvents);
         }
-        Ok((variance_of_sum(&residuals, degrees), degrees))
+        // Of the tail a part holds one or none, and one with three stands out by chance: there, events are counted.
+        let body = match figure {
+            Figure::Quantile(p) => (TAIL..=1.0 - TAIL).contains(&p),
+            _ => figure == Figure::Mean,
+        };
+        let may_add = if body { participation.may_add } else { 0.0 };
+        Ok((variance_of_sum(&residuals, degrees) + may_add, degrees))
     }
 
     /// What each part has more of a figure than its share; their sum is 0.
