@@ -106,9 +106,12 @@ pub(super) fn measuring_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Optio
     others.map(|process| Measuring { process, cpus: bound_to(process) }).find(|m| m.cpus.overlaps(cpus))
 }
 
-/// The CPUs of a process's real-time threads, and of those that are bound to a single one.
+/// The CPUs of a process's real-time threads, and of those that are bound to a single one which is not where its first
+/// thread is: that one collects and shows, and its helpers stay with it.
 fn bound_to(process: u32) -> CpuSet {
-    let bound = |thread: &Thread| thread.cpus().filter(|cpus| thread.is_real_time() || cpus.len() == 1);
+    let first = Thread::find(process).and_then(|thread| thread.cpus());
+    let alone = |cpus: &CpuSet| cpus.len() == 1 && first.as_ref() != Some(cpus);
+    let bound = |thread: &Thread| thread.cpus().filter(|cpus| thread.is_real_time() || alone(cpus));
     threads(process).iter().filter_map(bound).fold(CpuSet::new(), |all, cpus| all.or(&cpus))
 }
 
