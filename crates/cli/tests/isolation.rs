@@ -60,10 +60,10 @@ fn isolations_keep_clear_of_each_other() {
         sleep(Duration::from_millis(10));
     }
     let isolates = jitterlab(folder, &["run", "-q", "-n", "10", "--isolate", "1", "--no-file"]);
-    let said = String::from_utf8_lossy(&isolates.stderr);
-    assert_eq!(isolates.status.code(), Some(3), "{said}");
-    assert!(said.contains("measures on CPU 1"), "{said}");
     measures.kill().unwrap();
     measures.wait().unwrap();
+    let said = String::from_utf8_lossy(&isolates.stderr);
+    assert_eq!(isolates.status.code(), Some(3), "{said}");
+    assert!(said.contains("measures on CPU 1 right now"), "{said}");
     assert_eq!(State::now().changed(&before), [""; 0]);
 }

@@ -107,6 +107,7 @@ fn length(file: &Path) -> Duration {
 fn killed_commands_leave_what_they_recorded_and_nothing_else() {
     // More by hand: JITTERLAB_KILLS=20 of each command.
     let rounds: u64 = std::env::var("JITTERLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let before = State::now();
     let (mut kills, mut undone, mut most_lost) = (0, 0, Duration::ZERO);
     for (number, attacked) in ATTACKED.iter().enumerate() {
         if attacked.isolates() && !may_isolate() {
@@ -116,27 +117,33 @@ fn killed_commands_leave_what_they_recorded_and_nothing_else() {
             let folder = TempDir::new().unwrap();
             let folder = folder.path();
             let what = format!("{}, round {round}", attacked.words);
-            let before = State::now();
             let recorded = killed(attacked, folder, moment(round * 31 + number as u64, attacked.within_ms));
             kills += 1;
-            // What it had started is told by the kernel to end.
+            // What it had started is told by the kernel to end, or, as apt-cache, ends by itself.
             let begin = Instant::now();
-            while !left_running(folder).is_empty() && begin.elapsed() < Duration::from_secs(10) {
+            while !left_running(folder).is_empty() && begin.elapsed() < Duration::from_secs(60) {
                 sleep(Duration::from_millis(10));
             }
             assert_eq!(left_running(folder), [""; 0], "{what}");
             let restored = command(folder, &["restore"]).output().unwrap();
             assert_eq!(restored.status.code(), Some(0), "{what}: {restored:?}");
             undone += u32::from(String::from_utf8_lossy(&restored.stdout).contains("undone"));
-            assert_eq!(State::now().changed(&before), [""; 0], "{what}");
-            assert!(!Path::new("/run/jitterlab").exists(), "{what}");
+            let begin = Instant::now();
+            let mut changed = State::now().changed(&before);
+            // What is left behind stays; what other programs change meanwhile they put back.
+            while !changed.is_empty() && begin.elapsed() < Duration::from_secs(60) {
+                sleep(Duration::from_millis(200));
+                changed = State::now().changed(&before);
+            }
+            assert_eq!(changed, [""; 0], "{what}");
             let kept = |name: &String| {
                 ["c", "m"].contains(&name.as_str())
                     || [".parquet", ".part", ".parts"].iter().any(|end| name.ends_with(end))
             };
             let there = names(folder.to_str().unwrap());
             assert!(there.iter().all(kept), "{what}: {there:?}");
-            if folder.join("r.parquet.part").exists() {
+            // Killed between making the file and its first byte, there is nothing to recover.
+            if fs::metadata(folder.join("r.parquet.part")).is_ok_and(|journal| journal.len() > 0) {
                 let recovered = command(folder, &["recover", "r.parquet.part"]).output().unwrap();
                 assert_eq!(recovered.status.code(), Some(0), "{what}: {recovered:?}");
                 // A watched thread comes when it likes.

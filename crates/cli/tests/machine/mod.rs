@@ -71,6 +71,9 @@ impl State {
                 state.note(format!("{group}/{name}/cpuset.cpus"));
             }
         }
+        for journal in names("/run/jitterlab") {
+            state.note(format!("/run/jitterlab/{journal}"));
+        }
         for instance in names("/sys/kernel/tracing/instances") {
             state.note(format!("/sys/kernel/tracing/instances/{instance}/tracing_on"));
         }
