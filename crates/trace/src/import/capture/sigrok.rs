@@ -1,5 +1,6 @@
 //! Sessions of sigrok (`.sr`, as PulseView and sigrok-cli save them): a ZIP archive with a description and the samples.
 
+use std::collections::HashSet;
 use std::io::{Cursor, Read};
 
 use zip::ZipArchive;
@@ -74,9 +75,13 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
     if let Some(file) = value("capturefile") {
         let width: usize = value("unitsize").and_then(|width| width.parse().ok()).unwrap_or(1);
         let bytes = samples(&mut archive, file, &mut left)?;
+        let mut known: HashSet<usize> = HashSet::new();
         for (key, name) in pairs() {
             let Some(bit) = key.strip_prefix("probe").and_then(|n| n.parse::<usize>().ok()) else { continue };
             let bit = bit.checked_sub(1).filter(|bit| bit / 8 < width).ok_or(Unreadable::Samples)?;
+            if !known.insert(bit) {
+                return Err(Unreadable::Samples.into());
+            }
             let mut channel = Channel::new(name);
             for (number, sample) in bytes.chunks_exact(width).enumerate() {
                 channel.see(at(number).round() as i64, Some(sample[bit / 8] >> (bit % 8) & 1 == 1));

@@ -167,3 +167,15 @@ fn what_is_cut_off_or_two_captures_is_refused_or_shorter() {
         }
     }
 }
+
+#[test]
+fn scopes_as_deep_as_the_file_is_long_are_read() {
+    let mut text = "$scope module m $end\n".repeat(200_000);
+    text += "$var wire 1 ! D0 $end\n$enddefinitions $end\n#0 0!\n";
+    for k in 1..9 {
+        text += &format!("#{k} {}!\n", k % 2);
+    }
+    let import = import_bytes("x.vcd", text.as_bytes(), &hints(&[])).unwrap();
+    assert_eq!(rows(&import, "D0").len(), 4);
+    assert!(import_bytes("x.vcd", format!("{text}{text}").as_bytes(), &hints(&[])).is_err());
+}

@@ -1,8 +1,9 @@
 //! Value change dumps (IEEE 1364): simulators, sigrok, many logic analysers.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
-use vcd::{Command, IdCode, Parser, ScopeItem, SimulationCommand, TimescaleUnit, Value, VarType};
+use vcd::{Command, IdCode, Parser, SimulationCommand, TimescaleUnit, Value, VarType};
 
 use super::super::{Hints, Import, Input, Mistake, Peer};
 use super::threshold::{self, Samples};
@@ -28,49 +29,38 @@ enum Seen {
     Volts(String, Samples),
 }
 
+/// What is known so far.
+struct Dump {
+    version: Option<String>,
+    scale: (u32, TimescaleUnit),
+    /// The definitions are complete.
+    defined: bool,
+    places: HashMap<IdCode, usize>,
+    seen: Vec<Seen>,
+    now: u64,
+    now_ns: i64,
+}
+
 pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
+    // Command by command: scopes may be nested as deep as a file is long.
     let mut parser = Parser::new(input.text.as_bytes());
-    let header = parser.parse_header().map_err(|error| damaged(&error))?;
-    let (scale, unit) = header.timescale.unwrap_or((1, TimescaleUnit::S));
-    let mut places: HashMap<IdCode, usize> = HashMap::new();
-    let mut seen: Vec<Seen> = Vec::new();
-    variables(&header.items, &mut places, &mut seen);
-    let mut now = 0u64;
-    let mut now_ns = 0i64;
+    let mut dump = Dump {
+        version: None,
+        scale: (1, TimescaleUnit::S),
+        defined: false,
+        places: HashMap::new(),
+        seen: Vec::new(),
+        now: 0,
+        now_ns: 0,
+    };
     while let Some(command) = parser.next() {
-        let line = usize::try_from(parser.line()).ok();
-        let mistake = |why| Mistake { line, why };
-        match command.map_err(|error| damaged(&error))? {
-            Command::Timestamp(at) if at < now => return Err(mistake(Unreadable::Backwards)),
-            Command::Timestamp(at) => {
-                now = at;
-                now_ns = ns(at, scale, unit).ok_or_else(|| mistake(Unreadable::Nothing))?;
-            }
-            Command::ChangeScalar(id, value) => see(&places, &mut seen, id, now_ns, value),
-            Command::ChangeVector(id, bits) if bits.len() == 1 => {
-                see(&places, &mut seen, id, now_ns, bits.get(0).unwrap_or(Value::X));
-            }
-            Command::ChangeReal(id, volts) => {
-                if let Some(Seen::Volts(_, samples)) = places.get(&id).and_then(|at| seen.get_mut(*at)) {
-                    samples.push((now_ns as f64, volts));
-                }
-            }
-            // While a dump is off nothing is known.
-            Command::Begin(SimulationCommand::Dumpoff) => seen.iter_mut().for_each(|seen| {
-                if let Seen::Levels(channel) = seen {
-                    channel.see(now_ns, None);
-                }
-            }),
-            Command::Date(_) | Command::Version(_) | Command::Enddefinitions | Command::VarDef(..) => {
-                return Err(mistake(Unreadable::Second));
-            }
-            _ => {}
-        }
+        let command = command.map_err(|error| damaged(&error))?;
+        dump.take(command).map_err(|why| Mistake { line: usize::try_from(parser.line()).ok(), why })?;
     }
-    let tool = header.version.unwrap_or_else(|| "a value change dump".into());
+    let tool = dump.version.unwrap_or_else(|| "a value change dump".into());
     let mut import = Import::new(&tool, "capture");
     let threshold = hints.capture.threshold;
-    let channels = seen.into_iter().map(|seen| match seen {
+    let channels = dump.seen.into_iter().map(|seen| match seen {
         Seen::Levels(channel) => channel,
         Seen::Volts(name, samples) => threshold::channel(&mut import, &name, &samples, threshold),
     });
@@ -78,30 +68,65 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
     Ok(Captured::of_edges(import, channels, hints))
 }
 
+impl Dump {
+    fn take(&mut self, command: Command) -> Result<(), Unreadable> {
+        let Dump { places, seen, now_ns, .. } = self;
+        match command {
+            Command::Version(_) | Command::Timescale(..) | Command::VarDef(..) | Command::Enddefinitions
+                if self.defined =>
+            {
+                return Err(Unreadable::Second);
+            }
+            Command::Version(version) => self.version = Some(version),
+            Command::Timescale(scale, unit) => self.scale = (scale, unit),
+            Command::VarDef(kind, bits, code, name, index) => {
+                let index = index.map_or_else(String::new, |index| index.to_string());
+                self.define(kind, bits, code, format!("{name}{index}"));
+            }
+            Command::Enddefinitions => self.defined = true,
+            Command::Timestamp(at) if at < self.now => return Err(Unreadable::Backwards),
+            Command::Timestamp(at) => {
+                self.now = at;
+                *now_ns = ns(at, self.scale.0, self.scale.1).ok_or(Unreadable::Samples)?;
+            }
+            Command::ChangeScalar(id, value) => see(places, seen, id, *now_ns, value),
+            Command::ChangeVector(id, bits) if bits.len() == 1 => {
+                see(places, seen, id, *now_ns, bits.get(0).unwrap_or(Value::X));
+            }
+            Command::ChangeReal(id, volts) => {
+                if let Some(Seen::Volts(_, samples)) = places.get(&id).and_then(|at| seen.get_mut(*at)) {
+                    samples.push((*now_ns as f64, volts));
+                }
+            }
+            // While a dump is off nothing is known.
+            Command::Begin(SimulationCommand::Dumpoff) => seen.iter_mut().for_each(|seen| {
+                if let Seen::Levels(channel) = seen {
+                    channel.see(*now_ns, None);
+                }
+            }),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes a variable of one bit, or a number; another name of one that is known is none.
+    fn define(&mut self, kind: VarType, bits: u32, code: IdCode, name: String) {
+        let seen = match kind {
+            VarType::Real => Seen::Volts(name, Vec::new()),
+            _ if bits == 1 => Seen::Levels(Channel::new(name)),
+            _ => return,
+        };
+        if let Entry::Vacant(place) = self.places.entry(code) {
+            place.insert(self.seen.len());
+            self.seen.push(seen);
+        }
+    }
+}
+
 fn damaged(error: &std::io::Error) -> Mistake {
     let line = error.get_ref().and_then(|inner| inner.downcast_ref::<vcd::ParseError>());
     let line = line.and_then(|error| usize::try_from(error.line()).ok());
     Mistake { line, why: Unreadable::Damaged { what: error.to_string() } }
-}
-
-/// Those of one bit, and numbers.
-fn variables(items: &[ScopeItem], places: &mut HashMap<IdCode, usize>, seen: &mut Vec<Seen>) {
-    for item in items {
-        match item {
-            ScopeItem::Scope(scope) => variables(&scope.items, places, seen),
-            ScopeItem::Var(var) if !places.contains_key(&var.code) => {
-                let index = var.index.map_or_else(String::new, |index| index.to_string());
-                let name = format!("{}{index}", var.reference);
-                places.insert(var.code, seen.len());
-                match var.var_type {
-                    VarType::Real => seen.push(Seen::Volts(name, Vec::new())),
-                    _ if var.size == 1 => seen.push(Seen::Levels(Channel::new(name))),
-                    _ => drop(places.remove(&var.code)),
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 fn see(places: &HashMap<IdCode, usize>, seen: &mut [Seen], id: IdCode, at: i64, value: Value) {
