@@ -1,9 +1,11 @@
 //! The exact stationary values of jobs with given execution times, against independent solvers.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at what cannot be")]
 
+use jitterlab_model::Activation;
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Aim, AtMost, Execution, Kind, OverrunAction, Plant, Question, Stationary, Step, Steps,
+    Aim, AtMost, Execution, Kind, LoopAssessment, OverrunAction, Plant, Question, Stationary, Step, Steps,
+    Wishes,
 };
 use nalgebra::DMatrix;
 
@@ -141,4 +143,30 @@ fn jitterbug_s_example_of_killed_jobs_and_an_observer_without_data() {
         let found = question.under(&Execution::independent(kinds)).unwrap().cost;
         assert!(found == cost || (found - cost).abs() < 6e-7, "{m}: {found}");
     }
+}
+
+#[test]
+fn the_same_run_gives_the_same_figures_each_time() {
+    let period_ns = 1_000_000;
+    let mut random = 1u64;
+    let mut free_ns = 0;
+    // So many execution times that they are told apart more coarsely on the way.
+    let run: Vec<Activation> = (0..20_000)
+        .filter_map(|index| {
+            random = random * 16_807 % 2_147_483_647;
+            let due_ns = index * period_ns;
+            let late_ns = if random.is_multiple_of(97) { 1_300_000 } else { 0 };
+            let start_ns = due_ns + (random % 30_000) as i64;
+            let end_ns = start_ns + 40_000 + (random % 9_973) as i64 + late_ns;
+            (due_ns >= free_ns).then(|| {
+                free_ns = end_ns;
+                Activation { index: index as u64, due_ns, start_ns, end_ns, ..Activation::default() }
+            })
+        })
+        .collect();
+    let question = Question::of(plant("dc-servo"), period_ns);
+    let judged = || LoopAssessment::new(&question, run.as_slice(), &Wishes::default()).unwrap().0;
+    let (first, second) = (judged(), judged());
+    assert_eq!(first.misses, second.misses);
+    assert_eq!(format!("{first:?}"), format!("{second:?}"));
 }

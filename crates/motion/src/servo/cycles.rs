@@ -249,8 +249,10 @@ impl Cycles {
         let wider = |bin: u64| bin / old as u64 * new as u64 + bin % old as u64 / 2;
         let mut numbers: HashMap<Box<[u64]>, u32> = HashMap::new();
         let mut kept: Vec<Sums> = Vec::new();
-        for (key, number) in self.numbers.drain() {
-            let mut key = key;
+        // In their order, so that the same run gives the same figures each time.
+        let mut before: Vec<(Box<[u64]>, u32)> = self.numbers.drain().collect();
+        before.sort_unstable_by_key(|(_, number)| *number);
+        for (mut key, number) in before {
             key[0] = wider(key[0]);
             key[1..].iter_mut().for_each(|word| *word = wider(*word >> 16) << 16 | *word & 0xffff);
             let sums = &self.sums[number as usize];

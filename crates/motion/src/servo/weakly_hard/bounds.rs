@@ -4,12 +4,12 @@
 //! Gripenberg's branch and bound (1996) with a norm for each node (Philippe, Essick, Dullerud and Jungers 2016): walks are made
 //! longer until each has a beginning that shrinks as much as wanted.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
-use super::graph::Graph;
+use super::graph::{Arc, Graph};
 use super::norms::{Factors, bound, by_joins, descend, largest_singular};
 use crate::servo::krylov::radius;
 
@@ -37,6 +37,9 @@ pub struct Growth {
     pub certificate: Certificate,
 }
 
+/// All sequences die out that grow less than this in each period.
+pub(super) const SHRINKS: f64 = 1.0 - 1e-9;
+
 /// What is known of the stability under any allowed sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -54,7 +57,7 @@ impl Growth {
     /// What the bounds prove.
     pub fn guarantee(&self) -> Guarantee {
         match () {
-            () if self.upper < 1.0 - 1e-9 => Guarantee::Stable,
+            () if self.upper < SHRINKS => Guarantee::Stable,
             () if self.lower > 1.0 => Guarantee::Unstable,
             () => Guarantee::Undecided,
         }
@@ -101,15 +104,33 @@ pub(super) fn growth_by_norms(graph: &Graph, aim: Aim) -> Growth {
 
 fn growth_within(graph: &Graph, aim: Aim, most_walks: usize) -> Growth {
     let goal = if aim == Aim::Decide { 1.0 - 1e-6 } else { 0.0 };
+    let word = likely_word(graph);
     let joined = by_joins(graph);
-    let factors = if bound(graph, &joined) < goal { joined } else { descend(graph, joined, goal) };
-    let inverses: Factors =
-        factors.iter().map(|l| l.clone().try_inverse().unwrap_or_else(|| l * f64::NAN)).collect();
-    let mut search = Search { graph, factors, inverses, aim, most_walks, lower: 0.0, word: Vec::new() };
-    search.likely_words();
+    // No norm proves what is shown not to be so.
+    let done = bound(graph, &joined) < goal || aim == Aim::Decide && word.growth > 1.0;
+    let factors = if done { joined } else { descend(graph, joined, goal) };
+    let mut search = Search { word, ..Search::new(graph, factors, aim, most_walks) };
     let (upper, leaves) = search.run();
     let certificate = Certificate { factors: search.factors, leaves, bound: upper };
-    Growth { lower: search.lower, upper, word: search.word, certificate }
+    Growth { lower: search.word.growth, upper, word: search.word.arcs, certificate }
+}
+
+/// A closed walk and its growth per period.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Word {
+    pub(super) growth: f64,
+    pub(super) arcs: Vec<usize>,
+}
+
+/// A closed walk that grows much, looked for by the norm in which periods that are not missed shrink.
+pub(super) fn likely_word(graph: &Graph) -> Word {
+    let met = (0..graph.steps.len()).filter(|step| !graph.steps[*step].missed.contains(&true));
+    let arcs = met.map(|step| Arc { from: 0, to: 0, step }).collect();
+    let norm = by_joins(&Graph { nodes: 1, arcs, steps: graph.steps.clone() });
+    let factors = norm.iter().cycle().take(graph.nodes).cloned().collect();
+    let mut search = Search::new(graph, factors, Aim::Decide, 0);
+    search.likely_words();
+    search.word
 }
 
 struct Search<'a> {
@@ -118,17 +139,22 @@ struct Search<'a> {
     inverses: Factors,
     aim: Aim,
     most_walks: usize,
-    lower: f64,
-    word: Vec<usize>,
+    word: Word,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(graph: &'a Graph, factors: Factors, aim: Aim, most_walks: usize) -> Search<'a> {
+        let inverse = |l: &DMatrix<f64>| l.clone().try_inverse().unwrap_or_else(|| l * f64::NAN);
+        let inverses = factors.iter().map(inverse).collect();
+        Search { graph, factors, inverses, aim, most_walks, word: Word::default() }
+    }
+
     /// A beginning that grows no more than this needs not be made longer.
     fn enough(&self) -> f64 {
         match self.aim {
-            Aim::Decide if self.lower <= 1.0 => (1.0 - 2e-9f64).max(self.lower + 1e-9),
+            Aim::Decide if self.word.growth <= 1.0 => (1.0 - 2e-9f64).max(self.word.growth + 1e-9),
             Aim::Decide => f64::INFINITY,
-            Aim::Gap(gap) => self.lower + gap,
+            Aim::Gap(gap) => self.word.growth + gap,
         }
     }
 
@@ -146,8 +172,8 @@ impl Search<'_> {
         }
     }
 
-    /// All walks that are one arc longer; closed ones raise the lower bound.
-    fn longer(&mut self, walk: &Walk) -> Vec<Walk> {
+    /// All walks that are one arc longer.
+    fn longer(&self, walk: &Walk) -> Vec<Walk> {
         let graph = self.graph;
         let mut found = Vec::new();
         for (number, arc) in graph.arcs_from(walk.end) {
@@ -156,29 +182,43 @@ impl Search<'_> {
             let inner = &self.factors[arc.to] * &product * &self.inverses[walk.start];
             let last = largest_singular(&inner).powf(1.0 / periods as f64);
             let arcs: Vec<usize> = walk.arcs.iter().copied().chain([number]).collect();
-            if arc.to == walk.start && last > self.lower {
-                let grows = radius(&product).powf(1.0 / periods as f64);
-                // The same walk twice does not count as more.
-                if grows > self.lower * (1.0 + 1e-12) {
-                    (self.lower, self.word) = (grows, arcs.clone());
-                }
-            }
             let least = walk.least.min(last);
             found.push(Walk { start: walk.start, end: arc.to, arcs, periods, product, least, last });
         }
         found
     }
 
+    /// Closed walks raise the lower bound.
+    fn close(&mut self, walks: &[Walk]) {
+        for walk in walks.iter().filter(|walk| walk.end == walk.start) {
+            if walk.last > self.word.growth {
+                let growth = radius(&walk.product).powf(1.0 / walk.periods as f64);
+                // The same walk twice does not count as more.
+                if growth > self.word.growth * (1.0 + 1e-12) {
+                    self.word = Word { growth, arcs: walk.arcs.clone() };
+                }
+            }
+        }
+    }
+
     /// Closed walks among those that grow most: what raises the lower bound spares many others.
     fn likely_words(&mut self) {
         const KEPT: usize = 8;
         let length = (2 * self.graph.nodes + 4).min(40);
-        for node in 0..self.graph.nodes {
+        // Every closed walk passes one of these: behind a miss, or where none is remembered and none comes.
+        let graph = self.graph;
+        let passed = graph
+            .arcs
+            .iter()
+            .filter(|arc| arc.from == arc.to || graph.steps[arc.step].missed.contains(&true));
+        let begin: BTreeSet<usize> = passed.map(|arc| arc.to).collect();
+        for node in begin {
             let mut open = vec![self.start(node)];
             for _ in 0..length {
                 let mut longer: Vec<Walk> = open.iter().flat_map(|walk| self.longer(walk)).collect();
                 longer.sort_by(|a, b| b.last.total_cmp(&a.last));
                 longer.truncate(KEPT);
+                self.close(&longer);
                 open = longer;
             }
         }
@@ -190,6 +230,7 @@ impl Search<'_> {
         let mut looked = 0;
         while !open.is_empty() && looked < self.most_walks {
             let longer: Vec<Walk> = open.iter().flat_map(|walk| self.longer(walk)).collect();
+            self.close(&longer);
             looked += longer.len();
             let enough = self.enough();
             let (done, rest): (Vec<Walk>, Vec<Walk>) = longer.into_iter().partition(|w| w.least <= enough);
@@ -197,7 +238,7 @@ impl Search<'_> {
             open = rest;
         }
         leaves.extend(open);
-        let upper = leaves.iter().map(|w| w.least).fold(self.lower, f64::max);
+        let upper = leaves.iter().map(|w| w.least).fold(self.word.growth, f64::max);
         (upper, leaves.into_iter().map(|w| (w.start, w.arcs)).collect())
     }
 }

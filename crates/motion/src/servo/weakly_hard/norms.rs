@@ -13,11 +13,6 @@ use super::graph::{Arc, Graph, Step};
 /// The factors L_v of each node.
 pub(super) type Factors = Vec<DMatrix<f64>>;
 
-/// The norm of a step between two nodes.
-pub(super) fn norm_of(map: &DMatrix<f64>, from: &DMatrix<f64>, to: &DMatrix<f64>) -> f64 {
-    from.clone().try_inverse().map_or(f64::INFINITY, |inverse| largest_singular(&(to * map * inverse)))
-}
-
 /// Largest singular value.
 pub(super) fn largest_singular(g: &DMatrix<f64>) -> f64 {
     if g.iter().any(|v| !v.is_finite()) {
@@ -30,9 +25,11 @@ pub(super) fn largest_singular(g: &DMatrix<f64>) -> f64 {
 
 /// The bound that these factors prove.
 pub(super) fn bound(graph: &Graph, factors: &Factors) -> f64 {
+    let inverses: Vec<Option<DMatrix<f64>>> = factors.iter().map(|l| l.clone().try_inverse()).collect();
     let of = |arc: &Arc| {
-        let norm = norm_of(&graph.steps[arc.step].map, &factors[arc.from], &factors[arc.to]);
-        norm.powf(1.0 / graph.periods(arc.step) as f64)
+        let inverse = inverses[arc.from].as_ref();
+        let turned = inverse.map(|inverse| &factors[arc.to] * &graph.steps[arc.step].map * inverse);
+        turned.map_or(f64::INFINITY, |g| largest_singular(&g).powf(1.0 / graph.periods(arc.step) as f64))
     };
     graph.arcs.iter().map(of).fold(0.0, f64::max)
 }
@@ -94,12 +91,18 @@ fn join(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Option<DMatrix<f64>> {
     Some(&turned * DMatrix::from_diagonal(&most) * turned.transpose())
 }
 
+/// Numbers that are multiplied at most on the way to a goal, in products of matrices for all arcs.
+const MOST_PRODUCTS: usize = 200_000_000;
+
 /// Descends from these factors; stops early once they prove a bound below `goal`.
 pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
     let mut kept = factors;
     let mut best = bound(graph, &kept);
+    // How often a bound may be computed: as long as there is a goal, what is not reached soon is not reached.
+    let cost = graph.arcs.len() * kept.first().map_or(1, DMatrix::nrows).pow(3);
+    let mut tries = if goal > 0.0 { MOST_PRODUCTS / cost.max(1) } else { usize::MAX };
     for power in [2u32, 4, 8, 16, 32, 64, 128] {
-        if best < goal {
+        if best < goal || tries == 0 {
             break;
         }
         // In coordinates in which the first node's norm is the usual length, the others' are nearly so: a descent is quick there.
@@ -108,7 +111,7 @@ pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
         let inner = Graph { steps: graph.steps.iter().map(turned).collect(), ..graph.clone() };
         let begin = kept.iter().map(|factor| factor * &back).collect();
         let found: Factors =
-            minimise(&inner, begin, power, goal).iter().map(|factor| factor * &kept[0]).collect();
+            minimise(&inner, begin, power, goal, &mut tries).iter().map(|factor| factor * &kept[0]).collect();
         let reached = bound(graph, &found);
         if reached < best {
             (best, kept) = (reached, found);
@@ -160,8 +163,8 @@ fn smooth(graph: &Graph, factors: &Factors, power: u32, scale: f64) -> Option<(f
     Some((sum.ln() / f64::from(2 * power) + size.ln(), slopes))
 }
 
-/// L-BFGS with a backtracking search; stops early as [`descend`] does.
-fn minimise(graph: &Graph, factors: Factors, power: u32, goal: f64) -> Factors {
+/// L-BFGS with a backtracking search; stops early as [`descend`] does, or when no `tries` are left.
+fn minimise(graph: &Graph, factors: Factors, power: u32, goal: f64, tries: &mut usize) -> Factors {
     const STEPS: usize = 400;
     const MEMORY: usize = 12;
     let scale = bound(graph, &factors);
@@ -197,11 +200,12 @@ fn minimise(graph: &Graph, factors: Factors, power: u32, goal: f64) -> Factors {
         let mut by = -1.0;
         let found = loop {
             let next = plus(&at, &direction, by);
+            *tries = tries.saturating_sub(1);
             match smooth(graph, &next, power, scale) {
                 Some((lower, turned)) if lower <= value + 1e-4 * by * steep => {
                     break Some((next, lower, turned));
                 }
-                _ if by > -1e-8 => break None,
+                _ if by > -1e-8 || *tries == 0 => break None,
                 _ => by *= 0.5,
             }
         };

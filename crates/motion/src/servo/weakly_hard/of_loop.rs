@@ -3,9 +3,9 @@
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{Aim, Growth, Guarantee, growth, growth_by_norms};
+use super::bounds::{Aim, Growth, Guarantee, SHRINKS, Word, growth, growth_by_norms, likely_word};
 use super::graph::{Graph, Step};
-use super::norms::norm_of;
+use super::norms::bound;
 use crate::servo::chain::balanced_scale;
 use crate::servo::cycles::Pattern;
 use crate::servo::flow::Flow;
@@ -76,42 +76,68 @@ impl Steps {
 
     /// What is proved of all sequences in which at most so many periods are missed.
     pub fn under(&self, at_most: AtMost, aim: Aim) -> UnderMisses {
-        let undecided = UnderMisses {
-            at_most,
-            guarantee: Guarantee::Undecided,
-            lower: 0.0,
-            upper: None,
-            word: Vec::new(),
+        // Whoever shrinks with as many misses in fewer periods shrinks with these, and has fewer memories to go through.
+        let quick =
+            (aim == Aim::Decide).then(|| shorter(at_most).find_map(|shorter| self.shrinking(shorter)));
+        if let Some(upper) = quick.flatten() {
+            let none = self.shown(AtMost { misses: 0, of: 1 });
+            let lower = none.map_or(0.0, |graph| likely_word(&graph).growth);
+            let word = if lower > 0.0 { vec![false] } else { Vec::new() };
+            return UnderMisses { at_most, guarantee: Guarantee::Stable, lower, upper: Some(upper), word };
+        }
+        let Some(graph) = self.shown(at_most) else {
+            let guarantee = Guarantee::Undecided;
+            return UnderMisses { at_most, guarantee, lower: 0.0, upper: None, word: Vec::new() };
         };
-        let shown: Vec<Step> = self.shown.iter().map(|i| self.all[*i].clone()).collect();
-        let whole = shown.len() == self.all.len();
-        let Some(graph) = Graph::new(at_most, shown) else { return undecided };
-        let found = if whole { growth(&graph, aim) } else { growth_by_norms(&graph, aim) };
-        let word: Vec<bool> =
-            found.word.iter().flat_map(|arc| graph.steps[graph.arcs[*arc].step].missed.clone()).collect();
-        let checked = |found: &Growth| found.certificate.holds(&graph).then_some(found.upper);
-        let upper = if whole { checked(&found) } else { self.bound_of_all(at_most, &found) };
+        let (known, upper) = self.bounds(at_most, &graph, aim);
         let guarantee = match upper {
-            _ if found.lower > 1.0 => Guarantee::Unstable,
-            Some(upper) if upper < 1.0 - 1e-9 => Guarantee::Stable,
+            _ if known.growth > 1.0 => Guarantee::Unstable,
+            Some(upper) if upper < SHRINKS => Guarantee::Stable,
             _ => Guarantee::Undecided,
         };
-        UnderMisses { at_most, guarantee, lower: found.lower, upper, word }
+        let missed = |arc: &usize| graph.steps[graph.arcs[*arc].step].missed.clone();
+        let word = known.arcs.iter().flat_map(missed).collect();
+        UnderMisses { at_most, guarantee, lower: known.growth, upper, word }
+    }
+
+    /// What no sequence exceeds, where all shrink.
+    fn shrinking(&self, at_most: AtMost) -> Option<f64> {
+        let (_, upper) = self.bounds(at_most, &self.shown(at_most)?, Aim::Decide);
+        upper.filter(|upper| *upper < SHRINKS)
+    }
+
+    /// The graph of the steps that stand for all.
+    fn shown(&self, at_most: AtMost) -> Option<Graph> {
+        Graph::new(at_most, self.shown.iter().map(|i| self.all[*i].clone()).collect())
+    }
+
+    /// The closed walk that grows most of those seen, and what no sequence of any of the steps exceeds.
+    fn bounds(&self, at_most: AtMost, graph: &Graph, aim: Aim) -> (Word, Option<f64>) {
+        let whole = graph.steps.len() == self.all.len();
+        let found = if whole { growth(graph, aim) } else { growth_by_norms(graph, aim) };
+        let upper = if whole {
+            found.certificate.holds(graph).then_some(found.upper)
+        } else {
+            self.bound_of_all(at_most, &found)
+        };
+        (Word { growth: found.lower, arcs: found.word }, upper)
     }
 
     /// The norms that were found for some steps, tried on all of them.
     fn bound_of_all(&self, at_most: AtMost, found: &Growth) -> Option<f64> {
         let graph = Graph::new(at_most, self.all.clone())?;
         let factors = &found.certificate.factors;
-        if graph.nodes != factors.len() {
-            return None;
-        }
-        let of = |arc: &super::graph::Arc| {
-            let norm = norm_of(&graph.steps[arc.step].map, &factors[arc.from], &factors[arc.to]);
-            norm.powf(1.0 / graph.periods(arc.step) as f64)
-        };
-        Some(graph.arcs.iter().map(of).fold(0.0, f64::max))
+        (graph.nodes == factors.len()).then(|| bound(&graph, factors))
     }
+}
+
+/// Windows with as many misses, shorter by half or more.
+fn shorter(at_most: AtMost) -> impl Iterator<Item = AtMost> {
+    let AtMost { misses, of } = at_most;
+    let longer = move |window: &u32| Some(window + window.div_ceil(2));
+    std::iter::successors(Some(misses + 1), longer)
+        .take_while(move |window| *window <= of / 2)
+        .map(move |of| AtMost { misses, of })
 }
 
 /// Of these steps some that lie as far from each other as can be.
@@ -144,4 +170,43 @@ pub(in crate::servo) fn missed_periods(events: &[(f64, Event)], length_ns: f64, 
         }
     }
     missed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A turn that shrinks where the output comes, and grows where it does not.
+    fn turning(miss: f64) -> Steps {
+        let turn = |angle: f64, size: f64| {
+            let (s, c) = angle.sin_cos();
+            DMatrix::from_row_slice(2, 2, &[c, -2.0 * s, 0.5 * s, c]) * size
+        };
+        let step = |angle, size, missed| Step { map: turn(angle, size), missed: vec![missed] };
+        Steps::new(vec![step(0.3, 0.9, false), step(1.1, miss, true)])
+    }
+
+    #[test]
+    fn what_shrinks_in_short_windows_shrinks_in_long_ones() {
+        // Of any 60 periods: too many memories to go through, but 3 misses of 8 are few enough.
+        for of in [20, 60] {
+            let found = turning(1.02).under(AtMost { misses: 3, of }, Aim::Decide);
+            assert_eq!(found.guarantee, Guarantee::Stable, "{of}: {found:?}");
+            let upper = found.upper.unwrap();
+            assert!(found.lower >= 0.9 - 1e-9 && found.lower <= upper && upper < 1.0, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_sequence_that_grows_is_shown_and_is_allowed() {
+        let at_most = AtMost { misses: 3, of: 10 };
+        let found = turning(1.6).under(at_most, Aim::Decide);
+        assert_eq!(found.guarantee, Guarantee::Unstable, "{found:?}");
+        assert!(
+            found.lower > 1.0 && found.upper.is_some_and(|upper| upper >= found.lower - 1e-9),
+            "{found:?}"
+        );
+        let again: Vec<bool> = found.word.iter().copied().cycle().take(found.word.len() * 10).collect();
+        assert!(again.windows(10).all(|window| window.iter().filter(|missed| **missed).count() <= 3));
+    }
 }
