@@ -75,12 +75,7 @@ impl Changes {
     }
 
     fn fitness(&self) -> Fitness {
-        match (self.lower.is_empty(), self.higher.is_empty()) {
-            (true, true) => Fitness::CannotTell,
-            (false, true) => Fitness::Good,
-            (true, false) => Fitness::Unfit,
-            (false, false) => Fitness::Limited,
-        }
+        fitness(!self.lower.is_empty(), !self.higher.is_empty())
     }
 
     fn way(&self) -> String {
@@ -102,6 +97,16 @@ impl Changes {
             })
             .collect();
         if said.is_empty() { String::new() } else { format!("{before}{}", said.join(", but ")) }
+    }
+}
+
+/// What it says that something is really lower, and something higher.
+fn fitness(lower: bool, higher: bool) -> Fitness {
+    match (lower, higher) {
+        (false, false) => Fitness::CannotTell,
+        (true, false) => Fitness::Good,
+        (false, true) => Fitness::Unfit,
+        (true, true) => Fitness::Limited,
     }
 }
 
@@ -219,7 +224,7 @@ pub(super) fn of_settings(tasks: &[(&str, &SettingsCompared)]) -> Option<Head> {
     let real = |higher: bool| {
         tasks.iter().any(|(_, of)| of.differences.iter().any(|d| d.real && settings::is_higher(d) == higher))
     };
-    let fitness = Changes { lower: marks(real(false)), higher: marks(real(true)) }.fitness();
+    let fitness = fitness(real(false), real(true));
     let named = |task: &str| if tasks.len() > 1 { format!("{task}: ") } else { String::new() };
     let sides: Vec<String> = tasks
         .iter()
@@ -248,10 +253,6 @@ pub(super) fn of_settings(tasks: &[(&str, &SettingsCompared)]) -> Option<Head> {
         ),
         next: settings::next(any),
     })
-}
-
-fn marks(any: bool) -> Vec<String> {
-    if any { vec![String::new()] } else { Vec::new() }
 }
 
 /// The verdict on what is tolerated.
