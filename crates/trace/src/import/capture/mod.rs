@@ -125,7 +125,7 @@ impl Captured {
     }
 }
 
-/// One channel as a task. A capture shows every pulse there was, so one that is not on its grid was missed.
+/// One channel as a task.
 fn task(import: &mut Import, name: String, spans: &[Span], hints: &Hints) -> Result<(), Mistake> {
     if spans.windows(2).any(|pair| pair[1].start_ns < pair[0].start_ns) {
         return Err(Unreadable::Backwards.into());
@@ -142,6 +142,9 @@ fn task(import: &mut Import, name: String, spans: &[Span], hints: &Hints) -> Res
     let told = if spans.iter().all(|span| span.end_ns.is_some()) { told.with_ends() } else { told };
     match rows {
         Some(rows) => {
+            // Nothing tells whether what has no pulse did not run, or ran without one.
+            let has_holes = rows.iter().any(|row| row.flags.contains(Flags::AFTER_GAP));
+            let told = if has_holes { told.lacks(Gap::Missed) } else { told };
             import.task(told.lacks(Gap::Phase), Measured::Rows(rows));
             import.warn(Warning::PhaseUnknown);
         }

@@ -4,7 +4,7 @@
 //! `ethercat.pcapng` by text2pcap; those of Saleae and of oscilloscopes as their makers document them.
 use std::path::{Path, PathBuf};
 
-use jitterlab_model::{Activation, EdgeKind, Warning};
+use jitterlab_model::{Activation, EdgeKind, Gap, Warning};
 
 use super::CaptureHints;
 use crate::{Hints, Import, Measured, import, import_bytes};
@@ -59,6 +59,8 @@ fn every_format_of_sigrok_tells_the_same_edges() {
     // 115 pulses of 1 ms, of which the 61st is missing; spikes of 300 us.
     let found = rows(&session, "loop");
     assert_eq!((found.len(), found[60].index), (114, 61));
+    let unknown = |task: usize| session.info.tasks[task].unknown.contains(&Gap::Missed);
+    assert_eq!((unknown(0), unknown(1)), (true, false));
     let period_ns = |task: usize| session.info.tasks[task].spec.period_ns;
     assert!((period_ns(0) - MS).abs() < 500 && (period_ns(1) - MS / 5).abs() < 100, "{}", period_ns(0));
     let worst = found.iter().map(Activation::latency_ns).max().unwrap();
