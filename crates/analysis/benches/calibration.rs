@@ -12,7 +12,7 @@ mod calibration;
 
 use std::time::Instant;
 
-use calibration::{comparison, periods, requirement};
+use calibration::{comparison, periods, requirement, settings};
 
 /// Prints a table of no more than so many runs in a row.
 type Table = fn(usize);
@@ -20,8 +20,12 @@ type Table = fn(usize);
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let most = words.iter().find_map(|word| word.parse().ok()).unwrap_or(usize::MAX);
-    let tables: [(&str, Table); 3] =
-        [("compare", comparison::table), ("require", requirement::table), ("periods", periods::table)];
+    let tables: [(&str, Table); 4] = [
+        ("compare", comparison::table),
+        ("require", requirement::table),
+        ("periods", periods::table),
+        ("settings", settings::table),
+    ];
     let named = |name: &str| words.iter().any(|word| word == name);
     let all = !tables.iter().any(|(name, _)| named(name));
     for (name, table) in tables.into_iter().filter(|(name, _)| all || named(name)) {

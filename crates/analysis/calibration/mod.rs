@@ -5,4 +5,5 @@ pub mod comparison;
 pub mod periods;
 pub mod requirement;
 pub mod series;
+pub mod settings;
 pub mod table;

@@ -44,6 +44,7 @@ pub mod task_analysis;
 pub mod time_error;
 pub mod transitions;
 pub mod trial;
+pub mod tune;
 pub mod verdict;
 pub mod wakeup;
 pub mod watch;

@@ -92,6 +92,18 @@ pub enum TrialStep {
         /// How many.
         count: usize,
     },
+    /// A round through knobs.
+    KnobRound {
+        /// The how-manieth, from 1.
+        round: usize,
+        /// Of how many at most.
+        of: usize,
+    },
+    /// What helped against the start, in turns.
+    KnobProof {
+        /// How many knobs helped.
+        knobs: usize,
+    },
     /// NIST, figures 1 and 2.
     NistSeries,
     /// NIST, figure 5.

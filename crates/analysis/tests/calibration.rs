@@ -9,6 +9,7 @@ mod calibration;
 use calibration::comparison;
 use calibration::periods;
 use calibration::requirement;
+use calibration::settings;
 use calibration::table::Rate;
 
 fn assert_holds(what: &str, rate: Rate) {
@@ -67,4 +68,30 @@ fn periods_are_found_where_there_are_any_and_nowhere_else() {
         (missed.count, missed.of) = (missed.count + found.count, missed.of + found.of);
     }
     assert_holds("all with a period", missed);
+}
+
+#[test]
+fn settings_that_do_nothing_are_said_to_do_nothing() {
+    for (seed, blocks) in (1..).zip(settings::BLOCKS) {
+        for (knobs, rounds, repeats) in [(1, 20, 200), (6, 8, 200), (40, 4, 40)] {
+            let wrong = settings::nulls(blocks, knobs, rounds, repeats, seed);
+            assert_holds(&format!("{knobs} settings, {}", blocks.name()), wrong);
+        }
+    }
+}
+
+#[test]
+fn a_tenth_is_found_among_ten_settings_and_harm_is_never_taken_for_help() {
+    use settings::Blocks;
+    for (seed, blocks) in (11..).zip(settings::BLOCKS) {
+        let found = settings::tenths(blocks, 12, 60, seed);
+        assert_eq!(found.swapped, 0, "{}: {found:?}", blocks.name());
+        // What bursts hide takes longer.
+        let easy = !matches!(blocks, Blocks::Bursts);
+        assert!(
+            !easy || found.better.min(found.worse) * 10 >= found.repeats * 8,
+            "{}: {found:?}",
+            blocks.name()
+        );
+    }
 }

@@ -124,6 +124,17 @@ pub enum CliError {
     /// A period that the peers cannot be given.
     #[error("a period of {} is not a whole number of microseconds, and cyclictest and rtla know nothing finer", jitterlab_model::units::Exact(*.0))]
     TooFineForPeers(i64),
+    /// A file that keeps a setting cannot be read, written or removed.
+    #[error("{}: {error}; what helped is kept as root, or below a directory of your own", path.display())]
+    NotKept {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+    },
+    /// Somebody else's file, where a setting would be kept.
+    #[error("{} is not from jitterlab: move it away, or keep below another directory", .0.display())]
+    NotOurs(PathBuf),
     /// A command that is none.
     #[error("{option} {command:?} is no command line")]
     NoCommandLine {
@@ -137,6 +148,13 @@ pub enum CliError {
 impl CliError {
     /// Whether the arguments are at fault, rather than the machine.
     pub fn is_bad_use(&self) -> bool {
-        !matches!(self, CliError::NoSignals(_) | CliError::Unsupportable(_) | CliError::NothingToUndo)
+        !matches!(
+            self,
+            CliError::NoSignals(_)
+                | CliError::Unsupportable(_)
+                | CliError::NothingToUndo
+                | CliError::NotKept { .. }
+                | CliError::NotOurs(_)
+        )
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
+use jitterlab_bench::host::tune::TuneError;
 use jitterlab_bench::host::watch::WatchError;
 use jitterlab_bench::host::{MatrixError, PrepareError, SessionError};
 use jitterlab_bench::mcu::McuError;
@@ -78,6 +79,7 @@ fn is_bad_use(error: &anyhow::Error) -> bool {
         || error.is::<MotionError>()
         || error.downcast_ref().is_some_and(PrepareError::is_bad_use)
         || error.downcast_ref().is_some_and(SessionError::is_bad_use)
+        || error.downcast_ref().is_some_and(TuneError::is_bad_use)
         || error.downcast_ref().is_some_and(WatchError::is_bad_use)
         || error.downcast_ref().is_some_and(MatrixError::is_bad_use)
         || error.downcast_ref().is_some_and(McuError::is_bad_use)

@@ -6,6 +6,7 @@ mod error;
 mod exit;
 mod inputs;
 mod interrupt;
+mod kept_files;
 mod kept_parts;
 mod measure_args;
 mod mistakes;
@@ -56,6 +57,7 @@ enum Command {
     Servo(commands::servo::Args),
     Stepper(Box<commands::stepper::Args>),
     Kernel(commands::kernel::Args),
+    Tune(Box<commands::tune::Args>),
     Watch(commands::watch::Args),
     Why(commands::why::Args),
 }
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         Command::Servo(args) => commands::servo::execute(&args),
         Command::Stepper(args) => commands::stepper::execute(&args),
         Command::Kernel(args) => commands::kernel::execute(&args),
+        Command::Tune(args) => commands::tune::execute(&args),
         Command::Watch(args) => commands::watch::execute(&args),
         Command::Why(args) => commands::why::execute(&args),
     };

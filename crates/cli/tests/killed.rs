@@ -23,7 +23,7 @@ struct Attacked {
     within_ms: u64,
 }
 
-const ATTACKED: [Attacked; 10] = [
+const ATTACKED: [Attacked; 11] = [
     Attacked {
         words: "run -q -d 60s --policy other -o r.parquet --load cpu:1,fork:1,net:1",
         within_ms: 3_000,
@@ -34,6 +34,11 @@ const ATTACKED: [Attacked; 10] = [
     Attacked { words: "compensate --policy other -d 60ms --rounds 6 -o c", within_ms: 3_000 },
     Attacked { words: "compare-wakeups --policy other -d 100ms --rounds 4", within_ms: 3_000 },
     Attacked { words: "matrix --cpus 0 --load none --load cpu:1@0 -r 4 -d 200ms -o m", within_ms: 3_000 },
+    Attacked {
+        words: "tune -q --budget 90s --policy other --only interrupts,timer-migration,real-time-throttling,huge-pages,\
+                memory-statistics,unbound-work,wake-early",
+        within_ms: 3_000,
+    },
     Attacked { words: "servo --live --policy other -d 300ms --way wake=timerfd", within_ms: 3_000 },
     Attacked { words: "watch -q --pid SELF -d 60s --find 300ms -o r.parquet", within_ms: 3_000 },
     Attacked { words: "kernel run -q --kernel debian:rt --count 1000", within_ms: 9_000 },

@@ -12,6 +12,7 @@ use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::outlook::Outlook;
 use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::trial::CompensationTrial;
+use jitterlab_analysis::tune::TuneResult;
 use jitterlab_analysis::wakeup::WaysCompared;
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
@@ -75,6 +76,8 @@ pub enum Content {
     Comparison(RunsCompared),
     /// What `compensate` found.
     Compensation(Box<CompensationTrial>),
+    /// What `tune` found.
+    Tune(Box<TuneResult>),
     /// What `compare-wakeups` measured.
     CompareWakeups(WaysCompared),
     /// What `analyze` says of a run.
@@ -209,6 +212,7 @@ impl Document {
             Content::KernelRun(run) => crate::kernels::text(run, terminal),
             Content::Matrix(result) => crate::matrix::text(result, terminal),
             Content::CompareWakeups(_)
+            | Content::Tune(_)
             | Content::KernelDiff(_)
             | Content::KernelPeers(_)
             | Content::McuSweep(_)
@@ -242,6 +246,7 @@ impl Document {
             Content::Comparison(compared) => crate::comparison::sections(compared),
             Content::Compensation(trial) => crate::compensation::sections(trial),
             Content::Matrix(result) => crate::matrix::sections(result),
+            Content::Tune(result) => vec![crate::tune::section(result)],
             Content::CompareWakeups(compared) => vec![crate::wakeups::section(compared)],
             Content::KernelRun(run) => vec![crate::kernels::section(run)],
             Content::KernelDiff(diff) => vec![crate::kernels::difference(diff)],
@@ -265,6 +270,7 @@ fn head_of(content: &Content) -> Option<Head> {
         Content::Prediction(outlook) => crate::head::outlook::of(outlook),
         Content::Comparison(compared) => crate::comparison::head::of(compared),
         Content::Matrix(result) => crate::matrix::head(result),
+        Content::Tune(result) => Some(crate::tune::head(result)),
         Content::Compensation(trial) => crate::compensation::head(trial),
         Content::McuRecommendation(found) => Some(crate::mcu::head(found)),
         _ => None,

@@ -34,6 +34,7 @@ pub mod shown;
 pub mod start;
 pub mod summary;
 pub mod table;
+pub mod tune;
 pub mod waiting;
 pub mod wakeups;
 pub mod warnings;

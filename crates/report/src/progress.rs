@@ -41,6 +41,12 @@ pub fn step(step: TrialStep) -> String {
         TrialStep::MarginPolling => "measuring how much margins poll".into(),
         TrialStep::Proof => "proving it: uncompensated and compensated blocks in turns".into(),
         TrialStep::Ways { count } => format!("measuring {count} ways to wait in turns"),
+        TrialStep::KnobRound { round, of } => {
+            format!("trying settings in turns, round {round} of at most {of}")
+        }
+        TrialStep::KnobProof { knobs } => {
+            format!("proving {} against the start in turns", plural(knobs as u64, "setting"))
+        }
         TrialStep::NistSeries => "figures 1 and 2: series of the time stamp counter".into(),
         TrialStep::NistLoad => "figure 5: the load of repeated early wake-ups".into(),
         TrialStep::NistTurns => "figure 6: uncompensated and compensated in turns".into(),

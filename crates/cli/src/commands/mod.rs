@@ -24,6 +24,7 @@ pub mod run;
 pub mod schema;
 pub mod servo;
 pub mod stepper;
+pub mod tune;
 pub mod watch;
 pub mod why;
 

@@ -63,6 +63,8 @@ impl State {
             "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance",
             "/sys/devices/virtual/workqueue/cpumask",
             "/proc/irq/default_smp_affinity",
+            "/proc/sys/vm/stat_interval",
+            "/sys/kernel/mm/transparent_hugepage/enabled",
         ] {
             state.note(place.into());
         }

@@ -72,6 +72,7 @@ const FIGURES: &[Figure] = &[
     of_result("compensation", "what `jitterlab compensate --json` prints"),
     of_result("load-curve", "what `jitterlab compensate --json` prints"),
     of_result("margin", "what `jitterlab compensate --json` prints"),
+    of_result("settings", "what `jitterlab tune --json` prints"),
     of_result("torque", "what `jitterlab stepper --json` prints"),
     of_result("step-rate", "what `jitterlab stepper --json` prints"),
     of_result("servo-cost", "what `jitterlab servo --json` prints for a run"),

@@ -146,7 +146,7 @@ impl Journal {
         let file = self.root.path(name);
         match self.made_before(&Change::Value { file: file.clone(), before: String::new() }) {
             Some(Change::Value { before, .. }) => Some(before.clone()),
-            _ => fs::read_to_string(&file).ok().map(|text| text.trim().to_owned()),
+            _ => fs::read_to_string(&file).ok().map(|text| chosen(text.trim()).to_owned()),
         }
     }
 
@@ -161,7 +161,7 @@ impl Journal {
     /// Writes to a file of the kernel; says whether that changed anything.
     pub(super) fn set(&mut self, name: &str, value: &str) -> io::Result<bool> {
         let file = self.root.path(name);
-        let now = fs::read_to_string(&file)?.trim().to_owned();
+        let now = chosen(fs::read_to_string(&file)?.trim()).to_owned();
         let before = self.at_first(name).unwrap_or_else(|| now.clone());
         if now == value && before == value {
             return Ok(false);
@@ -213,6 +213,12 @@ impl Journal {
         drop(turn);
         problems
     }
+}
+
+/// The choice in a file such as `always [madvise] never` or `none (full)`, or what it holds.
+pub(in crate::host) fn chosen(text: &str) -> &str {
+    let between = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
+    between('[', ']').or_else(|| between('(', ')')).unwrap_or(text)
 }
 
 fn write(file: &Path, value: &str) -> io::Result<()> {

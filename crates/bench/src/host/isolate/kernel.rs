@@ -69,6 +69,6 @@ pub(super) fn move_chores(journal: &mut Journal, others: &CpuSet, report: &mut I
 }
 
 /// Masks are written with leading zeros by some kernels: `00000001` is `1`.
-fn means_the_same(a: &str, b: &str) -> bool {
+pub(super) fn means_the_same(a: &str, b: &str) -> bool {
     a == b || CpuSet::from_mask(a).is_some_and(|set| Some(set) == CpuSet::from_mask(b))
 }

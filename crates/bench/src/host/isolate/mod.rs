@@ -10,6 +10,7 @@ use super::facts::Root;
 use journal::Journal;
 use others::{Measuring, Turn};
 
+mod alteration;
 mod cpuset;
 mod journal;
 mod kernel;
@@ -17,6 +18,8 @@ mod others;
 mod thread;
 mod threads;
 
+pub(super) use alteration::Alteration;
+pub(super) use journal::chosen;
 pub use journal::{Restored, restore};
 
 /// Why isolation could not begin. The message says what to do.
@@ -85,23 +88,11 @@ impl Isolation {
         usable: &CpuSet,
         wanted: &dyn Fn(u32) -> bool,
     ) -> Result<Self, IsolateError> {
-        let no_journal = |path: String, error| IsolateError::NoJournal { path, error };
         let nothing_left = || Err(IsolateError::NothingLeft { cpus: cpus.clone(), usable: usable.clone() });
         if cpus.is_empty() || usable.without(cpus).is_empty() {
             return nothing_left();
         }
-        let turn =
-            Turn::take(root).map_err(|error| no_journal(root.path("run").display().to_string(), error))?;
-        journal::restore_in(&turn, root);
-        if let Some(other) = journal::living_others(root).into_iter().find(|other| other.cpus.overlaps(cpus))
-        {
-            return Err(IsolateError::Taken { process: other.process.id, cpus: other.cpus });
-        }
-        if let Some(Measuring { process, cpus }) = others::measuring_on(cpus, wanted) {
-            return Err(IsolateError::Measuring { process, cpus });
-        }
-        let journal = Journal::create(&turn, root, cpus)
-            .map_err(|(path, error)| no_journal(path.display().to_string(), error))?;
+        let (turn, journal) = opened(root, cpus, wanted)?;
         // What others keep free is no place for the rest, and what belongs to them stays where it is.
         let taken = journal.others().iter().fold(CpuSet::new(), |all, other| all.or(&other.cpus));
         let owners: Vec<u32> = journal.others().iter().map(|other| other.process.id).collect();
@@ -137,6 +128,23 @@ impl Drop for Isolation {
     fn drop(&mut self) {
         self.journal.undo();
     }
+}
+
+/// The turn to change something for these CPUs and a journal for it, after what a crashed run left is restored. No `wanted`
+/// process is another jitterlab that measures there.
+fn opened(root: &Root, cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Result<(Turn, Journal), IsolateError> {
+    let no_journal = |path: String, error| IsolateError::NoJournal { path, error };
+    let turn = Turn::take(root).map_err(|error| no_journal(root.path("run").display().to_string(), error))?;
+    journal::restore_in(&turn, root);
+    if let Some(other) = journal::living_others(root).into_iter().find(|other| other.cpus.overlaps(cpus)) {
+        return Err(IsolateError::Taken { process: other.process.id, cpus: other.cpus });
+    }
+    if let Some(Measuring { process, cpus }) = others::measuring_on(cpus, wanted) {
+        return Err(IsolateError::Measuring { process, cpus });
+    }
+    let journal = Journal::create(&turn, root, cpus)
+        .map_err(|(path, error)| no_journal(path.display().to_string(), error))?;
+    Ok((turn, journal))
 }
 
 /// CPUs that other jitterlabs keep free right now, with their processes. Whoever may look may ask.

@@ -1,0 +1,186 @@
+//! Does an experiment over settings find those that do something, and no others? And is it better to try them together or one
+//! at a time?
+
+use jitterlab_analysis::tune::{BlockFigures, Experiment, Judgement, LEVEL};
+
+use super::series::Noise;
+use super::table::{Rate, head, row, shown};
+
+/// How blocks of a machine differ from each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blocks {
+    White,
+    Wandering,
+    Bursts,
+    Drift,
+    HeavyTail,
+    Coarse,
+}
+
+/// All of them.
+pub const BLOCKS: [Blocks; 6] =
+    [Blocks::White, Blocks::Wandering, Blocks::Bursts, Blocks::Drift, Blocks::HeavyTail, Blocks::Coarse];
+
+impl Blocks {
+    /// What tables call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Blocks::White => "white, 10 %",
+            Blocks::Wandering => "wandering over 20 blocks",
+            Blocks::Bursts => "five times as slow for 6 blocks",
+            Blocks::Drift => "10 %, drifts by 0.2 % a block",
+            Blocks::HeavyTail => "heavy tail",
+            Blocks::Coarse => "told to 10 %",
+        }
+    }
+}
+
+/// A machine whose settings have these effects on the logarithm of the figure that decides.
+struct Machine {
+    blocks: Blocks,
+    noise: Noise,
+    effects: Vec<f64>,
+    level: f64,
+    burst: bool,
+    measured: usize,
+}
+
+impl Machine {
+    fn new(blocks: Blocks, effects: Vec<f64>, seed: u64) -> Self {
+        Machine { blocks, noise: Noise::new(seed), effects, level: 0.0, burst: false, measured: 0 }
+    }
+
+    fn deviation(&mut self) -> f64 {
+        let white = 0.1 * self.noise.normal();
+        match self.blocks {
+            Blocks::White => white,
+            Blocks::Wandering => {
+                self.level = 0.95 * self.level + 0.1 * self.noise.normal();
+                self.level + 0.3 * white
+            }
+            Blocks::Bursts => {
+                self.burst = if self.burst { self.noise.below(6) > 0 } else { self.noise.below(60) == 0 };
+                white + if self.burst { 5.0f64.ln() } else { 0.0 }
+            }
+            Blocks::Drift => white + 0.002 * self.measured as f64,
+            Blocks::HeavyTail => (1.0 + 0.1 * (self.noise.uniform().powf(-0.5) - 1.0)).ln(),
+            Blocks::Coarse => (white * 10.0).round() / 10.0,
+        }
+    }
+
+    fn value(&mut self, on: &[bool]) -> f64 {
+        self.measured += 1;
+        let set: f64 = self.effects.iter().zip(on).filter(|(_, on)| **on).map(|(effect, _)| effect).sum();
+        set + self.deviation()
+    }
+
+    fn tune(&mut self, rounds: usize, seed: u64) -> Vec<Judgement> {
+        let mut experiment = Experiment::new(self.effects.len(), rounds, seed);
+        while let Some(round) = experiment.next_round() {
+            let block = |on: &[bool]| {
+                let tail_ns = (50_000.0 * self.value(on).exp()) as i64;
+                BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None }
+            };
+            let figures = round.rows.iter().map(|row| &row.on[..]).map(block).collect();
+            experiment.add(round, figures);
+        }
+        experiment.found().into_iter().map(|(judgement, _)| judgement).collect()
+    }
+}
+
+/// Experiments over so many settings that do nothing, in which any is said to do something.
+pub fn nulls(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: u64) -> Rate {
+    let says = |judgement: &Judgement| !matches!(judgement, Judgement::Undecided | Judgement::NoMatter);
+    let wrong = (0..repeats as u64).filter(|n| {
+        let found = Machine::new(blocks, vec![0.0; knobs], seed * 10_000 + n).tune(rounds, seed + n);
+        found.iter().any(says)
+    });
+    Rate { count: wrong.count(), of: repeats, bound: LEVEL }
+}
+
+/// Experiments over ten settings, one of which is a tenth better and one a tenth worse.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Found {
+    pub repeats: usize,
+    /// The better one is found.
+    pub better: usize,
+    /// The worse one is.
+    pub worse: usize,
+    /// One of the two is taken for the other.
+    pub swapped: usize,
+}
+
+pub fn tenths(blocks: Blocks, rounds: usize, repeats: usize, seed: u64) -> Found {
+    let mut effects = vec![0.0; 10];
+    (effects[3], effects[7]) = (1.1f64.ln(), 0.9f64.ln());
+    let mut all = Found { repeats, ..Found::default() };
+    for n in 0..repeats as u64 {
+        let found = Machine::new(blocks, effects.clone(), seed * 10_000 + n).tune(rounds, seed + n);
+        all.better += usize::from(found[7] == Judgement::Helps);
+        all.worse += usize::from(found[3] == Judgement::Harms);
+        all.swapped += usize::from(found[3] == Judgement::Helps || found[7] == Judgement::Harms);
+    }
+    all
+}
+
+/// Error of the effect of a setting, in as many blocks, tried one at a time with a start that all share, over that of halves: as
+/// simulated from the start and each setting in turns.
+pub fn one_at_a_time(blocks: Blocks, repeats: usize, seed: u64) -> (f64, f64) {
+    const KNOBS: usize = 10;
+    const ROUNDS: usize = 12;
+    let half = |n: u64, together: bool| {
+        let mut machine = Machine::new(blocks, vec![0.0; KNOBS], seed * 10_000 + n);
+        let mut noise = Noise::new(n);
+        let mut sum = 0.0;
+        if together {
+            for _ in 0..ROUNDS {
+                let mut order: Vec<bool> = (0..16).map(|row| row % 2 == 0).collect();
+                (1..16).rev().for_each(|i| order.swap(i, noise.below(i + 1)));
+                sum += order.iter().map(|on| machine.value(&[]) * if *on { 1.0 } else { -1.0 }).sum::<f64>()
+                    / 8.0;
+            }
+            sum / ROUNDS as f64
+        } else {
+            // Rounds of 11 blocks in as many blocks.
+            let rounds = ROUNDS * 16 / (KNOBS + 1);
+            for _ in 0..rounds {
+                let values: Vec<f64> = (0..=KNOBS).map(|_| machine.value(&[])).collect();
+                let [set, start] = [noise.below(KNOBS + 1), noise.below(KNOBS)];
+                let start = if start >= set { start + 1 } else { start };
+                sum += values[set] - values[start];
+            }
+            sum / rounds as f64
+        }
+    };
+    let error = |together| {
+        let squares: f64 = (0..repeats as u64).map(|n| half(n, together).powi(2)).sum();
+        (squares / repeats as f64).sqrt()
+    };
+    (error(false), error(true))
+}
+
+pub fn table(most: usize) {
+    let repeats = 400.min(most);
+    head(&["settings that do nothing", "1, 20 rounds", "6, 8 rounds", "40, 4 rounds"]);
+    for (seed, blocks) in (1..).zip(BLOCKS) {
+        let rates =
+            [(1, 20), (6, 8), (40, 4)].map(|(knobs, rounds)| nulls(blocks, knobs, rounds, repeats, seed));
+        row([blocks.name().to_owned()].into_iter().chain(rates.map(|rate| rate.to_string())));
+    }
+    head(&[
+        "one of ten is 10 % better, one 10 % worse",
+        "better found",
+        "worse found",
+        "taken for the other",
+    ]);
+    for (seed, blocks) in (11..).zip(BLOCKS) {
+        let found = tenths(blocks, 12, repeats, seed);
+        let share = |count: usize| shown(count as f64 / found.repeats as f64);
+        row([blocks.name().to_owned(), share(found.better), share(found.worse), share(found.swapped)]);
+    }
+    head(&["error of an effect, 10 settings, 192 blocks", "one at a time", "together"]);
+    for (seed, blocks) in (21..).zip(BLOCKS) {
+        let (one, together) = one_at_a_time(blocks, 10 * repeats, seed);
+        row([blocks.name().to_owned(), shown(one), shown(together)]);
+    }
+}

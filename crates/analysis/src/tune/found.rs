@@ -1,0 +1,273 @@
+//! What an experiment over knobs found.
+
+use jitterlab_model::{CpuSet, Fitness, Knob, Warning};
+use serde::{Deserialize, Serialize};
+
+use super::{Effect, Figure, Judgement, TunePlan};
+use crate::verdict::PurposeVerdict;
+
+/// Latencies below this are not told apart: about what reading the clock takes.
+const FLOOR_NS: f64 = 100.0;
+
+/// What one block was like.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BlockFigures {
+    /// The percentile that decides, of the latency of each due time.
+    pub tail_ns: i64,
+    /// The largest latency.
+    pub max_ns: i64,
+    /// Due times that passed unserved.
+    pub missed: u64,
+    /// Due times.
+    pub due: u64,
+    /// What it says of the purpose, if one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<PurposeVerdict>,
+}
+
+impl BlockFigures {
+    /// A figure as it is compared: the logarithm of a latency, a share as it is.
+    #[must_use]
+    pub fn value(&self, figure: Figure) -> f64 {
+        match figure {
+            Figure::Tail => (self.tail_ns as f64).max(FLOOR_NS).ln(),
+            Figure::Maximum => (self.max_ns as f64).max(FLOOR_NS).ln(),
+            Figure::Missed => self.missed as f64 / self.due.max(1) as f64,
+        }
+    }
+}
+
+/// One thing that a knob sets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "sets", rename_all = "kebab-case")]
+pub enum Step {
+    /// A file of the kernel.
+    File {
+        /// Its path.
+        file: String,
+        /// What is written to it.
+        value: String,
+    },
+    /// Devices' interrupts go to these CPUs.
+    Interrupts {
+        /// Where to.
+        to: CpuSet,
+    },
+    /// Other programs' threads, and the kernel's that can, go to these CPUs.
+    Threads {
+        /// Where to.
+        to: CpuSet,
+    },
+    /// `/dev/cpu_dma_latency` is held at so many microseconds while the task runs.
+    IdleLatency {
+        /// The limit.
+        us: i32,
+    },
+    /// The task gets these parts (`policy=fifo:80`).
+    Task {
+        /// As in `--task`.
+        parts: String,
+    },
+}
+
+/// A knob that can be tried here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Offered {
+    /// Which.
+    pub knob: Knob,
+    /// What it sets.
+    pub steps: Vec<Step>,
+}
+
+/// What an experiment says of one knob.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KnobFound {
+    /// Which, and what it set.
+    #[serde(flatten)]
+    pub offered: Offered,
+    /// The judgement.
+    pub judgement: Judgement,
+    /// Its effects; none of what was never seen to vary.
+    pub effects: Vec<Effect>,
+}
+
+impl KnobFound {
+    /// Its effect on a figure.
+    #[must_use]
+    pub fn effect(&self, figure: Figure) -> Option<&Effect> {
+        self.effects.iter().find(|effect| effect.figure == figure)
+    }
+}
+
+/// A knob that was not tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KnobLeft {
+    /// Which.
+    pub knob: Knob,
+    /// Why.
+    #[serde(flatten)]
+    pub why: LeftOut,
+}
+
+/// Why a knob was not tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "why", rename_all = "kebab-case")]
+pub enum LeftOut {
+    /// This machine has no such thing.
+    Absent,
+    /// It is set that way already.
+    Already,
+    /// The system refuses to set it.
+    Refused {
+        /// The file or thing, and the system's words.
+        error: String,
+    },
+    /// The budget does not allow as many.
+    NoTime,
+}
+
+/// A figure of the start and of what is proposed, in the proof.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Change {
+    /// The figure.
+    pub figure: Figure,
+    /// The median of the blocks of the start, in ns or as a share.
+    pub start: f64,
+    /// The same with everything set that helped.
+    pub tuned: f64,
+    /// How they differ; `None` where it never varied.
+    pub effect: Option<Effect>,
+}
+
+/// Everything that helped, set together, against the start: fresh blocks in turns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Proven {
+    /// What was set.
+    pub knobs: Vec<Knob>,
+    /// Pairs of blocks.
+    pub pairs: usize,
+    /// Each figure.
+    pub changes: Vec<Change>,
+    /// Whether the figure that decides is lower, and no other one may be higher.
+    pub holds: bool,
+    /// What the worst block of the start says of the purpose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_verdict: Option<PurposeVerdict>,
+    /// What the worst block with everything set says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuned_verdict: Option<PurposeVerdict>,
+}
+
+impl Proven {
+    /// A figure of it.
+    #[must_use]
+    pub fn change(&self, figure: Figure) -> Option<&Change> {
+        self.changes.iter().find(|change| change.figure == figure)
+    }
+}
+
+/// What a reader has to know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "id", rename_all = "kebab-case")]
+pub enum TuneNote {
+    /// Of the machine and where the task ran on it.
+    Machine {
+        /// What.
+        warning: Warning,
+    },
+    /// It was interrupted: what was measured until then is judged.
+    Interrupted,
+    /// Something could not be put back.
+    NotRestored {
+        /// What.
+        what: String,
+    },
+}
+
+/// What `tune` found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TuneResult {
+    /// The task, as `--task` takes it.
+    pub task: String,
+    /// The CPU that it ran on, if it was bound to one.
+    pub cpu: Option<u16>,
+    /// The loads beside it.
+    pub loads: Vec<String>,
+    /// The purpose that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
+    /// The percentile that decides, such as p99.9.
+    pub tail: String,
+    /// How the time was to be spent; `None` where nothing could be tried.
+    pub plan: Option<TunePlan>,
+    /// Rounds through the knobs that were measured.
+    pub rounds: usize,
+    /// All blocks that were measured.
+    pub blocks: usize,
+    /// Standard deviation of the logarithm of the figure that decides, from block to block.
+    pub scatter: Option<f64>,
+    /// What the start was like: medians of its blocks.
+    pub start: Option<BlockFigures>,
+    /// The knobs that were tried, the most useful first.
+    pub knobs: Vec<KnobFound>,
+    /// Those that were not.
+    pub left: Vec<KnobLeft>,
+    /// What helped, together against the start; `None` where nothing did.
+    pub proven: Option<Proven>,
+    /// What a reader has to know.
+    pub notes: Vec<TuneNote>,
+}
+
+impl TuneResult {
+    /// The knobs that are worth keeping: proven together.
+    pub fn worth(&self) -> impl Iterator<Item = &KnobFound> {
+        let proven = self.proven.as_ref().filter(|proven| proven.holds);
+        let kept =
+            move |found: &&KnobFound| proven.is_some_and(|proven| proven.knobs.contains(&found.offered.knob));
+        self.knobs.iter().filter(kept)
+    }
+
+    /// How well the purpose is served with what is worth keeping, if one was asked for.
+    #[must_use]
+    pub fn fitness(&self) -> Option<Fitness> {
+        self.purpose.as_ref()?;
+        let proven = self.proven.as_ref();
+        let verdict = match proven {
+            Some(proven) if proven.holds => proven.tuned_verdict.as_ref(),
+            Some(proven) => proven.start_verdict.as_ref(),
+            None => self.start.as_ref()?.verdict.as_ref(),
+        };
+        Some(verdict.map_or(Fitness::CannotTell, |verdict| verdict.fitness))
+    }
+}
+
+/// Medians of blocks, with the worst of their verdicts; `None` without any.
+#[must_use]
+pub fn median_of(blocks: &[&BlockFigures]) -> Option<BlockFigures> {
+    let middle = |of: fn(&BlockFigures) -> i64| {
+        let mut values: Vec<i64> = blocks.iter().map(|block| of(block)).collect();
+        values.sort_unstable();
+        values.get(values.len() / 2).copied()
+    };
+    let verdicts = blocks.iter().filter_map(|block| block.verdict.as_ref());
+    let gravity = |verdict: &&PurposeVerdict| {
+        (verdict.fitness, verdict.decided_by.as_ref().map(|decision| decision.seen))
+    };
+    Some(BlockFigures {
+        tail_ns: middle(|block| block.tail_ns)?,
+        max_ns: middle(|block| block.max_ns)?,
+        missed: blocks.iter().map(|block| block.missed).sum(),
+        due: blocks.iter().map(|block| block.due).sum(),
+        verdict: verdicts.max_by_key(gravity).cloned(),
+    })
+}

@@ -1,0 +1,83 @@
+//! Which settings make a task more regular on this machine: an experiment over knobs, planned, judged and proven.
+//!
+//! The unit is the block: one short measurement. Knobs are tried together, each in one half of the blocks of a round
+//! ([`design`]); what is found to help is set for the rest, and proven against the start by fresh blocks in turns.
+
+pub mod design;
+mod effects;
+mod experiment;
+mod found;
+mod plan;
+
+pub use experiment::{Experiment, MATTERS};
+pub use found::{
+    BlockFigures, Change, KnobFound, KnobLeft, LeftOut, Offered, Proven, Step, TuneNote, TuneResult,
+    median_of,
+};
+pub use plan::{BLOCK_OVERHEAD_NS, TunePlan, detectable};
+
+use serde::{Deserialize, Serialize};
+
+/// Chance that any knob of an experiment that does nothing is said to do something, and that an interval of the proof misses.
+pub const LEVEL: f64 = 0.05;
+/// How often an experiment is looked at: each look has its share of the chance.
+pub const LOOKS: usize = 3;
+
+/// A figure of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// The percentile of the latency of each due time that decides: as far out as a block has values for.
+    Tail,
+    /// The largest latency.
+    Maximum,
+    /// The share of the due times missed.
+    Missed,
+}
+
+impl Figure {
+    /// Every figure, the one that decides first.
+    pub const ALL: [Figure; 3] = [Figure::Tail, Figure::Maximum, Figure::Missed];
+
+    /// Whether its effects are ratios.
+    #[must_use]
+    pub fn is_relative(self) -> bool {
+        self != Figure::Missed
+    }
+}
+
+/// What a knob does to a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Effect {
+    /// The figure.
+    pub figure: Figure,
+    /// What it is with the knob set over what it is without (below 1 is better), in the mean over how the others are set; of the
+    /// missed share, minus it.
+    pub change: f64,
+    /// Its interval. All intervals of the figure that decides hold at once with 95 %.
+    pub interval: [f64; 2],
+    /// Whether the interval excludes that nothing changed.
+    pub real: bool,
+}
+
+/// What an experiment says of a knob.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Judgement {
+    /// The task is more regular with it.
+    Helps,
+    /// It would help where it decides, but another figure may be worse: it is not kept.
+    HelpsAndHarms,
+    /// It was not decided in the time.
+    Undecided,
+    /// It changes the figure by less than matters.
+    NoMatter,
+    /// The task is less regular with it.
+    Harms,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Single changes of the machine, noted and put back as those of an isolation are.
+
+use std::io;
+
+use jitterlab_model::CpuSet;
+use jitterlab_model::warning::Isolated;
+
+use super::journal::{Journal, chosen};
+use super::{IsolateError, kernel, opened, others, threads};
+use crate::host::facts::Root;
+
+/// Why something was not changed.
+#[derive(Debug, thiserror::Error)]
+enum NotChanged {
+    /// A file of the kernel holds something else than what it took.
+    #[error("it took {value:?} and holds {now:?}")]
+    Other { value: String, now: String },
+    /// Nothing could be moved.
+    #[error("none could be moved")]
+    NoneMoved,
+    /// There is nowhere to move anything to.
+    #[error("there is no other CPU")]
+    NoOther,
+}
+
+/// Changes that last as long as this lives. After a crash, `restore` puts them back.
+#[derive(Debug)]
+pub(in crate::host) struct Alteration {
+    journal: Journal,
+    cpus: CpuSet,
+    others: CpuSet,
+}
+
+impl Alteration {
+    /// Changes nothing yet. They are for these CPUs; what is moved off them goes to the others that are `usable`.
+    pub(in crate::host) fn begin(root: &Root, cpus: &CpuSet, usable: &CpuSet) -> Result<Self, IsolateError> {
+        let (turn, journal) = opened(root, cpus, &|_| false)?;
+        drop(turn);
+        let taken = journal.others().iter().fold(CpuSet::new(), |all, other| all.or(&other.cpus));
+        Ok(Alteration { journal, cpus: cpus.clone(), others: usable.without(cpus).without(&taken) })
+    }
+
+    /// Writes to a file of the kernel, and reads back whether it took it.
+    pub(in crate::host) fn write(&mut self, file: &str, value: &str) -> io::Result<()> {
+        let name = file.trim_start_matches('/');
+        let root = self.journal.root().clone();
+        let holds = || root.text(name).is_some_and(|text| kernel::means_the_same(chosen(&text), value));
+        if holds() {
+            return Ok(());
+        }
+        self.journal.set(name, value)?;
+        if holds() {
+            return Ok(());
+        }
+        let now = root.text(name).unwrap_or_default();
+        Err(io::Error::other(NotChanged::Other { value: value.into(), now }))
+    }
+
+    /// Sends devices' interrupts elsewhere.
+    pub(in crate::host) fn move_interrupts(&mut self) -> io::Result<()> {
+        let mut report = self.report()?;
+        kernel::move_interrupts(&mut self.journal, &self.others, &mut report);
+        if report.interrupts_moved > 0 { Ok(()) } else { Err(io::Error::other(NotChanged::NoneMoved)) }
+    }
+
+    /// Moves the threads of other programs, and those of the kernel that can be. What this program has started stays, and
+    /// so does another jitterlab that measures there, with all that it keeps free.
+    pub(in crate::host) fn move_threads(&mut self) -> io::Result<()> {
+        let mut report = self.report()?;
+        let mut spared = vec![std::process::id()];
+        spared.extend(self.journal.others().iter().map(|other| other.process.id));
+        while let Some(other) = others::measuring_on(&self.cpus, &|process| !spared.contains(&process)) {
+            spared.push(other.process);
+        }
+        let wanted = &|process: u32| !others::descends(process, &spared);
+        threads::move_away(&mut self.journal, &self.others, wanted, 0, &mut report);
+        Ok(())
+    }
+
+    fn report(&self) -> io::Result<Isolated> {
+        if self.others.is_empty() {
+            return Err(io::Error::other(NotChanged::NoOther));
+        }
+        Ok(Isolated { cpus: self.cpus.clone(), ..Isolated::default() })
+    }
+
+    /// Puts everything back, and says what could not be.
+    pub(in crate::host) fn end(mut self) -> Vec<String> {
+        self.journal.undo()
+    }
+}
+
+impl Drop for Alteration {
+    fn drop(&mut self) {
+        self.journal.undo();
+    }
+}

@@ -1,0 +1,179 @@
+//! Knobs: what can be set on this machine or of the task, one file for each topic. Each says what it would set here; setting,
+//! reading back and putting back are the same for all.
+
+use std::path::Path;
+
+use jitterlab_analysis::tune::{KnobLeft, LeftOut, Offered, Step};
+use jitterlab_model::task::TaskError;
+use jitterlab_model::{CpuSet, Knob, SystemFacts, TaskSpec};
+use nix::errno::Errno;
+use nix::unistd::{AccessFlags, access};
+
+use super::facts::Root;
+use super::isolate::{Alteration, chosen};
+
+mod kernel;
+mod memory;
+mod power;
+mod processor;
+mod task;
+
+/// Where knobs are to help: a task on its processor.
+struct Scene<'a> {
+    root: &'a Root,
+    facts: &'a SystemFacts,
+    /// The CPU of the task.
+    cpus: &'a CpuSet,
+    /// The CPUs for everything else.
+    others: &'a CpuSet,
+    task: &'a TaskSpec,
+}
+
+/// What a knob would set here.
+enum Offer {
+    Sets(Vec<Step>),
+    Already,
+    Absent,
+}
+
+/// What each knob would set.
+fn offer(knob: Knob, scene: &Scene<'_>) -> Offer {
+    match knob {
+        Knob::OtherThreads => processor::other_threads(scene),
+        Knob::Interrupts => processor::interrupts(scene),
+        Knob::UnboundWork => processor::unbound_work(scene),
+        Knob::IdleLatency => power::idle_latency(scene),
+        Knob::IdleStates => power::idle_states(scene),
+        Knob::Governor => power::governor(scene),
+        Knob::FrequencyFloor => power::frequency_floor(scene),
+        Knob::Turbo => power::turbo(scene),
+        Knob::Preemption => kernel::preemption(scene),
+        Knob::TimerMigration => kernel::timer_migration(scene),
+        Knob::RealTimeThrottling => kernel::real_time_throttling(scene),
+        Knob::Watchdogs => kernel::watchdogs(scene),
+        Knob::HugePages => memory::huge_pages(scene),
+        Knob::SamePageMerging => memory::same_page_merging(scene),
+        Knob::NumaBalancing => memory::numa_balancing(scene),
+        Knob::MemoryStatistics => memory::statistics(scene),
+        Knob::Swappiness => memory::swappiness(scene),
+        Knob::Policy => task::policy(scene),
+        Knob::WakeEarly => task::wake_early(scene),
+        _ => Offer::Absent,
+    }
+}
+
+impl Scene<'_> {
+    /// The files that are there and hold something else, set to these values.
+    fn files(&self, wanted: impl IntoIterator<Item = (String, String)>) -> Offer {
+        let there: Vec<(String, String)> =
+            wanted.into_iter().filter(|(file, _)| self.root.exists(file)).collect();
+        if there.is_empty() {
+            return Offer::Absent;
+        }
+        let other = |(file, value): &(String, String)| {
+            self.root.text(file).is_none_or(|text| chosen(&text) != value.as_str())
+        };
+        let steps: Vec<Step> = there
+            .into_iter()
+            .filter(other)
+            .map(|(file, value)| Step::File { file: format!("/{file}"), value })
+            .collect();
+        if steps.is_empty() { Offer::Already } else { Offer::Sets(steps) }
+    }
+
+    fn file(&self, file: &str, value: &str) -> Offer {
+        self.files([(file.into(), value.into())])
+    }
+
+    /// The same file of each of the task's CPUs.
+    fn cpu_files(&self, file: &str, value: &str) -> Offer {
+        self.files(self.cpus.iter().map(|cpu| (cpu_file(cpu, file), value.to_owned())))
+    }
+}
+
+/// A file of a CPU.
+fn cpu_file(cpu: u16, file: &str) -> String {
+    format!("sys/devices/system/cpu/cpu{cpu}/{file}")
+}
+
+/// The wanted knobs that can be tried for a task on these CPUs, most promising first, and why the others cannot.
+pub(super) fn offers(
+    root: &Root,
+    facts: &SystemFacts,
+    cpus: &CpuSet,
+    task: &TaskSpec,
+    wanted: &[Knob],
+) -> (Vec<Offered>, Vec<KnobLeft>) {
+    let others = facts.usable().without(cpus);
+    let scene = Scene { root, facts, cpus, others: &others, task };
+    let (mut offered, mut left) = (Vec::new(), Vec::new());
+    for knob in Knob::ALL.into_iter().filter(|knob| wanted.contains(knob)) {
+        let why = match offer(knob, &scene) {
+            _ if knob == Knob::Policy && !task::may_be_real_time(facts) => {
+                LeftOut::Refused { error: Errno::EPERM.desc().to_owned() }
+            }
+            Offer::Sets(steps) => match steps.iter().find_map(|step| refused(root, step)) {
+                None => {
+                    offered.push(Offered { knob, steps });
+                    continue;
+                }
+                Some(error) => LeftOut::Refused { error },
+            },
+            Offer::Already => LeftOut::Already,
+            Offer::Absent => LeftOut::Absent,
+        };
+        left.push(KnobLeft { knob, why });
+    }
+    (offered, left)
+}
+
+/// Why a step is not permitted, as far as that is told without trying.
+fn refused(root: &Root, step: &Step) -> Option<String> {
+    let writable = |file: &str| {
+        let path = root.path(file.trim_start_matches('/'));
+        access(&path, AccessFlags::W_OK).err().map(|error| format!("{file}: {}", error.desc()))
+    };
+    match step {
+        Step::File { file, .. } => writable(file),
+        Step::Interrupts { .. } => writable("/proc/irq/default_smp_affinity"),
+        Step::IdleLatency { .. } => writable("/dev/cpu_dma_latency"),
+        Step::Threads { .. } => writable("/run"),
+        Step::Task { .. } => None,
+    }
+}
+
+/// Sets what of a knob is the machine's own. What belongs to a run is in [`Offered::steps`] for whoever measures it.
+pub(super) fn set(offered: &Offered, machine: &mut Alteration) -> std::io::Result<()> {
+    offered.steps.iter().try_for_each(|step| match step {
+        Step::File { file, value } => {
+            machine.write(file, value).map_err(|error| std::io::Error::other(format!("{file}: {error}")))
+        }
+        Step::Interrupts { .. } => machine.move_interrupts(),
+        Step::Threads { .. } => machine.move_threads(),
+        Step::IdleLatency { .. } | Step::Task { .. } => Ok(()),
+    })
+}
+
+/// Whether any of these changes the machine, not only the run.
+pub(super) fn touches_machine(offered: &Offered) -> bool {
+    offered.steps.iter().any(|step| !matches!(step, Step::IdleLatency { .. } | Step::Task { .. }))
+}
+
+/// The task with what a knob sets of it.
+pub(super) fn task_with(offered: &Offered, task: TaskSpec) -> Result<TaskSpec, TaskError> {
+    let mut parts = offered.steps.iter().filter_map(|step| match step {
+        Step::Task { parts } => Some(parts),
+        _ => None,
+    });
+    let name = task.name.clone();
+    let with = parts.try_fold(task, |task, parts| task.with(parts))?;
+    Ok(TaskSpec { name, ..with })
+}
+
+/// Whether a folder holds what is looked for.
+fn is_folder(root: &Root, name: &str) -> bool {
+    Path::is_dir(&root.path(name))
+}
+
+#[cfg(test)]
+mod tests;

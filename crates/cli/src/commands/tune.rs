@@ -1,0 +1,92 @@
+//! `jitterlab tune`: which settings make a task more regular on this machine, tried and proven.
+
+use std::path::PathBuf;
+
+use jitterlab_analysis::tune::BLOCK_OVERHEAD_NS;
+use jitterlab_bench::host::tune::{TuneRequest, Tuning};
+use jitterlab_model::Knob;
+use jitterlab_report::document::Content;
+use jitterlab_report::tune as words;
+
+use crate::countdown::Countdown;
+use crate::exit::{Ending, Failure, Status};
+use crate::output::{self, OutputArgs};
+use crate::purpose_args::PurposeArgs;
+use crate::task_args::TaskArgs;
+use crate::{interrupt, kept_files, kept_parts, measure_args, mistakes};
+
+/// Find out which settings of this machine make a task more regular: try them in turns, prove what helped, put all back
+///
+/// Settings are tried together, each in half of the blocks of a round drawn at random; what helps is set together and measured
+/// against the start in fresh blocks that alternate. Everything is put back after each block, on Ctrl-C too, and after a
+/// kill by `jitterlab restore`. As root; an ordinary user can try what belongs to the task. Called again after Ctrl-C it goes on.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    purpose: PurposeArgs,
+    #[command(flatten)]
+    task: TaskArgs,
+    /// The time that everything may take
+    #[arg(long, value_parser = mistakes::duration, default_value = "30m", value_name = "TIME")]
+    budget: i64,
+    /// What runs beside the task, as for `run`; may be given several times
+    #[arg(long, value_name = "LOAD")]
+    load: Vec<String>,
+    /// Try these settings only, such as interrupts,other-threads [default: all that this machine has]
+    #[arg(long, value_delimiter = ',', value_name = "SETTING,...")]
+    only: Vec<Knob>,
+    /// Write what helped as files below this directory (/ for this machine), with the measured gain
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Remove the files that --keep wrote below this directory, and do nothing else
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    revert: Option<PathBuf>,
+    /// Print nothing while measuring
+    #[arg(short, long)]
+    quiet: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl Args {
+    fn request(&self) -> Result<TuneRequest, Failure> {
+        let task = self.task.one(self.purpose.task())?;
+        task.validate().map_err(Failure::bad_use)?;
+        Ok(TuneRequest {
+            task,
+            loads: measure_args::loads(&self.load)?,
+            wanted: if self.only.is_empty() { Knob::ALL.to_vec() } else { self.only.clone() },
+            budget_ns: self.budget,
+            purpose: self.purpose.purpose,
+        })
+    }
+}
+
+/// Tries, proves and shows.
+pub fn execute(args: &Args) -> Ending {
+    if let Some(folder) = &args.revert {
+        kept_files::revert(folder)?;
+        return Ok(Status::Fine);
+    }
+    let request = args.request()?;
+    let interrupted = interrupt::requested()?;
+    let tuning = Tuning::prepare(request)?;
+    let mut parts = kept_parts::open("tune", &tuning.offered());
+    if let Some(plan) = tuning.plan().filter(|_| !args.quiet) {
+        let knobs: Vec<Knob> = tuning.offered().iter().map(|offered| offered.knob).collect();
+        output::note(&words::outset(plan, &knobs));
+    }
+    let total_ns = tuning.plan().map_or(0, |plan| plan.budget_ns) - BLOCK_OVERHEAD_NS;
+    let mut progress = Countdown::new(total_ns, args.quiet);
+    let measured = tuning.measure(&mut parts, &mut |told| progress.tell(told), &interrupted);
+    // Ends the line of the progress first.
+    drop(progress);
+    kept_parts::close(measured.is_ok(), |complete| parts.close(complete));
+    let result = measured?;
+    let kept = words::kept::files(&result);
+    let status = Status::of(args.output.show(Content::Tune(Box::new(result)))?);
+    if let Some(folder) = &args.keep {
+        kept_files::keep(folder, &kept)?;
+    }
+    Ok(status)
+}

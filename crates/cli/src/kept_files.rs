@@ -1,0 +1,60 @@
+//! Files that keep settings over a restart: written with a mark, and only those with it are ever replaced or removed.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jitterlab_report::tune::kept::{self as words, MARK, PLACES};
+
+use crate::error::CliError;
+use crate::output;
+
+/// Whether a file is there, and is ours.
+fn is_ours(path: &Path) -> io::Result<Option<bool>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text.starts_with(MARK))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> CliError {
+    let path: PathBuf = path.into();
+    move |error| CliError::NotKept { path, error }
+}
+
+/// Writes the files below a folder and says what is left to do.
+pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), CliError> {
+    if files.is_empty() {
+        output::note(words::NOTHING_TO_KEEP);
+    }
+    for (place, text) in files {
+        let path = folder.join(place);
+        if is_ours(&path).map_err(failed(&path))? == Some(false) {
+            return Err(CliError::NotOurs(path));
+        }
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(failed(&path))?;
+        }
+        fs::write(&path, text).map_err(failed(&path))?;
+        output::note(&words::kept(&path, place));
+    }
+    Ok(())
+}
+
+/// Removes what [`keep`] wrote below a folder.
+pub fn revert(folder: &Path) -> Result<(), CliError> {
+    let mut removed = 0;
+    for place in PLACES {
+        let path = folder.join(place);
+        if is_ours(&path).map_err(failed(&path))? == Some(true) {
+            fs::remove_file(&path).map_err(failed(&path))?;
+            output::note(&words::removed(&path, place));
+            removed += 1;
+        }
+    }
+    if removed == 0 {
+        output::note(words::NOTHING_KEPT);
+    }
+    Ok(())
+}

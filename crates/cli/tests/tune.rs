@@ -1,0 +1,85 @@
+//! Settings are tried on this machine, and it is as it was afterwards, and what was kept goes again.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::Value;
+
+#[allow(dead_code, reason = "not all that is shared is needed here")]
+mod known;
+
+use known::{answered, jitterlab, refused};
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+}
+
+/// What some settings are kept in.
+fn state() -> BTreeMap<&'static str, Option<String>> {
+    let files = [
+        "/proc/sys/kernel/timer_migration",
+        "/proc/sys/kernel/sched_rt_runtime_us",
+        "/proc/sys/kernel/numa_balancing",
+        "/proc/sys/vm/stat_interval",
+        "/proc/sys/vm/swappiness",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        "/sys/devices/virtual/workqueue/cpumask",
+    ];
+    files.into_iter().map(|file| (file, fs::read_to_string(file).ok())).collect()
+}
+
+#[test]
+fn an_ended_experiment_leaves_the_machine_as_it_was_and_tells_all() {
+    let folder = tempfile::tempdir().unwrap();
+    if is_root() {
+        answered(folder.path(), &["restore"]);
+    }
+    let before = state();
+    let args =
+        ["tune", "--only", "wake-early,memory-statistics,governor", "--policy", "other", "--budget", "45s"];
+    let output = jitterlab(folder.path(), &[&args[..], &["-q", "--json"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(state(), before);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result = &document["result"];
+    assert_eq!(document["kind"], "tune");
+    let tried: Vec<&str> =
+        result["knobs"].as_array().unwrap().iter().map(|knob| knob["knob"].as_str().unwrap()).collect();
+    let left: Vec<&str> =
+        result["left"].as_array().unwrap().iter().map(|left| left["knob"].as_str().unwrap()).collect();
+    assert!(tried.contains(&"wake-early"), "{tried:?} {left:?}");
+    assert_eq!(tried.len() + left.len(), 3, "{tried:?} {left:?}");
+    assert!(result["blocks"].as_u64().unwrap() > 1, "{result}");
+    let leftover: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
+    assert!(leftover.is_empty(), "{leftover:?}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    refused(folder.path(), &["tune", "--only", "sorcery"], 2, &["sorcery", "governor"]);
+    let short = ["tune", "--only", "wake-early", "--policy", "other", "--budget", "2s"];
+    refused(folder.path(), &short, 2, &["--budget", "or more"]);
+}
+
+#[test]
+fn only_what_was_kept_is_reverted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir_all(path("etc/sysctl.d")).unwrap();
+    fs::create_dir_all(path("etc/tmpfiles.d")).unwrap();
+    let mark = jitterlab_report::tune::kept::MARK;
+    fs::write(path("etc/sysctl.d/99-jitterlab.conf"), format!("{mark}\nvm.stat_interval = 120\n")).unwrap();
+    fs::write(path("etc/tmpfiles.d/jitterlab.conf"), "# mine\n").unwrap();
+    let root = folder.path().to_str().unwrap();
+    for _ in 0..2 {
+        answered(folder.path(), &["tune", "--revert", root]);
+        assert!(
+            !path("etc/sysctl.d/99-jitterlab.conf").exists()
+                && path("etc/tmpfiles.d/jitterlab.conf").exists()
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! What can be set on a machine, or of a task, to make a task more regular.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Something that can be set, tried and put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Knob {
+    /// Everybody else's threads off the task's processor.
+    OtherThreads,
+    /// Devices' interrupts off it.
+    Interrupts,
+    /// A request for wake-ups from idle without delay (`/dev/cpu_dma_latency` at 0).
+    IdleLatency,
+    /// Deep idle states of the processor switched off.
+    IdleStates,
+    /// The frequency governor `performance`.
+    Governor,
+    /// The lowest frequency as high as the highest.
+    FrequencyFloor,
+    /// No turbo.
+    Turbo,
+    /// The kernel preemptible everywhere.
+    Preemption,
+    /// Timers stay on the processor that set them.
+    TimerMigration,
+    /// Real-time threads are not throttled.
+    RealTimeThrottling,
+    /// The kernel's unbound work off the processor.
+    UnboundWork,
+    /// No watchdogs.
+    Watchdogs,
+    /// No transparent huge pages.
+    HugePages,
+    /// No search for equal pages.
+    SamePageMerging,
+    /// No moving of pages between memory nodes.
+    NumaBalancing,
+    /// Memory's statistics are collected every two minutes, not every second.
+    MemoryStatistics,
+    /// Memory is swapped out as late as possible.
+    Swappiness,
+    /// The task under a real-time policy.
+    Policy,
+    /// The task wakes early and polls.
+    WakeEarly,
+}
+
+impl Knob {
+    /// Every knob, those first that help most often where they help.
+    pub const ALL: [Knob; 19] = [
+        Knob::OtherThreads,
+        Knob::Interrupts,
+        Knob::Policy,
+        Knob::IdleLatency,
+        Knob::IdleStates,
+        Knob::Governor,
+        Knob::FrequencyFloor,
+        Knob::Turbo,
+        Knob::Preemption,
+        Knob::WakeEarly,
+        Knob::RealTimeThrottling,
+        Knob::TimerMigration,
+        Knob::UnboundWork,
+        Knob::Watchdogs,
+        Knob::HugePages,
+        Knob::SamePageMerging,
+        Knob::NumaBalancing,
+        Knob::MemoryStatistics,
+        Knob::Swappiness,
+    ];
+
+    /// Its name in options and in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Knob::OtherThreads => "other-threads",
+            Knob::Interrupts => "interrupts",
+            Knob::IdleLatency => "idle-latency",
+            Knob::IdleStates => "idle-states",
+            Knob::Governor => "governor",
+            Knob::FrequencyFloor => "frequency-floor",
+            Knob::Turbo => "turbo",
+            Knob::Preemption => "preemption",
+            Knob::TimerMigration => "timer-migration",
+            Knob::RealTimeThrottling => "real-time-throttling",
+            Knob::UnboundWork => "unbound-work",
+            Knob::Watchdogs => "watchdogs",
+            Knob::HugePages => "huge-pages",
+            Knob::SamePageMerging => "same-page-merging",
+            Knob::NumaBalancing => "numa-balancing",
+            Knob::MemoryStatistics => "memory-statistics",
+            Knob::Swappiness => "swappiness",
+            Knob::Policy => "policy",
+            Knob::WakeEarly => "wake-early",
+        }
+    }
+}
+
+impl fmt::Display for Knob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name of no knob.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no knob: {all}", all = Knob::ALL.map(Knob::name).join(", "))]
+pub struct KnobError(String);
+
+impl FromStr for Knob {
+    type Err = KnobError;
+
+    fn from_str(text: &str) -> Result<Self, KnobError> {
+        Knob::ALL.into_iter().find(|knob| knob.name() == text).ok_or_else(|| KnobError(text.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_knob_is_listed_once_and_written_as_read() {
+        for (n, knob) in Knob::ALL.into_iter().enumerate() {
+            assert_eq!(knob.name().parse(), Ok(knob));
+            assert_eq!(serde_json::to_value(knob).unwrap(), knob.name());
+            assert!(!Knob::ALL[..n].contains(&knob));
+        }
+        assert!("sorcery".parse::<Knob>().is_err_and(|error| error.to_string().contains("governor")));
+    }
+}

@@ -1,0 +1,268 @@
+//! Which settings help: before it begins, and what was found.
+
+pub mod kept;
+pub mod words;
+
+use jitterlab_analysis::tune::{Effect, Figure, Judgement, LeftOut, Proven, TuneNote, TunePlan, TuneResult};
+use jitterlab_model::Fitness;
+use jitterlab_model::units::Human;
+
+use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::head::{self, Head};
+use crate::purpose;
+use crate::section::{Piece, Section};
+use crate::warnings;
+use crate::words::{count, list, plural, time};
+
+/// Said before a minute of it: what will be done, and what it can show.
+#[must_use]
+pub fn outset(plan: &TunePlan, knobs: &[jitterlab_model::Knob]) -> String {
+    let names: Vec<String> = knobs.iter().map(ToString::to_string).collect();
+    let [one, together] = [plan.shows(0.1), plan.proves(0.1)].map(percent);
+    format!(
+        "trying {} for up to {}: up to {} of blocks of {}, then up to {} of blocks to prove what helped\n\
+         where blocks differ by 10 %, a setting that changes latencies by {one} or more is found, and {together} is proven\n\
+         everything is put back after each block; if this program is killed: jitterlab restore",
+        list(&names),
+        Human(plan.budget_ns as f64),
+        plural(plan.rounds as u64, "round"),
+        Human(plan.block_ns as f64),
+        plural(plan.pairs as u64, "pair"),
+    )
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// A change with its sign, in percent or, of a share, in percent of the due times.
+fn change(figure: Figure, value: f64) -> String {
+    match figure.is_relative() {
+        true if value >= 10.0 => format!("x {value:.0}"),
+        true => format!("{:+.1} %", 100.0 * (value - 1.0)),
+        false => format!("{:+.2} %", 100.0 * value),
+    }
+}
+
+fn interval(effect: &Effect) -> String {
+    let [low, high] = effect.interval.map(|value| change(effect.figure, value));
+    format!("{low} to {high}")
+}
+
+fn value(figure: Figure, value: f64) -> String {
+    if figure.is_relative() { time(value) } else { format!("{:.2} %", 100.0 * value) }
+}
+
+fn name(result: &TuneResult, figure: Figure) -> &str {
+    match figure {
+        Figure::Tail => &result.tail,
+        Figure::Maximum => "max",
+        Figure::Missed => "missed",
+    }
+}
+
+/// The three lines.
+pub(crate) fn head(result: &TuneResult) -> Head {
+    let kept: Vec<String> = result.worth().map(|found| found.offered.knob.to_string()).collect();
+    let finding = match &result.proven {
+        Some(proven) if proven.holds => (Fitness::Good, format!("BETTER with {}", list(&kept))),
+        Some(_) => (Fitness::CannotTell, "NOT PROVEN: nothing is worth keeping".into()),
+        None if result.knobs.is_empty() => (Fitness::CannotTell, "NOTHING TRIED".into()),
+        None => (Fitness::CannotTell, "NO HELP FOUND: nothing is worth keeping".into()),
+    };
+    let (fitness, verdict) = match (result.fitness(), &result.purpose) {
+        (Some(fitness), Some(purpose)) => {
+            (fitness, format!("{} for {}: {}.", head::word(fitness), purpose::title(purpose), finding.1))
+        }
+        _ => (finding.0, finding.1 + "."),
+    };
+    Head { fitness, asked: result.purpose.is_some(), verdict, number: number(result), next: next(result) }
+}
+
+fn number(result: &TuneResult) -> String {
+    let tail = &result.tail;
+    if let Some(proven) = &result.proven
+        && let Some(of) = proven.change(Figure::Tail)
+    {
+        let change = of.effect.as_ref().map_or_else(String::new, |effect| {
+            format!(" ({}, {} with 95 %)", change(Figure::Tail, effect.change), interval(effect))
+        });
+        let pairs = plural(proven.pairs as u64, "pair");
+        return format!(
+            "{tail} {} before, {} after{change}, {pairs} of blocks.",
+            time(of.start),
+            time(of.tuned)
+        );
+    }
+    match (&result.start, result.scatter.zip(result.plan)) {
+        (Some(start), Some((scatter, plan))) => format!(
+            "{tail} {}; blocks differ by {}, so changes below {} would not be found in {}.",
+            time(start.tail_ns as f64),
+            percent(scatter),
+            percent(plan.shows(scatter)),
+            Human(plan.budget_ns as f64)
+        ),
+        (Some(start), None) => {
+            format!("{tail} {}; too little was measured to judge.", time(start.tail_ns as f64))
+        }
+        (None, _) => format!("{} of {} settings could be tried.", result.knobs.len(), result.left.len()),
+    }
+}
+
+fn next(result: &TuneResult) -> String {
+    let refused = result.left.iter().any(|left| matches!(left.why, LeftOut::Refused { .. }));
+    match &result.proven {
+        Some(proven) if proven.holds => "the same command with --keep /, which keeps what helped".into(),
+        _ if result.knobs.is_empty() && refused => "the same as root: settings of the machine need it".into(),
+        _ if result.notes.contains(&TuneNote::Interrupted) => {
+            "the same command, which goes on from here".into()
+        }
+        Some(_) => "the same command with a longer --budget".into(),
+        None if result.knobs.iter().any(|found| found.judgement == Judgement::Undecided) => {
+            "the same command with a longer --budget, or jitterlab run --why for what makes it late".into()
+        }
+        None => "jitterlab run --why: what makes it late".into(),
+    }
+}
+
+/// The table, the proof, and what was not tried.
+#[must_use]
+pub fn section(result: &TuneResult) -> Section {
+    let mut pieces = Vec::new();
+    if !result.knobs.is_empty() {
+        let header = ["", &result.tail, "between", "max", "missed", "so it"];
+        let rows = result.knobs.iter().map(|found| {
+            let cell = |figure: Figure| {
+                found.effect(figure).map_or_else(
+                    || "-".into(),
+                    |effect| {
+                        let mark = if effect.real { "!" } else { "" };
+                        format!("{}{mark}", change(figure, effect.change))
+                    },
+                )
+            };
+            let between = found.effect(Figure::Tail).map_or_else(|| "-".into(), interval);
+            vec![
+                found.offered.knob.to_string(),
+                found.effect(Figure::Tail).map_or_else(|| "-".into(), |e| change(Figure::Tail, e.change)),
+                between,
+                cell(Figure::Maximum),
+                cell(Figure::Missed),
+                words::judgement(found.judgement).into(),
+            ]
+        });
+        let caption = format!(
+            "what each setting does to {}, tried together in {} of {} blocks",
+            result.task,
+            plural(result.rounds as u64, "round"),
+            count(result.blocks as u64)
+        );
+        pieces.push(Piece::table(caption, &header, rows));
+        pieces.push(Piece::said(format!(
+            "Below 0 is better. Each is a mean over how the other settings are; the intervals of {} hold all at once with \
+             95 %. An exclamation mark: max or missed differ for certain.",
+            result.tail
+        )));
+        pieces.extend(chart(result).map(Piece::Figure));
+    }
+    pieces.extend(result.proven.iter().flat_map(|proven| proof(result, proven)));
+    let worth: Vec<_> = result.worth().collect();
+    if !worth.is_empty() {
+        let lines = worth.iter().map(|found| {
+            let steps: Vec<String> = found.offered.steps.iter().map(words::step).collect();
+            format!("{}, {}: {}\n", found.offered.knob, words::does(found.offered.knob), steps.join(", "))
+        });
+        pieces.push(Piece::Details { summary: "Worth keeping".into(), text: lines.collect() });
+    }
+    if !result.left.is_empty() {
+        let lines = result.left.iter().map(|left| words::left(left) + "\n");
+        pieces.push(Piece::Details { summary: "Not tried".into(), text: lines.collect() });
+    }
+    pieces.extend(result.notes.iter().map(|note| Piece::said(self::note(note))));
+    Section {
+        id: "settings".into(),
+        title: "Settings that help".into(),
+        lead: "Each setting was on in half of the blocks of a round, drawn at random; what helped was set together and \
+               measured against the start in turns."
+            .into(),
+        pieces,
+    }
+}
+
+fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {
+    let knobs: Vec<String> = proven.knobs.iter().map(ToString::to_string).collect();
+    let rows = proven.changes.iter().map(|of| {
+        let effect = of.effect.as_ref();
+        vec![
+            name(result, of.figure).to_owned(),
+            value(of.figure, of.start),
+            value(of.figure, of.tuned),
+            effect.map_or_else(|| "-".into(), |effect| change(of.figure, effect.change)),
+            effect.map_or_else(|| "-".into(), interval),
+        ]
+    });
+    let caption = format!(
+        "with {} and without, {} of blocks in turns (medians)",
+        list(&knobs),
+        plural(proven.pairs as u64, "pair")
+    );
+    let header = ["", "before", "after", "change", "between, 95 %"];
+    let mut pieces = vec![Piece::table(caption, &header, rows)];
+    let verdicts = proven.start_verdict.as_ref().zip(proven.tuned_verdict.as_ref());
+    if let Some((start, tuned)) = verdicts {
+        let of = |verdict: &jitterlab_analysis::verdict::PurposeVerdict| {
+            let why = verdict.decided_by.as_ref();
+            let why = why.map_or_else(String::new, |d| {
+                format!(" ({})", purpose::decision(&verdict.purpose, d).trim_end_matches('.'))
+            });
+            format!("{}{why}", head::word(verdict.fitness))
+        };
+        pieces.push(Piece::said(format!("Worst block before: {}. After: {}.", of(start), of(tuned))));
+    }
+    pieces
+}
+
+/// Each setting's effect with its interval, around no change.
+fn chart(result: &TuneResult) -> Option<Chart> {
+    let seen: Vec<_> = result
+        .knobs
+        .iter()
+        .filter_map(|found| Some((found.offered.knob, found.effect(Figure::Tail)?)))
+        .collect();
+    if seen.is_empty() {
+        return None;
+    }
+    let rows = seen.iter().enumerate().map(|(at, (_, effect))| {
+        let [low, high] = effect.interval;
+        let percent = |v: f64| 100.0 * (v - 1.0);
+        [at as f64, percent(low), percent(effect.change), percent(high)]
+    });
+    Some(Chart {
+        name: "settings",
+        caption: format!(
+            "Change of {} with each setting, in percent, and its interval: below the line the task is more regular, and \
+             what crosses it is not decided.",
+            result.tail
+        ),
+        x: Axis::names("setting", seen.iter().map(|(knob, _)| knob.to_string())),
+        y: Axis::linear(format!("change of {}, %", result.tail)),
+        layers: vec![
+            Layer::new("", 5, Shape::Level(0.0)),
+            Layer::new("change", 0, Shape::Intervals(rows.collect())),
+        ],
+        height: 320,
+    })
+}
+
+fn note(note: &TuneNote) -> String {
+    match note {
+        TuneNote::Machine { warning } => warnings::sentence(warning),
+        TuneNote::Interrupted => "Interrupted: judged is what whole rounds until then say.".into(),
+        TuneNote::NotRestored { what } => {
+            format!("Could not be put back: {what}. Run jitterlab restore as root.")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+use super::*;
+use crate::chart::Terminal;
+use jitterlab_analysis::tune::{BlockFigures, Change, KnobFound, KnobLeft, Offered, Step, TunePlan};
+use jitterlab_model::Knob;
+
+fn effect(figure: Figure, change: f64, interval: [f64; 2]) -> Effect {
+    let none = if figure.is_relative() { 1.0 } else { 0.0 };
+    Effect { figure, change, interval, real: interval[0] > none || interval[1] < none }
+}
+
+fn found(knob: Knob, judgement: Judgement, change: f64, step: Step) -> KnobFound {
+    let effects = vec![
+        effect(Figure::Tail, change, [change * 0.9, change * 1.1]),
+        effect(Figure::Maximum, change, [change * 0.5, change * 2.0]),
+    ];
+    KnobFound { offered: Offered { knob, steps: vec![step] }, judgement, effects }
+}
+
+fn result() -> TuneResult {
+    let start = BlockFigures { tail_ns: 50_000, max_ns: 90_000, missed: 0, due: 5_000, verdict: None };
+    let change = |figure, start, tuned, effect| Change { figure, start, tuned, effect };
+    TuneResult {
+        task: "task,period=1ms".into(),
+        cpu: Some(1),
+        loads: vec!["cpu:2".into()],
+        purpose: None,
+        tail: "p99.9".into(),
+        plan: TunePlan::of(3, 1_800_000_000_000, 1_000_000),
+        rounds: 6,
+        blocks: 42,
+        scatter: Some(0.1),
+        start: Some(start),
+        knobs: vec![
+            found(Knob::OtherThreads, Judgement::Helps, 0.2, Step::Threads { to: "0".parse().unwrap() }),
+            found(
+                Knob::HugePages,
+                Judgement::Undecided,
+                1.02,
+                Step::File {
+                    file: "/sys/kernel/mm/transparent_hugepage/enabled".into(),
+                    value: "never".into(),
+                },
+            ),
+        ],
+        left: vec![KnobLeft { knob: Knob::Governor, why: LeftOut::Absent }],
+        proven: Some(Proven {
+            knobs: vec![Knob::OtherThreads],
+            pairs: 12,
+            changes: vec![
+                change(Figure::Tail, 50e3, 10e3, Some(effect(Figure::Tail, 0.2, [0.15, 0.26]))),
+                change(Figure::Missed, 0.0, 0.0, None),
+            ],
+            holds: true,
+            start_verdict: None,
+            tuned_verdict: None,
+        }),
+        notes: Vec::new(),
+    }
+}
+
+#[test]
+fn the_answer_comes_first_and_the_table_fits() {
+    let result = result();
+    let head = head(&result);
+    assert!(head.verdict.starts_with("BETTER with other-threads"), "{head:?}");
+    assert!(head.number.contains("50 µs before, 10 µs after (-80.0 %"), "{head:?}");
+    assert!(head.next.contains("--keep"), "{head:?}");
+    let text = section(&result).text(Terminal { columns: 80, ascii: false, colour: false });
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("governor: not on this machine") && text.contains("not decided"), "{text}");
+}
+
+#[test]
+fn what_is_not_proven_is_not_kept() {
+    let mut result = result();
+    assert_eq!(kept::files(&result).len(), 1);
+    let (place, text) = kept::files(&result).remove(0);
+    assert!(place.contains("system.conf.d") && text.starts_with(kept::MARK), "{text}");
+    assert!(text.contains("CPUAffinity=0") && text.contains("-80.0 %"), "{text}");
+    result.proven.as_mut().unwrap().holds = false;
+    assert_eq!(kept::files(&result), []);
+    assert!(head(&result).verdict.contains("NOT PROVEN"));
+    result.proven = None;
+    assert!(head(&result).verdict.contains("NO HELP FOUND"));
+}

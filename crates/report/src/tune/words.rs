@@ -1,0 +1,75 @@
+//! Knobs in words.
+
+use jitterlab_analysis::tune::{Judgement, KnobLeft, LeftOut, Step};
+use jitterlab_model::Knob;
+
+/// What setting a knob does, as the end of "setting ...".
+#[must_use]
+pub fn does(knob: Knob) -> &'static str {
+    match knob {
+        Knob::OtherThreads => "other programs off the task's processor",
+        Knob::Interrupts => "devices' interrupts off the task's processor",
+        Knob::IdleLatency => "processors kept out of idle states (cpu_dma_latency 0)",
+        Knob::IdleStates => "deep idle states off on the task's processor",
+        Knob::Governor => "frequency governor performance",
+        Knob::FrequencyFloor => "lowest frequency as high as the highest",
+        Knob::Turbo => "turbo off",
+        Knob::Preemption => "kernel fully preemptible",
+        Knob::TimerMigration => "timers stay where they were set",
+        Knob::RealTimeThrottling => "real-time throttling off",
+        Knob::UnboundWork => "the kernel's unbound work off the task's processor",
+        Knob::Watchdogs => "watchdogs off",
+        Knob::HugePages => "transparent huge pages off",
+        Knob::SamePageMerging => "search for equal pages off",
+        Knob::NumaBalancing => "NUMA balancing off",
+        Knob::MemoryStatistics => "memory statistics every 2 min",
+        Knob::Swappiness => "swapping as late as possible",
+        Knob::Policy => "the task under a real-time policy",
+        Knob::WakeEarly => "the task wakes early and polls",
+        _ => "a setting that this jitterlab does not know",
+    }
+}
+
+/// One thing that a knob sets, as it could be typed.
+pub(super) fn step(step: &Step) -> String {
+    match step {
+        Step::File { file, value } => format!("{value} in {file}"),
+        Step::Interrupts { to } => format!("interrupts to CPU {to}"),
+        Step::Threads { to } => format!("threads to CPU {to}"),
+        Step::IdleLatency { us } => format!("{us} in /dev/cpu_dma_latency while the task runs"),
+        Step::Task { parts } => format!("--task with {parts}"),
+    }
+}
+
+pub(super) fn judgement(judgement: Judgement) -> &'static str {
+    match judgement {
+        Judgement::Helps => "helps",
+        Judgement::HelpsAndHarms => "helps, HARMS",
+        Judgement::Undecided => "not decided",
+        Judgement::NoMatter => "no matter",
+        Judgement::Harms => "HARMS",
+    }
+}
+
+/// A knob that was not tried, and why.
+pub(super) fn left(left: &KnobLeft) -> String {
+    let why = match &left.why {
+        LeftOut::Absent => "not on this machine".into(),
+        LeftOut::Already => "set already".into(),
+        LeftOut::Refused { error } => format!("refused ({error})"),
+        LeftOut::NoTime => "no time for it: raise --budget".into(),
+    };
+    format!("{}: {why}", left.knob)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_knob_has_its_words() {
+        for knob in Knob::ALL {
+            assert!(!does(knob).contains("does not know"), "{knob}");
+        }
+    }
+}
