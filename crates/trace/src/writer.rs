@@ -1,6 +1,6 @@
 //! Recording a run while it is measured.
 
-use std::fs::File;
+use std::fs::{File, Metadata, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -54,15 +54,18 @@ impl RunWriter {
         let path = path.as_ref();
         check_free(path)?;
         let journal = journal_path(path);
-        let file =
-            File::options().read(true).write(true).create_new(true).open(&journal).map_err(|e| {
-                match e.kind() {
-                    io::ErrorKind::AlreadyExists => taken(path, &journal),
-                    _ => TraceError::io("create", &journal)(e),
-                }
-            })?;
-        // The lock tells `recover` that the run is not over. Where locks are not supported there is none.
-        let _ = file.try_lock();
+        // The lock tells `recover` that the run is not over, and two that begin at once which one it is. Where locks are
+        // not supported there is none.
+        let file = match File::options().read(true).write(true).create_new(true).open(&journal) {
+            Ok(file) => match file.try_lock() {
+                Err(TryLockError::WouldBlock) => return Err(TraceError::BeingRecorded(path.into())),
+                _ => file,
+            },
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                left_empty(&journal).ok_or_else(|| taken(path, &journal))?
+            }
+            Err(e) => return Err(TraceError::io("create", &journal)(e)),
+        };
         // A run of the same name may have ended between the first look and the journal.
         let recorder = check_free(path)
             .and_then(|()| Journal::begin(&journal, file, info))
@@ -174,6 +177,16 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
         name.push(ending);
     }
     path.with_file_name(name)
+}
+
+/// A journal without a byte, which a run leaves that was killed before its first: locked, so that only one takes it over.
+fn left_empty(journal: &Path) -> Option<File> {
+    let is_empty = |found: &Metadata| found.is_file() && found.len() == 0;
+    std::fs::symlink_metadata(journal).ok().filter(is_empty)?;
+    let file = File::options().read(true).write(true).open(journal).ok()?;
+    file.try_lock().ok()?;
+    // Whoever made it may have begun meanwhile.
+    file.metadata().is_ok_and(|found| is_empty(&found)).then_some(file)
 }
 
 /// Why there is a file where the journal of `path` is to begin.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::{all_rows, info, row};
 use jitterlab_model::{Keep, StopReason};
-use jitterlab_trace::{RunReader, RunWriter, journal_path, recover};
+use jitterlab_trace::{RunReader, RunWriter, TraceError, journal_path, recover};
 
 const CHILD: &str = "JITTERLAB_TEST_CHILD";
 
@@ -95,4 +95,25 @@ fn a_killed_run_is_recovered_up_to_the_last_second() {
         std::fs::remove_file(&path).unwrap();
     }
     assert!(checked > 0, "the machine is too busy: no round got further than its own delays");
+}
+
+#[test]
+fn what_a_run_left_that_was_killed_before_its_first_byte_is_taken_over_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.parquet");
+    let journal = journal_path(&path);
+    std::fs::write(&journal, "").unwrap();
+    let writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
+    assert!(matches!(RunWriter::create(&path, &info(Keep::All)), Err(TraceError::BeingRecorded(_))));
+    writer.finish(info(Keep::All)).unwrap();
+    assert!(path.exists() && !journal.exists());
+    // Whose it is that is locked is not known, and a file with one byte is not empty.
+    let other = directory.path().join("other.parquet");
+    let held = std::fs::File::create(journal_path(&other)).unwrap();
+    held.lock().unwrap();
+    assert!(RunWriter::create(&other, &info(Keep::All)).is_err());
+    drop(held);
+    std::fs::write(journal_path(&other), "x").unwrap();
+    assert!(matches!(RunWriter::create(&other, &info(Keep::All)), Err(TraceError::Exists(_))));
+    assert_eq!(std::fs::read(journal_path(&other)).unwrap(), b"x");
 }
