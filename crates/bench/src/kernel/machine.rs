@@ -97,6 +97,18 @@ impl Default for Machine {
     }
 }
 
+/// Several processors whose time is counted in instructions.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "where time is counted in instructions, the {cpus} virtual processors take turns: each stands still for milliseconds \
+     while another has work, and its tasks would look late for that alone; measure on one (--cpus 1), or with --time \
+     real, where every delay of the emulation is in the figures"
+)]
+pub struct TakesTurns {
+    /// How many processors.
+    pub cpus: u16,
+}
+
 /// The files QEMU opens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Files<'a> {
@@ -107,6 +119,17 @@ pub(super) struct Files<'a> {
 }
 
 impl Machine {
+    /// Whether what is measured in it means anything.
+    ///
+    /// # Errors
+    /// Several processors in counted time.
+    pub fn check(&self) -> Result<(), TakesTurns> {
+        match (self.cpus, self.time) {
+            (2.., GuestTime::PerInstruction { .. }) => Err(TakesTurns { cpus: self.cpus }),
+            _ => Ok(()),
+        }
+    }
+
     /// Tells the kernel to trust the processor's time stamp counter, unless it is told otherwise. Sleeps hang in a virtual
     /// machine without that where a real-time core takes the interrupts first, also those of ordinary tasks.
     pub fn trust_time_stamp_counter(&mut self) {
