@@ -100,7 +100,7 @@ fn number(result: &TuneResult) -> String {
             time(start.tail_ns as f64),
             percent(scatter),
             percent(plan.shows(scatter)),
-            Human(plan.budget_ns as f64)
+            plural(plan.rounds as u64, "round")
         ),
         (Some(start), None) => {
             format!("{tail} {}; too little was measured to judge.", time(start.tail_ns as f64))
