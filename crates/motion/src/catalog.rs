@@ -27,6 +27,11 @@ pub trait Device: Sized {
     /// # Errors
     /// What is wrong with the file, with the remedy.
     fn from_toml(name: &str, text: &str) -> Result<Self, MotionError>;
+
+    /// Reads what another program wrote, where devices of this kind can be read from such; `None` for anything else.
+    fn imported(_path: &Path) -> Option<Result<Self, MotionError>> {
+        None
+    }
 }
 
 /// One line of a list of devices.
@@ -103,13 +108,13 @@ pub fn known<D: Device>(name: &str) -> Result<D, MotionError> {
     find(name, user_directory::<D>().as_deref())
 }
 
-/// The device called `name`: a path (anything with a `/` or ending in `.toml`), else one of [`list`], letter case
+/// The device called `name`: a path (anything with a `/` or ending in `.toml` or `.json`), else one of [`list`], letter case
 /// aside.
 ///
 /// # Errors
 /// No such name (the message lists those there are), or what is wrong with its file.
 pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, MotionError> {
-    if name.contains('/') || name.ends_with(".toml") {
+    if name.contains('/') || name.ends_with(".toml") || name.ends_with(".json") {
         return from_file(Path::new(name));
     }
     let mut entries = list::<D>(own);
@@ -124,9 +129,12 @@ pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, MotionError>
 }
 
 /// No device's file is larger: what is, such as a device node that never ends, is cut off and makes no sense.
-const LARGEST_BYTES: u64 = 1 << 20;
+pub(crate) const LARGEST_BYTES: u64 = 1 << 20;
 
 fn from_file<D: Device>(path: &Path) -> Result<D, MotionError> {
+    if let Some(device) = D::imported(path) {
+        return device;
+    }
     let name = path.display().to_string();
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(LARGEST_BYTES).read_to_string(&mut text));

@@ -53,7 +53,7 @@ pub enum MotionError {
         purpose: &'static str,
     },
     /// A name that is neither a preset, nor one of the user's, nor a file.
-    #[error("no {kind} is called {name:?}: use one of {known}, or the path of a TOML file")]
+    #[error("no {kind} is called {name:?}: use one of {known}, or the path of a file")]
     Unknown {
         /// `motor`, `drive` or `plant`.
         kind: &'static str,
@@ -378,8 +378,65 @@ pub enum PlantFault {
     #[error("{0} has to be symmetric, of numbers, without a negative direction (positive semidefinite)")]
     NotSemidefinite(&'static str),
     /// No description, or several.
-    #[error("a plant is described once: by a table [transfer_function], [zpk] or [state_space]")]
+    #[error(
+        "a plant is described once: by a table [transfer_function], [zpk] or [state_space], or by file = \"NAME.json\" that another \
+         program wrote"
+    )]
     DescribedOnce,
+    /// A matrix through of another size.
+    #[error(
+        "D is {}x{}: it has a row for each output and a column for each input, {}x{}, all zero; it can be left out",
+        .given.0, .given.1, .wanted.0, .wanted.1
+    )]
+    Through {
+        /// Rows and columns given.
+        given: (usize, usize),
+        /// Outputs and inputs.
+        wanted: (usize, usize),
+    },
+    /// An output that follows the input at once.
+    #[error(
+        "D is not zero: an output that follows its input at once cannot be sampled and written in turn; leave that part to the \
+         controller, or add the fast pole the real machine has"
+    )]
+    DirectThrough,
+    /// A sampled description of no continuous plant.
+    #[error(
+        "no continuous plant of this order, with its input held, has these samples: it has a pole at zero or on the negative real \
+         axis of z, such as a delay of whole periods; give the plant without the delay, or in continuous time"
+    )]
+    NotSampled,
+    /// A discrete system whose period nobody named.
+    #[error(
+        "it is discrete, and its period is not told (dt is True, Ts is -1): write the sampling period in seconds, such as \
+         \"dt\": 0.001"
+    )]
+    NoSamplePeriod,
+    /// What is no JSON.
+    #[error("this is no JSON of a system: {0}")]
+    NotJson(String),
+    /// A file without a system.
+    #[error(
+        "no system is in it: a JSON file holds A, B, C (and D), or num and den, or z, p and k, with dt for a discrete one; as \
+         python-control: json.dump({{\"A\": sys.A.tolist(), ... \"dt\": sys.dt}}, file)"
+    )]
+    NothingExported,
+    /// Something that is not numbers.
+    #[error("{0} is not made of numbers: write a list of rows such as [[0, 1], [0, -1]]")]
+    NotNumbers(String),
+    /// A line that is not of numbers.
+    #[error(
+        "line {line} is not of numbers with commas between: write the matrix alone, without a head, one row a line"
+    )]
+    NotATable {
+        /// The line, from one on.
+        line: usize,
+    },
+    /// A directory without one of its files.
+    #[error(
+        "there is no {0} in this directory: it holds A.csv, B.csv and C.csv, and where wanted D.csv and dt.csv"
+    )]
+    NoMatrixFile(String),
     /// Weights of states that the user cannot know.
     #[error("noise.state and cost.state need states with a meaning: describe the plant by [state_space]")]
     NamelessStates,
@@ -388,8 +445,8 @@ pub enum PlantFault {
     Negative(&'static str),
     /// No controller in the file.
     #[error(
-        "no controller is named: add a table [controller] with its kind, such as kind = \"lqg\", or kind = \"pd\" with \
-         gain = 1.5 and derivative_time = \"35 ms\""
+        "no controller is named: take --controller, such as pd:1.5:35ms, or add a table [controller] with its kind, such as kind = \
+         \"lqg\", or kind = \"pd\" with gain = 1.5 and derivative_time = \"35 ms\""
     )]
     NoController,
     /// A zero or pole that is no number.

@@ -3,11 +3,17 @@
 use std::path::Path;
 
 use jitterlab_motion::catalog::Device;
-use jitterlab_motion::servo::{Plant, Question, ServoResult};
+use jitterlab_motion::servo::{Design, Plant, Question, ServoResult};
 use jitterlab_motion::stepper::{Axis, AxisOptions, Drive, Motor, StepperQuestion};
 
-/// A TOML file as each kind of device, and what is first asked of it.
-pub fn devices(_: &Path, data: &[u8]) {
+/// A TOML file as each kind of device, and what another program wrote, with what is first asked of them.
+pub fn devices(folder: &Path, data: &[u8]) {
+    let exported = folder.join("plant.json");
+    let written = std::fs::write(&exported, data).is_ok();
+    if let Some(Ok(plant)) = Plant::imported(&exported).filter(|_| written) {
+        let plant = Plant { design: Design::StateFeedback, ..plant };
+        let _ = ServoResult::alone(&Question::of(plant, 1_000_000));
+    }
     let Ok(text) = std::str::from_utf8(data) else { return };
     let _ = Drive::from_toml("fuzzed", text);
     if let Ok(motor) = Motor::from_toml("fuzzed", text) {

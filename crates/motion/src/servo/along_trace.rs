@@ -6,8 +6,8 @@
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
-use super::flow::Compact;
-use super::looped::{Act, Event, Jump, Loop};
+use super::fold::flow_by;
+use super::looped::{Act, Loop};
 use super::timing::Moment;
 
 /// What the trace cost.
@@ -64,8 +64,6 @@ pub struct Walk {
     now: Option<i64>,
     /// When each controller sampled last.
     sampled: Vec<Option<i64>>,
-    /// What each act of each controller does.
-    acts: Vec<[Rows; 6]>,
     cost: f64,
     time_ns: i64,
     curve_step_ns: i64,
@@ -93,7 +91,6 @@ impl Walk {
             scratch: vec![0.0; size * size],
             now: None,
             sampled: vec![None; controllers],
-            acts: (0..controllers).map(|by| Rows::of_all(closed, by as u8)).collect(),
             cost: 0.0,
             time_ns: 0,
             curve_step_ns,
@@ -115,8 +112,8 @@ impl Walk {
                 if event.act == Act::Sample {
                     self.measure_interval(time, event.by);
                 }
-                if let Some(rows) = self.acts.get(usize::from(event.by)) {
-                    rows[event.act as usize].apply(&mut self.p, &mut self.scratch, self.size);
+                if let Some(rows) = self.closed.rows(event) {
+                    rows.apply(&mut self.p, &mut self.scratch, self.size);
                 }
             }
         }
@@ -134,10 +131,10 @@ impl Walk {
             return;
         }
         self.now = Some(time);
-        let (states, moving) = self.closed.moving();
+        let moving = self.closed.moving();
         let (p, scratch, size) = (&mut self.p, &mut self.scratch, self.size);
         let mut cost = 0.0;
-        self.closed.table.each(stretch, |flow| cost += flow_by(p, scratch, size, states, moving, flow));
+        self.closed.table.each(stretch, |flow| cost += flow_by(p, scratch, size, moving, flow));
         self.cost += cost;
         self.time_ns += stretch;
         if self.curve_step_ns > 0 && self.time_ns - self.mark.0 >= self.curve_step_ns {
@@ -156,97 +153,6 @@ impl Walk {
         let Some(last) = self.sampled.get_mut(usize::from(by)).map(|last| last.replace(time)) else { return };
         if let Some(last) = last.filter(|last| *last < time) {
             self.closed.set_interval(by, (time - last) as f64 * 1e-9);
-            self.acts[usize::from(by)] = Rows::of_all(&self.closed, by);
         }
     }
-}
-
-/// What an act does, in the form that is quick to apply: rows of the state that become sums of others.
-#[derive(Debug, Clone, Default)]
-struct Rows {
-    rows: Vec<usize>,
-    /// For each of them the columns it is a sum of, with their factors.
-    terms: Vec<Vec<(usize, f64)>>,
-    /// Covariance that is added among them.
-    noise: Vec<f64>,
-}
-
-impl Rows {
-    fn of_all(closed: &Loop, by: u8) -> [Rows; 6] {
-        [Act::Sample, Act::Finish, Act::Compute, Act::Write, Act::Zero, Act::Predict]
-            .map(|act| closed.jump(Event { by, act }).map_or_else(Rows::default, Rows::of))
-    }
-
-    fn of(jump: &Jump) -> Rows {
-        let terms = jump
-            .gain
-            .row_iter()
-            .map(|row| row.iter().copied().enumerate().filter(|(_, factor)| *factor != 0.0).collect());
-        let noise = jump.noise.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>());
-        Rows { rows: jump.rows.clone(), terms: terms.collect(), noise: noise.collect() }
-    }
-
-    fn apply(&self, p: &mut [f64], fresh: &mut [f64], size: usize) {
-        // fresh = gain P
-        for (i, terms) in self.terms.iter().enumerate() {
-            let row = &mut fresh[i * size..(i + 1) * size];
-            row.fill(0.0);
-            for (k, factor) in terms {
-                row.iter_mut().zip(&p[k * size..(k + 1) * size]).for_each(|(r, v)| *r += factor * v);
-            }
-        }
-        for (i, at) in self.rows.iter().enumerate() {
-            for j in 0..size {
-                p[at * size + j] = fresh[i * size + j];
-                p[j * size + at] = fresh[i * size + j];
-            }
-        }
-        let count = self.rows.len();
-        for (i, at) in self.rows.iter().enumerate() {
-            for (j, to) in self.rows.iter().enumerate() {
-                let sum: f64 = self.terms[j].iter().map(|(k, factor)| factor * fresh[i * size + k]).sum();
-                p[at * size + to] = sum + self.noise[i * count + j];
-            }
-        }
-    }
-}
-
-/// P after a stretch; returns its cost. Only the plant's rows and columns move.
-fn flow_by(
-    p: &mut [f64],
-    fresh: &mut [f64],
-    size: usize,
-    states: usize,
-    moving: usize,
-    flow: &Compact,
-) -> f64 {
-    let mut cost = flow.offset;
-    for i in 0..moving {
-        let weights = &flow.cost[i * moving..(i + 1) * moving];
-        cost += weights.iter().zip(&p[i * size..i * size + moving]).map(|(w, v)| w * v).sum::<f64>();
-    }
-    for i in 0..states {
-        let row = &mut fresh[i * size..(i + 1) * size];
-        row.fill(0.0);
-        for k in 0..moving {
-            let t = flow.top[i * moving + k];
-            if t != 0.0 {
-                row.iter_mut().zip(&p[k * size..(k + 1) * size]).for_each(|(r, v)| *r += t * v);
-            }
-        }
-    }
-    for i in 0..states {
-        for j in 0..=i {
-            let top = &flow.top[j * moving..(j + 1) * moving];
-            let sum: f64 = top.iter().zip(&fresh[i * size..i * size + moving]).map(|(t, v)| t * v).sum();
-            let value = sum + flow.noise[i * states + j];
-            p[i * size + j] = value;
-            p[j * size + i] = value;
-        }
-        for j in states..size {
-            p[i * size + j] = fresh[i * size + j];
-            p[j * size + i] = fresh[i * size + j];
-        }
-    }
-    cost
 }

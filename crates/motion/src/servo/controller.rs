@@ -34,22 +34,12 @@ impl Design {
         if delay_ns > 0 && !self.knows_delay() {
             return Err(PlantFault::GivenByNumbers(delay_ns).of(&plant.name));
         }
-        let lead = delay_ns as f64 * 1e-9;
         let mut table = FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost());
         let whole = table.flow(period_ns);
         if ![&whole.phi, &whole.noise, &whole.cost].into_iter().all(is_finite) {
             return Err(PlantFault::Overflow(period_ns).of(&plant.name));
         }
         match self {
-            Design::Pd { gain, derivative_s } => {
-                let parts = gain.iter().zip(derivative_s).map(|(k, td)| (*k, 0.0, td + lead)).collect();
-                Ok(Controller::difference(parts, period_ns))
-            }
-            Design::Pid { gain, integral_s, derivative_s } => {
-                let parts = gain.iter().zip(integral_s).zip(derivative_s);
-                let parts = parts.map(|((k, ti), td)| (*k, 1.0 / ti, td + lead)).collect();
-                Ok(Controller::difference(parts, period_ns))
-            }
             Design::StateFeedback => {
                 let sampled = Sampled::new(plant, &mut table, period_ns, delay_ns);
                 Ok(sampled.feedback(plant, &sampled.optimal_gain()?))
@@ -63,18 +53,29 @@ impl Design {
                 let sampled = Sampled::new(plant, &mut table, period_ns, delay_ns);
                 sampled.filtered(plant, &whole, &sampled.optimal_gain()?)
             }
-            Design::Discrete { a, b, c, d } => Ok(Controller {
-                a: a.clone(),
-                b: b.clone(),
-                b_reference: b.clone(),
-                c: c.clone(),
-                d: d.clone(),
-                d_reference: d.clone(),
-                reads_states: false,
-                prediction: None,
-                difference: None,
+            Design::Unnamed | Design::Pd { .. } | Design::Pid { .. } | Design::Discrete { .. } => self
+                .by_its_numbers(period_ns, delay_ns as f64 * 1e-9)
+                .ok_or_else(|| PlantFault::NoController.of(&plant.name)),
+        }
+    }
+
+    /// The controller of a design that needs no plant, with so much more lead where it differentiates; `None` for others.
+    pub(super) fn by_its_numbers(&self, period_ns: i64, lead_s: f64) -> Option<Controller> {
+        match self {
+            Design::Pd { gain, derivative_s } => {
+                let parts = gain.iter().zip(derivative_s).map(|(k, td)| (*k, 0.0, td + lead_s)).collect();
+                Some(Controller::difference(parts, period_ns))
             }
-            .reading_errors()),
+            Design::Pid { gain, integral_s, derivative_s } => {
+                let parts = gain.iter().zip(integral_s).zip(derivative_s);
+                let parts = parts.map(|((k, ti), td)| (*k, 1.0 / ti, td + lead_s)).collect();
+                Some(Controller::difference(parts, period_ns))
+            }
+            Design::Discrete { a, b, c, d } => {
+                // Written for the error, reference - output.
+                Some(Controller::given([a.clone(), -b, b.clone()], [c.clone(), -d, d.clone()]))
+            }
+            Design::Unnamed | Design::StateFeedback | Design::GivenFeedback(_) | Design::Lqg => None,
         }
     }
 }
@@ -106,6 +107,24 @@ pub struct Controller {
 }
 
 impl Controller {
+    /// By its matrices: how its states, a measurement and a reference make its next states, and its output.
+    pub(super) fn given(
+        [a, b, b_reference]: [DMatrix<f64>; 3],
+        [c, d, d_reference]: [DMatrix<f64>; 3],
+    ) -> Controller {
+        Controller {
+            a,
+            b,
+            b_reference,
+            c,
+            d,
+            d_reference,
+            reads_states: false,
+            prediction: None,
+            difference: None,
+        }
+    }
+
     /// PD or PID: states are the last error's negative (the output) and the integral.
     fn difference(parts: Vec<(f64, f64, f64)>, period_ns: i64) -> Controller {
         let p = parts.len();
@@ -152,13 +171,6 @@ impl Controller {
         }
         self.b_reference = -&self.b;
         self.d_reference = -&self.d;
-    }
-
-    /// The same where b and d were written for the error, reference - output.
-    fn reading_errors(mut self) -> Controller {
-        self.b.neg_mut();
-        self.d.neg_mut();
-        self
     }
 
     /// Number of its states.

@@ -10,6 +10,8 @@ use crate::quantity::{Dimension, parse};
 /// What controller to use. All but state feedback act on the error reference - output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Design {
+    /// None is named yet.
+    Unnamed,
     /// u = K (e + Td (e - e_prev)/h): the derivative by backward difference, as the Jitterbug manual's example.
     Pd {
         /// K of each loop.
@@ -60,9 +62,10 @@ pub(super) enum DesignSheet {
 }
 
 impl Design {
-    /// `pd`, `pid`, `state-feedback`, `lqg` or `discrete`, for titles and programs.
+    /// `pd`, `pid`, `state-feedback`, `lqg`, `discrete` or `none`, for titles and programs.
     pub fn name(&self) -> &'static str {
         match self {
+            Design::Unnamed => "none",
             Design::Pd { .. } => "pd",
             Design::Pid { .. } => "pid",
             Design::StateFeedback | Design::GivenFeedback(_) => "state-feedback",
@@ -73,7 +76,7 @@ impl Design {
 
     /// Whether it can be designed for a constant delay; given numbers are what they are.
     pub fn knows_delay(&self) -> bool {
-        !matches!(self, Design::GivenFeedback(_) | Design::Discrete { .. })
+        !matches!(self, Design::Unnamed | Design::GivenFeedback(_) | Design::Discrete { .. })
     }
 
     /// For a plant with so many states, inputs and outputs.

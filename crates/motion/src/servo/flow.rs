@@ -133,22 +133,23 @@ impl FlowTable {
         flow
     }
 
-    /// The flow of any time in ns; between two whole nanoseconds, in proportion.
-    pub fn flow_of(&mut self, time_ns: f64) -> Flow {
+    /// Gives the flows that make up any time in ns, one after the other; a part of a nanosecond in proportion to a whole one.
+    pub(super) fn each_of(&mut self, time_ns: f64, mut give: impl FnMut(&Compact)) {
         let whole = time_ns.max(0.0).floor();
-        let (flow, part) = (self.flow(whole as i64), time_ns.max(0.0) - whole);
+        self.each(whole as i64, &mut give);
+        let part = time_ns.max(0.0) - whole;
         // Below a millionth of a nanosecond it is the rounding of a sum of times.
         if part < 1e-6 {
-            return flow;
+            return;
         }
-        let next = self.flow(whole as i64 + 1);
-        let between = |a: DMatrix<f64>, b: DMatrix<f64>| a * (1.0 - part) + b * part;
-        Flow {
-            phi: between(flow.phi, next.phi),
-            noise: between(flow.noise, next.noise),
-            cost: between(flow.cost, next.cost),
-            offset: flow.offset * (1.0 - part) + next.offset * part,
-        }
+        let (one, none) = (self.flow(1), Flow::nothing(self.a.nrows()));
+        let between = |none: DMatrix<f64>, one: DMatrix<f64>| none * (1.0 - part) + one * part;
+        give(&self.compact(Flow {
+            phi: between(none.phi, one.phi),
+            noise: between(none.noise, one.noise),
+            cost: between(none.cost, one.cost),
+            offset: one.offset * part,
+        }));
     }
 
     /// Gives the flows that make up a time, one after the other.

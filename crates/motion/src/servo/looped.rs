@@ -4,6 +4,7 @@ use nalgebra::DMatrix;
 
 use super::controller::Controller;
 use super::flow::{Flow, FlowTable};
+use super::fold::{Fold, Rows};
 use super::plant::Plant;
 
 /// What a task does to the loop at an instant.
@@ -101,6 +102,8 @@ pub struct Loop {
     /// Outputs are written after the work is done.
     defers: bool,
     jumps: Vec<[Option<Jump>; 6]>,
+    /// The same in the form that is quick to apply.
+    rows: Vec<[Option<Rows>; 6]>,
 }
 
 impl Loop {
@@ -132,11 +135,13 @@ impl Loop {
             plant: plant.clone(),
             places: (0..closings.len()).map(place).collect(),
             jumps: Vec::new(),
+            rows: Vec::new(),
             closings,
             held,
             defers,
         };
         closed.jumps = (0..closed.closings.len()).map(|by| closed.jumps_of(by)).collect();
+        closed.rows = closed.jumps.iter().map(rows_of).collect();
         closed
     }
 
@@ -188,12 +193,18 @@ impl Loop {
         self.jumps.get(usize::from(event.by)).and_then(|jumps| jumps[event.act as usize].as_ref())
     }
 
+    /// The same in the form that is quick to apply.
+    pub(super) fn rows(&self, event: Event) -> Option<&Rows> {
+        self.rows.get(usize::from(event.by)).and_then(|rows| rows[event.act as usize].as_ref())
+    }
+
     /// From the next sample on, a controller computes with this interval (see [`Controller::set_interval`]).
     pub(super) fn set_interval(&mut self, by: u8, interval_s: f64) {
         let by = usize::from(by);
         if let Some(closing) = self.closings.get_mut(by) {
             closing.controller.set_interval(interval_s);
             self.jumps[by] = self.jumps_of(by);
+            self.rows[by] = rows_of(&self.jumps[by]);
         }
     }
 
@@ -280,52 +291,21 @@ impl Loop {
     /// What a stretch of time with these events (at times from its begin in ns, ascending) does to the lasting part of the
     /// state. Samples are taken before they are used.
     pub fn passage(&mut self, events: &[(f64, Event)], length_ns: f64) -> Flow {
-        let size = self.order();
-        let mut whole = Flow::nothing(size);
+        let mut fold = Fold::new(self.order(), self.lasting(), self.moving());
         let mut now = 0.0;
         for (time, event) in events {
-            let stretch = self.stretch(time - now);
-            whole = whole.then(&stretch);
+            self.table.each_of(time - now, |flow| fold.flow(flow));
             now = f64::max(now, *time);
-            if let Some(jump) = self.jump(*event) {
-                whole = whole.then(&jump.as_flow(size));
+            if let Some(rows) = self.rows(*event) {
+                fold.act(rows);
             }
         }
-        let rest = self.stretch(length_ns - now);
-        whole = whole.then(&rest);
-        let lasting = self.lasting();
-        let leading = |m: &DMatrix<f64>| m.view((0, 0), (lasting, lasting)).into_owned();
-        Flow {
-            phi: leading(&whole.phi),
-            noise: leading(&whole.noise),
-            cost: leading(&whole.cost),
-            offset: whole.offset,
-        }
-    }
-
-    /// A flow of the moving part, with the rest of the state standing still.
-    fn stretch(&mut self, time_ns: f64) -> Flow {
-        let ((_, moving), size) = (self.moving(), self.order());
-        let flow = self.table.flow_of(time_ns);
-        let mut whole = Flow::nothing(size);
-        whole.phi.view_mut((0, 0), (moving, moving)).copy_from(&flow.phi);
-        whole.noise.view_mut((0, 0), (moving, moving)).copy_from(&flow.noise);
-        whole.cost.view_mut((0, 0), (moving, moving)).copy_from(&flow.cost);
-        whole.offset = flow.offset;
-        whole
+        self.table.each_of(length_ns - now, |flow| fold.flow(flow));
+        fold.finish()
     }
 }
 
-impl Jump {
-    /// As a map of the whole state that takes no time.
-    fn as_flow(&self, size: usize) -> Flow {
-        let mut flow = Flow::nothing(size);
-        for (i, row) in self.rows.iter().enumerate() {
-            flow.phi.row_mut(*row).copy_from(&self.gain.row(i));
-            for (j, column) in self.rows.iter().enumerate() {
-                flow.noise[(*row, *column)] = self.noise[(i, j)];
-            }
-        }
-        flow
-    }
+/// All acts of a controller in the form that is quick to apply.
+fn rows_of(jumps: &[Option<Jump>; 6]) -> [Option<Rows>; 6] {
+    std::array::from_fn(|act| jumps[act].as_ref().map(|jump| Rows::of(&jump.rows, &jump.gain, &jump.noise)))
 }

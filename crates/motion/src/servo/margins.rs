@@ -49,7 +49,11 @@ pub fn continuous_phase_margin(plant: &Plant, channel: usize) -> Option<PhaseMar
         Design::Pid { gain, integral_s, derivative_s } => {
             (gain.get(channel)?, 1.0 / integral_s.get(channel)?, derivative_s.get(channel)?)
         }
-        Design::StateFeedback | Design::GivenFeedback(_) | Design::Lqg | Design::Discrete { .. } => {
+        Design::Unnamed
+        | Design::StateFeedback
+        | Design::GivenFeedback(_)
+        | Design::Lqg
+        | Design::Discrete { .. } => {
             return None;
         }
     };

@@ -1,12 +1,14 @@
 //! The continuous-time system under control, with its disturbances and what counts as bad.
 
+use std::path::{Path, PathBuf};
+
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
+use super::description::{Description, StateSpace, TransferFunction, Zpk};
 use super::design::{Design, DesignSheet};
-use super::numeric::is_finite;
-use super::realisation::{parse_complex, polynomial, transfer_function};
-use super::sheet::{OfStates, PerChannel, matrix};
+use super::exported;
+use super::sheet::{OfStates, PerChannel};
 use crate::catalog::{self, Device};
 use crate::error::{MotionError, PlantFault};
 
@@ -37,7 +39,7 @@ pub struct Plant {
     pub design: Design,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct Sheet {
     name: String,
@@ -46,43 +48,14 @@ struct Sheet {
     transfer_function: Option<TransferFunction>,
     zpk: Option<Zpk>,
     state_space: Option<StateSpace>,
+    /// What another program wrote, beside this file.
+    file: Option<PathBuf>,
     outputs: Option<Vec<String>>,
     #[serde(default)]
     noise: Noise,
     #[serde(default)]
     cost: Cost,
     controller: Option<DesignSheet>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TransferFunction {
-    numerator: Vec<f64>,
-    denominator: Vec<f64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Zpk {
-    #[serde(default)]
-    zeros: Vec<Root>,
-    poles: Vec<Root>,
-    gain: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Root {
-    Real(f64),
-    Complex(String),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StateSpace {
-    a: Vec<Vec<f64>>,
-    b: Vec<Vec<f64>>,
-    c: Vec<Vec<f64>>,
 }
 
 /// Intensities of noise at the inputs (one where no noise is named) and on the states, variances of measurements.
@@ -136,24 +109,39 @@ impl Device for Plant {
 
     fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
         let sheet: Sheet = catalog::layout(Self::KIND, name, text)?;
-        let described_states = sheet.state_space.is_some();
-        let (a, b, c) = match (sheet.transfer_function, sheet.zpk, sheet.state_space) {
-            (Some(tf), None, None) => transfer_function(name, &tf.numerator, &tf.denominator)?,
-            (None, Some(zpk), None) => {
-                let zeros = polynomial(name, &roots(name, &zpk.zeros)?)?;
-                let poles = polynomial(name, &roots(name, &zpk.poles)?)?;
-                let numerator: Vec<f64> = zeros.iter().map(|c| c * zpk.gain).collect();
-                transfer_function(name, &numerator, &poles)?
-            }
-            (None, None, Some(ss)) => (
-                matrix(name, "state_space.a", &ss.a)?,
-                matrix(name, "state_space.b", &ss.b)?,
-                matrix(name, "state_space.c", &ss.c)?,
-            ),
-            _ => return Err(PlantFault::DescribedOnce.of(name)),
+        sheet.plant(name)
+    }
+
+    fn imported(path: &Path) -> Option<Result<Self, MotionError>> {
+        let is_export = path.is_dir() || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+        is_export.then(|| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            // Beside itself: its own path is the whole of it.
+            let sheet = Sheet { name, file: Some(path.into()), ..Sheet::default() };
+            sheet.plant("")
+        })
+    }
+}
+
+impl Sheet {
+    /// The plant of a file of this name.
+    fn plant(mut self, name: &str) -> Result<Plant, MotionError> {
+        let own = Description {
+            transfer_function: self.transfer_function.take(),
+            zpk: self.zpk.take(),
+            state_space: self.state_space.take(),
         };
-        fitting(name, &a, &b, &c)?;
-        if !described_states && (sheet.noise.state.is_some() || sheet.cost.state.is_some()) {
+        let (description, name) = match &self.file {
+            None => (own, name.to_owned()),
+            Some(_) if !own.is_empty() => return Err(PlantFault::DescribedOnce.of(name)),
+            Some(file) => {
+                let path = Path::new(name).with_file_name(file);
+                (exported::description(&path)?, path.display().to_string())
+            }
+        };
+        let name = name.as_str();
+        let (a, b, c) = description.realised(name)?;
+        if !description.names_states() && (self.noise.state.is_some() || self.cost.state.is_some()) {
             return Err(PlantFault::NamelessStates.of(name));
         }
         let (n, m, p) = (a.nrows(), b.ncols(), c.nrows());
@@ -165,13 +153,13 @@ impl Device for Plant {
             Ok(DMatrix::from_diagonal(&values.into()))
         };
         let of_states = |what, values: &Option<OfStates>| OfStates::matrix(values.as_ref(), name, what, n);
-        let (noise, cost) = (sheet.noise, sheet.cost);
+        let (noise, cost) = (self.noise, self.cost);
         let unnamed_noise = if noise.state.is_some() { 0.0 } else { 1.0 };
         let unnamed_weight = if cost.state.is_some() { 0.0 } else { 1.0 };
         let input_noise = each("noise.input", noise.input, unnamed_noise, m)?;
         let output_weight = each("cost.output", cost.output, unnamed_weight, p)?;
-        let controller = sheet.controller.ok_or_else(|| PlantFault::NoController.of(name))?;
-        let outputs = sheet.outputs.unwrap_or_else(|| match p {
+        let design = self.controller.map(|sheet| Design::read(name, sheet, (n, m, p))).transpose()?;
+        let outputs = self.outputs.unwrap_or_else(|| match p {
             1 => vec!["output".into()],
             p => (1..=p).map(|n| format!("output {n}")).collect(),
         });
@@ -180,9 +168,9 @@ impl Device for Plant {
             measurement_noise: each("noise.measurement", noise.measurement, 0.0, p)?,
             state_weight: c.transpose() * output_weight * &c + of_states("cost.state", &cost.state)?,
             input_weight: each("cost.input", cost.input, 0.0, m)?,
-            design: Design::read(name, controller, (n, m, p))?,
-            name: sheet.name,
-            source: sheet.source,
+            design: design.unwrap_or(Design::Unnamed),
+            name: self.name,
+            source: self.source,
             outputs,
             a,
             b,
@@ -190,26 +178,6 @@ impl Device for Plant {
         }
         .checked()
     }
-}
-
-fn roots(name: &str, roots: &[Root]) -> Result<Vec<nalgebra::Complex<f64>>, MotionError> {
-    let read = |root: &Root| match root {
-        Root::Real(value) => parse_complex(&value.to_string()),
-        Root::Complex(text) => parse_complex(text),
-    };
-    roots.iter().map(read).collect::<Option<_>>().ok_or_else(|| PlantFault::Roots.of(name))
-}
-
-/// Whether the matrices make a plant.
-fn fitting(name: &str, a: &DMatrix<f64>, b: &DMatrix<f64>, c: &DMatrix<f64>) -> Result<(), MotionError> {
-    if ![a, b, c].into_iter().all(is_finite) {
-        return Err(PlantFault::NotANumber.of(name));
-    }
-    let n = a.nrows();
-    if (a.ncols(), b.nrows(), c.ncols()) != (n, n, n) {
-        return Err(PlantFault::Misfit { a: a.shape(), b: b.shape(), c: c.shape() }.of(name));
-    }
-    Ok(())
 }
 
 /// Most states of plant and controller together; the stationary cost solves a system of the square of it.
@@ -298,7 +266,8 @@ mod tests {
         assert!(
             message("[transfer_function]\nnumerator = [1, 0]\ndenominator = [1, 1]").contains("improper")
         );
-        let alone = Plant::from_toml("my.toml", &format!("name = 'x'\n{tf}")).unwrap_err().to_string();
+        let alone = Plant::from_toml("my.toml", &format!("name = 'x'\n{tf}")).unwrap();
+        let alone = alone.design.controller(&alone, 1_000_000, 0).unwrap_err().to_string();
         assert!(alone.contains("add a table [controller]"), "{alone}");
         let no_unit = "name = 'x'\n[controller]\nkind = 'pd'\ngain = 1.0\nderivative_time = '10'\n";
         let error = Plant::from_toml("my.toml", &format!("{no_unit}{tf}")).unwrap_err();

@@ -32,7 +32,8 @@ pub struct Args {
     #[command(flatten)]
     read: RunArgs,
 
-    /// The plant: a name from --list, or a TOML file [default: dc-servo, with --live jiwy]
+    /// The plant: a name from --list, a TOML file, or what python-control or MATLAB wrote: a JSON file, or a directory of
+    /// A.csv, B.csv and C.csv [default: dc-servo, with --live jiwy]
     #[arg(long, value_name = "NAME|FILE")]
     plant: Option<String>,
     /// Another controller than the plant's file names: pd:GAIN:TD, pid:GAIN:TI:TD, state-feedback or lqg

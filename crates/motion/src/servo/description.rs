@@ -1,0 +1,150 @@
+//! How a file describes a linear system: as a transfer function, by zeros, poles and gain, or in state space; continuous, or
+//! sampled with the input held.
+
+use nalgebra::{Complex, DMatrix};
+use serde::Deserialize;
+
+use super::discrete::continuous;
+use super::numeric::is_finite;
+use super::realisation::{Realisation, parse_complex, polynomial, transfer_function};
+use super::sheet::matrix;
+use crate::error::{Bound, MotionError, PlantFault};
+use crate::quantity::{Dimension, parse};
+
+/// The tables of a file that describe its system; exactly one of them is there.
+#[derive(Default)]
+pub(super) struct Description {
+    pub transfer_function: Option<TransferFunction>,
+    pub zpk: Option<Zpk>,
+    pub state_space: Option<StateSpace>,
+}
+
+/// Coefficients in descending powers of s, or with a period of z.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TransferFunction {
+    pub numerator: Vec<f64>,
+    pub denominator: Vec<f64>,
+    pub period: Option<Period>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Zpk {
+    #[serde(default)]
+    pub zeros: Vec<Root>,
+    pub poles: Vec<Root>,
+    pub gain: f64,
+    pub period: Option<Period>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Root {
+    Real(f64),
+    Complex(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StateSpace {
+    pub a: Vec<Vec<f64>>,
+    pub b: Vec<Vec<f64>>,
+    pub c: Vec<Vec<f64>>,
+    pub d: Option<Vec<Vec<f64>>>,
+    pub period: Option<Period>,
+}
+
+/// The period of a sampled description: a time with its unit, or seconds where another program wrote them.
+#[derive(Deserialize, Clone)]
+#[serde(untagged)]
+pub(super) enum Period {
+    Text(String),
+    Seconds(f64),
+}
+
+impl Period {
+    fn seconds(&self, name: &str) -> Result<f64, MotionError> {
+        let seconds = match self {
+            Period::Seconds(seconds) => *seconds,
+            Period::Text(text) => parse(Dimension::Time, "period", text)
+                .map_err(|error| MotionError::Quantity { name: name.into(), error })?,
+        };
+        let is_time = seconds > 0.0 && seconds.is_finite();
+        is_time
+            .then_some(seconds)
+            .ok_or_else(|| MotionError::range("period", &format!("{seconds} s"), Bound::PositiveTime))
+    }
+}
+
+impl Description {
+    /// Whether nothing is described.
+    pub fn is_empty(&self) -> bool {
+        self.transfer_function.is_none() && self.zpk.is_none() && self.state_space.is_none()
+    }
+
+    /// Whether its states are the file's own, not made by a realisation.
+    pub fn names_states(&self) -> bool {
+        self.state_space.is_some()
+    }
+
+    /// A, B and C of the continuous system.
+    ///
+    /// # Errors
+    /// No description or several, matrices that do not fit, an output that answers at once, or samples that no continuous system
+    /// gives.
+    pub fn realised(&self, name: &str) -> Result<Realisation, MotionError> {
+        let (found, period) = match (&self.transfer_function, &self.zpk, &self.state_space) {
+            (Some(tf), None, None) => (transfer_function(name, &tf.numerator, &tf.denominator)?, &tf.period),
+            (None, Some(zpk), None) => {
+                let zeros = polynomial(name, &roots(name, &zpk.zeros)?)?;
+                let poles = polynomial(name, &roots(name, &zpk.poles)?)?;
+                let numerator: Vec<f64> = zeros.iter().map(|c| c * zpk.gain).collect();
+                (transfer_function(name, &numerator, &poles)?, &zpk.period)
+            }
+            (None, None, Some(ss)) => {
+                let (a, b) = (matrix(name, "a", &ss.a)?, matrix(name, "b", &ss.b)?);
+                let c = matrix(name, "c", &ss.c)?;
+                if let Some(d) = &ss.d {
+                    through(name, &matrix(name, "d", d)?, (c.nrows(), b.ncols()))?;
+                }
+                ((a, b, c), &ss.period)
+            }
+            _ => return Err(PlantFault::DescribedOnce.of(name)),
+        };
+        let (a, b, c) = found;
+        fitting(name, &a, &b, &c)?;
+        let Some(period) = period else { return Ok((a, b, c)) };
+        let period_s = period.seconds(name)?;
+        let (a, b) = continuous(&a, &b, period_s).ok_or_else(|| PlantFault::NotSampled.of(name))?;
+        Ok((a, b, c))
+    }
+}
+
+fn roots(name: &str, roots: &[Root]) -> Result<Vec<Complex<f64>>, MotionError> {
+    let read = |root: &Root| match root {
+        Root::Real(value) => parse_complex(&value.to_string()),
+        Root::Complex(text) => parse_complex(text),
+    };
+    roots.iter().map(read).collect::<Option<_>>().ok_or_else(|| PlantFault::Roots.of(name))
+}
+
+/// A plant's output does not follow its input at once.
+fn through(name: &str, d: &DMatrix<f64>, shape: (usize, usize)) -> Result<(), MotionError> {
+    if d.shape() != shape {
+        return Err(PlantFault::Through { given: d.shape(), wanted: shape }.of(name));
+    }
+    if d.iter().all(|v| *v == 0.0) { Ok(()) } else { Err(PlantFault::DirectThrough.of(name)) }
+}
+
+/// Whether the matrices make a plant.
+fn fitting(name: &str, a: &DMatrix<f64>, b: &DMatrix<f64>, c: &DMatrix<f64>) -> Result<(), MotionError> {
+    if ![a, b, c].into_iter().all(is_finite) {
+        return Err(PlantFault::NotANumber.of(name));
+    }
+    let n = a.nrows();
+    if (a.ncols(), b.nrows(), c.ncols()) != (n, n, n) {
+        return Err(PlantFault::Misfit { a: a.shape(), b: b.shape(), c: c.shape() }.of(name));
+    }
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! What flows and events do to the whole state, one after the other: only the rows that change are touched.
+
+use nalgebra::DMatrix;
+
+use super::flow::{Compact, Flow};
+
+/// What an act does: rows of the state that become sums of others, with noise among them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Rows {
+    rows: Vec<usize>,
+    /// For each of them the columns it is a sum of, with their factors.
+    terms: Vec<Vec<(usize, f64)>>,
+    /// Covariance that is added among them.
+    noise: Vec<f64>,
+}
+
+impl Rows {
+    /// These rows become `gain` times the state, with noise of this covariance.
+    pub fn of(rows: &[usize], gain: &DMatrix<f64>, noise: &DMatrix<f64>) -> Rows {
+        let terms = gain
+            .row_iter()
+            .map(|row| row.iter().copied().enumerate().filter(|(_, factor)| *factor != 0.0).collect());
+        let noise = noise.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>());
+        Rows { rows: rows.to_vec(), terms: terms.collect(), noise: noise.collect() }
+    }
+
+    /// `fresh` = gain M, for M of so many columns.
+    fn sums(&self, m: &[f64], fresh: &mut [f64], columns: usize) {
+        for (row, terms) in fresh.chunks_exact_mut(columns).zip(&self.terms) {
+            row.fill(0.0);
+            for (k, factor) in terms {
+                row.iter_mut().zip(&m[k * columns..(k + 1) * columns]).for_each(|(r, v)| *r += factor * v);
+            }
+        }
+    }
+
+    /// What it does to a covariance of this order, row by row.
+    pub fn apply(&self, p: &mut [f64], fresh: &mut [f64], size: usize) {
+        self.sums(p, fresh, size);
+        for (i, at) in self.rows.iter().enumerate() {
+            for j in 0..size {
+                p[at * size + j] = fresh[i * size + j];
+                p[j * size + at] = fresh[i * size + j];
+            }
+        }
+        let count = self.rows.len();
+        for (i, at) in self.rows.iter().enumerate() {
+            for (j, to) in self.rows.iter().enumerate() {
+                let sum: f64 = self.terms[j].iter().map(|(k, factor)| factor * fresh[i * size + k]).sum();
+                p[at * size + to] = sum + self.noise[i * count + j];
+            }
+        }
+    }
+}
+
+/// The first rows of a matrix of so many columns become the flow's.
+fn move_rows(m: &[f64], fresh: &mut [f64], columns: usize, states: usize, moving: usize, flow: &Compact) {
+    for (i, row) in fresh.chunks_exact_mut(columns).take(states).enumerate() {
+        row.fill(0.0);
+        let top = &flow.top[i * moving..(i + 1) * moving];
+        for (t, from) in top.iter().zip(m.chunks_exact(columns)) {
+            if *t != 0.0 {
+                row.iter_mut().zip(from).for_each(|(r, v)| *r += t * v);
+            }
+        }
+    }
+}
+
+/// A covariance of this order after a stretch; returns its cost. Only the plant's rows and columns move.
+pub(super) fn flow_by(
+    p: &mut [f64],
+    fresh: &mut [f64],
+    size: usize,
+    (states, moving): (usize, usize),
+    flow: &Compact,
+) -> f64 {
+    let mut cost = flow.offset;
+    for i in 0..moving {
+        let weights = &flow.cost[i * moving..(i + 1) * moving];
+        cost += weights.iter().zip(&p[i * size..i * size + moving]).map(|(w, v)| w * v).sum::<f64>();
+    }
+    move_rows(p, fresh, size, states, moving, flow);
+    for i in 0..states {
+        for j in 0..=i {
+            let top = &flow.top[j * moving..(j + 1) * moving];
+            let sum: f64 = top.iter().zip(&fresh[i * size..i * size + moving]).map(|(t, v)| t * v).sum();
+            let value = sum + flow.noise[i * states + j];
+            p[i * size + j] = value;
+            p[j * size + i] = value;
+        }
+        for j in states..size {
+            p[i * size + j] = fresh[i * size + j];
+            p[j * size + i] = fresh[i * size + j];
+        }
+    }
+    cost
+}
+
+/// A passage being put together: the map of the lasting part of the state, the noise so far, and the cost.
+pub(super) struct Fold {
+    size: usize,
+    /// Columns of the map: what is set anew before it is used needs none.
+    lasting: usize,
+    /// Plant states, and these with the held signals.
+    moving: (usize, usize),
+    map: Vec<f64>,
+    noise: Vec<f64>,
+    cost: Vec<f64>,
+    offset: f64,
+    fresh: Vec<f64>,
+}
+
+impl Fold {
+    /// Nothing yet, for a state of this size with so many parts that last and that move.
+    pub fn new(size: usize, lasting: usize, moving: (usize, usize)) -> Fold {
+        let mut map = vec![0.0; size * lasting];
+        (0..lasting).for_each(|i| map[i * lasting + i] = 1.0);
+        Fold {
+            size,
+            lasting,
+            moving,
+            map,
+            noise: vec![0.0; size * size],
+            cost: vec![0.0; lasting * lasting],
+            offset: 0.0,
+            fresh: vec![0.0; size * size],
+        }
+    }
+
+    /// Time passes.
+    pub fn flow(&mut self, flow: &Compact) {
+        let (states, moving) = self.moving;
+        let columns = self.lasting;
+        self.offset += flow_by(&mut self.noise, &mut self.fresh, self.size, self.moving, flow);
+        // cost += map' Q map, its lower triangle.
+        for (i, weights) in flow.cost.chunks_exact(moving).enumerate() {
+            let weighed = &mut self.fresh[..columns];
+            weighed.fill(0.0);
+            for (w, row) in weights.iter().zip(self.map.chunks_exact(columns)) {
+                if *w != 0.0 {
+                    weighed.iter_mut().zip(row).for_each(|(sum, v)| *sum += w * v);
+                }
+            }
+            for a in 0..columns {
+                let factor = self.map[i * columns + a];
+                if factor != 0.0 {
+                    let to = &mut self.cost[a * columns..a * columns + a + 1];
+                    to.iter_mut().zip(&*weighed).for_each(|(sum, v)| *sum += factor * v);
+                }
+            }
+        }
+        move_rows(&self.map, &mut self.fresh, columns, states, moving, flow);
+        self.map[..states * columns].copy_from_slice(&self.fresh[..states * columns]);
+    }
+
+    /// An act happens.
+    pub fn act(&mut self, rows: &Rows) {
+        let columns = self.lasting;
+        rows.sums(&self.map, &mut self.fresh, columns);
+        for (i, at) in rows.rows.iter().enumerate() {
+            let row = &self.fresh[i * columns..(i + 1) * columns];
+            self.map[at * columns..(at + 1) * columns].copy_from_slice(row);
+        }
+        rows.apply(&mut self.noise, &mut self.fresh, self.size);
+    }
+
+    /// What all of it does to the lasting part of the state.
+    pub fn finish(self) -> Flow {
+        let (n, size) = (self.lasting, self.size);
+        let lower = |i: usize, j: usize| self.cost[i.max(j) * n + i.min(j)];
+        Flow {
+            phi: DMatrix::from_row_slice(n, n, &self.map[..n * n]),
+            noise: DMatrix::from_fn(n, n, |i, j| 0.5 * (self.noise[i * size + j] + self.noise[j * size + i])),
+            cost: DMatrix::from_fn(n, n, lower),
+            offset: self.offset,
+        }
+    }
+}
