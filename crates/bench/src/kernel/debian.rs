@@ -8,10 +8,12 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use nix::sys::signal::Signal;
 use nix::unistd::geteuid;
 use sha2::{Digest, Sha256};
 
-use crate::scratch::Scratch;
+use crate::child::EndsWithUs;
+use crate::scratch::{self, Scratch};
 
 /// Why a package cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -102,13 +104,21 @@ pub struct Package {
 
 /// Where packages are kept: `$XDG_CACHE_HOME/jitterlab`, by default `~/.cache/jitterlab`, made for this user alone.
 fn cache() -> Result<PathBuf, DebianError> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let above = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
-    let own = above.ok_or(DebianError::NoCache)?.join("jitterlab");
-    let cache = own.join("debian");
-    private(&own)?;
+    let cache = cache_folder().ok_or(DebianError::NoCache)?;
+    cache.parent().map_or(Ok(()), private)?;
     private(&cache)?;
     Ok(cache)
+}
+
+fn cache_folder() -> Option<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let above = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    Some(above?.join("jitterlab/debian"))
+}
+
+/// Takes away what a killed process left in the cache that it had not finished; says what.
+pub fn sweep() -> Vec<PathBuf> {
+    cache_folder().map_or(Vec::new(), |cache| scratch::sweep(&cache))
 }
 
 /// Makes a folder that nobody else can write to or look into.
@@ -144,6 +154,7 @@ fn output(
         .current_dir(directory)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
+        .ends_with_us(Signal::SIGKILL)
         .output()
         .map_err(|_| DebianError::NoApt { program: program.into() })?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
@@ -247,11 +258,13 @@ impl Package {
             .stdin(package)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
+            .ends_with_us(Signal::SIGKILL)
             .spawn()
             .map_err(missing("dpkg-deb"))?;
         let tarball = unpacking.stdout.take().map_or_else(Stdio::null, Stdio::from);
-        let extracted =
-            Command::new("tar").args(["-x", "-C"]).arg(&incoming).arg(member).stdin(tarball).output();
+        let mut extracting = Command::new("tar");
+        extracting.args(["-x", "-C"]).arg(&incoming).arg(member).stdin(tarball);
+        let extracted = extracting.ends_with_us(Signal::SIGKILL).output();
         let read = unpacking.wait().map_err(cache_error(&self.file))?;
         let extracted = extracted.map_err(missing("tar"))?;
         if !extracted.status.success() || !read.success() {

@@ -1,9 +1,6 @@
 //! One boot: QEMU started, watched, ended. Everything it reads and writes is anonymous memory or a pipe, so that
 //! nothing is left behind even if this process is killed.
-#![expect(
-    unsafe_code,
-    reason = "handing files to a child, and making it end with this process, need pre_exec"
-)]
+#![expect(unsafe_code, reason = "handing files to a child needs pre_exec")]
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -18,15 +15,14 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
-use nix::unistd::{Pid, getpid, getppid};
 
 use super::image::Image;
 use super::initramfs::Initramfs;
 use super::job::{Answer, COMPLAINT};
 use super::machine::{Files, GuestTime, Machine};
 use super::qmp::{Event, Monitor};
+use crate::child::{EndsWithUs, kill_descendants};
 
 /// Why a boot gave no answer. Where the guest's console can help, its last lines are part of the message.
 #[derive(Debug, thiserror::Error)]
@@ -166,7 +162,8 @@ pub fn boot(
         .args(machine.arguments(files, &initramfs.library_path))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+        .stderr(Stdio::piped())
+        .ends_with_us(Signal::SIGKILL);
     hand_over(&mut command, [archive.as_raw_fd(), answer.as_raw_fd(), qemus_end.as_raw_fd()]);
     let child =
         command.spawn().map_err(|error| BootError::NoQemu { program: machine.qemu.clone(), error })?;
@@ -306,6 +303,8 @@ impl Qemu {
 
 impl Drop for Qemu {
     fn drop(&mut self) {
+        // The emulator may be a script that starts it.
+        kill_descendants(self.0.id());
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -321,14 +320,9 @@ fn path_of(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Lets the child inherit these files, and has the kernel end it when this thread ends.
+/// Lets the child inherit these files.
 fn hand_over(command: &mut Command, files: [RawFd; 3]) {
-    let parent: Pid = getpid();
     let prepare = move || {
-        set_pdeathsig(Signal::SIGKILL)?;
-        if getppid() != parent {
-            return Err(io::Error::other("the parent ended meanwhile"));
-        }
         for file in files {
             // SAFETY: the files are open in the parent during the spawn, so in the child too.
             let file = unsafe { std::os::fd::BorrowedFd::borrow_raw(file) };
@@ -336,8 +330,7 @@ fn hand_over(command: &mut Command, files: [RawFd; 3]) {
         }
         Ok(())
     };
-    // SAFETY: between fork and exec the closure makes system calls only; its error path allocates nothing that
-    // another thread of the parent could have locked but the allocator, which glibc makes usable after fork.
+    // SAFETY: between fork and exec the closure makes system calls only, and allocates nothing.
     unsafe { command.pre_exec(prepare) };
 }
 

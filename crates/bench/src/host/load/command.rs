@@ -1,5 +1,4 @@
 //! `stress-ng` and `exec`: programs of others.
-#![expect(unsafe_code, reason = "what runs between fork and exec is unsafe by its nature")]
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -7,15 +6,15 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use nix::sys::prctl::{set_child_subreaper, set_pdeathsig};
-use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::prctl::set_child_subreaper;
+use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, waitpid};
-use nix::unistd::Pid;
 
 use super::error::{ArgumentError, Ended};
 use super::{Kind, Share, Work};
+use crate::child::{EndsWithUs, end_descendants};
 use crate::scratch::Scratch;
 
 pub(super) const STRESS_NG: Kind = Kind {
@@ -66,11 +65,7 @@ impl Running {
         let complaints = tempfile()?;
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(line).stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(complaints.try_clone()?).process_group(0);
-        // SAFETY: prctl is a plain system call, allowed between fork and exec.
-        unsafe {
-            command.pre_exec(|| set_pdeathsig(Signal::SIGKILL).map_err(io::Error::from));
-        }
+        command.stderr(complaints.try_clone()?).process_group(0).ends_with_us(Signal::SIGKILL);
         Ok(Running { command, complaints, child: None, scratch: None })
     }
 
@@ -111,35 +106,8 @@ impl Drop for Running {
     /// Ends the command and everything it started.
     fn drop(&mut self) {
         let Some(child) = &mut self.child else { return };
-        let Ok(group) = i32::try_from(child.id()).map(Pid::from_raw) else { return };
-        let _ = killpg(group, Signal::SIGTERM);
-        let asked = Instant::now();
-        while asked.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
-            thread::sleep(Duration::from_millis(5));
-        }
-        let _ = killpg(group, Signal::SIGKILL);
+        end_descendants(std::process::id(), GRACE);
         let _ = child.wait();
-        // Those that left the group became children of this process when their parents ended.
-        for _ in 0..50 {
-            while matches!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Ok(status) if status.pid().is_some()) {}
-            let left = children();
-            if left.is_empty() {
-                return;
-            }
-            for pid in left {
-                let _ = kill(pid, Signal::SIGKILL);
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
+        while matches!(waitpid(None, Some(WaitPidFlag::WNOHANG)), Ok(status) if status.pid().is_some()) {}
     }
-}
-
-/// The children of this process.
-fn children() -> Vec<Pid> {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-    lists
-        .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
-        .map(Pid::from_raw)
-        .collect()
 }

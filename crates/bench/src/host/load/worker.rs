@@ -17,6 +17,7 @@ use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
 use super::{KINDS, Kind, Work};
+use crate::child::kill_descendants;
 use jitterlab_model::CpuSet;
 
 /// The first argument of a worker: `jitterlab jitterlab-load KIND CPUS TOLD`.
@@ -134,6 +135,7 @@ fn listen(go: &Sender<Duration>) {
     STOP.store(true, Ordering::Relaxed);
     let Some((begin, cpu_before)) = begun else { exit(0) };
     thread::sleep(GRACE);
+    kill_descendants(std::process::id());
     say_report(begin, cpu_before, None);
     exit(0)
 }

@@ -14,14 +14,13 @@ use std::time::{Duration, Instant};
 use jitterlab_analysis::causes::{Event, Explainer, Names, What};
 use jitterlab_analysis::watch::{Follower, Pass, Passes, find};
 use jitterlab_model::{Activation, Bench, CpuSet, Keep, RunInfo, StopReason, TaskResult};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 
 use super::facts::{self, Root};
 use super::measure::{Elapsed, Finished, Sink};
 use super::prepare::{Moved, now_utc};
 use super::trace_events::{Detail, TraceEvents};
 use super::why;
+use crate::child::end_descendants;
 use threads::ThreadOf;
 
 pub use error::WatchError;
@@ -76,7 +75,8 @@ pub struct Watch {
     _moved: Moved,
 }
 
-/// The command that is watched, if one was started: it ends with its watching.
+/// The command that is watched, if one was started: it ends with its watching, and all that it has started with it. What a
+/// command leaves that ends by itself stays.
 struct Started(Option<Child>);
 
 impl Started {
@@ -91,15 +91,7 @@ impl Drop for Started {
             return;
         }
         let Some(child) = &mut self.0 else { return };
-        let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM);
-        let asked = Instant::now();
-        while asked.elapsed() < GRACE {
-            if child.try_wait().is_ok_and(|status| status.is_some()) {
-                return;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        let _ = child.kill();
+        end_descendants(std::process::id(), GRACE);
         let _ = child.wait();
     }
 }

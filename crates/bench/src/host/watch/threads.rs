@@ -5,8 +5,12 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use nix::sys::prctl::set_child_subreaper;
+use nix::sys::signal::Signal;
+
 use super::error::WatchError;
 use super::target::Target;
+use crate::child::{EndsWithUs, family};
 
 /// A thread of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +28,11 @@ impl Target {
         let (program, arguments) = words.split_first().ok_or(WatchError::NoCommand)?;
         // What it prints stays out of the result, which has standard output for itself.
         let (nothing, notes) = (Stdio::null(), Stdio::from(io::stderr()));
-        let child = Command::new(program).args(arguments).stdin(nothing).stdout(notes).spawn();
-        child.map(Some).map_err(|error| WatchError::NotStarted { program: program.clone(), error })
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(nothing).stdout(notes).ends_with_us(Signal::SIGTERM);
+        // What it starts is found, and ended, also where its own parent has ended.
+        let _ = set_child_subreaper(true);
+        command.spawn().map(Some).map_err(|error| WatchError::NotStarted { program: program.clone(), error })
     }
 
     /// The threads that are there now; `child` is the command's process.
@@ -33,8 +40,8 @@ impl Target {
         let found = match self {
             Target::Process(process) => threads_of(*process),
             Target::Command(_) => {
-                let first = child.map_or(0, |child| child.id() as i32);
-                family(first).into_iter().flat_map(threads_of).collect()
+                let family = child.map(|child| family(child.id())).unwrap_or_default();
+                family.into_iter().flat_map(|process| threads_of(process.cast_signed())).collect()
             }
             Target::Thread(name) => {
                 let all = processes().into_iter().flat_map(threads_of);
@@ -88,21 +95,6 @@ fn threads_of(process: i32) -> Vec<ThreadOf> {
         Some(ThreadOf { process, thread, name, program: program.clone() })
     };
     entries.filter_map(thread).collect()
-}
-
-/// A process and all that come from it.
-fn family(first: i32) -> Vec<i32> {
-    let mut family = vec![first];
-    let mut next = 0;
-    while let Some(process) = family.get(next).copied() {
-        let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-        for task in tasks {
-            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            family.extend(children.split_whitespace().filter_map(|child| child.parse::<i32>().ok()));
-        }
-        next += 1;
-    }
-    family
 }
 
 /// The threads of processes in a control group of which a part of the path is wanted.
