@@ -44,12 +44,17 @@ pub(crate) fn schema(text: &str) -> Result<TypePtr, ParquetError> {
 const DIFFERENCES: [&str; 8] =
     ["index", "due_ns", "start_ns", "end_ns", "first_due_ns", "last_end_ns", "second", "count"];
 
+/// How columns of many rows are compressed.
+pub(crate) fn zstd() -> Compression {
+    Compression::ZSTD(ZstdLevel::default())
+}
+
 /// Bit-packed differences where rows differ little, dictionaries for what hardly changes.
-pub(crate) fn properties() -> WriterProperties {
+pub(crate) fn properties(compression: Compression) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_1_0)
         .set_created_by(concat!("jitterlab-trace ", env!("CARGO_PKG_VERSION")).into())
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_compression(compression)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
         .set_max_row_group_row_count(None)

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::column::{Source, guarded, read as read_column};
 use crate::error::Damage;
-use crate::layout::{properties, put, schema};
+use crate::layout::{properties, put, schema, zstd};
 use crate::slices::{SLICE_NS, Slice, Stored};
 
 /// `quantity` counts as [`Quantity::COUNTED`] does. The sums have 38 decimal digits, more than a second can fill.
@@ -171,7 +171,7 @@ fn slices_table(slices: &[Slice]) -> Result<Vec<u8>, ParquetError> {
         rows.iter().map(|(_, _, s)| of(&s.moments).to_be_bytes().to_vec().into()).collect()
     };
     let mut bytes = Vec::new();
-    let mut file = SerializedFileWriter::new(&mut bytes, schema(SLICES)?, Arc::new(properties()))?;
+    let mut file = SerializedFileWriter::new(&mut bytes, schema(SLICES)?, Arc::new(properties(zstd())))?;
     let mut group = file.next_row_group()?;
     put::<Int32Type>(&mut group, &rows.iter().map(|r| r.0.task as i32).collect::<Vec<_>>())?;
     put::<Int64Type>(&mut group, &long(|s, _| s.start_ns))?;
@@ -202,7 +202,7 @@ fn bins_table(slices: &[Slice]) -> Result<Vec<u8>, ParquetError> {
     let short = |of: fn(&(i32, i32, i64, i64, i64)) -> i32| bins.iter().map(of).collect::<Vec<_>>();
     let long = |of: fn(&(i32, i32, i64, i64, i64)) -> i64| bins.iter().map(of).collect::<Vec<_>>();
     let mut bytes = Vec::new();
-    let mut file = SerializedFileWriter::new(&mut bytes, schema(BINS)?, Arc::new(properties()))?;
+    let mut file = SerializedFileWriter::new(&mut bytes, schema(BINS)?, Arc::new(properties(zstd())))?;
     let mut group = file.next_row_group()?;
     put::<Int32Type>(&mut group, &short(|b| b.0))?;
     put::<Int32Type>(&mut group, &short(|b| b.1))?;

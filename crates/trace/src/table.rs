@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jitterlab_model::run::FORMAT_VERSION;
 use jitterlab_model::{Activation, RunCauses, RunInfo};
+use parquet::basic::Compression;
 use parquet::data_type::{Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -14,7 +15,7 @@ use tempfile::NamedTempFile;
 
 use crate::TraceError;
 use crate::causes::{self, Place};
-use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, properties, put, schema};
+use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, properties, put, schema, zstd};
 use crate::paths::sync_directory;
 use crate::place;
 use crate::salvage::Skipped;
@@ -25,6 +26,9 @@ use crate::slices::Slice;
 const GROUP_ROWS: usize = 1 << 18;
 /// Rows of all tasks that are held in memory at most (20 MiB).
 const BUFFERED_ROWS: usize = 1 << 19;
+/// A file whose tasks all have fewer rows is not compressed. What a compressor costs to make for each column of each task
+/// is more than what it would save: in a virtual machine a millisecond a task.
+const COMPRESSED_ROWS: usize = 1 << 12;
 
 /// A run file that is complete on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +51,7 @@ pub struct FinishedRun {
 pub struct RunFileWriter {
     path: PathBuf,
     temporary: NamedTempFile,
+    /// Begun with the first rows that are written.
     file: Option<SerializedFileWriter<File>>,
     buffers: Vec<Vec<Activation>>,
     buffered: usize,
@@ -71,11 +76,8 @@ impl RunFileWriter {
         let path = path.as_ref();
         place::check_free(path)?;
         let temporary = place::temporary(path)?;
-        let file = temporary.as_file().try_clone().map_err(TraceError::io("create", path))?;
-        let schema = schema(SCHEMA).map_err(|e| failed(path, e))?;
-        let writer = SerializedFileWriter::new(file, schema, Arc::new(properties()));
         Ok(RunFileWriter {
-            file: Some(writer.map_err(|e| failed(path, e))?),
+            file: None,
             path: path.into(),
             temporary,
             buffers: vec![Vec::new(); tasks],
@@ -113,8 +115,21 @@ impl RunFileWriter {
 
     /// Takes the slice of a second.
     pub(crate) fn slice(&mut self, slice: &Slice) -> Result<(), TraceError> {
-        let Some(file) = &mut self.file else { return Ok(()) };
-        self.slices.push(file, slice).map_err(|e| failed(&self.path, e))
+        let mut file = self.begun(zstd())?;
+        let pushed = self.slices.push(&mut file, slice).map_err(|e| failed(&self.path, e));
+        self.file = Some(file);
+        pushed
+    }
+
+    /// The file, to be put back; begun with that compression if it is not yet.
+    fn begun(&mut self, compression: Compression) -> Result<SerializedFileWriter<File>, TraceError> {
+        if let Some(file) = self.file.take() {
+            return Ok(file);
+        }
+        let file = self.temporary.as_file().try_clone().map_err(TraceError::io("write", &self.path))?;
+        schema(SCHEMA)
+            .and_then(|schema| SerializedFileWriter::new(file, schema, Arc::new(properties(compression))))
+            .map_err(|e| failed(&self.path, e))
     }
 
     /// Takes why activations were late; the last one holds.
@@ -133,13 +148,18 @@ impl RunFileWriter {
     }
 
     fn flush(&mut self, task: usize) -> Result<(), TraceError> {
+        if self.buffers[task].is_empty() {
+            return Ok(());
+        }
+        let mut file = self.begun(zstd())?;
         let rows = &mut self.buffers[task];
-        let (Some(file), false) = (&mut self.file, rows.is_empty()) else { return Ok(()) };
-        write_group(file, task, rows, &mut self.scratch).map_err(|e| failed(&self.path, e))?;
+        let written =
+            write_group(&mut file, task, rows, &mut self.scratch).map_err(|e| failed(&self.path, e));
         self.rows += rows.len() as u64;
         self.buffered -= rows.len();
         rows.clear();
-        Ok(())
+        self.file = Some(file);
+        written
     }
 
     /// Writes what is left and the description, makes it last, and gives the file its name.
@@ -147,10 +167,12 @@ impl RunFileWriter {
     /// # Errors
     /// The file cannot be written, or its name was taken meanwhile.
     pub fn finish(mut self, info: &RunInfo) -> Result<FinishedRun, TraceError> {
+        let few = self.buffers.iter().all(|rows| rows.len() < COMPRESSED_ROWS);
+        self.file = Some(self.begun(if few { Compression::UNCOMPRESSED } else { zstd() })?);
         for task in 0..self.buffers.len() {
             self.flush(task)?;
         }
-        let Some(mut file) = self.file.take() else { return Err(TraceError::Exists(self.path.clone())) };
+        let mut file = self.begun(zstd())?;
         let tables = self.slices.finish(&mut file).map_err(|e| failed(&self.path, e))?;
         let mut place = None;
         if let Some(bytes) = self.causes.take() {
