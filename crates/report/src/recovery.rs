@@ -22,12 +22,12 @@ pub fn text(run: &Path, rows: u64, bytes: u64, damaged: &[Warning], journal: Opt
 }
 
 /// What was put back of each process that is gone: its number, the changes undone, and what could not be; how many
-/// recordings of the kernel's events were ended; and the folders that were taken away.
+/// recordings of the kernel's events were ended; and what was taken away.
 #[must_use]
 pub fn restored<'a>(
     processes: impl Iterator<Item = (u32, usize, &'a [String])>,
     recordings: usize,
-    folders: &[PathBuf],
+    left: &[PathBuf],
 ) -> String {
     let mut text = String::new();
     for (process, changes, problems) in processes {
@@ -39,8 +39,8 @@ pub fn restored<'a>(
     if recordings > 0 {
         text.push_str(&format!("{} of the kernel's events ended\n", plural(recordings as u64, "recording")));
     }
-    for folder in folders {
-        text.push_str(&format!("removed {}, which a killed process left\n", folder.display()));
+    for path in left {
+        text.push_str(&format!("removed {}, which a killed process left\n", path.display()));
     }
     if text.is_empty() { "nothing to restore\n".into() } else { text }
 }

@@ -3,9 +3,9 @@
 //! A file is built under a name of its own, which nobody can foresee and which no link can stand for, in the folder of
 //! its target, and gets the target's name in one step when it is whole. What is measured is never replaced unasked.
 
-use std::fs::{self, File, Permissions, TryLockError};
+use std::fs::{self, File, Metadata, Permissions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
@@ -83,19 +83,49 @@ fn stream(path: &Path) -> Result<File, TraceError> {
     Ok(file)
 }
 
-/// A new file in the target's folder, removed again unless it gets the target's name.
+/// The names of files that are not whole yet.
+const PREFIX: &str = ".jitterlab-";
+const SUFFIX: &str = ".tmp";
+
+/// A new file in the target's folder, removed again unless it gets the target's name. What a killed process left beside it
+/// is taken away.
 pub(crate) fn temporary(target: &Path) -> Result<NamedTempFile, TraceError> {
     let directory = directory_of(target);
     if !directory.exists() {
         return Err(TraceError::NoDirectory { path: target.into(), directory });
     }
-    Builder::new()
-        .prefix(".jitterlab-")
-        .suffix(".tmp")
-        // As any file a program makes: what the user's umask leaves of it.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(&directory)
-        .map_err(TraceError::io("create", target))
+    sweep(&directory);
+    loop {
+        let file = Builder::new()
+            .prefix(PREFIX)
+            .suffix(SUFFIX)
+            // As any file a program makes: what the user's umask leaves of it.
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(&directory)
+            .map_err(TraceError::io("create", target))?;
+        // Held as long as it is written. Shared: it is no run that is being recorded, whoever looks at it under its name.
+        // Where locks are not supported there is none, and nothing is swept.
+        let swept = matches!(file.as_file().try_lock_shared(), Err(TryLockError::WouldBlock));
+        if !swept && file.path().exists() {
+            return Ok(file);
+        }
+    }
+}
+
+/// Takes away the files in a folder that killed processes were writing; says which.
+pub fn sweep(folder: &Path) -> Vec<PathBuf> {
+    let named = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+    };
+    let left = |path: &PathBuf| {
+        let found = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
+        let file = File::options().read(true).write(true).open(path).ok()?;
+        let same = file.metadata().is_ok_and(|opened| opened.ino() == found.ino());
+        (same && file.try_lock().is_ok() && fs::remove_file(path).is_ok()).then_some(())
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(named).filter(|path| left(path).is_some()).collect()
 }
 
 /// What a file of a measurement is, as far as its beginning tells.
@@ -160,5 +190,33 @@ pub(crate) fn check_free(path: &Path) -> Result<(), TraceError> {
         }
         Ok(_) => Err(TraceError::NoFile(path.into())),
         Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_process_was_writing_is_taken_away_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let written = temporary(&at("one.html")).unwrap();
+        fs::write(at(".jitterlab-left.tmp"), "half a page").unwrap();
+        fs::write(at("precious"), "1").unwrap();
+        std::os::unix::fs::symlink(at("precious"), at(".jitterlab-link.tmp")).unwrap();
+        fs::create_dir(at(".jitterlab-folder.tmp")).unwrap();
+        write(at("two.html"), b"a page", false).unwrap();
+        assert!(!at(".jitterlab-left.tmp").exists(), "left");
+        for name in ["precious", ".jitterlab-link.tmp", ".jitterlab-folder.tmp", "two.html"] {
+            assert!(at(name).exists(), "{name}");
+        }
+        assert!(written.path().exists() && sweep(folder.path()).is_empty());
+        // A file that has its name is none that is being recorded.
+        let kept = written.persist(at("one.html")).unwrap();
+        assert_eq!(holds(&at("one.html")), Holds::Other);
+        drop(kept);
+        let left = temporary(&at("one.html")).unwrap().into_temp_path().keep().unwrap();
+        assert_eq!(sweep(folder.path()), [left]);
     }
 }

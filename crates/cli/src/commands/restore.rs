@@ -1,16 +1,20 @@
 //! `jitterlab restore`: put back what a crashed run left isolated, and end what it left recording.
 
+use std::path::Path;
+
 use jitterlab_bench::host::facts::Root;
 use jitterlab_bench::host::isolate::restore;
 use jitterlab_bench::host::trace_events::sweep;
+use jitterlab_bench::kernel::debian;
 use jitterlab_bench::scratch::sweep_usual_places;
 use jitterlab_report::recovery;
+use jitterlab_trace::place;
 
 use crate::exit::{Ending, Status};
 use crate::output;
 
-/// Put back what a killed run with --isolate changed, end what one with --why left recording, and remove the temporary
-/// folders of killed commands
+/// Put back what a killed run with --isolate changed, end what one with --why left recording, and remove what killed
+/// commands left half written here and where temporary files are
 #[derive(clap::Args)]
 pub struct Args {}
 
@@ -18,7 +22,10 @@ pub struct Args {}
 pub fn execute(_: &Args) -> Ending {
     let restored = restore(&Root::system());
     let done = restored.iter().map(|crashed| (crashed.process, crashed.changes, crashed.problems.as_slice()));
-    output::print(&recovery::restored(done, sweep(), &sweep_usual_places()))?;
+    let mut left = sweep_usual_places();
+    left.extend(debian::sweep());
+    left.extend(place::sweep(Path::new(".")));
+    output::print(&recovery::restored(done, sweep(), &left))?;
     let complete = restored.iter().all(|crashed| crashed.problems.is_empty());
     Ok(if complete { Status::Fine } else { Status::CouldNotMeasure })
 }
