@@ -9,6 +9,9 @@ use jitterlab_model::RunInfo;
 use crate::TraceError;
 use crate::frame::{self, FrameReader, Kind};
 
+/// What disks write, and lose, at once.
+const BLOCK: usize = 4096;
+
 /// The journal's file and how much of it is good.
 pub(crate) struct Journal {
     pub(crate) path: PathBuf,
@@ -24,9 +27,12 @@ impl Journal {
     pub(crate) fn begin(path: &Path, file: File, info: &RunInfo) -> Result<Self, TraceError> {
         let mut journal = Journal { path: path.into(), file, good_bytes: 0, rows: 0 };
         let mut bytes = frame::preamble();
-        // Twice: without it the times of the rows are unknown, and one damaged place must not cost the run.
-        put_info(&mut bytes, info);
-        put_info(&mut bytes, info);
+        // Twice, in blocks of their own: without it the times of the rows are unknown, and one damaged block of a disk must
+        // not cost the run.
+        let mut first = bytes.clone();
+        put_info(&mut first, info, 0);
+        put_info(&mut bytes, info, first.len().next_multiple_of(BLOCK) - first.len());
+        put_info(&mut bytes, info, 0);
         journal
             .file
             .write_all(&bytes)
@@ -39,7 +45,7 @@ impl Journal {
     /// Appends the final description, so that nothing is missing if turning the journal into a run file fails.
     pub(crate) fn end(&mut self, info: &RunInfo) -> Result<(), TraceError> {
         let mut bytes = Vec::new();
-        put_info(&mut bytes, info);
+        put_info(&mut bytes, info, 0);
         self.write(&bytes)?;
         self.sync()
     }
@@ -106,10 +112,12 @@ fn free_bytes(path: &Path) -> Option<u64> {
     (blocks > 0).then(|| free.saturating_mul(size))
 }
 
-fn put_info(bytes: &mut Vec<u8>, info: &RunInfo) {
+/// The description, with so many spaces behind it.
+fn put_info(bytes: &mut Vec<u8>, info: &RunInfo, spaces: usize) {
     frame::put(bytes, Kind::Info, 0, |out| {
         // Writing a description of plain numbers and strings into memory cannot fail.
-        let _ = serde_json::to_writer(out, info);
+        let _ = serde_json::to_writer(&mut *out, info);
+        out.resize(out.len() + spaces, b' ');
         0
     });
 }

@@ -14,6 +14,7 @@ use crate::codec;
 use crate::description::{newer, parse_info};
 use crate::error::{Damage, NotARun};
 use crate::frame::{self, Frame, HEADER, Kind, MAGIC, PREAMBLE, VERSION, is_journal};
+use crate::paths::is_journal_name;
 use crate::salvage::{Salvage, Skipped};
 use crate::slices::Slice;
 use crate::tally::Tally;
@@ -99,8 +100,8 @@ impl<'a> Walk<'a> {
         }
         let not = || TraceError::NotARunFile { path: path.into(), why: no_journal(&preamble) };
         let mut frames = Salvage::new(file).map_err(read_error)?;
-        // What does not begin as a journal is one only if it goes on as one.
-        if !is_journal(&preamble) && !frames.begins_whole().map_err(read_error)? {
+        // What neither begins nor is named as a journal is one only if it goes on as one.
+        if !is_journal(&preamble) && !is_journal_name(path) && !frames.begins_whole().map_err(read_error)? {
             return Err(not());
         }
         if preamble != frame::preamble() {

@@ -126,6 +126,15 @@ fn whole_frames_are_found_again_behind_any_damage() {
         assert!(finished.rows >= 40 && !finished.skipped.is_empty(), "{number}: {finished:?}");
         assert!(path.exists());
     }
+    // Of a disk's blocks those that hold the description, one at a time: it stands in others too.
+    let lost = directory.path().join("lost.parquet");
+    for block in (0..begin / 4096 * 4096).step_by(4096) {
+        let mut damaged = bytes.clone();
+        damaged[block..block + 4096].fill(0);
+        std::fs::write(journal_path(&lost), damaged).unwrap();
+        assert_eq!(recover(&lost).unwrap().rows, 60, "block at {block}");
+        std::fs::remove_file(&lost).unwrap();
+    }
     std::fs::write(&path, &bytes).unwrap();
     let whole = recover(&path).unwrap();
     assert_eq!((whole.rows, &whole.skipped[..], whole.journal), (60, &[][..], Some(path.clone())));
