@@ -149,9 +149,7 @@ pub fn is_stdout(path: &Path) -> bool {
 /// said goes to standard error then.
 pub fn deliver(path: &Path, content: &[u8], force: bool, said: &str) -> Result<()> {
     if is_stdout(path) {
-        let mut out = io::stdout().lock();
-        out.write_all(content)?;
-        out.flush()?;
+        to_stdout(|out| out.write_all(content))?;
         note(said);
     } else {
         place::write(path, content, force)?;
@@ -167,12 +165,60 @@ pub fn deliver_by<E: From<TraceError> + From<io::Error>>(
     fill: impl FnOnce(&mut dyn Write) -> Result<String, E>,
 ) -> Result<(), E> {
     if is_stdout(path) {
-        note(&fill(&mut io::stdout().lock())?);
+        note(&to_stdout(fill)?);
     } else {
         let said = place::write_by(path, force, fill)?;
         print(&format!("{}: {said}\n", path.display()))?;
     }
     Ok(())
+}
+
+/// Writes a file's content to standard output. Another program gets it as it is; on a terminal what would act there is made
+/// visible.
+fn to_stdout<T, E: From<io::Error>>(fill: impl FnOnce(&mut dyn Write) -> Result<T, E>) -> Result<T, E> {
+    let mut out = io::stdout().lock();
+    if is_terminal() {
+        let mut shown = Shown { out, line: Vec::new() };
+        let filled = fill(&mut shown)?;
+        shown.end()?;
+        return Ok(filled);
+    }
+    let filled = fill(&mut out)?;
+    out.flush()?;
+    Ok(filled)
+}
+
+/// A terminal that shows lines, whatever is in them.
+struct Shown<W> {
+    out: W,
+    /// What came since the last line's end.
+    line: Vec<u8>,
+}
+
+impl<W: Write> Shown<W> {
+    fn show(&mut self, bytes: usize) -> io::Result<()> {
+        let lines: Vec<u8> = self.line.drain(..bytes).collect();
+        self.out.write_all(printable_lines(&String::from_utf8_lossy(&lines)).as_bytes())
+    }
+
+    fn end(mut self) -> io::Result<()> {
+        self.show(self.line.len())?;
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.line.extend(bytes);
+        if let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
+            self.show(self.line.len() - (bytes.len() - 1 - end))?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Whether a figure is to be written as PNG rather than SVG.
@@ -221,4 +267,22 @@ fn columns() -> usize {
     let asked =
         || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| usize::from(columns));
     told.or_else(asked).filter(|columns| *columns >= 20).unwrap_or(80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_harmless_lines_in_whatever_pieces_they_come() {
+        let mut out = Vec::new();
+        let mut shown = Shown { out: &mut out, line: Vec::new() };
+        for piece in ["task\na\u{1b}", "]0;µ", "", "\n\nb\r", "c"] {
+            let (first, rest) = piece.as_bytes().split_at(piece.len() / 2);
+            shown.write_all(first).unwrap();
+            shown.write_all(rest).unwrap();
+        }
+        shown.end().unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "task\na\\u001b]0;µ\n\nb\\u000dc");
+    }
 }

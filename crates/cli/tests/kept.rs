@@ -220,4 +220,5 @@ fn foreign_text_does_nothing_to_the_terminal() {
         }
     }
     harmless(&fs::read(folder.join("f.svg")).unwrap(), "SVG");
+    harmless(&fs::read(folder.join("r.html")).unwrap(), "page");
 }

@@ -31,7 +31,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escape_where(text, acts)
 }
 
-/// A whole drawing: XML can hold no such characters at all.
+/// A whole drawing or page: XML can hold no such characters at all, and HTML should not. What is escaped is as JSON and
+/// JavaScript want it in strings.
 #[must_use]
 pub fn printable_drawing(text: &str) -> Cow<'_, str> {
     escape_where(text, |c| acts(c) && !matches!(c, '\n' | '\t'))

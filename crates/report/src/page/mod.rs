@@ -22,6 +22,7 @@ use minijinja::value::Serde;
 use minijinja::{Environment, context};
 use sha2::{Digest as _, Sha256};
 
+use crate::printable::printable_drawing;
 use crate::section::Section;
 pub use crate::shown::{PageRun, PageTask, read};
 
@@ -96,7 +97,7 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         plots => Serde(&plots),
         version => env!("CARGO_PKG_VERSION"),
     })?;
-    Ok(page)
+    Ok(printable_drawing(&page).into_owned())
 }
 
 /// What the page may do: run its own script, and nothing from anywhere else. Styles are not code.
