@@ -5,14 +5,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jitterlab_report::tune::kept::{self as words, MARK, PLACES};
+use jitterlab_trace::place;
 
 use crate::error::CliError;
+use crate::exit::Failure;
 use crate::output;
 
 /// Whether a file is there, and is ours.
 fn is_ours(path: &Path) -> io::Result<Option<bool>> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text.starts_with(MARK))),
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => Ok(Some(fs::read(path)?.starts_with(MARK.as_bytes()))),
+        Ok(_) => Ok(Some(false)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
@@ -23,20 +26,23 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> CliError {
     move |error| CliError::NotKept { path, error }
 }
 
-/// Writes the files below a folder and says what is left to do.
-pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), CliError> {
+/// Writes the files below a folder, each in one step, and says what is left to do.
+pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
     if files.is_empty() {
         output::note(words::NOTHING_TO_KEEP);
     }
-    for (place, text) in files {
+    for (place, _) in files {
         let path = folder.join(place);
         if is_ours(&path).map_err(failed(&path))? == Some(false) {
-            return Err(CliError::NotOurs(path));
+            return Err(CliError::NotOurs(path).into());
         }
+    }
+    for (place, text) in files {
+        let path = folder.join(place);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(failed(&path))?;
         }
-        fs::write(&path, text).map_err(failed(&path))?;
+        place::write(&path, text.as_bytes(), false)?;
         output::note(&words::kept(&path, place));
     }
     Ok(())

@@ -5,6 +5,7 @@ use std::path::Path;
 use jitterlab_analysis::tune::{Figure, KnobFound, Step, TuneResult};
 
 use super::{change, interval, words};
+use crate::printable::printable;
 
 /// What every kept file begins with: files without it are somebody else's.
 pub const MARK: &str = "# Written by jitterlab tune --keep; jitterlab tune --revert removes it.";
@@ -54,9 +55,10 @@ fn gain(found: &KnobFound, result: &TuneResult) -> String {
 #[must_use]
 pub fn files(result: &TuneResult) -> Vec<(&'static str, String)> {
     let of = |place: &'static str| {
-        let mut text = format!("{MARK}\n# Measured with {}", result.task);
+        // What a load runs may have several lines, and only the first would be a comment.
+        let mut text = format!("{MARK}\n# Measured with {}", printable(&result.task));
         for load in &result.loads {
-            text.push_str(&format!(", load {load}"));
+            text.push_str(&format!(", load {}", printable(load)));
         }
         text.push('\n');
         let mut any = false;
