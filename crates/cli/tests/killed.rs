@@ -1,15 +1,18 @@
-//! Commands that measure or change the machine are killed at any moment: what was recorded until a second before is kept, and
+//! Commands that measure or change the machine, or write files, are killed at any moment, beside whatever else runs here: what
+//! was recorded until a second before is kept, what was written is whole or not there, nothing that was started goes on, and
 //! after `restore` the machine is as it was.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use jitterlab_trace::{Columns, RunReader};
+use jitterlab_model::{Activation, Bench, RunInfo, TaskSpec};
+use jitterlab_trace::{Columns, RunReader, RunWriter};
 use tempfile::TempDir;
 
 #[allow(dead_code, reason = "not all that is shared is needed here")]
@@ -23,11 +26,12 @@ struct Attacked {
     within_ms: u64,
 }
 
-const ATTACKED: [Attacked; 11] = [
+const ATTACKED: [Attacked; 15] = [
     Attacked {
-        words: "run -q -d 60s --policy other -o r.parquet --load cpu:1,fork:1,net:1",
+        words: "run -q -d 60s --policy other -o r.parquet --load cpu:1 --load fork:1 --load net:1",
         within_ms: 3_000,
     },
+    Attacked { words: "run -q -d 60s --policy other -o r.parquet --load exec:FAMILY", within_ms: 3_000 },
     Attacked { words: "run -q -d 60s --why -o r.parquet", within_ms: 3_000 },
     Attacked { words: "run -q -d 500ms --isolate 1 --load disk:1 -o r.parquet", within_ms: 900 },
     Attacked { words: "run -q -d 500ms --isolate 1 -o r.parquet --load stress-ng:HDD", within_ms: 900 },
@@ -42,30 +46,99 @@ const ATTACKED: [Attacked; 11] = [
     Attacked { words: "servo --live --policy other -d 300ms --way wake=timerfd", within_ms: 3_000 },
     Attacked { words: "watch -q --pid SELF -d 60s --find 300ms -o r.parquet", within_ms: 3_000 },
     Attacked { words: "kernel run -q --kernel debian:rt --count 1000", within_ms: 9_000 },
+    Attacked { words: "recover known.parquet.part", within_ms: 600 },
+    Attacked { words: "export known.parquet --as csv -o known.csv", within_ms: 600 },
+    Attacked { words: "report known.parquet -o known.html", within_ms: 2_000 },
 ];
+
+/// Processes that a load has started, which heed no request and belong to no group of it.
+const FAMILY: &str = "trap '' TERM; setsid sleep 611 & (sleep 612 & sleep 613)";
+
+/// Activations of the run that is read.
+const KNOWN: u64 = 60_000;
 
 impl Attacked {
     fn isolates(&self) -> bool {
         self.words.contains("--isolate")
     }
 
+    /// A run to read, where one is read: as the journal of a run that was killed, or closed.
+    fn prepare(&self, folder: &Path) {
+        if !self.words.contains("known") {
+            return;
+        }
+        let info = RunInfo::new(Bench::Host, "CLOCK_MONOTONIC", [TaskSpec::default()]);
+        let row = |index: u64| {
+            let due_ns = index as i64 * 1_000_000;
+            let start_ns = due_ns + (index as i64 * 7_919) % 50_000;
+            Activation { index, due_ns, start_ns, end_ns: start_ns + 500, ..Activation::default() }
+        };
+        let mut writer = RunWriter::create(folder.join("known.parquet"), &info).unwrap();
+        writer.append(0, &(0..KNOWN).map(row).collect::<Vec<_>>()).unwrap();
+        if self.words.starts_with("recover") {
+            drop(writer);
+        } else {
+            writer.finish(info).unwrap();
+        }
+    }
+
     fn start(&self, folder: &Path) -> Child {
         let own = std::process::id().to_string();
-        let words: Vec<String> =
-            self.words.split(' ').map(|word| word.replace("SELF", &own).replace("HDD", "--hdd 1")).collect();
+        let replaced =
+            |word: &str| word.replace("SELF", &own).replace("HDD", "--hdd 1").replace("FAMILY", FAMILY);
+        let words: Vec<String> = self.words.split(' ').map(replaced).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         start(folder, &words)
     }
 }
 
-/// Processes that were started with this folder for what is temporary.
-fn left_running(folder: &Path) -> Vec<String> {
+/// Programs of the test's own, which an isolation moves and has to move back.
+struct Moved(Vec<Child>);
+
+impl Moved {
+    fn start() -> Self {
+        let bound =
+            |cpus: &str| Command::new("taskset").args(["-c", cpus, "sleep", "100000"]).spawn().unwrap();
+        Moved(["0", "1", "0-1"].into_iter().filter(|_| may_isolate()).map(bound).collect())
+    }
+}
+
+impl Drop for Moved {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Processes that were started with this folder for what is temporary, and what they are.
+fn left_running(folder: &Path) -> BTreeMap<u32, String> {
     let mark = format!("TMPDIR={}", folder.display()).into_bytes();
-    let marked = |process: &String| {
+    let marked = |process: &u32| {
         let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|variable| variable == mark)
     };
-    names("/proc").into_iter().filter(|name| name.parse::<u32>().is_ok()).filter(marked).collect()
+    let what = |process: u32| {
+        let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        (process, String::from_utf8_lossy(&words).replace('\0', " "))
+    };
+    let processes = names("/proc").into_iter().filter_map(|name| name.parse().ok());
+    processes.filter(marked).map(what).filter(|(_, words)| !words.is_empty()).collect()
+}
+
+/// Whether a process has ended or ends: a signal that nothing can refuse is pending, or it is on its way out.
+fn ends(process: u32) -> bool {
+    let Ok(status) = fs::read_to_string(format!("/proc/{process}/status")) else { return true };
+    let pending = |name: &str| {
+        let set = status.lines().find_map(|line| line.strip_prefix(name))?;
+        u64::from_str_radix(set.trim(), 16).ok()
+    };
+    let killed = ["SigPnd:", "ShdPnd:"].iter().filter_map(|name| pending(name)).any(|set| set >> 8 & 1 == 1);
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let flags = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(9 - 3)?.parse().ok());
+    // PF_EXITING of the kernel's sched.h.
+    killed || flags.is_none_or(|flags: u64| flags & 4 != 0)
 }
 
 /// A different moment each time, the same in each test.
@@ -73,12 +146,14 @@ fn moment(round: u64, within_ms: u64) -> Duration {
     Duration::from_millis((round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % within_ms)
 }
 
-/// Kills the command at that moment; how long it had recorded until then.
-fn killed(attacked: &Attacked, folder: &Path, moment: Duration) -> Duration {
+/// Kills the command at that moment; how long it had recorded until then. `None` if it had ended before: it was refused
+/// because of another jitterlab, or was too fast.
+fn killed(attacked: &Attacked, folder: &Path, moment: Duration) -> Option<Duration> {
     let mut run = attacked.start(folder);
+    let isolation = format!("/run/jitterlab/isolation-{}.journal", run.id());
     let mut begin = Instant::now();
     // An isolation is to be hit, not what comes before it.
-    while attacked.isolates() && !Path::new("/run/jitterlab").exists() && run.try_wait().unwrap().is_none() {
+    while attacked.isolates() && !Path::new(&isolation).exists() && run.try_wait().unwrap().is_none() {
         sleep(Duration::from_millis(1));
         begin = Instant::now();
     }
@@ -91,13 +166,14 @@ fn killed(attacked: &Attacked, folder: &Path, moment: Duration) -> Duration {
         sleep(Duration::from_millis(1));
     }
     let recorded = recording.map_or(Duration::ZERO, |begun| begun.elapsed());
+    let ended = run.try_wait().unwrap().is_some();
     run.kill().unwrap();
     run.wait().unwrap();
-    recorded
+    (!ended).then_some(recorded)
 }
 
-/// What a recovered run lasted.
-fn length(file: &Path) -> Duration {
+/// The rows of a run, and how long it lasted.
+fn length(file: &Path) -> (u64, Duration) {
     let (mut first, mut last) = (i64::MAX, i64::MIN);
     let run = RunReader::open(file).unwrap();
     run.for_each_batch(Columns::ALL, |_, rows| {
@@ -105,31 +181,81 @@ fn length(file: &Path) -> Duration {
         last = rows.iter().map(|row| row.due_ns).fold(last, i64::max);
     })
     .unwrap();
-    Duration::from_nanos(last.saturating_sub(first).max(0).unsigned_abs())
+    (run.rows(), Duration::from_nanos(last.saturating_sub(first).max(0).unsigned_abs()))
+}
+
+/// Nothing that was started goes on. What would go on for long the kernel has told to end; the rest does so by itself, loads
+/// with all that is theirs.
+fn nothing_goes_on(folder: &Path, what: &str) {
+    let long = |words: &str| ["qemu-system", "apt-"].iter().any(|name| words.starts_with(name));
+    for (process, words) in left_running(folder).into_iter().filter(|(_, words)| long(words)) {
+        assert!(ends(process), "{what}: {words} was not told to end");
+    }
+    let begin = Instant::now();
+    while !left_running(folder).is_empty() && begin.elapsed() < Duration::from_secs(60) {
+        sleep(Duration::from_millis(10));
+    }
+    assert_eq!(left_running(folder), BTreeMap::new(), "{what}");
+}
+
+/// What is in the folder is a measurement, or a result that is whole. How much of `recorded` is missing in a run.
+fn kept(attacked: &Attacked, folder: &Path, what: &str, recorded: Duration) -> Duration {
+    let is_kept = |name: &String| {
+        ["c", "m", "known.csv", "known.html"].contains(&name.as_str())
+            || [".parquet", ".part", ".parts"].iter().any(|end| name.ends_with(end))
+    };
+    let there = names(folder.to_str().unwrap());
+    assert!(there.iter().all(is_kept), "{what}: {there:?}");
+    let lines =
+        |name: &str| fs::read_to_string(folder.join(name)).ok().map(|text| text.lines().count() as u64);
+    assert!(lines("known.csv").is_none_or(|lines| lines == KNOWN + 1), "{what}: half a table");
+    let page = fs::read_to_string(folder.join("known.html")).ok();
+    assert!(page.is_none_or(|page| page.trim_end().ends_with("</html>")), "{what}: half a page");
+    // Killed between making the file and its first byte, there is nothing to recover. One that lies beside its whole run file
+    // was about to be removed.
+    for name in ["r.parquet", "known.parquet"] {
+        let journal = folder.join(format!("{name}.part"));
+        let whole = folder.join(name).exists();
+        if !whole && fs::metadata(&journal).is_ok_and(|journal| journal.len() > 0) {
+            let recovered = command(folder, &["recover", &format!("{name}.part")]).output().unwrap();
+            assert_eq!(recovered.status.code(), Some(0), "{what}: {recovered:?}");
+        }
+    }
+    if attacked.words.contains("known") {
+        assert_eq!(length(&folder.join("known.parquet")).0, KNOWN, "{what}");
+    }
+    // A watched thread comes when it likes.
+    match folder.join("r.parquet") {
+        run if run.exists() && !attacked.words.starts_with("watch") => {
+            recorded.saturating_sub(length(&run).1)
+        }
+        _ => Duration::ZERO,
+    }
 }
 
 #[test]
 fn killed_commands_leave_what_they_recorded_and_nothing_else() {
     // More by hand: JITTERLAB_KILLS=20 of each command.
     let rounds: u64 = std::env::var("JITTERLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let _moved = Moved::start();
     let before = State::now();
-    let (mut kills, mut undone, mut most_lost) = (0, 0, Duration::ZERO);
+    let mut kills: BTreeMap<&str, u64> = BTreeMap::new();
+    let (mut undone, mut most_lost) = (0, Duration::ZERO);
     for (number, attacked) in ATTACKED.iter().enumerate() {
         if attacked.isolates() && !may_isolate() {
             continue;
         }
-        for round in 0..rounds {
+        // Others may isolate or measure on the same CPU for a while.
+        let (mut round, mut tried) = (0, 0);
+        while round < rounds && tried < 20 * rounds {
             let folder = TempDir::new().unwrap();
             let folder = folder.path();
+            attacked.prepare(folder);
             let what = format!("{}, round {round}", attacked.words);
-            let recorded = killed(attacked, folder, moment(round * 31 + number as u64, attacked.within_ms));
-            kills += 1;
-            // What it had started is told by the kernel to end, or, as apt-cache, ends by itself.
-            let begin = Instant::now();
-            while !left_running(folder).is_empty() && begin.elapsed() < Duration::from_secs(60) {
-                sleep(Duration::from_millis(10));
-            }
-            assert_eq!(left_running(folder), [""; 0], "{what}");
+            let moment = moment(tried * 31 + number as u64, attacked.within_ms);
+            tried += 1;
+            let recorded = killed(attacked, folder, moment);
+            nothing_goes_on(folder, &what);
             let restored = command(folder, &["restore"]).output().unwrap();
             assert_eq!(restored.status.code(), Some(0), "{what}: {restored:?}");
             undone += u32::from(String::from_utf8_lossy(&restored.stdout).contains("undone"));
@@ -141,23 +267,17 @@ fn killed_commands_leave_what_they_recorded_and_nothing_else() {
                 changed = State::now().changed(&before);
             }
             assert_eq!(changed, [""; 0], "{what}");
-            let kept = |name: &String| {
-                ["c", "m"].contains(&name.as_str())
-                    || [".parquet", ".part", ".parts"].iter().any(|end| name.ends_with(end))
-            };
-            let there = names(folder.to_str().unwrap());
-            assert!(there.iter().all(kept), "{what}: {there:?}");
-            // Killed between making the file and its first byte, there is nothing to recover.
-            if fs::metadata(folder.join("r.parquet.part")).is_ok_and(|journal| journal.len() > 0) {
-                let recovered = command(folder, &["recover", "r.parquet.part"]).output().unwrap();
-                assert_eq!(recovered.status.code(), Some(0), "{what}: {recovered:?}");
-                // A watched thread comes when it likes.
-                if !attacked.words.starts_with("watch") {
-                    most_lost = most_lost.max(recorded.saturating_sub(length(&folder.join("r.parquet"))));
-                }
+            most_lost = most_lost.max(kept(attacked, folder, &what, recorded.unwrap_or_default()));
+            if recorded.is_some() {
+                round += 1;
+                *kills.entry(attacked.words).or_default() += 1;
             }
         }
+        assert!(round == rounds || attacked.isolates(), "{}: it ends by itself", attacked.words);
     }
-    println!("{kills} kills, {undone} of them undone by restore; at most {most_lost:?} of a run were lost");
+    let all: u64 = kills.values().sum();
+    println!(
+        "{all} kills, {undone} of them undone by restore; at most {most_lost:?} of a run were lost: {kills:#?}"
+    );
     assert!(most_lost < Duration::from_secs(1), "{most_lost:?} of a run were lost");
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::available_parallelism;
 
+use serde_json::Value;
+
 pub fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jitterlab"));
     command.args(args).current_dir(folder).env("TMPDIR", folder).stdin(Stdio::null());
@@ -36,7 +38,9 @@ pub fn names(folder: &str) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Everything that a command could leave changed. Of threads, those that are there at both times count.
+/// Everything that a command could leave changed, beside other programs that change it too: what another jitterlab that runs
+/// has changed counts as what it was before that, as its journal tells, and of threads those of the kernel and those that
+/// the test has started count.
 #[derive(Debug, PartialEq, Default)]
 pub struct State {
     values: BTreeMap<String, String>,
@@ -45,6 +49,21 @@ pub struct State {
 
 impl State {
     pub fn now() -> Self {
+        loop {
+            let others = Others::now();
+            let mut state = State::read(&others);
+            // Otherwise one of them has begun or ended meanwhile.
+            if Others::now() == others {
+                state.values.extend(others.values);
+                for (thread, cpus) in &mut state.threads {
+                    others.cpus.get(thread).inspect(|before| (*before).clone_into(cpus));
+                }
+                return state;
+            }
+        }
+    }
+
+    fn read(others: &Others) -> Self {
         let mut state = State::default();
         for irq in names("/proc/irq") {
             state.note(format!("/proc/irq/{irq}/smp_affinity_list"));
@@ -59,7 +78,6 @@ impl State {
             }
         }
         for place in [
-            "/proc/mounts",
             "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance",
             "/sys/devices/virtual/workqueue/cpumask",
             "/proc/irq/default_smp_affinity",
@@ -68,41 +86,44 @@ impl State {
         ] {
             state.note(place.into());
         }
+        let mounts = text("/proc/mounts");
+        let mounts = mounts.lines().filter(|line| line.contains("jitterlab") || line.contains("tracefs"));
+        state.values.insert("mounts".into(), mounts.collect::<Vec<_>>().join("\n"));
         for group in ["/sys/fs/cgroup", "/sys/fs/cgroup/cpuset"] {
-            for name in names(group) {
+            for name in names(group).into_iter().filter(|name| !others.groups.contains(name)) {
                 state.note(format!("{group}/{name}/cpuset.cpus"));
             }
         }
-        for journal in names("/run/jitterlab") {
-            state.note(format!("/run/jitterlab/{journal}"));
+        for journal in names("/run/jitterlab").into_iter().filter(|name| !others.journals.contains_key(name))
+        {
+            // Whose turn it is, is nobody's for long.
+            if journal != "turn" {
+                state.note(format!("/run/jitterlab/{journal}"));
+            }
         }
         for instance in names("/sys/kernel/tracing/instances") {
-            state.note(format!("/sys/kernel/tracing/instances/{instance}/tracing_on"));
-        }
-        for process in names("/proc").into_iter().filter(|name| name.parse::<u32>().is_ok()) {
-            // Another jitterlab chooses the processors of its threads itself.
-            if fs::read_link(format!("/proc/{process}/exe")).is_ok_and(|exe| exe.ends_with("jitterlab")) {
-                continue;
+            let owner = instance.strip_prefix("jitterlab-").and_then(|rest| rest.split('-').next());
+            if owner.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+                state.note(format!("/sys/kernel/tracing/instances/{instance}/tracing_on"));
             }
+        }
+        let ours = family();
+        for process in names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok()) {
             for thread in names(&format!("/proc/{process}/task")) {
-                let stat = text(&format!("/proc/{process}/task/{thread}/stat"));
-                let Some((name, rest)) = stat.rsplit_once(')') else { continue };
+                let Some(thread) = Thread::read(process, &thread) else { continue };
                 // Workers of the kernel come, go, and change their queue.
-                if name.contains("(kworker") {
-                    continue;
+                if (thread.kernel || ours.contains(&process)) && !thread.name.starts_with("kworker") {
+                    state
+                        .threads
+                        .insert((format!("{} {}", thread.id, thread.name), thread.began), thread.cpus);
                 }
-                let began = rest.split_whitespace().nth(22 - 3).unwrap_or_default().to_owned();
-                let status = text(&format!("/proc/{process}/task/{thread}/status"));
-                let cpus =
-                    status.lines().find(|line| line.starts_with("Cpus_allowed_list")).unwrap_or_default();
-                state.threads.insert((format!("{thread} {name}"), began), cpus.into());
             }
         }
         state
     }
 
     fn note(&mut self, path: String) {
-        let value = text(&path);
+        let value = chosen(&text(&path)).to_owned();
         self.values.insert(path, value);
     }
 
@@ -118,4 +139,99 @@ impl State {
         });
         values.chain(threads).collect()
     }
+}
+
+struct Thread {
+    id: String,
+    name: String,
+    began: String,
+    kernel: bool,
+    cpus: String,
+}
+
+impl Thread {
+    fn read(process: u32, id: &str) -> Option<Self> {
+        let stat = text(&format!("/proc/{process}/task/{id}/stat"));
+        let (name, rest) = stat.split_once(" (")?.1.rsplit_once(')')?;
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let flags: u64 = words.get(9 - 3)?.parse().ok()?;
+        let status = text(&format!("/proc/{process}/task/{id}/status"));
+        let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+        Some(Thread {
+            id: id.into(),
+            name: name.into(),
+            began: (*words.get(22 - 3)?).into(),
+            kernel: flags & 0x0020_0000 != 0,
+            cpus: cpus.trim().into(),
+        })
+    }
+}
+
+/// This process and those that it has started, and they.
+fn family() -> Vec<u32> {
+    let mut family = vec![std::process::id()];
+    let mut next = 0;
+    while let Some(process) = family.get(next).copied() {
+        for thread in names(&format!("/proc/{process}/task")) {
+            let children = text(&format!("/proc/{process}/task/{thread}/children"));
+            family.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        }
+        next += 1;
+    }
+    family
+}
+
+/// What other jitterlabs that run have changed, with what it was before.
+#[derive(Debug, PartialEq, Default)]
+struct Others {
+    journals: BTreeMap<String, String>,
+    values: BTreeMap<String, String>,
+    cpus: BTreeMap<(String, String), String>,
+    groups: Vec<String>,
+}
+
+impl Others {
+    fn now() -> Self {
+        let mut others = Others::default();
+        for name in names("/run/jitterlab") {
+            let journal = text(&format!("/run/jitterlab/{name}"));
+            let changes = journal.lines().map_while(|line| serde_json::from_str::<Value>(line).ok());
+            let changes: Vec<Value> = changes.collect();
+            let Some(owner) = changes.first().map(|owner| &owner["process"]) else { continue };
+            let alive = Thread::read(owner["id"].as_u64().unwrap_or(0) as u32, &owner["id"].to_string());
+            if alive.is_none_or(|alive| alive.began.parse().ok() != owner["started"].as_u64()) {
+                continue;
+            }
+            for change in &changes {
+                let before = change["before"].as_str().unwrap_or_default();
+                let thread = &change["thread"];
+                match change["change"].as_str() {
+                    Some("value") => {
+                        let file = change["file"].as_str().unwrap_or_default();
+                        others.values.insert(file.into(), chosen(before.trim()).into());
+                    }
+                    Some("affinity") => {
+                        let name =
+                            format!("{} {}", thread["id"], thread["name"].as_str().unwrap_or_default());
+                        others.cpus.insert((name, thread["started"].to_string()), before.into());
+                    }
+                    Some("group") => {
+                        let folder = Path::new(change["folder"].as_str().unwrap_or_default());
+                        others
+                            .groups
+                            .extend(folder.file_name().map(|name| name.to_string_lossy().into_owned()));
+                    }
+                    _ => {}
+                }
+            }
+            others.journals.insert(name, journal);
+        }
+        others
+    }
+}
+
+/// The choice in a file such as `always [madvise] never`, or what it holds.
+fn chosen(text: &str) -> &str {
+    let choice = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    choice.map_or(text, |(choice, _)| choice)
 }
