@@ -1,17 +1,21 @@
 //! Programs, kernel images, and archives.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use jitterlab_bench::kernel::archive;
 use jitterlab_bench::kernel::elf::{self, LibraryPath};
 use jitterlab_bench::kernel::image::KernelChoice;
 use jitterlab_bench::kernel::job::Answer;
 
+/// Asked for once: it takes longer than all the rest.
+static LIBRARIES: LazyLock<LibraryPath> = LazyLock::new(LibraryPath::of_this_machine);
+
 /// As an ELF file, a kernel image and an archive.
 pub fn programs(folder: &Path, data: &[u8]) {
     let path = folder.join("program");
     std::fs::write(&path, data).expect("a temporary file");
-    let _ = elf::closure(std::slice::from_ref(&path), &LibraryPath::of_this_machine());
+    let _ = elf::closure(std::slice::from_ref(&path), &LIBRARIES);
     let slim = elf::without_debug_information(data.to_vec());
     assert!(slim.len() <= data.len());
     let _ = KernelChoice::File(path).image(&mut |_| ());

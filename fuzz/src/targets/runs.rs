@@ -128,9 +128,13 @@ pub fn run_file(folder: &Path, data: &[u8]) {
     }
 }
 
-/// The bytes of a journal.
+/// The bytes of a journal. Most get the checksums that belong to them: else nothing behind these would ever be tried.
 pub fn journal(folder: &Path, data: &[u8]) {
-    let path = file(folder, "run.parquet.part", data);
+    let mut sealed = data.to_vec();
+    if !data.len().is_multiple_of(4) {
+        seal(&mut sealed);
+    }
+    let path = file(folder, "run.parquet.part", &sealed);
     if JournalReader::open(&path).is_err() {
         return;
     }
@@ -140,6 +144,25 @@ pub fn journal(folder: &Path, data: &[u8]) {
         RunReader::open(&target).expect("what was recovered can be read");
         std::fs::remove_file(&target).expect("the file is there");
     }
+}
+
+/// Puts the right checksum into each frame: docs/formats/run-file.md.
+fn seal(journal: &mut [u8]) {
+    let mut at = 16;
+    while let Some(frame) = journal.get_mut(at..).filter(|rest| rest.len() >= 20) {
+        let (header, payload) = frame.split_at_mut(20);
+        let length = u32::from_le_bytes([header[12], header[13], header[14], header[15]]) as usize;
+        let Some(payload) = payload.get(..length) else { return };
+        let checksum = crc32(header[..16].iter().chain(payload));
+        header[16..].copy_from_slice(&checksum.to_le_bytes());
+        at += 20 + length;
+    }
+}
+
+/// CRC-32 as in IEEE 802.3.
+fn crc32<'a>(bytes: impl Iterator<Item = &'a u8>) -> u32 {
+    let bit = |crc: u32, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
+    !bytes.fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), bit))
 }
 
 /// What another tool printed; the first byte tells the file's name, which some formats are told by.
