@@ -81,16 +81,17 @@ fn places(first: u64, count: u64, period: u64, phase: u64) -> impl Iterator<Item
 
 /// The period and the place that stand out most, if any does.
 fn strongest(values: &[(u64, Vec<f32>)], longest: usize) -> Option<(u64, u64, f64)> {
-    let folded: Vec<(usize, f64, f64)> = (PERIODS.0..=longest)
-        .map(|period| {
-            let profile = folded(values, period);
-            let differences = against_neighbours(&profile);
+    let folded: Vec<(usize, f64, f64)> = profiles(values, longest)
+        .iter()
+        .map(|profile| {
+            let differences = against_neighbours(profile);
             let mut sizes: Vec<f64> = differences.iter().map(|d| d.abs()).collect();
             let largest = differences.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
             // Of sums of n / period values.
-            let spread = 1.482_6 * median(&mut sizes).unwrap_or(0.0) * (period as f64).sqrt();
+            let root = (profile.len() as f64).sqrt();
+            let spread = 1.482_6 * median(&mut sizes).unwrap_or(0.0) * root;
             let (place, size) = largest.map_or((0, 0.0), |(place, size)| (place, size.abs()));
-            (place, size * (period as f64).sqrt(), spread)
+            (place, size * root, spread)
         })
         .collect();
     let z = |at: usize| {
@@ -120,14 +121,27 @@ fn of_its_own(values: &[(u64, Vec<f32>)], period: u64, phase: u64) -> f64 {
     if variance > 0.0 { mean.abs() / (variance / count).sqrt() } else { f64::INFINITY }
 }
 
+/// The values folded by every period up to the longest.
+fn profiles(values: &[(u64, Vec<f32>)], longest: usize) -> Vec<Vec<f32>> {
+    let mut profiles = vec![Vec::new(); (longest + 1).saturating_sub(PERIODS.0)];
+    for period in (PERIODS.0..=longest).rev() {
+        // A period lies twice in its double, which is much shorter than the run.
+        profiles[period - PERIODS.0] = match profiles.get(2 * period - PERIODS.0) {
+            Some(double) => double[..period].iter().zip(&double[period..]).map(|(a, b)| a + b).collect(),
+            None => folded(values, period),
+        };
+    }
+    profiles
+}
+
 /// The sums at each place of a period.
 fn folded(values: &[(u64, Vec<f32>)], period: usize) -> Vec<f32> {
     let mut sums = vec![0.0f32; period];
     for (first, values) in values {
         let offset = (*first % period as u64) as usize;
-        let head = (period - offset).min(values.len());
-        sums[offset..offset + head].iter_mut().zip(&values[..head]).for_each(|(s, v)| *s += v);
-        for row in values[head..].chunks(period) {
+        let (head, rest) = values.split_at((period - offset).min(values.len()));
+        sums[offset..].iter_mut().zip(head).for_each(|(s, v)| *s += v);
+        for row in rest.chunks(period) {
             sums.iter_mut().zip(row).for_each(|(s, v)| *s += v);
         }
     }
@@ -136,10 +150,14 @@ fn folded(values: &[(u64, Vec<f32>)], period: usize) -> Vec<f32> {
 
 /// Each place less the mean of the next but one to the fifth on either side.
 fn against_neighbours(profile: &[f32]) -> Vec<f64> {
-    let n = profile.len();
-    let at = |place: usize| f64::from(profile[place % n]);
-    let around = |place: usize| -> f64 { (NEAR..=FAR).map(|by| at(place + by) + at(place + n - by)).sum() };
-    (0..n).map(|place| at(place) - around(place) / (2.0 * (FAR - NEAR + 1) as f64)).collect()
+    // The profile goes on where it began.
+    let (begin, end) = (&profile[..FAR], &profile[profile.len() - FAR..]);
+    let round: Vec<f64> = [end, profile, begin].concat().into_iter().map(f64::from).collect();
+    let over = |near: &[f64]| {
+        let around: f64 = (NEAR..=FAR).map(|by| near[FAR + by] + near[FAR - by]).sum();
+        near[FAR] - around / (2.0 * (FAR - NEAR + 1) as f64)
+    };
+    round.windows(2 * FAR + 1).map(over).collect()
 }
 
 /// By how much the median of the values at a place of a period exceeds that of those near it.

@@ -3,6 +3,8 @@
 //! Hollander, Wolfe & Chicken, "Nonparametric Statistical Methods", 3rd edition 2014: chapter 4 (rank sum, the
 //! estimate and the interval of Hodges and Lehmann, 4.2 and 4.3) and chapter 3 (signed rank, 3.1 to 3.3).
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -31,25 +33,13 @@ pub struct Shift {
 pub fn rank_sum(a: &[f64], b: &[f64]) -> Option<Shift> {
     let mut differences: Vec<f64> = a.iter().flat_map(|x| b.iter().map(move |y| x - y)).collect();
     differences.sort_by(f64::total_cmp);
-    let u = differences
-        .iter()
-        .map(|d| {
-            if *d > 0.0 {
-                1.0
-            } else if *d == 0.0 {
-                0.5
-            } else {
-                0.0
-            }
-        })
-        .sum();
     let cumulative = if a.len() + b.len() <= EXACT {
         cumulative_of(&rank_sum_counts(a.len(), b.len()))
     } else {
         let (m, n) = (a.len() as f64, b.len() as f64);
         normal_cumulative(differences.len(), m * n / 2.0, (m * n * (m + n + 1.0) / 12.0).sqrt())
     };
-    shift(&mut differences, u, &cumulative)
+    shift(&differences, &cumulative)
 }
 
 /// Compares pairs by their differences (Wilcoxon's signed rank). Pairs without a difference count half each way.
@@ -59,31 +49,21 @@ pub fn signed_rank(differences: &[f64]) -> Option<Shift> {
     let mut walsh: Vec<f64> =
         (0..n).flat_map(|i| (i..n).map(move |j| (differences[i] + differences[j]) / 2.0)).collect();
     walsh.sort_by(f64::total_cmp);
-    let t = walsh
-        .iter()
-        .map(|d| {
-            if *d > 0.0 {
-                1.0
-            } else if *d == 0.0 {
-                0.5
-            } else {
-                0.0
-            }
-        })
-        .sum();
     let cumulative = if n <= EXACT {
         cumulative_of(&signed_rank_counts(n))
     } else {
         let n = n as f64;
         normal_cumulative(walsh.len(), n * (n + 1.0) / 4.0, (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt())
     };
-    shift(&mut walsh, t, &cumulative)
+    shift(&walsh, &cumulative)
 }
 
-/// The parts the two tests share: `statistic` is how many of the sorted `differences` are positive, `cumulative[k]`
-/// the probability that it is at most k.
-fn shift(differences: &mut [f64], statistic: f64, cumulative: &[f64]) -> Option<Shift> {
+/// The parts the two tests share: of the sorted `differences`, `cumulative[k]` is the probability that at most k are
+/// positive, where those of 0 count half.
+fn shift(differences: &[f64], cumulative: &[f64]) -> Option<Shift> {
     let most = differences.len();
+    let of = |sign| differences.iter().filter(|d| d.partial_cmp(&&0.0) == Some(sign)).count() as f64;
+    let statistic = of(Ordering::Greater) + of(Ordering::Equal) / 2.0;
     let estimate = median(&mut differences.to_vec())?;
     let at_most = |k: f64| {
         if k < 0.0 { 0.0 } else { cumulative.get(k as usize).copied().unwrap_or(1.0) }

@@ -71,13 +71,13 @@ fn scaled_bessel_quarter(z: f64) -> f64 {
 /// The ranks of values; equal ones share the mean of theirs, for they have no order.
 #[must_use]
 pub fn mid_ranks(x: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..x.len()).collect();
-    order.sort_by(|a, b| x[*a].total_cmp(&x[*b]));
+    let mut order: Vec<(f64, usize)> = x.iter().copied().zip(0..).collect();
+    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let mut ranks = vec![0.0; x.len()];
     let mut below = 0;
-    for equal in order.chunk_by(|a, b| x[*a] == x[*b]) {
+    for equal in order.chunk_by(|a, b| a.0 == b.0) {
         let rank = below as f64 + (equal.len() as f64 - 1.0) / 2.0;
-        equal.iter().for_each(|i| ranks[*i] = rank);
+        equal.iter().for_each(|(_, at)| ranks[*at] = rank);
         below += equal.len();
     }
     ranks

@@ -75,12 +75,17 @@ pub enum Impossible {
 
 /// Whether a clock may show this.
 fn is_time(ns: i64) -> bool {
-    (EARLIEST_NS..=LATEST_NS).contains(&ns)
+    outside(ns, EARLIEST_NS, LATEST_NS) >= 0
 }
 
 /// Whether something may take this long, or be this early.
 fn is_span(ns: i64) -> bool {
-    (-SPAN_NS..=SPAN_NS).contains(&ns)
+    outside(ns, -SPAN_NS, SPAN_NS) >= 0
+}
+
+/// Below 0 where a value lies outside of bounds that are less than half of all values apart.
+fn outside(value: i64, least: i64, most: i64) -> i64 {
+    value.wrapping_sub(least) | most.wrapping_sub(value)
 }
 
 /// Holds a run's description against the bounds.
@@ -115,14 +120,17 @@ fn are_counters(r: &TaskResult) -> bool {
 /// # Errors
 /// The first that cannot be.
 pub fn check_times(rows: &[Activation]) -> Result<(), Impossible> {
-    let possible = |a: &Activation| {
-        is_time(a.due_ns) && is_span(a.latency_ns()) && is_span(a.execution_ns()) && a.index < INDEX
+    // The signs of all at once, without an early end or a branch: every run is read through here.
+    let signs = |a: &Activation| {
+        outside(a.due_ns, EARLIEST_NS, LATEST_NS)
+            | outside(a.latency_ns(), -SPAN_NS, SPAN_NS)
+            | outside(a.execution_ns(), -SPAN_NS, SPAN_NS)
+            | outside(a.index.cast_signed(), 0, INDEX.cast_signed() - 1)
     };
-    // Without an early end, so that the usual case is one vector loop.
-    if rows.iter().fold(true, |all, a| all & possible(a)) {
+    if rows.iter().fold(0, |all, a| all | signs(a)) >= 0 {
         return Ok(());
     }
-    rows.iter().find(|a| !possible(a)).map_or(Ok(()), |a| {
+    rows.iter().find(|a| signs(a) < 0).map_or(Ok(()), |a| {
         let &Activation { index, due_ns, start_ns, end_ns, .. } = a;
         Err(Impossible::Times { index, due_ns, start_ns, end_ns })
     })
@@ -136,8 +144,10 @@ pub fn check_times(rows: &[Activation]) -> Result<(), Impossible> {
 pub fn check_order(rows: &[Activation], last: &mut Option<u64>) -> Result<(), Impossible> {
     let (Some(first), Some(end)) = (rows.first(), rows.last()) else { return Ok(()) };
     let before = last.replace(end.index).filter(|before| first.index <= *before);
-    let mut pairs = rows.iter().zip(&rows[1..]).map(|(a, b)| (a.index, b.index));
-    let pair = pairs.find(|(before, index)| index <= before);
+    let pairs = || rows.iter().zip(&rows[1..]).map(|(a, b)| (a.index, b.index));
+    // Without an early end, as in `check_times`.
+    let rises = pairs().fold(true, |all, (before, index)| all & (before < index));
+    let pair = pairs().find(|(before, index)| !rises && index <= before);
     match before.map(|before| (before, first.index)).or(pair) {
         Some((before, index)) => Err(Impossible::Order { index, before }),
         None => Ok(()),
@@ -160,6 +170,39 @@ pub fn check_moments(moments: Moments) -> Result<(), Impossible> {
 mod tests {
     use super::*;
     use crate::{Bench, TaskSpec};
+    use proptest::prelude::*;
+
+    /// Any number, often one beside a bound.
+    fn numbers() -> impl Strategy<Value = i64> {
+        const BOUNDS: [i64; 8] =
+            [0, EARLIEST_NS, LATEST_NS, SPAN_NS, -SPAN_NS, INDEX as i64, i64::MIN, i64::MAX];
+        prop_oneof![
+            any::<i64>(),
+            (prop::sample::select(&BOUNDS[..]), -2i64..=2).prop_map(|(bound, by)| bound.wrapping_add(by))
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_held_against_each_bound(
+            numbers in prop::array::uniform4(numbers()), at in 0usize..9, index in 0u64..3, step in 0u64..3
+        ) {
+            let [index_of_one, due_ns, start_ns, end_ns] = numbers;
+            let one = Activation { index: index_of_one as u64, due_ns, start_ns, end_ns, ..Activation::default() };
+            let span = |from: i64, to: i64| (-SPAN_NS..=SPAN_NS).contains(&to.wrapping_sub(from));
+            let possible = (EARLIEST_NS..=LATEST_NS).contains(&due_ns)
+                && span(due_ns, start_ns) && span(start_ns, end_ns) && one.index < INDEX;
+            let mut rows = [Activation::default(); 9];
+            rows[at] = one;
+            prop_assert_eq!(check_times(&rows).is_ok(), possible);
+            for (k, row) in rows.iter_mut().enumerate() {
+                row.index = index + k as u64 * step;
+            }
+            let mut last = Some(0);
+            prop_assert_eq!(check_order(&rows, &mut last).is_ok(), index > 0 && step > 0);
+            prop_assert_eq!(last, Some(index + 8 * step));
+        }
+    }
 
     #[test]
     fn what_a_machine_measures_is_possible() {

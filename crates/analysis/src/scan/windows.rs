@@ -44,25 +44,20 @@ impl Windows {
         Windows { every: expected.div_ceil(WINDOW * MOST).max(1), windows: BTreeMap::new() }
     }
 
-    /// Sees the next latency and its place on the grid.
-    #[inline]
-    pub fn push(&mut self, index: u64, latency_ns: i64) {
-        let number = index / WINDOW;
-        if number.is_multiple_of(self.every) {
-            self.keep(number, index % WINDOW, latency_ns as f64);
-        }
-    }
-
-    /// Sees the next activations, as [`Windows::push`] for each.
+    /// Sees the next activations.
     pub fn push_all(&mut self, activations: &[Activation]) {
         let (Some(first), Some(last)) = (activations.first(), activations.last()) else { return };
         let next_kept = (first.index / WINDOW).next_multiple_of(self.every);
         if last.index / WINDOW >= next_kept {
-            activations.iter().for_each(|a| self.push(a.index, a.latency_ns()));
+            let windows = activations.chunk_by(|a, b| a.index / WINDOW == b.index / WINDOW);
+            windows.for_each(|of_one| self.keep(of_one[0].index / WINDOW, of_one));
         }
     }
 
-    fn keep(&mut self, number: u64, place: u64, latency_ns: f64) {
+    fn keep(&mut self, number: u64, activations: &[Activation]) {
+        if !number.is_multiple_of(self.every) {
+            return;
+        }
         // A run longer than expected leaves out every other window of those kept.
         while !self.windows.contains_key(&number) && self.windows.len() as u64 >= 2 * MOST {
             self.every *= 2;
@@ -71,8 +66,8 @@ impl Windows {
         }
         if number.is_multiple_of(self.every) {
             let window = self.windows.entry(number).or_default();
-            window.places.push(place as u16);
-            window.latencies_ns.push(latency_ns);
+            window.places.extend(activations.iter().map(|a| (a.index % WINDOW) as u16));
+            window.latencies_ns.extend(activations.iter().map(|a| a.latency_ns() as f64));
         }
     }
 
@@ -127,10 +122,14 @@ impl Windows {
 mod tests {
     use super::*;
 
+    fn at(index: u64, latency_ns: i64) -> [Activation; 1] {
+        [Activation { index, start_ns: latency_ns, ..Activation::default() }]
+    }
+
     #[test]
     fn a_short_run_is_kept_whole_with_its_gaps() {
         let mut windows = Windows::new(10_000);
-        (100..10_000).filter(|k| k % 1_000 != 500).for_each(|k| windows.push(k, k as i64));
+        (100..10_000).filter(|k| k % 1_000 != 500).for_each(|k| windows.push_all(&at(k, k as i64)));
         let pieces = windows.pieces();
         assert_eq!((pieces.len(), pieces[0].len()), (1, 9_900));
         assert!(pieces[0][400].is_nan() && pieces[0][401] == 501.0);
@@ -141,8 +140,8 @@ mod tests {
         let (mut whole, mut early, mut late) =
             (Windows::new(10_000_000), Windows::new(10_000_000), Windows::new(10_000_000));
         for k in 0..10_000_000u64 {
-            whole.push(k, (k % 97) as i64);
-            if k < 4_000_000 { &mut early } else { &mut late }.push(k, (k % 97) as i64);
+            whole.push_all(&at(k, (k % 97) as i64));
+            if k < 4_000_000 { &mut early } else { &mut late }.push_all(&at(k, (k % 97) as i64));
         }
         early.merge(&late);
         assert_eq!(early.pieces(), whole.pieces());
@@ -152,7 +151,7 @@ mod tests {
     #[test]
     fn a_run_longer_than_expected_stays_in_bounds() {
         let mut windows = Windows::new(0);
-        (0..3_000_000).for_each(|k| windows.push(k, 1));
+        (0..3_000_000).for_each(|k| windows.push_all(&at(k, 1)));
         assert!(windows.windows.len() <= 128 && windows.windows.len() >= 32);
     }
 }
