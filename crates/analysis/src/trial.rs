@@ -92,6 +92,10 @@ pub enum TrialStep {
         /// How many.
         count: usize,
     },
+    /// What makes a task late.
+    Causes,
+    /// One measurement.
+    Measuring,
     /// A round through knobs.
     KnobRound {
         /// The how-manieth, from 1.

@@ -17,7 +17,12 @@ pub struct Countdown {
 impl Countdown {
     /// For steps that take `total_ns` together.
     pub fn new(total_ns: i64, quiet: bool) -> Self {
-        Countdown { quiet, rewrites: io::stderr().is_terminal(), left_ns: total_ns, step: String::new() }
+        Countdown { quiet, rewrites: Countdown::is_watched(), left_ns: total_ns, step: String::new() }
+    }
+
+    /// Whether a person sees a line that is rewritten.
+    pub fn is_watched() -> bool {
+        io::stderr().is_terminal()
     }
 
     /// Shows that a step begins, or that a part of it is done.

@@ -135,6 +135,17 @@ pub enum CliError {
     /// Somebody else's file, where a setting would be kept.
     #[error("{} is not from jitterlab: move it away, or keep below another directory", .0.display())]
     NotOurs(PathBuf),
+    /// A time in which nothing can be found out.
+    #[error("--budget {} is too short for any answer: give {} or more", jitterlab_model::units::Exact(*.0), jitterlab_model::units::Exact(*.1))]
+    DoctorBudget(i64, i64),
+    /// A way that a job cannot be done.
+    #[error("--by {way:?} is no way for {}: {}", job.name, job.ways.iter().map(|way| way.name).collect::<Vec<_>>().join(", "))]
+    NoWay {
+        /// What was given.
+        way: String,
+        /// The job.
+        job: &'static jitterlab_motion::doctor::Job,
+    },
     /// A command that is none.
     #[error("{option} {command:?} is no command line")]
     NoCommandLine {

@@ -1,5 +1,6 @@
 //! How a command ends: the exit status scripts rely on, and the sentence people read.
 
+use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
@@ -52,6 +53,12 @@ impl Status {
 pub struct Failure {
     status: Status,
     error: anyhow::Error,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&sentence(&self.error))
+    }
 }
 
 /// What a command's `execute` returns.

@@ -31,6 +31,15 @@ pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
     if files.is_empty() {
         output::note(words::NOTHING_TO_KEEP);
     }
+    write(folder, files)?;
+    for (place, _) in files {
+        output::note(&words::kept(&folder.join(place), place));
+    }
+    Ok(())
+}
+
+/// Writes the files below a folder, in place of those that were kept there before.
+pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
     for (place, _) in files {
         let path = folder.join(place);
         if is_ours(&path).map_err(failed(&path))? == Some(false) {
@@ -43,7 +52,6 @@ pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
             fs::create_dir_all(parent).map_err(failed(&path))?;
         }
         place::write(&path, text.as_bytes(), false)?;
-        output::note(&words::kept(&path, place));
     }
     Ok(())
 }

@@ -62,7 +62,11 @@ impl OutputArgs {
 
     /// Prints a result: one value, as text or as JSON. What it says of a purpose that was asked for is for the status.
     pub fn show(self, content: Content) -> Result<Option<Fitness>> {
-        let document = Document::new(content);
+        self.show_document(&Document::new(content))
+    }
+
+    /// Prints a result that is shown elsewhere, too.
+    pub fn show_document(self, document: &Document) -> Result<Option<Fitness>> {
         let extent = match self {
             OutputArgs { brief: true, .. } => Extent::Head,
             OutputArgs { details: true, .. } => Extent::Details,
@@ -79,7 +83,7 @@ impl OutputArgs {
                 print(&format!("\n{}", document.told(Extent::Head, terminal)))?;
             }
         }
-        Ok(document.head.filter(|head| head.asked).map(|head| head.fitness))
+        Ok(document.head.as_ref().filter(|head| head.asked).map(|head| head.fitness))
     }
 }
 

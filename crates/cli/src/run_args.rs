@@ -131,7 +131,8 @@ impl Record for Recorded<'_> {
     }
 }
 
-fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, RunsError> {
+/// Runs as a page or a figure shows them, of one task or of all.
+pub fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, RunsError> {
     let mut runs = page::read(runs, task)?;
     runs.iter_mut().for_each(|run| run.checks = check_run(&run.info));
     Ok(runs)

@@ -86,6 +86,28 @@ fn predictions_and_comparisons_keep_to_the_schema() {
 }
 
 #[test]
+fn an_examination_keeps_to_the_schema_and_ends_with_a_page_and_a_decision() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["doctor", "plc", "--yes", "--no-tune", "--budget", "15s", "--load", "none", "--json"];
+    let document = valid(folder.path(), &args, "doctor", &[0, 1, 3]);
+    let result = &document["result"];
+    assert!(result["advice"].as_array().is_some_and(|advice| !advice.is_empty()), "{result}");
+    let skipped = |step: &str| {
+        let steps = result["steps"].as_array().unwrap().iter();
+        steps.filter(|taken| taken["step"] == step).map(|taken| taken["skipped"].clone()).next()
+    };
+    assert_eq!(skipped("tune").unwrap()["why"], "not-wanted");
+    assert_eq!(skipped("measure"), Some(Value::Null));
+    let page = fs::read_to_string(folder.path().join("jitterlab-doctor.html")).unwrap();
+    assert!(page.contains("Is this computer fit?") && page.contains("What to do next"));
+    let left = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 2, "the page and the run it is made of");
+    for bad in [&["--budget", "5s"][..], &["--by", "sorcery"]] {
+        known::refused(folder.path(), &[&["doctor", "plc", "--yes"], bad].concat(), 2, &[bad[0]]);
+    }
+}
+
+#[test]
 fn ways_to_wait_keep_to_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let args =

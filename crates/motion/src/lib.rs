@@ -4,6 +4,7 @@
 //! quantity is in SI units with the unit in its name.
 
 pub mod catalog;
+pub mod doctor;
 pub mod error;
 mod infinite;
 mod judged_run;

@@ -17,6 +17,7 @@ use jitterlab_analysis::wakeup::WaysCompared;
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_motion::catalog::Devices;
+use jitterlab_motion::doctor::DoctorResult;
 use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoResult};
 use jitterlab_motion::stepper::{StepperDevices, StepperResult};
 use schemars::transform::{RecursiveTransform, Transform as _};
@@ -76,6 +77,8 @@ pub enum Content {
     Comparison(RunsCompared),
     /// What `compensate` found.
     Compensation(Box<CompensationTrial>),
+    /// What `doctor` found.
+    Doctor(Box<DoctorResult>),
     /// What `tune` found.
     Tune(Box<TuneResult>),
     /// What `compare-wakeups` measured.
@@ -173,7 +176,9 @@ impl Document {
         let head = self.head.as_ref().map_or_else(String::new, |head| head.text(terminal));
         let rest = match extent {
             Extent::Head if self.head.is_some() => String::new(),
-            Extent::Answer if self.head.is_some() => self.answer().unwrap_or_else(|| self.words(terminal)),
+            Extent::Answer if self.head.is_some() => {
+                self.answer(terminal).unwrap_or_else(|| self.words(terminal))
+            }
             _ => self.words(terminal),
         };
         let gap = if head.is_empty() || rest.is_empty() { "" } else { "\n" };
@@ -181,9 +186,10 @@ impl Document {
     }
 
     /// What stands below the head where not everything is wanted; `None` where that is everything.
-    fn answer(&self) -> Option<String> {
+    fn answer(&self, terminal: Terminal) -> Option<String> {
         match &self.content {
             Content::Check(report) => Some(crate::check::answer(report)),
+            Content::Doctor(result) => Some(crate::doctor::answer(result, terminal)),
             Content::Run(run) => Some(crate::summary::answer(run)),
             Content::Stepper(result) => Some(motion::stepper_answer::text(result)),
             Content::Servo(result) => motion::servo::answer(result),
@@ -208,6 +214,7 @@ impl Document {
             Content::Compensation(trial) => crate::compensation::text(trial, terminal),
             Content::Analysis(analysis) => crate::patterns::text(analysis, terminal),
             Content::Why(why) => crate::why::text(why),
+            Content::Doctor(result) => crate::doctor::text(result, terminal),
             Content::Run(run) => crate::summary::text(run, terminal),
             Content::KernelRun(run) => crate::kernels::text(run, terminal),
             Content::Matrix(result) => crate::matrix::text(result, terminal),
@@ -246,6 +253,7 @@ impl Document {
             Content::Comparison(compared) => crate::comparison::sections(compared),
             Content::Compensation(trial) => crate::compensation::sections(trial),
             Content::Matrix(result) => crate::matrix::sections(result),
+            Content::Doctor(result) => crate::doctor::sections(result),
             Content::Tune(result) => vec![crate::tune::section(result)],
             Content::CompareWakeups(compared) => vec![crate::wakeups::section(compared)],
             Content::KernelRun(run) => vec![crate::kernels::section(run)],
@@ -270,6 +278,7 @@ fn head_of(content: &Content) -> Option<Head> {
         Content::Prediction(outlook) => crate::head::outlook::of(outlook),
         Content::Comparison(compared) => crate::comparison::head::of(compared),
         Content::Matrix(result) => crate::matrix::head(result),
+        Content::Doctor(result) => Some(crate::doctor::head(result)),
         Content::Tune(result) => Some(crate::tune::head(result)),
         Content::Compensation(trial) => crate::compensation::head(trial),
         Content::McuRecommendation(found) => Some(crate::mcu::head(found)),

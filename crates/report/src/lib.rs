@@ -6,6 +6,7 @@ pub mod chart;
 pub mod check;
 pub mod comparison;
 pub mod compensation;
+pub mod doctor;
 pub mod document;
 pub mod export;
 pub mod figure;

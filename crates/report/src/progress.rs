@@ -41,6 +41,8 @@ pub fn step(step: TrialStep) -> String {
         TrialStep::MarginPolling => "measuring how much margins poll".into(),
         TrialStep::Proof => "proving it: uncompensated and compensated blocks in turns".into(),
         TrialStep::Ways { count } => format!("measuring {count} ways to wait in turns"),
+        TrialStep::Causes => "finding out what makes it late".into(),
+        TrialStep::Measuring => "measuring".into(),
         TrialStep::KnobRound { round, of } => {
             format!("trying settings in turns, round {round} of at most {of}")
         }

@@ -1,9 +1,11 @@
-//! What is shown to somebody who begins: the five usual things to do, and habits from other tools answered with ours.
+//! What is shown to somebody who begins: the usual things to do, and habits from other tools answered with ours.
 
-/// The five usual things to do.
+/// The usual things to do.
 pub const USUAL: &str = "\
 jitterlab measures how regular a periodic task really is on this machine.
 
+Is this computer fit to drive my machine, and what makes it so?
+    sudo jitterlab doctor
 Is this machine set up for real time?
     jitterlab check
 Is it good enough? (for what: step-50us, servo-thread, robot-1khz, audio, ...)

@@ -4,6 +4,7 @@ use jitterlab_model::{CpuSet, Fitness, Knob, Warning};
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, Figure, Judgement, TunePlan};
+use crate::causes::TaskWhy;
 use crate::verdict::PurposeVerdict;
 
 /// Latencies below this are not told apart: about what reading the clock takes.
@@ -130,6 +131,8 @@ pub enum LeftOut {
     },
     /// The budget does not allow as many.
     NoTime,
+    /// It bears on nothing that made the task late.
+    NoCause,
 }
 
 /// A figure of the start and of what is proposed, in the proof.
@@ -216,6 +219,9 @@ pub struct TuneResult {
     pub blocks: usize,
     /// Standard deviation of the logarithm of the figure that decides, from block to block.
     pub scatter: Option<f64>,
+    /// What made the task late before anything was set; `None` where that was not found out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<TaskWhy>,
     /// What the start was like: medians of its blocks.
     pub start: Option<BlockFigures>,
     /// The knobs that were tried, the most useful first.

@@ -3,12 +3,14 @@
 //! The unit is the block: one short measurement. Knobs are tried together, each in one half of the blocks of a round
 //! ([`design`]); what is found to help is set for the rest, and proven against the start by fresh blocks in turns.
 
+mod candidates;
 pub mod design;
 mod effects;
 mod experiment;
 mod found;
 mod plan;
 
+pub use candidates::{bears_on, is_worth_trying};
 pub use experiment::{Experiment, MATTERS};
 pub use found::{
     BlockFigures, Change, KnobFound, KnobLeft, LeftOut, Offered, Proven, Step, TuneNote, TuneResult,

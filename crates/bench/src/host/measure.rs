@@ -245,6 +245,12 @@ impl Measurement {
         Ok(Measurement { info, root, threads, why, stop, loads, isolation, _moved: moved, _latency: latency })
     }
 
+    /// Whether the kernel's events are recorded.
+    #[must_use]
+    pub fn explains(&self) -> bool {
+        self.why.is_some()
+    }
+
     /// The run's description as far as it is known before the first activation.
     pub fn info(&self) -> &RunInfo {
         &self.info

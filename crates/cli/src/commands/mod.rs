@@ -9,6 +9,7 @@ pub mod compare;
 pub mod compare_wakeups;
 pub mod compensate;
 pub mod completions;
+pub mod doctor;
 pub mod export;
 pub mod kernel;
 pub mod man;

@@ -1,12 +1,16 @@
 //! `jitterlab tune`: which settings make a task more regular on this machine, tried and proven.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use jitterlab_analysis::trial::TrialStep;
 use jitterlab_analysis::tune::BLOCK_OVERHEAD_NS;
-use jitterlab_bench::host::tune::{TuneRequest, Tuning};
+use jitterlab_bench::host::tune::{TuneRequest, Tuning, find_causes};
 use jitterlab_model::Knob;
 use jitterlab_report::document::Content;
+use jitterlab_report::progress;
 use jitterlab_report::tune as words;
+use jitterlab_trace::Parts;
 
 use crate::countdown::Countdown;
 use crate::exit::{Ending, Failure, Status};
@@ -56,9 +60,35 @@ impl Args {
             task,
             loads: measure_args::loads(&self.load)?,
             wanted: if self.only.is_empty() { Knob::ALL.to_vec() } else { self.only.clone() },
+            why: None,
             budget_ns: self.budget,
             purpose: self.purpose.purpose,
         })
+    }
+
+    /// The request with what makes the task late, as far as that is permitted; `None` when it was interrupted. Settings that
+    /// were named are tried whatever the causes are.
+    fn with_causes(
+        &self,
+        found: &mut Parts,
+        interrupted: &AtomicBool,
+    ) -> Result<Option<TuneRequest>, Failure> {
+        let mut request = self.request()?;
+        if !self.only.is_empty() {
+            return Ok(Some(request));
+        }
+        if let Some(((why, budget_ns), _)) = found.next_kept() {
+            return Ok(Some(TuneRequest { why, budget_ns, ..request }));
+        }
+        if !self.quiet {
+            output::note(&progress::step(TrialStep::Causes));
+        }
+        request.why = find_causes(&mut request, interrupted)?;
+        if interrupted.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        kept_parts::keep(found, &(&request.why, request.budget_ns));
+        Ok(Some(request))
     }
 }
 
@@ -68,8 +98,12 @@ pub fn execute(args: &Args) -> Ending {
         kept_files::revert(folder)?;
         return Ok(Status::Fine);
     }
-    let request = args.request()?;
     let interrupted = interrupt::requested()?;
+    let mut found = kept_parts::open("tune-causes", &());
+    let Some(request) = args.with_causes(&mut found, &interrupted)? else {
+        kept_parts::close(false, |complete| found.close(complete));
+        return Ok(Status::Fine);
+    };
     let tuning = Tuning::prepare(request)?;
     let mut parts = kept_parts::open("tune", &tuning.offered());
     if let Some(plan) = tuning.plan().filter(|_| !args.quiet) {
@@ -81,7 +115,7 @@ pub fn execute(args: &Args) -> Ending {
     let measured = tuning.measure(&mut parts, &mut |told| progress.tell(told), &interrupted);
     // Ends the line of the progress first.
     drop(progress);
-    kept_parts::close(measured.is_ok(), |complete| parts.close(complete));
+    kept_parts::close(measured.is_ok(), |complete| Ok(parts.close(complete)? + found.close(complete)?));
     let result = measured?;
     let kept = words::kept::files(&result);
     let status = Status::of(args.output.show(Content::Tune(Box::new(result)))?);

@@ -18,7 +18,7 @@ use crate::words::{count, list, plural, time};
 #[must_use]
 pub fn outset(plan: &TunePlan, knobs: &[jitterlab_model::Knob]) -> String {
     let names: Vec<String> = knobs.iter().map(ToString::to_string).collect();
-    let [one, together] = [plan.shows(0.1), plan.proves(0.1)].map(percent);
+    let [one, together] = [plan.shows(0.1), plan.proves(0.1)].map(least);
     format!(
         "trying {} for up to {}: up to {} of blocks of {}, then up to {} of blocks to prove what helped\n\
          where blocks differ by 10 %, a setting that changes latencies by {one} or more is found, and {together} is proven\n\
@@ -31,12 +31,17 @@ pub fn outset(plan: &TunePlan, knobs: &[jitterlab_model::Knob]) -> String {
     )
 }
 
+/// The least change that is found.
+fn least(share: f64) -> String {
+    if share >= 2.0 { format!("a factor of {:.0}", 1.0 + share) } else { percent(share) }
+}
+
 fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
 /// A change with its sign, in percent or, of a share, in percent of the due times.
-fn change(figure: Figure, value: f64) -> String {
+pub(crate) fn change(figure: Figure, value: f64) -> String {
     match figure.is_relative() {
         true if value >= 10.0 => format!("x {value:.0}"),
         true => format!("{:+.1} %", 100.0 * (value - 1.0)),
@@ -66,6 +71,10 @@ pub(crate) fn head(result: &TuneResult) -> Head {
     let kept: Vec<String> = result.worth().map(|found| found.offered.knob.to_string()).collect();
     let finding = match &result.proven {
         Some(proven) if proven.holds => (Fitness::Good, format!("BETTER with {}", list(&kept))),
+        Some(proven) if is_lower(proven) => (
+            Fitness::CannotTell,
+            format!("NOT KEPT: {} is lower, but max or missed may be higher", result.tail),
+        ),
         Some(_) => (Fitness::CannotTell, "NOT PROVEN: nothing is worth keeping".into()),
         None if result.knobs.is_empty() => (Fitness::CannotTell, "NOTHING TRIED".into()),
         None => (Fitness::CannotTell, "NO HELP FOUND: nothing is worth keeping".into()),
@@ -77,6 +86,12 @@ pub(crate) fn head(result: &TuneResult) -> Head {
         _ => (finding.0, finding.1 + "."),
     };
     Head { fitness, asked: result.purpose.is_some(), verdict, number: number(result), next: next(result) }
+}
+
+/// Whether the figure that decides is lower for certain.
+fn is_lower(proven: &Proven) -> bool {
+    let effect = proven.change(Figure::Tail).and_then(|of| of.effect);
+    effect.is_some_and(|effect| effect.real && effect.change < 1.0)
 }
 
 fn number(result: &TuneResult) -> String {
@@ -99,7 +114,7 @@ fn number(result: &TuneResult) -> String {
             "{tail} {}; blocks differ by {}, so changes below {} would not be found in {}.",
             time(start.tail_ns as f64),
             percent(scatter),
-            percent(plan.shows(scatter)),
+            least(plan.shows(scatter)),
             plural(plan.rounds as u64, "round")
         ),
         (Some(start), None) => {
@@ -174,6 +189,13 @@ pub fn section(result: &TuneResult) -> Section {
         });
         pieces.push(Piece::Details { summary: "Worth keeping".into(), text: lines.collect() });
     }
+    pieces.extend(result.why.iter().flat_map(|why| {
+        let what = format!(
+            "What made {} late before anything was set: settings that bear on none of it were not tried.",
+            why.task
+        );
+        std::iter::once(Piece::said(what)).chain(crate::why::piece(why))
+    }));
     if !result.left.is_empty() {
         let lines = result.left.iter().map(|left| words::left(left) + "\n");
         pieces.push(Piece::Details { summary: "Not tried".into(), text: lines.collect() });
@@ -222,7 +244,7 @@ fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {
     pieces
 }
 
-/// Each setting's effect with its interval, around no change.
+/// Each setting's effect with its interval, around no change; by its logarithm, so that help and harm look alike.
 fn chart(result: &TuneResult) -> Option<Chart> {
     let seen: Vec<_> = result
         .knobs
@@ -234,20 +256,19 @@ fn chart(result: &TuneResult) -> Option<Chart> {
     }
     let rows = seen.iter().enumerate().map(|(at, (_, effect))| {
         let [low, high] = effect.interval;
-        let percent = |v: f64| 100.0 * (v - 1.0);
-        [at as f64, percent(low), percent(effect.change), percent(high)]
+        [at as f64, low, effect.change, high]
     });
     Some(Chart {
         name: "settings",
         caption: format!(
-            "Change of {} with each setting, in percent, and its interval: below the line the task is more regular, and \
-             what crosses it is not decided.",
+            "{} with each setting over that without it, and its interval: below 1 the task is more regular, and what crosses 1 \
+             is not decided. A half and the double lie equally far from 1.",
             result.tail
         ),
         x: Axis::names("setting", seen.iter().map(|(knob, _)| knob.to_string())),
-        y: Axis::linear(format!("change of {}, %", result.tail)),
+        y: Axis::log(format!("{} with / without", result.tail)),
         layers: vec![
-            Layer::new("", 5, Shape::Level(0.0)),
+            Layer::new("", 5, Shape::Level(1.0)),
             Layer::new("change", 0, Shape::Intervals(rows.collect())),
         ],
         height: 320,

@@ -29,6 +29,7 @@ fn result() -> TuneResult {
         rounds: 6,
         blocks: 42,
         scatter: Some(0.1),
+        why: None,
         start: Some(start),
         knobs: vec![
             found(Knob::OtherThreads, Judgement::Helps, 0.2, Step::Threads { to: "0".parse().unwrap() }),
@@ -83,7 +84,7 @@ fn what_is_not_proven_is_not_kept() {
     assert!(text.lines().all(|line| !line.starts_with("rm")), "{text}");
     result.proven.as_mut().unwrap().holds = false;
     assert_eq!(kept::files(&result), []);
-    assert!(head(&result).verdict.contains("NOT PROVEN"));
+    assert!(head(&result).verdict.contains("NOT KEPT"));
     result.proven = None;
     assert!(head(&result).verdict.contains("NO HELP FOUND"));
 }

@@ -57,6 +57,7 @@ pub(super) fn left(left: &KnobLeft) -> String {
         LeftOut::Absent => "not on this machine".into(),
         LeftOut::Already => "set already".into(),
         LeftOut::Refused { error } => format!("refused ({error})"),
+        LeftOut::NoCause => "it bears on nothing that made the task late".into(),
         LeftOut::NoTime => "no time for it: raise --budget".into(),
     };
     format!("{}: {why}", left.knob)

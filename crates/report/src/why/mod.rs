@@ -16,7 +16,7 @@ use crate::words::{count, list, plural, share, time};
 use crate::wrap::wrap;
 use event::event;
 pub(crate) use words::cause;
-use words::remedy;
+pub(crate) use words::remedy;
 
 /// Activations that the page tells one by one.
 const LATEST: usize = 10;

@@ -3,19 +3,19 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
+use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_analysis::summary::{P99, P99_9, Percentile};
 use jitterlab_analysis::trial::TrialStep;
 use jitterlab_analysis::tune::design::Row;
 use jitterlab_analysis::tune::{
     BLOCK_OVERHEAD_NS, BlockFigures, Change, Experiment, Figure, Judgement, KnobFound, KnobLeft, LeftOut,
-    Offered, Proven, Step, TuneNote, TunePlan, TuneResult, median_of,
+    Offered, Proven, TuneNote, TunePlan, TuneResult, bears_on, is_worth_trying, median_of,
 };
 use jitterlab_model::{CpuSet, Knob, Known, LoadSpec, SystemFacts, TaskSpec, Warning};
 use jitterlab_trace::Parts;
 use serde::{Deserialize, Serialize};
 
-use super::dma_latency::DmaLatency;
 use super::facts::{self, Root};
 use super::isolate::{self, Alteration};
 use super::knob;
@@ -24,8 +24,11 @@ use super::prepare;
 use super::record::record;
 use super::session::SessionProgress;
 
+mod applied;
 mod error;
 
+use applied::Machine;
+pub use applied::{Recording, record_with};
 pub use error::TuneError;
 
 /// Blocks of fewer due times are judged by a percentile less far out.
@@ -40,6 +43,8 @@ pub struct TuneRequest {
     pub loads: Vec<LoadSpec>,
     /// The knobs to try.
     pub wanted: Vec<Knob>,
+    /// What made the task late, where that was found out: only knobs that bear on it are tried.
+    pub why: Option<TaskWhy>,
     /// The time that everything may take.
     pub budget_ns: i64,
     /// What blocks are judged for, if anything.
@@ -85,10 +90,18 @@ impl Tuning {
         let (offered, mut left) = knob::offers(&root, &facts, &cpus, &task, &request.wanted);
         let mut able = Vec::new();
         for offered in offered {
+            if request.why.as_ref().is_some_and(|why| !is_worth_trying(offered.knob, why)) {
+                left.push(KnobLeft { knob: offered.knob, why: LeftOut::NoCause });
+                continue;
+            }
             match try_out(&root, &facts, &cpus, &offered) {
                 Ok(()) => able.push(offered),
                 Err(error) => left.push(KnobLeft { knob: offered.knob, why: LeftOut::Refused { error } }),
             }
+        }
+        if let Some(why) = &request.why {
+            // What bears on most of it comes first; of equals, what helps most often.
+            able.sort_by(|a: &Offered, b| bears_on(b.knob, why).total_cmp(&bears_on(a.knob, why)));
         }
         let plan = TunePlan::of(able.len(), request.budget_ns, task.period_ns);
         if let (None, false) = (plan, able.is_empty()) {
@@ -183,6 +196,7 @@ impl Tuning {
             rounds: screening.rounds(),
             blocks: self.blocks,
             scatter: screening.scatter(),
+            why: self.request.why,
             start: median_of(&starts),
             knobs,
             left: self.left,
@@ -304,29 +318,15 @@ impl Tuning {
     fn block(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<BlockFigures, TuneError> {
         let set: Vec<&Offered> =
             self.offered.iter().zip(on).filter(|(_, on)| **on).map(|(offered, _)| offered).collect();
-        let task = set.iter().try_fold(self.task.clone(), |task, knob| knob::task_with(knob, task))?;
-        let latency = set.iter().flat_map(|knob| &knob.steps).find_map(|step| match step {
-            Step::IdleLatency { us } => Some(DmaLatency::Limit(*us)),
-            _ => None,
-        });
-        let mut machine = match set.iter().any(|knob| knob::touches_machine(knob)) {
-            true => Some(Alteration::begin(&self.root, &self.cpus, &self.facts.usable())?),
-            false => None,
-        };
-        if let Some(machine) = &mut machine {
-            for knob in &set {
-                knob::set(knob, machine).map_err(|error| TuneError::Refused { knob: knob.knob, error })?;
-            }
-        }
         let block_ns = self.plan.map_or(0, |plan| plan.block_ns);
         let request = Request {
             duration_ns: Some(block_ns),
             loads: self.request.loads.clone(),
-            dma_latency: latency.unwrap_or_default(),
-            ..Request::of(vec![task])
+            ..Request::of(vec![self.task.clone()])
         };
-        let measured = record(Measurement::prepare(request)?, None, &mut |_| (), interrupted)?;
-        let problems = machine.map(Alteration::end).unwrap_or_default();
+        let machine = Machine { root: &self.root, facts: &self.facts, cpus: &self.cpus };
+        let recording = Recording { writer: &mut |_| None, watch: &mut |_| (), interrupted };
+        let (measured, problems) = machine.record_with(&set, request, recording)?;
         self.notes.extend(problems.into_iter().map(|what| TuneNote::NotRestored { what }));
         for warning in
             measured.run.warnings.iter().filter(|warning| matches!(warning, Warning::LoadFailed { .. }))
@@ -351,6 +351,34 @@ impl Tuning {
         });
         Ok(BlockFigures { tail_ns, max_ns, missed, due, verdict })
     }
+}
+
+/// How long it is found out what makes the task late: a twentieth of the time, and between these.
+const CAUSES_NS: [i64; 2] = [2_000_000_000, 30_000_000_000];
+
+/// Finds out what makes the task late, before anything is set; takes its time from the budget. `None` where that is not
+/// permitted, or nothing came of it.
+///
+/// # Errors
+/// A task that cannot be measured here.
+pub fn find_causes(
+    request: &mut TuneRequest,
+    interrupted: &AtomicBool,
+) -> Result<Option<TaskWhy>, TuneError> {
+    let length_ns = (request.budget_ns / 20).clamp(CAUSES_NS[0], CAUSES_NS[1]);
+    let measured = Request {
+        duration_ns: Some(length_ns),
+        loads: request.loads.clone(),
+        why: true,
+        ..Request::of(vec![request.task.clone()])
+    };
+    let measurement = Measurement::prepare(measured)?;
+    if !measurement.explains() {
+        return Ok(None);
+    }
+    request.budget_ns -= length_ns;
+    let measured = record(measurement, None, &mut |_| (), interrupted)?;
+    Ok(measured.why.into_iter().next().filter(|why| why.explained > 0))
 }
 
 /// Whether a knob can be set: sets it and puts it back.

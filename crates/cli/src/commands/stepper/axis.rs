@@ -94,6 +94,11 @@ fn microsteps(text: &str) -> Result<u32, MotionError> {
 }
 
 impl AxisArgs {
+    /// Whether it is said which motor it is.
+    pub fn names_a_motor(&self) -> bool {
+        self.motor.is_some() || self.torque.is_some()
+    }
+
     /// The axis from a data sheet, options, and assumptions.
     pub fn axis(&self) -> Result<Axis, MotionError> {
         let motor = match (&self.motor, self.torque) {

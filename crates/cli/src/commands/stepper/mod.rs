@@ -1,6 +1,6 @@
 //! `jitterlab stepper`: what a run's timing means for a stepper axis.
 
-mod axis;
+pub mod axis;
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,11 @@ pub fn execute(args: &Args) -> Ending {
     let axis = args.axis.axis()?;
     let question = StepperQuestion::new(axis, args.speed.as_deref(), args.base_period)?;
     let result = match &args.run {
-        Some(path) => args.under_run(question, path, simulate_ns)?,
+        Some(path) => {
+            // The task that makes the steps is the one with the shortest period.
+            let open = |path: &Path| args.read.one_task(path, |spec| spec.period_ns);
+            under_run(question, &open, (path, args.beside.as_deref()), simulate_ns)?
+        }
         None => {
             let jitter_ns = args.jitter.ok_or(MotionError::NoTiming)?;
             question.under_jitter(jitter_ns)?
@@ -78,38 +82,35 @@ pub fn execute(args: &Args) -> Ending {
     Ok(Status::of(args.output.show(Content::Stepper(Box::new(result)))?))
 }
 
-impl Args {
-    fn under_run(
-        &self,
-        question: StepperQuestion,
-        path: &Path,
-        simulate_ns: i64,
-    ) -> Result<StepperResult, Failure> {
-        // The task that makes the steps is the one with the shortest period.
-        let open = |path: &Path| self.read.one_task(path, |spec| spec.period_ns);
-        let run = open(path)?;
-        let beside = self.beside.as_deref().map(open).transpose()?;
-        let mut result = question.under_run(judged(&run), &run.stats)?;
-        let half = result.ticks_of(simulate_ns) / 2;
-        let recorded = |run: &OneTask| {
-            let activations = run.activations(run.rows_around_worst(half, half)?)?;
-            Ok::<_, RunsError>(Recorded {
-                name: run.run().label(),
-                period_ns: run.stats.period_ns(),
-                activations,
-            })
-        };
-        match (recorded(&run), beside.as_ref().map(recorded).transpose()) {
-            (Ok(run), Ok(beside)) => {
-                result.simulate(&run, beside.as_ref(), &mut |name, length_ns, speeds| {
-                    // Longer stretches take seconds to play at every speed.
-                    if length_ns > 5_000_000_000 {
-                        output::note(&format!("simulating {name} at {speeds} speeds"));
-                    }
-                });
-            }
-            (Err(why), _) | (_, Err(why)) => result.not_simulated(why.to_string()),
+/// What a run does to an axis, with a second one beside it if there is one.
+pub fn under_run(
+    question: StepperQuestion,
+    open: &dyn Fn(&Path) -> Result<OneTask, Failure>,
+    (path, beside): (&Path, Option<&Path>),
+    simulate_ns: i64,
+) -> Result<StepperResult, Failure> {
+    let run = open(path)?;
+    let beside = beside.map(open).transpose()?;
+    let mut result = question.under_run(judged(&run), &run.stats)?;
+    let half = result.ticks_of(simulate_ns) / 2;
+    let recorded = |run: &OneTask| {
+        let activations = run.activations(run.rows_around_worst(half, half)?)?;
+        Ok::<_, RunsError>(Recorded {
+            name: run.run().label(),
+            period_ns: run.stats.period_ns(),
+            activations,
+        })
+    };
+    match (recorded(&run), beside.as_ref().map(recorded).transpose()) {
+        (Ok(run), Ok(beside)) => {
+            result.simulate(&run, beside.as_ref(), &mut |name, length_ns, speeds| {
+                // Longer stretches take seconds to play at every speed.
+                if length_ns > 5_000_000_000 {
+                    output::note(&format!("simulating {name} at {speeds} speeds"));
+                }
+            });
         }
-        Ok(result)
+        (Err(why), _) | (_, Err(why)) => result.not_simulated(why.to_string()),
     }
+    Ok(result)
 }

@@ -1,0 +1,83 @@
+//! A measurement with settings on, which are put back after it.
+
+use std::sync::atomic::AtomicBool;
+
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_analysis::tune::{Offered, Step};
+use jitterlab_model::{CpuSet, RunInfo, SystemFacts};
+use jitterlab_trace::RunWriter;
+
+use super::TuneError;
+use crate::host::dma_latency::DmaLatency;
+use crate::host::facts::{self, Root};
+use crate::host::isolate::{self, Alteration};
+use crate::host::knob;
+use crate::host::measure::{Measurement, Request};
+use crate::host::prepare;
+use crate::host::record::{Underway, record};
+
+/// The machine, and the CPUs that settings are for.
+pub(super) struct Machine<'a> {
+    pub root: &'a Root,
+    pub facts: &'a SystemFacts,
+    pub cpus: &'a CpuSet,
+}
+
+/// A measurement that is shown and recorded.
+pub struct Recording<'a> {
+    /// Makes the run file of what will be measured; `None` for none.
+    pub writer: &'a mut dyn FnMut(&RunInfo) -> Option<RunWriter>,
+    /// Looks several times a second.
+    pub watch: &'a mut dyn FnMut(&Underway<'_>),
+    /// Ends it early.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// Measures with settings on; what they set of a task is set of the first one. Everything is put back after it, and what could
+/// not be is told beside the run.
+///
+/// # Errors
+/// Settings that are refused, tasks that cannot be measured.
+pub fn record_with(
+    settings: &[Offered],
+    request: Request,
+    recording: Recording<'_>,
+) -> Result<(MeasuredRun, Vec<String>), TuneError> {
+    let root = Root::system();
+    let facts = facts::read(&root);
+    let cpus = prepare::tasks(&facts, request.tasks.clone(), None, &isolate::taken(&root))?.measured;
+    let settings: Vec<&Offered> = settings.iter().collect();
+    Machine { root: &root, facts: &facts, cpus: &cpus }.record_with(&settings, request, recording)
+}
+
+impl Machine<'_> {
+    pub(super) fn record_with(
+        &self,
+        settings: &[&Offered],
+        mut request: Request,
+        recording: Recording<'_>,
+    ) -> Result<(MeasuredRun, Vec<String>), TuneError> {
+        if let Some(task) = request.tasks.first_mut() {
+            *task = settings.iter().try_fold(task.clone(), |task, knob| knob::task_with(knob, task))?;
+        }
+        let latency = settings.iter().flat_map(|knob| &knob.steps).find_map(|step| match step {
+            Step::IdleLatency { us } => Some(DmaLatency::Limit(*us)),
+            _ => None,
+        });
+        request.dma_latency = latency.unwrap_or(request.dma_latency);
+        let mut machine = match settings.iter().any(|knob| knob::touches_machine(knob)) {
+            true => Some(Alteration::begin(self.root, self.cpus, &self.facts.usable())?),
+            false => None,
+        };
+        if let Some(machine) = &mut machine {
+            for knob in settings {
+                knob::set(knob, machine).map_err(|error| TuneError::Refused { knob: knob.knob, error })?;
+            }
+        }
+        let measurement = Measurement::prepare(request)?;
+        let Recording { writer, watch, interrupted } = recording;
+        let writer = writer(measurement.info());
+        let measured = record(measurement, writer, watch, interrupted)?;
+        Ok((measured, machine.map(Alteration::end).unwrap_or_default()))
+    }
+}

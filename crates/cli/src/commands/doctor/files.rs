@@ -1,0 +1,46 @@
+//! The files that `doctor` leaves: the page, the runs it is made of, the settings that helped.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use jitterlab_motion::doctor::DoctorResult;
+use jitterlab_report::document::{Content, Document};
+use jitterlab_report::page::render;
+use jitterlab_report::tune::kept;
+use jitterlab_runs::{Hints, Run};
+use jitterlab_trace::{Parts, place};
+
+use crate::exit::Failure;
+use crate::{kept_files, run_args};
+
+/// Where files go: here, or where nothing can be written, a new directory among the temporary ones.
+pub fn folder(parts: &Parts) -> Result<PathBuf, Failure> {
+    if parts.path().is_some() {
+        return Ok(PathBuf::new());
+    }
+    let folder = std::env::temp_dir().join(format!("jitterlab-doctor-{}", std::process::id()));
+    DirBuilder::new().mode(0o700).create(&folder)?;
+    Ok(folder)
+}
+
+/// Writes the settings that are worth keeping beside the page, as files to look at and to copy; gives their directory.
+pub fn settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, Failure> {
+    let Some(tuned) = result.tuned.as_ref().filter(|_| result.worth_keeping()) else { return Ok(None) };
+    let folder = page.with_extension("settings");
+    let files = kept::files(tuned);
+    kept_files::write(&folder, &files)?;
+    Ok((!files.is_empty()).then_some(folder))
+}
+
+/// Writes the page.
+pub fn page(page: &Path, force: bool, document: &Document) -> Result<(), Failure> {
+    let runs = match &document.content {
+        Content::Doctor(found) => [Some(&found.before), found.after.as_ref()],
+        _ => [None, None],
+    };
+    let files = runs.into_iter().flatten().filter_map(|run| run.file.as_deref());
+    let runs = files.map(|file| Run::open(file, &Hints::default())).collect::<Result<Vec<_>, _>>()?;
+    let html = render(&run_args::page_runs(&runs, None)?, &document.sections())?;
+    Ok(place::write(page, html.as_bytes(), force)?)
+}

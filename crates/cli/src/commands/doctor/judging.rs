@@ -1,0 +1,63 @@
+//! What a measurement means for a motor or a loop.
+
+use std::path::Path;
+
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_motion::catalog;
+use jitterlab_motion::doctor::Way;
+use jitterlab_motion::servo::{Plant, Question, ServoResult, Wishes};
+use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, StepperQuestion, StepperResult};
+use jitterlab_runs::{Hints, OneTask, Run};
+
+use crate::commands::stepper;
+use crate::commands::stepper::axis::AxisArgs;
+use crate::exit::Failure;
+use crate::run_args::{Recorded, judged};
+
+/// A motor that is usual where none is named: NEMA 23, 1.9 N m, on a screw of 5 mm.
+const FRAME: u32 = 23;
+const TORQUE_NM: f64 = 1.9;
+const TRAVEL_MM: f64 = 5.0;
+/// How much of a run is played to the motor.
+const SIMULATE_NS: i64 = 1_000_000_000;
+
+/// What a run does to the motor and the loop of a job, as far as it has them.
+pub fn judge(
+    way: &Way,
+    axis: &AxisArgs,
+    run: &MeasuredRun,
+) -> Result<(Option<StepperResult>, Option<ServoResult>), Failure> {
+    let (mut steps, mut turns) = (None, None);
+    let Some(file) = &run.file else { return Ok((None, None)) };
+    for purpose in way.served() {
+        let task = Way::task(purpose).name;
+        let open = |path: &Path| Ok(OneTask::of(Run::open(path, &Hints::default())?, Some(&task), |_| 0)?);
+        if purpose.name.starts_with("step-") && steps.is_none() {
+            let question = StepperQuestion::new(usual(axis)?, None, None)?;
+            steps = Some(stepper::under_run(question, &open, (file, None), SIMULATE_NS)?);
+        }
+        if purpose.name.starts_with("robot-") && turns.is_none() {
+            let run: OneTask = open(file)?;
+            let plant: Plant = catalog::known("dc-servo")?;
+            let question = Question::of(plant, run.stats.period_ns());
+            let question = Question { overrun: run.spec().overrun.into(), ..question };
+            let wishes = Wishes { references: Vec::new(), misses: Vec::new() };
+            turns = Some(ServoResult::under_run::<Recorded<'_>>(
+                &question,
+                judged(&run),
+                &Recorded(&run),
+                &wishes,
+            )?);
+        }
+    }
+    Ok((steps, turns))
+}
+
+/// The axis that options describe, or a usual one.
+fn usual(axis: &AxisArgs) -> Result<Axis, Failure> {
+    if axis.names_a_motor() {
+        return Ok(axis.axis()?);
+    }
+    let motor = Motor::of_frame(FRAME, TORQUE_NM)?;
+    Ok(Axis::new(AxisOptions { lead_mm: Some(TRAVEL_MM), ..AxisOptions::new(motor) })?)
+}

@@ -1,0 +1,100 @@
+//! `jitterlab doctor`: whether this computer is fit for what it is to drive, and what makes it so.
+
+mod files;
+mod judging;
+mod progress;
+mod questions;
+mod session;
+mod steps;
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use jitterlab_bench::host::facts::{self, Root};
+use jitterlab_motion::doctor::{DoctorAsked, DoctorPlan, DoctorResult, JOBS, Job, LEAST_NS};
+use jitterlab_report::doctor::words;
+use jitterlab_report::document::{Content, Document};
+
+use self::session::Session;
+use super::stepper::axis::AxisArgs;
+use crate::error::CliError;
+use crate::exit::{Ending, Failure, Status};
+use crate::output::{self, ForceArgs, OutputArgs};
+use crate::{interrupt, kept_parts, mistakes};
+
+/// Find out whether this computer is fit to drive your machine, what makes it better, and prove it: for people who do not
+/// want to know how
+///
+/// Asks four questions, then checks the computer, measures it beside a load, finds out why it is late, tries settings and
+/// proves what helped, and writes one page. Everything is put back; Ctrl-C is safe at any time, and the same command goes on
+/// from there. Exit status 0 when the computer is fit, 1 when it is not, 3 when that cannot be told.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What the computer drives [default: asked]
+    #[arg(value_name = "WHAT", value_parser = jobs())]
+    job: Option<&'static Job>,
+    /// How it does that: of cnc who makes the step pulses (unsure, software, card, fieldbus), of robot what closes the loops
+    /// (unsure, loop, fieldbus), of plc its cycle (10ms, 1ms) [default: asked, else the first]
+    #[arg(long, value_name = "HOW")]
+    by: Option<String>,
+    /// The time that everything may take, such as 1m, 10m or 8h [default: asked, else 10m]
+    #[arg(long, value_parser = mistakes::duration, value_name = "TIME")]
+    budget: Option<i64>,
+    /// What keeps the computer busy meanwhile, as for `run`; may be given several times [default: asked, else processors,
+    /// memory and network]
+    #[arg(long, value_name = "LOAD")]
+    load: Vec<String>,
+    /// Ask nothing: what no option says is the default
+    #[arg(short, long)]
+    yes: bool,
+    /// Change no setting, not even for a moment
+    #[arg(long)]
+    no_tune: bool,
+    /// The page to write [default: jitterlab-doctor.html]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    force: ForceArgs,
+    #[command(flatten)]
+    show: OutputArgs,
+    #[command(flatten)]
+    axis: AxisArgs,
+}
+
+fn jobs() -> impl TypedValueParser<Value = &'static Job> {
+    let each = JOBS.iter().map(|job| PossibleValue::new(job.name).help(words::job(job.name)));
+    PossibleValuesParser::new(each)
+        .try_map(|name| Job::named(&name).ok_or_else(|| format!("there is no job {name}")))
+}
+
+/// Goes through all steps, decides, and writes the page.
+pub fn execute(args: &Args) -> Ending {
+    let interrupted = interrupt::requested()?;
+    let mut parts = kept_parts::open("doctor", &());
+    let answers = questions::answers(args, &mut parts)?;
+    let plan = DoctorPlan::of(answers.budget_ns);
+    let plan = plan.ok_or_else(|| Failure::bad_use(CliError::DoctorBudget(answers.budget_ns, LEAST_NS)))?;
+    let facts = facts::read(&Root::system());
+    let privileged = facts.process.user_id == Some(0);
+    let asked = DoctorAsked { job: answers.job, way: answers.way, plan, privileged };
+    let loads: Vec<String> = answers.loads.iter().map(ToString::to_string).collect();
+    output::note(&words::outset(&asked, &loads));
+    let folder = files::folder(&parts)?;
+    let mut session = Session::begin(args, &asked, answers.loads, &folder, &interrupted);
+    let found = session.examine(&facts, &mut parts)?;
+    let Some(found) = found else {
+        kept_parts::close(false, |complete| parts.close(complete));
+        return Ok(Status::Fine);
+    };
+    let result = DoctorResult::of(&asked, found);
+    let page = args.output.clone().unwrap_or_else(|| folder.join("jitterlab-doctor.html"));
+    let settings = files::settings(&page, &result)?;
+    let document = Document::new(Content::Doctor(Box::new(result)));
+    files::page(&page, args.force.force, &document)?;
+    let status = Status::of(args.show.show_document(&document)?);
+    if !args.show.is_json() {
+        output::note(&words::written(&page, settings.as_deref()));
+    }
+    kept_parts::close(true, |complete| parts.close(complete));
+    Ok(status)
+}

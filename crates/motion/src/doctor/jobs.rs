@@ -1,0 +1,112 @@
+//! What a computer may be wanted to drive, and which purposes that takes.
+
+use jitterlab_analysis::purposes::Purpose;
+use jitterlab_model::TaskSpec;
+
+/// What a computer drives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Job {
+    /// Its name, for options and programs.
+    pub name: &'static str,
+    /// How it may be done; the first one where nobody says.
+    pub ways: &'static [Way],
+}
+
+/// How a job is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Way {
+    /// Its name, for options and programs.
+    pub name: &'static str,
+    /// The purposes that the computer has to serve, the most demanding first.
+    pub purposes: &'static [&'static str],
+    /// Whether one of them is enough.
+    pub any: bool,
+}
+
+const fn all(name: &'static str, purposes: &'static [&'static str]) -> Way {
+    Way { name, purposes, any: false }
+}
+
+const fn any(name: &'static str, purposes: &'static [&'static str]) -> Way {
+    Way { name, purposes, any: true }
+}
+
+/// Every job there is.
+pub const JOBS: [Job; 4] = [
+    Job {
+        name: "cnc",
+        ways: &[
+            any("unsure", &["step-50us", "servo-thread"]),
+            all("software", &["step-50us", "servo-thread"]),
+            all("card", &["servo-thread"]),
+            all("fieldbus", &["fieldbus-1ms"]),
+        ],
+    },
+    Job {
+        name: "robot",
+        ways: &[
+            any("unsure", &["robot-1khz", "fieldbus-1ms"]),
+            all("loop", &["robot-1khz"]),
+            all("fieldbus", &["fieldbus-1ms"]),
+        ],
+    },
+    Job { name: "audio", ways: &[all("usual", &["audio"])] },
+    Job { name: "plc", ways: &[all("10ms", &["plc-10ms"]), all("1ms", &["fieldbus-1ms"])] },
+];
+
+/// Periods up to this are those of step generators.
+const LONGEST_STEP_NS: i64 = 100_000;
+
+impl Job {
+    /// The job of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Job> {
+        JOBS.iter().find(|job| job.name == name)
+    }
+
+    /// The way of this name.
+    #[must_use]
+    pub fn way(&self, name: &str) -> Option<&'static Way> {
+        self.ways.iter().find(|way| way.name == name)
+    }
+}
+
+impl Way {
+    /// The purposes, the most demanding first.
+    pub fn served(&self) -> impl Iterator<Item = &'static Purpose> + use<> {
+        self.purposes.iter().filter_map(|name| Purpose::named(name))
+    }
+
+    /// The task that shows whether a purpose is served.
+    #[must_use]
+    pub fn task(purpose: &Purpose) -> TaskSpec {
+        let name = if purpose.period_ns <= LONGEST_STEP_NS { "base" } else { "servo" };
+        TaskSpec { name: name.into(), period_ns: purpose.period_ns, ..TaskSpec::default() }
+    }
+
+    /// The tasks that show all of them, each period once.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<TaskSpec> {
+        let mut tasks: Vec<TaskSpec> = self.served().map(Way::task).collect();
+        tasks.dedup_by_key(|task| task.period_ns);
+        tasks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_is_of_purposes_that_exist_and_its_tasks_test_all_of_them() {
+        for job in JOBS {
+            assert_eq!(Job::named(job.name), Some(&job));
+            for way in job.ways {
+                assert_eq!(way.served().count(), way.purposes.len(), "{} {}", job.name, way.name);
+                let tasks = way.tasks();
+                assert!(way.served().all(|p| tasks.iter().any(|task| p.is_tested_by(task.period_ns))));
+                assert!(tasks.iter().enumerate().all(|(n, a)| tasks[..n].iter().all(|b| a.name != b.name)));
+            }
+        }
+    }
+}

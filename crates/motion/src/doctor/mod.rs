@@ -1,0 +1,226 @@
+//! Whether a computer is fit for what it is to drive: what `doctor` found in all its steps, and what to do about it.
+
+mod advice;
+mod jobs;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+pub use advice::Advice;
+pub use jobs::{JOBS, Job, Way};
+pub use plan::{DoctorPlan, LEAST_NS};
+
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_analysis::tune::TuneResult;
+use jitterlab_analysis::verdict::{PurposeVerdict, Verdict};
+use jitterlab_model::Fitness;
+use jitterlab_model::check::CheckReport;
+use serde::{Deserialize, Serialize};
+
+use crate::servo::ServoResult;
+use crate::stepper::StepperResult;
+
+/// A step on the way to the decision, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum DoctorStep {
+    /// The machine's settings are read.
+    Check,
+    /// Its tasks are measured beside a load.
+    Measure,
+    /// The kernel's events are recorded, to say why they are late.
+    Why,
+    /// What that does to a motor or a loop.
+    Judge,
+    /// Settings are tried in turns.
+    Tune,
+    /// What helped is set, and all is measured again.
+    Prove,
+    /// The page is written.
+    Page,
+}
+
+impl DoctorStep {
+    /// Every step, in order.
+    pub const ALL: [DoctorStep; 7] = [
+        DoctorStep::Check,
+        DoctorStep::Measure,
+        DoctorStep::Why,
+        DoctorStep::Judge,
+        DoctorStep::Tune,
+        DoctorStep::Prove,
+        DoctorStep::Page,
+    ];
+}
+
+/// Why a step was left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "why", rename_all = "kebab-case")]
+pub enum Skipped {
+    /// The time does not allow it.
+    NoTime,
+    /// It was not wanted.
+    NotWanted,
+    /// The system refuses it.
+    Refused {
+        /// In whose words.
+        error: String,
+    },
+    /// It could not be done.
+    Failed {
+        /// Why.
+        error: String,
+    },
+    /// There is nothing that it would say.
+    Nothing,
+}
+
+/// A step, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StepTaken {
+    /// Which.
+    pub step: DoctorStep,
+    /// Why it was left out; `None` where it was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<Skipped>,
+}
+
+/// A purpose that the computer has to serve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PurposeFound {
+    /// As the computer was.
+    pub before: PurposeVerdict,
+    /// With everything set that was proven to help; `None` where nothing was, or it was not measured again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<PurposeVerdict>,
+}
+
+impl PurposeFound {
+    /// What is known last.
+    #[must_use]
+    pub fn last(&self) -> &PurposeVerdict {
+        self.after.as_ref().unwrap_or(&self.before)
+    }
+}
+
+/// What was asked of `doctor`.
+#[derive(Debug, Clone, Copy)]
+pub struct DoctorAsked {
+    /// What the computer is to drive.
+    pub job: &'static Job,
+    /// How.
+    pub way: &'static Way,
+    /// How the time is divided.
+    pub plan: DoctorPlan,
+    /// Whether it may do what only root may.
+    pub privileged: bool,
+}
+
+/// What the steps brought.
+#[derive(Debug, Clone)]
+pub struct DoctorFindings {
+    /// What `check` says.
+    pub check: CheckReport,
+    /// The tasks beside a load, as the computer was.
+    pub before: MeasuredRun,
+    /// The same with the kernel's events recorded, where that was possible.
+    pub why: Option<MeasuredRun>,
+    /// What the timing does to a stepper axis, as the computer was and as it is with what helped.
+    pub stepper: Vec<StepperResult>,
+    /// The same to a control loop.
+    pub servo: Vec<ServoResult>,
+    /// Which settings help.
+    pub tuned: Option<TuneResult>,
+    /// The tasks measured again with what helped.
+    pub after: Option<MeasuredRun>,
+    /// What became of each step.
+    pub steps: Vec<StepTaken>,
+}
+
+/// What `doctor` found.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DoctorResult {
+    /// What the computer is to drive.
+    pub job: String,
+    /// How.
+    pub way: String,
+    /// Whether one of the purposes is enough.
+    pub any: bool,
+    /// How the time was divided.
+    pub plan: DoctorPlan,
+    /// Whether it might do what only root may.
+    pub privileged: bool,
+    /// How well the job is served: with what was proven to help, where anything was.
+    pub fitness: Fitness,
+    /// Each purpose, the most demanding first.
+    pub purposes: Vec<PurposeFound>,
+    /// What to do next, the most useful first.
+    pub advice: Vec<Advice>,
+    /// What became of each step.
+    pub steps: Vec<StepTaken>,
+    /// What `check` says.
+    pub check: CheckReport,
+    /// The tasks beside a load, as the computer was.
+    pub before: MeasuredRun,
+    /// The same with the kernel's events recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<MeasuredRun>,
+    /// What the timing does to a stepper axis: as the computer was, then with what helped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stepper: Vec<StepperResult>,
+    /// The same to a control loop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servo: Vec<ServoResult>,
+    /// Which settings help.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuned: Option<TuneResult>,
+    /// The tasks measured again with what helped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<MeasuredRun>,
+}
+
+impl DoctorResult {
+    /// Decides.
+    #[must_use]
+    pub fn of(asked: &DoctorAsked, found: DoctorFindings) -> Self {
+        let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());
+        let purposes: Vec<PurposeFound> = asked
+            .way
+            .purposes
+            .iter()
+            .filter_map(|name| {
+                let of = |verdict: &Verdict| verdict.purposes.iter().find(|p| p.purpose == *name).cloned();
+                let before = found.before.verdict.as_ref().and_then(of)?;
+                Some(PurposeFound { before, after: after.and_then(of) })
+            })
+            .collect();
+        let each = purposes.iter().map(|found| found.last().fitness);
+        let fitness = if asked.way.any { each.min() } else { each.max() }.unwrap_or(Fitness::CannotTell);
+        let DoctorFindings { check, before, why, stepper, servo, tuned, after, steps } = found;
+        let mut result = DoctorResult {
+            job: asked.job.name.into(),
+            way: asked.way.name.into(),
+            any: asked.way.any,
+            plan: asked.plan,
+            privileged: asked.privileged,
+            fitness,
+            purposes,
+            advice: Vec::new(),
+            steps,
+            check,
+            before,
+            why,
+            stepper,
+            servo,
+            tuned,
+            after,
+        };
+        result.advice = advice::advice(&result);
+        result
+    }
+}

@@ -1,0 +1,82 @@
+//! How `doctor` divides its time.
+
+use serde::{Deserialize, Serialize};
+
+use super::DoctorStep;
+
+const S: i64 = 1_000_000_000;
+/// Less is too little for any answer.
+pub const LEAST_NS: i64 = 15 * S;
+/// Reading the machine, judging and writing the page: a twentieth of the time, and between these.
+const REST_NS: [i64; 2] = [5 * S, 120 * S];
+/// Recording the kernel's events: a twelfth of the time, and between these.
+const WHY_NS: [i64; 2] = [3 * S, 300 * S];
+/// Trying settings: about half of the time, and between these.
+const TUNE_NS: [i64; 2] = [30 * S, 7_200 * S];
+
+/// How long each step takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DoctorPlan {
+    /// The time that everything may take.
+    pub budget_ns: i64,
+    /// Measuring under load, before and, where anything helped, after.
+    pub measure_ns: i64,
+    /// Recording why it is late; `None` where there is no time for it.
+    pub why_ns: Option<i64>,
+    /// Trying settings and proving them; `None` where there is no time for it.
+    pub tune_ns: Option<i64>,
+}
+
+impl DoctorPlan {
+    /// For so much time; `None` where that is too little for any answer.
+    #[must_use]
+    pub fn of(budget_ns: i64) -> Option<DoctorPlan> {
+        if budget_ns < LEAST_NS {
+            return None;
+        }
+        let left_ns = budget_ns - (budget_ns / 20).clamp(REST_NS[0], REST_NS[1]);
+        let share = |part_ns: i64, [least, most]: [i64; 2]| (part_ns >= least).then_some(part_ns.min(most));
+        let why_ns = share(budget_ns / 12, WHY_NS);
+        let tune_ns = share(left_ns / 100 * 58, TUNE_NS);
+        let left_ns = left_ns - why_ns.unwrap_or(0) - tune_ns.unwrap_or(0);
+        // What is tuned is measured again.
+        let measure_ns = if tune_ns.is_some() { left_ns / 2 } else { left_ns };
+        Some(DoctorPlan { budget_ns, measure_ns, why_ns, tune_ns })
+    }
+
+    /// How long a step is planned to take; 0 where it is left out or takes no time to speak of.
+    #[must_use]
+    pub fn step_ns(&self, step: DoctorStep) -> i64 {
+        match step {
+            DoctorStep::Measure | DoctorStep::Prove => self.measure_ns,
+            DoctorStep::Why => self.why_ns.unwrap_or(0),
+            DoctorStep::Tune => self.tune_ns.unwrap_or(0),
+            DoctorStep::Check | DoctorStep::Judge | DoctorStep::Page => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_time_is_divided_and_never_exceeded() {
+        assert_eq!(DoctorPlan::of(LEAST_NS - 1), None);
+        for seconds in (15..36_000).step_by(7) {
+            let plan = DoctorPlan::of(seconds * S).unwrap();
+            let prove_ns = if plan.tune_ns.is_some() { plan.measure_ns } else { 0 };
+            let all = plan.measure_ns + prove_ns + plan.why_ns.unwrap_or(0) + plan.tune_ns.unwrap_or(0);
+            assert!(all < plan.budget_ns && plan.measure_ns >= 5 * S, "{plan:?}");
+        }
+    }
+
+    #[test]
+    fn a_minute_has_all_steps_and_a_night_measures_for_hours() {
+        let minute = DoctorPlan::of(60 * S).unwrap();
+        assert!(minute.why_ns.is_some() && minute.tune_ns.is_some_and(|ns| ns > 30 * S), "{minute:?}");
+        assert_eq!(DoctorPlan::of(30 * S).unwrap().tune_ns, None);
+        assert!(DoctorPlan::of(8 * 3_600 * S).unwrap().measure_ns > 2 * 3_600 * S);
+    }
+}

@@ -1,0 +1,94 @@
+use super::*;
+use jitterlab_model::check::CommandLinePlace;
+use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, SystemFacts, TimingStats};
+
+/// Both of a CNC machine's tasks, each with one start that was so late.
+fn run(way: &Way, late_ns: i64, policy: Policy) -> MeasuredRun {
+    let mut info = RunInfo::new(Bench::Host, "monotonic", way.tasks());
+    let mut all = Vec::new();
+    for task in &mut info.tasks {
+        task.granted = Some(Granted { policy, cpus: vec![1], memory_locked: true, timer_slack_ns: None });
+        let period_ns = task.spec.period_ns;
+        let mut stats = TimingStats::new(period_ns);
+        for index in 0..2_000 {
+            let due_ns = index * period_ns;
+            let start_ns = due_ns + if index == 1_000 { late_ns } else { 2_000 };
+            let (index, end_ns) = (index as u64, start_ns);
+            stats.push(&Activation { index, due_ns, start_ns, end_ns, ..Activation::default() });
+        }
+        all.push(stats);
+    }
+    MeasuredRun::new(info, &all, None)
+}
+
+fn check(is_virtual: bool) -> CheckReport {
+    let mut machine = SystemFacts::default();
+    machine.virtualisation.virtual_machine = Some(is_virtual);
+    CheckReport {
+        machine,
+        cpus: "1".parse().unwrap(),
+        checks: Vec::new(),
+        kernel_parameters: "isolcpus=1".into(),
+        kernel_parameters_place: CommandLinePlace::BootLoader,
+    }
+}
+
+fn examined(way: &str, late_ns: i64, policy: Policy, is_virtual: bool, privileged: bool) -> DoctorResult {
+    let job = Job::named("cnc").unwrap();
+    let way = job.way(way).unwrap();
+    let plan = DoctorPlan::of(600_000_000_000).unwrap();
+    let asked = DoctorAsked { job, way, plan, privileged };
+    let found = DoctorFindings {
+        check: check(is_virtual),
+        before: run(way, late_ns, policy),
+        why: None,
+        stepper: Vec::new(),
+        servo: Vec::new(),
+        tuned: None,
+        after: None,
+        steps: Vec::new(),
+    };
+    DoctorResult::of(&asked, found)
+}
+
+const FIFO: Policy = Policy::Fifo(80);
+
+#[test]
+fn one_way_of_several_is_enough_only_where_nothing_is_decided() {
+    // 30 us: limited for step pulses of 50 us, good for a servo thread.
+    let found = examined("unsure", 30_000, FIFO, false, true);
+    let each: Vec<Fitness> = found.purposes.iter().map(|purpose| purpose.last().fitness).collect();
+    assert_eq!((each, found.fitness), (vec![Fitness::Limited, Fitness::Good], Fitness::Good));
+    assert_eq!(examined("software", 30_000, FIFO, false, true).fitness, Fitness::Limited);
+    assert_eq!(examined("card", 30_000, FIFO, false, true).fitness, Fitness::Good);
+    assert_eq!(examined("software", 48_000, FIFO, false, true).fitness, Fitness::Unfit);
+}
+
+#[test]
+fn what_is_measured_after_counts_and_what_was_before_is_kept() {
+    let mut found = examined("card", 30_000, FIFO, false, true);
+    let before = examined("card", 900_000, FIFO, false, true);
+    let purpose = &mut found.purposes[0];
+    purpose.after = Some(before.purposes[0].before.clone());
+    assert_eq!((purpose.before.fitness, purpose.last().fitness), (Fitness::Good, Fitness::Unfit));
+}
+
+#[test]
+fn advice_is_for_the_machine_at_hand() {
+    let advice = |way, late, policy, is_virtual, root| examined(way, late, policy, is_virtual, root).advice;
+    let unfit = advice("software", 900_000, FIFO, false, true);
+    assert_eq!(unfit.first(), Some(&Advice::StepCard));
+    assert!(unfit.iter().any(|a| matches!(a, Advice::KernelParameters { .. })), "{unfit:?}");
+    assert!(unfit.contains(&Advice::OtherComputer) && !unfit.contains(&Advice::RealMachine));
+    // What this kernel would do better is hidden behind a host.
+    let virtual_one = advice("software", 900_000, FIFO, true, true);
+    assert_eq!(virtual_one.first(), Some(&Advice::RealMachine));
+    assert!(
+        !virtual_one.iter().any(|a| matches!(a, Advice::KernelParameters { .. } | Advice::OtherComputer))
+    );
+    let ordinary = advice("card", 30_000, Policy::Other, false, false);
+    assert_eq!(ordinary.first(), Some(&Advice::AsRoot));
+    assert!(!ordinary.contains(&Advice::Use) && !ordinary.contains(&Advice::StepCard), "{ordinary:?}");
+    let good = advice("card", 30_000, FIFO, false, true);
+    assert_eq!(good, [Advice::Longer, Advice::Use], "short, and good as far as it goes");
+}

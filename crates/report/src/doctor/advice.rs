@@ -1,0 +1,72 @@
+//! What to do next, in plain words.
+
+use jitterlab_model::facts::Preemption;
+use jitterlab_motion::doctor::{Advice, DoctorResult};
+
+use crate::check::{how_to_set_parameters, words as checks};
+use crate::why::{cause, remedy};
+use crate::words::list;
+
+/// The same command with something else.
+fn again(result: &DoctorResult, more: &str) -> String {
+    format!("jitterlab doctor {} --by {}{more}", result.job, result.way)
+}
+
+/// A piece of advice, as a sentence without its full stop.
+pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
+    match advice {
+        Advice::AsRoot => format!("Let it do what only root may: sudo {}", again(result, "")),
+        Advice::RealMachine => {
+            "Measure on the computer that will drive the machine: this one is virtual, and its host takes part in every figure"
+                .into()
+        }
+        Advice::Keep => {
+            "Keep the settings that helped: look at the files beside the page, copy them below /, and restart".into()
+        }
+        Advice::StepCard => {
+            "Let hardware make the step pulses, such as a Mesa card or box on the network: then the computer has to be in time 1000 times a second only"
+                .into()
+        }
+        Advice::RealTimeKernel => format!(
+            "Install a real-time kernel: {}",
+            match result.check.machine.kernel.distribution_family.as_deref() {
+                Some(family) if family.contains("debian") => "apt install linux-image-rt-amd64, then restart",
+                _ => "the package of your distribution for PREEMPT_RT, then restart",
+            }
+        ),
+        Advice::Cause { task, cause: of } => {
+            let run = result.why.as_ref().map_or(&result.before.run, |why| &why.run);
+            format!("What made {task} late most was {}: {}", cause(of), remedy(of, run))
+        }
+        Advice::KernelParameters { parameters, place } => {
+            format!("Give the kernel these words at its start: {parameters} ({})", how_to_set_parameters(*place))
+        }
+        Advice::Firmware { checks: ids } => {
+            let found = result.check.checks.iter().filter(|check| ids.contains(&check.id));
+            let titles: Vec<String> = found.map(|check| checks::title(check).to_lowercase()).collect();
+            let which = if titles.is_empty() {
+                "power saving, turbo, hyper-threading and USB legacy support off".into()
+            } else {
+                list(&titles)
+            };
+            format!("Look into the BIOS: {which} (jitterlab check --details says how)")
+        }
+        Advice::Longer => {
+            format!("Measure for a night, since rare events need time: {}", again(result, " --budget 8h"))
+        }
+        Advice::OtherComputer => {
+            "If nothing of that helps, take another computer: an office PC of its own with an Intel processor, rather than a laptop"
+                .into()
+        }
+        Advice::Use => "Use it, with the settings it was measured with".into(),
+    }
+}
+
+/// Whether the kernel is a real-time kernel, in a clause.
+pub(super) fn kernel(result: &DoctorResult) -> &'static str {
+    match result.check.machine.kernel.preemption {
+        Some(Preemption::RealTime) => "a real-time kernel",
+        Some(_) => "not a real-time kernel",
+        None => "a kernel that does not say whether it is one for real time",
+    }
+}

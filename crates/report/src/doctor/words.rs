@@ -1,0 +1,198 @@
+//! What `doctor` says on its way: questions, steps, what was left out.
+
+use std::path::Path;
+
+use jitterlab_model::units::Human;
+use jitterlab_motion::doctor::{DoctorAsked, DoctorStep, JOBS, Job, Skipped};
+
+use crate::words::list;
+use crate::wrap::wrap;
+
+/// What is asked of a person.
+#[derive(Debug, Clone, Copy)]
+pub enum Question {
+    /// What the computer drives.
+    Job,
+    /// How it does that.
+    Way(&'static Job),
+    /// Whether other programs run meanwhile.
+    Busy,
+    /// How long it may take.
+    Time,
+}
+
+/// A job, as help and questions name it.
+#[must_use]
+pub fn job(name: &str) -> &'static str {
+    match name {
+        "cnc" => "a CNC machine, such as with LinuxCNC",
+        "robot" => "a robot, such as with ros2_control",
+        "audio" => "sound, played or processed live",
+        "plc" => "a machine by a PLC program",
+        _ => "something that this jitterlab does not know",
+    }
+}
+
+/// A way of doing a job, as questions and the answer name it.
+#[must_use]
+pub fn way(job: &str, way: &str) -> &'static str {
+    match (job, way) {
+        ("cnc", "unsure") => "not decided yet: both are looked at",
+        ("cnc", "software") => "this computer itself makes the step pulses (parallel port)",
+        ("cnc", "card") => "a card or a box on the network makes the step pulses (Mesa and others)",
+        ("cnc" | "robot", "fieldbus") => "drives on a fieldbus (EtherCAT) with a cycle of 1 ms",
+        ("robot", "unsure") => "not decided yet: both are looked at",
+        ("robot", "loop") => "this computer closes the joints' loops, 1000 times a second",
+        ("audio", "usual") => "in periods of 64 frames at 48 kHz",
+        ("plc", "10ms") => "a cycle of 10 ms",
+        ("plc", "1ms") => "a cycle of 1 ms",
+        _ => "a way that this jitterlab does not know",
+    }
+}
+
+/// A question with its choices; the first one is what is taken where nothing is typed.
+#[must_use]
+pub fn question(number: usize, question: Question) -> String {
+    let (asked, choices): (&str, Vec<String>) = match question {
+        Question::Job => {
+            ("What does this computer drive?", JOBS.iter().map(|one| job(one.name).to_owned()).collect())
+        }
+        Question::Way(of) => {
+            let choices = of.ways.iter().map(|one| way(of.name, one.name).to_owned());
+            ("How does it do that?", choices.collect())
+        }
+        Question::Busy => (
+            "Do other programs run on it while the machine works (a browser, a camera, drawing)?",
+            vec!["yes, or not sure".into(), "no, the control program alone".into()],
+        ),
+        Question::Time => (
+            "How long may the examination take?",
+            vec!["10 minutes".into(), "half an hour".into(), "a night (8 hours)".into()],
+        ),
+    };
+    let choices = choices.iter().enumerate().map(|(n, choice)| format!("  {}  {choice}\n", n + 1));
+    format!(
+        "\n{number}. {asked}\n{}   Type a number and press Enter; Enter alone is 1.",
+        choices.collect::<String>()
+    )
+}
+
+/// The answer was none.
+#[must_use]
+pub fn again(choices: usize) -> String {
+    format!("   Please type a number from 1 to {choices}.")
+}
+
+/// Said before the first step.
+#[must_use]
+pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
+    let purposes: Vec<String> =
+        asked.way.served().map(|purpose| crate::purpose::title(purpose.name).to_owned()).collect();
+    let root = match asked.privileged {
+        true => "",
+        false => {
+            " You are not root: what only root may do is left out, and named at the end (sudo jitterlab doctor does all of it)."
+        }
+    };
+    wrap(&format!(
+        "Examining this computer for {}: {}. It takes up to {}. The computer is kept busy meanwhile ({}), so switch the machine's \
+         drives off, and do not use the computer. Ctrl-C is safe at any time: everything is put back, and the same command \
+         goes on from there.{root}",
+        job(asked.job.name),
+        list(&purposes),
+        Human(asked.plan.budget_ns as f64),
+        loads.join(", ")
+    ))
+    .trim_end()
+    .to_owned()
+}
+
+/// What a step is called.
+#[must_use]
+pub fn step(step: DoctorStep) -> &'static str {
+    match step {
+        DoctorStep::Check => "checking the settings",
+        DoctorStep::Measure => "measuring",
+        DoctorStep::Why => "finding out why it is late",
+        DoctorStep::Judge => "working out what that does to the machine",
+        DoctorStep::Tune => "trying settings",
+        DoctorStep::Prove => "measuring again with what helped",
+        DoctorStep::Page => "writing the page",
+    }
+}
+
+/// A step begins: what it does, in a sentence, and how long it takes.
+#[must_use]
+pub fn begins(of: DoctorStep, length_ns: i64) -> String {
+    let does = match of {
+        DoctorStep::Check => "reads what kernel and firmware are set to; changes nothing",
+        DoctorStep::Measure => {
+            "runs tasks like those of a control program and notes how late each of their starts is"
+        }
+        DoctorStep::Why => "lets the kernel say what ran when a start was late",
+        DoctorStep::Judge => "drives a simulated motor or loop with what was measured",
+        DoctorStep::Tune => "sets one setting after the other for a moment, in turns, and puts each back",
+        DoctorStep::Prove => "the same measurement as before, with all of it set for so long",
+        DoctorStep::Page => "gathers all of it",
+    };
+    let number = DoctorStep::ALL.iter().position(|one| *one == of).map_or(0, |at| at + 1);
+    let length = match length_ns {
+        0 => "a moment".to_owned(),
+        ns => format!("about {}", Human(ns as f64)),
+    };
+    format!("[{number}/{}] {}, {length}: {does}", DoctorStep::ALL.len(), step(of))
+}
+
+/// A step was left out.
+#[must_use]
+pub fn skipped(of: DoctorStep, why: &Skipped) -> String {
+    let number = DoctorStep::ALL.iter().position(|one| *one == of).map_or(0, |at| at + 1);
+    format!("[{number}/{}] {} is left out: {}", DoctorStep::ALL.len(), step(of), left_out(why))
+}
+
+/// Why a step was left out.
+pub(super) fn left_out(why: &Skipped) -> String {
+    match why {
+        Skipped::NoTime => "the time is too short for it (--budget)".into(),
+        Skipped::NotWanted => "it was not wanted".into(),
+        Skipped::Refused { error } => format!("it was refused ({error})"),
+        Skipped::Failed { error } => format!("it failed: {error}"),
+        Skipped::Nothing => "nothing was proven to help".into(),
+    }
+}
+
+/// Something that a measurement had set stands as it is.
+#[must_use]
+pub fn not_restored(what: &str) -> String {
+    format!("could not be put back: {what}; run jitterlab restore as root")
+}
+
+/// Where everything is.
+#[must_use]
+pub fn written(page: &Path, settings: Option<&Path>) -> String {
+    let settings = settings.map_or_else(String::new, |folder| {
+        format!("\nthe settings that helped, as files: {}", folder.display())
+    });
+    format!("the page: {}{settings}", page.display())
+}
+
+/// How a way is named in the answer.
+pub(super) fn asked(job_name: &str, way_name: &str) -> String {
+    format!("{} ({})", job(job_name), way(job_name, way_name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_motion::doctor::Way;
+
+    #[test]
+    fn every_job_and_way_has_its_words() {
+        for one in JOBS {
+            assert!(!job(one.name).contains("does not know"), "{}", one.name);
+            for Way { name, .. } in one.ways {
+                assert!(!way(one.name, name).contains("does not know"), "{} {name}", one.name);
+            }
+        }
+    }
+}
