@@ -53,7 +53,7 @@ pub enum MotionError {
         purpose: &'static str,
     },
     /// A name that is neither a preset, nor one of the user's, nor a file.
-    #[error("no {kind} is called {name:?}: use one of {known}, or the path of a file")]
+    #[error("no {kind} is called {name:?}: use one of {known}, or the path of a TOML file")]
     Unknown {
         /// `motor`, `drive` or `plant`.
         kind: &'static str,
@@ -255,6 +255,47 @@ pub enum MotionError {
         /// The delay.
         delay_ns: i64,
     },
+    /// What cannot be asked of several loops.
+    #[error(
+        "{0} is for one loop, and several are judged together: leave it out, or name one plant with one controller"
+    )]
+    NotOfSeveral(&'static str),
+    /// Gains for a file of a kind that they do not fit into.
+    #[error(
+        "no redesign fits into a file .{0}: take .json (all of them), .toml (the best, as a plant's [controller]) or .hal (LinuxCNC's pid, \
+         of a PD or PID)"
+    )]
+    NoSuchGains(String),
+    /// A plant for each task, one of them without its task.
+    #[error("several plants need their tasks: write --plant TASK={0}")]
+    PlantWithoutTask(String),
+    /// A loop that no task closes.
+    #[error(
+        "no task {name:?} is in the run to close {plant}: name one by --plant TASK=NAME, or of a plant with several loops by --loop LOOP=TASK; \
+         the run has {tasks}"
+    )]
+    LoopWithoutTask {
+        /// The plant.
+        plant: String,
+        /// The task, or the loop of that name.
+        name: String,
+        /// The tasks there are.
+        tasks: String,
+    },
+    /// A task of a loop that there is not.
+    #[error("{text:?} names no loop and a task: write LOOP=TASK, with one of {loops}")]
+    NotALoop {
+        /// What was written.
+        text: String,
+        /// The loops there are.
+        loops: String,
+    },
+    /// Tasks that are never idle together.
+    #[error(
+        "the tasks are never idle together when all are due, or their periods have no common multiple within 4096 of the shortest: \
+         their loops cannot be judged as one course; judge each by --task"
+    )]
+    NeverTogether,
     /// No solution of the Riccati equation.
     #[error(
         "no controller of this kind stabilises the plant: some unstable part of it is not reached by the input, not seen \
@@ -578,6 +619,44 @@ pub enum PlantFault {
         *.0 as f64 * 1e-9
     )]
     Overflow(i64),
+    /// One controller, and several.
+    #[error("it has a [controller] and loops of its own: keep one of both")]
+    TwiceControlled,
+    /// Two loops of one name.
+    #[error("two loops are called {0:?}: give each a name of its own")]
+    TwiceNamed(String),
+    /// What two loops write.
+    #[error("two loops write {0:?}: each input and each reference has one loop that writes it")]
+    TwiceWritten(String),
+    /// An output that there is not.
+    #[error("a loop reads {text:?}, which is no output: take one of {known}")]
+    NoSuchOutput {
+        /// What was written.
+        text: String,
+        /// The outputs.
+        known: String,
+    },
+    /// Neither an input nor another loop.
+    #[error(
+        "a loop writes {text:?}: write \"input\" (of {inputs}, else \"input 2\"), or the name of another loop whose reference it makes"
+    )]
+    NoSuchSignal {
+        /// What was written.
+        text: String,
+        /// Inputs of the plant.
+        inputs: usize,
+    },
+    /// A loop's period of nothing.
+    #[error("a loop has the period {0}: it has to be a time above zero")]
+    NoLoopPeriod(String),
+    /// A loop whose controller needs all of the plant.
+    #[error("a loop of several is a pd, pid, transfer-function or state-space controller of one output")]
+    LoopOfStates,
+    /// Loops that write each other.
+    #[error(
+        "the loops write each other's references in a circle: the outermost has a reference from outside"
+    )]
+    Circle,
     /// A Kalman filter without measurement noise.
     #[error("a Kalman filter needs measurement noise above zero on every output: set noise.measurement")]
     NoMeasurementNoise,

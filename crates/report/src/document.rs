@@ -18,7 +18,7 @@ use jitterlab_model::check::CheckReport;
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_motion::catalog::Devices;
 use jitterlab_motion::doctor::DoctorResult;
-use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoResult};
+use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoLoops, ServoResult};
 use jitterlab_motion::stepper::{StepperDevices, StepperResult};
 use schemars::transform::{RecursiveTransform, Transform as _};
 use schemars::{JsonSchema, Schema};
@@ -61,6 +61,8 @@ pub enum Content {
     Stepper(Box<StepperResult>),
     /// What `servo` found: what timing means for a loop.
     Servo(Box<ServoResult>),
+    /// What `servo` found of several loops of one run.
+    ServoLoops(Box<ServoLoops>),
     /// What `servo --live` saw.
     ServoLive(Box<ServoLive>),
     /// What `stepper --list` knows.
@@ -204,6 +206,7 @@ impl Document {
             Content::Check(report) => crate::check::text(report, terminal),
             Content::Stepper(result) => motion::stepper::text(result, terminal),
             Content::Servo(result) => motion::servo::text(result, terminal),
+            Content::ServoLoops(result) => motion::servo_loops::text(result),
             Content::ServoLive(live) => motion::servo_live::text(live),
             Content::StepperDevices(devices) => motion::devices::stepper_text(devices),
             Content::Plants(devices) => motion::devices::plants_text(devices),
@@ -244,6 +247,7 @@ impl Document {
             Content::Check(report) => vec![crate::page::checks::section(report)],
             Content::Stepper(result) => vec![motion::stepper::section(result)],
             Content::Servo(result) => vec![motion::servo::section(result)],
+            Content::ServoLoops(result) => vec![motion::servo_loops::section(result)],
             Content::ServoLive(live) => vec![motion::servo_live::section(live)],
             Content::StepperDevices(devices) => vec![motion::devices::stepper_section(devices)],
             Content::Plants(devices) => vec![motion::devices::plants_section(devices)],
@@ -275,6 +279,7 @@ fn head_of(content: &Content) -> Option<Head> {
         Content::Analysis(analysis) => crate::head::run::analysed(analysis),
         Content::Stepper(result) => Some(motion::stepper_answer::head(result)),
         Content::Servo(result) => motion::servo_verdict::head(result),
+        Content::ServoLoops(result) => motion::servo_loops::head(result),
         Content::Prediction(outlook) => crate::head::outlook::of(outlook),
         Content::Comparison(compared) => crate::comparison::head::of(compared),
         Content::Matrix(result) => crate::matrix::head(result),

@@ -10,6 +10,7 @@ use super::follow::{FollowedReference, follow, rows_needed, usual_references};
 use super::misses::AtMost;
 use super::question::Question;
 use super::record::Record;
+use super::redesign::{Redesign, redesigns};
 use super::remedies::Remedy;
 use super::response::Reference;
 use super::stands::Margins;
@@ -71,6 +72,9 @@ pub struct LoopAssessment {
     pub misses: Vec<UnderMisses>,
     /// What would help.
     pub remedies: Vec<Remedy>,
+    /// Controllers designed anew for this timing, where that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redesigns: Vec<Redesign>,
     /// Velocity noise.
     pub velocity: VelocityError,
     /// Responses around the run's worst event.
@@ -88,6 +92,8 @@ pub struct Wishes {
     pub references: Vec<Reference>,
     /// Misses that are to be stood in any order.
     pub misses: Vec<AtMost>,
+    /// Controllers designed anew for this timing.
+    pub redesign: bool,
 }
 
 /// Activations with which a controller that measures its interval is tried.
@@ -111,7 +117,7 @@ impl LoopAssessment {
         let (worst_row, worst_ns) = judging.gathered.worst;
         let mut intervals = Intervals::default();
         record.visit(&mut |rows| rows.iter().for_each(|a| intervals.add(a, period_ns)))?;
-        let (evaluation, patterns) = judging.finish(question, record)?;
+        let (evaluation, counted) = judging.finish(question, record)?;
         let timing = &evaluation.timing;
         let (wait_ns, execution_ns) = (timing.wait_ns.round() as i64, timing.execution_ns.round() as i64);
         let margins = Margins::of(question, question.output_delay_ns(wait_ns, execution_ns))?;
@@ -129,11 +135,14 @@ impl LoopAssessment {
         let seen = proved_of_seen(&steps, &timing.misses);
         let verdict = verdict::of_run(&evaluation, &margins, seen.as_ref(), &responses, period_ns);
         let asked = wishes.misses.iter().map(|asked| steps.under(*asked, Aim::Decide));
+        let wanted =
+            wishes.redesign.then(|| redesigns(question, &counted, &evaluation, record)).transpose()?;
         let assessment = LoopAssessment {
+            redesigns: wanted.unwrap_or_default(),
             verdict,
             actions: actions::under_record(question, record)?,
             misses: seen.into_iter().chain(asked).collect(),
-            remedies: question.remedies(&patterns, &window, &evaluation)?,
+            remedies: question.remedies(&counted.patterns, &window, &evaluation)?,
             velocity: intervals.error(),
             responses,
             over_periods: over_periods(question, wait_ns, execution_ns),

@@ -181,17 +181,17 @@ impl Controller {
 
 /// The plant from sample to sample with a constant delay from sampling to actuation: the state is extended by the
 /// input still held, [x; u_prev] (Astrom and Wittenmark, 3.2; Jitterbug's lqgdesign).
-struct Sampled {
-    a: DMatrix<f64>,
-    b: DMatrix<f64>,
+pub(super) struct Sampled {
+    pub a: DMatrix<f64>,
+    pub b: DMatrix<f64>,
     /// Cost of a period on the state, on the input, and across.
-    q: DMatrix<f64>,
-    r: DMatrix<f64>,
-    cross: DMatrix<f64>,
+    pub q: DMatrix<f64>,
+    pub r: DMatrix<f64>,
+    pub cross: DMatrix<f64>,
 }
 
 impl Sampled {
-    fn new(plant: &Plant, table: &mut FlowTable, period_ns: i64, delay_ns: i64) -> Sampled {
+    pub fn new(plant: &Plant, table: &mut FlowTable, period_ns: i64, delay_ns: i64) -> Sampled {
         let (n, m, _) = plant.sizes();
         let (before, after) = (table.flow(delay_ns), table.flow(period_ns - delay_ns));
 
@@ -230,7 +230,7 @@ impl Sampled {
     }
 
     /// u = -L [x; u_prev] from measured states; xc = u_prev.
-    fn feedback(&self, plant: &Plant, gain: &DMatrix<f64>) -> Controller {
+    pub fn feedback(&self, plant: &Plant, gain: &DMatrix<f64>) -> Controller {
         let (n, m, _) = plant.sizes();
         let (lx, lu) = (gain.columns(0, n).into_owned(), gain.columns(n, m).into_owned());
         let d_reference = self.reference_gain(plant, gain);
@@ -248,7 +248,12 @@ impl Sampled {
     }
 
     /// The same from a Kalman filter's estimate; `whole` is the flow of a period.
-    fn filtered(&self, plant: &Plant, whole: &Flow, gain: &DMatrix<f64>) -> Result<Controller, MotionError> {
+    pub fn filtered(
+        &self,
+        plant: &Plant,
+        whole: &Flow,
+        gain: &DMatrix<f64>,
+    ) -> Result<Controller, MotionError> {
         let (n, m, p) = plant.sizes();
         let k = n + m;
         let (lx, lu) = (gain.columns(0, n).into_owned(), gain.columns(n, m).into_owned());

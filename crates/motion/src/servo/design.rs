@@ -79,6 +79,51 @@ impl Design {
         !matches!(self, Design::Unnamed | Design::GivenFeedback(_) | Design::Discrete { .. })
     }
 
+    /// The same with so much more derivative time, where it has one.
+    #[must_use]
+    pub(super) fn leading(&self, lead_s: f64) -> Design {
+        let mut led = self.clone();
+        if let Design::Pd { derivative_s, .. } | Design::Pid { derivative_s, .. } = &mut led {
+            derivative_s.iter_mut().for_each(|td| *td += lead_s);
+        }
+        led
+    }
+
+    /// The logarithms of a PD's or PID's numbers, those of nothing left out.
+    pub(super) fn logarithms(&self) -> Option<Vec<f64>> {
+        let signed = self.numbers()?.into_iter().filter(|v| *v != 0.0);
+        Some(signed.map(|v| v.abs().ln()).collect())
+    }
+
+    /// The same design with numbers of these logarithms, each of its own sign.
+    pub(super) fn with_logarithms(&self, logs: &[f64]) -> Option<Design> {
+        let mut logs = logs.iter();
+        let mut anew = |v: &mut f64| {
+            if let Some(log) = (*v != 0.0).then(|| logs.next()).flatten() {
+                *v = log.exp().copysign(*v);
+            }
+        };
+        let mut design = self.clone();
+        match &mut design {
+            Design::Pd { gain, derivative_s } => gain.iter_mut().chain(derivative_s).for_each(&mut anew),
+            Design::Pid { gain, integral_s, derivative_s } => {
+                gain.iter_mut().chain(integral_s).chain(derivative_s).for_each(&mut anew);
+            }
+            _ => return None,
+        }
+        design.numbers().filter(|all| all.iter().all(|v| v.is_finite())).map(|_| design)
+    }
+
+    fn numbers(&self) -> Option<Vec<f64>> {
+        match self {
+            Design::Pd { gain, derivative_s } => Some([&gain[..], derivative_s].concat()),
+            Design::Pid { gain, integral_s, derivative_s } => {
+                Some([&gain[..], integral_s, derivative_s].concat())
+            }
+            _ => None,
+        }
+    }
+
     /// For a plant with so many states, inputs and outputs.
     pub(super) fn read(
         name: &str,

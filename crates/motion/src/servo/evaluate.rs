@@ -3,12 +3,13 @@
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
-use super::along_trace::{AlongTrace, TimeBase, Walk};
+use super::along_trace::{AlongTrace, CostStretch, TimeBase, Walk};
 use super::chain::{Chain, Stationary, Stretches};
 use super::classes::{Memory, Rows, classes_of};
 use super::cycles::{Course, Pattern};
 use super::flow::Flow;
 use super::gather::{Gathered, MeanTiming, gather, moments};
+use super::looped::Loop;
 use super::question::Question;
 use super::record::Record;
 use super::weakly_hard::Steps;
@@ -133,7 +134,7 @@ impl Evaluation {
 }
 
 /// Parts into which a run is cut for its intervals.
-const BATCHES: usize = 20;
+pub(super) const BATCHES: usize = 20;
 /// 97.5 % point of Student's distribution with one degree of freedom less than that.
 const STUDENT: f64 = 2.093_024;
 /// A part is so many times as long as the loop remembers.
@@ -181,7 +182,7 @@ impl Judging {
         self,
         question: &Question,
         record: &R,
-    ) -> Result<(Evaluation, Vec<Pattern>), R::Error> {
+    ) -> Result<(Evaluation, Counted), R::Error> {
         let closed = question.closed()?;
         let order = closed.lasting();
         let period_ns = question.period_ns;
@@ -196,7 +197,7 @@ impl Judging {
         let (mut place, mut before) = (0u64, None);
         let mut again = self.gathered.cycles.clone().again();
         let begin = self.independent.covariance.as_ref().or(self.ideal.covariance.as_ref());
-        let curve_step_ns = (self.gathered.timing.periods as i64 * period_ns / STRETCHES).max(1);
+        let curve_step_ns = curve_step_ns(self.gathered.timing.periods, period_ns);
         let mut walk = Walk::new(&closed, TimeBase::Nominal, begin, curve_step_ns);
         moments(question, record, |moment| {
             walk.pass(moment);
@@ -217,37 +218,25 @@ impl Judging {
         })?;
 
         let memory = followed.memory();
-        let in_batches: Vec<Vec<Stretches>> = batches
-            .iter()
-            .map(|batch| batch.stretches(order, &self.patterns, &self.passages, &class_of, classes))
-            .collect();
-        let without = |left_out: Option<usize>| {
-            let kept = || (0..BATCHES).filter(|b| Some(*b) != left_out);
-            let mut of_classes = vec![Stretches::new(order); classes];
-            for batch in kept() {
-                of_classes.iter_mut().zip(&in_batches[batch]).for_each(|(all, part)| *all = all.with(part));
-            }
-            let pairs = kept().fold(DMatrix::zeros(classes, classes), |sum, b| sum + &batches[b].pairs);
-            chain(memory, &of_classes, &pairs, period_ns).stationary()
-        };
-        let clustered = without(None);
-        let periods_in_batch = self.gathered.timing.periods as f64 / BATCHES as f64;
-        let is_long_enough = periods_in_batch * (1.0 - clustered.radius_per_period) > MEMORIES;
-        let left_out: Vec<Stationary> =
-            if is_long_enough { (0..BATCHES).map(|b| without(Some(b))).collect() } else { Vec::new() };
-        let cost_interval = jackknife(clustered.cost, &left_out, |s| s.cost);
-        let radius_interval = jackknife(clustered.radius_per_period, &left_out, |s| s.radius_per_period);
+        let timing = self.gathered.timing;
+        let periods = timing.periods as f64;
+        let counted =
+            Counted { patterns: self.patterns, batches, class_of, classes, memory, period_ns, periods };
+        let (clustered, left_out) = counted.under_passages(order, &self.passages);
+        let cost_interval = jackknife(clustered.cost, &values(&left_out, |s| s.cost));
+        let radius_interval =
+            jackknife(clustered.radius_per_period, &values(&left_out, |s| s.radius_per_period));
 
         let along = walk.finish();
-        let along_interval = if is_long_enough { by_batches(&along) } else { None };
+        let is_long = is_long_enough(periods, clustered.radius_per_period);
+        let along_interval = if is_long { by_batches(&along) } else { None };
         let in_time = |p: &Pattern| p.course(period_ns) == Course::InTime;
-        let in_time = stretches(order, &self.patterns, &self.passages, in_time);
+        let in_time = stretches(order, &counted.patterns, &self.passages, in_time);
         let jitter = if in_time.weight() > 0.0 {
             Chain::independent(&in_time, period_ns).stationary()
         } else {
             self.independent.clone()
         };
-        let timing = self.gathered.timing;
         let (wait_ns, execution_ns) = (timing.wait_ns.round() as i64, timing.execution_ns.round() as i64);
         let evaluation = Evaluation {
             ideal: self.ideal,
@@ -263,7 +252,7 @@ impl Judging {
             timing,
             resolution_ns: self.gathered.cycles.fineness().width_ns,
         };
-        Ok((evaluation, self.patterns))
+        Ok((evaluation, counted))
     }
 
     /// What each pattern does to the loop: what one more of it adds to the cost, now and in what follows; of a loop that is
@@ -288,8 +277,66 @@ impl Judging {
     }
 }
 
+/// A run's patterns, how often each comes in each part of the run, and how they follow each other.
+pub(super) struct Counted {
+    pub patterns: Vec<Pattern>,
+    batches: Vec<Batch>,
+    class_of: Vec<usize>,
+    classes: usize,
+    memory: Memory,
+    period_ns: i64,
+    periods: f64,
+}
+
+impl Counted {
+    /// The loop of any controller under them, and without each part of the run in turn; no part is left out where the run is too
+    /// short for what the loop remembers.
+    pub fn under(&self, closed: &mut Loop) -> (Stationary, Vec<Stationary>) {
+        let passages: Vec<Flow> =
+            self.patterns.iter().map(|p| closed.passage(&p.events, p.length_ns)).collect();
+        self.under_passages(closed.lasting(), &passages)
+    }
+
+    fn under_passages(&self, order: usize, passages: &[Flow]) -> (Stationary, Vec<Stationary>) {
+        let in_batches: Vec<Vec<Stretches>> = self
+            .batches
+            .iter()
+            .map(|batch| batch.stretches(order, &self.patterns, passages, &self.class_of, self.classes))
+            .collect();
+        let without = |left_out: Option<usize>| {
+            let kept = || (0..BATCHES).filter(|b| Some(*b) != left_out);
+            let mut of_classes = vec![Stretches::new(order); self.classes];
+            for batch in kept() {
+                of_classes.iter_mut().zip(&in_batches[batch]).for_each(|(all, part)| *all = all.with(part));
+            }
+            let none = DMatrix::zeros(self.classes, self.classes);
+            let pairs = kept().fold(none, |sum, b| sum + &self.batches[b].pairs);
+            chain(self.memory, &of_classes, &pairs, self.period_ns).stationary()
+        };
+        let all = without(None);
+        let is_long = is_long_enough(self.periods, all.radius_per_period);
+        let left_out = if is_long { (0..BATCHES).map(|b| without(Some(b))).collect() } else { Vec::new() };
+        (all, left_out)
+    }
+}
+
+/// Whether the parts of a run of so many periods are long enough for what a loop remembers.
+pub(super) fn is_long_enough(periods: f64, radius_per_period: f64) -> bool {
+    periods / BATCHES as f64 * (1.0 - radius_per_period) > MEMORIES
+}
+
+/// One figure of several loops.
+pub(super) fn values(all: &[Stationary], of: impl Fn(&Stationary) -> f64) -> Vec<f64> {
+    all.iter().map(of).collect()
+}
+
 /// Stretches of the curve along a run.
 const STRETCHES: i64 = 500;
+
+/// Length of the stretches of the curve along a run of so many periods.
+pub(super) fn curve_step_ns(periods: u64, period_ns: i64) -> i64 {
+    (periods as i64 * period_ns / STRETCHES).max(1)
+}
 
 /// The patterns that are wanted, together.
 fn stretches(
@@ -344,35 +391,39 @@ impl Batch {
 
 /// The interval of a value by what it is when each part of the run is left out in turn (the delete-group jackknife: Quenouille
 /// 1956, Tukey 1958).
-fn jackknife(value: f64, left_out: &[Stationary], of: impl Fn(&Stationary) -> f64) -> Option<Interval> {
+pub(super) fn jackknife(value: f64, left_out: &[f64]) -> Option<Interval> {
     if left_out.is_empty() || !value.is_finite() {
         return None;
     }
     let count = left_out.len() as f64;
-    let mean = left_out.iter().map(&of).sum::<f64>() / count;
-    let squares: f64 = left_out.iter().map(|s| (of(s) - mean).powi(2)).sum();
+    let mean = left_out.iter().sum::<f64>() / count;
+    let squares: f64 = left_out.iter().map(|v| (v - mean).powi(2)).sum();
     let half = STUDENT * (squares * (count - 1.0) / count).sqrt();
     if half.is_finite() {
         Some(Interval { low: value - half, high: value + half })
     } else {
-        Some(Interval { low: left_out.iter().map(&of).fold(value, f64::min), high: f64::INFINITY })
+        Some(Interval { low: left_out.iter().copied().fold(value, f64::min), high: f64::INFINITY })
     }
 }
 
-/// The interval of the mean cost along a run by the means of its parts.
-fn by_batches(along: &AlongTrace) -> Option<Interval> {
+/// The mean costs of the parts of a run.
+pub(super) fn parts_of(along: &AlongTrace) -> Option<Vec<f64>> {
     let length = along.curve.len() / BATCHES;
-    if length == 0 {
-        return None;
-    }
-    let means: Vec<f64> = along
-        .curve
-        .chunks_exact(length)
-        .map(|part| part.iter().map(|stretch| stretch.cost).sum::<f64>() / length as f64)
-        .collect();
-    let count = means.len() as f64;
-    let mean = means.iter().sum::<f64>() / count;
-    let squares: f64 = means.iter().map(|m| (m - mean).powi(2)).sum();
+    let mean = |part: &[CostStretch]| part.iter().map(|stretch| stretch.cost).sum::<f64>() / length as f64;
+    (length > 0).then(|| along.curve.chunks_exact(length).map(mean).collect())
+}
+
+/// Half the interval of the mean of parts of a run; `None` of parts that have none.
+pub(super) fn spread(parts: &[f64]) -> Option<f64> {
+    let count = parts.len() as f64;
+    let mean = parts.iter().sum::<f64>() / count;
+    let squares: f64 = parts.iter().map(|m| (m - mean).powi(2)).sum();
     let half = STUDENT * (squares / (count - 1.0) / count).sqrt();
-    half.is_finite().then_some(Interval { low: along.cost - half, high: along.cost + half })
+    half.is_finite().then_some(half)
+}
+
+/// The interval of the mean cost along a run by the means of its parts.
+pub(super) fn by_batches(along: &AlongTrace) -> Option<Interval> {
+    let half = spread(&parts_of(along)?)?;
+    Some(Interval { low: along.cost - half, high: along.cost + half })
 }

@@ -85,6 +85,53 @@ impl Sums {
     }
 }
 
+/// The timing of a task on its way.
+struct Timings {
+    sums: Sums,
+    misses: Misses,
+}
+
+impl Timings {
+    fn new(period_ns: i64) -> Timings {
+        Timings { sums: Sums::default(), misses: Misses::new(period_ns) }
+    }
+
+    fn add(&mut self, a: &Activation, job: &Job) {
+        self.sums.add(a, job.after_gap);
+        self.misses.job(job);
+    }
+
+    /// The timing in short, and the activation with the longest response time: its place and its due time.
+    fn finish(self) -> Result<(MeanTiming, (u64, i64)), MotionError> {
+        let Timings { sums, misses } = self;
+        let Some((worst_response_ns, row, due_ns)) = sums.longest.filter(|_| sums.count >= FEWEST) else {
+            return Err(MotionError::TooFewActivations(sums.count as usize));
+        };
+        let mean = |sum: i128| sum as f64 / sums.count as f64;
+        let (periods, missed) = misses.counts();
+        let timing = MeanTiming {
+            periods,
+            executed: sums.count,
+            missed,
+            longest_missed: misses.longest(),
+            misses: misses.seen(),
+            latency_ns: mean(sums.latency),
+            wait_ns: mean(sums.wait),
+            execution_ns: mean(sums.execution),
+            worst_response_ns,
+            least_response_ns: sums.shortest_ns.unwrap_or(0),
+        };
+        Ok((timing, (row, due_ns)))
+    }
+}
+
+/// The timing of a record in short.
+pub(super) fn mean_timing<R: Record + ?Sized>(period_ns: i64, record: &R) -> Result<MeanTiming, R::Error> {
+    let mut timings = Timings::new(period_ns);
+    record.visit(&mut |rows| rows.iter().for_each(|a| timings.add(a, &Job::from(a))))?;
+    Ok(timings.finish()?.0)
+}
+
 /// Fewest activations that show anything of a loop.
 const FEWEST: u64 = 10;
 /// Most periods that a loop is followed while nothing serves it (33 s at 2 kHz): each is an event to compute and to keep.
@@ -101,7 +148,7 @@ pub(super) fn gather<R: Record + ?Sized>(question: &Question, record: &R) -> Res
     let mut most_jobs = Cycles::WHOLE;
     loop {
         let mut cycles = Cycles::new(question.period_ns, most_jobs);
-        let (mut sums, mut misses) = (Sums::default(), Misses::new(question.period_ns));
+        let mut timings = Timings::new(question.period_ns);
         let mut moments = moments_of(question, record);
         let (mut last, mut outage): (Option<Job>, _) = (None, None);
         let longest_ns = question.period_ns.saturating_mul(LONGEST_OUTAGE);
@@ -114,8 +161,7 @@ pub(super) fn gather<R: Record + ?Sized>(question: &Question, record: &R) -> Res
                     return;
                 }
                 last = Some(job);
-                sums.add(a, job.after_gap);
-                misses.job(&job);
+                timings.add(a, &job);
                 moments.job(&job, |moment| cycles.pass(moment));
             }
         })?;
@@ -126,23 +172,7 @@ pub(super) fn gather<R: Record + ?Sized>(question: &Question, record: &R) -> Res
             most_jobs = 1;
             continue;
         }
-        let Some((worst_response_ns, row, due_ns)) = sums.longest.filter(|_| sums.count >= FEWEST) else {
-            return Err(MotionError::TooFewActivations(sums.count as usize).into());
-        };
-        let mean = |sum: i128| sum as f64 / sums.count as f64;
-        let (periods, missed) = misses.counts();
-        let timing = MeanTiming {
-            periods,
-            executed: sums.count,
-            missed,
-            longest_missed: misses.longest(),
-            misses: misses.seen(),
-            latency_ns: mean(sums.latency),
-            wait_ns: mean(sums.wait),
-            execution_ns: mean(sums.execution),
-            worst_response_ns,
-            least_response_ns: sums.shortest_ns.unwrap_or(0),
-        };
-        return Ok(Gathered { cycles, timing, worst: (row, due_ns) });
+        let (timing, worst) = timings.finish()?;
+        return Ok(Gathered { cycles, timing, worst });
     }
 }

@@ -145,6 +145,14 @@ impl Loop {
         closed
     }
 
+    /// The same plant closed by another controller of all its outputs.
+    #[must_use]
+    pub(super) fn closed_anew(self, controller: &Controller) -> Loop {
+        let closing = Closing::whole(&self.plant, controller);
+        let other = Loop::of(&self.plant, vec![closing], self.defers);
+        Loop { table: self.table, ..other }
+    }
+
     /// The plant.
     pub fn plant(&self) -> &Plant {
         &self.plant

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::description::{Description, StateSpace, TransferFunction, Zpk};
 use super::design::{Design, DesignSheet};
 use super::exported;
+use super::plant_loop::{self, LoopSheet, PlantLoop};
 use super::sheet::{OfStates, PerChannel};
 use crate::catalog::{self, Device};
 use crate::error::{MotionError, PlantFault};
@@ -37,6 +38,8 @@ pub struct Plant {
     pub outputs: Vec<String>,
     /// The controller its file asks for.
     pub design: Design,
+    /// Its loops in place of one controller, the outer ones first; usually none.
+    pub loops: Vec<PlantLoop>,
 }
 
 #[derive(Deserialize, Default)]
@@ -56,6 +59,8 @@ struct Sheet {
     #[serde(default)]
     cost: Cost,
     controller: Option<DesignSheet>,
+    #[serde(default, rename = "loop")]
+    loops: Vec<LoopSheet>,
 }
 
 /// Intensities of noise at the inputs (one where no noise is named) and on the states, variances of measurements.
@@ -90,15 +95,17 @@ pub struct PlantFigures {
     pub inputs: usize,
     /// Names of its outputs.
     pub outputs: Vec<String>,
-    /// The controller its file asks for.
+    /// The controller its file asks for, or the names of its loops.
     pub controller: String,
 }
 
 impl From<Plant> for PlantFigures {
     fn from(plant: Plant) -> Self {
         let (states, inputs, _) = plant.sizes();
-        let Plant { name, source, outputs, design, .. } = plant;
-        PlantFigures { name, source, states, inputs, outputs, controller: design.name().into() }
+        let Plant { name, source, outputs, design, loops, .. } = plant;
+        let several = || loops.iter().map(|l| l.name.as_str()).collect::<Vec<_>>().join(", ");
+        let controller = if loops.is_empty() { design.name().into() } else { several() };
+        PlantFigures { name, source, states, inputs, outputs, controller }
     }
 }
 
@@ -163,7 +170,11 @@ impl Sheet {
             1 => vec!["output".into()],
             p => (1..=p).map(|n| format!("output {n}")).collect(),
         });
+        if design.is_some() && !self.loops.is_empty() {
+            return Err(PlantFault::TwiceControlled.of(name));
+        }
         Plant {
+            loops: plant_loop::loops(name, self.loops, &outputs, m)?,
             process_noise: &b * input_noise * b.transpose() + of_states("noise.state", &noise.state)?,
             measurement_noise: each("noise.measurement", noise.measurement, 0.0, p)?,
             state_weight: c.transpose() * output_weight * &c + of_states("cost.state", &cost.state)?,

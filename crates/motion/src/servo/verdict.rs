@@ -120,6 +120,31 @@ pub(super) fn cost_side(cost: f64, radius_per_period: f64, ideal: f64, interval:
     Side { fitness, judgement: Judgement::Cost { loss, interval } }
 }
 
+/// Whether a task is never late by what could matter to a loop.
+fn hardly_late(worst_response_ns: i64, period_ns: i64) -> bool {
+    worst_response_ns as f64 <= NOTHING * period_ns as f64
+}
+
+/// What a run costs.
+fn of_cost(found: &Evaluation, hardly_late: bool) -> Side {
+    let stationary = &found.clustered;
+    let mut cost =
+        cost_side(stationary.cost, stationary.radius_per_period, found.ideal.cost, found.loss_interval());
+    // Without an interval only a timing that cannot matter is good.
+    if stationary.is_stable() && found.cost_interval.is_none() && !hardly_late {
+        cost.fitness = cost.fitness.max(Fitness::CannotTell);
+    }
+    cost
+}
+
+/// The verdict on a run of several tasks, each with its worst response time and its period.
+pub(super) fn of_costs(found: &Evaluation, mut worst: impl Iterator<Item = (i64, i64)>) -> Verdict {
+    Verdict::of(vec![of_cost(
+        found,
+        worst.all(|(response_ns, period_ns)| hardly_late(response_ns, period_ns)),
+    )])
+}
+
 /// The verdict on a run.
 pub(super) fn of_run(
     found: &Evaluation,
@@ -131,16 +156,8 @@ pub(super) fn of_run(
     let timing = &found.timing;
     let mean_ns = (timing.latency_ns + timing.execution_ns).round() as i64;
     let jitter_ns = timing.worst_response_ns - timing.least_response_ns;
-    let hardly = timing.worst_response_ns as f64 <= NOTHING * period_ns as f64;
-    let mut sides = Vec::new();
-    let stationary = &found.clustered;
-    let mut cost =
-        cost_side(stationary.cost, stationary.radius_per_period, found.ideal.cost, found.loss_interval());
-    // Without an interval only a timing that cannot matter is good.
-    if stationary.is_stable() && found.cost_interval.is_none() && !hardly {
-        cost.fitness = cost.fitness.max(Fitness::CannotTell);
-    }
-    sides.push(cost);
+    let hardly = hardly_late(timing.worst_response_ns, period_ns);
+    let mut sides = vec![of_cost(found, hardly)];
     let stands = match margins.delay {
         DelayMargin::Never => Some(0),
         DelayMargin::UpTo(ns) => Some(ns),

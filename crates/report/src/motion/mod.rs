@@ -4,6 +4,8 @@ pub(crate) mod devices;
 pub(crate) mod servo;
 pub mod servo_charts;
 pub(crate) mod servo_live;
+pub(crate) mod servo_loops;
+pub mod servo_redesign;
 mod servo_tables;
 pub(crate) mod servo_verdict;
 pub(crate) mod stepper;

@@ -4,8 +4,8 @@ use jitterlab_motion::servo::{
     DelayMargin, Judged, Late, LoopDescription, LoopUnderExecution, LoopUnderRun, ServoResult,
 };
 
-use super::servo_charts;
 use super::servo_tables::{self as tables, described};
+use super::{servo_charts, servo_redesign};
 use crate::chart::Terminal;
 use crate::section::{Piece, Section};
 use crate::words::{count, share, time};
@@ -16,7 +16,10 @@ pub(crate) fn answer(result: &ServoResult) -> Option<String> {
     let Judged::Run(under) = &result.judged else { return None };
     let found = &under.assessment;
     let remedies = if found.remedies.is_empty() { String::new() } else { tables::remedies(&found.remedies) };
-    let parts = [basis(&result.closed, under), tables::costs(&found.evaluation), remedies];
+    let mut parts = vec![basis(&result.closed, under), tables::costs(&found.evaluation), remedies];
+    if !found.redesigns.is_empty() {
+        parts.push(servo_redesign::text(&found.redesigns));
+    }
     Some(parts.join("\n") + &super::minded(&super::of_run(&under.run)))
 }
 
@@ -39,6 +42,9 @@ pub fn text(result: &ServoResult, terminal: Terminal) -> String {
             ];
             if !found.remedies.is_empty() {
                 parts.push(tables::remedies(&found.remedies));
+            }
+            if !found.redesigns.is_empty() {
+                parts.push(servo_redesign::text(&found.redesigns));
             }
             if !found.responses.is_empty() {
                 let heading =
@@ -77,7 +83,7 @@ fn of_execution(result: &ServoResult, under: &LoopUnderExecution, margins: &str)
 
 /// All figures of a result.
 pub fn figures(result: &ServoResult) -> Vec<crate::chart::Chart> {
-    servo_charts::responses(result)
+    servo_charts::all(result)
 }
 
 /// What the page shows of a loop.

@@ -2,8 +2,8 @@
 //! cost, and how much jitter it stands.
 
 use jitterlab_motion::servo::{
-    DelayCost, Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, Point, ServoResult,
-    Stationary,
+    DelayCost, Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, Point, ServoLoops,
+    ServoResult, Stationary,
 };
 
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
@@ -15,7 +15,8 @@ pub(super) fn all(result: &ServoResult) -> Vec<Chart> {
     match &result.judged {
         Judged::Run(under) => {
             let found = &under.assessment;
-            charts.push(cost(closed, &found.evaluation));
+            let title = format!("{} under {}", closed.plant, closed.controller);
+            charts.push(cost(&title, &found.evaluation));
             charts.extend(responses(result));
             charts.push(over_periods(closed, found));
             charts.push(over_delays(closed, &found.over_delays, Some(machine(found))));
@@ -27,6 +28,12 @@ pub(super) fn all(result: &ServoResult) -> Vec<Chart> {
     charts
 }
 
+/// What each part of the timing adds to the cost of each plant.
+pub(super) fn of_loops(result: &ServoLoops) -> Vec<Chart> {
+    let judged = result.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
+    judged.map(|(plant, under)| cost(&plant.plant, &under.evaluation)).collect()
+}
+
 /// How each output follows each reference.
 pub fn responses(result: &ServoResult) -> Vec<Chart> {
     let Judged::Run(under) = &result.judged else { return Vec::new() };
@@ -35,7 +42,7 @@ pub fn responses(result: &ServoResult) -> Vec<Chart> {
 }
 
 /// What each part of the timing adds to the cost.
-fn cost(closed: &LoopDescription, found: &Evaluation) -> Chart {
+fn cost(title: &str, found: &Evaluation) -> Chart {
     let steps = [
         ("mean latency and execution", &found.mean_delay, &found.ideal),
         ("jitter", &found.jitter, &found.mean_delay),
@@ -58,8 +65,7 @@ fn cost(closed: &LoopDescription, found: &Evaluation) -> Chart {
     Chart {
         name: "servo-cost",
         caption: format!(
-            "{} under {}: what each part of the timing adds to the cost, as a share of the cost with punctual activations. {end}",
-            closed.plant, closed.controller
+            "{title}: what each part of the timing adds to the cost, as a share of the cost with punctual activations. {end}"
         ),
         x: Axis::names("", steps.map(|step| step.0)),
         y: Axis::linear("added cost, %"),

@@ -17,7 +17,7 @@ pub(super) fn described(closed: &LoopDescription) -> String {
 }
 
 /// A cost as tables show it.
-fn cost(value: f64) -> String {
+pub(super) fn cost(value: f64) -> String {
     match value {
         v if !v.is_finite() => "unstable".into(),
         v if v.abs() < 0.01 => format!("{v:.5e}"),
@@ -26,7 +26,7 @@ fn cost(value: f64) -> String {
 }
 
 /// A cost against another.
-fn against(value: f64, ideal: f64) -> String {
+pub(super) fn against(value: f64, ideal: f64) -> String {
     if value.is_finite() { change(value / ideal - 1.0, 4) } else { "-".into() }
 }
 

@@ -62,7 +62,7 @@ fn capitalised(sentence: &str) -> String {
 }
 
 /// What a side says.
-fn reason(side: &Side, found: Option<&Evaluation>) -> String {
+pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
     match side.judgement {
         Judgement::Unstable { radius_per_period } => {
             let cause = found.map_or(String::new(), |found| format!("; {}", cause(found)));

@@ -41,7 +41,7 @@ pub fn judge(
             let plant: Plant = catalog::known("dc-servo")?;
             let question = Question::of(plant, run.stats.period_ns());
             let question = Question { overrun: run.spec().overrun.into(), ..question };
-            let wishes = Wishes { references: Vec::new(), misses: Vec::new() };
+            let wishes = Wishes::default();
             turns = Some(ServoResult::under_run::<Recorded<'_>>(
                 &question,
                 judged(&run),

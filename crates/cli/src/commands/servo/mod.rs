@@ -1,6 +1,7 @@
 //! `jitterlab servo`: what a run's timing means for a control loop.
 
 mod live;
+mod several;
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -34,8 +35,12 @@ pub struct Args {
 
     /// The plant: a name from --list, a TOML file, or what python-control or MATLAB wrote: a JSON file, or a directory of
     /// A.csv, B.csv and C.csv [default: dc-servo, with --live jiwy]
-    #[arg(long, value_name = "NAME|FILE")]
-    plant: Option<String>,
+    /// With TASK=NAME the loop of that task of the run; may be given several times
+    #[arg(long, value_name = "[TASK=]NAME|FILE")]
+    plant: Vec<String>,
+    /// Which task closes a loop of a plant with several; one of the loop's name by default
+    #[arg(long = "loop", value_name = "LOOP=TASK", conflicts_with = "live")]
+    loops: Vec<String>,
     /// Another controller than the plant's file names: pd:GAIN:TD, pid:GAIN:TI:TD, state-feedback or lqg
     #[arg(long, value_name = "CONTROLLER")]
     controller: Option<String>,
@@ -66,6 +71,12 @@ pub struct Args {
         conflicts_with = "live"
     )]
     actuation: Actuation,
+    /// Design the controller anew for the timing that was measured, and say what that would recover
+    #[arg(long, requires = "run", conflicts_with = "live")]
+    redesign: bool,
+    /// Write the numbers of the controllers designed anew to a file: .json, .toml (of the best) or .hal (LinuxCNC's pid)
+    #[arg(long, requires = "redesign", value_name = "FILE")]
+    gains: Option<PathBuf>,
     /// What to follow in the time-domain simulation: step:1, sine:1:0.5Hz or ramp:2, in the output's unit; may be
     /// given several times [default: a step of 1 and a slow sine]
     #[arg(long = "reference", value_name = "REFERENCE")]
@@ -91,6 +102,10 @@ pub fn execute(args: &Args) -> Ending {
         return Ok(Status::Fine);
     }
     args.read.check_task(args.run.as_deref())?;
+    if let Some(plants) = several::asked(args)? {
+        let result = several::judged(args, &plants)?;
+        return Ok(Status::of(args.output.show(Content::ServoLoops(Box::new(result)))?));
+    }
     if args.live.live {
         let question = args.question(args.read.period.unwrap_or(live::PERIOD_NS), None)?;
         let (seen, parts) = args.live.execute(&question, &args.references)?;
@@ -107,18 +122,24 @@ pub fn execute(args: &Args) -> Ending {
         let svg = figure::svg(&motion::servo_charts::responses(&result))?;
         output::write_file(file, svg.as_bytes())?;
     }
+    if let Some(file) = &args.gains {
+        let extension = file.extension().unwrap_or_default().to_string_lossy();
+        let text = motion::servo_redesign::file(&result, &extension);
+        let text = text.ok_or_else(|| MotionError::NoSuchGains(extension.clone().into_owned()))?;
+        output::write_file(file, text.as_bytes())?;
+    }
     Ok(Status::of(args.output.show(Content::Servo(Box::new(result)))?))
 }
 
 impl Args {
     fn question(&self, period_ns: i64, measured: Option<OverrunAction>) -> Result<Question, MotionError> {
         let usual = if self.live.live { live::PLANT } else { "dc-servo" };
-        let mut plant: Plant = catalog::known(self.plant.as_deref().unwrap_or(usual))?;
+        let mut plant: Plant = catalog::known(self.plant.first().map_or(usual, String::as_str))?;
         if let Some(text) = &self.controller {
             plant.design = Design::parse(text, plant.outputs.len())?;
         }
         let question = Question {
-            timing: TaskTiming { sampling: self.sampling, actuation: self.actuation },
+            timing: self.timing(),
             overrun: self.overrun.or(measured).unwrap_or_default(),
             design_delay_ns: self.design_delay,
             ..Question::of(plant, period_ns)
@@ -127,12 +148,17 @@ impl Args {
         Ok(question)
     }
 
+    fn timing(&self) -> TaskTiming {
+        TaskTiming { sampling: self.sampling, actuation: self.actuation }
+    }
+
     /// A loop under a run.
     fn under_run(&self, path: &Path) -> Result<ServoResult, Failure> {
         // The task that closes the loop is the one with the longest period.
         let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
         let question = self.question(run.stats.period_ns(), Some(run.spec().overrun.into()))?;
-        let wishes = Wishes { references: self.references.clone(), misses: self.misses.clone() };
+        let (references, misses) = (self.references.clone(), self.misses.clone());
+        let wishes = Wishes { references, misses, redesign: self.redesign };
         ServoResult::under_run(&question, judged(&run), &Recorded(&run), &wishes)
     }
 

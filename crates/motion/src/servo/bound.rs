@@ -1,0 +1,103 @@
+//! Which task closes which loop.
+
+use super::overrun::OverrunAction;
+use super::plant::Plant;
+use super::several::{LoopTask, Several};
+use super::timing::TaskTiming;
+use crate::error::MotionError;
+
+/// A task that there is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskThere {
+    /// Its name.
+    pub name: String,
+    /// Its period.
+    pub period_ns: i64,
+    /// What happens to a job that is not done in time.
+    pub overrun: OverrunAction,
+}
+
+/// A plant as it was asked for, and the task that closes all of it, where one is named.
+pub type PlantAsked = (Option<String>, Plant);
+
+/// `LOOP=TASK`.
+fn pair<'a>(text: &'a str, asked: &[PlantAsked]) -> Result<(&'a str, &'a str), MotionError> {
+    let known: Vec<&str> =
+        asked.iter().flat_map(|(_, plant)| &plant.loops).map(|l| l.name.as_str()).collect();
+    let found = text.split_once('=').filter(|(name, task)| known.contains(name) && !task.is_empty());
+    found.ok_or_else(|| MotionError::NotALoop { text: text.into(), loops: known.join(", ") })
+}
+
+impl Several {
+    /// The plants with the tasks that close them; without tasks each loop has one of its own, of its usual period.
+    ///
+    /// # Errors
+    /// A loop that no task closes, several plants without their tasks, and no period where one is needed.
+    pub fn bind(
+        asked: &[PlantAsked],
+        mapping: &[String],
+        there: Option<&[TaskThere]>,
+        timing: TaskTiming,
+    ) -> Result<Vec<Several>, MotionError> {
+        let mapping: Vec<(&str, &str)> =
+            mapping.iter().map(|text| pair(text, asked)).collect::<Result<_, _>>()?;
+        let bound: Vec<(Plant, Vec<LoopTask>)> = asked
+            .iter()
+            .map(|(task, plant)| Ok((plant.clone(), tasks_of(plant, task.as_deref(), &mapping, there)?)))
+            .collect::<Result<_, MotionError>>()?;
+        let all = bound.iter().enumerate().map(|(i, (plant, tasks))| {
+            let mut others: Vec<LoopTask> = Vec::new();
+            let elsewhere = bound.iter().enumerate().filter(|(k, _)| *k != i).flat_map(|(_, b)| &b.1);
+            for other in elsewhere {
+                if tasks.iter().chain(&others).all(|known| known.name != other.name) {
+                    others.push(other.clone());
+                }
+            }
+            Several { plant: plant.clone(), tasks: tasks.clone(), others, timing }
+        });
+        Ok(all.collect())
+    }
+}
+
+fn tasks_of(
+    plant: &Plant,
+    whole: Option<&str>,
+    mapping: &[(&str, &str)],
+    there: Option<&[TaskThere]>,
+) -> Result<Vec<LoopTask>, MotionError> {
+    let found = |name: &str, of: &str| -> Result<TaskThere, MotionError> {
+        let tasks = there.ok_or(MotionError::NoPeriod)?;
+        let names = || tasks.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ");
+        tasks.iter().find(|task| task.name == name).cloned().ok_or_else(|| MotionError::LoopWithoutTask {
+            plant: plant.name.clone(),
+            name: of.into(),
+            tasks: names(),
+        })
+    };
+    let of = |task: TaskThere, loops: Vec<usize>| {
+        let TaskThere { name, period_ns, overrun } = task;
+        LoopTask { name, period_ns, overrun, loops }
+    };
+    if let Some(name) = whole {
+        let task = found(name, name)?;
+        return Ok(vec![of(task, (0..plant.loops.len()).collect())]);
+    }
+    if plant.loops.is_empty() {
+        return Err(MotionError::PlantWithoutTask(plant.name.clone()));
+    }
+    let mut tasks: Vec<LoopTask> = Vec::new();
+    for (number, l) in plant.loops.iter().enumerate() {
+        let name = mapping.iter().find(|(name, _)| *name == l.name).map_or(l.name.as_str(), |(_, task)| task);
+        let task = match there {
+            Some(_) => found(name, &l.name)?,
+            None => {
+                TaskThere { name: name.into(), period_ns: l.period_ns, overrun: OverrunAction::default() }
+            }
+        };
+        match tasks.iter_mut().find(|known| known.name == task.name) {
+            Some(known) => known.loops.push(number),
+            None => tasks.push(of(task, vec![number])),
+        }
+    }
+    Ok(tasks)
+}

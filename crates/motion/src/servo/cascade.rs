@@ -1,0 +1,96 @@
+//! The controllers of a plant with several loops in their places.
+
+use nalgebra::DMatrix;
+
+use super::controller::Controller;
+use super::looped::Closing;
+use super::plant::Plant;
+use super::plant_loop::Writes;
+use crate::error::{MotionError, PlantFault};
+
+/// The controllers in their places, for tasks that each close some of a plant's loops (by number) at a period. Loops of one task
+/// run one after the other, the outer ones first, each with the reference that was just computed.
+///
+/// # Errors
+/// As [`Design::controller`].
+pub(super) fn closings(plant: &Plant, tasks: &[(i64, Vec<usize>)]) -> Result<Vec<Closing>, MotionError> {
+    tasks.iter().map(|(period_ns, loops)| closing(plant, *period_ns, loops)).collect()
+}
+
+/// Number of the held signal that a loop writes: the inputs, then the references that loops write, in the order of their loops.
+fn signal(plant: &Plant, writes: Writes) -> usize {
+    let is_written = |i: &usize| plant.loops.iter().any(|l| l.writes == Writes::Loop(*i));
+    match writes {
+        Writes::Input(input) => input,
+        Writes::Loop(to) => plant.sizes().1 + (0..to).filter(is_written).count(),
+    }
+}
+
+fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, MotionError> {
+    let mut loops = loops.to_vec();
+    loops.sort_unstable();
+    let of = |i: usize| &plant.loops[i];
+    let controllers: Vec<Controller> = loops
+        .iter()
+        .map(|i| of(*i).design.by_its_numbers(period_ns, 0.0))
+        .collect::<Option<_>>()
+        .ok_or_else(|| PlantFault::LoopOfStates.of(&plant.name))?;
+    let writer = |i: usize| plant.loops.iter().position(|l| l.writes == Writes::Loop(i));
+    // References that another task holds.
+    let held: Vec<usize> =
+        loops.iter().copied().filter(|i| writer(*i).is_some_and(|outer| !loops.contains(&outer))).collect();
+    let (count, states) = (loops.len(), controllers.iter().map(Controller::states).sum::<usize>());
+    // All that a job knows: the states, the samples, the references.
+    let known = states + count + held.len();
+    let mut next = DMatrix::zeros(states, known);
+    let mut written: Vec<DMatrix<f64>> = Vec::new();
+    let mut first = 0;
+    for (place, (i, c)) in loops.iter().zip(&controllers).enumerate() {
+        let nc = c.states();
+        let reference = match writer(*i) {
+            Some(outer) => match loops.iter().position(|l| *l == outer) {
+                Some(before) => written[before].clone(),
+                None => {
+                    let mut row = DMatrix::zeros(1, known);
+                    let place = held.iter().position(|h| h == i).unwrap_or(0);
+                    row[(0, states + count + place)] = 1.0;
+                    row
+                }
+            },
+            None => DMatrix::zeros(1, known),
+        };
+        let of_all = |of_states: &DMatrix<f64>, of_sample: &DMatrix<f64>, of_reference: &DMatrix<f64>| {
+            let mut rows = of_reference * &reference;
+            let rows_of = rows.nrows();
+            let mut part = rows.view_mut((0, first), (rows_of, nc));
+            part += of_states;
+            let mut part = rows.view_mut((0, states + place), (rows_of, 1));
+            part += of_sample;
+            rows
+        };
+        next.rows_mut(first, nc).copy_from(&of_all(&c.a, &c.b, &c.b_reference));
+        written.push(of_all(&c.c, &c.d, &c.d_reference));
+        first += nc;
+    }
+    let mut outputs = DMatrix::zeros(count, known);
+    written.iter().enumerate().for_each(|(i, row)| outputs.row_mut(i).copy_from(&row.row(0)));
+    let columns = |m: &DMatrix<f64>, from: usize, count: usize| m.columns(from, count).into_owned();
+    let controller = Controller::given(
+        [
+            columns(&next, 0, states),
+            columns(&next, states, count),
+            columns(&next, states + count, held.len()),
+        ],
+        [
+            columns(&outputs, 0, states),
+            columns(&outputs, states, count),
+            columns(&outputs, states + count, held.len()),
+        ],
+    );
+    Ok(Closing {
+        controller,
+        reads: loops.iter().map(|i| of(*i).reads).collect(),
+        follows: held.iter().map(|i| signal(plant, Writes::Loop(*i))).collect(),
+        writes: loops.iter().map(|i| signal(plant, of(*i).writes)).collect(),
+    })
+}

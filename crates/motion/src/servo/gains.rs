@@ -1,0 +1,156 @@
+//! A controller's numbers, for a program of the user's own.
+
+use nalgebra::DMatrix;
+use serde::{Deserialize, Serialize};
+
+use super::controller::Controller;
+use super::design::Design;
+use super::plant::Plant;
+
+/// Rows of a matrix.
+pub type RowsOf = Vec<Vec<f64>>;
+
+/// A controller's numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Gains {
+    /// u = K (e + h/Ti sum e + Td (e - e_before)/h) for each loop, with the error e = reference - output and the period h.
+    Pid {
+        /// The period h.
+        period_s: f64,
+        /// Each loop.
+        loops: Vec<PidGains>,
+    },
+    /// At each sample u = C xc + D y + D_r r, then xc := A xc + B y + B_r r; y are the outputs, or the plant's states, r the reference.
+    StateSpace {
+        /// The period it is for.
+        period_s: f64,
+        /// Whether y are the plant's states, not its outputs.
+        reads_states: bool,
+        /// States x states.
+        a: RowsOf,
+        /// States x y.
+        b: RowsOf,
+        /// States x references.
+        b_reference: RowsOf,
+        /// Inputs x states.
+        c: RowsOf,
+        /// Inputs x y.
+        d: RowsOf,
+        /// Inputs x references.
+        d_reference: RowsOf,
+    },
+}
+
+/// A PD or PID loop; also in the terms of LinuxCNC's HAL component pid: P + I/s + D s of the error, and FF0, FF1, FF2 of the command
+/// and its derivatives.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PidGains {
+    /// K.
+    pub gain: f64,
+    /// Ti; `None` without an integral.
+    pub integral_time_s: Option<f64>,
+    /// Td.
+    pub derivative_time_s: f64,
+    /// Pgain = K.
+    pub p: f64,
+    /// Igain = K/Ti.
+    pub i: f64,
+    /// Dgain = K Td.
+    pub d: f64,
+    /// What the plant needs of the command, its speed and its acceleration to follow it: the first terms of 1/G(s); `None` of a
+    /// plant with several inputs, or one that answers a constant by nothing.
+    pub feedforward: Option<[f64; 3]>,
+}
+
+impl Gains {
+    /// The numbers of a controller; of a PD or PID those of its design.
+    pub(super) fn of(plant: &Plant, design: &Design, controller: &Controller, period_ns: i64) -> Gains {
+        let period_s = period_ns as f64 * 1e-9;
+        let pid = |gain: &f64, ti: Option<&f64>, td: &f64| PidGains {
+            gain: *gain,
+            integral_time_s: ti.copied(),
+            derivative_time_s: *td,
+            p: *gain,
+            i: ti.map_or(0.0, |ti| gain / ti),
+            d: gain * td,
+            feedforward: feedforward(plant),
+        };
+        match design {
+            Design::Pd { gain, derivative_s } => {
+                let loops = gain.iter().zip(derivative_s).map(|(k, td)| pid(k, None, td)).collect();
+                Gains::Pid { period_s, loops }
+            }
+            Design::Pid { gain, integral_s, derivative_s } => {
+                let parts = gain.iter().zip(integral_s).zip(derivative_s);
+                Gains::Pid { period_s, loops: parts.map(|((k, ti), td)| pid(k, Some(ti), td)).collect() }
+            }
+            _ => Gains::StateSpace {
+                period_s,
+                reads_states: controller.reads_states,
+                a: rows(&controller.a),
+                b: rows(&controller.b),
+                b_reference: rows(&controller.b_reference),
+                c: rows(&controller.c),
+                d: rows(&controller.d),
+                d_reference: rows(&controller.d_reference),
+            },
+        }
+    }
+}
+
+fn rows(m: &DMatrix<f64>) -> RowsOf {
+    m.row_iter().map(|row| row.iter().copied().collect()).collect()
+}
+
+/// The first terms of 1/G(s) = f0 + f1 s + f2 s^2 + ..., by Faddeev and Leverrier's numerator and denominator.
+fn feedforward(plant: &Plant) -> Option<[f64; 3]> {
+    let (n, m, p) = plant.sizes();
+    if (m, p) != (1, 1) {
+        return None;
+    }
+    // adj(s - A) = sum of M_k s^(n-k), det(s - A) = s^n + c_1 s^(n-1) + ...
+    let mut matrix = DMatrix::<f64>::identity(n, n);
+    let (mut denominator, mut numerator) = (vec![1.0], Vec::new());
+    for k in 1..=n {
+        numerator.push((&plant.c * &matrix * &plant.b)[(0, 0)]);
+        let product = &plant.a * &matrix;
+        let c = -product.trace() / k as f64;
+        denominator.push(c);
+        matrix = product + DMatrix::identity(n, n) * c;
+    }
+    denominator.reverse();
+    numerator.reverse();
+    // What the rounding leaves of a zero at the origin is none.
+    let largest = numerator.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+    let first = *numerator.first().filter(|v| v.abs() > 1e-9 * largest)?;
+    let at = |of: &[f64], i: usize| of.get(i).copied().unwrap_or(0.0);
+    let mut terms = [0.0; 3];
+    for i in 0..3 {
+        let known: f64 = (0..i).map(|j| terms[j] * at(&numerator, i - j)).sum();
+        terms[i] = (at(&denominator, i) - known) / first;
+    }
+    terms.iter().all(|t| t.is_finite()).then_some(terms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+
+    #[test]
+    fn the_dc_servo_needs_its_speed_and_acceleration_over_a_thousand() {
+        let plant: Plant = catalog::find("dc-servo", None).unwrap();
+        let [f0, f1, f2] = feedforward(&plant).unwrap();
+        assert!(f0.abs() < 1e-15 && (f1 - 1e-3).abs() < 1e-12 && (f2 - 1e-3).abs() < 1e-12);
+        let question = crate::servo::Question::of(plant.clone(), 1_000_000);
+        let Gains::Pid { loops, .. } =
+            Gains::of(&plant, &plant.design, &question.controller().unwrap(), 1_000_000)
+        else {
+            panic!("a PD")
+        };
+        assert!((loops[0].p - 1.5).abs() < 1e-12 && (loops[0].d - 0.0525).abs() < 1e-12 && loops[0].i == 0.0);
+    }
+}

@@ -1,0 +1,140 @@
+//! The jobs of several tasks as one course of moments, in order of time.
+
+use std::collections::VecDeque;
+
+use super::looped::Act;
+use super::timing::{Job, Moment, Moments};
+
+/// The jobs of one task, in order.
+pub(super) type Jobs<'a, E> = Box<dyn Iterator<Item = Result<Job, E>> + 'a>;
+
+/// A task on its way.
+struct Stream<'a, E> {
+    period_ns: i64,
+    jobs: Jobs<'a, E>,
+    moments: Moments,
+    ahead: VecDeque<Moment>,
+    /// Turns since the last that all tasks had together.
+    turns: i64,
+}
+
+impl<E> Stream<'_, E> {
+    /// Has its next moment ready; whether there is one.
+    fn fill(&mut self) -> Result<bool, E> {
+        while self.ahead.is_empty() {
+            let Some(job) = self.jobs.next().transpose()? else { return Ok(false) };
+            let ahead = &mut self.ahead;
+            self.moments.job(&job, |moment| ahead.push_back(moment));
+        }
+        Ok(true)
+    }
+}
+
+/// What comes first of what happens at one time: ends, then due times, then starts.
+fn rank(moment: Moment) -> (i64, u8) {
+    match moment {
+        Moment::At(time, event) => match event.act {
+            Act::Finish | Act::Compute | Act::Write => (time, 0),
+            Act::Zero | Act::Predict => (time, 1),
+            Act::Sample => (time, 4),
+        },
+        Moment::Cut(time) => (time, 2),
+        Moment::Turn(time) => (time, 3),
+    }
+}
+
+/// The smallest time that is a multiple of all these; `None` where it is so long that a run has few of it.
+pub(super) fn common_multiple(periods_ns: impl Iterator<Item = i64>) -> Option<i64> {
+    const MOST_JOBS: i64 = 1 << 12;
+    let (mut all, mut shortest) = (1i64, i64::MAX);
+    for period in periods_ns {
+        let (mut a, mut b) = (all, period);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        all = (all / a).checked_mul(period)?;
+        shortest = shortest.min(period);
+    }
+    (all / shortest <= MOST_JOBS).then_some(all)
+}
+
+/// A time at which all tasks are due, or were just served, and none is at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Together {
+    pub time_ns: i64,
+    /// No due time was missed since the last such.
+    pub in_time: bool,
+}
+
+/// Tasks of several periods. The first are those whose events are wanted.
+pub(super) struct Merged<'a, E> {
+    streams: Vec<Stream<'a, E>>,
+    common_ns: i64,
+}
+
+impl<'a, E> Merged<'a, E> {
+    /// None yet, with this common multiple of the periods.
+    pub fn new(common_ns: i64) -> Merged<'a, E> {
+        Merged { streams: Vec::new(), common_ns }
+    }
+
+    /// Adds a task.
+    pub fn add(&mut self, period_ns: i64, moments: Moments, jobs: Jobs<'a, E>) {
+        let by = self.streams.len() as u8;
+        let (ahead, moments) = (VecDeque::new(), moments.by(by));
+        self.streams.push(Stream { period_ns, jobs, moments, ahead, turns: 0 });
+    }
+
+    /// Gives all moments, and when all tasks have their turn together, until the first task ends or `give` wants no more.
+    pub fn run(mut self, mut give: impl FnMut(Result<Moment, Together>) -> bool) -> Result<(), E> {
+        // The slowest task is the one whose turns are looked at.
+        let Some(lead) = (0..self.streams.len()).max_by_key(|i| self.streams[*i].period_ns) else {
+            return Ok(());
+        };
+        let (mut origin, mut last) = (None, None::<i64>);
+        loop {
+            for stream in &mut self.streams {
+                if !stream.fill()? {
+                    return Ok(());
+                }
+            }
+            let key = |i: &usize| {
+                let (time, rank) = self.streams[*i].ahead.front().map_or((i64::MAX, 0), |m| rank(*m));
+                (time, rank, *i != lead)
+            };
+            let Some(first) = (0..self.streams.len()).min_by_key(key) else { return Ok(()) };
+            let Some(moment) = self.streams[first].ahead.front().copied() else { return Ok(()) };
+            if let Moment::Turn(time) = moment {
+                if first == lead && self.are_together(time, lead, *origin.get_or_insert(time)) {
+                    let length = last.map(|last| time - last);
+                    let near =
+                        |length: i64| (length - self.common_ns).abs() < self.streams[lead].period_ns / 2;
+                    let all_served = self.streams.iter().all(|s| s.turns == self.common_ns / s.period_ns);
+                    let in_time = length.is_some_and(near) && all_served;
+                    self.streams.iter_mut().for_each(|stream| stream.turns = 0);
+                    last = Some(time);
+                    if !give(Err(Together { time_ns: time, in_time })) {
+                        return Ok(());
+                    }
+                }
+                self.streams[first].turns += 1;
+            } else {
+                if matches!(moment, Moment::Cut(_)) {
+                    last = None;
+                }
+                if !give(Ok(moment)) {
+                    return Ok(());
+                }
+            }
+            self.streams[first].ahead.pop_front();
+        }
+    }
+
+    /// Whether the slowest task's turn at this time is one of the common multiple's, with no other task at work.
+    fn are_together(&self, time: i64, lead: usize, origin: i64) -> bool {
+        let period_ns = self.streams[lead].period_ns;
+        let number = (time - origin + period_ns / 2).div_euclid(period_ns);
+        let waits = |s: &Stream<'_, E>| matches!(s.ahead.front(), Some(Moment::Turn(_) | Moment::Cut(_)));
+        number % (self.common_ns / period_ns) == 0 && self.streams.iter().all(waits)
+    }
+}

@@ -1,0 +1,105 @@
+//! The loops of a plant that has several: a cascade (position, velocity, current), or loops of several rates.
+
+use serde::Deserialize;
+
+use super::design::{Design, DesignSheet};
+use crate::error::{MotionError, PlantFault};
+use crate::quantity::{Dimension, parse};
+
+/// One loop of several: a controller from one output to one input, or to the reference of another loop.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlantLoop {
+    /// What it is called; a task of that name closes it, unless another one is named.
+    pub name: String,
+    /// The output it reads, by number.
+    pub reads: usize,
+    /// What it writes.
+    pub writes: Writes,
+    /// Its controller.
+    pub design: Design,
+    /// Its usual period.
+    pub period_ns: i64,
+}
+
+/// What a loop writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writes {
+    /// An input of the plant, by number.
+    Input(usize),
+    /// The reference of another loop, by number.
+    Loop(usize),
+}
+
+/// A loop as a plant's file writes it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LoopSheet {
+    name: String,
+    reads: String,
+    writes: String,
+    period: String,
+    controller: DesignSheet,
+}
+
+/// The loops of a plant with these outputs and so many inputs, the outer ones first.
+pub(super) fn loops(
+    name: &str,
+    sheets: Vec<LoopSheet>,
+    outputs: &[String],
+    inputs: usize,
+) -> Result<Vec<PlantLoop>, MotionError> {
+    let names: Vec<String> = sheets.iter().map(|sheet| sheet.name.clone()).collect();
+    let fail = |fault: PlantFault| Err(fault.of(name));
+    let mut all = Vec::new();
+    for (place, sheet) in sheets.into_iter().enumerate() {
+        if names[..place].contains(&sheet.name) {
+            return fail(PlantFault::TwiceNamed(sheet.name));
+        }
+        let Some(reads) = outputs.iter().position(|output| *output == sheet.reads) else {
+            return fail(PlantFault::NoSuchOutput { text: sheet.reads, known: outputs.join(", ") });
+        };
+        let input = match sheet.writes.strip_prefix("input") {
+            Some("") if inputs == 1 => Some(0),
+            Some(number) => {
+                number.trim().parse::<usize>().ok().filter(|n| (1..=inputs).contains(n)).map(|n| n - 1)
+            }
+            None => None,
+        };
+        let other = names.iter().position(|other| *other == sheet.writes && *other != sheet.name);
+        let Some(writes) = input.map(Writes::Input).or(other.map(Writes::Loop)) else {
+            return fail(PlantFault::NoSuchSignal { text: sheet.writes, inputs });
+        };
+        let period = parse(Dimension::Time, "period", &sheet.period)
+            .map_err(|error| MotionError::Quantity { name: name.into(), error })?;
+        let period_ns = (period * 1e9).round() as i64;
+        if period_ns < 1 {
+            return fail(PlantFault::NoLoopPeriod(sheet.period));
+        }
+        let design = Design::read(name, sheet.controller, (1, 1, 1))?;
+        if matches!(design, Design::StateFeedback | Design::GivenFeedback(_) | Design::Lqg) {
+            return fail(PlantFault::LoopOfStates);
+        }
+        if all.iter().any(|l: &PlantLoop| l.writes == writes) {
+            return fail(PlantFault::TwiceWritten(sheet.writes));
+        }
+        all.push(PlantLoop { name: sheet.name, reads, writes, design, period_ns });
+    }
+    // A loop that another one writes comes behind it.
+    let mut order: Vec<usize> = Vec::new();
+    while order.len() < all.len() {
+        let is_next = |i: &usize| {
+            let outer = (0..all.len()).filter(|o| all[*o].writes == Writes::Loop(*i));
+            !order.contains(i) && outer.into_iter().all(|o| order.contains(&o))
+        };
+        match (0..all.len()).find(is_next) {
+            Some(next) => order.push(next),
+            None => return fail(PlantFault::Circle),
+        }
+    }
+    let place = |old: usize| order.iter().position(|o| *o == old).unwrap_or(old);
+    let renumbered = |l: &PlantLoop| match l.writes {
+        Writes::Loop(to) => PlantLoop { writes: Writes::Loop(place(to)), ..l.clone() },
+        Writes::Input(_) => l.clone(),
+    };
+    Ok(order.iter().map(|old| renumbered(&all[*old])).collect())
+}

@@ -1,0 +1,70 @@
+//! What `servo` answers of several loops.
+
+use serde::{Deserialize, Serialize};
+
+use super::chain::Stationary;
+use super::loops_judged::{PlantUnderRun, TaskOfLoops};
+use super::record::Record;
+use super::several::Several;
+use crate::error::MotionError;
+use crate::judged_run::JudgedRun;
+
+/// What a plant of several loops stands.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlantOfLoops {
+    /// The plant's name.
+    pub plant: String,
+    /// The tasks that close it, or would.
+    pub tasks: Vec<TaskOfLoops>,
+    /// The longest constant delay of each task's outputs with the others punctual; `None` up to its whole period.
+    pub stands_ns: Vec<Option<i64>>,
+    /// All of them punctual, with no work to do.
+    pub ideal: Stationary,
+    /// Under the run; `None` without one.
+    pub under: Option<PlantUnderRun>,
+}
+
+/// What several loops stand, and what a run does to them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ServoLoops {
+    /// The run, as its first task shows it; `None` without one.
+    pub run: Option<JudgedRun>,
+    /// Each plant.
+    pub plants: Vec<PlantOfLoops>,
+}
+
+impl PlantOfLoops {
+    /// Judges a plant by what a run recorded of all tasks, in the order of [`Several::all_tasks`].
+    ///
+    /// # Errors
+    /// As [`Several::under_run`].
+    pub fn under_run<R: Record + ?Sized>(several: &Several, records: &[&R]) -> Result<Self, R::Error> {
+        let under = several.under_run(records)?;
+        Ok(PlantOfLoops { tasks: under.tasks.clone(), under: Some(under), ..PlantOfLoops::alone(several)? })
+    }
+
+    /// What a plant stands, without a run.
+    ///
+    /// # Errors
+    /// As [`Several::ideal`].
+    pub fn alone(several: &Several) -> Result<Self, MotionError> {
+        Ok(PlantOfLoops {
+            plant: several.plant.name.clone(),
+            tasks: several.tasks.iter().map(|task| several.described(task, None)).collect(),
+            ideal: several.ideal()?,
+            stands_ns: several.stands()?,
+            under: None,
+        })
+    }
+}
+
+impl ServoLoops {
+    /// The worst plant's verdict, and which it is; `None` without a run.
+    #[must_use]
+    pub fn worst(&self) -> Option<(&PlantOfLoops, &PlantUnderRun)> {
+        let judged = self.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
+        judged.max_by_key(|(_, under)| under.verdict.fitness)
+    }
+}

@@ -1,0 +1,141 @@
+//! Several loops of one run: what each plant's tasks do to it together.
+
+use jitterlab_motion::servo::{PlantOfLoops, PlantUnderRun, ServoLoops, TaskOfLoops};
+
+use super::servo_tables as tables;
+use super::servo_verdict::reason;
+use crate::head::{Head, word};
+use crate::section::{Piece, Section};
+use crate::table::columns;
+use crate::words::{count, exact, time};
+use crate::wrap::wrap;
+
+/// The loops of a task in a few words.
+fn loops(task: &TaskOfLoops) -> String {
+    let named = task.loops.iter().map(|l| match &l.name {
+        Some(name) => format!("{name} ({})", l.controller),
+        None => l.controller.clone(),
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// A plant in a few words.
+fn described(plant: &PlantOfLoops) -> String {
+    let tasks = plant.tasks.iter().map(|t| format!("{} every {}", loops(t), exact(t.period_ns)));
+    format!("{}: {}", plant.plant, tasks.collect::<Vec<_>>().join("; "))
+}
+
+/// The three lines; none without a run.
+pub(crate) fn head(result: &ServoLoops) -> Option<Head> {
+    use jitterlab_model::Fitness;
+    let (plant, under) = result.worst()?;
+    let fitness = under.verdict.fitness;
+    let capital = word(fitness);
+    let several = if result.plants.len() > 1 { "the worst of the plants" } else { "the plant" };
+    let verdict = match fitness {
+        Fitness::Good => format!("{capital} for {}.", plant.plant),
+        Fitness::Limited => {
+            format!("{capital}: the loops of {} can be closed, and it costs something.", plant.plant)
+        }
+        Fitness::CannotTell => format!("{capital} for {}: the run is too short for its loops.", plant.plant),
+        Fitness::Unfit => format!("{capital}: do not close the loops of {} on this machine.", plant.plant),
+    };
+    let deciding = under.verdict.sides.first().map_or(String::new(), |s| reason(s, Some(&under.evaluation)));
+    let number = format!("For {several}, {deciding}.");
+    let alone = plant.tasks.iter().filter_map(|t| Some((t.alone?, t)));
+    let next = match (alone.max_by(|a, b| a.0.total_cmp(&b.0)), fitness) {
+        (_, Fitness::Good) => "nothing needs to be done for it".to_owned(),
+        (Some((_, task)), _) => {
+            format!("look at task {} first, whose timing costs most: jitterlab analyze --task {0}", task.name)
+        }
+        (None, _) => "find what makes it late with jitterlab analyze".to_owned(),
+    };
+    Some(Head { fitness, asked: true, verdict, number, next })
+}
+
+/// Everything below the head, readable at 80 columns.
+pub(crate) fn text(result: &ServoLoops) -> String {
+    let mut parts: Vec<String> = result.plants.iter().map(of_plant).collect();
+    if let Some(run) = &result.run {
+        parts.push(super::minded(&super::of_run(run)).trim_start_matches('\n').to_owned());
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
+fn of_plant(plant: &PlantOfLoops) -> String {
+    let mut parts = vec![wrap(&format!("{}.", described(plant)))];
+    if let Some(under) = &plant.under {
+        parts.push(tables::costs(&under.evaluation));
+        parts.push(wrap(&exactness(under)));
+    } else {
+        parts.push(wrap(&format!(
+            "Punctual and with no work to do it costs {}.",
+            tables::cost(plant.ideal.cost)
+        )));
+    }
+    parts.push(tasks(plant));
+    parts.join("\n")
+}
+
+/// How the figures came to be.
+fn exactness(under: &PlantUnderRun) -> String {
+    let of = if under.computed < under.cycles {
+        format!("{} of {}", count(under.computed), count(under.cycles))
+    } else {
+        count(under.cycles)
+    };
+    format!(
+        "Exact for {of} cycles of all tasks together, each from a time at which all are due and none is at work to the next ({} in \
+         time); the run itself is followed event by event, all of it.",
+        exact(under.common_ns)
+    )
+}
+
+/// Each task: its timing, what it alone costs, what it stands.
+fn tasks(plant: &PlantOfLoops) -> String {
+    let is_run = plant.under.is_some();
+    let ideal = plant.ideal.cost;
+    let rows = plant.tasks.iter().zip(&plant.stands_ns).map(|(task, stands)| {
+        let mut row = vec![task.name.clone(), exact(task.period_ns)];
+        if let Some(timing) = &task.timing {
+            row.push(time(timing.latency_ns + timing.execution_ns));
+            row.push(time(timing.worst_response_ns as f64));
+            row.push(count(timing.missed));
+            row.push(task.alone.map_or("-".into(), |cost| tables::against(cost, ideal)));
+        }
+        row.push(stands.map_or("its period".into(), |ns| time(ns as f64)));
+        row
+    });
+    let mut header = vec!["task", "every"];
+    if is_run {
+        header.extend(["mean delay", "worst", "missed", "alone costs"]);
+    }
+    header.push("stands");
+    let mut text = columns(&header, rows);
+    let alone = if plant.tasks.len() > 1 && is_run {
+        "alone costs: along the run, with the other tasks of this plant punctual. "
+    } else {
+        ""
+    };
+    text.push_str(&wrap(&format!(
+        "{alone}stands: the longest constant delay of its outputs, the others punctual, up to its period."
+    )));
+    text
+}
+
+/// What the page shows.
+pub(crate) fn section(result: &ServoLoops) -> Section {
+    let mut pieces: Vec<Piece> =
+        result.plants.iter().map(|plant| Piece::Text { text: described(plant) + "." }).collect();
+    pieces.extend(super::servo_charts::of_loops(result).into_iter().map(Piece::Figure));
+    if let Some(run) = &result.run {
+        pieces.extend(super::minded_pieces(super::of_run(run)));
+    }
+    Section {
+        id: "servo".into(),
+        title: "What it does to the control loops".into(),
+        lead: "The mean quadratic cost of each plant under the joint timing of its tasks against punctual activations.".into(),
+        pieces,
+    }
+}

@@ -1,0 +1,172 @@
+//! Controllers designed anew for the timing that was measured: the table, and their numbers for other programs.
+
+use std::fmt::Write as _;
+
+use jitterlab_motion::servo::Judged;
+use jitterlab_motion::servo::{DelayMargin, Gains, Interval, PidGains, Redesign, RedesignKind, ServoResult};
+
+use super::percent;
+use super::servo_tables::cost;
+use crate::table::columns;
+use crate::words::time;
+use crate::wrap::wrap;
+
+/// A number for a file: as short as it can be read back.
+fn exactly(value: f64) -> String {
+    let plain = format!("{value}");
+    if plain.len() <= 12 { plain } else { format!("{value:e}") }
+}
+
+/// A redesign as something to do.
+fn way(redesign: &Redesign) -> String {
+    match redesign.redesign {
+        RedesignKind::MeanDelay { delay_ns } => {
+            format!("{} for the mean delay of {}", redesign.controller, time(delay_ns as f64))
+        }
+        RedesignKind::Distribution => format!("{} for the delays as they are spread", redesign.controller),
+        RedesignKind::Retuned => format!("{} with other gains", redesign.controller),
+    }
+}
+
+/// What each would recover, and the numbers of those that fit one line.
+pub(super) fn text(all: &[Redesign]) -> String {
+    if all.is_empty() {
+        return wrap(
+            "Nothing was designed anew: a controller of given numbers stays as it is, and one from a filter needs noise.measurement.",
+        );
+    }
+    let share = |new: f64, old: f64, interval: Option<Interval>| {
+        if !new.is_finite() || !old.is_finite() {
+            return if new.is_finite() { "stable".into() } else { "unstable".into() };
+        }
+        let value = percent(1.0 - new / old);
+        interval.map_or(value.clone(), |i| {
+            let low = percent(i.low);
+            format!("{} to {}", low.trim_end_matches(" %"), percent(i.high))
+        })
+    };
+    let rows = all.iter().map(|r| {
+        let stands = match r.delay {
+            DelayMargin::Always => "any".into(),
+            DelayMargin::UpTo(ns) => time(ns as f64),
+            DelayMargin::Never => "none".into(),
+        };
+        vec![
+            way(r),
+            cost(r.cost),
+            share(r.cost, r.instead_of, r.recovered),
+            share(r.along, r.along_instead_of, r.along_recovered),
+            stands,
+        ]
+    });
+    let mut text = columns(&["designed anew", "cost", "recovers", "by the run", "stands"], rows);
+    for redesign in all {
+        text.push_str(&wrap(&numbers(redesign)));
+    }
+    text
+}
+
+fn numbers(redesign: &Redesign) -> String {
+    match &redesign.gains {
+        Gains::Pid { loops, .. } => {
+            let each = loops.iter().map(|g| {
+                let integral =
+                    g.integral_time_s.map_or(String::new(), |ti| format!(" Ti {}", time(ti * 1e9)));
+                let hal =
+                    terms(g).map(|(name, value)| format!("{name} {value:.6}")).collect::<Vec<_>>().join(", ");
+                format!(
+                    "K {:.6}{integral} Td {}, in LinuxCNC's pid {hal}",
+                    g.gain,
+                    time(g.derivative_time_s * 1e9)
+                )
+            });
+            format!("{}: {}", way(redesign), each.collect::<Vec<_>>().join("; "))
+        }
+        Gains::StateSpace { a, .. } => format!(
+            "{}: a controller of {} states, whose matrices --json and --gains FILE give; LinuxCNC's pid has no such structure",
+            way(redesign),
+            a.len()
+        ),
+    }
+}
+
+/// The terms of LinuxCNC's pid.
+fn terms(gains: &PidGains) -> impl Iterator<Item = (&'static str, f64)> {
+    let [ff0, ff1, ff2] = gains.feedforward.unwrap_or_default();
+    let feedforward = [("FF0", ff0), ("FF1", ff1), ("FF2", ff2)];
+    let known = if gains.feedforward.is_some() { 3 } else { 0 };
+    [("Pgain", gains.p), ("Igain", gains.i), ("Dgain", gains.d)]
+        .into_iter()
+        .chain(feedforward.into_iter().take(known))
+}
+
+/// The numbers of the redesigns as a file of this extension holds them: all of them in JSON; of the best one a plant's table
+/// [controller] in TOML, or LinuxCNC's commands in HAL. `None` where there is none that such a file could hold.
+#[must_use]
+pub fn file(result: &ServoResult, extension: &str) -> Option<String> {
+    let Judged::Run(under) = &result.judged else { return None };
+    let all = &under.assessment.redesigns;
+    let best = |wanted: &dyn Fn(&&Redesign) -> bool| {
+        all.iter().filter(|r| r.cost.is_finite()).filter(wanted).min_by(|a, b| a.cost.total_cmp(&b.cost))
+    };
+    match extension {
+        "json" if !all.is_empty() => serde_json::to_string_pretty(all).ok().map(|text| text + "\n"),
+        "toml" => best(&|_| true).map(toml),
+        "hal" => best(&|r| matches!(r.gains, Gains::Pid { .. })).and_then(hal),
+        _ => None,
+    }
+}
+
+fn toml(redesign: &Redesign) -> String {
+    let list =
+        |values: &mut dyn Iterator<Item = String>| format!("[{}]", values.collect::<Vec<_>>().join(", "));
+    let mut text = format!("# {}\n[controller]\n", way(redesign));
+    // Writing to a String cannot fail.
+    let _ = match &redesign.gains {
+        Gains::Pid { loops, .. } => {
+            let seconds = |value: f64| format!("\"{} s\"", exactly(value));
+            let integral = loops.iter().filter_map(|g| g.integral_time_s).map(seconds).collect::<Vec<_>>();
+            let kind = if integral.is_empty() { "pd" } else { "pid" };
+            let gain = list(&mut loops.iter().map(|g| exactly(g.gain)));
+            let derivative = list(&mut loops.iter().map(|g| seconds(g.derivative_time_s)));
+            let _ = writeln!(text, "kind = \"{kind}\"\ngain = {gain}");
+            if !integral.is_empty() {
+                let _ = writeln!(text, "integral_time = {}", list(&mut integral.into_iter()));
+            }
+            writeln!(text, "derivative_time = {derivative}")
+        }
+        Gains::StateSpace { reads_states: false, a, b, c, d, .. } => {
+            let rows = |m: &[Vec<f64>], sign: f64| {
+                let row = |row: &Vec<f64>| list(&mut row.iter().map(|v| exactly(sign * v)));
+                list(&mut m.iter().map(row))
+            };
+            let _ = writeln!(text, "# of the error, reference - output\nkind = \"state-space\"");
+            writeln!(
+                text,
+                "a = {}\nb = {}\nc = {}\nd = {}",
+                rows(a, 1.0),
+                rows(b, -1.0),
+                rows(c, 1.0),
+                rows(d, -1.0)
+            )
+        }
+        Gains::StateSpace { c, d, .. } => {
+            // u = -L [x; u_prev], and the controller's states are u_prev.
+            let row =
+                |(x, before): (&Vec<f64>, &Vec<f64>)| list(&mut x.iter().chain(before).map(|v| exactly(-v)));
+            writeln!(text, "kind = \"state-feedback\"\ngain = {}", list(&mut d.iter().zip(c).map(row)))
+        }
+    };
+    text
+}
+
+fn hal(redesign: &Redesign) -> Option<String> {
+    let Gains::Pid { period_s, loops } = &redesign.gains else { return None };
+    let mut text = format!("# {}, for a thread of {} ns\n", way(redesign), (period_s * 1e9).round());
+    for (i, gains) in loops.iter().enumerate() {
+        for (name, value) in terms(gains) {
+            let _ = writeln!(text, "setp pid.{i}.{name} {}", exactly(value));
+        }
+    }
+    Some(text)
+}
