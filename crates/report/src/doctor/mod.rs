@@ -196,9 +196,9 @@ fn tried(tuned: &TuneResult, measured_again: bool) -> String {
     let head = tune::head(tuned);
     let again = if measured_again { " Then all was measured again with it." } else { "" };
     format!(
-        "{} settings were tried for {}, in {} blocks. {} {}{again}",
-        tuned.knobs.len(),
+        "Settings tried for {}: {}, in {} blocks. {} {}{again}",
         tuned.task,
+        tuned.knobs.len(),
         tuned.blocks,
         head.verdict,
         head.number
