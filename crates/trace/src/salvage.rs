@@ -129,7 +129,8 @@ impl<'f> Salvage<'f> {
     fn bytes(&mut self, at: u64, wanted: usize) -> io::Result<&[u8]> {
         let end = at + wanted as u64;
         if at < self.window_at || end > self.window_at + self.window.len() as u64 {
-            self.window.resize(wanted.max(WINDOW), 0);
+            let left = usize::try_from(self.length.saturating_sub(at)).unwrap_or(usize::MAX);
+            self.window.resize(wanted.max(WINDOW.min(left)), 0);
             self.window_at = at;
             let mut filled = 0;
             while filled < self.window.len() {
