@@ -21,7 +21,7 @@ pub fn open(command: &str, read: &impl Serialize) -> Parts {
             parts
         }
         Err(error) => {
-            output::note(&CliError::NothingKept(error).to_string());
+            output::warn(&CliError::NothingKept(error).to_string());
             Parts::nowhere()
         }
     }
@@ -32,13 +32,13 @@ pub fn close(complete: bool, close: impl FnOnce(bool) -> Result<usize, TraceErro
     match close(complete && interrupt::signal().is_none()) {
         Ok(0) => {}
         Ok(_) => output::note(progress::GOES_ON_LATER),
-        Err(error) => output::note(&CliError::NothingKept(error).to_string()),
+        Err(error) => output::warn(&CliError::NothingKept(error).to_string()),
     }
 }
 
 /// Keeps a part, or says that no more can be kept.
 pub fn keep(parts: &mut Parts, part: &impl Serialize) {
     if let Err(error) = parts.keep(part, &[]) {
-        output::note(&CliError::NothingKept(error).to_string());
+        output::warn(&CliError::NothingKept(error).to_string());
     }
 }

@@ -18,10 +18,10 @@ pub struct MeasureArgs {
     /// Stop after this time [default: 10s, unless --count is given]
     #[arg(short, long, value_parser = mistakes::duration, value_name = "TIME")]
     duration: Option<i64>,
-    /// Stop each task after this many activations
+    /// Stop each task after this many activations [default: any number]
     #[arg(short = 'n', long)]
     count: Option<u64>,
-    /// Stop at the first latency of this or more, and show it with the activations before it
+    /// Stop at the first latency of this or more, and show it with the activations before it [default: none]
     #[arg(long, value_parser = parse_duration_ns, value_name = "TIME")]
     stop_above: Option<i64>,
     /// Say why activations were late, by the kernel's own events (as root; makes latencies some microseconds longer;
@@ -36,10 +36,10 @@ pub struct MeasureArgs {
     #[arg(long, default_value = "keep", value_name = "keep|US")]
     cpu_dma_latency: DmaLatency,
     /// What runs beside the tasks: KIND[:ARGS][@CPUS], such as cpu:4, mem:2,256M@0 or disk:1, a preset such as
-    /// twente, or 'stress -c 4 -m 2'; may be given several times. --load help lists all
+    /// twente, or 'stress -c 4 -m 2'; may be given several times. --load help lists all [default: none]
     #[arg(long, value_name = "LOAD")]
     load: Vec<String>,
-    /// Keep everything movable off these CPUs while measuring, and measure once without for comparison
+    /// Keep everything movable off these CPUs while measuring, and measure once without for comparison [default: none]
     #[arg(long, value_name = "CPUS")]
     isolate: Option<CpuSet>,
 }

@@ -9,6 +9,7 @@ use jitterlab_model::Fitness;
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Content, Document, Extent};
 use jitterlab_report::printable::printable_lines;
+use jitterlab_report::wrap;
 use jitterlab_trace::{TraceError, place};
 
 use crate::error::CliError;
@@ -60,6 +61,16 @@ impl OutputArgs {
         self.json
     }
 
+    /// The terminal, as the user wants it.
+    pub fn terminal(self) -> Terminal {
+        Terminal { colour: self.color.is_wanted(), ..terminal(self.ascii) }
+    }
+
+    /// Words that fit the terminal.
+    pub fn written(self, write: impl FnOnce() -> String) -> String {
+        wrap::at(self.terminal().columns, write)
+    }
+
     /// Prints a result: one value, as text or as JSON. What it says of a purpose that was asked for is for the status.
     pub fn show(self, content: Content) -> Result<Option<Fitness>> {
         self.show_document(&Document::new(content))
@@ -75,7 +86,7 @@ impl OutputArgs {
         if self.json {
             print(&document.json()?)?;
         } else {
-            let terminal = Terminal { colour: self.color.is_wanted(), ..terminal(self.ascii) };
+            let terminal = self.terminal();
             let text = document.told(extent, terminal);
             print(&text)?;
             // What has scrolled off a person's terminal is said again where they look.
@@ -94,9 +105,16 @@ pub fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes a line to standard error, for people; a closed standard error is no reason to stop.
-pub fn note(line: &str) {
-    let _ = writeln!(io::stderr(), "{}", printable_lines(line));
+/// Writes a line to standard error, for people, broken where a terminal ends; a closed standard error is no reason to stop.
+pub fn note(text: &str) {
+    let broken = || wrap::at(columns(), || wrap::broken(text));
+    let text = if io::stderr().is_terminal() { broken() } else { text.to_owned() };
+    let _ = writeln!(io::stderr(), "{}", printable_lines(&text));
+}
+
+/// The same of what somebody has to know, though the command goes on.
+pub fn warn(text: &str) {
+    note(&format!("warning: {text}"));
 }
 
 /// Shows how far a long command is, in one line of standard error that the next call overwrites; the last ends it.
@@ -110,16 +128,31 @@ pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Whether standard output is a terminal that shows pictures by kitty's protocol, as far as it names itself. tmux and screen,
-/// which name themselves instead, do not pass them on.
-pub fn shows_pictures() -> bool {
-    let is = |name, values: &[&str]| std::env::var(name).is_ok_and(|value| values.contains(&value.as_str()));
-    is_terminal()
-        && std::env::var_os("TMUX").is_none()
-        && (is("TERM", &["xterm-kitty", "xterm-ghostty"]) || is("TERM_PROGRAM", &["WezTerm", "ghostty"]))
+/// How a terminal takes pictures.
+pub enum Pictures {
+    Kitty,
+    Sixel,
 }
 
-/// Writes a picture that [`shows_pictures`] allows; unlike text it commands the terminal.
+/// How standard output shows pictures, as far as the terminal names itself: it is not asked. tmux and screen, which name
+/// themselves instead, do not pass them on.
+pub fn pictures() -> Option<Pictures> {
+    let told = |name| std::env::var(name).unwrap_or_default();
+    if !is_terminal() || !told("TMUX").is_empty() {
+        return None;
+    }
+    let (term, program) = (told("TERM"), told("TERM_PROGRAM"));
+    let begins = |names: &[&str]| names.iter().any(|name| term.starts_with(name));
+    // Konsole tells its version as 220400, the first that shows them.
+    let is_konsole = told("KONSOLE_VERSION").parse().is_ok_and(|version: u32| version >= 220_400);
+    if begins(&["xterm-kitty", "xterm-ghostty"]) || matches!(program.as_str(), "WezTerm" | "ghostty") {
+        return Some(Pictures::Kitty);
+    }
+    let shows = begins(&["foot", "mlterm", "contour", "yaft"]) || term.contains("sixel") || is_konsole;
+    (shows || matches!(program.as_str(), "iTerm.app" | "mintty" | "contour")).then_some(Pictures::Sixel)
+}
+
+/// Writes a picture as [`pictures`] says; unlike text it commands the terminal.
 pub fn picture(sequence: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(sequence.as_bytes())?;

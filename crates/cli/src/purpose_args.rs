@@ -8,7 +8,7 @@ use jitterlab_report::purpose::title;
 /// The purpose, if one is named.
 #[derive(clap::Args)]
 pub struct PurposeArgs {
-    /// Judge for this purpose only, and let the exit status say whether it is served
+    /// Judge for this purpose only, and let the exit status say whether it is served [default: all usual ones]
     #[arg(long = "for", value_name = "PURPOSE", value_parser = purposes())]
     pub purpose: Option<&'static Purpose>,
 }

@@ -4,12 +4,22 @@ use std::path::PathBuf;
 
 use jitterlab_bench::host::{self, Underway};
 use jitterlab_model::RunInfo;
-use jitterlab_report::watch::Watcher;
+use jitterlab_report::live::Wish;
+use jitterlab_report::watch::{View, Watcher};
 use jitterlab_trace::RunWriter;
 
 use crate::error::CliError;
 use crate::exit::Failure;
+use crate::interrupt;
 use crate::output::{self, OutputArgs};
+
+/// How a measurement is shown while it goes on.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Live {
+    Screen,
+    Lines,
+    Off,
+}
 
 /// The run file, and what is printed.
 #[derive(clap::Args)]
@@ -23,6 +33,10 @@ pub struct RecordArgs {
     /// Print nothing while measuring
     #[arg(short, long)]
     pub quiet: bool,
+    /// How it is shown while it goes on: screen is all of a terminal that has 64 x 18 characters or more, with keys; lines are
+    /// a few lines of it; elsewhere a plain line is printed every 5 s
+    #[arg(long, value_enum, default_value = "screen", default_missing_value = "screen", num_args = 0..=1, require_equals = true, value_name = "VIEW", conflicts_with = "quiet")]
+    live: Live,
     #[command(flatten)]
     pub show: OutputArgs,
 }
@@ -34,21 +48,28 @@ impl RecordArgs {
             _ if self.no_file => None,
             Some(path) => Some(RunWriter::create(path, info)?),
             None => {
-                host::writer(info).map_err(|error| output::note(&CliError::NoRunFile(error).to_string())).ok()
+                host::writer(info).map_err(|error| output::warn(&CliError::NoRunFile(error).to_string())).ok()
             }
         })
     }
 
     /// A note beside the result, unless nothing is to be printed.
-    pub fn note(&self, text: &str) {
+    pub fn note(&self, write: impl FnOnce() -> String) {
         if !self.quiet {
-            output::note(text.trim_end());
+            output::note(self.show.written(write).trim_end());
         }
     }
 
-    /// Shows a measurement while it goes on.
-    pub fn progress(&self, info: &RunInfo) -> Progress {
-        let watcher = Watcher::new(info.tasks.len(), self.quiet, self.show.is_json());
+    /// Shows a measurement while it goes on. What another program prints meanwhile spoils a whole screen.
+    pub fn progress(&self, info: &RunInfo, beside_prints: bool) -> Progress {
+        let view = match self.live {
+            _ if self.quiet => View::Nothing,
+            Live::Off => View::Nothing,
+            _ if self.show.is_json() => View::Plain,
+            Live::Screen if !beside_prints => View::Auto,
+            Live::Screen | Live::Lines => View::Lines,
+        };
+        let watcher = Watcher::new(info.tasks.len(), view, self.show.terminal());
         Progress { watcher, recording_ended: false }
     }
 }
@@ -62,15 +83,18 @@ pub struct Progress {
 impl Progress {
     /// Shows it if it is time to, and says once if nothing is recorded any more.
     pub fn look(&mut self, underway: &Underway<'_>) {
-        self.watcher.look(|| underway.so_far());
+        if self.watcher.look(|| underway.so_far()) == Wish::Stop {
+            interrupt::ask();
+        }
         if let (false, Some(why)) = (self.recording_ended, underway.recording_ended()) {
             self.recording_ended = true;
-            output::note(&CliError::RecordingEnded(why).to_string());
+            let said = self.watcher.say(CliError::RecordingEnded(why).to_string());
+            said.iter().for_each(|said| output::warn(said));
         }
     }
 
     /// Leaves the screen to what comes now.
     pub fn finish(self) {
-        self.watcher.finish();
+        self.watcher.finish().iter().for_each(|said| output::note(said));
     }
 }

@@ -20,20 +20,21 @@ use crate::exit::Failure;
 /// What is shown of a run, and what helps to read the outputs of other tools.
 #[derive(clap::Args)]
 pub struct RunArgs {
-    /// Only this task
+    /// Only this task [default: all]
     #[arg(long, value_name = "NAME")]
     pub task: Option<String>,
-    /// Period of another tool's task, if its output does not say: a time (250us) or a rate (4kHz)
+    /// Period of another tool's task, if its output does not say: a time (250us) or a rate (4kHz) [default: the tool's usual
+    /// one, with a warning]
     #[arg(long, value_parser = parse_period_ns, value_name = "TIME")]
     pub period: Option<i64>,
-    /// Unit of another tool's values, if its output does not say
+    /// Unit of another tool's values, if its output does not say [default: the tool's usual one]
     #[arg(long, value_enum)]
     unit: Option<Unit>,
     /// What a column of a table (CSV) holds, where its head line does not say: ROLE=COLUMN[:UNIT], such as latency=3:us or
     /// start=t_wake:ns; roles are due, start, end, latency, interval, period-error, task and index
     #[arg(long, value_delimiter = ',', value_name = "ROLE=COLUMN")]
     columns: Vec<Column>,
-    /// Channel of a capture (logic analyser, oscilloscope) that is a task; without it all that change
+    /// Channel of a capture (logic analyser, oscilloscope) that is a task [default: all that change]
     #[arg(long = "channel", value_delimiter = ',', value_name = "NAME")]
     channels: Vec<String>,
     /// Which edges of a capture begin an activation: rising, falling or both [default: rising]
@@ -43,7 +44,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "VOLTS", allow_hyphen_values = true)]
     threshold: Option<Threshold>,
     /// Which packets of a capture (pcap) begin an activation: ethertype:0x88a4, mac:00:11:22:33:44:55 or udp:27181, with the
-    /// answer as its end
+    /// answer as its end [default: those of EtherCAT or PROFINET]
     #[arg(long, value_name = "FILTER")]
     packets: Option<PacketFilter>,
 }

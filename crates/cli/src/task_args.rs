@@ -15,7 +15,8 @@ pub struct TaskArgs {
     /// given several times
     #[arg(long = "task", value_name = "SPEC", conflicts_with_all = ["period", "work", "overrun", "WaitArgs"])]
     tasks: Vec<TaskSpec>,
-    /// Period of the one task, as a time (250us) or a rate (4kHz)
+    /// Period of the one task, as a time (250us) or a rate (4kHz) [default: 1ms; with --for what the purpose needs; in
+    /// compensate 500us; in matrix 1ms beside 100us]
     #[arg(long, value_parser = parse_period_ns, value_name = "TIME")]
     period: Option<i64>,
     /// What the task does each time: none, spin:TIME, twente:DIVISIONS [default: none]
@@ -31,14 +32,14 @@ pub struct TaskArgs {
 /// How a task waits and runs.
 #[derive(clap::Args)]
 pub struct WaitArgs {
-    /// Processor of the one task
+    /// Processor of the one task [default: the one that isolation and topology favour]
     #[arg(long, value_parser = mistakes::processor)]
     pub cpu: Option<u16>,
     /// Scheduling policy: other, batch, idle, fifo:1..99, rr:1..99, deadline:RUNTIME [default: fifo:80, less for
     /// longer periods of several tasks]
     #[arg(long)]
     policy: Option<Policy>,
-    /// How the task waits
+    /// How the task waits [default: nanosleep]
     #[arg(long, value_parser = PossibleValuesParser::new(WakeMethod::ALL.iter().map(|wake| wake.name()))
         .try_map(|wake| wake.parse::<WakeMethod>()))]
     pub wake: Option<WakeMethod>,
@@ -48,7 +49,7 @@ pub struct WaitArgs {
     /// The clock its start and end are read from: monotonic, monotonic-raw, tsc [default: monotonic]
     #[arg(long)]
     read: Option<ReadClock>,
-    /// Wake early and poll: repeat:TIME, margin:TIME, late:P, cost:RATIO, adaptive:P
+    /// Wake early and poll: repeat:TIME, margin:TIME, late:P, cost:RATIO, adaptive:P [default: none]
     #[arg(long)]
     compensate: Option<Compensation>,
 }

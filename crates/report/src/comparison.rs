@@ -126,7 +126,7 @@ fn comparison(comparison: &Comparison, terminal: Terminal) -> String {
 fn signed(statistic: Statistic, value: f64) -> String {
     let sign = if value > 0.0 { "+" } else { "" };
     match statistic {
-        Statistic::MissedShare => format!("{sign}{value:.2e}"),
+        Statistic::MissedShare => format!("{sign}{}", share(value)),
         _ => format!("{sign}{}", time(value)),
     }
 }

@@ -21,7 +21,7 @@ use crate::table;
 use crate::wakeups::time;
 use crate::warnings;
 use crate::words::{exact, share};
-use crate::wrap::wrap_indented;
+use crate::wrap::{wrap, wrap_indented};
 
 /// A median with its interval, for people.
 pub(crate) fn interval(m: Option<MedianInterval>, show: impl Fn(f64) -> String) -> String {
@@ -185,10 +185,10 @@ fn write_what_is(trial: &CompensationTrial, out: &mut String) {
         out,
         "period {}; the clock read twice in a row: median {}, p99 {}\n\n\
          a wake-up costs (S)\n  \
-         {:>8}  by the clock, from the due time to the next wait: interrupt, leaving idle,\n            \
-         switch to the task, its own code; not the switch back\n  \
-         {:>8}  of processor time of the thread: its code, its system calls and the switches\n            \
-         as far as the kernel counts them; not the interrupt, not leaving idle\n  \
+         {:>8}  by the clock, from the due time to the next wait: interrupt,\n            \
+         leaving idle, switch to the task, its own code; not the switch back\n  \
+         {:>8}  of processor time of the thread: its code, its system calls and\n            \
+         the switches as far as the kernel counts them; not the interrupt\n  \
          {:>8}  the same if it wakes every {}: nothing has time to cool down\n\n",
         exact(trial.period_ns),
         time(trial.clock_floor.at(P50).exactly()),
@@ -230,7 +230,9 @@ fn write_margins(trial: &CompensationTrial, out: &mut String) {
     if trial.margins.is_empty() {
         return;
     }
-    out.push_str("one early sleep, then polling: as latencies measured in turns foretell, and measured\n");
+    out.push_str(&wrap(
+        "one early sleep, then polling: as latencies measured in turns foretell, and measured",
+    ));
     let rows = trial.margins.iter().map(|p| {
         vec![
             exact(p.margin_ns),
@@ -248,24 +250,21 @@ fn write_recommendation(trial: &CompensationTrial, out: &mut String) {
     let Some(Candidate { wake, choice: r, .. }) = trial.candidates.get(trial.chosen) else {
         return;
     };
-    let _ = writeln!(
-        out,
-        "use wake={wake},compensate=margin:{}: polls {} of a processor and leaves {} of\n  \
-         the starts late, by {} latencies",
+    out.push_str(&wrap(&format!(
+        "use wake={wake},compensate=margin:{}: polls {} of a processor and leaves {} of the starts late, by {} latencies",
         Exact(r.margin_ns),
         share(r.expected_load),
         share(r.expected_late),
         r.samples
-    );
+    )));
     if r.limited_by_budget {
         out.push_str("  the budget allows no longer margin; fewer late starts cost more polling\n");
     }
     if let Some(late) = r.supported_late {
-        let _ = writeln!(
-            out,
-            "  so few latencies support no rarer late starts than {}: raise --rounds for less",
+        out.push_str(&wrap_indented(&format!(
+            "so few latencies support no rarer late starts than {}: raise --rounds for less",
             share(late)
-        );
+        )));
     }
     out.push('\n');
 }
@@ -312,38 +311,35 @@ fn write_proof(trial: &CompensationTrial, out: &mut String, terminal: Terminal) 
 fn write_floor(trial: &CompensationTrial, out: &mut String, proof: &Proof) {
     let floor_ns = trial.clock_floor.at(P50).exactly().unwrap_or(0).max(1);
     if let Some(p90) = proof.after.deviation.at(P90).exactly() {
-        let _ = writeln!(
-            out,
-            "  p90 of the compensated task is {:.1} readings of the clock ({}); it cannot start more\n  \
-             exactly than the clock can be read",
+        out.push_str(&wrap_indented(&format!(
+            "p90 of the compensated task is {:.1} readings of the clock ({}); it cannot start more exactly than the clock \
+             can be read",
             p90 as f64 / floor_ns as f64,
             Human(floor_ns as f64),
-        );
+        )));
     }
     let late = &proof.late;
     if late.overslept > 0 {
-        let _ = writeln!(
-            out,
-            "  {} of {} starts were late because the sleep took longer than the margin, by up to {}",
+        out.push_str(&wrap_indented(&format!(
+            "{} of {} starts were late because the sleep took longer than the margin, by up to {}",
             late.overslept,
             late.starts,
             Human(late.worst_overslept_ns as f64)
-        );
+        )));
     }
     if late.torn > 0 {
-        let _ = writeln!(
-            out,
-            "  {} were late although the task polled, by up to {}: an interrupt or the host had the\n  \
-             processor at that moment, which no margin can help",
+        out.push_str(&wrap_indented(&format!(
+            "{} were late although the task polled, by up to {}: an interrupt or the host had the processor at that \
+             moment, which no margin can help",
             late.torn,
             Human(late.worst_torn_ns as f64)
-        );
+        )));
     }
     let Disturbance { steal, interrupts } = trial.disturbance;
     let mut seen = vec![format!("the longest hole in a poll was {}", Human(trial.longest_hole_ns as f64))];
     seen.extend(interrupts.map(|n| format!("the processor took {n} interrupts")));
     seen.extend(steal.map(|stolen| format!("the hypervisor took {} of its time", share(stolen))));
-    let _ = writeln!(out, "  meanwhile {}", seen.join(",\n  "));
+    out.push_str(&wrap_indented(&format!("meanwhile {}", seen.join(", "))));
 }
 
 #[cfg(test)]
@@ -448,7 +444,7 @@ mod tests {
                 let unbroken = text.replace("\n  ", " ");
                 assert!(text.contains(part) || unbroken.contains(part), "{part} in {text}");
             }
-            assert!(text.lines().all(|line| line.chars().count() <= 92), "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         }
     }
 

@@ -31,6 +31,7 @@ use crate::motion;
 use crate::papers::Reproduction;
 use crate::papers::contents::{self, PaperContents};
 use crate::section::Section;
+use crate::wrap;
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
 pub const SCHEMA: u32 = 2;
@@ -175,6 +176,10 @@ impl Document {
     /// As much of the text for the terminal as is wanted. What has no head is told whole.
     #[must_use]
     pub fn told(&self, extent: Extent, terminal: Terminal) -> String {
+        wrap::at(terminal.columns, || self.spelled(extent, terminal))
+    }
+
+    fn spelled(&self, extent: Extent, terminal: Terminal) -> String {
         let head = self.head.as_ref().map_or_else(String::new, |head| head.text(terminal));
         let rest = match extent {
             Extent::Head if self.head.is_some() => String::new(),
@@ -184,7 +189,12 @@ impl Document {
             _ => self.words(terminal),
         };
         let gap = if head.is_empty() || rest.is_empty() { "" } else { "\n" };
-        terminal.spelled(format!("{head}{gap}{rest}"))
+        // Whatever was not broken where it was written.
+        let mut text = wrap::broken(&format!("{head}{gap}{rest}"));
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        terminal.spelled(text)
     }
 
     /// What stands below the head where not everything is wanted; `None` where that is everything.

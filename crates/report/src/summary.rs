@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::caveats::{distinct, statement};
-use crate::words::{count, exact, known_count, microseconds, share};
+use crate::words::{count, exact, known_count, list, microseconds, share};
 use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
 use jitterlab_analysis::summary::{PERCENTILES, Statistics, Summary};
@@ -14,7 +14,7 @@ use crate::chart::Terminal;
 use crate::machine::machine_line;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
-use crate::wrap::{remarks, wrap};
+use crate::wrap::{remarks, wrap, wrap_indented};
 use crate::{isolation, quantity, waiting, warnings, why};
 
 /// The whole summary, readable at 80 columns, its figures at the terminal's width.
@@ -155,7 +155,20 @@ fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
         known_count(summary.missed)
     );
     text.push_str(&waiting::findings(task));
-    text + &columns(&header("in µs"), summary.quantities().map(|(quantity, figures)| row(quantity, figures)))
+    let (told, untold): (Vec<_>, Vec<_>) =
+        summary.quantities().into_iter().partition(|(_, figures)| is_told(figures));
+    text += &columns(&header("in µs"), told.into_iter().map(|(quantity, figures)| row(quantity, figures)));
+    let untold: Vec<String> = untold.iter().map(|(of, _)| quantity::name(*of).to_owned()).collect();
+    if !untold.is_empty() {
+        text += &wrap_indented(&format!("not told: {}", list(&untold)));
+    }
+    text
+}
+
+/// Whether anything is known of a quantity.
+fn is_told(figures: &Statistics) -> bool {
+    let known = figures.percentiles().any(|(_, ns)| ns.at_least().is_some());
+    known || figures.min_ns.is_some() || figures.max_ns.is_some() || figures.mean_ns.is_some()
 }
 
 /// What stands above the figures of quantities, the first column under this name.

@@ -1,6 +1,34 @@
 //! Sentences broken into lines for the terminal.
 
-/// Breaks a sentence into lines of at most 80 columns, the further ones indented.
+use std::cell::Cell;
+
+/// Where lines are broken unless something else was asked for.
+const USUAL: usize = 80;
+/// Longer lines are no joy to read, however wide the terminal is.
+const WIDEST: usize = 120;
+
+thread_local! {
+    static COLUMNS: Cell<usize> = const { Cell::new(USUAL) };
+}
+
+/// Breaks what `write` writes for a terminal of this width: at 80 columns outside of this, at most at 120.
+pub fn at<T>(columns: usize, write: impl FnOnce() -> T) -> T {
+    struct Before(usize);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            COLUMNS.set(self.0);
+        }
+    }
+    let _before = Before(COLUMNS.replace(columns.clamp(20, WIDEST)));
+    write()
+}
+
+/// How wide lines may be.
+pub fn columns() -> usize {
+    COLUMNS.get()
+}
+
+/// Breaks a sentence into lines, the further ones indented.
 pub fn wrap(sentence: &str) -> String {
     wrapped(sentence, "")
 }
@@ -13,23 +41,73 @@ pub fn wrap_indented(sentence: &str) -> String {
 fn wrapped(sentence: &str, before: &str) -> String {
     let mut text = String::new();
     let mut width = 0;
-    for word in sentence.split_whitespace() {
+    for word in words(sentence) {
         let length = word.chars().count();
         if width == 0 {
             text.push_str(before);
             width = before.len();
-        } else if width + 1 + length > 80 {
+        } else if width + 1 + length > columns() {
             text.push_str("\n  ");
             width = 2;
         } else {
             text.push(' ');
             width += 1;
         }
-        text.push_str(word);
+        text.push_str(&word);
         width += length;
     }
     text.push('\n');
     text
+}
+
+/// The words of a sentence; a number is one with its unit and with its other digits.
+pub(crate) fn words(sentence: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in sentence.split_whitespace() {
+        match words.last_mut() {
+            Some(last) if last.ends_with(|c: char| c.is_ascii_digit()) && belongs_to_number(word) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+fn belongs_to_number(word: &str) -> bool {
+    let word = word.trim_end_matches([',', '.', ';', ':', ')']);
+    let is_group = word.len() == 3 && word.bytes().all(|c| c.is_ascii_digit());
+    is_group
+        || matches!(
+            word,
+            "ns" | "µs" | "ms" | "s" | "min" | "h" | "d" | "%" | "Hz" | "kHz" | "mm/min" | "rev/min"
+        )
+}
+
+/// A text whose lines are broken where they are too long, without a line feed at its end. A line of a table, or of a command,
+/// is left as it is: its blanks are meant.
+pub fn broken(text: &str) -> String {
+    let is_set = |line: &str| line.trim_start().contains("  ") || line.starts_with("    ");
+    let broken = |line: &str| match width(line) > columns() && !is_set(line) {
+        true => {
+            let indent = line.len() - line.trim_start().len();
+            wrapped(line, &line[..indent]).trim_end().to_owned()
+        }
+        false => line.to_owned(),
+    };
+    text.lines().map(broken).collect::<Vec<_>>().join("\n")
+}
+
+/// Columns that a line takes; codes of colours take none.
+pub fn width(line: &str) -> usize {
+    let mut in_code = false;
+    let is_seen = |c: &char| {
+        let was_in_code = in_code;
+        in_code = if in_code { !c.is_ascii_alphabetic() } else { *c == '\x1b' };
+        !was_in_code && !in_code
+    };
+    line.chars().filter(is_seen).count()
 }
 
 /// A list of remarks below their heading; nothing where there are none.
@@ -44,6 +122,15 @@ pub fn remarks(heading: &str, remarks: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wider_terminal_is_used_and_a_number_keeps_its_unit() {
+        let text = at(100, || wrap(&"jitter ".repeat(30)));
+        assert!(text.lines().count() == 3 && text.lines().all(|l| l.chars().count() <= 100), "{text}");
+        assert_eq!(columns(), USUAL);
+        let late = at(20, || wrap("it came up to 1 234 567 µs, late by 3.1 %"));
+        assert_eq!(late, "it came up to\n  1 234 567 µs, late\n  by 3.1 %\n");
+    }
 
     #[test]
     fn long_sentences_are_broken_between_words() {

@@ -29,7 +29,7 @@ pub struct Args {
     /// Share of the starts that may be late, such as 1e-4 [default: 1e-3, as far as 20% of a processor go]
     #[arg(long, value_parser = mistakes::share, value_name = "SHARE")]
     late: Option<f64>,
-    /// Share of a processor that may be polled away, such as 20% or 0.2
+    /// Share of a processor that may be polled away, such as 20% or 0.2 [default: 20%, with --late any]
     #[arg(long, value_parser = mistakes::share, value_name = "SHARE")]
     budget: Option<f64>,
 

@@ -39,7 +39,7 @@ impl Args {
         writer: Option<RunWriter>,
         interrupted: &AtomicBool,
     ) -> Result<MeasuredRun, Failure> {
-        let mut progress = self.record.progress(measurement.info());
+        let mut progress = self.record.progress(measurement.info(), false);
         let measured =
             host::record(measurement, writer, &mut |underway| progress.look(underway), interrupted);
         progress.finish();
@@ -60,12 +60,12 @@ pub fn execute(args: &Args) -> Ending {
     let mut without_isolation = Vec::new();
     if request.isolate.is_some() {
         let measurement = Measurement::prepare(Request { isolate: None, why: false, ..request.clone() })?;
-        args.record.note(jitterlab_report::run::WITHOUT_ISOLATION_FIRST);
+        args.record.note(|| jitterlab_report::run::WITHOUT_ISOLATION_FIRST.into());
         without_isolation = args.measure(measurement, None, &interrupted)?.summaries().cloned().collect();
     }
     let measurement = Measurement::prepare(request)?;
     let writer = args.record.writer(measurement.info())?;
-    args.record.note(&jitterlab_report::run::announcement(measurement.info()));
+    args.record.note(|| jitterlab_report::run::announcement(measurement.info()));
     let measured = args.measure(measurement, writer, &interrupted)?.judged_for(args.wanted.purpose);
     let result = MeasuredRun { without_isolation, ..measured };
     let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());

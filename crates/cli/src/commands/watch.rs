@@ -39,7 +39,7 @@ pub struct Args {
     /// Look for periodic threads for this time first; each has to come eight times in it
     #[arg(long, default_value = "2s", value_parser = parse_duration_ns, value_name = "TIME")]
     find: i64,
-    /// What the file keeps, as for jitterlab run
+    /// What the file keeps, as for jitterlab run [default: all while that stays below 2 GB, else spikes:100us]
     #[arg(long)]
     keep: Option<Keep>,
     #[command(flatten)]
@@ -68,8 +68,8 @@ pub fn execute(args: &Args) -> Ending {
     let specs: Vec<_> = found.info().tasks.iter().map(|task| task.spec.clone()).collect();
     found.keep(args.keep.unwrap_or_else(|| host::keep_by_default(&specs, Some(args.duration))));
     let writer = args.record.writer(found.info())?;
-    args.record.note(&jitterlab_report::run::found(found.info()));
-    let mut progress = args.record.progress(found.info());
+    args.record.note(|| jitterlab_report::run::found(found.info()));
+    let mut progress = args.record.progress(found.info(), !args.command.is_empty());
     let watched = host::record_watched(found, writer, &mut |underway| progress.look(underway), &interrupted);
     progress.finish();
     args.record.show.show(Content::Run(Box::new(watched?)))?;

@@ -75,7 +75,7 @@ impl Shape {
 
 impl Chart {
     /// The chart with its counts as bars, at most `most` across.
-    pub(super) fn with_bars(mut self, most: f64) -> Self {
+    pub(crate) fn with_bars(mut self, most: f64) -> Self {
         let (low, high) = self.ranges()[0];
         for layer in &mut self.layers {
             if let Shape::Counts(bins) = &layer.shape {

@@ -106,12 +106,21 @@ impl Axis {
         Axis::of(title, scale).time().or(other)
     }
 
+    /// The value at a place.
+    pub(crate) fn value(&self, place: f64) -> f64 {
+        match self.scale {
+            Scale::Log | Scale::NamedLog(_) => 10f64.powf(place),
+            Scale::SignedLog => (10f64.powf(place.abs()) - 1.0).copysign(place),
+            Scale::Linear | Scale::Names(_) => place,
+        }
+    }
+
     fn is_log(&self) -> bool {
         matches!(self.scale, Scale::Log | Scale::NamedLog(_))
     }
 
     /// Where a value is drawn: itself, or its decimal logarithm. `None` where it has no place.
-    fn place(&self, value: f64) -> Option<f64> {
+    pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let place = match self.scale {
             Scale::Log | Scale::NamedLog(_) => value.log10(),
             Scale::SignedLog => (1.0 + value.abs()).log10().copysign(value),
@@ -189,7 +198,7 @@ pub enum Stroke {
 /// Rectangles of one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cells {
-    /// Width and height.
+    /// Width and height, in places of the axes: a cell is as large wherever it stands.
     pub size: [f64; 2],
     /// Centre, shade from 0 (little) to 1 (much), and words.
     pub cells: Vec<([f64; 2], f64, String)>,

@@ -33,9 +33,13 @@ impl Chart {
                     y.extend(values.iter().flat_map(|v| [v[1], v[2], v[3]]));
                 }
                 Shape::Cells(cells) => {
-                    let [w, h] = cells.size.map(|s| s / 2.0);
-                    x.extend(cells.cells.iter().flat_map(|(at, ..)| [at[0] - w, at[0] + w]));
-                    y.extend(cells.cells.iter().flat_map(|(at, ..)| [at[1] - h, at[1] + h]));
+                    let edges = |axis: &Axis, at: f64, size: f64| {
+                        let place = axis.place(at).unwrap_or(0.0);
+                        [place - size / 2.0, place + size / 2.0].map(|edge| axis.value(edge))
+                    };
+                    let [w, h] = cells.size;
+                    x.extend(cells.cells.iter().flat_map(|(at, ..)| edges(&self.x, at[0], w)));
+                    y.extend(cells.cells.iter().flat_map(|(at, ..)| edges(&self.y, at[1], h)));
                 }
                 Shape::Frames(frames) => {
                     x.extend(frames.iter().flat_map(|f| [f[0], f[2]]));

@@ -300,12 +300,23 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
             let bars = bars.iter().filter_map(|b| {
                 let (left, right, height) =
                     (chart.x.place(b[0])?, chart.x.place(b[1])?, chart.y.place(b[2])?);
-                Some(Rectangle::new(
-                    [(left, foot), (right.max(left + least), height)],
-                    colour.mix(0.6).filled(),
-                ))
+                Some([(left, foot), (right.max(left + least), height)])
             });
-            plot.draw_series(bars)?;
+            // Several over each other are told apart by their outlines.
+            if chart.layers.iter().filter(|l| matches!(l.shape, Shape::Bars(_))).count() > 1 {
+                for line in outlines(bars, least) {
+                    match PATTERNS[layer.colour % 6] {
+                        Some((dash, gap)) => {
+                            plot.draw_series(DashedLineSeries::new(line, dash, gap, colour.stroke_width(2)))?;
+                        }
+                        None => {
+                            plot.draw_series(LineSeries::new(line, colour.stroke_width(2)))?;
+                        }
+                    }
+                }
+            } else {
+                plot.draw_series(bars.map(|bar| Rectangle::new(bar, colour.mix(0.6).filled())))?;
+            }
         }
         // They are bars by now.
         Shape::Counts(_) => {}
@@ -319,14 +330,15 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
         }
         Shape::Cells(cells) => {
             let [w, h] = cells.size.map(|s| s / 2.0);
-            plot.draw_series(cells.cells.iter().map(|([x, y], shade, _)| {
-                Rectangle::new([(x - w, y - h), (x + w, y + h)], shaded(*shade).filled())
+            plot.draw_series(cells.cells.iter().filter_map(|([x, y], shade, _)| {
+                let (x, y) = at(*x, *y)?;
+                Some(Rectangle::new([(x - w, y - h), (x + w, y + h)], shaded(*shade).filled()))
             }))?;
             if cells.labelled {
-                plot.draw_series(cells.cells.iter().map(|([x, y], shade, words)| {
+                plot.draw_series(cells.cells.iter().filter_map(|([x, y], shade, words)| {
                     let ink = if *shade > 0.6 { WHITE } else { BLACK };
                     let style = (FONT, 14).into_font().color(&ink).pos(Pos::new(HPos::Center, VPos::Center));
-                    Text::new(words.clone(), (*x, *y), style)
+                    Some(Text::new(words.clone(), at(*x, *y)?, style))
                 }))?;
             }
         }
@@ -371,6 +383,24 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
         }
     }
     Ok(())
+}
+
+/// The lines over bars: one for those that are not more than `gap` apart.
+fn outlines(bars: impl Iterator<Item = [(f64, f64); 2]>, gap: f64) -> Vec<Vec<(f64, f64)>> {
+    let mut lines: Vec<Vec<(f64, f64)>> = Vec::new();
+    let mut end = f64::NEG_INFINITY;
+    for [(left, foot), (right, top)] in bars {
+        match lines.last_mut() {
+            Some(line) if left - end <= gap => {
+                // Its end was the foot.
+                line.pop();
+                line.extend([(left, top), (right, top), (right, foot)]);
+            }
+            _ => lines.push(vec![(left, foot), (left, top), (right, top), (right, foot)]),
+        }
+        end = right;
+    }
+    lines
 }
 
 /// What the shades of cells mean, beside the plot.

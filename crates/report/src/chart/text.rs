@@ -62,7 +62,13 @@ impl Terminal {
             // A line for each occupied bin says more than so few columns could.
             return self.spelled(self.counts(&chart.layers));
         }
-        self.spelled(text(chart, self.columns.max(40), self.ascii))
+        let lines = if chart.height <= Chart::GLANCE { FEW_LINES } else { LINES };
+        self.figure_of(chart, lines)
+    }
+
+    /// The chart without its caption, its figure so many lines high; axes and titles take four more.
+    pub(crate) fn figure_of(self, chart: &Chart, lines: usize) -> String {
+        self.spelled(text(chart, self.columns.max(40), lines, self.ascii))
     }
 
     /// What stands below a figure.
@@ -76,22 +82,16 @@ impl Terminal {
     }
 }
 
-fn text(chart: &Chart, width: usize, ascii: bool) -> String {
+fn text(chart: &Chart, width: usize, lines: usize, ascii: bool) -> String {
     let columns = width - LABEL - 2;
     let [x, y] = chart.ranges();
-    let lines = if chart.height <= Chart::GLANCE { FEW_LINES } else { LINES };
     let halves = vec![vec![None; 2 * lines]; columns];
     let mut canvas = Canvas { columns, lines, x, y, halves, words: Vec::new() };
     for (number, layer) in chart.layers.iter().enumerate() {
         canvas.draw(chart, number, layer);
     }
     let mut out = wrapped(&chart.y.titled(y), width).join("\n") + "\n";
-    canvas.write(
-        &mut out,
-        &chart.y.ticks(y, if lines == LINES { 5 } else { 3 }),
-        chart.layers.len() == 1,
-        ascii,
-    );
+    canvas.write(&mut out, &chart.y.ticks(y, (lines / 3).clamp(2, 8)), chart.layers.len() == 1, ascii);
     write_foot(&mut out, &chart.x, &chart.x.ticks(x, (columns / 12).max(2)), columns, x, ascii);
     write_legend(&mut out, chart, width, ascii);
     out
@@ -189,6 +189,7 @@ impl Canvas {
             Shape::Cells(cells) => {
                 let [w, h] = cells.size.map(|s| s / 2.0);
                 for ([x, y], shade, words) in &cells.cells {
+                    let Some((x, y)) = at(*x, *y) else { continue };
                     let ink = Ink::Shade(((shade * 4.0) as usize).min(3));
                     let (Some(first), Some(last)) = (self.column(x - w), self.column(x + w)) else {
                         continue;
@@ -199,7 +200,7 @@ impl Canvas {
                     if cells.labelled {
                         let words = format!(" {words} ");
                         let column = ((first + last) / 2).saturating_sub(words.chars().count() / 2);
-                        self.words.push((self.lines - 1 - self.half(*y) / 2, column, words));
+                        self.words.push((self.lines - 1 - self.half(y) / 2, column, words));
                     }
                 }
             }

@@ -9,7 +9,7 @@ use crate::chart::Terminal;
 use crate::head::Head;
 use crate::machine::machine_line;
 use crate::words::{count, cpus_named, plural};
-use crate::wrap::wrap;
+use crate::wrap::{columns, wrap};
 
 mod clock;
 mod entry;
@@ -23,8 +23,6 @@ pub mod script;
 mod surroundings;
 pub mod words;
 
-/// The width to fill.
-const COLUMNS: usize = 80;
 /// Where the text of a fault begins.
 const INDENT: usize = 6;
 /// Room for the kind of a remedy.
@@ -199,7 +197,7 @@ fn command(text: &str, first: usize, rest: usize, continuation: &str) -> String 
     let mut width = first;
     for (n, word) in text.split(' ').enumerate() {
         let length = word.chars().count();
-        if n > 0 && width + 1 + length + continuation.len() > COLUMNS {
+        if n > 0 && width + 1 + length + continuation.len() > columns() {
             let _ = write!(out, "{continuation}\n{:rest$}", "");
             width = rest;
         } else if n > 0 {

@@ -39,11 +39,18 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
             format!("{}: {} against {against}{}.", way(fitness), others[0], only.listed(": ", NAMED[0]))
         }
         all => {
-            let said = all
-                .iter()
-                .zip(&others)
-                .map(|(of, name)| format!("{name} {}{}", of.way(), of.listed(": ", NAMED[1])));
-            format!("{} against {against}: {}.", way(fitness), said.collect::<Vec<_>>().join("; "))
+            let (alike, differ): (Vec<_>, Vec<_>) =
+                all.iter().zip(&others).partition(|(of, _)| of.fitness() == Fitness::CannotTell);
+            let differ =
+                differ.iter().map(|(of, name)| format!("{name} {}{}", of.way(), of.listed(": ", NAMED[1])));
+            let alike: Vec<String> = alike.iter().map(|(_, name)| (*name).to_string()).collect();
+            if differ.len() == 0 {
+                format!("{} of {} against {against}.", way(fitness), list(&alike))
+            } else {
+                let alike = (!alike.is_empty()).then(|| format!("no difference shown of {}", list(&alike)));
+                let said: Vec<String> = differ.chain(alike).collect();
+                format!("{} against {against}: {}.", way(fitness), said.join("; "))
+            }
         }
     };
     let number = largest(tasks).or_else(|| excluded(tasks)).unwrap_or_else(|| nothing(tasks));

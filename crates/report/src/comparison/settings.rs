@@ -3,7 +3,7 @@
 use jitterlab_analysis::compare::{SettingDifference, SettingsCompared, Statistic};
 
 use crate::table::columns;
-use crate::words::{list, microseconds, time};
+use crate::words::{list, microseconds, share, time};
 use crate::wrap::wrap;
 
 /// Runs of each setting that are advised: with fewer a change of a fifth is often missed.
@@ -75,7 +75,7 @@ fn change(d: &SettingDifference, value: f64) -> String {
     let sign = |v: f64| if v > 0.0 { "+" } else { "" };
     match d.statistic {
         _ if d.relative => format!("{:+.1} %", 100.0 * (value - 1.0)),
-        Statistic::MissedShare => format!("{}{value:.1e}", sign(value)),
+        Statistic::MissedShare => format!("{}{}", sign(value), share(value)),
         _ => format!("{}{}", sign(value), time(value)),
     }
 }
@@ -83,11 +83,11 @@ fn change(d: &SettingDifference, value: f64) -> String {
 fn row(d: &SettingDifference) -> Vec<String> {
     let mean = |values: &[f64]| {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        if d.statistic == Statistic::MissedShare { format!("{mean:.2e}") } else { microseconds(mean) }
+        if d.statistic == Statistic::MissedShare { share(mean) } else { microseconds(mean) }
     };
     let spread = match d.statistic {
         _ if d.relative => format!("{:.1} %", 100.0 * d.spread),
-        Statistic::MissedShare => format!("{:.1e}", d.spread),
+        Statistic::MissedShare => share(d.spread),
         _ => time(d.spread),
     };
     let word = match (d.real, is_higher(d)) {

@@ -9,6 +9,7 @@ use crate::chart::{Axis, Chart, Layer, Scale, Shape};
 use crate::quantity;
 use crate::section::Section;
 use crate::shown::PageRun;
+use crate::words::share;
 
 /// A histogram of every quantity.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
@@ -36,21 +37,26 @@ fn chart(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> Option<Chart
         all().any(|d| d.value_at_rank(d.count().div_ceil(2)).is_some_and(|median| high_ns > 30 * median));
     let layers = tasks.iter().enumerate();
     let layers = layers.map(|(number, (task, values))| Layer::new(&task.name, number, Shape::counts(values)));
+    let mut limits: Vec<(f64, String)> = Vec::new();
+    for limit in tasks.iter().flat_map(|(task, values)| task.limits(quantity, values)) {
+        if !limits.contains(&limit) {
+            limits.push(limit);
+        }
+    }
+    let limits = (!limits.is_empty()).then(|| Layer::new("", 4, Shape::Marks(limits)));
     Some(Chart {
         name: "histogram",
         caption: captions(quantity, tasks),
         x: Axis::span(quantity::name(quantity), low_ns, far && low_ns > 0),
         y: Axis::log("count").or(Scale::Linear),
-        layers: layers.chain(clusters(quantity, tasks)).collect(),
+        layers: layers.chain(clusters(quantity, tasks)).chain(limits).collect(),
         height: 460,
     })
 }
 
 /// What stands at a cluster's box.
 pub(super) fn cluster_words(cluster: &LatencyCluster) -> String {
-    let percent = 100.0 * cluster.weight;
-    let share = if percent < 0.1 { format!("{percent:.1e}") } else { format!("{percent:.1}") };
-    format!("{share} % at {}", Human(cluster.centre_ns))
+    format!("{} at {}", share(cluster.weight), Human(cluster.centre_ns))
 }
 
 /// Boxes around the clusters of latencies, as NIST's figure 1 has them. Of several tasks they would hide each other.

@@ -17,6 +17,7 @@ mod percentiles;
 mod png;
 mod prediction;
 mod series;
+mod sixel;
 mod spectrum;
 pub(crate) mod task;
 mod time_error;
@@ -33,6 +34,7 @@ pub(crate) use comparison::conclusion;
 pub use kitty::kitty;
 pub use png::png;
 pub(crate) use series::STATUS;
+pub use sixel::sixel;
 
 /// A figure that can be asked for.
 #[derive(Clone, Copy)]

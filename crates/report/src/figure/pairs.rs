@@ -7,12 +7,12 @@ use crate::words::count;
 use jitterlab_model::units::Human;
 
 use super::task::tasks;
-use crate::chart::{Axis, Cells, Chart, Layer, Shape};
+use crate::chart::{Axis, Cells, Chart, Layer, Scale, Shape};
 use crate::section::{Piece, Section};
 use crate::shown::{PageRun, PageTask};
 
 /// Cells along each side.
-const CELLS: usize = 120;
+const CELLS: usize = 121;
 
 /// One figure for each task, where it has enough activations.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
@@ -24,7 +24,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     Some(Section {
         id: "pairs".into(),
         title: "Period to period".into(),
-        lead: "Each period error against the next one. A late start makes one period long and the next short, a point on the falling diagonal; separate islands are separate causes.".into(),
+        lead: "How much too long or short each period was, against the next one. A late start makes one period long and the next short: a point on the falling diagonal. Separate islands are separate causes. Both axes grow by powers of ten to either side of zero.".into(),
         pieces,
     })
 }
@@ -33,13 +33,17 @@ fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
     if pairs.len() < 100 {
         return None;
     }
-    let ends = || pairs.iter().flat_map(|(a, b)| [*a, *b]);
-    let (low, high) = (ends().min()?, ends().max()?);
-    let width_ns = ((high - low) as f64 / (CELLS - 1) as f64).max(1.0);
-    let cell = |ns: i64| ((ns - low) as f64 / width_ns).round() as usize;
+    // Equal axes, on which both a microsecond and a millisecond show.
+    let axis = |title: &str| Axis::of(title, Scale::SignedLog).time();
+    let (x, y) = (axis("period error"), axis("the next one"));
+    let place = |ns: i64| x.place(ns as f64).unwrap_or(0.0);
+    let far = pairs.iter().flat_map(|(a, b)| [a, b]).map(|ns| place(*ns).abs()).fold(1.0, f64::max);
+    let width = 2.0 * far / (CELLS - 1) as f64;
+    // The middle one is around zero.
+    let cell = |ns: i64| ((place(ns) + far) / width).round() as usize;
     let mut counts: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     pairs.iter().for_each(|(a, b)| *counts.entry((cell(*a), cell(*b))).or_default() += 1);
-    let at = |cell: usize| low as f64 + cell as f64 * width_ns;
+    let at = |cell: usize| x.value(cell as f64 * width - far);
     let decades = f64::from(counts.values().max()?.max(&10).ilog10() + 1);
     let shade = |count: u64| (count as f64).log10() / decades;
     let words = |(a, b): (usize, usize), pairs: u64| {
@@ -49,7 +53,7 @@ fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
         counts.iter().map(|(key, count)| ([at(key.0), at(key.1)], shade(*count), words(*key, *count)));
     let ticks = (0..=decades as u32).map(|power| (f64::from(power) / decades, count(10u64.pow(power))));
     let cells = Cells {
-        size: [width_ns; 2],
+        size: [width; 2],
         cells: cells.collect(),
         labelled: false,
         key: ("pairs".into(), ticks.collect()),
@@ -60,9 +64,17 @@ fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
             "{name}: {} pairs of successive period errors: those of the first activations, and those around the largest values.",
             count(pairs.len() as u64)
         ),
-        x: Axis::linear("period error").time(),
-        y: Axis::linear("the next one").time(),
-        layers: vec![Layer::new("", 0, Shape::Cells(cells))],
+        layers: vec![
+            // Both axes reach as far, to either side.
+            Layer::new(
+                "",
+                0,
+                Shape::Frames(vec![[x.value(-far), x.value(-far), x.value(far), x.value(far)]]),
+            ),
+            Layer::new("", 0, Shape::Cells(cells)),
+        ],
+        x,
+        y,
         height: 460,
     })
 }

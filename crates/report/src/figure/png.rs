@@ -15,6 +15,13 @@ const SCALE: f32 = 2.0;
 /// # Errors
 /// The SVG is not one that this library drew.
 pub fn png(svg: &str) -> Result<Vec<u8>, FigureError> {
+    pixels(svg, |width| (width * SCALE).ceil() as u32)?
+        .encode_png()
+        .map_err(|error| FigureError::Png(error.to_string()))
+}
+
+/// The figure in pixels, as wide as `width` makes of the SVG's width.
+pub(super) fn pixels(svg: &str, width: impl Fn(f32) -> u32) -> Result<Pixmap, FigureError> {
     let failed = |error: &dyn std::fmt::Display| FigureError::Png(error.to_string());
     let mut fonts = fontdb::Database::new();
     fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
@@ -24,9 +31,10 @@ pub fn png(svg: &str) -> Result<Vec<u8>, FigureError> {
     let options = Options { font_family: family, fontdb: Arc::new(fonts), ..Options::default() };
     let tree = Tree::from_str(svg, &options).map_err(|e| failed(&e))?;
     let size = tree.size();
-    let pixels = |length: f32| (length * SCALE).ceil() as u32;
-    let mut pixmap =
-        Pixmap::new(pixels(size.width()), pixels(size.height())).ok_or_else(|| failed(&"it has no size"))?;
-    resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixmap.as_mut());
-    pixmap.encode_png().map_err(|e| failed(&e))
+    let width = width(size.width());
+    let scale = width as f32 / size.width();
+    let height = (size.height() * scale).ceil() as u32;
+    let mut pixmap = Pixmap::new(width, height).ok_or_else(|| failed(&"it has no size"))?;
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
+    Ok(pixmap)
 }

@@ -182,6 +182,8 @@ fn chart(
             layers.push(Layer::new(name, 2, Shape::Level(end)));
         }
     }
+    let limits = task.limits(quantity, values).into_iter();
+    layers.extend(limits.map(|(ns, name)| Layer::new(name, 4, Shape::Level(ns))));
     layers.push(Layer::new("", 4, Shape::Marks(phases(&task.run.info))));
     let range = Human((high_ns - low_ns) as f64);
     Some(Chart {

@@ -1,5 +1,6 @@
 //! The tasks that a figure shows, and what it says of them: n, duration, load, wake-up, overrun policy, missed.
 
+use jitterlab_analysis::purposes::Measure;
 use jitterlab_model::load::LoadSpec;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Distribution, Gap, Quantity, RunInfo};
@@ -8,7 +9,7 @@ use crate::quantity;
 use crate::section::{Piece, Section, Shown};
 use crate::shown::{PageRun, PageTask};
 use crate::summary::load;
-use crate::words::{count, exact, known_count};
+use crate::words::{count, exact, known_count, time};
 
 /// A task of a run with its name in the figure.
 pub(crate) struct Task<'a> {
@@ -61,17 +62,40 @@ pub(super) fn choice(
 impl Task<'_> {
     /// What a caption says of its values.
     pub fn of(&self, quantity: Quantity, values: &Distribution) -> String {
-        format!(
-            "{}: n = {}, {} of {}.",
-            self.name,
-            count(values.count()),
-            quantity::name(quantity),
-            self.conditions()
-        )
+        let how = self.conditions().join(", ");
+        format!("{}: n = {}, {} of {how}.", self.name, count(values.count()), quantity::name(quantity))
+    }
+
+    /// What its values are held against, as far as it is not too far from them to be drawn: the period, and the limit of the
+    /// purpose that is served worst.
+    pub fn limits(&self, quantity: Quantity, values: &Distribution) -> Vec<(f64, String)> {
+        let summary = &self.task.measured.summary;
+        let mut limits = Vec::new();
+        let knows_period = !summary.unknown.contains(&Gap::Period) && !summary.unknown.contains(&Gap::Grid);
+        let is_in_period =
+            matches!(quantity, Quantity::Latency | Quantity::CorrectedLatency | Quantity::Execution);
+        if knows_period && is_in_period {
+            limits.push((summary.period_ns as f64, format!("period {}", exact(summary.period_ns))));
+        }
+        let measure = match quantity {
+            Quantity::Latency => Some(Measure::Latency),
+            Quantity::PeriodError => Some(Measure::Interval),
+            _ => None,
+        };
+        let verdict = self.run.measured().verdict;
+        let judged = verdict.iter().flat_map(|verdict| &verdict.purposes).filter_map(|purpose| {
+            let by = purpose.decided_by.as_ref().filter(|by| by.task == summary.task)?;
+            (Some(by.limit.measure) == measure).then_some((purpose, by.limit.good as f64))
+        });
+        let worst = judged.min_by_key(|(purpose, _)| std::cmp::Reverse(purpose.fitness));
+        limits.extend(worst.map(|(purpose, ns)| (ns, format!("{}: good to {}", purpose.purpose, time(ns)))));
+        let far = values.min_ns().unwrap_or(0).abs().max(values.max_ns().unwrap_or(0)) as f64;
+        limits.retain(|(ns, _)| *ns <= 2.0 * far);
+        limits
     }
 
     /// How long and how it was measured.
-    pub fn conditions(&self) -> String {
+    pub fn conditions(&self) -> [String; 5] {
         let (info, summary) = (&self.run.info, &self.task.measured.summary);
         let spec = info.tasks.iter().map(|t| &t.spec).find(|spec| spec.name == summary.task);
         let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
@@ -87,13 +111,27 @@ impl Task<'_> {
             () => format!("period {}", exact(summary.period_ns)),
         };
         let (load, missed) = (load(info), known_count(summary.missed));
-        format!("{length}, {period}, load {load}, {how}, {missed} missed")
+        [length, period, format!("load {load}"), how, format!("{missed} missed")]
     }
 }
 
-/// The caption for all.
+/// The caption for all: what they have in common once.
 pub(super) fn captions(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> String {
-    tasks.iter().map(|(task, values)| task.of(quantity, values)).collect::<Vec<_>>().join(" ")
+    if let [(only, values)] = tasks {
+        return only.of(quantity, values);
+    }
+    let each: Vec<[String; 5]> = tasks.iter().map(|(task, _)| task.conditions()).collect();
+    let is_common = |at: usize| each.iter().all(|of| of[at] == each[0][at]);
+    let (common, own): (Vec<usize>, Vec<usize>) = (0..5).partition(|at| is_common(*at));
+    let said = |of: &[String; 5], which: &[usize]| -> String {
+        which.iter().map(|at| format!(", {}", of[*at])).collect()
+    };
+    let one = |((task, values), of): (&(Task<'_>, Distribution), &[String; 5])| {
+        format!("{}: n = {}{}", task.name, count(values.count()), said(of, &own))
+    };
+    let all = each.first().map_or_else(String::new, |of| said(of, &common));
+    let each: Vec<String> = tasks.iter().zip(&each).map(one).collect();
+    format!("{}{all}. {}.", quantity::name(quantity), each.join("; "))
 }
 
 /// Loads that began while the run went on, and when; one that ran from the beginning is none.

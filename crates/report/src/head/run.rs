@@ -154,6 +154,9 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
     let facts = run.facts_before.as_ref();
     let is_virtual = facts.is_some_and(|facts| facts.virtualisation.virtual_machine == Some(true));
     let watched = run.tasks.iter().any(|task| task.watched.is_some());
+    if run.is_imported() {
+        return next_of_import(verdict, file.unwrap_or("FILE"));
+    }
     match verdict.fitness {
         Fitness::CannotTell if without(Untested::Policy) => match refused_policy(run) {
             Some(refusal) => format!("{}, then the same again", first_way(&refusal.remedy)),
@@ -178,6 +181,30 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
         Fitness::Limited | Fitness::Unfit if is_virtual => ON_THE_MACHINE.into(),
         Fitness::Limited | Fitness::Unfit => {
             "jitterlab check (what holds it up, and what to change first)".into()
+        }
+    }
+}
+
+/// The same where another tool measured, on a machine that need not be this one.
+fn next_of_import(verdict: &Verdict, file: &str) -> String {
+    let why = |wanted: fn(&Untested) -> bool| {
+        verdict.purposes.iter().filter_map(|purpose| purpose.untested).find(wanted)
+    };
+    match verdict.fitness {
+        Fitness::CannotTell => {
+            if why(|why| matches!(why, Untested::Gap { gap: Gap::Period })).is_some() {
+                return format!("jitterlab analyze --period 1ms {file}, with the period that it was told");
+            }
+            match why(|why| matches!(why, Untested::Length { .. })) {
+                Some(Untested::Length { activations }) => {
+                    format!("a record of {} or more, read in the same way", plural(activations, "activation"))
+                }
+                _ => format!("jitterlab predict {file} (how much worse it can get)"),
+            }
+        }
+        Fitness::Good => format!("jitterlab predict {file} (how much worse it can get)"),
+        Fitness::Limited | Fitness::Unfit => {
+            "on the machine that was measured: jitterlab check (what holds it up)".into()
         }
     }
 }

@@ -39,7 +39,7 @@ const DRIVES: Table<Drive> = Table {
 };
 
 const PLANTS: Table<PlantFigures> = Table {
-    header: &["plant", "states", "inputs", "outputs", "controller", "what"],
+    header: &["plant", "states", "in", "out", "controller", "what"],
     cells: |p| {
         let sizes = [p.states, p.inputs, p.outputs.len()].map(|n| n.to_string());
         sizes.into_iter().chain([p.controller.clone(), p.name.clone()]).collect()

@@ -112,7 +112,7 @@ pub(crate) fn text(result: &StepperResult) -> String {
     let mut text = String::new();
     if matches!(result.verdict.fitness, Fitness::Good | Fitness::Limited) {
         let drive = &result.axis.drive;
-        let jitter = count(result.verdict.recommended.jitter_ns.unsigned_abs());
+        let jitter = result.verdict.recommended.jitter_ns.unsigned_abs();
         text += &format!(
             "StepConf: Base Period Maximum Jitter  {jitter} ns\n          Step Time {}, Step Space {}, Direction Hold {}, Setup {} ns\n",
             drive.step_time_ns, drive.step_space_ns, drive.direction_hold_ns, drive.direction_setup_ns

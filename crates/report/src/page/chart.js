@@ -82,7 +82,8 @@ class Drawing {
   }
 
   font(size = 12) { this.g.font = `${size}px system-ui, sans-serif`; }
-  column(value) { const [low, high] = this.range[0]; return this.left + (this.x.place(value) - low) / (high - low) * (this.right - this.left); }
+  column(value) { return this.columnOf(this.x.place(value)); }
+  columnOf(place) { const [low, high] = this.range[0]; return this.left + (place - low) / (high - low) * (this.right - this.left); }
   row(value) { return this.rowOf(this.y.place(value)); }
   rowOf(place) { const [low, high] = this.range[1]; return this.bottom - (place - low) / (high - low) * (this.bottom - this.top); }
 
@@ -253,10 +254,28 @@ class Drawing {
     this.stroke(lower);
   }
 
-  bars({ columns: [from, to, height] }, colour) {
+  bars({ columns: [from, to, height] }, colour, { colour: number }) {
     const { g } = this, foot = this.y.log ? this.bottom : this.row(0);
     g.fillStyle = g.strokeStyle = colour;
     g.lineWidth = 1.2;
+    if (this.layers.filter(({ shape }) => shape.kind === 'bars').length > 1) {
+      // Several over each other are told apart by their outlines.
+      g.lineWidth = 1.6;
+      let line = [], end = NaN;
+      const close = () => { if (line.length) this.stroke([...line, [end, foot]], PATTERNS[number]); };
+      for (let i = 0; i < from.length; i++) {
+        const left = this.column(from[i]), right = Math.max(this.column(to[i]), left + 1), top = this.row(height[i]);
+        if (!Number.isFinite(left + right + top)) continue;
+        if (!(left - end <= 1.5)) {
+          close();
+          line = [[left, foot]];
+        }
+        line.push([left, top], [right, top]);
+        end = right;
+      }
+      close();
+      return;
+    }
     for (let i = 0; i < from.length; i++) {
       const left = this.column(from[i]), right = Math.max(this.column(to[i]), left + 1), top = this.row(height[i]);
       if (!Number.isFinite(left + right + top)) continue;
@@ -286,7 +305,8 @@ class Drawing {
     g.textAlign = 'center';
     g.textBaseline = 'middle';
     for (let i = 0; i < xs.length; i++) {
-      const left = this.column(xs[i] - w / 2), right = this.column(xs[i] + w / 2), top = this.row(ys[i] + h / 2), bottom = this.row(ys[i] - h / 2);
+      const x = this.x.place(xs[i]), y = this.y.place(ys[i]);
+      const left = this.columnOf(x - w / 2), right = this.columnOf(x + w / 2), top = this.rowOf(y + h / 2), bottom = this.rowOf(y - h / 2);
       g.fillStyle = shaded(shades[i]);
       g.fillRect(left + gap, top + gap, Math.max(right - left - 2 * gap, 1), Math.max(bottom - top - 2 * gap, 1));
       if (!labelled || g.measureText(words[i]).width > right - left - 4) continue;

@@ -206,7 +206,9 @@ function nearest(drawing, { name, shape }, at) {
   const { x, y } = drawing, { kind, columns } = shape, [first, second, third, fourth] = columns;
   const say = (across, words) => ({ name, across, words });
   if (kind === 'cells') {
-    const i = first.findIndex((value, i) => Math.abs(drawing.column(value) - at.x) <= Math.abs(drawing.column(value + shape.size[0] / 2) - drawing.column(value)) && Math.abs(drawing.row(second[i]) - at.y) <= Math.abs(drawing.row(second[i] + shape.size[1] / 2) - drawing.row(second[i])));
+    const [w, h] = shape.size.map(size => size / 2);
+    const within = (place, at, half, drawn) => Math.abs(drawn(place) - at) <= Math.abs(drawn(place + half) - drawn(place));
+    const i = first.findIndex((value, i) => within(x.place(value), at.x, w, place => drawing.columnOf(place)) && within(y.place(second[i]), at.y, h, place => drawing.rowOf(place)));
     return i < 0 ? null : say('', shape.words[i]);
   }
   if (kind === 'bars') {

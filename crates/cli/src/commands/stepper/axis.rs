@@ -20,57 +20,57 @@ pub struct AxisArgs {
     /// Holding torque, such as "1.9 N m" or "269 oz-in"
     #[arg(long, help_heading = "Motor", value_parser = torque, value_name = "TORQUE")]
     torque: Option<f64>,
-    /// Full step, such as 1.8deg [assumed: 1.8deg]
+    /// Full step, such as 1.8deg [default: 1.8deg]
     #[arg(long, help_heading = "Motor", value_parser = angle, value_name = "ANGLE")]
     step_angle: Option<f64>,
-    /// Rated current of a phase, such as 2.8A
+    /// Rated current of a phase, such as 2.8A [default: of the closest shipped motor]
     #[arg(long, help_heading = "Motor", value_parser = current, value_name = "CURRENT")]
     current: Option<f64>,
-    /// Resistance of a phase, such as 1.13ohm
+    /// Resistance of a phase, such as 1.13ohm [default: of the closest shipped motor]
     #[arg(long, help_heading = "Motor", value_parser = resistance, value_name = "RESISTANCE")]
     resistance: Option<f64>,
-    /// Inductance of a phase, such as 5.4mH
+    /// Inductance of a phase, such as 5.4mH [default: of the closest shipped motor]
     #[arg(long, help_heading = "Motor", value_parser = inductance, value_name = "INDUCTANCE")]
     inductance: Option<f64>,
-    /// Rotor's inertia, such as 300gcm2
+    /// Rotor's inertia, such as 300gcm2 [default: of the closest shipped motor]
     #[arg(long, help_heading = "Motor", value_parser = inertia, value_name = "INERTIA")]
     rotor_inertia: Option<f64>,
 
-    /// Supply voltage of the drive, such as 48V [assumed: 24V]
+    /// Supply voltage of the drive, such as 48V [default: 24V]
     #[arg(long, help_heading = "Axis", value_parser = voltage, value_name = "VOLTAGE")]
     voltage: Option<f64>,
     /// Current the drive is set to, such as 2.8A [default: the motor's]
     #[arg(long, help_heading = "Axis", value_parser = current, value_name = "CURRENT")]
     drive_current: Option<f64>,
-    /// Microsteps: 16 or 1/16 [assumed: 8]
+    /// Microsteps: 16 or 1/16 [default: 8]
     #[arg(long, help_heading = "Axis", value_parser = microsteps, value_name = "N")]
     microsteps: Option<u32>,
-    /// Constant load at the shaft, such as 0.4Nm [assumed: half of the holding torque]
+    /// Constant load at the shaft, such as 0.4Nm [default: half of the holding torque]
     #[arg(long, help_heading = "Axis", value_parser = torque, value_name = "TORQUE")]
     load_torque: Option<f64>,
-    /// Inertia that moves with the rotor, such as 300gcm2 [assumed: as much as the rotor]
+    /// Inertia that moves with the rotor, such as 300gcm2 [default: as much as the rotor]
     #[arg(long, help_heading = "Axis", value_parser = inertia, value_name = "INERTIA")]
     load_inertia: Option<f64>,
-    /// Viscous friction, such as 0.001Nms [assumed: 2 % of critical damping]
+    /// Viscous friction, such as 0.001Nms [default: 2 % of critical damping]
     #[arg(long, help_heading = "Axis", value_parser = friction, value_name = "FRICTION")]
     friction: Option<f64>,
     /// Travel of one revolution, such as 10mm/rev; speeds are then also told in mm/min
     #[arg(long, help_heading = "Axis", value_parser = lead, value_name = "TRAVEL")]
     travel: Option<f64>,
 
-    /// The drive's timing: a name from --list, or a TOML file [assumed: stepconf, LinuxCNC's defaults]
+    /// The drive's timing: a name from --list, or a TOML file [default: stepconf, LinuxCNC's defaults]
     #[arg(long, help_heading = "Drive", value_name = "NAME|FILE")]
     drive: Option<String>,
-    /// Shortest step pulse the drive takes, such as 2.5us
+    /// Shortest step pulse the drive takes, such as 2.5us [default: the drive's]
     #[arg(long, help_heading = "Drive", value_parser = parse_duration_ns, value_name = "TIME")]
     step_time: Option<i64>,
-    /// Shortest pause between pulses
+    /// Shortest pause between pulses [default: the drive's]
     #[arg(long, help_heading = "Drive", value_parser = parse_duration_ns, value_name = "TIME")]
     step_space: Option<i64>,
-    /// Time the direction is set before a step
+    /// Time the direction is set before a step [default: the drive's]
     #[arg(long, help_heading = "Drive", value_parser = parse_duration_ns, value_name = "TIME")]
     direction_setup: Option<i64>,
-    /// Time the direction is held after a step
+    /// Time the direction is held after a step [default: the drive's]
     #[arg(long, help_heading = "Drive", value_parser = parse_duration_ns, value_name = "TIME")]
     direction_hold: Option<i64>,
 }
