@@ -1,5 +1,10 @@
 //! What each load does, for `--load help`.
 
+use crate::check::paragraph;
+
+/// Where the text of a load begins.
+const INDENT: usize = 25;
+
 /// What a kind of load does, in half a sentence; `None` for one that is not known here.
 #[must_use]
 pub fn of_kind(name: &str) -> Option<&'static str> {
@@ -41,8 +46,12 @@ pub fn help<'a>(
     kinds: impl Iterator<Item = (&'a str, &'a str)>,
     presets: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> String {
-    let kinds = kinds.map(|(name, usage)| format!("  {usage:22} {}\n", of_kind(name).unwrap_or_default()));
+    let line = |name: &str, what: &str| {
+        let text = paragraph(what, INDENT, INDENT);
+        format!("  {name:22} {}", text.trim_start())
+    };
+    let kinds = kinds.map(|(name, usage)| line(usage, of_kind(name).unwrap_or_default()));
     let presets = presets
-        .map(|(name, loads)| format!("  {name:22} {loads} ({})\n", of_preset(name).unwrap_or_default()));
+        .map(|(name, loads)| line(name, &format!("{loads} ({})", of_preset(name).unwrap_or_default())));
     kinds.chain(presets).collect()
 }

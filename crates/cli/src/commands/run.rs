@@ -51,7 +51,8 @@ impl Args {
 pub fn execute(args: &Args) -> Ending {
     if args.measure.asks_for_loads() {
         let presets = load::PRESETS.iter().map(|preset| (preset.name, preset.loads));
-        output::print(&jitterlab_report::loads::help(load::kinds(), presets))?;
+        let help = || jitterlab_report::loads::help(load::kinds(), presets);
+        output::print(&args.record.show.written(help))?;
         return Ok(Status::Fine);
     }
     let interrupted = interrupt::requested()?;

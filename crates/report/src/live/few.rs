@@ -60,7 +60,8 @@ fn lines(so_far: &SoFar, history: &[VecDeque<u64>], columns: usize, ascii: bool)
         let largest = values.iter().max().map(|ns| Human(*ns as f64).to_string()).unwrap_or_default();
         let label = format!("{:>9} worst {largest}", clip(&printable(&task.name), 9));
         let shown = values.len().saturating_sub(columns.saturating_sub(LABEL));
-        let spark = sparkline(values.iter().skip(shown).copied(), ascii);
+        let shown: Vec<u64> = values.iter().skip(shown).copied().collect();
+        let spark = sparkline(&shown, ascii);
         let width = LABEL.min(columns);
         lines.push(format!("{DIM}{:width$}{PLAIN}{spark}", clip(&label, width)));
     }

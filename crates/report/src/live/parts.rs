@@ -101,16 +101,16 @@ pub(super) fn progress_line(so_far: &SoFar, key: &str, columns: usize, ascii: bo
 
 /// Values, one in each column, 0 as nothing. Logarithmic height: a spike stands out, and the ordinary values stay visible
 /// beside it.
-pub(super) fn sparkline(values: impl DoubleEndedIterator<Item = u64> + Clone, ascii: bool) -> String {
+pub(super) fn sparkline(values: &[u64], ascii: bool) -> String {
     const STEPS: [[char; 9]; 2] = [
         [' ', '\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}', '\u{2588}'],
         [' ', '_', '.', '-', ':', '=', '+', '*', '#'],
     ];
     let height = |ns: u64| (ns as f64 + 1.0).log2();
-    let above_zero = || values.clone().filter(|ns| *ns > 0).map(height);
+    let above_zero = || values.iter().copied().filter(|ns| *ns > 0).map(height);
     let floor = above_zero().fold(f64::INFINITY, f64::min) - 0.5;
     let range = above_zero().fold(0.0, f64::max) - floor;
     let step =
         |ns: u64| if ns == 0 { 0.0 } else { ((height(ns) - floor) / range * 8.0).round().clamp(1.0, 8.0) };
-    values.clone().map(|ns| STEPS[usize::from(ascii)][step(ns) as usize]).collect()
+    values.iter().map(|ns| STEPS[usize::from(ascii)][step(*ns) as usize]).collect()
 }

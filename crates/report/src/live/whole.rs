@@ -238,7 +238,8 @@ impl Seen {
         let room = columns.saturating_sub(LABEL);
         let shown = || course.iter().skip(course.len().saturating_sub(room));
         let worst = shown().map(|(_, ns)| *ns).max().map_or_else(String::new, |ns| words::time(ns as f64));
-        let mut spark: Vec<char> = sparkline(shown().map(|(_, ns)| *ns), ascii).chars().collect();
+        let values: Vec<u64> = shown().map(|(_, ns)| *ns).collect();
+        let mut spark: Vec<char> = sparkline(&values, ascii).chars().collect();
         for stretch in self.stretches.iter().skip(1) {
             if let Some(at) = shown().position(|(at_ns, _)| *at_ns > stretch.from_ns)
                 && shown().next().is_some_and(|(first_ns, _)| *first_ns <= stretch.from_ns)
