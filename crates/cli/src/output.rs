@@ -109,7 +109,8 @@ pub fn print(text: &str) -> io::Result<()> {
 pub fn note(text: &str) {
     let broken = || wrap::at(columns(), || wrap::broken(text));
     let text = if io::stderr().is_terminal() { broken() } else { text.to_owned() };
-    let _ = writeln!(io::stderr(), "{}", printable_lines(&text));
+    // In one piece: what others print stands before or behind it.
+    let _ = io::stderr().write_all(format!("{}\n", printable_lines(&text)).as_bytes());
 }
 
 /// The same of what somebody has to know, though the command goes on.
