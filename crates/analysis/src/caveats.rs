@@ -204,8 +204,9 @@ fn throttled(task: &TaskRun, run: &RunInfo) -> Option<Caveat> {
     let length_ns = result.last_end_ns.saturating_sub(result.first_due_ns);
     let share = runtime_us as f64 / period_us as f64;
     let always = result.polled_ns as f64 > 0.9 * share * length_ns as f64;
-    // Half of the stop to one and a half: it is given in shares of ticks, and begins in the middle of a poll.
-    let alike = (stop_ns / 2..=stop_ns / 2 * 3).contains(&result.longest_hole_ns);
+    // From half of the stop, which is given in shares of ticks, to two of them: at the end of a period and at the beginning of the
+    // next one. A stop begins in the middle of a poll.
+    let alike = (stop_ns / 2..=stop_ns / 10 * 21).contains(&result.longest_hole_ns);
     (granted.policy.is_real_time() && runtime_us > 0 && stop_ns > 0 && always && alike)
         .then_some(Caveat::Throttled { hole_ns: result.longest_hole_ns, runtime_us, period_us })
 }
@@ -424,6 +425,10 @@ mod tests {
         run.facts_before = Some(facts);
         let expected = Caveat::Throttled { hole_ns: 49_800_000, runtime_us: 950_000, period_us: 1_000_000 };
         assert_eq!(*of_kind(&caveats(&run), "throttled"), expected);
+        for (hole_ns, said) in [(92_100_000, true), (130_000_000, false), (5_000_000, false)] {
+            run.tasks[0].result.as_mut().unwrap().longest_hole_ns = hole_ns;
+            assert_eq!(ids(&caveats(&run)).contains(&"throttled".to_owned()), said, "{hole_ns}");
+        }
         run.facts_before.as_mut().unwrap().scheduler.rt_runtime_us = Some(-1);
         assert!(!ids(&caveats(&run)).contains(&"throttled".to_owned()));
     }
