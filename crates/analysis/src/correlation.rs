@@ -81,6 +81,22 @@ pub fn ljung_box(x: &[f64], lags: usize) -> Option<LjungBox> {
     Some(LjungBox { lags, q, p })
 }
 
+/// The probability of such autocorrelations, or larger ones, of values that do not depend on each other's sign, but may on each
+/// other's size: times of large values after times of small ones make all of them larger (Lobato, Nankervis & Savin, Int.
+/// Econ. Rev. 2001). `None` as of [`ljung_box`].
+pub fn uncorrelated(x: &[f64], lags: usize) -> Option<f64> {
+    let present: Vec<f64> = x.iter().copied().filter(|v| !v.is_nan()).collect();
+    let mean = present.iter().sum::<f64>() / present.len() as f64;
+    let of_lag = |lag: usize| {
+        let products = x.iter().zip(x.get(lag..)?).map(|(a, b)| (a - mean) * (b - mean));
+        let (sum, squares) =
+            products.filter(|p| !p.is_nan()).fold((0.0, 0.0), |(sum, squares), p| (sum + p, squares + p * p));
+        (squares > 0.0).then(|| sum * sum / squares)
+    };
+    let q: Option<f64> = (1..=lags).map(of_lag).sum();
+    Some(ChiSquared::new(lags as f64).ok()?.sf(q?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +130,27 @@ mod tests {
         let starts = independent();
         let periods: Vec<f64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
         assert!((autocorrelation(&periods, 1)[1] + 0.5).abs() < 0.04);
+    }
+
+    #[test]
+    fn restless_times_are_no_correlation() {
+        let mut random = crate::random::Random::new(4);
+        let mut false_ones = [0, 0];
+        for _ in 0..40 {
+            let (mut variance, mut last) = (1.0f64, 0.0f64);
+            let restless: Vec<f64> = (0..4_000)
+                .map(|_| {
+                    variance = 0.02 + 0.2 * last * last + 0.79 * variance;
+                    last = variance.sqrt() * random.normal();
+                    last
+                })
+                .collect();
+            false_ones[0] += usize::from(ljung_box(&restless, 20).unwrap().p < 1e-3);
+            false_ones[1] += usize::from(uncorrelated(&restless, 20).unwrap() < 1e-3);
+        }
+        assert!(false_ones[0] > 4 && false_ones[1] <= 1, "{false_ones:?}");
+        assert!(uncorrelated(&dependent(), 10).unwrap() < 1e-6);
+        assert!(uncorrelated(&independent(), 10).unwrap() > 0.01);
     }
 
     #[test]

@@ -64,7 +64,10 @@ pub fn locked(scores: &[(u64, Vec<f64>)], latencies_ns: &[(u64, Vec<f64>)]) -> V
         let multiple = |f: &Locked| f.period.is_multiple_of(period) || period.is_multiple_of(f.period);
         if !found.iter().any(multiple) && of_its_own(&left, period, phase) > OUT_OF_ITSELF {
             let difference_ns = difference(latencies_ns, period, phase);
-            found.push(Locked { period, phase, difference_ns, repetitions, z });
+            // Of values nearly all of which are equal, what few others do is no difference of these.
+            if difference_ns != 0.0 {
+                found.push(Locked { period, phase, difference_ns, repetitions, z });
+            }
         }
         for (first, values) in &mut left {
             places(*first, values.len() as u64, period, phase).for_each(|at| values[at] = 0.0);
@@ -239,5 +242,9 @@ mod tests {
     fn nothing_has_no_period() {
         assert!(locked(&[], &[]).is_empty());
         assert!(of(vec![1.0; 5_000], 0).is_empty());
+        // One late value among equal ones is at one place of every period.
+        let mut equal = vec![7_000.0; 100_000];
+        equal[33_333] = 90_000.0;
+        assert!(of(equal, 0).is_empty());
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::background::{Background, Stretches, without};
 use crate::bursts::{Bursts, bursts};
 use crate::clusters::{LatencyCluster, latency_clusters};
-use crate::correlation::{LjungBox, autocorrelation, ljung_box};
+use crate::correlation::{LjungBox, autocorrelation, ljung_box, uncorrelated};
 use crate::drift::{Course, Segment, Trend, levels, trend};
 use crate::folding::{Locked, locked};
 use crate::lines::{self, Line, normal_scores};
@@ -140,9 +140,14 @@ impl Patterns {
             slow_lines,
             locked,
         };
-        let clusters = match course.moves() {
-            false => latency_clusters(&scan.timing.latency),
-            true => clusters_of(&pieces),
+        let seen = || latency_clusters(&scan.timing.latency);
+        let clusters = match (change.trend.is_some_and(|t| t.found), course.moves()) {
+            (_, false) => seen(),
+            (true, true) => clusters_of(&pieces),
+            // A level that jumps because something else comes more often has no modes of its own: the fewer are true.
+            (false, true) => {
+                [clusters_of(&pieces), seen()].into_iter().min_by_key(Vec::len).unwrap_or_default()
+            }
         };
         Patterns { clusters, dependence: dependence(&pieces), spectrum, spikes, change }
     }
@@ -163,7 +168,8 @@ fn dependence(pieces: &[Vec<f64>]) -> Dependence {
     let ljung_box = ljung_box(longest, TESTED_LAGS);
     Dependence {
         autocorrelation: autocorrelation(longest, LAGS.min(longest.len() / 4)),
-        found: ljung_box.is_some_and(|t| t.p < LEVEL),
+        found: ljung_box.is_some_and(|t| t.p < LEVEL)
+            && uncorrelated(longest, TESTED_LAGS).is_some_and(|p| p < LEVEL),
         ljung_box,
     }
 }
