@@ -1,9 +1,10 @@
 //! How often statistics are wrong on series that are not white: the tables of `docs/method/calibration.md`.
 //!
 //!     cargo bench -p jitterlab-analysis --bench calibration
-//!     cargo bench -p jitterlab-analysis --bench calibration -- compare 40
+//!     cargo bench -p jitterlab-analysis --bench calibration -- compare 40 wandering
 //!
-//! Of the tables named (all, where none is), with no more than so many runs or pairs in a row.
+//! Of the tables named (all, where none is), with no more than so many runs or pairs in a row; any other word is part of the
+//! names of the rows to print.
 
 #![allow(missing_docs, dead_code, reason = "a bench is no library, and the test uses more of it")]
 
@@ -12,14 +13,14 @@ mod calibration;
 
 use std::time::Instant;
 
+use calibration::table::Wanted;
 use calibration::{comparison, periods, requirement, settings};
 
-/// Prints a table of no more than so many runs in a row.
-type Table = fn(usize);
+/// Prints what is wanted of a table.
+type Table = fn(&Wanted);
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let most = words.iter().find_map(|word| word.parse().ok()).unwrap_or(usize::MAX);
     let tables: [(&str, Table); 4] = [
         ("compare", comparison::table),
         ("require", requirement::table),
@@ -28,9 +29,15 @@ fn main() {
     ];
     let named = |name: &str| words.iter().any(|word| word == name);
     let all = !tables.iter().any(|(name, _)| named(name));
+    let is_row =
+        |word: &&String| word.parse::<usize>().is_err() && !tables.iter().any(|(name, _)| word == name);
+    let wanted = Wanted {
+        most: words.iter().find_map(|word| word.parse().ok()).unwrap_or(usize::MAX),
+        rows: words.iter().filter(is_row).cloned().collect(),
+    };
     for (name, table) in tables.into_iter().filter(|(name, _)| all || named(name)) {
         let began = Instant::now();
-        table(most);
+        table(&wanted);
         println!("\n{name}: {:.0} s", began.elapsed().as_secs_f64());
     }
 }

@@ -6,7 +6,7 @@ use jitterlab_analysis::compare::{Statistic, compare};
 use jitterlab_analysis::scan::TaskScan;
 
 use super::series::{Noise, Process, SECOND, scan};
-use super::table::{Rate, head, row, shown};
+use super::table::{Rate, Wanted, head, row, shown};
 
 /// Differences between runs that are alike, of all comparisons.
 const DIFFERENT: f64 = 0.05;
@@ -14,7 +14,7 @@ const DIFFERENT: f64 = 0.05;
 const WRONG: f64 = 0.065;
 
 /// Runs that are alike: of what, how many seconds long, and so many pairs in the full table.
-pub const ROWS: [(Process, usize, usize); 17] = [
+pub const ROWS: [(Process, usize, usize); 22] = [
     (Process::White, 100, 400),
     (Process::Autoregressive(0.9), 100, 400),
     (Process::Wandering(0.01), 100, 400),
@@ -24,8 +24,13 @@ pub const ROWS: [(Process, usize, usize); 17] = [
     (Process::Regimes(5.0), 100, 400),
     (Process::Bursts(50.0), 100, 400),
     (Process::Bursts(200.0), 100, 400),
-    (Process::HeavyTail, 100, 400),
+    (Process::HeavyTail(0.3), 100, 400),
     (Process::Ticks(2_000.0), 100, 400),
+    (Process::HeavyTail(0.83), 100, 400),
+    (Process::LongBursts, 100, 400),
+    (Process::Restless, 100, 400),
+    (Process::LoadInTurns(30.0), 100, 400),
+    (Process::SlowWave(37.0), 100, 400),
     (Process::Jump(1.0), 100, 200),
     (Process::Drift(3.0), 100, 200),
     (Process::Wandering(1.0), 1_000, 100),
@@ -36,11 +41,13 @@ pub const ROWS: [(Process, usize, usize); 17] = [
 
 const FIGURES: [&str; 5] = ["mean", "p50", "p90", "p99", "p99.9"];
 
-/// Prints the table, of no more than so many pairs in a row.
-pub fn table(most: usize) {
+/// Prints what is wanted of the table.
+pub fn table(wanted: &Wanted) {
     head(&["runs of", "length", "pairs", "called different", "mean", "p50", "p90", "p99", "p99.9"]);
-    for (seed, (process, seconds, pairs)) in (1..).zip(ROWS) {
-        let pairs = pairs.min(most);
+    for (seed, (process, seconds, pairs)) in
+        (1..).zip(ROWS).filter(|(_, (process, ..))| wanted.row(&process.name()))
+    {
+        let pairs = pairs.min(wanted.most);
         let found = null(process, seconds, pairs, seed);
         let [name, length, pairs] = [process.name(), format!("{seconds} s"), pairs.to_string()];
         let first = [name, length, pairs, found.different().to_string()];
@@ -119,7 +126,7 @@ pub fn null(process: Process, seconds: usize, pairs: usize, seed: u64) -> Compar
 
 /// The figure of a process that stays what it is.
 fn truth(process: Process, statistic: Statistic) -> Option<f64> {
-    if matches!(process, Process::Jump(_) | Process::Drift(_) | Process::Clock(_) | Process::Walk) {
+    if !process.has_truth() {
         return None;
     }
     let quantile = |above: f64| Some(process.quantile(above));

@@ -3,7 +3,7 @@
 use jitterlab_analysis::patterns::Patterns;
 
 use super::series::{LEVEL_NS, Noise, Process, SECOND, scan};
-use super::table::{Rate, head, row};
+use super::table::{Rate, Wanted, head, row};
 
 /// Runs without a period that show any.
 const FALSE: f64 = 0.01;
@@ -11,7 +11,7 @@ const FALSE: f64 = 0.01;
 const MISSED: f64 = 0.05;
 
 /// Runs without a period, of so many seconds.
-pub const NULLS: [(Process, usize); 27] = [
+pub const NULLS: [(Process, usize); 32] = [
     (Process::White, 100),
     (Process::Autoregressive(0.9), 100),
     (Process::Wandering(0.01), 100),
@@ -25,9 +25,14 @@ pub const NULLS: [(Process, usize); 27] = [
     (Process::Bursts(200.0), 100),
     (Process::Spikes(100, 1), 100),
     (Process::Spikes(60, 10), 100),
-    (Process::HeavyTail, 100),
+    (Process::HeavyTail(0.3), 100),
     (Process::Ticks(2_000.0), 100),
     (Process::Ticks(1_443.0), 100),
+    (Process::HeavyTail(0.83), 100),
+    (Process::LongBursts, 100),
+    (Process::Restless, 100),
+    (Process::UnevenSpikes, 100),
+    (Process::SlowWave(37.0), 100),
     (Process::Jump(1.0), 100),
     (Process::Jump(20.0), 100),
     (Process::Drift(3.0), 100),
@@ -36,7 +41,7 @@ pub const NULLS: [(Process, usize); 27] = [
     (Process::Clock(50.0), 100),
     (Process::Wandering(1.0), 400),
     (Process::Bursts(200.0), 400),
-    (Process::HeavyTail, 400),
+    (Process::HeavyTail(0.3), 400),
     (Process::Jump(20.0), 400),
     (Process::Clock(20.0), 400),
 ];
@@ -189,11 +194,11 @@ fn look(runs: usize, seed: u64, truth: Option<f64>, of: impl Fn(&mut Noise) -> V
 /// Runs of each row in the full tables.
 const RUNS: usize = 200;
 
-/// Prints the tables, of no more than so many runs in a row.
-pub fn table(most: usize) {
-    let runs = RUNS.min(most);
+/// Prints what is wanted of the tables.
+pub fn table(wanted: &Wanted) {
+    let runs = RUNS.min(wanted.most);
     head(&["no period", "length", "runs", "any period", "line", "spikes", "locked", "jump", "drift"]);
-    for (seed, (process, seconds)) in (1..).zip(NULLS) {
+    for (seed, (process, seconds)) in (1..).zip(NULLS).filter(|(_, of)| wanted.row(&of.0.name())) {
         let found = of_nulls(process, seconds, runs, seed);
         let counts = [found.lines, found.spikes, found.locked, found.jumps, found.drifts];
         row([process.name(), format!("{seconds} s"), runs.to_string(), found.periods().counted()]
@@ -201,7 +206,7 @@ pub fn table(most: usize) {
             .chain(counts.map(|count| count.to_string())));
     }
     head(&["a period, 100 s", "runs", "right one not found", "another one, too"]);
-    for (seed, periodic) in (101..).zip(PERIODS) {
+    for (seed, periodic) in (101..).zip(PERIODS).filter(|(_, of)| wanted.row(&of.name())) {
         let found = of_periods(periodic, runs, seed);
         row([periodic.name(), runs.to_string(), found.missed().counted(), found.more.to_string()]);
     }

@@ -3,13 +3,13 @@
 use jitterlab_analysis::require::{Breaches, Evidence, Outcome, Requirement};
 
 use super::series::{Noise, correlated, states};
-use super::table::{Rate, head, row, shown};
+use super::table::{Rate, Wanted, head, row, shown};
 
 /// Requirements that are decided wrongly, either way.
 const WRONG: f64 = 0.05;
 
 /// What breaks a requirement, and what is known of its bursts.
-pub const ROWS: [(Breaking, Option<u64>); 16] = [
+pub const ROWS: [(Breaking, Option<u64>); 18] = [
     (Breaking::Singly(20.0), None),
     (Breaking::Bursts(50.0, 6.0), None),
     (Breaking::Bursts(50.0, 30.0), None),
@@ -17,6 +17,8 @@ pub const ROWS: [(Breaking, Option<u64>); 16] = [
     (Breaking::Bursts(200.0, 1.5), None),
     (Breaking::Bursts(200.0, 7.5), None),
     (Breaking::Bursts(200.0, 50.0), None),
+    (Breaking::Mixed(100.0, 50.0, 6.0), None),
+    (Breaking::Mixed(600.0, 200.0, 5.0), None),
     (Breaking::Regimes, None),
     (Breaking::State, None),
     (Breaking::Wandering(1.0, 0.01), None),
@@ -31,8 +33,8 @@ pub const ROWS: [(Breaking, Option<u64>); 16] = [
 /// Runs of each row in the full table.
 const RUNS: usize = 2_000;
 
-/// Prints the table, of no more than so many runs in a row.
-pub fn table(most: usize) {
+/// Prints what is wanted of the table.
+pub fn table(wanted: &Wanted) {
     head(&[
         "breaches in 300 s",
         "known: at most",
@@ -42,8 +44,8 @@ pub fn table(most: usize) {
         "failed at a tenth",
         "upper limit / truth, median",
     ]);
-    for (seed, (breaking, known)) in (1..).zip(ROWS) {
-        let found = judge(breaking, known, RUNS.min(most), seed);
+    for (seed, (breaking, known)) in (1..).zip(ROWS).filter(|(_, of)| wanted.row(&of.0.name())) {
+        let found = judge(breaking, known, RUNS.min(wanted.most), seed);
         let share = |count: usize| shown(count as f64 / found.runs as f64);
         row([
             breaking.name(),
@@ -67,6 +69,8 @@ pub enum Breaking {
     Singly(f64),
     /// Bursts of this mean length (geometric), so many in a run.
     Bursts(f64, f64),
+    /// So many independent ones, and bursts of this mean length, so many in a run.
+    Mixed(f64, f64, f64),
     /// One regime of 10 s in the mean, 5 % of the time, in which a tenth is broken.
     Regimes,
     /// Two states of 5 s in the mean; 1 % of one of them.
@@ -83,6 +87,9 @@ impl Breaking {
         match self {
             Breaking::Singly(number) => format!("{number} singly"),
             Breaking::Bursts(length, number) => format!("{number} bursts of {length}"),
+            Breaking::Mixed(single, length, number) => {
+                format!("{single} singly, {number} bursts of {length}")
+            }
             Breaking::Regimes => "regimes of 10 s, 5 % of the time".into(),
             Breaking::State => "1 % of a state of 5 s".into(),
             Breaking::Wandering(time, share) => {
@@ -98,6 +105,11 @@ impl Breaking {
             Breaking::Singly(number) => number / RUN as f64,
             // Of independent bursts that last L in the mean, begun at a rate r.
             Breaking::Bursts(length, number) => number * length / (RUN as f64 + number * length),
+            Breaking::Mixed(single, length, number) => {
+                let [single, burst] =
+                    [Breaking::Singly(single), Breaking::Bursts(length, number)].map(Breaking::share);
+                1.0 - (1.0 - single) * (1.0 - burst)
+            }
             Breaking::Regimes => 0.005,
             Breaking::State => 0.005,
             Breaking::Wandering(_, share) | Breaking::MovingMaximum(share) => share,
@@ -121,6 +133,12 @@ impl Breaking {
                     }
                     (k, burst) = (next, !burst);
                 }
+            }
+            Breaking::Mixed(single, length, number) => {
+                at = Breaking::Singly(single).places(noise);
+                at.extend(Breaking::Bursts(length, number).places(noise));
+                at.sort_unstable();
+                at.dedup();
             }
             Breaking::Regimes | Breaking::State => {
                 let (rest, length, share) =

@@ -1,5 +1,7 @@
 //! Latencies whose truth is known, and that are not white: what statistics have to hold on.
 
+use std::f64::consts::TAU;
+
 use jitterlab_analysis::random::Random;
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::Activation;
@@ -20,8 +22,8 @@ const WANDER: f64 = 0.4;
 const BURST: (f64, f64) = (0.01, 3.0);
 /// What a latency is multiplied by in the slower of two regimes.
 const REGIME: f64 = 1.5;
-/// Shape and scale of the heavy tail.
-const PARETO: (f64, f64) = (0.3, 2_000.0);
+/// Scale of the heavy tails.
+const PARETO_SCALE: f64 = 2_000.0;
 /// Steps of a coarse clock.
 const TICK: f64 = 1_000.0;
 
@@ -80,8 +82,8 @@ pub enum Process {
     Regimes(f64),
     /// So many bursts of so many latencies at any time, three times as slow.
     Spikes(usize, usize),
-    /// A generalised Pareto tail.
-    HeavyTail,
+    /// A generalised Pareto tail of this shape.
+    HeavyTail(f64),
     /// A clock that counts microseconds, and latencies of so many ns above the level in the mean.
     Ticks(f64),
     /// White, and the level jumps once by so many standard deviations, at any time of the middle of the run.
@@ -92,6 +94,18 @@ pub enum Process {
     Clock(f64),
     /// The logarithm walks at random.
     Walk,
+    /// White, and the level rises and falls in a sine of so many seconds, by three quarters of a standard deviation.
+    SlowWave(f64),
+    /// White, and half as slow again in one third of every so many seconds: a load that comes and goes.
+    LoadInTurns(f64),
+    /// Bursts as [`Process::Bursts`] has, but of lengths without a mean to rely on: Pareto, shape 1 / 1.3.
+    LongBursts,
+    /// Quiet and restless times (GARCH).
+    Restless,
+    /// Spikes at gaps of one second in the mean that are not even: gamma of shape 4.
+    UnevenSpikes,
+    /// White, around 0: the task may begin before it is due.
+    Early,
 }
 
 impl Process {
@@ -106,12 +120,18 @@ impl Process {
             Process::Regimes(time) => format!("regimes of {}", seconds(time)),
             Process::Spikes(bursts, 1) => format!("{bursts} random spikes"),
             Process::Spikes(bursts, length) => format!("{bursts} random bursts of {length}"),
-            Process::HeavyTail => "heavy tail".into(),
+            Process::HeavyTail(shape) => format!("heavy tail, {shape}"),
             Process::Ticks(mean) => format!("1 us ticks, mean {mean:.0} ns"),
             Process::Jump(by) => format!("jump of {by} sd"),
             Process::Drift(by) => format!("drift of {by} sd"),
             Process::Clock(ppm) => format!("clock {ppm} ppm fast"),
             Process::Walk => "random walk".into(),
+            Process::SlowWave(time) => format!("wave of {}", seconds(time)),
+            Process::LoadInTurns(time) => format!("load in a third of every {}", seconds(time)),
+            Process::LongBursts => "bursts of heavy-tailed length".into(),
+            Process::Restless => "restless at times".into(),
+            Process::UnevenSpikes => "spikes at uneven gaps".into(),
+            Process::Early => "early and late".into(),
         }
     }
 
@@ -145,8 +165,8 @@ impl Process {
                 }
                 all
             }
-            Process::HeavyTail => {
-                let excess = |u: f64| PARETO.1 / PARETO.0 * (u.powf(-PARETO.0) - 1.0);
+            Process::HeavyTail(shape) => {
+                let excess = |u: f64| PARETO_SCALE / shape * (u.powf(-shape) - 1.0);
                 (0..count).map(|_| LEVEL_NS + excess(random.uniform())).collect()
             }
             Process::Ticks(mean) => {
@@ -174,7 +194,66 @@ impl Process {
                     })
                     .collect()
             }
+            Process::SlowWave(time) => {
+                let start = random.uniform();
+                let at = |k: usize| TAU * (start + k as f64 / (time * SECOND as f64));
+                (0..count).map(|k| noise(random) + 0.75 * sd * at(k).sin()).collect()
+            }
+            Process::LoadInTurns(time) => {
+                let (start, every) = (random.uniform(), time * SECOND as f64);
+                let loaded = |k: usize| (start + k as f64 / every).fract() < 1.0 / 3.0;
+                (0..count).map(|k| noise(random) * if loaded(k) { REGIME } else { 1.0 }).collect()
+            }
+            Process::LongBursts => {
+                let mut all: Vec<f64> = (0..count).map(|_| noise(random)).collect();
+                let mut at = 0;
+                loop {
+                    at += (-5_000.0 * random.uniform().ln()) as usize;
+                    let length = (10.0 * random.uniform().powf(-1.0 / 1.3)) as usize;
+                    let Some(burst) = all.get_mut(at..count.min(at.saturating_add(length))) else { break };
+                    burst.iter_mut().for_each(|v| *v *= BURST.1);
+                    at += length + 1;
+                }
+                all
+            }
+            Process::Restless => {
+                let (mut variance, mut last) = (1.0f64, 0.0f64);
+                (0..count)
+                    .map(|_| {
+                        variance = 0.02 + 0.1 * last * last + 0.88 * variance;
+                        last = variance.sqrt() * random.normal();
+                        LEVEL_NS + sd / 2.0 * last
+                    })
+                    .collect()
+            }
+            Process::UnevenSpikes => {
+                let mut all: Vec<f64> = (0..count).map(|_| noise(random)).collect();
+                let mut at = 0.0;
+                loop {
+                    at -= (0..4).map(|_| random.uniform().ln()).sum::<f64>() * SECOND as f64 / 4.0;
+                    let Some(spike) = all.get_mut(at as usize) else { break };
+                    *spike += 3.0 * LEVEL_NS;
+                }
+                all
+            }
+            Process::Early => (0..count).map(|_| sd / 2.0 * random.normal()).collect(),
         }
+    }
+
+    /// Whether its figures stay what they are, and are known.
+    pub fn has_truth(self) -> bool {
+        !matches!(
+            self,
+            Process::Jump(_)
+                | Process::Drift(_)
+                | Process::Clock(_)
+                | Process::Walk
+                | Process::Spikes(..)
+                | Process::LongBursts
+                | Process::Restless
+                | Process::UnevenSpikes
+                | Process::SlowWave(_)
+        )
     }
 
     /// The share of latencies above a value, of a process that stays what it is.
@@ -187,9 +266,13 @@ impl Process {
                     + (1.0 - BURST.0) * log_normal(NOISE, LEVEL_NS)
             }
             Process::Regimes(_) => 0.5 * (log_normal(NOISE, REGIME * LEVEL_NS) + log_normal(NOISE, LEVEL_NS)),
-            Process::HeavyTail => {
-                (1.0 + PARETO.0 * (ns - LEVEL_NS).max(0.0) / PARETO.1).powf(-1.0 / PARETO.0)
+            Process::LoadInTurns(_) => {
+                (log_normal(NOISE, REGIME * LEVEL_NS) + 2.0 * log_normal(NOISE, LEVEL_NS)) / 3.0
             }
+            Process::HeavyTail(shape) => {
+                (1.0 + shape * (ns - LEVEL_NS).max(0.0) / PARETO_SCALE).powf(-1.0 / shape)
+            }
+            Process::Early => Normal::standard().sf(ns / (LEVEL_NS * NOISE / 2.0)),
             Process::Ticks(mean) => (-((ns / TICK).floor() * TICK + TICK - LEVEL_NS).max(0.0) / mean).exp(),
             _ => log_normal(NOISE, LEVEL_NS),
         }
@@ -197,7 +280,7 @@ impl Process {
 
     /// Its quantile that this share lies above.
     pub fn quantile(self, above: f64) -> f64 {
-        let (mut low, mut high) = (0.0, 1e12);
+        let (mut low, mut high) = (-1e6, 1e12);
         for _ in 0..200 {
             let middle = (low + high) / 2.0;
             if self.survival(middle) > above { low = middle } else { high = middle }
@@ -212,7 +295,9 @@ impl Process {
             Process::Wandering(_) => log_normal(NOISE.hypot(WANDER)),
             Process::Bursts(_) => log_normal(NOISE) * (1.0 + BURST.0 * (BURST.1 - 1.0)),
             Process::Regimes(_) => log_normal(NOISE) * (1.0 + REGIME) / 2.0,
-            Process::HeavyTail => LEVEL_NS + PARETO.1 / (1.0 - PARETO.0),
+            Process::HeavyTail(shape) => LEVEL_NS + PARETO_SCALE / (1.0 - shape),
+            Process::LoadInTurns(_) => log_normal(NOISE) * (2.0 + REGIME) / 3.0,
+            Process::Early => 0.0,
             Process::Ticks(mean) => LEVEL_NS + TICK / ((TICK / mean).exp() - 1.0),
             _ => log_normal(NOISE),
         }

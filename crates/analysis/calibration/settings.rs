@@ -4,7 +4,7 @@
 use jitterlab_analysis::tune::{BlockFigures, Experiment, Judgement, LEVEL};
 
 use super::series::Noise;
-use super::table::{Rate, head, row, shown};
+use super::table::{Rate, Wanted, head, row, shown};
 
 /// How blocks of a machine differ from each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,10 +159,10 @@ pub fn one_at_a_time(blocks: Blocks, repeats: usize, seed: u64) -> (f64, f64) {
     (error(false), error(true))
 }
 
-pub fn table(most: usize) {
-    let repeats = 400.min(most);
+pub fn table(wanted: &Wanted) {
+    let repeats = 400.min(wanted.most);
     head(&["settings that do nothing", "1, 20 rounds", "6, 8 rounds", "40, 4 rounds"]);
-    for (seed, blocks) in (1..).zip(BLOCKS) {
+    for (seed, blocks) in (1..).zip(BLOCKS).filter(|(_, of)| wanted.row(of.name())) {
         let rates =
             [(1, 20), (6, 8), (40, 4)].map(|(knobs, rounds)| nulls(blocks, knobs, rounds, repeats, seed));
         row([blocks.name().to_owned()].into_iter().chain(rates.map(|rate| rate.to_string())));
@@ -173,13 +173,13 @@ pub fn table(most: usize) {
         "worse found",
         "taken for the other",
     ]);
-    for (seed, blocks) in (11..).zip(BLOCKS) {
+    for (seed, blocks) in (11..).zip(BLOCKS).filter(|(_, of)| wanted.row(of.name())) {
         let found = tenths(blocks, 12, repeats, seed);
         let share = |count: usize| shown(count as f64 / found.repeats as f64);
         row([blocks.name().to_owned(), share(found.better), share(found.worse), share(found.swapped)]);
     }
     head(&["error of an effect, 10 settings, 192 blocks", "one at a time", "together"]);
-    for (seed, blocks) in (21..).zip(BLOCKS) {
+    for (seed, blocks) in (21..).zip(BLOCKS).filter(|(_, of)| wanted.row(of.name())) {
         let (one, together) = one_at_a_time(blocks, 10 * repeats, seed);
         row([blocks.name().to_owned(), shown(one), shown(together)]);
     }

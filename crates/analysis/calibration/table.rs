@@ -44,6 +44,22 @@ pub fn shown(share: f64) -> String {
     format!("{share:.3}")
 }
 
+/// What of the tables is printed.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Runs in a row at most.
+    pub most: usize,
+    /// Rows whose names hold one of these; all, where there is none.
+    pub rows: Vec<String>,
+}
+
+impl Wanted {
+    /// Whether a row of this name is.
+    pub fn row(&self, name: &str) -> bool {
+        self.rows.is_empty() || self.rows.iter().any(|part| name.contains(part))
+    }
+}
+
 /// Prints a row of a table.
 pub fn row<T: std::fmt::Display>(cells: impl IntoIterator<Item = T>) {
     let cells: Vec<String> = cells.into_iter().map(|cell| cell.to_string()).collect();

@@ -17,6 +17,11 @@ const FEWEST_PARTS: usize = 8;
 const FEWEST_BURSTS: f64 = 5.0;
 /// 95 % of a normal law lie below.
 const UPPER: f64 = 1.645;
+/// Parts that hold what carries this share of the scatter are looked at by themselves, where there are so many parts.
+const CARRIES: f64 = 0.9;
+const MANY_PARTS: f64 = 64.0;
+/// Bursts of exponential sizes say about as much as half as many equal ones; those that carry the scatter, less than that.
+const OF_UNEQUAL: f64 = 0.75;
 
 /// What limits of a share rest on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -78,8 +83,9 @@ impl Limits {
 fn upper(counts: &[u64]) -> (f64, f64) {
     let seen: f64 = counts.iter().map(|c| *c as f64).sum();
     let (mut high, mut effective) = (poisson_upper(seen, CONFIDENCE), seen);
-    each_length(counts, |parts, variance, largest| {
-        effective = effective.min(seen * seen / variance);
+    each_length(counts, |joined, variance| {
+        let (parts, largest) = (joined.len() as f64, joined.iter().copied().fold(0.0, f64::max));
+        effective = effective.min(seen * seen / variance).min(carrying(joined, variance, seen));
         // The size of the burst that may just not have come.
         let mut size = largest.min((variance / seen).max(1.0));
         let widened = widened(variance, seen, parts);
@@ -94,17 +100,17 @@ fn upper(counts: &[u64]) -> (f64, f64) {
 fn lower(counts: &[u64]) -> (f64, f64) {
     let seen: f64 = counts.iter().map(|c| *c as f64).sum();
     let (mut low, mut effective) = (poisson_lower(seen, CONFIDENCE), seen);
-    each_length(counts, |parts, variance, _| {
-        effective = effective.min(seen * seen / variance);
-        let variance = widened(variance, seen, parts);
+    each_length(counts, |joined, variance| {
+        effective = effective.min(seen * seen / variance).min(carrying(joined, variance, seen));
+        let variance = widened(variance, seen, joined.len() as f64);
         low = low.min(variance / (2.0 * seen) * chi_squared(2.0 * seen * seen / variance, 1.0 - CONFIDENCE));
     });
     (low, effective)
 }
 
-/// Goes through the lengths of parts, from that of the counts on, each twice the one before: how many parts, the variance of
-/// the sum of all counts by their scatter (never less than if breaches came singly), and the largest count.
-fn each_length(counts: &[u64], mut at: impl FnMut(f64, f64, f64)) {
+/// Goes through the lengths of parts, from that of the counts on, each twice the one before: the counts, and the variance of
+/// their sum by their scatter (never less than if breaches came singly).
+fn each_length(counts: &[u64], mut at: impl FnMut(&[f64], f64)) {
     let sum: f64 = counts.iter().map(|c| *c as f64).sum();
     let mut length = 1;
     while counts.len() / length >= FEWEST_PARTS && sum > 0.0 {
@@ -115,14 +121,39 @@ fn each_length(counts: &[u64], mut at: impl FnMut(f64, f64, f64)) {
         let mean = joined.iter().sum::<f64>() / parts;
         let squares: f64 = joined.iter().map(|c| (c - mean) * (c - mean)).sum();
         let of_sum = counts.len() as f64 / length as f64 * squares / (parts - 1.0);
-        at(parts, sum.max(of_sum), joined.iter().copied().fold(0.0, f64::max));
+        at(&joined, sum.max(of_sum));
         length *= 2;
     }
 }
 
+/// Whether counts scatter by no more than chance.
+fn is_even(variance: f64, seen: f64, parts: f64) -> bool {
+    variance <= seen * (1.0 + 2.0 * (2.0 / parts).sqrt())
+}
+
+/// As how many equal bursts those say that carry the scatter: many single breaches beside two bursts say nothing of bursts.
+fn carrying(joined: &[f64], variance: f64, seen: f64) -> f64 {
+    let parts = joined.len() as f64;
+    if parts < MANY_PARTS || is_even(variance, seen, parts) {
+        return f64::INFINITY;
+    }
+    let mean = joined.iter().sum::<f64>() / parts;
+    let mut above: Vec<f64> = joined.iter().map(|c| c - mean).filter(|d| *d > 0.0).collect();
+    above.sort_by(|a, b| b.total_cmp(a));
+    let all: f64 = above.iter().map(|d| d * d).sum();
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for d in above {
+        (sum, squares) = (sum + d, squares + d * d);
+        if squares >= CARRIES * all {
+            break;
+        }
+    }
+    sum * sum / squares / OF_UNEQUAL
+}
+
 /// A variance that is more than chance, with what is not known of it itself.
 fn widened(variance: f64, seen: f64, parts: f64) -> f64 {
-    if variance <= seen * (1.0 + 2.0 * (2.0 / parts).sqrt()) {
+    if is_even(variance, seen, parts) {
         return variance;
     }
     let student = StudentsT::new(0.0, 1.0, parts - 1.0).map_or(UPPER, |t| t.inverse_cdf(CONFIDENCE));
