@@ -2,7 +2,9 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jitterlab_model::units::parse_period_ns;
-use jitterlab_model::{Compensation, Overrun, Policy, ReadClock, SleepClock, TaskSpec, WakeMethod, Work};
+use jitterlab_model::{
+    Compensation, Overrun, Policy, Pulse, ReadClock, SleepClock, TaskSpec, WakeMethod, Work,
+};
 
 use crate::error::CliError;
 use crate::mistakes;
@@ -11,9 +13,9 @@ use crate::mistakes;
 #[derive(clap::Args)]
 pub struct TaskArgs {
     /// A task as name=base,period=25us; more parts, each behind a comma: offset=0us cpu=1 policy=fifo:95 overrun=skip
-    /// work=none wake=nanosleep clock=tai read=tsc compensate=margin:20us. Every part but period may be left out; may be
+    /// work=none wake=nanosleep clock=tai read=tsc compensate=margin:20us pulse=ttyS0:rts. Every part but period may be left out; may be
     /// given several times
-    #[arg(long = "task", value_name = "SPEC", conflicts_with_all = ["period", "work", "overrun", "WaitArgs"])]
+    #[arg(long = "task", value_name = "SPEC", conflicts_with_all = ["period", "work", "overrun", "pulse", "WaitArgs"])]
     tasks: Vec<TaskSpec>,
     /// Period of the one task, as a time (250us) or a rate (4kHz) [default: 1ms; with --for what the purpose needs; in
     /// compensate 500us; in matrix 1ms beside 100us]
@@ -25,6 +27,10 @@ pub struct TaskArgs {
     /// What happens to due times that passed: skip, catch-up, re-phase [default: skip]
     #[arg(long)]
     overrun: Option<Overrun>,
+    /// A pin that each activation moves, for an oscilloscope: gpiochip0:17, parport0:D0, ttyS0:rts, ttyS0:dtr or file:PATH (a
+    /// value change dump); high while it works, with @start or @end behind it changed once at that place
+    #[arg(long, value_name = "PIN")]
+    pulse: Option<Pulse>,
     #[command(flatten)]
     wait: WaitArgs,
 }
@@ -83,6 +89,7 @@ impl TaskArgs {
             period_ns: self.period.unwrap_or(task.period_ns),
             work: self.work.unwrap_or(task.work),
             overrun: self.overrun.unwrap_or(task.overrun),
+            pulse: self.pulse.clone().or(task.pulse.clone()),
             ..self.wait.of(task)
         };
         usual.into_iter().map(asked).collect()

@@ -18,6 +18,7 @@ pub mod known;
 pub mod load;
 pub mod mcu;
 pub mod own_work;
+pub mod pulse;
 pub mod quantity;
 pub mod run;
 pub mod task;
@@ -41,6 +42,7 @@ pub use knob::Knob;
 pub use known::{Gap, Known};
 pub use load::{Load, LoadRun, LoadSpec};
 pub use own_work::OwnWork;
+pub use pulse::{Pulse, PulseAt, PulsePin, SerialLine};
 pub use quantity::Quantity;
 pub use run::{
     Bench, ClockFit, CoreUse, Granted, Keep, MarginUsed, Overload, Refusal, RunInfo, StopReason, TaskResult,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::error::ValueError;
 use crate::error::{POLICIES, WORKS};
+use crate::pulse::Pulse;
 use crate::units::{Exact, parse_duration_ns, parse_period_ns};
 use crate::wake::{Compensation, ReadClock, SleepClock, WakeMethod};
 
@@ -23,7 +24,7 @@ pub enum TaskError {
     NotKeyValue(String),
     /// A key that is not known.
     #[error(
-        "{0:?} is not a property of a task: use name, period, offset, cpu, policy, overrun, work, wake, clock, read or compensate"
+        "{0:?} is not a property of a task: use name, period, offset, cpu, policy, overrun, work, wake, clock, read, compensate or pulse"
     )]
     UnknownKey(String),
     /// The same key twice.
@@ -256,6 +257,9 @@ pub struct TaskSpec {
     /// How the jitter of its wake-up is compensated.
     #[serde(default)]
     pub compensate: Compensation,
+    /// The pin that each activation moves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pulse: Option<Pulse>,
 }
 
 impl Default for TaskSpec {
@@ -273,6 +277,7 @@ impl Default for TaskSpec {
             clock: SleepClock::default(),
             read: ReadClock::default(),
             compensate: Compensation::default(),
+            pulse: None,
         }
     }
 }
@@ -343,6 +348,7 @@ impl TaskSpec {
                 "clock" => spec.clock = value.parse()?,
                 "read" => spec.read = value.parse()?,
                 "compensate" => spec.compensate = value.parse()?,
+                "pulse" => spec.pulse = Some(value.parse()?),
                 _ => return Err(TaskError::UnknownKey(key.into())),
             }
         }
@@ -382,6 +388,9 @@ impl fmt::Display for TaskSpec {
         }
         if self.compensate != Compensation::default() {
             write!(f, ",compensate={}", self.compensate)?;
+        }
+        if let Some(pulse) = &self.pulse {
+            write!(f, ",pulse={pulse}")?;
         }
         Ok(())
     }
@@ -446,7 +455,7 @@ mod tests {
 
         #[test]
         fn any_values_give_an_answer_and_never_a_panic(
-            key in "(name|period|offset|cpu|policy|overrun|work|wake|clock|read|compensate|x)", value in "\\PC{0,20}"
+            key in "(name|period|offset|cpu|policy|overrun|work|wake|clock|read|compensate|pulse|x)", value in "\\PC{0,20}"
         ) {
             let _ = format!("{key}={value}").parse::<TaskSpec>();
         }
@@ -475,6 +484,7 @@ mod tests {
             "period=1ms,policy=deadline:200us,wake=deadline",
             "period=500us,compensate=repeat:50us",
             "period=500us,wake=timer-signal,clock=tai,compensate=late:1e-4",
+            "period=1ms,pulse=gpiochip0:17@start",
         ] {
             let spec: TaskSpec = text.parse().unwrap();
             assert_eq!(spec.to_string().parse::<TaskSpec>(), Ok(spec), "{text}");
@@ -495,6 +505,7 @@ mod tests {
             ("wake=cobalt,policy=deadline:200us", "policy=fifo:N"),
             ("wake=evl,clock=tai", "leave clock="),
             ("wake=evl,read=tsc", "read= out"),
+            ("wake=cobalt,pulse=ttyS0:rts", "leave pulse="),
             ("wake=nanosleep-relative,compensate=margin:20us", "drift"),
             ("period=1ms,policy=deadline:50us,compensate=margin:100us", "runtime"),
         ] {

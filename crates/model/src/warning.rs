@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuSet;
 use crate::firmware::Finding;
+use crate::pulse::Pulse;
 
 /// Something a reader of a run's figures has to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +54,23 @@ pub enum Warning {
     EventsLost {
         /// How many.
         events: u64,
+    },
+    /// Each activation of a task moved a pin, which took time.
+    Pulsed {
+        /// The task.
+        task: String,
+        /// The pin, and where it was moved.
+        pulse: Pulse,
+        /// Edges that were made.
+        edges: u64,
+        /// Edges that the device refused.
+        refused: u64,
+        /// The least time of an edge: from just before the system was asked until it was back.
+        least_ns: i64,
+        /// The mean.
+        mean_ns: i64,
+        /// The longest.
+        longest_ns: i64,
     },
     /// Activations of a task on a Xenomai core ran on Linux's side.
     OutsideCore {

@@ -33,6 +33,15 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::EventsLost { events } => {
             format!("{} of the kernel were lost: causes of that time are unknown", plural(*events, "event"))
         }
+        Warning::Pulsed { task, pulse, edges, refused, least_ns, mean_ns, longest_ns } => {
+            let [least, mean, longest] = [least_ns, mean_ns, longest_ns].map(|ns| time(*ns as f64));
+            let refused = if *refused > 0 { format!("; {} were refused", count(*refused)) } else { String::new() };
+            format!(
+                "each activation of {task} moved {pulse}: {} took {least} to {longest}, {mean} on average, which is part of \
+                 the execution time{refused}",
+                plural(*edges, "edge")
+            )
+        }
         Warning::OutsideCore { task, core, activations, mode_switches, last_cause } => {
             let cause = last_cause.as_ref().map_or(String::new(), |cause| format!(", the last by {cause}"));
             format!(

@@ -21,6 +21,7 @@ use super::error::{PrepareError, dma_latency_refused};
 use super::facts::{self, Root};
 use super::isolate;
 use super::prepare::{self, Moved};
+use super::pulse;
 
 /// This machine, made ready to measure one task again and again.
 pub struct Stage {
@@ -183,7 +184,9 @@ impl Stage {
         let stop = Arc::new(AtomicBool::new(false));
         let ring = count as usize;
         let options = ThreadOptions { ring, count: Some(count), guarded: true, ..ThreadOptions::default() };
-        let mut task = TaskThread::spawn(spec, &options, &stop)
+        let (work, _) = pulse::around(spec, None)
+            .map_err(|error| PrepareError::Pulse { task: spec.name.clone(), error })?;
+        let mut task = TaskThread::spawn_with(spec, &options, &stop, work)
             .map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
         let drain = task.take_drain();
         let (granted, refused) = (task.granted().clone(), task.refused().to_vec());

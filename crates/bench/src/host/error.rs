@@ -13,6 +13,7 @@ use jitterlab_trace::TraceError;
 use super::dma_latency::DmaLatency;
 use super::isolate::IsolateError;
 use super::load::LoadError;
+use super::pulse::PulseError;
 use super::topology::CpuError;
 
 /// Why tasks cannot be measured. The message says what to do.
@@ -91,6 +92,14 @@ pub enum PrepareError {
         /// The system's words.
         error: io::Error,
     },
+    /// A pin that cannot be moved.
+    #[error("task {task}: {error}")]
+    Pulse {
+        /// The task.
+        task: String,
+        /// Why not.
+        error: PulseError,
+    },
     /// A load that cannot run.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -107,6 +116,7 @@ impl PrepareError {
             | PrepareError::Taken { .. }
             | PrepareError::Core(_)
             | PrepareError::Thread { .. }
+            | PrepareError::Pulse { .. }
             | PrepareError::Wait { .. } => false,
             PrepareError::Isolate(error) => matches!(error, IsolateError::NothingLeft { .. }),
             PrepareError::Load(error) => error.is_bad_use(),

@@ -21,6 +21,7 @@ use super::facts::{self, Root};
 use super::isolate::{self, Isolation};
 use super::load::Loads;
 use super::prepare::{self, Moved};
+use super::pulse::{self, EdgeTimes};
 use super::why::{self, Why};
 
 /// What to measure.
@@ -130,6 +131,8 @@ pub struct Measurement {
     stop: Arc<AtomicBool>,
     loads: Loads,
     isolation: Option<Isolation>,
+    /// What the pulses of each task take.
+    pulses: Vec<Option<Arc<EdgeTimes>>>,
     _moved: Moved,
     _latency: Option<Held>,
 }
@@ -187,6 +190,7 @@ impl Measurement {
 
         let stop = Arc::new(AtomicBool::new(false));
         let mut threads: Vec<TaskThread> = Vec::new();
+        let mut pulses = Vec::new();
         for spec in &prepared.tasks {
             if interrupted.load(Ordering::Relaxed) {
                 return Err(PrepareError::Interrupted);
@@ -194,7 +198,10 @@ impl Measurement {
             let ring = (RING_NS / spec.period_ns).clamp(4_096, 1 << 20) as usize;
             let options =
                 ThreadOptions { ring, count, stop_above_ns, guarded: true, ..ThreadOptions::default() };
-            let thread = TaskThread::spawn_with(spec, &options, &stop, work.take())
+            let (work, times) = pulse::around(spec, work.take())
+                .map_err(|error| PrepareError::Pulse { task: spec.name.clone(), error })?;
+            pulses.push(times);
+            let thread = TaskThread::spawn_with(spec, &options, &stop, work)
                 .map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
             for refusal in thread.refused() {
                 if !refused.contains(refusal) {
@@ -242,7 +249,18 @@ impl Measurement {
             facts_before: Some(facts),
             facts_after: None,
         };
-        Ok(Measurement { info, root, threads, why, stop, loads, isolation, _moved: moved, _latency: latency })
+        Ok(Measurement {
+            info,
+            root,
+            threads,
+            why,
+            stop,
+            loads,
+            isolation,
+            pulses,
+            _moved: moved,
+            _latency: latency,
+        })
     }
 
     /// Whether the kernel's events are recorded.
@@ -319,6 +337,10 @@ impl Measurement {
             task.result = Some(ended.result);
         }
         self.info.warnings.extend(self.info.tasks.iter().filter_map(prepare::core_warning));
+        let pulsed = |(task, times): (&TaskRun, &Option<Arc<EdgeTimes>>)| {
+            times.as_ref()?.warning(&task.spec.name, task.spec.pulse.clone()?)
+        };
+        self.info.warnings.extend(self.info.tasks.iter().zip(&self.pulses).filter_map(pulsed));
         let taken = isolate::taken(&self.root);
         let left_cpu = self.info.tasks.iter().zip(&collector.elsewhere).filter_map(|(task, elsewhere)| {
             prepare::left_cpu_warning(task, *elsewhere, self.info.facts_after.as_ref()?, &taken)

@@ -11,6 +11,7 @@ pub mod load;
 pub mod matrix;
 pub mod measure;
 mod prepare;
+mod pulse;
 mod record;
 pub mod session;
 pub mod topology;

@@ -25,6 +25,9 @@ pub enum Contradiction {
     /// A Xenomai core has a clock of its own.
     #[error("wake={0} sleeps on and reads its core's own clock: leave clock= and read= out")]
     ClockOfCore(WakeMethod),
+    /// A pulse is a call of Linux.
+    #[error("wake={0} would leave its core for every pulse, which Linux makes: leave pulse= out")]
+    PulseOnCore(WakeMethod),
     /// A clock that the wake-up method cannot sleep on.
     #[error("wake={wake} does not sleep on that clock: leave clock={clock} out or use {}", clocks(*.wake))]
     NotOnClock {
@@ -99,6 +102,9 @@ impl Contradiction {
             }
             if clock != SleepClock::Monotonic || read != ReadClock::Monotonic {
                 return Some(Contradiction::ClockOfCore(wake));
+            }
+            if spec.pulse.is_some() {
+                return Some(Contradiction::PulseOnCore(wake));
             }
         }
         if !clocks.contains(&clock) {

@@ -1,0 +1,79 @@
+//! Why a pin cannot be moved, as sentences with the remedy.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+
+/// Why a pin cannot be moved. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PulseError {
+    /// It does not exist, or its driver is not there.
+    #[error("there is no {} for pulses: {remedy}", path.display())]
+    Missing {
+        /// The device.
+        path: PathBuf,
+        /// What may bring it.
+        remedy: &'static str,
+    },
+    /// It belongs to others, is in use, or is something else.
+    #[error("{} takes no pulses ({error}): {remedy}", path.display())]
+    Refused {
+        /// The device.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+        /// What may help.
+        remedy: &'static str,
+    },
+}
+
+/// What helps with a kind of device.
+pub(super) struct Remedies {
+    missing: &'static str,
+    forbidden: &'static str,
+    busy: &'static str,
+    refused: &'static str,
+}
+
+impl Remedies {
+    pub(super) const GPIO: Remedies = Remedies {
+        missing: "see `gpiodetect` (package gpiod) for the chips that this machine has",
+        forbidden: "run as root, or add yourself to the group that owns it (gpio on many boards) and log in again",
+        busy: "`gpioinfo` names what uses each line: take a free one",
+        refused: "`gpioinfo` lists the chip's lines; pulses need Linux 5.10 or later",
+    };
+    pub(super) const PARALLEL: Remedies = Remedies {
+        missing: "load its drivers with `modprobe -a parport_pc ppdev`; a port on a USB adapter does not do",
+        forbidden: "run as root, or add yourself to the group lp and log in again",
+        busy: "another driver holds the port: `rmmod lp` gives it back",
+        refused: "another driver holds the port, or it has none: `rmmod lp`, then `modprobe -a parport_pc ppdev`",
+    };
+    pub(super) const SERIAL: Remedies = Remedies {
+        missing: "see `ls /dev/tty*` for the ports that this machine has",
+        forbidden: "run as root, or add yourself to the group dialout and log in again",
+        busy: "something else holds the port: `fuser -v` on it names what",
+        refused: "this port has no control lines: take one of the main board (ttyS0) or of an adapter (ttyUSB0)",
+    };
+    pub(super) const FILE: Remedies = Remedies {
+        missing: "name a file in a folder that is there",
+        forbidden: "name a file in a folder that you may write",
+        busy: "name another file",
+        refused: "name a new file: what is there is kept",
+    };
+
+    /// What the system refused, and what helps.
+    pub(super) fn told(&self, path: &Path, error: io::Error) -> PulseError {
+        let path = PathBuf::from(path);
+        let remedy = match error.raw_os_error().map(Errno::from_raw) {
+            Some(Errno::ENOENT | Errno::ENXIO | Errno::ENODEV) => {
+                return PulseError::Missing { path, remedy: self.missing };
+            }
+            Some(Errno::EACCES | Errno::EPERM) => self.forbidden,
+            Some(Errno::EBUSY) => self.busy,
+            _ => self.refused,
+        };
+        PulseError::Refused { path, error, remedy }
+    }
+}

@@ -1,0 +1,198 @@
+//! Pulses: each activation of a task moves a pin, for a witness outside the computer.
+//!
+//! A pulse is part of an activation's work, so nothing is in the way of a task that gives none. It costs a system call for
+//! each edge, on the measured thread; what that takes is measured, and noted in the run.
+
+mod device;
+mod dump;
+mod error;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use jitterlab_model::{OwnWork, Pulse, PulseAt, TaskSpec, Warning};
+use jitterlab_rt::Workload;
+
+pub use error::PulseError;
+
+/// Something that is high or low. Low again once it is dropped.
+trait Level: Send {
+    /// Makes it high or low at a time of the task's clock: without allocation, by one system call.
+    ///
+    /// # Errors
+    /// What the system answered.
+    fn set(&mut self, high: bool, now_ns: i64) -> io::Result<()>;
+}
+
+/// What edges took, for another thread to read at the end.
+#[derive(Debug)]
+pub(super) struct EdgeTimes {
+    edges: AtomicU64,
+    refused: AtomicU64,
+    sum_ns: AtomicI64,
+    least_ns: AtomicI64,
+    longest_ns: AtomicI64,
+}
+
+impl EdgeTimes {
+    fn new() -> Self {
+        EdgeTimes {
+            edges: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            sum_ns: AtomicI64::new(0),
+            least_ns: AtomicI64::new(i64::MAX),
+            longest_ns: AtomicI64::new(0),
+        }
+    }
+
+    fn count(&self, ns: i64, done: bool) {
+        // One thread writes, so that no update is lost.
+        let counter = if done { &self.edges } else { &self.refused };
+        counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        if done {
+            self.sum_ns.store(self.sum_ns.load(Ordering::Relaxed).saturating_add(ns), Ordering::Relaxed);
+            self.least_ns.fetch_min(ns, Ordering::Relaxed);
+            self.longest_ns.fetch_max(ns, Ordering::Relaxed);
+        }
+    }
+
+    /// What the reader of the run has to know of it; `None` where no edge was tried.
+    pub(super) fn warning(&self, task: &str, pulse: Pulse) -> Option<Warning> {
+        let [edges, refused] = [&self.edges, &self.refused].map(|counter| counter.load(Ordering::Relaxed));
+        let mean_ns = i64::try_from(edges)
+            .ok()
+            .and_then(|edges| self.sum_ns.load(Ordering::Relaxed).checked_div(edges));
+        (edges + refused > 0).then(|| Warning::Pulsed {
+            task: task.into(),
+            pulse,
+            edges,
+            refused,
+            least_ns: if edges > 0 { self.least_ns.load(Ordering::Relaxed) } else { 0 },
+            mean_ns: mean_ns.unwrap_or(0),
+            longest_ns: self.longest_ns.load(Ordering::Relaxed),
+        })
+    }
+}
+
+/// The work of a task, and what its edges take.
+type Around = (Option<Box<dyn OwnWork>>, Option<Arc<EdgeTimes>>);
+
+/// The work of a task with its pulses around it, and what they take; the work itself where it gives none.
+pub(super) fn around(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<Around, PulseError> {
+    let Some(pulse) = &spec.pulse else { return Ok((work, None)) };
+    let level = device::open(&pulse.pin)?;
+    let times = Arc::new(EdgeTimes::new());
+    let work = work.map_or_else(|| Work::Described(Workload::new(spec.work)), Work::Own);
+    let pulsing = Pulsing { level, at: pulse.at, high: false, work, times: times.clone() };
+    Ok((Some(Box::new(pulsing)), Some(times)))
+}
+
+/// What a task does between its edges.
+enum Work {
+    Described(Workload),
+    Own(Box<dyn OwnWork>),
+}
+
+/// Work with edges around it.
+struct Pulsing {
+    level: Box<dyn Level>,
+    at: PulseAt,
+    high: bool,
+    work: Work,
+    times: Arc<EdgeTimes>,
+}
+
+impl Pulsing {
+    /// Changes the pin; what that takes counts from the last reading of the clock.
+    fn edge(&mut self, from_ns: i64, now_ns: &dyn Fn() -> i64) {
+        self.high = !self.high;
+        let done = self.level.set(self.high, from_ns).is_ok();
+        self.times.count(now_ns() - from_ns, done);
+    }
+}
+
+impl OwnWork for Pulsing {
+    fn activate(&mut self, due_ns: i64, start_ns: i64, now_ns: &dyn Fn() -> i64) {
+        if self.at != PulseAt::End {
+            self.edge(start_ns, now_ns);
+        }
+        match &mut self.work {
+            Work::Described(workload) => workload.run_by(now_ns, start_ns),
+            Work::Own(own) => own.activate(due_ns, start_ns, now_ns),
+        }
+        if self.at != PulseAt::Start {
+            self.edge(now_ns(), now_ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Notes what it is told.
+    struct Noted(Arc<Mutex<Vec<(bool, i64)>>>);
+
+    impl Level for Noted {
+        fn set(&mut self, high: bool, now_ns: i64) -> io::Result<()> {
+            self.0.lock().unwrap().push((high, now_ns));
+            if now_ns == 13 { Err(io::ErrorKind::Other.into()) } else { Ok(()) }
+        }
+    }
+
+    fn edges(at: PulseAt) -> (Vec<(bool, i64)>, Option<Warning>) {
+        let noted = Arc::new(Mutex::new(Vec::new()));
+        let times = Arc::new(EdgeTimes::new());
+        let mut pulsing = Pulsing {
+            level: Box::new(Noted(noted.clone())),
+            at,
+            high: false,
+            work: Work::Described(Workload::new(jitterlab_model::Work::None)),
+            times: times.clone(),
+        };
+        // Every look at the clock takes 4 ns.
+        let clock = AtomicI64::new(0);
+        for start_ns in [10, 110] {
+            clock.store(start_ns, Ordering::Relaxed);
+            pulsing.activate(start_ns, start_ns, &|| clock.fetch_add(4, Ordering::Relaxed) + 4);
+        }
+        let said = noted.lock().unwrap().clone();
+        (said, times.warning("t", "ttyS0:rts".parse().unwrap()))
+    }
+
+    #[test]
+    fn an_activation_makes_the_edges_asked_for() {
+        assert_eq!(edges(PulseAt::Both).0, [(true, 10), (false, 18), (true, 110), (false, 118)]);
+        assert_eq!(edges(PulseAt::Start).0, [(true, 10), (false, 110)]);
+        assert_eq!(edges(PulseAt::End).0, [(true, 14), (false, 114)]);
+    }
+
+    #[test]
+    fn what_edges_take_is_told() {
+        let Some(Warning::Pulsed { edges, refused, least_ns, mean_ns, longest_ns, .. }) =
+            edges(PulseAt::Both).1
+        else {
+            panic!("nothing is told")
+        };
+        assert_eq!((edges, refused, least_ns, mean_ns, longest_ns), (4, 0, 4, 4, 4));
+        assert!(EdgeTimes::new().warning("t", "ttyS0:rts".parse().unwrap()).is_none());
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_says_what_would_bring_it() {
+        for (pulse, remedy) in [
+            ("gpiochip99:0", "gpiodetect"),
+            ("parport99:D0", "ppdev"),
+            ("ttyNOWHERE:rts", "ls /dev/tty"),
+            ("file:/nowhere/at/all.vcd", "folder"),
+        ] {
+            let spec = TaskSpec { pulse: Some(pulse.parse().unwrap()), ..TaskSpec::default() };
+            let Err(error) = around(&spec, None) else { panic!("{pulse}") };
+            assert!(error.to_string().contains(remedy), "{error}");
+        }
+        assert!(around(&TaskSpec::default(), None).unwrap().0.is_none());
+    }
+}

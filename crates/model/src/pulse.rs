@@ -1,0 +1,157 @@
+//! A pulse that each activation of a task gives on a pin, for a witness outside the computer.
+//! As text: `gpiochip0:17`, `parport0:D0`, `ttyS0:rts`, `file:PATH`, with `@start` or `@end` behind it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{PULSES, ValueError};
+
+/// The pin, and which edges an activation makes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
+#[serde(try_from = "String", into = "String")]
+pub struct Pulse {
+    /// The pin.
+    pub pin: PulsePin,
+    /// Where an activation moves it.
+    pub at: PulseAt,
+}
+
+/// A pin of this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PulsePin {
+    /// A line of a GPIO chip: `/dev/gpiochip0`, line 17.
+    Gpio {
+        /// The chip's name below `/dev`.
+        chip: String,
+        /// Its line.
+        line: u32,
+    },
+    /// A data pin of a parallel port: `/dev/parport0`, D0 to D7.
+    Parallel {
+        /// The port's name below `/dev`.
+        port: String,
+        /// The data bit, 0 to 7.
+        bit: u8,
+    },
+    /// A control line of a serial port: `/dev/ttyS0`.
+    Serial {
+        /// The port's name below `/dev`.
+        port: String,
+        /// Which line.
+        line: SerialLine,
+    },
+    /// No pin: a value change dump by the task's own clock, to try it.
+    File(String),
+}
+
+/// A control line of a serial port that the computer drives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SerialLine {
+    /// Request to send.
+    Rts,
+    /// Data terminal ready.
+    Dtr,
+}
+
+/// Where an activation moves its pin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PulseAt {
+    /// High as the first thing it does, low as the last: the pulse is as wide as its work.
+    #[default]
+    Both,
+    /// Changed once, as the first thing it does.
+    Start,
+    /// Changed once, as the last thing it does.
+    End,
+}
+
+impl PulseAt {
+    const NAMES: [(PulseAt, &str); 3] =
+        [(PulseAt::Both, ""), (PulseAt::Start, "@start"), (PulseAt::End, "@end")];
+}
+
+impl FromStr for Pulse {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let bad = || ValueError::Unknown { what: "pin for pulses", value: text.into(), known: PULSES };
+        let named = PulseAt::NAMES.iter().rev().find_map(|(at, name)| Some((*at, text.strip_suffix(name)?)));
+        let (at, rest) = named.ok_or_else(bad)?;
+        let (device, line) = rest.split_once(':').filter(|(_, line)| !line.is_empty()).ok_or_else(bad)?;
+        let is_device = device.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+        let number = |digits: &str| digits.parse::<u32>().map_err(|_| bad());
+        let pin = match line {
+            path if device == "file" => PulsePin::File(path.into()),
+            _ if !is_device => return Err(bad()),
+            line if device.starts_with("gpiochip") => {
+                PulsePin::Gpio { chip: device.into(), line: number(line)? }
+            }
+            line if device.starts_with("parport") => {
+                let bit = number(line.strip_prefix('D').ok_or_else(bad)?)?;
+                let bit = u8::try_from(bit).ok().filter(|bit| *bit < 8).ok_or_else(bad)?;
+                PulsePin::Parallel { port: device.into(), bit }
+            }
+            "rts" if device.starts_with("tty") => {
+                PulsePin::Serial { port: device.into(), line: SerialLine::Rts }
+            }
+            "dtr" if device.starts_with("tty") => {
+                PulsePin::Serial { port: device.into(), line: SerialLine::Dtr }
+            }
+            _ => return Err(bad()),
+        };
+        Ok(Pulse { pin, at })
+    }
+}
+
+impl fmt::Display for Pulse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.pin {
+            PulsePin::Gpio { chip, line } => write!(f, "{chip}:{line}")?,
+            PulsePin::Parallel { port, bit } => write!(f, "{port}:D{bit}")?,
+            PulsePin::Serial { port, line: SerialLine::Rts } => write!(f, "{port}:rts")?,
+            PulsePin::Serial { port, line: SerialLine::Dtr } => write!(f, "{port}:dtr")?,
+            PulsePin::File(path) => write!(f, "file:{path}")?,
+        }
+        f.write_str(PulseAt::NAMES.iter().find(|(at, _)| *at == self.at).map_or("", |(_, name)| name))
+    }
+}
+
+crate::as_text!(Pulse);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pins_are_read_as_written() {
+        for text in [
+            "gpiochip0:17",
+            "gpiochip12:0@end",
+            "parport0:D7",
+            "ttyS0:rts@start",
+            "ttyUSB1:dtr",
+            "file:/tmp/a b:c@d.vcd",
+            "file:p.vcd@start",
+        ] {
+            assert_eq!(text.parse::<Pulse>().unwrap().to_string(), text);
+        }
+        for text in [
+            "",
+            "gpiochip0",
+            "gpiochip0:",
+            "gpiochip0:x",
+            "parport0:D8",
+            "parport0:3",
+            "ttyS0:cts",
+            "sda:1",
+            "gpiochip../x:1",
+            "file:",
+            "@start",
+        ] {
+            assert!(text.parse::<Pulse>().unwrap_err().to_string().contains("gpiochip0:17"), "{text}");
+        }
+    }
+}
