@@ -110,3 +110,26 @@ fn a_recommendation_is_the_first_of_what_fits() {
     let impossible = jitterlab(&["mcu", "recommend", "--need", "100ns:1us"]);
     assert_eq!(impossible.status.code(), Some(2), "{}", said(&impossible));
 }
+
+#[test]
+fn edges_written_as_a_dump_are_read_back_as_they_were() {
+    if !installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (run, dump) = (path("run.parquet"), path("pin.vcd"));
+    let measured = jitterlab(&["mcu", "run", "--period", "2ms", "-n", "60", "-o", &run, "--vcd", &dump]);
+    assert_eq!(measured.status.code(), Some(0), "{}", said(&measured));
+    let starts = |file: &str| {
+        let csv = jitterlab(&["export", file, "--as", "csv", "-o", "-"]);
+        assert_eq!(csv.status.code(), Some(0), "{}", said(&csv));
+        let text = String::from_utf8(csv.stdout).unwrap();
+        let names: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+        let columns = ["start_ns", "end_ns"].map(|name| names.iter().position(|of| *of == name).unwrap());
+        let of = |line: &str| columns.map(|column| line.split(',').nth(column).unwrap().to_owned());
+        text.lines().skip(1).map(of).collect::<Vec<_>>()
+    };
+    let (written, read) = (starts(&run), starts(&dump));
+    assert!(written.len() >= 59 && written == read, "{written:?}\n{read:?}");
+}

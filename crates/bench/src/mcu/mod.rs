@@ -6,6 +6,7 @@
 //! no rounding accumulates.
 
 pub mod cost;
+mod dump;
 mod error;
 pub mod firmware;
 pub mod image;
@@ -20,6 +21,7 @@ mod sources;
 pub mod sweep;
 mod tools;
 
+pub use dump::value_changes;
 pub use error::McuError;
 pub use firmware::{Board, Compiler, Firmware, Program};
 pub use jitterlab_chip::log::Rest;

@@ -35,6 +35,10 @@ pub struct McuRun {
     /// One record an activation. Event n is activation n: nothing is skipped, so a clock that drifts shows as latency
     /// that grows.
     pub activations: Vec<Activation>,
+    /// The pin.
+    pub pin: Pin,
+    /// Its edges in nanoseconds since reset.
+    pub edges: Vec<LevelChange<i64>>,
 }
 
 impl McuRun {
@@ -70,7 +74,10 @@ impl McuRun {
             })
             .collect();
         let info = describe(recording, reading, period_ns, &activations);
-        Ok(McuRun { info, activations })
+        let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == reading.pin);
+        let edges =
+            of_pin.map(|edge| LevelChange { at: recording.ns(edge.cycle), high: edge.high }).collect();
+        Ok(McuRun { info, activations, pin, edges })
     }
 
     /// Writes it as a run file, and says where.

@@ -9,7 +9,7 @@ use jitterlab_analysis::papers::epos::EVENTS;
 use jitterlab_bench::mcu::recommend::{self, Need};
 use jitterlab_bench::mcu::request::whole_us;
 use jitterlab_bench::mcu::sweep;
-use jitterlab_bench::mcu::{Compiler, McuError, McuRequest, Pin, Strategy, Subject, firmware};
+use jitterlab_bench::mcu::{Compiler, McuError, McuRequest, Pin, Strategy, Subject, firmware, value_changes};
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_model::units::{parse_frequency_hz, parse_period_ns};
 use jitterlab_model::{EdgeKind, TimingStats};
@@ -82,6 +82,9 @@ struct RunArgs {
     /// The run file to write [default: none]
     #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
     output: Option<PathBuf>,
+    /// Write the pin's edges as a value change dump, for the programs of logic analysers
+    #[arg(long, value_name = "FILE")]
+    vcd: Option<PathBuf>,
     #[command(flatten)]
     show: OutputArgs,
 }
@@ -154,6 +157,9 @@ pub fn execute(args: &Args) -> Ending {
 
 fn run(args: &RunArgs) -> Ending {
     let measured = request(args).measure()?;
+    if let Some(path) = &args.vcd {
+        output::write_file(path, &value_changes(&measured)?)?;
+    }
     let mut stats = TimingStats::new(measured.info.tasks[0].spec.period_ns);
     stats.push_all(&measured.activations);
     let file = args.output.as_ref().map(|path| measured.save(path)).transpose()?;
