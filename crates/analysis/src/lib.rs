@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod align;
 mod background;
 pub mod bursts;
 pub mod causes;

@@ -42,6 +42,9 @@ pub enum CliError {
     /// A page over a run that it is made of.
     #[error("--output {} is one of the run files: name another file for the page", .0.display())]
     OutputIsInput(PathBuf),
+    /// No run or no witness, or more.
+    #[error("--align takes two files: the run and the capture, as in jitterlab compare --align RUN CAPTURE")]
+    NotTwoToAlign,
     /// One output for several journals.
     #[error("--output is for one journal: recover each by itself")]
     OutputForSeveral,

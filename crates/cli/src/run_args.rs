@@ -63,6 +63,13 @@ impl RunArgs {
         Ok(open(path, &self.hints())?)
     }
 
+    /// Opens what may be a capture, whose edges are taken as they came.
+    pub fn open_edges(&self, path: &Path) -> Result<Run, Failure> {
+        let mut hints = self.hints();
+        hints.capture.raw = true;
+        Ok(open(path, &hints)?)
+    }
+
     /// What the user says of another tool's output.
     pub fn hints(&self) -> Hints {
         let unit_ns = self.unit.map(|unit| match unit {
@@ -76,6 +83,7 @@ impl RunArgs {
             edge: self.edge.unwrap_or_default(),
             threshold: self.threshold,
             packets: self.packets,
+            raw: false,
         };
         Hints { period_ns: self.period, unit_ns, columns: self.columns.clone(), capture }
     }

@@ -4,6 +4,7 @@
 //! A result is a type beside its computation, in the room that computes it. To show a new kind of result: add its variant
 //! here, and one file of words beside this one with its `text` and `sections`.
 
+use jitterlab_analysis::align::RunAligned;
 use jitterlab_analysis::causes::RunWhy;
 use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRun};
@@ -78,6 +79,8 @@ pub enum Content {
     Prediction(Outlook),
     /// What `compare` says of runs.
     Comparison(RunsCompared),
+    /// What `compare --align` says of a run and its witness.
+    Alignment(RunAligned),
     /// What `compensate` found.
     Compensation(Box<CompensationTrial>),
     /// What `doctor` found.
@@ -232,6 +235,7 @@ impl Document {
             Content::KernelRun(run) => crate::kernels::text(run, terminal),
             Content::Matrix(result) => crate::matrix::text(result, terminal),
             Content::CompareWakeups(_)
+            | Content::Alignment(_)
             | Content::Tune(_)
             | Content::KernelDiff(_)
             | Content::KernelPeers(_)
@@ -265,6 +269,7 @@ impl Document {
             Content::Papers(contents) => vec![contents::section(contents)],
             Content::Prediction(outlook) => crate::prediction::sections(outlook),
             Content::Comparison(compared) => crate::comparison::sections(compared),
+            Content::Alignment(aligned) => vec![crate::alignment::section(aligned)],
             Content::Compensation(trial) => crate::compensation::sections(trial),
             Content::Matrix(result) => crate::matrix::sections(result),
             Content::Doctor(result) => crate::doctor::sections(result),
@@ -292,6 +297,7 @@ fn head_of(content: &Content) -> Option<Head> {
         Content::ServoLoops(result) => motion::servo_loops::head(result),
         Content::Prediction(outlook) => crate::head::outlook::of(outlook),
         Content::Comparison(compared) => crate::comparison::head::of(compared),
+        Content::Alignment(aligned) => Some(crate::alignment::head(aligned)),
         Content::Matrix(result) => crate::matrix::head(result),
         Content::Doctor(result) => Some(crate::doctor::head(result)),
         Content::Tune(result) => Some(crate::tune::head(result)),

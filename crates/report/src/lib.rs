@@ -1,5 +1,6 @@
 //! What people see of a run. Terminal first: readable at 80 columns, colour only where it is wanted.
 
+pub mod alignment;
 pub mod caveats;
 pub mod changes;
 pub mod chart;

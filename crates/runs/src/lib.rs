@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod align;
 mod answers;
 mod compare;
 mod error;
@@ -9,6 +10,7 @@ mod read;
 mod run;
 mod warned;
 
+pub use align::align;
 pub use compare::{CompareError, CompareOptions, compare};
 pub use error::RunsError;
 pub use jitterlab_trace::{CaptureHints, Column, Columns, Hints, PacketFilter, Slice, Threshold};

@@ -27,6 +27,7 @@ fn file(folder: &Path, name: &str, data: &[u8]) -> PathBuf {
 fn through(path: &Path, data: &[u8]) {
     // Every other input with what a user says of a capture.
     let capture = CaptureHints {
+        raw: false,
         edge: if data.len().is_multiple_of(3) { EdgeKind::Both } else { EdgeKind::Rising },
         packets: data.len().is_multiple_of(2).then_some(PacketFilter::Udp(27_181)),
         ..CaptureHints::default()

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use jitterlab_report::comparison;
 use jitterlab_report::document::Content;
-use jitterlab_runs::{CompareError, CompareOptions, Run, compare};
+use jitterlab_runs::{CompareError, CompareOptions, Run, align, compare};
 
+use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
 use crate::mistakes;
 use crate::output::{self, OutputArgs};
@@ -24,6 +25,10 @@ pub struct Args {
     /// Runs of another setting: compare the two settings, with the spread from run to run as the measure
     #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with = "preset")]
     with: Vec<PathBuf>,
+    /// Hold a run against a capture of the pin that each of its activations moves: which pulse is of which activation, and
+    /// how far the times of both differ, as in compare --align RUN CAPTURE
+    #[arg(long, conflicts_with_all = ["with", "preset", "fail_if_worse", "anyway", "markdown"])]
+    align: bool,
     /// A comparison as a source document makes it
     #[arg(long, value_enum)]
     preset: Option<Preset>,
@@ -55,6 +60,9 @@ enum Preset {
 
 /// Compares the runs, task by task.
 pub fn execute(args: &Args) -> Ending {
+    if args.align {
+        return aligned(args);
+    }
     let open =
         |files: &[PathBuf]| files.iter().map(|path| args.run.open(path)).collect::<Result<Vec<Run>, _>>();
     let (runs, of_other_setting) = (open(&args.files)?, open(&args.with)?);
@@ -76,4 +84,11 @@ pub fn execute(args: &Args) -> Ending {
         return Ok(Status::of(compared.tolerated.map(|judged| judged.fitness)));
     }
     Ok(Status::of(args.output.show(Content::Comparison(compared))?))
+}
+
+fn aligned(args: &Args) -> Ending {
+    let [run, witness] = args.files.as_slice() else { return Err(CliError::NotTwoToAlign.into()) };
+    let (run, witness) = (args.run.open(run)?, args.run.open_edges(witness)?);
+    let aligned = align(&run, args.run.task.as_deref(), &witness)?;
+    Ok(Status::of(args.output.show(Content::Alignment(aligned))?))
 }

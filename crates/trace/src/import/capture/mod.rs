@@ -46,6 +46,8 @@ pub struct CaptureHints {
     pub threshold: Option<Threshold>,
     /// Which packets of a network begin and end an activation.
     pub packets: Option<PacketFilter>,
+    /// Every edge as it came, laid on no grid of due times: for what looks at the edges alone.
+    pub raw: bool,
 }
 
 /// Whether a table is one of those that are read here.
@@ -132,6 +134,12 @@ fn task(import: &mut Import, name: String, spans: &[Span], hints: &Hints) -> Res
     }
     let said = hints.period_ns;
     let usual = said.or_else(|| starts::usual_distance_ns(spans, None)).ok_or(Unreadable::NoPeriod)?;
+    if hints.capture.raw {
+        let told =
+            Told::new(name, import.period(Some(usual), hints, usual)).lacks(Gap::Phase).lacks(Gap::Missed);
+        import.task(told, Measured::Rows(as_they_came(spans)));
+        return Ok(());
+    }
     let rows = grid(spans, usual);
     let found = rows.as_deref().and_then(mean_distance_ns).unwrap_or(usual);
     let period_ns = said.unwrap_or(found);
@@ -154,6 +162,18 @@ fn task(import: &mut Import, name: String, spans: &[Span], hints: &Hints) -> Res
         }
     }
     Ok(())
+}
+
+/// Every span as an activation that was due when it began.
+fn as_they_came(spans: &[Span]) -> Vec<Activation> {
+    let row = |(index, span): (u64, &Span)| Activation {
+        index,
+        due_ns: span.start_ns,
+        start_ns: span.start_ns,
+        end_ns: span.end_ns.unwrap_or(span.start_ns),
+        ..Activation::default()
+    };
+    (0..).zip(spans).map(row).collect()
 }
 
 /// The mean distance of due times.

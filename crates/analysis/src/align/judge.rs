@@ -1,0 +1,208 @@
+//! Which of several shifts explains the pulses, and whether it is better than every other for certain.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::track::{Anchor, Said, Series, track};
+use super::{Ambiguous, FEWEST};
+use crate::line::median;
+use crate::random::Random;
+
+/// Stretches of the capture that are asked which of two shifts is better.
+const STRETCHES: usize = 20;
+/// The chance that a shift no better than another looks so much better: there may be millions of them.
+const CHANCE: f64 = 1e-6;
+/// Of the disagreement of an arbitrary shift, the right one leaves no more than this.
+const LEFT: f64 = 0.9;
+/// A surprise so many times as large as the median one of the best shift is none of the usual ones.
+const USUAL: f64 = 3.0;
+/// Arbitrary shifts that tell the usual disagreement, and pulses that are looked at of each.
+const ARBITRARY: usize = 24;
+const ARBITRARY_PULSES: usize = 2_000;
+
+/// A shift with what it says of every pulse.
+#[derive(Debug, Clone)]
+pub(super) struct Path {
+    pub(super) said: Vec<Said>,
+    pub(super) anchor: Anchor,
+    total: f64,
+}
+
+/// A shift that was looked at and is not the best.
+struct Rival(Anchor);
+
+/// Weighs shifts.
+pub(super) struct Judge<'a> {
+    stamps: &'a Series,
+    pulses: &'a Series,
+    grain: f64,
+    /// Surprises of arbitrary shifts, by which any other is measured.
+    arbitrary: Vec<f64>,
+    /// A surprise of this size counts as half of one that says nothing.
+    size: f64,
+    /// What a pulse of an arbitrary shift counts.
+    usual: f64,
+    best: Option<Path>,
+    rivals: Vec<Rival>,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(stamps: &'a Series, pulses: &'a Series, grain: f64) -> Self {
+        let mut random = Random::new(17);
+        let mut arbitrary: Vec<f64> = Vec::new();
+        for _ in 0..ARBITRARY {
+            let (stamp, pulse) = (random.below(stamps.at.len()), random.below(pulses.at.len()));
+            let near = pulse.saturating_sub(ARBITRARY_PULSES / 2)..pulse + ARBITRARY_PULSES / 2;
+            track(stamps, pulses, Anchor { stamp, pulse, rate: 1.0 }, grain, |at, said| {
+                if let (Said::Of(_, surprise), true) = (said, near.contains(&at)) {
+                    arbitrary.push(surprise.abs());
+                }
+            });
+        }
+        // Half of what an arbitrary shift leaves, which the right one may well undercut.
+        let size = 0.5 * median(&mut arbitrary).unwrap_or(0.0);
+        let mut judge =
+            Judge { stamps, pulses, grain, arbitrary, size: 1.0, usual: 1.0, best: None, rivals: Vec::new() };
+        judge.measure_by(size);
+        judge
+    }
+
+    fn measure_by(&mut self, size: f64) {
+        self.size = size.max(self.grain).max(1.0);
+        let counts: f64 = self.arbitrary.iter().map(|s| counted(*s, self.size)).sum();
+        self.usual = counts / (self.arbitrary.len() as f64).max(1.0);
+    }
+
+    /// Measures surprises by those that the best shift leaves: what is usual to it says nothing, what is not says much.
+    pub(super) fn refine(&mut self) {
+        let Some(best) = self.best.take() else { return };
+        let of = |said: &Said| if let Said::Of(_, surprise) = said { Some(surprise.abs()) } else { None };
+        let mut sizes: Vec<f64> = best.said.iter().filter_map(of).collect();
+        self.measure_by(USUAL * median(&mut sizes).unwrap_or(0.0));
+        let total = best.said.iter().map(|said| self.cost(*said)).sum();
+        self.best = Some(Path { total, ..best });
+        for Rival(anchor) in std::mem::take(&mut self.rivals) {
+            self.propose(anchor);
+        }
+    }
+
+    /// The surprise that counts as half of one that says nothing.
+    pub(super) fn size(&self) -> f64 {
+        self.size
+    }
+
+    /// What a pulse speaks against a shift, from 0 to 1.
+    fn cost(&self, said: Said) -> f64 {
+        match said {
+            Said::Of(_, surprise) => counted(surprise, self.size),
+            Said::Extra => 1.0,
+            Said::Outside => self.usual,
+        }
+    }
+
+    fn path(&self, anchor: Anchor) -> Path {
+        let mut said = vec![Said::Outside; self.pulses.at.len()];
+        track(self.stamps, self.pulses, anchor, self.grain, |pulse, of| said[pulse] = of);
+        // Once more with the rate that was learned, so that the first pulses are expected as well as the last.
+        let rate = rate(self.stamps, self.pulses, &said).unwrap_or(anchor.rate);
+        let anchor = Anchor { rate, ..anchor };
+        let mut total = 0.0;
+        track(self.stamps, self.pulses, anchor, self.grain, |pulse, of| {
+            said[pulse] = of;
+            total += self.cost(of);
+        });
+        Path { said, anchor, total }
+    }
+
+    /// Looks at a shift.
+    pub(super) fn propose(&mut self, anchor: Anchor) {
+        let known =
+            |path: &Path| matches!(path.said[anchor.pulse], Said::Of(stamp, _) if stamp == anchor.stamp);
+        if self.best.as_ref().is_some_and(known) {
+            return;
+        }
+        let path = self.path(anchor);
+        let before = match &self.best {
+            Some(best) if best.total <= path.total => path.anchor,
+            _ => match self.best.replace(path) {
+                Some(before) => before.anchor,
+                None => return,
+            },
+        };
+        self.rivals.push(Rival(before));
+    }
+
+    pub(super) fn best(&self) -> Option<&Path> {
+        self.best.as_ref()
+    }
+
+    /// The best shift, if it is better than every other for certain.
+    pub(super) fn verdict(&self) -> Result<Path, Ambiguous> {
+        let nothing = || Ambiguous { shifts: Vec::new(), left: 1.0 };
+        let best = self.best.as_ref().ok_or_else(nothing)?;
+        let inside: Vec<usize> =
+            (0..best.said.len()).filter(|pulse| best.said[*pulse] != Said::Outside).collect();
+        let costs: f64 = inside.iter().map(|pulse| self.cost(best.said[*pulse])).sum();
+        let left = costs / inside.len() as f64 / self.usual.max(f64::MIN_POSITIVE);
+        if inside.len() < FEWEST || left.is_nan() {
+            return Err(Ambiguous { left: 1.0, ..nothing() });
+        }
+        let beaten = self.rivals.iter().map(|Rival(anchor)| self.against(best, &inside, *anchor));
+        let mut shifts: Vec<i64> = beaten.flatten().collect();
+        shifts.sort_unstable();
+        shifts.dedup();
+        let certain = shifts.is_empty() && left <= LEFT;
+        if certain { Ok(best.clone()) } else { Err(Ambiguous { shifts, left }) }
+    }
+
+    /// By how many activations a shift lies beside the best, where that is not better for certain.
+    fn against(&self, best: &Path, inside: &[usize], rival: Anchor) -> Option<i64> {
+        let other = self.path(rival);
+        let beside = |pulse: usize| match (best.said[pulse], other.said[pulse]) {
+            (Said::Of(mine, _), Said::Of(other, _)) => Some(other as i64 - mine as i64),
+            _ => None,
+        };
+        let differs = |pulse: &&usize| beside(**pulse) != Some(0);
+        let differing: Vec<usize> = inside.iter().filter(differs).copied().collect();
+        // It found its way back to the best one.
+        if differing.len() < inside.len() / 4 {
+            return None;
+        }
+        let stretches = STRETCHES.min(differing.len() / 6).max(2);
+        let advantage = |stretch: &[usize]| {
+            stretch.iter().map(|p| self.cost(other.said[*p]) - self.cost(best.said[*p])).sum::<f64>()
+                / stretch.len() as f64
+        };
+        let each: Vec<f64> = differing.chunks(differing.len().div_ceil(stretches)).map(advantage).collect();
+        let count = each.len() as f64;
+        let mean = each.iter().sum::<f64>() / count;
+        let variance = each.iter().map(|a| (a - mean) * (a - mean)).sum::<f64>() / (count - 1.0);
+        if mean > 0.0 && mean > certain(count) * (variance / count).sqrt() {
+            return None;
+        }
+        let mut shifts: Vec<f64> = inside.iter().filter_map(|p| beside(*p)).map(|s| s as f64).collect();
+        median(&mut shifts).map(|shift| shift.round() as i64)
+    }
+}
+
+/// By how many of its standard errors a mean of so many values is above 0 for certain (Student's t).
+fn certain(count: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, count - 1.0).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - CHANCE))
+}
+
+/// What a surprise speaks against a shift, from 0 to 1: far off counts no more than off.
+fn counted(surprise: f64, size: f64) -> f64 {
+    let square = (surprise / size).powi(2);
+    square / (1.0 + square)
+}
+
+/// The rate of the clocks along a path.
+fn rate(stamps: &Series, pulses: &Series, said: &[Said]) -> Option<f64> {
+    let of = |(pulse, said): (usize, &Said)| match said {
+        Said::Of(stamp, _) => Some((stamps.at[*stamp], pulses.at[pulse])),
+        _ => None,
+    };
+    let first = said.iter().enumerate().find_map(of)?;
+    let last = said.iter().enumerate().rev().find_map(of)?;
+    let rate = (last.1 - first.1) / (last.0 - first.0);
+    rate.is_finite().then_some(rate)
+}

@@ -1,0 +1,210 @@
+//! A run held against a witness: pulses that each activation gave on a pin, captured by another clock.
+//!
+//! Nothing is known of the other clock: neither its beginning nor its rate, nor which activation the first pulse is of. What
+//! decides is the pattern of the jitter, which both must show. Where several shifts explain the pulses about as well,
+//! the pulses are not assigned at all. A constant delay between a time stamp and its pulse cannot be told from the beginning of
+//! the other clock, and stays unknown.
+
+mod judge;
+mod pairs;
+mod search;
+mod track;
+
+#[cfg(test)]
+mod tests;
+
+use jitterlab_model::Warning;
+use serde::{Deserialize, Serialize};
+
+use crate::line::median;
+use track::Series;
+
+/// The fewest activations and pulses that are matched.
+pub const FEWEST: usize = 60;
+
+/// A task's activations as its own clock saw them.
+#[derive(Debug, Clone, Default)]
+pub struct Own {
+    /// The time stamps that the pulses are of, in ascending order.
+    pub stamps_ns: Vec<i64>,
+    /// The number of each on the task's grid.
+    pub indices: Vec<u64>,
+    /// The task's period.
+    pub period_ns: i64,
+}
+
+/// A run and what a witness saw of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunAligned {
+    /// The run's file.
+    pub file: String,
+    /// The witness's file.
+    pub witness: String,
+    /// Each channel of the witness.
+    pub channels: Vec<ChannelAligned>,
+    /// What has to be known of the two files.
+    pub warnings: Vec<Warning>,
+}
+
+/// A channel of a witness.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChannelAligned {
+    /// Its name.
+    pub channel: String,
+    /// The task whose activations its pulses were held against: the one that they are of, if they are of one.
+    pub task: String,
+    /// What of it are activations of the task.
+    pub alignment: Alignment,
+}
+
+/// The pulses of a channel held against the activations of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Alignment {
+    /// Activations of the run.
+    pub activations: u64,
+    /// Pulses of the capture.
+    pub pulses: u64,
+    /// The step of the capture's times: no pulse is known better.
+    pub grain_ns: f64,
+    /// Which pulse is of which activation.
+    pub found: Found,
+}
+
+/// What an alignment found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "id", rename_all = "kebab-case")]
+pub enum Found {
+    /// There are too few pulses or activations.
+    TooFew {
+        /// So many of both are needed.
+        needs: u64,
+    },
+    /// Several shifts explain the pulses about as well, or none does.
+    Ambiguous(Ambiguous),
+    /// One shift explains them better than every other.
+    Matched(Box<Matched>),
+}
+
+/// Pulses that cannot be assigned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ambiguous {
+    /// By how many activations the shifts lie beside the best one that explain the pulses about as well, in ascending order.
+    pub shifts: Vec<i64>,
+    /// How much of the disagreement of an arbitrary shift the best one leaves (0 to 1).
+    pub left: f64,
+}
+
+/// Pulses assigned to activations, and how far the two clocks' times differ then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Matched {
+    /// Pulses that are of an activation.
+    pub pairs: u64,
+    /// Activations between the first and the last of them that have no pulse.
+    pub silent: u64,
+    /// Activations before the first and behind the last of them, which the capture does not show.
+    pub unseen: u64,
+    /// Pulses that are of no activation, between the first and the last that are.
+    pub extra: u64,
+    /// Pulses before the first and behind the last that are of an activation.
+    pub outside: u64,
+    /// The number of the first activation that has a pulse.
+    pub first_index: u64,
+    /// The time of that pulse in the capture.
+    pub first_pulse_ns: i64,
+    /// By how much the capture's clock counts faster than the run's, in millionths.
+    pub rate_ppm: f64,
+    /// Half the width of its 95 % interval, by what stretches of the capture say.
+    pub rate_uncertainty_ppm: f64,
+    /// Pulse less time stamp about the straight line of two clocks of constant rate.
+    pub steady: Spread,
+    /// The same when slow changes of the two clocks are followed.
+    pub followed: Spread,
+    /// Activations over which slow changes are followed.
+    pub stretch: u64,
+    /// The period error by the run's time stamps and by the pulses, of the activations that follow on each other with both;
+    /// `None` where too few do.
+    pub period_error: Option<[Spread; 2]>,
+}
+
+/// How far values spread about their usual one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Spread {
+    /// Standard deviation.
+    pub sd_ns: f64,
+    /// 99 of 100 are no further from 0.
+    pub p99_ns: f64,
+    /// The smallest.
+    pub min_ns: f64,
+    /// The largest.
+    pub max_ns: f64,
+}
+
+impl Spread {
+    /// Of values about 0; `None` of none.
+    fn of(values: &[f64]) -> Option<Self> {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+        let mut sizes: Vec<f64> = values.iter().map(|v| v.abs()).collect();
+        let place = (0.99 * count).ceil() as usize;
+        let p99_ns = *sizes.get_mut(..)?.select_nth_unstable_by(place.checked_sub(1)?, f64::total_cmp).1;
+        Some(Spread {
+            sd_ns: (squares / count).sqrt(),
+            p99_ns,
+            min_ns: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max_ns: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        })
+    }
+}
+
+/// Finds which pulse is of which activation, and how far the times of the two differ. Both are in ascending order.
+pub fn align(own: &Own, pulses_ns: &[i64]) -> Alignment {
+    let grain_ns = grain_ns(pulses_ns);
+    let found = |found| Alignment {
+        activations: own.stamps_ns.len() as u64,
+        pulses: pulses_ns.len() as u64,
+        grain_ns,
+        found,
+    };
+    let series = (Series::of(&own.stamps_ns), Series::of(pulses_ns));
+    let (Some(stamps), Some(pulses)) = series else {
+        return found(Found::TooFew { needs: FEWEST as u64 });
+    };
+    found(match search::search(&stamps, &pulses, grain_ns) {
+        Err(ambiguous) => Found::Ambiguous(ambiguous),
+        Ok(path) => match pairs::matched(own, pulses_ns, &path) {
+            Some(matched) => Found::Matched(Box::new(matched)),
+            None => Found::TooFew { needs: FEWEST as u64 },
+        },
+    })
+}
+
+/// Sample rates of logic analysers whose samples do not lie on whole nanoseconds, in Hz.
+const ODD_RATES: [f64; 9] = [3e6, 6e6, 12e6, 16e6, 24e6, 32e6, 48e6, 64e6, 96e6];
+
+/// The step of times: their greatest common divisor, or the sample of a usual rate, rounded to nanoseconds.
+fn grain_ns(times_ns: &[i64]) -> f64 {
+    let whole = crate::scan::Ticks::of(times_ns.iter().copied()).step_ns;
+    let Some(first) = times_ns.first().filter(|_| whole == 1) else { return whole as f64 };
+    let on_grid = |rate: &&f64| {
+        let step = 1e9 / **rate;
+        times_ns.iter().all(|at| {
+            let samples = at.wrapping_sub(*first) as f64 / step;
+            (samples - samples.round()).abs() * step <= 1.01
+        })
+    };
+    ODD_RATES.iter().find(on_grid).map_or(1.0, |rate| 1e9 / rate)
+}
+
+/// The usual distance of times in ascending order.
+fn usual(times: &[f64]) -> Option<f64> {
+    let mut distances: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    median(&mut distances).filter(|usual| *usual > 0.0)
+}

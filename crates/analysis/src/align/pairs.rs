@@ -1,0 +1,140 @@
+//! How far the times of pulses and activations differ that belong together.
+
+use super::judge::Path;
+use super::track::Said;
+use super::{FEWEST, Matched, Own, Spread};
+use crate::line::{Line, least_squares, median, theil_sen};
+
+/// Stretches of the capture that tell how sure the rate is.
+const STRETCHES: usize = 20;
+/// The 97.5 % quantile of Student's t with as many degrees of freedom as [`STRETCHES`] less two.
+const T: f64 = 2.101;
+/// Pulses at least over which slow changes are followed, and stretches of them at most.
+const STRETCH: usize = 64;
+const MOST_STRETCHES: usize = 256;
+
+/// A pulse that is of an activation.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    stamp: usize,
+    pulse: usize,
+}
+
+/// The figures of a path; `None` where too few pulses are of an activation.
+pub(super) fn matched(own: &Own, pulses_ns: &[i64], path: &Path) -> Option<Matched> {
+    let pairs = one_to_one(&path.said);
+    let (first, last) = (*pairs.first()?, *pairs.last().filter(|_| pairs.len() >= FEWEST)?);
+    let since = |times: &[i64], at: usize, from: usize| times[at].wrapping_sub(times[from]) as f64;
+    let points: Vec<(f64, f64)> = pairs
+        .iter()
+        .map(|pair| {
+            let own = since(&own.stamps_ns, pair.stamp, first.stamp);
+            (own, since(pulses_ns, pair.pulse, first.pulse) - own)
+        })
+        .collect();
+    let line = theil_sen(&points)?;
+    let mut left: Vec<f64> = points.iter().map(|(at, ahead)| ahead - line.at(*at)).collect();
+    centre(&mut left)?;
+    let stretch = STRETCH.max(pairs.len().div_ceil(MOST_STRETCHES));
+    let followed = followed(&points, &left, stretch);
+    Some(Matched {
+        pairs: pairs.len() as u64,
+        silent: (last.stamp - first.stamp + 1 - pairs.len()) as u64,
+        unseen: (own.stamps_ns.len() - (last.stamp - first.stamp + 1)) as u64,
+        extra: (last.pulse - first.pulse + 1 - pairs.len()) as u64,
+        outside: (pulses_ns.len() - (last.pulse - first.pulse + 1)) as u64,
+        first_index: own.indices[first.stamp],
+        first_pulse_ns: pulses_ns[first.pulse],
+        rate_ppm: 1e6 * line.slope,
+        rate_uncertainty_ppm: 1e6 * uncertainty(&points, line)?,
+        steady: Spread::of(&left)?,
+        followed: Spread::of(&followed)?,
+        stretch: stretch as u64,
+        period_error: period_errors(own, pulses_ns, &pairs, 1.0 + line.slope),
+    })
+}
+
+/// Each activation with the pulse that is nearest to where it was expected.
+fn one_to_one(said: &[Said]) -> Vec<Pair> {
+    let mut pairs: Vec<(Pair, f64)> = Vec::new();
+    for (pulse, said) in said.iter().enumerate() {
+        let Said::Of(stamp, surprise) = *said else { continue };
+        match pairs.last_mut() {
+            Some((last, before)) if last.stamp >= stamp => {
+                if last.stamp == stamp && surprise.abs() < before.abs() {
+                    (last.pulse, *before) = (pulse, surprise);
+                }
+            }
+            _ => pairs.push((Pair { stamp, pulse }, surprise)),
+        }
+    }
+    pairs.into_iter().map(|(pair, _)| pair).collect()
+}
+
+fn centre(values: &mut [f64]) -> Option<()> {
+    let middle = median(&mut values.to_vec())?;
+    values.iter_mut().for_each(|value| *value -= middle);
+    Some(())
+}
+
+/// Half the width of the slope's interval, by leaving out each stretch in turn (jackknife).
+fn uncertainty(points: &[(f64, f64)], line: Line) -> Option<f64> {
+    let medians: Vec<(f64, f64)> = points
+        .chunks(points.len().div_ceil(STRETCHES))
+        .filter_map(|stretch| {
+            let mut left: Vec<f64> = stretch.iter().map(|(at, ahead)| ahead - line.at(*at)).collect();
+            let at = stretch.iter().map(|p| p.0).sum::<f64>() / stretch.len() as f64;
+            Some((at, median(&mut left)?))
+        })
+        .collect();
+    let without = |out: usize| {
+        let others = medians.iter().enumerate().filter(|(i, _)| *i != out).map(|(_, point)| *point);
+        least_squares(&others.collect::<Vec<_>>()).map(|fit| fit.line.slope)
+    };
+    let slopes: Vec<f64> = (0..medians.len()).map(without).collect::<Option<_>>()?;
+    let count = slopes.len() as f64;
+    let mean = slopes.iter().sum::<f64>() / count;
+    let squares: f64 = slopes.iter().map(|slope| (slope - mean) * (slope - mean)).sum();
+    Some(T * ((count - 1.0) / count * squares).sqrt())
+}
+
+/// What is left when the line through the medians of stretches is taken out.
+fn followed(points: &[(f64, f64)], left: &[f64], stretch: usize) -> Vec<f64> {
+    let knots: Vec<(f64, f64)> = points
+        .chunks(stretch)
+        .zip(left.chunks(stretch))
+        .filter(|(_, left)| 2 * left.len() >= stretch)
+        .filter_map(|(at, left)| {
+            let middle = at.iter().map(|p| p.0).sum::<f64>() / at.len() as f64;
+            Some((middle, median(&mut left.to_vec())?))
+        })
+        .collect();
+    let at = |x: f64| {
+        let next = knots.partition_point(|knot| knot.0 < x);
+        match (next.checked_sub(1).and_then(|before| knots.get(before)), knots.get(next)) {
+            (Some(a), Some(b)) => a.1 + (b.1 - a.1) * (x - a.0) / (b.0 - a.0),
+            (Some(only), None) | (None, Some(only)) => only.1,
+            (None, None) => 0.0,
+        }
+    };
+    points.iter().zip(left).map(|((x, _), left)| left - at(*x)).collect()
+}
+
+/// The period error by both, of activations that follow on each other on the grid and have pulses.
+fn period_errors(own: &Own, pulses_ns: &[i64], pairs: &[Pair], rate: f64) -> Option<[Spread; 2]> {
+    let follow = |pair: &&[Pair]| {
+        own.indices[pair[1].stamp] == own.indices[pair[0].stamp] + 1 && pair[1].pulse == pair[0].pulse + 1
+    };
+    let both: Vec<(f64, f64)> = pairs
+        .windows(2)
+        .filter(follow)
+        .map(|pair| {
+            let stamps = own.stamps_ns[pair[1].stamp].wrapping_sub(own.stamps_ns[pair[0].stamp]);
+            let pulses = pulses_ns[pair[1].pulse].wrapping_sub(pulses_ns[pair[0].pulse]);
+            let period = own.period_ns as f64;
+            (stamps as f64 - period, pulses as f64 / rate - period)
+        })
+        .collect();
+    let (stamps, pulses): (Vec<f64>, Vec<f64>) = both.into_iter().unzip();
+    if stamps.len() < FEWEST { None } else { Some([Spread::of(&stamps)?, Spread::of(&pulses)?]) }
+}

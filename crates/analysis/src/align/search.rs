@@ -1,0 +1,136 @@
+//! Which shifts are worth a look: those at which the distances of some pulses in a row are like those of activations in a
+//! row, then those at which distances all over the capture are.
+
+use super::Ambiguous;
+use super::judge::{Judge, Path};
+use super::track::{Anchor, Said, Series};
+use crate::line::median;
+
+/// Lengths of the windows and how many of each are tried, until one shift is better than all others.
+const WINDOWS: [(usize, usize); 3] = [(32, 8), (256, 4), (1_024, 2)];
+/// Shifts that each window proposes.
+const PROPOSED: usize = 3;
+/// Shifts that distances all over the capture propose.
+const SCREENED: usize = 16;
+/// Neighbouring shifts that are always looked at, to either side.
+const NEIGHBOURS: i64 = 4;
+/// Distances that are compared all over the capture, and distances times shifts at most.
+const SAMPLED: usize = 1_024;
+const WORK: usize = 1 << 31;
+/// A ratio of usual distances is a rate of clocks, and not a pulse every other activation, within this.
+const RATE: f64 = 0.1;
+/// No quartz is off by more: a usual distance that differs by less says nothing that is not learned anyway.
+const QUARTZ: f64 = 3e-4;
+
+/// The path along which the pulses belong to activations, or why there is none.
+pub(super) fn search(stamps: &Series, pulses: &Series, grain: f64) -> Result<Path, Ambiguous> {
+    let mut judge = Judge::new(stamps, pulses, grain);
+    let (own, seen) = (stamps.errors(), pulses.errors());
+    let size = (0.7 * usual_size(&seen)).max(grain as f32).max(1.0);
+    let mut verdict = Err(Ambiguous { shifts: Vec::new(), left: 1.0 });
+    for (length, windows) in WINDOWS {
+        let length = length.min(seen.len()).min(own.len());
+        for window in 0..windows {
+            let pulse = (seen.len() - length) * (2 * window + 1) / (2 * windows);
+            for stamp in alike(&own, &seen[pulse..pulse + length], size) {
+                for rate in rates(stamps, pulses) {
+                    judge.propose(Anchor { stamp, pulse, rate });
+                }
+            }
+        }
+        // The best of them shows which shifts to hold against it; one of those may be better still.
+        for _ in 0..2 {
+            judge.refine();
+            for anchor in screened(judge.best(), &own, &seen, 1.4 * judge.size() as f32) {
+                judge.propose(anchor);
+            }
+        }
+        verdict = judge.verdict();
+        if verdict.is_ok() || length == seen.len() {
+            break;
+        }
+    }
+    verdict
+}
+
+/// What the rates of the clocks may be before anything is known.
+fn rates(stamps: &Series, pulses: &Series) -> impl Iterator<Item = f64> {
+    let ratio = pulses.usual / stamps.usual;
+    let other = (ratio - 1.0).abs();
+    [Some(1.0), (QUARTZ..RATE).contains(&other).then_some(ratio)].into_iter().flatten()
+}
+
+fn usual_size(errors: &[f32]) -> f32 {
+    let mut sizes: Vec<f64> = errors.iter().map(|e| f64::from(e.abs())).collect();
+    1.4826 * median(&mut sizes).unwrap_or(0.0) as f32
+}
+
+/// How unlike two distances are, from 0 to 1: far apart counts no more than apart.
+fn unlike(a: f32, b: f32, size: f32) -> f32 {
+    let square = ((a - b) / size).powi(2);
+    square / (1.0 + square)
+}
+
+/// The places in `own` where distances are most like those of `window`, the best first.
+fn alike(own: &[f32], window: &[f32], size: f32) -> Vec<usize> {
+    let mut best: Vec<(f32, usize)> = Vec::new();
+    for place in 0..=own.len() - window.len() {
+        let bound = best.get(PROPOSED - 1).map_or(f32::INFINITY, |worst| worst.0);
+        let mut sum = 0.0;
+        for (own, seen) in own[place..].chunks(32).zip(window.chunks(32)) {
+            sum += own.iter().zip(seen).map(|(a, b)| unlike(*a, *b, size)).sum::<f32>();
+            if sum >= bound {
+                break;
+            }
+        }
+        if sum < bound {
+            let at = best.partition_point(|other| other.0 <= sum);
+            best.insert(at, (sum, place));
+            best.truncate(PROPOSED);
+        }
+    }
+    best.into_iter().map(|(_, place)| place).collect()
+}
+
+/// The shifts of a path at which distances all over the capture are most alike, and its neighbours.
+fn screened(best: Option<&Path>, own: &[f32], seen: &[f32], size: f32) -> Vec<Anchor> {
+    let Some(path) = best else { return Vec::new() };
+    let follows = |pulse: usize| match (path.said[pulse], path.said[pulse + 1]) {
+        (Said::Of(stamp, _), Said::Of(next, _)) if next == stamp + 1 => Some((pulse, stamp)),
+        _ => None,
+    };
+    let all: Vec<(usize, usize)> = (0..seen.len()).filter_map(follows).collect();
+    let shifts = own.len() + seen.len();
+    let wanted = SAMPLED.min(WORK / shifts).max(32).min(all.len());
+    let sample: Vec<(usize, usize)> = (0..wanted).map(|i| all[i * all.len() / wanted]).collect();
+    let reach = own.len() as i64;
+    let unlike_at = |shift: i64| {
+        let pairs = sample.iter().filter_map(|(pulse, stamp)| {
+            let stamp = usize::try_from(*stamp as i64 + shift).ok()?;
+            Some(unlike(*own.get(stamp)?, seen[*pulse], size))
+        });
+        pairs.fold((0.0f32, 0usize), |(sum, count), unlike| (sum + unlike, count + 1))
+    };
+    let each: Vec<(i64, (f32, usize))> =
+        (1 - reach..reach).map(|shift| (shift, unlike_at(shift))).filter(|of| of.1.1 > 0).collect();
+    let (sum, count) = each.iter().fold((0.0, 0.0), |(s, c), of| (s + f64::from(of.1.0), c + of.1.1 as f64));
+    let usual = sum / f64::max(count, 1.0);
+    // What lies outside of the run speaks neither for a shift nor against it.
+    let score = |(_, (sum, count)): &(i64, (f32, usize))| f64::from(*sum) - usual * *count as f64;
+    let mut ranked = each;
+    let most = SCREENED.min(ranked.len());
+    if most < ranked.len() {
+        ranked.select_nth_unstable_by(most, |a, b| score(a).total_cmp(&score(b)));
+        ranked.truncate(most);
+    }
+    let shifts = ranked.into_iter().map(|of| of.0).chain(-NEIGHBOURS..=NEIGHBOURS);
+    let anchor = |shift: i64| {
+        let inside = |(_, stamp): &&(usize, usize)| {
+            usize::try_from(*stamp as i64 + shift).is_ok_and(|stamp| stamp < own.len())
+        };
+        let within: Vec<&(usize, usize)> = sample.iter().filter(inside).collect();
+        let (pulse, stamp) = **within.get(within.len() / 2)?;
+        Some(Anchor { stamp: (stamp as i64 + shift) as usize, pulse, rate: path.anchor.rate })
+    };
+    shifts.filter(|shift| *shift != 0).filter_map(anchor).collect()
+}

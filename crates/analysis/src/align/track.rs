@@ -1,0 +1,143 @@
+//! Two series of times followed beside each other: which time of the one belongs to which of the other, while the rates of
+//! their clocks wander.
+
+use super::{FEWEST, usual};
+
+/// Times of one clock since the first of them.
+#[derive(Debug)]
+pub(super) struct Series {
+    pub(super) at: Vec<f64>,
+    /// Their usual distance.
+    pub(super) usual: f64,
+}
+
+impl Series {
+    /// `None` of too few, or of times that do not go on.
+    pub(super) fn of(times_ns: &[i64]) -> Option<Self> {
+        let first = times_ns.first().filter(|_| times_ns.len() >= FEWEST)?;
+        let at: Vec<f64> = times_ns.iter().map(|ns| ns.wrapping_sub(*first) as f64).collect();
+        let usual = usual(&at)?;
+        Some(Series { at, usual })
+    }
+
+    /// How far each distance is from the usual one.
+    pub(super) fn errors(&self) -> Vec<f32> {
+        self.at.windows(2).map(|pair| (pair[1] - pair[0] - self.usual) as f32).collect()
+    }
+}
+
+/// A pulse and an activation that may belong together, with those behind them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Anchor {
+    pub(super) stamp: usize,
+    pub(super) pulse: usize,
+    /// The capture's clock over the run's, as far as is known before.
+    pub(super) rate: f64,
+}
+
+/// What is said of a pulse.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Said {
+    /// It is of this activation, and comes so much later than expected.
+    Of(usize, f64),
+    /// No activation is near.
+    Extra,
+    /// The run had not begun, or was over.
+    Outside,
+}
+
+/// Share of a surprise by which the expectation follows.
+const GAIN: f64 = 1.0 / 16.0;
+/// The same of the rate.
+const RATE_GAIN: f64 = GAIN * GAIN / 4.0;
+/// The rates of two clocks differ by no more from what was known before.
+const WANDER: f64 = 2e-3;
+
+/// The expectation while the series are followed.
+#[derive(Debug, Clone, Copy)]
+struct Tracker {
+    stamp: usize,
+    stamp_at: f64,
+    /// Where the pulse of that stamp is expected.
+    pulse_at: f64,
+    rate: f64,
+    known_rate: f64,
+    /// The usual size of a surprise: larger ones count as three times this.
+    size: f64,
+}
+
+impl Tracker {
+    fn new(stamps: &Series, pulses: &Series, anchor: Anchor, grain: f64) -> Self {
+        let (stamp_at, pulse_at) = (stamps.at[anchor.stamp], pulses.at[anchor.pulse]);
+        let mut left: Vec<f64> = stamps.at[anchor.stamp..]
+            .iter()
+            .zip(&pulses.at[anchor.pulse..])
+            .take(32)
+            .map(|(stamp, pulse)| (pulse - pulse_at) - anchor.rate * (stamp - stamp_at))
+            .collect();
+        let middle = crate::line::median(&mut left).unwrap_or(0.0);
+        let mut sizes: Vec<f64> = left.iter().map(|v| (v - middle).abs()).collect();
+        let size = crate::line::median(&mut sizes).unwrap_or(0.0).max(grain).max(1.0);
+        // An anchor that is off by itself must not carry the others away.
+        let middle = if middle.abs() < pulses.usual / 2.0 { middle } else { 0.0 };
+        Tracker {
+            stamp: anchor.stamp,
+            stamp_at,
+            pulse_at: pulse_at + middle,
+            rate: anchor.rate,
+            known_rate: anchor.rate,
+            size,
+        }
+    }
+
+    /// Takes the next pulse in either direction of time.
+    fn take(&mut self, stamps: &Series, pulse_at: f64) -> Said {
+        let wanted = self.stamp_at + (pulse_at - self.pulse_at) / self.rate;
+        let at = &stamps.at;
+        let mut near = self.stamp;
+        while near + 1 < at.len() && at[near + 1] <= wanted {
+            near += 1;
+        }
+        while near > 0 && at[near] > wanted {
+            near -= 1;
+        }
+        if near + 1 < at.len() && at[near + 1] - wanted < wanted - at[near] {
+            near += 1;
+        }
+        let surprise = pulse_at - self.pulse_at - self.rate * (at[near] - self.stamp_at);
+        if surprise.abs() > stamps.usual / 2.0 {
+            let beyond = wanted < at[0] || wanted > at[at.len() - 1];
+            return if beyond { Said::Outside } else { Said::Extra };
+        }
+        let followed = surprise.clamp(-3.0 * self.size, 3.0 * self.size);
+        let passed = at[near] - self.stamp_at;
+        self.pulse_at += self.rate * passed + GAIN * followed;
+        let span = passed.abs().max(stamps.usual) * if passed < 0.0 { -1.0 } else { 1.0 };
+        self.rate += RATE_GAIN * followed / span;
+        self.rate = self.rate.clamp(self.known_rate * (1.0 - WANDER), self.known_rate * (1.0 + WANDER));
+        self.size *= if surprise.abs() > self.size { 1.02 } else { 1.0 / 1.02 };
+        self.size = self.size.clamp(1.0, stamps.usual);
+        (self.stamp, self.stamp_at) = (near, at[near]);
+        Said::Of(near, surprise)
+    }
+}
+
+/// Follows both series from an anchor on to either end, and gives what is said of each pulse; those behind the anchor come
+/// first, in order, then those before it, backwards.
+pub(super) fn track(
+    stamps: &Series,
+    pulses: &Series,
+    anchor: Anchor,
+    grain: f64,
+    mut visit: impl FnMut(usize, Said),
+) {
+    let begun = Tracker::new(stamps, pulses, anchor, grain);
+    let mut tracker = begun;
+    for pulse in anchor.pulse..pulses.at.len() {
+        visit(pulse, tracker.take(stamps, pulses.at[pulse]));
+    }
+    let mut tracker = begun;
+    for pulse in (0..anchor.pulse).rev() {
+        visit(pulse, tracker.take(stamps, pulses.at[pulse]));
+    }
+}

@@ -1,0 +1,195 @@
+//! A run held against a witness, such as the capture of a pin: which pulse is of which activation, and how far the two differ.
+
+use jitterlab_analysis::align::{Alignment, Ambiguous, ChannelAligned, Found, Matched, RunAligned, Spread};
+use jitterlab_model::Fitness;
+
+use crate::head::{Head, shown};
+use crate::section::{Piece, Section};
+use crate::warnings;
+use crate::words::{count, microseconds, plural, share, time};
+
+/// Shifts that are named.
+const NAMED: usize = 6;
+/// A best shift that leaves more than this of what an arbitrary one leaves shows nothing of the run.
+const STRANGE: f64 = 0.9;
+
+/// The three lines.
+pub(crate) fn head(aligned: &RunAligned) -> Head {
+    let matched = aligned.channels.iter().filter_map(|of| match &of.alignment.found {
+        Found::Matched(matched) => Some((of, matched)),
+        _ => None,
+    });
+    // The one that differs most is the one that has to be known.
+    match matched.max_by(|a, b| a.1.followed.p99_ns.total_cmp(&b.1.followed.p99_ns)) {
+        Some((channel, matched)) => matched_head(aligned, channel, matched),
+        None => open_head(aligned),
+    }
+}
+
+fn matched_head(aligned: &RunAligned, channel: &ChannelAligned, matched: &Matched) -> Head {
+    let of = |what: &str| {
+        if aligned.channels.len() > 1 { format!("{what} {}", channel.channel) } else { String::new() }
+    };
+    let verdict = format!(
+        "MATCHED: time stamps and pulses{} differ by up to {} in 99 of 100 of {}, beside a constant that stays unknown.",
+        of(" of"),
+        time(matched.followed.p99_ns),
+        plural(matched.pairs, "activation"),
+    );
+    let number = format!(
+        "At most {} apart; {}; the capture's clock is {} against the run's.",
+        time(worst(&matched.followed)),
+        whole(matched),
+        rate(matched),
+    );
+    let next = format!("jitterlab analyze {}: how regular the pin itself is", shown(&aligned.witness));
+    Head { fitness: Fitness::Good, asked: false, verdict, number, next }
+}
+
+fn open_head(aligned: &RunAligned) -> Head {
+    let first = aligned.channels.first().map(|of| &of.alignment);
+    let verdict = match first.map(|alignment| &alignment.found) {
+        Some(Found::Ambiguous(ambiguous)) if ambiguous.left <= STRANGE => {
+            format!("AMBIGUOUS: {}.", beside(ambiguous))
+        }
+        _ => "CANNOT TELL: no pulse can be assigned to an activation.".into(),
+    };
+    let number = first.map_or_else(|| "The witness has no channel.".into(), why);
+    let next = "a longer run with something irregular beside it, such as jitterlab run --load cpu:1".into();
+    Head { fitness: Fitness::CannotTell, asked: true, verdict, number, next }
+}
+
+/// Which shifts explain the pulses about as well as the best one.
+fn beside(ambiguous: &Ambiguous) -> String {
+    let mut nearest = ambiguous.shifts.clone();
+    nearest.sort_by_key(|shift| (shift.abs(), *shift));
+    let more = nearest.len().saturating_sub(NAMED);
+    nearest.truncate(NAMED);
+    nearest.sort_unstable();
+    let named: Vec<String> = nearest.iter().map(|shift| format!("{shift:+}")).collect();
+    let more = if more > 0 { format!(" and {} more", count(more as u64)) } else { String::new() };
+    format!(
+        "shifted by {}{more} activations the pulses fit about as well as at the best place",
+        named.join(", ")
+    )
+}
+
+/// Why pulses are not assigned.
+fn why(alignment: &Alignment) -> String {
+    match &alignment.found {
+        Found::TooFew { needs } => format!(
+            "There are {} and {}, and {} of both are needed.",
+            plural(alignment.activations, "activation"),
+            plural(alignment.pulses, "pulse"),
+            count(*needs)
+        ),
+        Found::Ambiguous(ambiguous) if ambiguous.left > STRANGE => format!(
+            "The best place leaves {} of the disagreement of any: the pulses are of another run, or the run's jitter does not \
+             show in a capture with steps of {}.",
+            share(ambiguous.left),
+            time(alignment.grain_ns)
+        ),
+        Found::Ambiguous(ambiguous) => format!(
+            "The best place leaves {} of the disagreement of any, and only the pattern of the jitter can decide.",
+            share(ambiguous.left)
+        ),
+        Found::Matched(_) => String::new(),
+    }
+}
+
+fn worst(spread: &Spread) -> f64 {
+    spread.min_ns.abs().max(spread.max_ns.abs())
+}
+
+fn whole(matched: &Matched) -> String {
+    match (matched.silent, matched.extra) {
+        (0, 0) => "no activation without its pulse, no pulse without its activation".into(),
+        (silent, extra) => {
+            format!(
+                "{} without a pulse, {} of no activation",
+                plural(silent, "activation"),
+                plural(extra, "pulse")
+            )
+        }
+    }
+}
+
+fn rate(matched: &Matched) -> String {
+    let way = if matched.rate_ppm < 0.0 { "slow" } else { "fast" };
+    let decimals = 1 + [1.0, 0.1].iter().filter(|limit| matched.rate_uncertainty_ppm < **limit).count();
+    format!("{:.decimals$} ± {:.decimals$} ppm {way}", matched.rate_ppm.abs(), matched.rate_uncertainty_ppm)
+}
+
+/// Each channel with its figures.
+pub(crate) fn section(aligned: &RunAligned) -> Section {
+    let mut pieces: Vec<Piece> = aligned.channels.iter().flat_map(channel).collect();
+    pieces.push(Piece::said(
+        "Not in these figures: what every pulse is late by alike. Where the other clock begins is unknown, so a constant delay \
+         between time stamp and pulse cannot be told from it; nor does the rate tell which of the clocks is off.",
+    ));
+    pieces.extend(aligned.warnings.iter().map(warnings::sentence).map(Piece::said));
+    Section {
+        id: "witness".into(),
+        title: "The run and its witness".into(),
+        lead: format!("{} held against {}, activation by activation.", aligned.file, aligned.witness),
+        pieces,
+    }
+}
+
+fn channel(of: &ChannelAligned) -> Vec<Piece> {
+    let name = format!("{}, held against {}", of.channel, of.task);
+    let Found::Matched(matched) = &of.alignment.found else {
+        return vec![Piece::said(format!("{name}: nothing assigned. {}", why(&of.alignment)))];
+    };
+    let mut pieces = vec![figures(&name, &of.alignment, matched)];
+    pieces.extend(periods(matched));
+    pieces.push(Piece::said(pairs(matched)));
+    pieces
+}
+
+fn row(name: &str, spread: &Spread) -> Vec<String> {
+    let cells = [spread.sd_ns, spread.p99_ns, spread.min_ns, spread.max_ns].map(microseconds);
+    [name.to_owned()].into_iter().chain(cells).collect()
+}
+
+const HEADER: [&str; 5] = ["in µs", "sd", "99 % within", "earliest", "latest"];
+
+fn figures(name: &str, alignment: &Alignment, matched: &Matched) -> Piece {
+    let sampled = Spread {
+        sd_ns: alignment.grain_ns / 12f64.sqrt(),
+        p99_ns: alignment.grain_ns * 0.495,
+        min_ns: -alignment.grain_ns / 2.0,
+        max_ns: alignment.grain_ns / 2.0,
+    };
+    let followed = format!("slow changes followed, over {}", count(matched.stretch));
+    let rows = [
+        row("two clocks of constant rate", &matched.steady),
+        row(&followed, &matched.followed),
+        row("of that the capture's own steps", &sampled),
+    ];
+    Piece::table(format!("{name}: pulse less time stamp, about the usual"), &HEADER, rows)
+}
+
+fn periods(matched: &Matched) -> Option<Piece> {
+    let [stamps, pulses] = matched.period_error.as_ref()?;
+    let rows = [row("by the run's time stamps", stamps), row("by the pulses", pulses)];
+    Some(Piece::table("period error of the same activations", &HEADER, rows))
+}
+
+fn pairs(matched: &Matched) -> String {
+    let beyond = match (matched.unseen, matched.outside) {
+        (0, 0) => String::new(),
+        (unseen, outside) => format!(
+            "; {} and {} lie outside of what both show",
+            plural(unseen, "activation"),
+            plural(outside, "pulse")
+        ),
+    };
+    format!(
+        "Activation {} gave the pulse at {:.6} s of the capture; {}{beyond}. The capture's clock is {} against the run's (95 %).",
+        count(matched.first_index),
+        matched.first_pulse_ns as f64 / 1e9,
+        whole(matched),
+        rate(matched),
+    )
+}
