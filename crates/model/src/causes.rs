@@ -95,8 +95,10 @@ pub enum Evidence {
     LetIn,
     /// The timer interrupt found a program running, which cannot hold interrupts off.
     UserMode,
-    /// The timer interrupt found kernel code that interrupts may interrupt.
+    /// The timer interrupt found kernel code of which nothing shows that it held interrupts off.
     Interruptible,
+    /// A handler of a timer, of an interrupt between processors, or the tracer ran for longer than any of them takes.
+    TooLong,
     /// The timer interrupt found kernel code, and no time was taken outside of the kernel, which would be known.
     KernelMode,
     /// The timer interrupt found kernel code; whether time was taken by a hypervisor or firmware is not known.
@@ -129,6 +131,7 @@ impl Evidence {
             Evidence::EventsOrOutside
             | Evidence::UserMode
             | Evidence::Interruptible
+            | Evidence::TooLong
             | Evidence::KernelModeOrOutside => Certainty::Likely,
             Evidence::WasIdle | Evidence::None => Certainty::Undecided,
         }
@@ -150,11 +153,14 @@ pub enum Step {
     Switch,
     /// From there to its first instruction.
     Return,
+    /// The tracer's noting of what the timer interrupt has interrupted, which is its own part and not the usual way's.
+    Noting,
 }
 
 impl Step {
     /// Every step, in order.
-    pub const ALL: [Step; 5] = [Step::Timer, Step::Interrupt, Step::InterruptEnd, Step::Switch, Step::Return];
+    pub const ALL: [Step; 6] =
+        [Step::Timer, Step::Interrupt, Step::InterruptEnd, Step::Switch, Step::Return, Step::Noting];
 }
 
 /// How long a step of the usual way is in a run.

@@ -72,6 +72,12 @@ pub enum Warning {
         /// The longest.
         longest_ns: i64,
     },
+    /// Due times of threads that were watched passed without a wait: whether the program left them out or made up for them
+    /// without waiting is in no event.
+    NoWaitSeen {
+        /// The tasks.
+        tasks: Vec<String>,
+    },
     /// Activations of a task on a Xenomai core ran on Linux's side.
     OutsideCore {
         /// The task.

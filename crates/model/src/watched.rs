@@ -67,7 +67,7 @@ pub struct Watched {
     pub waits: Waits,
     /// Where its due times come from.
     pub due: DueTimes,
-    /// System calls in its activations, the waits not among them; the most frequent first.
+    /// System calls in its activations, waits and those that ask for the time not among them; the most frequent first.
     #[serde(default)]
     pub calls: Vec<CallCount>,
     /// How often it was moved to another processor.

@@ -42,6 +42,11 @@ pub fn sentence(warning: &Warning) -> String {
                 plural(*edges, "edge")
             )
         }
+        Warning::NoWaitSeen { tasks } => format!(
+            "due times of {} passed without a wait, and count as missed: a program that makes up for them back to back, as \
+             LinuxCNC does, ran then, late, which no event shows",
+            list(tasks)
+        ),
         Warning::OutsideCore { task, core, activations, mode_switches, last_cause } => {
             let cause = last_cause.as_ref().map_or(String::new(), |cause| format!(", the last by {cause}"));
             format!(

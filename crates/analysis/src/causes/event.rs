@@ -111,6 +111,8 @@ pub enum What {
     Exit(Handler),
     /// What the timer interrupt that just began has interrupted: functions, innermost first; none in user mode.
     Interrupted(Box<[Name]>),
+    /// Events of calls or of followed threads were lost; those of the processor itself were not.
+    CallsLost,
     /// A page was not there for the thread that runs.
     PageFault,
     /// The thread that runs calls the kernel.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use jitterlab_model::causes::{Lane, Ran, RunCauses, Tracer};
+use jitterlab_model::causes::{CauseClass, Lane, Ran, RunCauses, Tracer};
 use jitterlab_model::{Activation, Flags};
 
 use super::event::{Event, HandlerKind, Name, Names, What};
@@ -71,8 +71,13 @@ impl Explainer {
 
     /// Takes the next event. Those of all processors together are in order of time.
     pub fn event(&mut self, event: &Event) {
-        let handlers_apart = self.machine.handlers_apart;
-        let processor = self.processors.entry(event.cpu).or_insert_with(|| Processor::new(handlers_apart));
+        if event.what == What::CallsLost {
+            return;
+        }
+        if let What::Waking { cpu, .. } = &event.what {
+            self.processors.entry(*cpu).or_insert_with(|| Processor::new(self.machine)).woken();
+        }
+        let processor = self.processors.entry(event.cpu).or_insert_with(|| Processor::new(self.machine));
         if let What::Switch { to, name, priority, .. } = &event.what {
             self.known.insert(*to, Seen { pid: *to, name: Some(*name), priority: Some(*priority) });
         }
@@ -173,6 +178,10 @@ impl Task {
                 Some((_, sum)) => *sum += ns,
                 None => interruptions.push((cause, ns)),
             }
+        }
+        // How long they took is in no event.
+        if self.thread.faults.iter().any(|t| (a.start_ns..a.end_ns).contains(t)) {
+            interruptions.push((CauseClass::PageFault.into(), 0));
         }
         let wanted = self.gathered.wants_spans(a.latency_ns());
         let spans =

@@ -171,6 +171,10 @@ impl Gathered {
             function: None,
         };
         for Judged { at_ns, ns, verdict } in &draft.fragments {
+            let usual = match verdict.step {
+                Some(Step::Noting) => Verdict { cause: CauseClass::Tracer.into(), ..usual },
+                _ => usual,
+            };
             let usual_ns = verdict.step.map_or(0, |step| left[step as usize].min(*ns));
             if let Some(step) = verdict.step {
                 left[step as usize] -= usual_ns;

@@ -19,6 +19,9 @@ pub enum Below {
     TellingHypervisor,
     /// A hypervisor that does not, or of which that is not known.
     Hypervisor,
-    /// An emulator in whose time nothing happens outside.
-    Nothing,
+    /// An emulator in whose time nothing happens outside, and which counts so much for each instruction.
+    Nothing {
+        /// 2^shift nanoseconds.
+        ns_per_instruction: u32,
+    },
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::event::{Event, Handler, HandlerKind, Name, What};
+use super::machine::{Below, Machine};
 use super::track::Track;
 
 /// What has a processor.
@@ -41,6 +42,8 @@ pub struct Stolen {
 
 /// Processor time is counted within so much of the clock: what is missing beyond was taken away.
 const STOLEN_FROM_NS: i64 = 60_000;
+/// Nothing is counted together over longer than this.
+const LONGEST_COUNT_NS: i64 = 10_000_000;
 
 /// One processor.
 #[derive(Debug)]
@@ -56,21 +59,30 @@ pub struct Processor {
     /// The idle state it went into last, over time.
     pub idle: Track<Option<u32>>,
     counting: Option<Counting>,
-    handlers_apart: bool,
+    machine: Machine,
     last_ns: i64,
 }
 
-/// Processor time of the thread that runs, between two times at which it is counted.
+/// Processor time that is being counted.
+///
+/// A wake-up that makes the kernel switch threads saves it one look at the clock: the thread that has to go is counted up to
+/// the wake-up only, and what it still does in the kernel is counted for the thread that comes (`rq_clock_skip_update`).
+/// Where that may be, both are counted together.
 #[derive(Debug, Clone, Copy)]
 struct Counting {
     since_ns: i64,
-    /// Time in handlers that may not be counted for the thread.
+    counted_ns: i64,
+    /// Time in handlers that may not be counted for threads.
     handlers_ns: i64,
+    /// Whether a wake-up came since the last switch.
+    woken: bool,
+    /// Whether the thread that runs was counted since it got the processor.
+    has_counted: bool,
 }
 
 impl Processor {
-    /// Nothing is known yet; whether time in handlers may not be counted for threads is what the kernel was built for.
-    pub fn new(handlers_apart: bool) -> Self {
+    /// Nothing is known yet.
+    pub fn new(machine: Machine) -> Self {
         Processor {
             thread: Seen { pid: -1, name: None, priority: None },
             nest: Vec::new(),
@@ -79,7 +91,7 @@ impl Processor {
             interrupted: VecDeque::new(),
             idle: Track::new(None),
             counting: None,
-            handlers_apart,
+            machine,
             last_ns: i64::MIN,
         }
     }
@@ -108,12 +120,9 @@ impl Processor {
                 self.thread = Seen { pid: *to, name: Some(*name), priority: Some(*priority) };
                 // No handler is left behind: what still seems open lost its end.
                 self.nest.clear();
-                self.count_from(t);
+                self.count_on(t);
             }
-            What::Ran { ns, .. } => {
-                self.find_stolen(t, *ns);
-                self.count_from(t);
-            }
+            What::Ran { ns, .. } => self.count(t, *ns),
             What::Enter(handler) => self.nest.push(Occupant::Handler(*handler)),
             What::Exit(handler) => self.leave(
                 |o| matches!(o, Occupant::Handler(h) if h.kind == handler.kind && h.number == handler.number),
@@ -145,23 +154,56 @@ impl Processor {
     }
 
     fn pass_time(&mut self, t_ns: i64) {
-        let (last_ns, in_handler) = (self.last_ns, self.handlers_apart && !self.nest.is_empty());
+        let (last_ns, in_handler) = (self.last_ns, self.machine.handlers_apart && !self.nest.is_empty());
         if let (Some(counting), true) = (&mut self.counting, in_handler) {
             counting.handlers_ns += t_ns - last_ns;
         }
     }
 
-    fn count_from(&mut self, t_ns: i64) {
-        self.counting = Some(Counting { since_ns: t_ns, handlers_ns: 0 });
+    /// A thread is being woken for this processor.
+    pub fn woken(&mut self) {
+        if let Some(counting) = &mut self.counting {
+            counting.woken = true;
+        }
     }
 
-    /// Time that passed and was counted neither for the thread nor for handlers was taken away.
-    fn find_stolen(&mut self, t_ns: i64, counted_ns: i64) {
-        let Some(counting) = self.counting else { return };
-        let missing_ns = t_ns - counting.since_ns - counted_ns - counting.handlers_ns;
-        if missing_ns >= STOLEN_FROM_NS {
-            self.stolen.push_back(Stolen { from_ns: counting.since_ns, to_ns: t_ns, ns: missing_ns });
+    fn count_from(&mut self, t_ns: i64) {
+        self.counting = Some(Counting {
+            since_ns: t_ns,
+            counted_ns: 0,
+            handlers_ns: 0,
+            woken: false,
+            has_counted: false,
+        });
+    }
+
+    /// Another thread has the processor: it is counted with the one before where that was not counted to its end.
+    fn count_on(&mut self, t_ns: i64) {
+        match &mut self.counting {
+            Some(counting)
+                if counting.woken && counting.has_counted && t_ns - counting.since_ns <= LONGEST_COUNT_NS =>
+            {
+                (counting.woken, counting.has_counted) = (false, false);
+            }
+            _ => self.count_from(t_ns),
         }
+    }
+
+    /// So much was counted for the thread that runs. Time that passed and was counted neither for threads nor for handlers
+    /// was taken away.
+    fn count(&mut self, t_ns: i64, ns: i64) {
+        let Some(counting) = &mut self.counting else { return self.count_from(t_ns) };
+        counting.counted_ns = counting.counted_ns.saturating_add(ns);
+        counting.has_counted = true;
+        if counting.woken {
+            return;
+        }
+        let counted_ns = counting.counted_ns.saturating_add(counting.handlers_ns);
+        let (from_ns, ns) = (counting.since_ns, (t_ns - counting.since_ns).saturating_sub(counted_ns));
+        if ns >= STOLEN_FROM_NS && self.machine.below == Below::TellingHypervisor {
+            self.stolen.push_back(Stolen { from_ns, to_ns: t_ns, ns });
+        }
+        self.count_from(t_ns);
     }
 
     /// What the timer interrupt that had this processor at a time has interrupted; `None` where that was not noted.

@@ -69,7 +69,7 @@ mod tests {
     fn what_is_beyond_the_fence_is_cut_to_the_median() {
         let mut usual = Usual::default();
         for k in 0..1_000 {
-            usual.count(&[20_000 + k * 617 % 1_000, 0, 0, 3_000, 0]);
+            usual.count(&[20_000 + k * 617 % 1_000, 0, 0, 3_000, 0, 0]);
         }
         assert!(usual.is_known());
         assert_eq!(usual.of(Step::Timer, 21_500), 21_500, "within the fence");

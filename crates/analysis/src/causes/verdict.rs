@@ -32,6 +32,12 @@ pub struct Verdict {
     pub function: Option<Name>,
 }
 
+/// Handlers of timers and of interrupts between processors do not take so long by themselves.
+const LONG_HANDLER_NS: i64 = 500_000;
+
+/// An emulator looks for interrupts after so many instructions at the latest, with room.
+const BLOCK_INSTRUCTIONS: i64 = 2_000;
+
 fn all(cause: impl Into<Named>, evidence: Evidence) -> Verdict {
     Verdict { step: None, cause: cause.into(), evidence, function: None }
 }
@@ -68,6 +74,9 @@ impl Around<'_> {
                 function: None,
                 ..verdict
             },
+            false if self.takes_too_long(verdict.cause.class, fragment.to_ns - fragment.from_ns) => {
+                Verdict { cause: Class::Outside.into(), evidence: Evidence::TooLong, ..verdict }
+            }
             false
                 if matches!(verdict.evidence, Evidence::Events | Evidence::LetIn)
                     && self.may_be_outside(verdict.cause.class) =>
@@ -84,15 +93,22 @@ impl Around<'_> {
         match self.below {
             Below::Hypervisor => true,
             Below::TellingHypervisor => class == Class::TimerInterrupt,
-            Below::Hardware | Below::Nothing => false,
+            Below::Hardware | Below::Nothing { .. } => false,
         }
+    }
+
+    /// Whether a hypervisor is likelier than what ran: timers and interrupts between processors do little.
+    fn takes_too_long(&self, class: Class, ns: i64) -> bool {
+        matches!(self.below, Below::Hypervisor | Below::TellingHypervisor)
+            && matches!(class, Class::TimerInterrupt | Class::OtherTimer | Class::Vector)
+            && ns > LONG_HANDLER_NS
     }
 
     /// As this kernel saw it.
     fn seen(&self, fragment: &Fragment) -> Verdict {
         match (fragment.state, fragment.occupant) {
             (State::Unknown, _) | (_, Occupant::Unknown) => all(Class::Lost, Evidence::None),
-            (_, Occupant::Tracer) => all(Class::Tracer, Evidence::Events),
+            (_, Occupant::Tracer) => self.noting(),
             (State::Running(_), Occupant::Thread(_)) => self.running(fragment),
             (State::Sleeping, _) => self.sleeping(fragment),
             (State::Ready(_), Occupant::Thread(thread)) => self.ready(fragment, thread, self.wake),
@@ -171,7 +187,7 @@ impl Around<'_> {
                 excess(Step::Interrupt, Class::TimerInterrupt, Evidence::Events)
             }
             Occupant::Callback(_) => handler_of(fragment.occupant),
-            occupant => self.late_interrupt(occupant),
+            occupant => self.late_interrupt(occupant, fragment.to_ns - fragment.from_ns),
         }
     }
 
@@ -180,8 +196,17 @@ impl Around<'_> {
         self.wake.is_some_and(|wake| wake.t_ns == fragment.to_ns)
     }
 
-    /// The timer interrupt came late over this.
-    fn late_interrupt(&self, occupant: Occupant) -> Verdict {
+    /// The tracer noted what was interrupted. Nothing but what is below this kernel can make that longer than it usually is:
+    /// the interrupt's handler is not interrupted.
+    fn noting(&self) -> Verdict {
+        match self.below {
+            Below::Nothing { .. } => all(Class::Tracer, Evidence::Events),
+            _ => excess(Step::Noting, Class::Outside, Evidence::TooLong),
+        }
+    }
+
+    /// The timer interrupt came late over this, which lasted so long.
+    fn late_interrupt(&self, occupant: Occupant, ns: i64) -> Verdict {
         let who = match occupant {
             Occupant::Thread(thread) if thread.pid != 0 => thread.name,
             Occupant::Handler(handler) => Some(handler.name),
@@ -195,7 +220,24 @@ impl Around<'_> {
                 let named = Named { class: Class::InterruptsOff, who };
                 return Verdict { function, ..excess(Step::Timer, named, Evidence::LetIn) };
             }
-            (_, Some(Context::Kernel(_))) => self.outside(Evidence::Interruptible),
+            (_, Some(Context::Kernel(function))) => {
+                let verdict = match self.below {
+                    // Only the kernel itself can keep the emulator's interrupt waiting for so long.
+                    Below::Nothing { ns_per_instruction }
+                        if ns > BLOCK_INSTRUCTIONS * i64::from(ns_per_instruction) =>
+                    {
+                        excess(Step::Timer, Named { class: Class::InterruptsOff, who }, Evidence::KernelMode)
+                    }
+                    Below::TellingHypervisor | Below::Hypervisor => {
+                        excess(Step::Timer, Class::Outside, Evidence::Interruptible)
+                    }
+                    // The function may have let interrupts in itself, or firmware held the processor.
+                    Below::Nothing { .. } | Below::Hardware => {
+                        excess(Step::Timer, Class::LateInterrupt, Evidence::None)
+                    }
+                };
+                return Verdict { function, ..verdict };
+            }
             (_, None) => (Class::LateInterrupt, Evidence::None),
         };
         excess(Step::Timer, class, evidence)
@@ -204,7 +246,7 @@ impl Around<'_> {
     /// What held the timer interrupt, where nothing in this kernel can have; undecided where nothing is outside of it.
     fn outside(&self, evidence: Evidence) -> (Class, Evidence) {
         match self.below {
-            Below::Nothing => (Class::LateInterrupt, Evidence::None),
+            Below::Nothing { .. } => (Class::LateInterrupt, Evidence::None),
             _ => (Class::Outside, evidence),
         }
     }
@@ -234,11 +276,11 @@ impl Around<'_> {
         }
         let found = wake.zip(self.processor).and_then(|(wake, on)| on.interrupted_at(wake.t_ns));
         let in_kernel = match self.below {
-            Below::TellingHypervisor | Below::Nothing => Evidence::KernelMode,
+            Below::TellingHypervisor | Below::Nothing { .. } => Evidence::KernelMode,
             Below::Hardware | Below::Hypervisor => Evidence::KernelModeOrOutside,
         };
         match found.map(|frames| self.context(frames)) {
-            Some(Context::User) if self.below != Below::Nothing => {
+            Some(Context::User) if !matches!(self.below, Below::Nothing { .. }) => {
                 excess(Step::Switch, Class::Outside, Evidence::UserMode)
             }
             Some(Context::LetsIn(function) | Context::Kernel(function)) => {

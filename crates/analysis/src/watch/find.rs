@@ -31,6 +31,8 @@ const LEAST_PASSES: usize = 8;
 const LEAST_REGULAR: f64 = 0.8;
 /// Close is within this part of a period.
 const CLOSE: f64 = 0.25;
+/// Where among the intervals a period is looked for, in percent: first in the middle.
+const QUANTILES: [usize; 4] = [50, 25, 10, 3];
 /// Shorter and longer periods are none of a control loop.
 const PERIODS_NS: (f64, f64) = (10_000.0, 10e9);
 
@@ -56,34 +58,22 @@ fn of_one(key: WaitKey, passes: &[&Pass]) -> Option<Found> {
     let timed = due.len() * 2 > passes.len();
     // A thread that catches up may ask for no time at all, which is none of its grid.
     let ahead: Vec<i64> = due.iter().filter(|(_, ahead)| *ahead).map(|(due_ns, _)| *due_ns).collect();
-    let due = if ahead.len() >= LEAST_PASSES { ahead } else { due.iter().map(|(ns, _)| *ns).collect() };
-    let times: Vec<i64> = if timed { due } else { passes.iter().map(|pass| pass.ended_ns).collect() };
-    if times.len() < LEAST_PASSES {
-        return None;
-    }
-    let mut intervals: Vec<i64> =
-        times.windows(2).map(|pair| pair[1] - pair[0]).filter(|ns| *ns > 0).collect();
-    if intervals.len() < LEAST_PASSES - 1 {
-        return None;
-    }
-    intervals.sort_unstable();
-    let rough_ns = intervals[intervals.len() / 2] as f64;
-    if !(PERIODS_NS.0..=PERIODS_NS.1).contains(&rough_ns) {
-        return None;
-    }
-    let close = |ns: &&i64| {
-        let periods = (**ns as f64 / rough_ns).round().max(1.0);
-        (**ns as f64 / rough_ns - periods).abs() <= CLOSE
+    let asked: Vec<i64> = due.iter().map(|(ns, _)| *ns).collect();
+    let times = match timed {
+        true => vec![ahead, asked],
+        false => vec![passes.iter().map(|pass| pass.ended_ns).collect()],
     };
-    let regular = intervals.iter().filter(close).count() as f64 / intervals.len() as f64;
-    if regular < LEAST_REGULAR {
-        return None;
-    }
-    let (period_ns, origin_ns) = fit(&times, rough_ns);
+    let tried = times.iter().filter_map(|times| Grid::of(times));
+    // One that asks for times that passed asks for all of its grid, where others show every few periods only.
+    let grid =
+        tried.reduce(
+            |ahead, asked| if asked.is_exact() && asked.rough_ns < ahead.rough_ns { asked } else { ahead },
+        )?;
+    let Grid { times, rough_ns, regular, .. } = &grid;
+    let (period_ns, origin_ns) = fit(times, *rough_ns);
     // A timer's times are exact where they follow a grid.
-    let usual = most_frequent(&intervals);
+    let exact = timed && grid.is_exact();
     let waits = most_common(passes.iter().map(|pass| pass.waits));
-    let exact = timed && usual.1 * 2 > intervals.len();
     let earliest = |origin: f64| {
         let residual = |t: &i64| {
             let x = *t as f64 - origin;
@@ -94,12 +84,58 @@ fn of_one(key: WaitKey, passes: &[&Pass]) -> Option<Found> {
     Some(Found {
         key,
         waits,
-        period_ns: if exact { usual.0 as f64 } else { period_ns },
+        period_ns: if exact { grid.part.0 as f64 } else { period_ns },
         due: if timed { DueTimes::OwnTimer } else { DueTimes::FittedGrid },
         origin_ns: origin_ns + earliest(origin_ns),
-        regular,
+        regular: *regular,
         passes: passes.len(),
     })
+}
+
+/// Times that are whole periods apart, most of them.
+struct Grid<'a> {
+    times: &'a [i64],
+    /// About the period. The longest of several that are possible: a thread that often skips due times has longer intervals
+    /// in the middle.
+    rough_ns: f64,
+    /// The share of the intervals that is close to whole periods.
+    regular: f64,
+    /// What most intervals divided by their periods are, and how many of them.
+    part: (i64, usize),
+    intervals: usize,
+}
+
+impl<'a> Grid<'a> {
+    fn of(times: &'a [i64]) -> Option<Self> {
+        let intervals = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|ns| *ns > 0);
+        let mut intervals: Vec<i64> = intervals.collect();
+        if times.len() < LEAST_PASSES || intervals.len() < LEAST_PASSES - 1 {
+            return None;
+        }
+        intervals.sort_unstable();
+        let periods = |ns: i64, rough_ns: f64| (ns as f64 / rough_ns).round().max(1.0);
+        let regular = |rough_ns: f64| {
+            let close = |ns: &&i64| (**ns as f64 / rough_ns - periods(**ns, rough_ns)).abs() <= CLOSE;
+            intervals.iter().filter(close).count() as f64 / intervals.len() as f64
+        };
+        let quantile = |percent: usize| intervals[percent * intervals.len() / 100] as f64;
+        let possible = QUANTILES.into_iter().map(quantile);
+        let possible = possible.filter(|ns| (PERIODS_NS.0..=PERIODS_NS.1).contains(ns));
+        let mut judged = possible.map(|ns| (ns, regular(ns)));
+        let (rough_ns, regular) = judged.find(|(_, share)| *share >= LEAST_REGULAR)?;
+        let part = |ns: &i64| {
+            let periods = periods(*ns, rough_ns) as i64;
+            (ns % periods == 0).then_some(ns / periods)
+        };
+        let mut parts: Vec<i64> = intervals.iter().filter_map(part).collect();
+        parts.sort_unstable();
+        Some(Grid { times, rough_ns, regular, part: most_frequent(&parts), intervals: intervals.len() })
+    }
+
+    /// Whether most intervals are whole multiples of one time to the nanosecond.
+    fn is_exact(&self) -> bool {
+        self.part.1 * 2 > self.intervals
+    }
 }
 
 /// The line through times that are whole periods apart: period and a point of it, by least squares without those that

@@ -15,8 +15,10 @@ pub struct Follower {
     found: Found,
     /// The activation that runs, without its end.
     running: Option<Activation>,
-    /// The one before it, of which is not known yet what it missed.
-    ended: Option<Activation>,
+    /// The last one before events were lost: of it and of what came up to the next pass nothing is known.
+    before_gap: Option<Activation>,
+    /// Due times that fell into such gaps.
+    pub unknown: u64,
     /// Starts after their due times since the grid was fitted last: how many, and the least.
     since_fitted: (u32, i64),
 }
@@ -30,7 +32,7 @@ impl Follower {
     /// Follows a loop.
     #[must_use]
     pub fn new(found: Found) -> Self {
-        Follower { found, running: None, ended: None, since_fitted: (0, i64::MAX) }
+        Follower { found, running: None, before_gap: None, unknown: 0, since_fitted: (0, i64::MAX) }
     }
 
     /// The loop.
@@ -50,14 +52,20 @@ impl Follower {
             DueTimes::OwnTimer => self.own_due(pass)?,
             DueTimes::FittedGrid => self.fitted_due(pass.ended_ns),
         };
-        if let Some(running) = self.running.take() {
-            self.ended = Some(Activation { end_ns: pass.began_ns.max(running.start_ns), ..running });
-        }
-        let complete = self.ended.take().map(|before| {
-            let periods = self.periods(due_ns - before.due_ns);
-            (Activation { missed: u32::try_from(periods - 1).unwrap_or(u32::MAX), ..before }, periods)
+        let complete = self.running.take().map(|running| {
+            let periods = self.periods(due_ns - running.due_ns);
+            let missed = u32::try_from(periods - 1).unwrap_or(u32::MAX);
+            (Activation { end_ns: pass.began_ns.max(running.start_ns), missed, ..running }, periods)
         });
-        let index = complete.map_or(0, |(before, periods)| before.index + periods);
+        let index = match (complete, self.before_gap.take()) {
+            (Some((before, periods)), _) => before.index + periods,
+            (None, Some(before)) => {
+                let periods = self.periods(due_ns - before.due_ns);
+                self.unknown += periods;
+                before.index + periods
+            }
+            (None, None) => 0,
+        };
         self.running = Some(Activation {
             index,
             due_ns,
@@ -67,6 +75,11 @@ impl Follower {
             ..Activation::default()
         });
         complete.map(|(before, _)| before)
+    }
+
+    /// Events were lost: the end of what runs will not be known, nor what comes up to the next pass.
+    pub fn lost(&mut self) {
+        self.before_gap = self.running.take().or(self.before_gap);
     }
 
     /// The due time of a pass of a thread with a timer of its own. One that is late may ask for the time that has passed,

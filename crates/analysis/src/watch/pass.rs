@@ -139,6 +139,7 @@ impl Passes {
             What::Switch { .. } => {
                 self.nest.remove(&event.cpu);
             }
+            What::CallsLost => self.restart(),
             _ if event.pid != self.pid => {}
             What::TimerStart { timer, function, soft_ns, .. } if !event.in_interrupt => {
                 self.set(*timer, *function, *soft_ns, event.t_ns);

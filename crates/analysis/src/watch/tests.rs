@@ -109,6 +109,45 @@ fn absolute_sleeps_have_exact_due_times_on_either_clock() {
 }
 
 #[test]
+fn a_thread_that_skips_most_due_times_has_their_period_all_the_same() {
+    let mut script = Script::new();
+    let mut k = 1;
+    for pass in 0..200i64 {
+        let due = k * PERIOD_NS;
+        script.call(due - 700_000, Call::Futex, [0x1a8, 0x89, 0]);
+        script.timer(due - 699_000, 1, "hrtimer_wakeup", due);
+        script.sleep(due - 698_000, due + 2_000, Some(HandlerKind::Timer));
+        script.back(due + 5_000);
+        // From one to six periods, in no order.
+        k += 1 + (pass * 7_919 + pass * pass * 104_729) % 6;
+    }
+    let found = script.found();
+    assert_eq!((found.waits, found.due, found.period_ns), (Waits::TimedFutex, DueTimes::OwnTimer, 1e6));
+    let rows = script.activations();
+    assert!(rows.iter().all(|row| row.latency_ns() == 5_000), "{rows:?}");
+    assert!(rows.iter().all(|row| row.due_ns == (row.index as i64 + 1) * PERIOD_NS));
+}
+
+#[test]
+fn what_falls_into_a_gap_of_the_events_is_neither_missed_nor_late() {
+    let mut script = Script::new();
+    for k in 1..60 {
+        let due = k * PERIOD_NS;
+        script.call(due - 900_000, Call::ClockNanosleep, [1, 1, 0]);
+        script.timer(due - 899_000, 1, "hrtimer_wakeup", due);
+        script.sleep(due - 898_000, due + late(k), Some(HandlerKind::Timer));
+        script.back(due + late(k) + 3_000);
+    }
+    let mut follower = Follower::new(script.found());
+    let (before, after) = (&script.waits[..20], &script.waits[27..]);
+    let mut rows: Vec<Activation> = before.iter().filter_map(|pass| follower.pass(pass)).collect();
+    (0..3).for_each(|_| follower.lost());
+    rows.extend(after.iter().filter_map(|pass| follower.pass(pass)));
+    assert_eq!((rows.len() as u64, follower.unknown), (19 + 31, 8), "the one that ran and seven others");
+    assert!(rows.iter().all(|row| row.missed == 0 && row.due_ns == (row.index as i64 + 1) * PERIOD_NS));
+}
+
+#[test]
 fn due_times_that_passed_are_missed_or_served_late() {
     let mut script = Script::new();
     let mut next = 1;

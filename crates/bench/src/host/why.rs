@@ -9,7 +9,8 @@ use jitterlab_rt::TaskThread;
 
 use super::trace_events::{TraceEvents, TraceEventsError};
 
-/// The word on a kernel's command line by which a guest knows that nothing happens outside of it in its time.
+/// The parameter on a kernel's command line by which a guest knows that nothing happens outside of it in its time: the
+/// nanoseconds of an instruction.
 pub(crate) const VIRTUAL_TIME: &str = "jitterlab.virtual_time";
 
 /// What is known is kept in the file not more often than this, and after a tenth more of the run.
@@ -92,8 +93,12 @@ impl Why {
 /// What the machine is like, as far as it matters for causes.
 pub(super) fn machine(facts: &SystemFacts) -> Machine {
     let option = |name: &str| facts.kernel.options.get(name).map(|value| value == "y");
+    let virtual_time = facts.kernel.parameter(VIRTUAL_TIME);
     let below = match facts.virtualisation.virtual_machine {
-        _ if facts.kernel.parameter(VIRTUAL_TIME).is_some() => Below::Nothing,
+        _ if virtual_time.is_some() => {
+            let ns_per_instruction = virtual_time.and_then(|ns| ns.parse().ok()).unwrap_or(1);
+            Below::Nothing { ns_per_instruction }
+        }
         Some(false) => Below::Hardware,
         _ if option("PARAVIRT_TIME_ACCOUNTING") == Some(true) => Below::TellingHypervisor,
         _ => Below::Hypervisor,

@@ -148,8 +148,8 @@ impl Machine {
         if !library_path.is_empty() {
             words.push(format!("LD_LIBRARY_PATH={}", library_path.join(":")));
         }
-        if self.time != GuestTime::Real {
-            words.push(VIRTUAL_TIME.into());
+        if let Some(ns) = self.time.ns_per_instruction() {
+            words.push(format!("{VIRTUAL_TIME}={ns}"));
         }
         words.extend(self.parameters.iter().cloned());
         words.push("--".into());
@@ -208,7 +208,9 @@ mod tests {
         let machine = Machine { parameters: vec!["isolcpus=1".into()], ..Machine::default() };
         let line = machine.command_line(&["/lib".into(), "/usr/lib".into()]);
         assert!(
-            line.ends_with("LD_LIBRARY_PATH=/lib:/usr/lib jitterlab.virtual_time isolcpus=1 -- kernel guest"),
+            line.ends_with(
+                "LD_LIBRARY_PATH=/lib:/usr/lib jitterlab.virtual_time=1 isolcpus=1 -- kernel guest"
+            ),
             "{line}"
         );
     }

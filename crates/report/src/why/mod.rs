@@ -6,7 +6,7 @@ mod words;
 use std::fmt::Write as _;
 
 use jitterlab_analysis::causes::{CauseRow, RunWhy, TaskWhy, is_unusual};
-use jitterlab_model::causes::Tracer;
+use jitterlab_model::causes::{Cause, Tracer};
 use jitterlab_model::{RunInfo, TaskRun};
 
 use crate::run::task_line;
@@ -15,8 +15,7 @@ use crate::table::columns;
 use crate::words::{count, list, plural, share, time};
 use crate::wrap::wrap;
 use event::event;
-pub(crate) use words::cause;
-pub(crate) use words::remedy;
+pub(crate) use words::{cause, remedy, step};
 
 /// Activations that the page tells one by one.
 const LATEST: usize = 10;
@@ -134,7 +133,7 @@ fn rows(of: &TaskWhy, most: usize) -> Vec<Vec<String>> {
     let shown: Vec<&CauseRow> = unusual.clone().take(most).collect();
     let cells = |row: &CauseRow| {
         vec![
-            cut(&cause(&row.cause), NAME),
+            short(&row.cause),
             share(row.latest_share),
             share(row.share),
             time(row.worst_ns as f64),
@@ -171,6 +170,11 @@ fn rows(of: &TaskWhy, most: usize) -> Vec<Vec<String>> {
     rows
 }
 
+/// A cause in the room that a table has for it.
+pub(crate) fn short(of: &Cause) -> String {
+    cut(&cause(of), NAME)
+}
+
 fn wrapped(sentences: &[String]) -> String {
     sentences.iter().map(|sentence| wrap(sentence)).collect()
 }
@@ -204,8 +208,7 @@ fn remedies(of: &TaskWhy, run: &RunInfo) -> String {
 }
 
 fn usual(of: &TaskWhy) -> String {
-    let steps =
-        of.usual.iter().map(|usual| format!("{} {}", words::step(usual.step), time(usual.median_ns as f64)));
+    let steps = of.usual.iter().map(|usual| format!("{} {}", step(usual.step), time(usual.median_ns as f64)));
     let steps: Vec<String> = steps.collect();
     if steps.is_empty() {
         return String::new();
@@ -214,9 +217,15 @@ fn usual(of: &TaskWhy) -> String {
 }
 
 fn interruptions(of: &TaskWhy) -> String {
-    let told = of.interruptions.iter().take(INTERRUPTIONS).map(|sum| {
+    // Those of which no length is known are told all the same.
+    let (timed, untimed): (Vec<_>, Vec<_>) = of.interruptions.iter().partition(|sum| sum.max_ns > 0);
+    let told = timed.into_iter().take(INTERRUPTIONS).chain(untimed).map(|sum| {
         let times = if sum.times == 1 { "once".into() } else { format!("{} times", count(sum.times)) };
-        format!("{} ({times}, at worst {})", cause(&sum.cause), time(sum.max_ns as f64))
+        let worst = match sum.max_ns {
+            0 => "for how long is in no event".into(),
+            ns => format!("at worst {}", time(ns as f64)),
+        };
+        format!("{} ({times}, {worst})", cause(&sum.cause))
     });
     let told: Vec<String> = told.collect();
     match told.is_empty() {

@@ -60,7 +60,8 @@ pub fn evidence(evidence: Evidence) -> &'static str {
         Evidence::Stolen => "the hypervisor says that it took this time",
         Evidence::LetIn => "the timer interrupt came in where this function lets interrupts in",
         Evidence::UserMode => "a program ran, and programs cannot hold interrupts off",
-        Evidence::Interruptible => "kernel code ran that can be interrupted",
+        Evidence::Interruptible => "kernel code ran, and nothing shows that it held interrupts off",
+        Evidence::TooLong => "what ran takes no such time by itself",
         Evidence::KernelMode => "kernel code ran, and no time was taken outside of the kernel",
         Evidence::KernelModeOrOutside => "kernel code ran; whether time was taken outside is not told",
         Evidence::WasIdle => "the processor was idle, where the kernel sees nothing",
@@ -69,13 +70,14 @@ pub fn evidence(evidence: Evidence) -> &'static str {
 }
 
 /// A step of the usual way.
-pub(super) fn step(step: Step) -> &'static str {
+pub(crate) fn step(step: Step) -> &'static str {
     match step {
         Step::Timer => "to the timer interrupt",
         Step::Interrupt => "in it",
         Step::InterruptEnd => "to its end",
         Step::Switch => "to the switch",
         Step::Return => "to the first instruction",
+        Step::Noting => "for noting what ran",
     }
 }
 

@@ -12,6 +12,7 @@ use jitterlab_model::causes::Tracer;
 use jitterlab_rt::sys::{sched, usage};
 use jitterlab_rt::{Linux, System};
 
+use super::calls;
 use super::decode::{Decoder, Source, TIMER_DEVICE};
 use super::error::TraceEventsError;
 use super::instance::Instance;
@@ -174,6 +175,10 @@ impl TraceEvents {
             Detail::Threads | Detail::Everything => OF_THREADS.to_vec(),
         };
         for name in events.into_iter().filter(|name| self.sources.contains_key(*name)) {
+            if CALLS.contains(&name) {
+                // Without it more is recorded, nothing else.
+                let _ = instance.filter(name, &calls::that_matter());
+            }
             instance.enable(name, true)?;
         }
         instance.set("tracing_on", "1")?;
@@ -212,14 +217,12 @@ impl TraceEvents {
             while pipe.read(page).is_ok_and(|length| length > 0) {
                 let records = layout.records(page);
                 let begin_ns = records.begin_ns();
-                if records.missed && detail == Detail::Everything {
-                    held.push(Event {
-                        t_ns: begin_ns,
-                        cpu: *cpu,
-                        pid: -1,
-                        in_interrupt: false,
-                        what: What::Lost,
-                    });
+                if records.missed {
+                    let what = match detail {
+                        Detail::Everything => What::Lost,
+                        Detail::Threads | Detail::Calls => What::CallsLost,
+                    };
+                    held.push(Event { t_ns: begin_ns, cpu: *cpu, pid: -1, in_interrupt: false, what });
                 }
                 for (t_ns, record) in records {
                     tracer.events += 1;

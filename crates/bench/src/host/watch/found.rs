@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use jitterlab_analysis::watch::Found;
-use jitterlab_model::watched::{CallCount, Waits, Watched};
-use jitterlab_model::{CpuSet, Granted, Policy, TaskResult, TaskRun, TaskSpec, WakeMethod};
+use jitterlab_model::watched::{CallCount, DueTimes, Waits, Watched};
+use jitterlab_model::{CpuSet, Granted, Policy, TaskResult, TaskRun, TaskSpec, WakeMethod, Warning};
 use jitterlab_rt::sys::sched;
 use nix::sched::{CpuSet as Mask, sched_getaffinity};
 use nix::time::{ClockId, clock_gettime};
@@ -95,6 +95,16 @@ pub(super) fn calls(now: &BTreeMap<i64, u64>, before: &BTreeMap<i64, u64>) -> Ve
     calls.sort_by_key(|call| std::cmp::Reverse(call.times));
     calls.truncate(CALLS);
     calls
+}
+
+/// Threads with timers of their own may have run at due times for which they did not wait.
+pub(super) fn without_waits(tasks: &[TaskRun]) -> Option<Warning> {
+    let unseen = |task: &&TaskRun| {
+        let own = task.watched.as_ref().is_some_and(|watched| watched.due == DueTimes::OwnTimer);
+        own && task.result.as_ref().is_some_and(|result| result.missed > 0)
+    };
+    let tasks: Vec<String> = tasks.iter().filter(unseen).map(|task| task.spec.name.clone()).collect();
+    (!tasks.is_empty()).then_some(Warning::NoWaitSeen { tasks })
 }
 
 /// What a thread has used.

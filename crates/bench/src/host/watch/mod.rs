@@ -214,6 +214,7 @@ impl Watch {
         let causes = explainer.finish(events.tracer());
         sink.causes(&causes);
         info.warnings.extend(why::warnings(&causes));
+        info.warnings.extend(found::without_waits(&info.tasks));
         info.stop = Some(stop);
         info.facts_after = Some(facts::read(&root));
         Finished { info, above: None, causes: Some(causes) }
@@ -242,9 +243,16 @@ impl Loop {
         if matches!(event.what, What::Migrate { pid, .. } if pid == self.thread.thread) {
             self.moves += 1;
         }
+        if event.what == What::CallsLost {
+            self.follower.lost();
+        }
         let pass = self.passes.event(event)?;
-        let activation = self.follower.pass(&pass)?;
+        let activation = self.follower.pass(&pass);
         let result = &mut self.result;
+        // What became of them is not known; they count as records that were lost.
+        result.executed += self.follower.unknown - result.dropped;
+        result.dropped = self.follower.unknown;
+        let activation = activation?;
         let latency_ns = activation.latency_ns();
         if self.last.is_none() {
             result.first_due_ns = activation.due_ns;
