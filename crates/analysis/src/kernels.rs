@@ -1,9 +1,11 @@
 //! What was measured on kernels: other tools beside jitterlab in one boot, and the code paths of two kernels.
 
+use jitterlab_model::causes::{Step, TaskCauses};
 use jitterlab_model::kernel::Measures;
 use serde::{Deserialize, Serialize};
 
 use crate::code_paths::{PathChange, changes, code_paths};
+use crate::compare::CausesCompared;
 use crate::measured::MeasuredRun;
 use crate::summary::Summary;
 
@@ -81,6 +83,24 @@ pub struct PathsOfTask {
     pub old_max_ns: Option<i64>,
     /// Largest latency on the new kernel.
     pub new_max_ns: Option<i64>,
+    /// How long each step of a wake-up usually is on either, where both were measured with their causes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepMoved>,
+    /// What delayed the task beyond these, where that is known of both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causes: Option<CausesCompared>,
+}
+
+/// A step of the usual way of a wake-up on two kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StepMoved {
+    /// Which.
+    pub step: Step,
+    /// Its median on the old kernel.
+    pub old_ns: i64,
+    /// Its median on the new one.
+    pub new_ns: i64,
 }
 
 impl PathsOfTask {
@@ -89,7 +109,18 @@ impl PathsOfTask {
     pub fn of(task: String, mut old_ns: Vec<i64>, mut new_ns: Vec<i64>) -> Self {
         let (old_max_ns, new_max_ns) = (old_ns.iter().max().copied(), new_ns.iter().max().copied());
         let changes = changes(&code_paths(&mut old_ns), &code_paths(&mut new_ns));
-        PathsOfTask { task, changes, old_max_ns, new_max_ns }
+        PathsOfTask { task, changes, old_max_ns, new_max_ns, steps: Vec::new(), causes: None }
+    }
+
+    /// The same with what the causes of both kernels say.
+    #[must_use]
+    pub fn with_causes(self, old: (String, &TaskCauses), new: (String, &TaskCauses)) -> Self {
+        let median = |of: &TaskCauses, step: Step| {
+            of.usual.iter().find(|usual| usual.step == step).map_or(0, |usual| usual.median_ns)
+        };
+        let moved = |step| StepMoved { step, old_ns: median(old.1, step), new_ns: median(new.1, step) };
+        let steps = Step::ALL.into_iter().map(moved).filter(|moved| moved.old_ns.max(moved.new_ns) > 0);
+        PathsOfTask { steps: steps.collect(), causes: CausesCompared::of(&[old, new]), ..self }
     }
 
     /// How many of its paths differ by more than the tolerance.

@@ -1,5 +1,6 @@
 //! Runs side by side, for the terminal: what differs first, then what it rests on.
 
+mod causes;
 pub(crate) mod head;
 mod junit;
 mod page;
@@ -7,6 +8,7 @@ mod settings;
 mod table;
 mod twente;
 
+pub(crate) use causes::piece as causes;
 pub use junit::{junit, markdown};
 pub use page::{section, sections};
 
@@ -38,6 +40,7 @@ pub fn answer(compared: &RunsCompared) -> String {
         let table =
             task.comparison.as_ref().map_or_else(String::new, |found| side_by_side(&task.task, found));
         table
+            + &task.causes.as_ref().map_or_else(String::new, |found| causes::text(&task.task, found))
             + &task.settings.as_ref().map_or_else(String::new, |found| settings::text(&task.task, found))
             + &task
                 .mismatches
@@ -80,6 +83,7 @@ fn of_task(compared: &TaskCompared, terminal: Terminal) -> String {
     }
     text.extend(compared.settings.iter().map(|found| settings::text(&compared.task, found)));
     text.extend(compared.comparison.iter().map(|found| comparison(found, terminal)));
+    text.extend(compared.causes.iter().map(|found| causes::text(&compared.task, found)));
     text.extend(compared.twente.iter().map(|found| twente::twente(found)));
     text
 }

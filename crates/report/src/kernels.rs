@@ -1,17 +1,21 @@
 //! The same tasks on several kernels, side by side.
 
-use crate::words::{exact, known_count, microseconds, share};
+use crate::words::{exact, known_count, list, microseconds, share};
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::code_paths::{CodePath, PathChange, RARE_SHARE};
-use jitterlab_analysis::kernels::{AlsoRan, KernelDiff, KernelPeers, KernelRun, RunOnKernel, ToolResult};
+use jitterlab_analysis::kernels::{
+    AlsoRan, KernelDiff, KernelPeers, KernelRun, PathsOfTask, RunOnKernel, StepMoved, ToolResult,
+};
 use jitterlab_analysis::summary::{P50, P99, P99_9};
 use jitterlab_model::Warning;
 use jitterlab_model::kernel::Measures;
 
 use crate::chart::Terminal;
+use crate::comparison;
 use crate::section::{Piece, Section};
 use crate::summary;
 use crate::warnings::{emulated, sentence};
+use crate::why;
 
 /// The whole summary of one kernel's run, or of several a table of latencies with a row per kernel for each task; then
 /// what was run after them.
@@ -159,6 +163,13 @@ pub fn difference(diff: &KernelDiff) -> Section {
             1 => "1 path that 1 % of the activations take differs.".into(),
             n => format!("{n} paths that 1 % of the activations take differ."),
         }));
+        pieces.extend(steps(task, *tolerance_ns));
+        pieces.extend(task.causes.as_ref().map(|found| comparison::causes(&task.task, found)));
+    }
+    if diff.tasks.iter().all(|task| task.steps.is_empty()) {
+        pieces.push(Piece::said(
+            "Which step of a wake-up grew, and what delayed it beside that, is said of kernels measured with --why.",
+        ));
     }
     pieces.push(Piece::said(emulated(diff.ns_per_instruction)));
     kernel_section(
@@ -167,6 +178,36 @@ pub fn difference(diff: &KernelDiff) -> Section {
         "What a change of the kernel added, moved or removed.",
         pieces,
     )
+}
+
+/// Each step of a wake-up on both kernels, and in a sentence which of them moved.
+fn steps(task: &PathsOfTask, tolerance_ns: i64) -> Vec<Piece> {
+    if task.steps.is_empty() {
+        return Vec::new();
+    }
+    let row = |of: &StepMoved| {
+        let moved = format!("{:+}", of.new_ns - of.old_ns);
+        vec![why::step(of.step).into(), of.old_ns.to_string(), of.new_ns.to_string(), moved]
+    };
+    let caption = format!("{}: steps of a wake-up, median in ns", task.task);
+    let table = Piece::table(caption, &["", "old ns", "new ns", "moved"], task.steps.iter().map(row));
+    let mut moved: Vec<&StepMoved> =
+        task.steps.iter().filter(|of| (of.new_ns - of.old_ns).abs() > tolerance_ns).collect();
+    moved.sort_by_key(|of| std::cmp::Reverse((of.new_ns - of.old_ns).abs()));
+    let said = moved.iter().map(|of| {
+        let (way, ns) = if of.new_ns > of.old_ns {
+            ("longer", of.new_ns - of.old_ns)
+        } else {
+            ("shorter", of.old_ns - of.new_ns)
+        };
+        format!("the step {} is {ns} ns {way}", why::step(of.step))
+    });
+    let said: Vec<String> = said.collect();
+    let sentence = match said.is_empty() {
+        true => format!("No step of a wake-up moved by more than {tolerance_ns} ns."),
+        false => format!("In the middle, {}.", list(&said)),
+    };
+    vec![table, Piece::said(sentence)]
 }
 
 fn path_row(change: &PathChange, tolerance_ns: i64) -> Vec<String> {
@@ -222,8 +263,9 @@ fn ratio(of: &[(&str, &Summary)]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::kernels::{PathsOfTask, PeersOnKernel};
+    use jitterlab_analysis::kernels::PeersOnKernel;
     use jitterlab_analysis::measured::MeasuredRun;
+    use jitterlab_model::causes::Step;
     use jitterlab_model::{Activation, Bench, RunInfo, TaskSpec, TimingStats};
 
     const TERMINAL: Terminal = Terminal { columns: 80, ascii: true, colour: false };
@@ -328,6 +370,8 @@ mod tests {
             changes,
             old_max_ns: Some(3_900),
             new_max_ns: Some(9_000),
+            steps: vec![StepMoved { step: Step::Switch, old_ns: 1_850, new_ns: 3_050 }],
+            causes: None,
         };
         let kept = PathChange::Kept { old, new, moved_ns: 50 };
         let rare = PathChange::Appeared { new: path(9_000, 0.001) };
@@ -344,6 +388,7 @@ mod tests {
         assert!(text.contains("No path that 1 %") && text.contains("9000 ns"), "{text}");
         let text = difference(&diff(20, vec![kept])).text(TERMINAL);
         assert!(text.contains("moved") && text.contains("1 path"), "{text}");
+        assert!(text.contains("the step to the switch is 1200 ns longer"), "{text}");
         assert!(text.contains("Virtual time: 1 ns"), "{text}");
     }
 }

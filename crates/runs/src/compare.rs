@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use jitterlab_analysis::compare::{
-    self, Differing, FEWEST_RUNS, RunWarnings, RunsCompared, TaskCompared, Weight, comparable, settings,
-    twente,
+    self, CausesCompared, Differing, FEWEST_RUNS, RunWarnings, RunsCompared, TaskCompared, Weight,
+    comparable, settings, twente,
 };
 use jitterlab_analysis::scan::TaskScan;
+use jitterlab_model::RunCauses;
 
 use crate::{Run, RunsError};
 
@@ -91,7 +92,8 @@ pub fn compare(
             return Err(CompareError::NotComparable(mismatches));
         }
         let task = runs[0].info().tasks[numbers[0]].spec.name.clone();
-        tasks.push(TaskCompared { task, mismatches, comparison: None, settings: None, twente: None });
+        let causes = None;
+        tasks.push(TaskCompared { task, mismatches, comparison: None, settings: None, twente: None, causes });
     }
     let mut scans: Vec<Vec<TaskScan>> = Vec::new();
     let mut warnings = Vec::new();
@@ -102,6 +104,7 @@ pub fn compare(
             warnings.push(RunWarnings { run: label.clone(), warnings: of_run });
         }
     }
+    let causes: Option<Vec<RunCauses>> = runs.iter().map(|run| run.causes().ok()).collect();
     let began: Vec<String> = runs.iter().map(|run| run.info().started.clone()).collect();
     for (task, numbers) in tasks.iter_mut().zip(&matching) {
         let of_runs: Vec<(String, &TaskScan)> =
@@ -113,10 +116,18 @@ pub fn compare(
             task.settings = settings([&of_runs[..first], &of_runs[first..]], began);
         } else {
             task.comparison = Some(compare::compare(&of_runs));
+            task.causes = causes.as_deref().and_then(|causes| of_task(causes, &labels, numbers));
         }
     }
     let files = runs.iter().map(|run| run.path().display().to_string()).collect();
     Ok(RunsCompared { files, tasks, warnings, tolerated: None })
+}
+
+/// What delayed a task, of these numbers in the runs.
+fn of_task(causes: &[RunCauses], labels: &[String], numbers: &[usize]) -> Option<CausesCompared> {
+    let each = causes.iter().zip(labels).zip(numbers);
+    let known = each.map(|((causes, label), number)| Some((label.clone(), causes.tasks.get(*number)?)));
+    CausesCompared::of(&known.collect::<Option<Vec<_>>>()?)
 }
 
 /// For each task that is compared, its number in every run: by name, or the only one there is. A name that was asked for

@@ -3,6 +3,7 @@
 //! Two runs differ where their figures do, as far as either run's own dependence lets it say (`docs/method/calibration.md`). Two
 //! *settings* differ only where several runs of either do: [`settings`].
 
+mod causes;
 mod comparable;
 mod interval;
 mod maxima;
@@ -12,6 +13,7 @@ mod settings;
 mod twente;
 mod worse;
 
+pub use causes::{CauseCompared, CauseIn, CausesCompared, Fate};
 pub use comparable::{Mismatch, Weight, comparable};
 pub use maxima::{Larger, Maxima};
 pub use runs::{Differing, RunWarnings, RunsCompared, TaskCompared};

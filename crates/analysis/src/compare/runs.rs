@@ -3,7 +3,7 @@
 use jitterlab_model::Warning;
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Mismatch, SettingsCompared, Tolerated, TwenteRun};
+use super::{CausesCompared, Comparison, Mismatch, SettingsCompared, Tolerated, TwenteRun};
 
 /// Runs side by side, task by task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,9 @@ pub struct TaskCompared {
     pub settings: Option<SettingsCompared>,
     /// The comparison that the University of Twente's report makes, where that was asked for.
     pub twente: Option<Vec<TwenteRun>>,
+    /// What delayed it in each run, where that is known of all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causes: Option<CausesCompared>,
 }
 
 /// What differs between the conditions of the first run and another's.

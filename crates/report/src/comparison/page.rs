@@ -4,8 +4,8 @@ use jitterlab_analysis::compare::{
     AgainstFirst, Comparison, Difference, RunsCompared, SettingsCompared, Statistic,
 };
 
-use super::settings;
 use super::table::side_by_side;
+use super::{causes, settings};
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::section::{Piece, Section};
 
@@ -32,7 +32,10 @@ pub fn section(compared: &[(&str, &Comparison)]) -> Option<Section> {
 pub fn sections(compared: &RunsCompared) -> Vec<Section> {
     let of_settings = compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.settings.as_ref()?)));
     let found = compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.comparison.as_ref()?)));
-    of_settings.map(settings_section).chain(section(&found.collect::<Vec<_>>())).collect()
+    let mut side_by_side = section(&found.collect::<Vec<_>>());
+    let causes = compared.tasks.iter().filter_map(|of| Some(causes::piece(&of.task, of.causes.as_ref()?)));
+    side_by_side.iter_mut().for_each(|section| section.pieces.extend(causes.clone()));
+    of_settings.map(settings_section).chain(side_by_side).collect()
 }
 
 fn settings_section((task, compared): (&str, &SettingsCompared)) -> Section {

@@ -60,6 +60,7 @@ fn a_comparison_is_a_test() {
         comparison: Some(found),
         settings: None,
         twente: None,
+        causes: None,
     };
     let compared =
         RunsCompared { files: Vec::new(), tasks: vec![task], warnings: Vec::new(), tolerated: None };

@@ -5,8 +5,10 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow};
 use jitterlab_analysis::kernels::{KernelDiff, PathsOfTask};
 use jitterlab_bench::kernel::{GuestTime, KernelChoice};
+use jitterlab_model::RunCauses;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_report::document::Content;
+use jitterlab_runs::Run;
 
 use super::guests::{RUN_STEP, boot, run};
 use super::machine::MachineArgs;
@@ -41,8 +43,19 @@ pub struct Args {
     measure: MeasureArgs,
 }
 
-/// The latencies of a kernel's tasks.
-type Side = Vec<(String, Vec<i64>)>;
+/// What was measured on a kernel.
+struct Side {
+    /// The latencies of its tasks.
+    latencies: Vec<(String, Vec<i64>)>,
+    /// Why they were late, where that was found out.
+    causes: Option<RunCauses>,
+}
+
+impl Side {
+    fn of(run: &Run) -> Result<Self> {
+        Ok(Side { latencies: run.latencies()?, causes: run.causes().ok() })
+    }
+}
 
 /// Compares, booting what is not measured yet.
 pub fn execute(args: &Args) -> Ending {
@@ -56,26 +69,36 @@ pub fn execute(args: &Args) -> Ending {
         if is_run_file(Path::new(name)) {
             let run = run(Path::new(name))?;
             run.check_virtual_time()?;
-            *side = Some(run.latencies()?);
+            *side = Some(Side::of(&run)?);
         } else {
             kernels.push(name.parse::<KernelChoice>().map_err(Failure::bad_use)?);
         }
     }
     let session = args.machine.session(vec![step], Some(&args.measure))?;
     let booted = boot(&session, &kernels, None, args.quiet, |_, guest| {
-        Ok(run(guest.run_file(RUN_STEP)?.path())?.latencies()?)
+        Side::of(&run(guest.run_file(RUN_STEP)?.path())?)
     });
     let missing = sides.iter_mut().filter(|side| side.is_none());
-    for ((side, kernel), latencies) in missing.zip(&kernels).zip(booted) {
-        *side = Some(latencies.with_context(|| kernel.to_string())?);
+    for ((side, kernel), measured) in missing.zip(&kernels).zip(booted) {
+        *side = Some(measured.with_context(|| kernel.to_string())?);
     }
     let [Some(old), Some(new)] = sides else { return Err(anyhow!("a kernel was not measured").into()) };
     compare(args, old, new)
 }
 
 fn compare(args: &Args, old: Side, new: Side) -> Ending {
-    let tasks = old.into_iter().zip(new).map(|((name, old), (other, new))| match name == other {
-        true => Ok(PathsOfTask::of(name, old, new)),
+    let causes = old.causes.zip(new.causes);
+    let of_task = |number: usize, paths: PathsOfTask| {
+        let (old, new) = causes.as_ref()?;
+        let (old, new) = old.tasks.get(number).zip(new.tasks.get(number))?;
+        Some(paths.with_causes((args.old.clone(), old), (args.new.clone(), new)))
+    };
+    let both = old.latencies.into_iter().zip(new.latencies).enumerate();
+    let tasks = both.map(|(number, ((name, old), (other, new)))| match name == other {
+        true => {
+            let paths = PathsOfTask::of(name, old, new);
+            Ok(of_task(number, paths.clone()).unwrap_or(paths))
+        }
         false => Err(CliError::DifferentTasks(name.clone(), other.clone()).into()),
     });
     let tasks = tasks.collect::<Result<Vec<_>>>()?;
