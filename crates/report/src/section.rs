@@ -117,6 +117,8 @@ pub struct Shown {
     pub charts: Vec<Chart>,
     /// Where the page has finer detail of them; `None` if they hold all there is.
     pub detail: Option<Detail>,
+    /// The point of the section's other figures by which it is chosen, too: whoever clicks at that gets this.
+    pub stands_at: Option<[f64; 2]>,
 }
 
 /// The series that charts are of.

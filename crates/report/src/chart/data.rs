@@ -29,6 +29,7 @@ impl Shape {
             Shape::Intervals(rows) | Shape::Frames(rows) => rows.is_empty(),
             Shape::Cells(cells) => cells.cells.is_empty(),
             Shape::Boxes(boxes) => boxes.is_empty(),
+            Shape::Spans(spans) => spans.is_empty(),
             Shape::Marks(marks) => marks.is_empty(),
             Shape::Level(_) => false,
         }
@@ -53,6 +54,10 @@ impl Serialize for Shape {
             Shape::Boxes(boxes) => {
                 shape.serialize_field("words", &boxes.iter().map(|b| &b.2).collect::<Vec<_>>())?;
                 ("boxes", columns(&boxes.iter().map(|b| [b.0, b.1]).collect::<Vec<_>>()))
+            }
+            Shape::Spans(spans) => {
+                shape.serialize_field("words", &spans.iter().map(|s| &s.words).collect::<Vec<_>>())?;
+                ("spans", columns(&spans.iter().map(|s| [s.from, s.to, s.lane]).collect::<Vec<_>>()))
             }
             Shape::Marks(marks) => {
                 shape.serialize_field("words", &marks.iter().map(|m| &m.1).collect::<Vec<_>>())?;

@@ -175,6 +175,8 @@ pub enum Shape {
     Boxes(Vec<(f64, f64, String)>),
     /// Outlines around regions: left, bottom, right, top.
     Frames(Vec<[f64; 4]>),
+    /// Bars that lie in lanes of an axis of names; who points at one gets its words.
+    Spans(Vec<Span>),
     /// An upright line with words at its head: the most important first.
     Marks(Vec<(f64, String)>),
     /// A level line across the figure.
@@ -193,6 +195,24 @@ pub enum Stroke {
     Steps,
     /// With a dot at each point.
     Dotted,
+}
+
+/// A bar that lies in a lane.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    /// Its left end.
+    pub from: f64,
+    /// Its right end.
+    pub to: f64,
+    /// The middle of its lane.
+    pub lane: f64,
+    /// What it is.
+    pub words: String,
+}
+
+impl Span {
+    /// Half of its height, in lanes.
+    const HALF: f64 = 0.36;
 }
 
 /// Rectangles of one size.

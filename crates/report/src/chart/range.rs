@@ -45,6 +45,7 @@ impl Chart {
                     x.extend(frames.iter().flat_map(|f| [f[0], f[2]]));
                     y.extend(frames.iter().flat_map(|f| [f[1], f[3]]));
                 }
+                Shape::Spans(spans) => x.extend(spans.iter().flat_map(|s| [s.from, s.to])),
                 Shape::Level(value) => y.push(*value),
                 Shape::Boxes(boxes) => x.extend(boxes.iter().flat_map(|b| [b.0, b.1])),
                 Shape::Marks(marks) => x.extend(marks.iter().map(|m| m.0)),

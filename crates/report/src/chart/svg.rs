@@ -9,7 +9,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::range::rows;
-use super::{Cells, Chart, Layer, MANY, SHADES, Shape, Stroke, wrapped};
+use super::{Cells, Chart, Layer, MANY, SHADES, Shape, Span, Stroke, wrapped};
 use crate::figure::FigureError;
 use crate::printable::printable_drawing;
 
@@ -360,6 +360,11 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
             let corners = |[left, low, right, high]: &[f64; 4]| at(*left, *low).zip(at(*right, *high));
             let frames = frames.iter().filter_map(corners);
             plot.draw_series(frames.map(|(from, to)| Rectangle::new([from, to], colour.stroke_width(1))))?;
+        }
+        Shape::Spans(spans) => {
+            let corners = |s: &Span| at(s.from, s.lane - Span::HALF).zip(at(s.to, s.lane + Span::HALF));
+            let spans = spans.iter().filter_map(corners);
+            plot.draw_series(spans.map(|(from, to)| Rectangle::new([from, to], colour.filled())))?;
         }
         Shape::Marks(marks) => {
             for place in marks.iter().filter_map(|(at, _)| chart.x.place(*at)) {

@@ -74,6 +74,7 @@ proptest! {
             Shape::Counts(points.iter().map(|p| [p[0], p[0] + 1.0, p[1].abs().trunc().min(1e9)]).collect()),
             Shape::Intervals(points.iter().map(|p| [p[0], p[1] - 1.0, p[1], p[1] + 1.0]).collect()),
             Shape::Frames(points.windows(2).map(|w| [w[0][0], w[0][1], w[1][0], w[1][1]]).collect()),
+            Shape::Spans(points.iter().map(|p| Span { from: p[0], to: p[0] + 1.0, lane: p[1], words: "span".into() }).collect()),
             Shape::Marks(points.iter().map(|p| (p[0], "mark".into())).collect()),
         ];
         for shape in shapes {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::printable;
 
-use super::{Axis, Chart, Layer, Shape, Stroke, Ticks, wrapped};
+use super::{Axis, Chart, Layer, Shape, Span, Stroke, Ticks, wrapped};
 
 /// Lines of a figure, axes not counted, and of one that is only glanced at.
 const LINES: usize = 16;
@@ -215,6 +215,14 @@ impl Canvas {
                 let edges = boxes.iter().flat_map(|(from, to, _)| [*from, *to]);
                 for column in edges.filter_map(|at| self.column(chart.x.place(at)?)).collect::<Vec<_>>() {
                     self.guide(column);
+                }
+            }
+            Shape::Spans(spans) => {
+                for span in spans {
+                    let ends = at(span.from, span.lane - Span::HALF).zip(at(span.to, span.lane + Span::HALF));
+                    if let Some((from, to)) = ends {
+                        self.frame(from, to);
+                    }
                 }
             }
             Shape::Frames(frames) => {

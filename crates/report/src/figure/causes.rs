@@ -4,6 +4,7 @@ use jitterlab_analysis::causes::{CauseRow, RunWhy, TaskWhy};
 use jitterlab_model::TaskRun;
 use jitterlab_model::causes::Cause;
 
+use super::lanes;
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::section::{Piece, Section};
 use crate::shown::PageRun;
@@ -20,7 +21,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     (!pieces.is_empty()).then(|| Section {
         id: "causes".into(),
         title: "Why it was late".into(),
-        lead: "What delayed the latest starts, by the kernel's own events. The parts of each latency add up to it; each start stands here under the cause of its longest part beyond the usual way. A name of the legend shows or hides its starts.".into(),
+        lead: "What delayed the latest starts, by the kernel's own events. The parts of each latency add up to it; each start stands here under the cause of its longest part beyond the usual way. A name of the legend shows or hides its starts; a click at one of the latest shows what ran on its processor around it.".into(),
         pieces,
     })
 }
@@ -34,6 +35,10 @@ fn of_task(run: &PageRun, why: &RunWhy, of: &TaskWhy, task: &TaskRun, many_runs:
     let name = if many_runs { format!("{}, {}", run.label, of.task) } else { of.task.clone() };
     let mut pieces = vec![Piece::said(format!("{name}: {}", why::head(of, &why.run).join(" ")))];
     pieces.extend(chart(run, of, &name).map(Piece::Figure));
+    let lanes = lanes::of(&of.events, |late| (late.due_ns - run.origin_ns()) as f64);
+    if !lanes.is_empty() {
+        pieces.push(Piece::Choice { label: format!("{name}: what ran around start"), figures: lanes });
+    }
     pieces.extend(why::piece(of));
     let text = why::latest(of, task);
     if !text.is_empty() {

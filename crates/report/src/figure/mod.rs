@@ -10,6 +10,7 @@ mod comparison;
 pub mod glance;
 mod histogram;
 mod kitty;
+mod lanes;
 pub mod load;
 pub mod nist;
 mod pairs;

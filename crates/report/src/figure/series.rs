@@ -47,7 +47,12 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         let first = charts.first_mut()?;
         first.caption = format!("{} {}", first.caption, resolution(&task));
         let (run, number) = task.place;
-        Some(Shown { label: task.name, charts, detail: Some(Detail { run, task: number, columns }) })
+        Some(Shown {
+            label: task.name,
+            charts,
+            detail: Some(Detail { run, task: number, columns }),
+            stands_at: None,
+        })
     };
     let figures: Vec<Shown> = tasks(runs).filter_map(shown).collect();
     (!figures.is_empty()).then(|| Section {

@@ -48,7 +48,12 @@ pub(super) fn choice(
     chart: impl Fn(Quantity) -> Option<crate::chart::Chart>,
 ) -> Option<Section> {
     let shown = |quantity: Quantity| {
-        Some(Shown { label: quantity::name(quantity).into(), charts: vec![chart(quantity)?], detail: None })
+        Some(Shown {
+            label: quantity::name(quantity).into(),
+            charts: vec![chart(quantity)?],
+            detail: None,
+            stands_at: None,
+        })
     };
     let figures: Vec<Shown> = Quantity::SHOWN.into_iter().filter_map(shown).collect();
     (!figures.is_empty()).then(|| Section {

@@ -6,8 +6,10 @@ const DASHES = { dashed: [7, 5], level: [7, 5], mark: [2, 4], box: [6, 4] };
 // Lines that cross are told apart without colours, too: how often each is interrupted.
 const PATTERNS = [[], [9, 3], [2, 3], [5, 5], [14, 4], [4, 4]];
 // Places in a layer's columns: across, and upwards.
-const ACROSS = { line: [0], points: [0], band: [0], bars: [0, 1], counts: [0, 1], intervals: [0], frames: [0, 2], boxes: [0, 1], marks: [0], cells: [0], level: [] };
-const UPWARDS = { line: [1], points: [1], band: [1, 2], bars: [2], counts: [2], intervals: [1, 2, 3], frames: [1, 3], boxes: [], marks: [], cells: [1], level: [0] };
+const ACROSS = { line: [0], points: [0], band: [0], bars: [0, 1], counts: [0, 1], intervals: [0], frames: [0, 2], boxes: [0, 1], marks: [0], spans: [0, 1], cells: [0], level: [] };
+const UPWARDS = { line: [1], points: [1], band: [1, 2], bars: [2], counts: [2], intervals: [1, 2, 3], frames: [1, 3], boxes: [], marks: [], spans: [], cells: [1], level: [0] };
+// Half the height of a bar in its lane.
+const HALF_SPAN = 0.36;
 const dashes = (stroke, number, several) => stroke === 'dashed' ? DASHES.dashed : several && stroke !== 'dotted' ? PATTERNS[number] : [];
 const crossing = layers => layers.filter(({ shape }) => shape.kind === 'line' && ['solid', 'steps'].includes(shape.stroke)).length > 1;
 const fine = value => value !== null && Number.isFinite(value);
@@ -328,6 +330,31 @@ class Drawing {
     this.g.strokeStyle = colour;
     this.g.lineWidth = 1;
     lefts.forEach((left, i) => this.g.strokeRect(this.column(left), this.row(highs[i]), this.column(rights[i]) - this.column(left), this.row(lows[i]) - this.row(highs[i])));
+  }
+
+  spans({ columns: [from, to, lanes] }, colour) {
+    const { g } = this;
+    g.fillStyle = colour;
+    for (let i = 0; i < from.length; i++) {
+      const left = this.column(from[i]), top = this.row(lanes[i] + HALF_SPAN);
+      // However short it was, it is seen.
+      g.fillRect(left, top, Math.max(this.column(to[i]) - left, 1), this.row(lanes[i] - HALF_SPAN) - top);
+    }
+    this.spanNames(...arguments);
+  }
+
+  // Names stand in the bars that have room for them.
+  spanNames({ columns: [from, to, lanes], words }) {
+    const { g } = this;
+    this.font(11);
+    g.textAlign = 'left';
+    g.textBaseline = 'middle';
+    g.fillStyle = this.paper;
+    for (let i = 0; i < from.length; i++) {
+      const left = Math.max(this.column(from[i]), this.left), right = Math.min(this.column(to[i]), this.right), name = words[i].replace(/, [^,]*$/, '');
+      if (right - left > g.measureText(name).width + 8) g.fillText(name, left + 4, this.row(lanes[i]));
+    }
+    this.font();
   }
 
   marks({ columns: [xs] }, colour) {

@@ -136,9 +136,10 @@ class Plot {
       if (fingers.size) return;
       from = null;
       if (this.area) this.area.remove();
-      if (!begun || begun.move || event.type === 'pointercancel') return;
+      if (!begun || event.type === 'pointercancel') return;
       const at = inside(event);
-      if (Math.abs(at.x - begun.x) < 5 && Math.abs(at.y - begun.y) < 25) return;
+      if (Math.abs(at.x - begun.x) < 5 && Math.abs(at.y - begun.y) < 25) { this.click(at); return; }
+      if (begun.move) return;
       const stretch = ([low, high], a, b) => [Math.min(a, b), Math.max(a, b)].map(share => low + Math.min(Math.max(share, 0), 1) * (high - low));
       const tall = Math.abs(at.y - begun.y) >= 25 && !this.figure.series, wide = Math.abs(at.x - begun.x) >= 5;
       this.show(wide ? stretch(begun.range[0], begun.share, at.share) : this.view.x, tall ? stretch(begun.range[1], begun.upwards, at.upwards) : this.view.y);
@@ -146,6 +147,16 @@ class Plot {
     element.addEventListener('pointerup', done);
     element.addEventListener('pointercancel', done);
     element.addEventListener('pointerleave', () => this.point(null));
+  }
+
+  // Opens what stands behind the nearest point, if anything does.
+  click(at) {
+    let nearest, distance = 20;
+    for (const { shape: { kind, columns: [xs, ys] } } of this.drawing.layers) if (kind === 'points') for (let i = 0; i < xs.length; i++) {
+      const far = Math.hypot(this.drawing.column(xs[i]) - at.x, this.drawing.row(ys[i]) - at.y);
+      if (far < distance) [nearest, distance] = [[xs[i], ys[i]], far];
+    }
+    if (nearest) this.figure.open?.(nearest);
   }
 
   // The stretch that is being dragged over.
@@ -215,6 +226,11 @@ function nearest(drawing, { name, shape }, at) {
     const i = first.findIndex((from, i) => drawing.column(from) <= at.x && drawing.column(second[i]) >= at.x);
     if (i < 0) return null;
     return x.names ? say(x.words((first[i] + second[i]) / 2), y.words(third[i])) : say(`${x.words(first[i])} to ${x.words(second[i])}`, y.words(third[i]));
+  }
+  if (kind === 'spans') {
+    // Short ones are hard to hit.
+    const i = first.findIndex((from, i) => drawing.column(from) <= at.x + 2 && drawing.column(second[i]) >= at.x - 2 && Math.abs(drawing.row(third[i]) - at.y) <= Math.abs(drawing.row(third[i] + HALF_SPAN) - drawing.row(third[i])));
+    return i < 0 ? null : say(x.words(first[i]), shape.words[i]);
   }
   if (!['line', 'points', 'band', 'intervals'].includes(kind)) return null;
   let best = -1, distance = Infinity;

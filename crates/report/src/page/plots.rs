@@ -32,6 +32,8 @@ struct Figure<'a> {
 struct Choice<'a> {
     charts: &'a [Chart],
     detail: Option<&'a Detail>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<[f64; 2]>,
 }
 
 #[derive(Serialize)]
@@ -93,11 +95,17 @@ pub fn data(runs: &[PageRun], sections: &[Section]) -> Result<Plots, PageError> 
 
 fn options(piece: &Piece) -> Option<Vec<Choice<'_>>> {
     match piece {
-        Piece::Figure(chart) => Some(vec![Choice { charts: std::slice::from_ref(chart), detail: None }]),
+        Piece::Figure(chart) => {
+            Some(vec![Choice { charts: std::slice::from_ref(chart), detail: None, at: None }])
+        }
         Piece::Choice { figures, .. } => Some(
             figures
                 .iter()
-                .map(|shown| Choice { charts: &shown.charts, detail: shown.detail.as_ref() })
+                .map(|shown| Choice {
+                    charts: &shown.charts,
+                    detail: shown.detail.as_ref(),
+                    at: shown.stands_at,
+                })
                 .collect(),
         ),
         Piece::Text { .. } | Piece::Table { .. } | Piece::Details { .. } => None,

@@ -27,6 +27,18 @@ class Figure {
     this.scales();
   }
 
+  // Shows what stands behind a point of another figure of the section; whether there is such a thing.
+  openAt([x, y]) {
+    const number = this.options.findIndex(({ at }) => at && at[0] === x && at[1] === y), select = this.element.querySelector('[data-choose]');
+    if (number < 0) return false;
+    if (select) select.value = number;
+    this.choose(number);
+    this.seen = true;
+    this.draw();
+    this.element.scrollIntoView({ block: 'nearest' });
+    return true;
+  }
+
   // Offers what the axes can be drawn as.
   scales() {
     for (const select of this.element.querySelectorAll('[data-axis]')) {

@@ -83,6 +83,8 @@ async function start() {
   const figures = page.figures.map(figure => new Figure(figure));
   const redraw = always => figures.forEach(figure => { if (figure.seen || always && figure.element.checkVisibility()) figure.draw(); });
   figures.forEach(whenSeen);
+  const section = ({ id }) => id.replace(/-\d+$/, '');
+  for (const figure of figures) figure.open = point => figures.some(other => section(other) === section(figure) && other.openAt(point));
   // What most people came for is there, and can be looked at closely, before they scroll to it.
   const series = figures.find(figure => figure.series);
   const draw = () => { if (series) { series.seen = true; series.draw(); } };

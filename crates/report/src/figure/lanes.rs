@@ -1,0 +1,73 @@
+//! What ran on the processor around a late start, as lanes: the latency in parts above, the task itself below.
+
+use jitterlab_analysis::causes::LateEvent;
+use jitterlab_model::causes::Lane;
+
+use crate::chart::{Axis, Chart, Layer, Shape, Span};
+use crate::section::Shown;
+use crate::why;
+use crate::words::{count, time};
+
+/// Starts that have lanes on the page.
+pub(super) const MOST: usize = 32;
+/// Of what ran around one, the longest.
+const SPANS: usize = 150;
+
+/// The lanes of the latest starts of which it is known what ran; `x` is where each stands in the chart of all.
+pub(super) fn of(events: &[LateEvent], x: impl Fn(&LateEvent) -> f64) -> Vec<Shown> {
+    let known = events.iter().filter(|late| !late.ran.is_empty()).take(MOST);
+    known
+        .map(|late| {
+            let label =
+                format!("{}: {} late, #{}", late.rank, time(late.latency_ns as f64), count(late.index));
+            let stands_at = Some([x(late), late.latency_ns as f64]);
+            Shown { label, charts: vec![chart(late)], detail: None, stands_at }
+        })
+        .collect()
+}
+
+/// Lanes from the lowest to the highest, with their names and colours.
+const LANES: [(Lane, &str, usize); 4] = [
+    (Lane::Task, "the task", 2),
+    (Lane::Thread, "threads", 0),
+    (Lane::Softirq, "softirqs", 4),
+    (Lane::Interrupt, "interrupts", 3),
+];
+
+fn chart(late: &LateEvent) -> Chart {
+    let mut longest: Vec<_> = late.ran.iter().collect();
+    longest.sort_by_key(|ran| std::cmp::Reverse(ran.ns));
+    longest.truncate(SPANS);
+    let span = |at_ns: i64, ns: i64, lane: usize, words: String| Span {
+        from: at_ns as f64,
+        to: (at_ns + ns) as f64,
+        lane: lane as f64,
+        words: format!("{words}, {}", time(ns as f64)),
+    };
+    let mut layers = Vec::new();
+    for (place, (lane, _, colour)) in LANES.iter().enumerate() {
+        let here = longest.iter().filter(|ran| ran.lane == *lane);
+        let spans = here.map(|ran| span(ran.at_ns, ran.ns, place, ran.name.clone())).collect();
+        layers.push(Layer::new("", *colour, Shape::Spans(spans)));
+    }
+    let parts = late.parts.iter().map(|part| {
+        let function = part.function.as_ref().map_or(String::new(), |name| format!(" in {name}"));
+        span(part.at_ns, part.ns, LANES.len(), format!("{}{function}", why::cause(&part.cause)))
+    });
+    layers.push(Layer::new("", 1, Shape::Spans(parts.collect())));
+    let marks = vec![(0.0, "due".into()), (late.latency_ns as f64, "start".into())];
+    layers.push(Layer::new("", 5, Shape::Marks(marks)));
+    let names = LANES.iter().map(|(_, name, _)| *name).chain(["latency"]);
+    Chart {
+        name: "lanes",
+        caption: format!(
+            "What ran on CPU {} around activation {}, and the latency in parts: point at a bar for its name, drag over a stretch to zoom in.",
+            late.cpu,
+            count(late.index)
+        ),
+        x: Axis::linear("time from the due time").time(),
+        y: Axis::names("", names),
+        layers,
+        height: 250,
+    }
+}
