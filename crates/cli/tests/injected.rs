@@ -6,22 +6,26 @@
 
 #[allow(dead_code, reason = "not all that is shared is needed here")]
 mod known;
+#[allow(dead_code, reason = "not all that is shared is needed here")]
 mod tracing;
 
-use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
 use std::net::UdpSocket;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, gettid};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use known::answered;
-use tracing::{may_trace, why};
+use tracing::{check, may_trace, why};
 
 const MAIN: &str = "name=main,period=1ms,cpu=0,policy=fifo:70";
 
@@ -77,32 +81,6 @@ fn watched(thread: &str) -> Value {
     why(folder.path(), "run.parquet")["tasks"][0].clone()
 }
 
-/// How often, and which share of the time that `who` took each class was given; with `None`, of those that name nobody.
-fn taken_for(task: &Value, who: Option<&str>) -> (u64, BTreeMap<String, f64>) {
-    let rows = task["causes"].as_array().unwrap();
-    let whose = rows.iter().filter(|row| row["cause"]["who"].as_str() == who);
-    let mut shares: BTreeMap<String, f64> = BTreeMap::new();
-    let mut times = 0;
-    for row in whose {
-        times += row["times"].as_u64().unwrap();
-        *shares.entry(row["cause"]["class"].as_str().unwrap().to_owned()).or_default() +=
-            row["sum_ns"].as_f64().unwrap();
-    }
-    let sum: f64 = shares.values().sum();
-    shares.values_mut().for_each(|share| *share /= sum);
-    (times, shares)
-}
-
-/// A line of the table; the right class has to have nearly all of it, and it has to be found as often as it happened at least.
-fn check(put: &str, who: &str, right: &[&str], at_least: u64, task: &Value) {
-    let (times, shares) = taken_for(task, Some(who));
-    let told: Vec<String> =
-        shares.iter().map(|(class, share)| format!("{class} {:.1} %", 100.0 * share)).collect();
-    println!("| {put} | {who}, {times} times | {} |", told.join(", "));
-    let sum: f64 = right.iter().filter_map(|class| shares.get(*class)).sum();
-    assert!(times >= at_least && sum >= 0.9, "{put}: {right:?} {shares:?} {times}: {task:#}");
-}
-
 #[test]
 fn what_is_put_there_is_found_by_its_name() {
     if !may_trace() {
@@ -130,6 +108,149 @@ fn what_is_put_there_is_found_by_its_name() {
     let flood = Maker::begin("flood", move || drop(socket.send(&[0; 1_000])));
     check("a flood of packets", "NET_RX", &["softirq"], 10, &measured(&[MAIN]));
     drop(flood);
+}
+
+/// Reads from the disk over and over, past what the system keeps of it.
+fn reads(folder: &TempDir) -> impl FnMut() + Send + 'static {
+    let path = folder.path().join("content");
+    fs::write(&path, vec![1; 1 << 20]).unwrap();
+    Command::new("sync").status().unwrap();
+    // The memory that is read into has to begin at a block's border.
+    let mut room = vec![0u8; 8_192];
+    let begin = room.as_ptr().align_offset(4_096);
+    move || {
+        let direct = nix::libc::O_DIRECT;
+        if let Ok(mut file) = File::options().read(true).custom_flags(direct).open(&path) {
+            while file.read(&mut room[begin..begin + 4_096]).is_ok_and(|length| length > 0) {}
+        }
+    }
+}
+
+/// The interrupt that came most often meanwhile: its number and name as events have them, and its processor.
+fn busiest_interrupt(mut meanwhile: impl FnMut()) -> Option<(String, usize)> {
+    let counts = || -> Vec<(String, Vec<u64>)> {
+        let text = fs::read_to_string("/proc/interrupts").unwrap();
+        let cpus = text.lines().next().unwrap().split_whitespace().count();
+        let line = |line: &str| {
+            let (number, rest) = line.split_once(':')?;
+            let number: u32 = number.trim().parse().ok()?;
+            let words: Vec<&str> = rest.split_whitespace().collect();
+            let counts = words.get(..cpus)?.iter().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+            Some((format!("{number} {}", words.last()?), counts))
+        };
+        text.lines().skip(1).filter_map(line).collect()
+    };
+    let before = counts();
+    meanwhile();
+    let more = counts().into_iter().zip(before).filter(|(now, before)| now.0 == before.0).flat_map(
+        |(now, before)| {
+            let each = now.1.into_iter().zip(before.1).enumerate();
+            each.map(move |(cpu, (now_here, before))| (now_here - before, now.0.clone(), cpu))
+                .collect::<Vec<_>>()
+        },
+    );
+    more.max().filter(|(times, ..)| *times >= 100).map(|(_, name, cpu)| (name, cpu))
+}
+
+#[test]
+fn an_interrupt_is_found_on_the_processor_it_comes_to_and_nowhere_else() {
+    if !may_trace() {
+        return;
+    }
+    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let mut read = reads(&folder);
+    let Some((name, cpu)) = busiest_interrupt(&mut read) else {
+        println!("skipped: reading from the disk here makes no interrupts");
+        return;
+    };
+    let disk = Maker::begin("disk", read);
+    let task = |cpu: usize| format!("name=main,period=500us,cpu={cpu},policy=fifo:70");
+    check("a disk's interrupt on the task's processor", &name, &["interrupt"], 5, &measured(&[&task(cpu)]));
+    let elsewhere = measured(&[&task(usize::from(cpu == 0))]);
+    drop(disk);
+    let there = elsewhere["causes"].as_array().unwrap().iter().find(|row| row["cause"]["who"] == *name);
+    assert!(there.is_none(), "{there:#?}");
+}
+
+/// Gives the thread that calls it a real-time priority, and CPU 0.
+fn urgent(priority: u32) {
+    let (priority, thread) = (priority.to_string(), gettid().to_string());
+    let given = Command::new("chrt").args(["--fifo", "--pid", &priority, &thread]).status();
+    assert!(given.unwrap().success());
+    let mut cpus = CpuSet::new();
+    cpus.set(0).unwrap();
+    sched_setaffinity(Pid::from_raw(0), &cpus).unwrap();
+}
+
+fn spin(time: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+/// How often a watched task's work was interrupted by this.
+fn interrupted(task: &Value, class: &str, who: Option<&str>) -> u64 {
+    let rows = task["interruptions"].as_array().unwrap().iter();
+    let here = rows.filter(|row| row["cause"]["class"] == class && row["cause"]["who"].as_str() == who);
+    here.map(|row| row["times"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn who_holds_the_lock_in_a_priority_inversion_is_named_and_not_who_runs_meanwhile() {
+    if !may_trace() {
+        return;
+    }
+    let (ends, lock) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(())));
+    let threads: Vec<JoinHandle<()>> = [("low", 10, 7), ("mid", 20, 11), ("high", 30, 5)]
+        .map(|(name, priority, period_ms)| {
+            let (ends, lock) = (ends.clone(), lock.clone());
+            let work = move || {
+                urgent(priority);
+                while !ends.load(Ordering::Relaxed) {
+                    thread::sleep(Duration::from_millis(period_ms));
+                    let _held = (name != "mid").then(|| lock.lock().unwrap());
+                    match name {
+                        "low" => spin(Duration::from_millis(2)),
+                        "mid" => spin(Duration::from_millis(1)),
+                        _ => {}
+                    }
+                }
+            };
+            thread::Builder::new().name(name.into()).spawn(work).unwrap()
+        })
+        .into();
+    let task = watched("high");
+    ends.store(true, Ordering::Relaxed);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    let (low, mid) = (interrupted(&task, "blocked", Some("low")), interrupted(&task, "blocked", Some("mid")));
+    println!(
+        "| a lock held by a less urgent thread, another between | low, {low} times | blocked, mid {mid} times |"
+    );
+    assert!(low >= 20 && mid == 0, "{task:#}");
+}
+
+#[test]
+fn page_faults_in_the_work_are_counted() {
+    if !may_trace() {
+        return;
+    }
+    let ends = Arc::new(AtomicBool::new(false));
+    let asked = ends.clone();
+    let work = move || {
+        while !asked.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(5));
+            // So large that it comes from the system anew each time.
+            std::hint::black_box(vec![1u8; 4 << 20]);
+        }
+    };
+    let faulty = thread::Builder::new().name("faulty".into()).spawn(work).unwrap();
+    let task = watched("faulty");
+    ends.store(true, Ordering::Relaxed);
+    faulty.join().unwrap();
+    let times = interrupted(&task, "page-fault", None);
+    println!("| memory touched for the first time | {times} activations | page fault in its work |");
+    assert!(times >= 50, "{task:#}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Whether the kernel's events can be recorded here, and what `why` says of a run.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -24,4 +25,32 @@ pub fn why(folder: &Path, file: &str) -> Value {
     let document: Value = serde_json::from_str(&answered(folder, &["why", "--json", file])).unwrap();
     assert_eq!(document["kind"], "why");
     document["result"].clone()
+}
+
+/// How often, and which share of the time that `who` took each class was given; with `None`, of those that name nobody.
+fn taken_for(task: &Value, who: Option<&str>) -> (u64, BTreeMap<String, f64>) {
+    let rows = task["causes"].as_array().unwrap();
+    let whose = rows.iter().filter(|row| row["cause"]["who"].as_str() == who);
+    let mut shares: BTreeMap<String, f64> = BTreeMap::new();
+    let mut times = 0;
+    for row in whose {
+        times += row["times"].as_u64().unwrap();
+        *shares.entry(row["cause"]["class"].as_str().unwrap().to_owned()).or_default() +=
+            row["sum_ns"].as_f64().unwrap();
+    }
+    let sum: f64 = shares.values().sum();
+    shares.values_mut().for_each(|share| *share /= sum);
+    (times, shares)
+}
+
+/// A line of the table; the right class has to have nearly all of it, and it has to be found as often as it happened at
+/// least.
+#[track_caller]
+pub fn check(put: &str, who: &str, right: &[&str], at_least: u64, task: &Value) {
+    let (times, shares) = taken_for(task, Some(who));
+    let told: Vec<String> =
+        shares.iter().map(|(class, share)| format!("{class} {:.1} %", 100.0 * share)).collect();
+    println!("| {put} | {who}, {times} times | {} |", told.join(", "));
+    let sum: f64 = right.iter().filter_map(|class| shares.get(*class)).sum();
+    assert!(times >= at_least && sum >= 0.9, "{put}: {right:?} {shares:?} {times}: {task:#}");
 }
