@@ -243,7 +243,9 @@ impl Loop {
         if matches!(event.what, What::Migrate { pid, .. } if pid == self.thread.thread) {
             self.moves += 1;
         }
-        if event.what == What::CallsLost {
+        // Waits need the events of either kind.
+        if matches!(event.what, What::Lost | What::CallsLost) {
+            self.passes.restart();
             self.follower.lost();
         }
         let pass = self.passes.event(event)?;
