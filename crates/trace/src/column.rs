@@ -8,7 +8,7 @@ use std::sync::{Arc, Once};
 
 use bytes::{Buf, Bytes};
 use parquet::column::page::PageReader;
-use parquet::column::reader::{ColumnReaderImpl, get_column_reader, get_typed_column_reader};
+use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::DataType;
 use parquet::errors::Result;
 use parquet::file::metadata::RowGroupMetaData;
@@ -120,7 +120,7 @@ pub(crate) fn open<T: DataType>(
     let rows = usize::try_from(group.num_rows()).map_err(|_| Damage::RowsOfGroup)?;
     let chunk = Arc::new(Chunk { offset, bytes });
     let pages: Box<dyn PageReader> = Box::new(SerializedPageReader::new(chunk, meta, rows, None)?);
-    Ok(get_typed_column_reader(get_column_reader(meta.column_descr_ptr(), pages)))
+    Ok(ColumnReaderImpl::new(meta.column_descr_ptr(), pages))
 }
 
 /// Reads a whole column.

@@ -41,7 +41,8 @@ fn parse(path: &Path, json: &[u8]) -> Result<RunInfo, TraceError> {
     if version.format == 1 {
         let mut described: serde_json::Value = serde_json::from_slice(json).map_err(damaged)?;
         from_format_1(&mut described);
-        return serde_json::from_value(described).map_err(damaged);
+        let json = serde_json::to_vec(&described).map_err(damaged)?;
+        return serde_json::from_slice(&json).map_err(damaged);
     }
     serde_json::from_slice(json).map_err(damaged)
 }
