@@ -174,6 +174,13 @@ fn cyclictest_verbose_is_a_row_per_activation() {
 }
 
 #[test]
+fn cyclictest_verbose_ends_with_status_lines() {
+    let import = read(&sample("cyclictest-qv.txt"));
+    let Measured::Rows(rows) = &import.tasks[0] else { panic!("no rows") };
+    assert_eq!((import.tasks.len(), rows.len(), import.info.tasks[0].spec.period_ns), (1, 30, 2_000_000));
+}
+
+#[test]
 fn stress_ng_counts_every_sample_by_its_percentiles() {
     let import = read(&sample("stress-ng.txt"));
     let d = stats(&import, 0).latency;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use jitterlab_model::Warning;
 use jitterlab_model::warning::Aperiodic;
 
+use super::cyclictest_verbose;
 use super::histogram::Histogram;
 use super::text::{lines, ns, number_after};
 use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
@@ -40,8 +41,9 @@ fn status_of(line: &str) -> Option<Status> {
 }
 
 fn recognise(input: &Input) -> bool {
-    // cyclictest prints its histogram behind them.
-    lines(input.text).any(|(_, line)| status_of(line).is_some()) && !input.text.contains("# Histogram")
+    // cyclictest prints its histogram behind them, and them behind single latencies.
+    let all = lines(input.text).any(|(_, line)| status_of(line).is_some());
+    all && !input.text.contains("# Histogram") && !cyclictest_verbose::recognise(input)
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {

@@ -15,6 +15,7 @@ const FIXTURES: &[(&str, &str)] = &[
     ("cyclictest-no-h.json", "cyclictest --json"),
     ("cyclicdeadline.json", "cyclictest --json"),
     ("cyclictest-v.txt", "cyclictest -v"),
+    ("cyclictest-qv.txt", "cyclictest -v"),
     ("cyclictest-live.txt", STATUS_LINES),
     ("cyclictest-q.txt", STATUS_LINES),
     ("signaltest.txt", STATUS_LINES),
