@@ -89,6 +89,13 @@ fn coordinate(ns: f64) -> f64 {
     value.copysign(ns)
 }
 
+/// The place on that axis in ns again.
+fn ns_at(coordinate: f64) -> f64 {
+    let place = coordinate.abs();
+    let size = if place <= 256.0 { place } else { 256.0 * (place / 256.0 - 1.0).exp() };
+    size.copysign(coordinate)
+}
+
 /// The occupied bins. Where the time stamps are coarser than bins, each is spread over two of their steps, so that the comb
 /// they make is no pattern.
 fn cells(latency: &Distribution) -> Vec<Cell> {
@@ -145,7 +152,8 @@ fn valleys(cells: &[Cell], width: f64, range: f64) -> Vec<usize> {
                 let (high, low) =
                     if windows[extents[a].0].count >= windows[extents[b].0].count { (a, b) } else { (b, a) };
                 let valley = &windows[index];
-                if is_real(valley.count, windows[extents[low].0].count, level) {
+                let peaks = [&windows[extents[high].0], &windows[extents[low].0]];
+                if is_real(valley.count, peaks[1].count, level) && !valley.is_of_the_axis(peaks) {
                     found.push(valley.middle(cells));
                 }
                 // From here on the lower one is part of the higher one: its valley was judged.
@@ -178,6 +186,20 @@ struct Window {
 }
 
 impl Window {
+    /// Values in a nanosecond.
+    fn density(&self) -> f64 {
+        self.count as f64 / (ns_at(self.to) - ns_at(self.from))
+    }
+
+    /// Whether it is none but on this axis, which is wide around 0: between early and late latencies every distribution has
+    /// fewer on it, also one with its peak there.
+    fn is_of_the_axis(&self, peaks: [&Window; 2]) -> bool {
+        let early = peaks.iter().any(|peak| peak.from < 0.0);
+        let late = peaks.iter().any(|peak| peak.to > 0.0);
+        let lower = peaks.iter().map(|peak| peak.density()).fold(f64::INFINITY, f64::min);
+        early && late && self.density() >= DEPTH * lower
+    }
+
     /// The cell before which the window is divided: behind its widest gap, or before its rarest cell if it has no gap.
     fn middle(&self, cells: &[Cell]) -> usize {
         let begin = cells.partition_point(|c| c.to < self.from).saturating_sub(1);

@@ -101,7 +101,7 @@ impl MeasuredRun {
     /// The same judged for this purpose; for all usual ones where none is named.
     #[must_use]
     pub fn judged_for(mut self, purpose: Option<&Purpose>) -> Self {
-        let tasks: Vec<&Summary> = self.summaries().collect();
+        let tasks: Vec<(&Summary, Option<f64>)> = self.summaries().map(|summary| (summary, None)).collect();
         self.verdict = Verdict::of(&self.run, &tasks, purpose);
         self
     }

@@ -20,6 +20,8 @@ use crate::stationarity::{Kpss, Runs, kpss, runs};
 
 /// Chance of a dependence that is not there.
 pub const LEVEL: f64 = 1e-3;
+/// From this rate on, in millionths, a drift looks like one of clocks; a slower one is more likely of the load or the heat.
+const OF_CLOCKS: f64 = 0.5;
 /// Lags of the autocorrelation that is shown, and of its test.
 const LAGS: usize = 100;
 const TESTED_LAGS: usize = 20;
@@ -94,6 +96,14 @@ impl Change {
     /// Whether the level drifts or jumps: what is taken out of all other patterns.
     pub fn moves(&self) -> bool {
         self.levels.len() > 1 || self.trend.is_some_and(|t| t.found)
+    }
+
+    /// By how many millionths starts gain on due times, where they do so steadily and as much as two clocks may; below 0 where
+    /// they lose.
+    pub fn between_clocks(&self, period_ns: f64) -> Option<f64> {
+        let trend = self.trend.filter(|t| t.found)?;
+        let millionths = 1e6 * trend.slope / (self.part_due_times as f64 * period_ns);
+        (millionths.abs() >= OF_CLOCKS).then_some(millionths)
     }
 }
 

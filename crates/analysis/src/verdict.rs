@@ -40,7 +40,7 @@ pub struct PurposeVerdict {
 }
 
 /// Why a run does not say whether a purpose is served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "why", rename_all = "kebab-case")]
 pub enum Untested {
@@ -52,6 +52,11 @@ pub enum Untested {
     Length {
         /// So many are needed.
         activations: u64,
+    },
+    /// Due times of another tool and starts are not of one clock, as it seems: how late it was is not known.
+    Clocks {
+        /// By how many millionths starts gain on due times.
+        millionths: f64,
     },
     /// The source does not tell what decides it.
     Gap {
@@ -68,6 +73,9 @@ pub struct Decision {
     pub task: String,
     /// How much was seen, in nanoseconds or as a number.
     pub seen: i64,
+    /// Whether that is the most it may have been: intervals, where only latencies are told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_most: bool,
     /// How much the purpose stands.
     #[serde(flatten)]
     pub limit: Limit,
@@ -77,10 +85,11 @@ pub struct Decision {
 const FEWEST: u64 = 500;
 
 impl Verdict {
-    /// What the figures of a run's tasks say. `None` for what says nothing of a machine: a simulated microcontroller, a
+    /// What the figures of a run's tasks say, each with the millionths by which its starts gain on due times
+    /// ([`crate::patterns::Change::between_clocks`]) where these were looked for. `None` for what says nothing of a machine: a simulated microcontroller, a
     /// kernel in virtual time.
     #[must_use]
-    pub fn of(run: &RunInfo, tasks: &[&Summary], asked: Option<&Purpose>) -> Option<Self> {
+    pub fn of(run: &RunInfo, tasks: &[(&Summary, Option<f64>)], asked: Option<&Purpose>) -> Option<Self> {
         if matches!(run.bench, Bench::Mcu | Bench::Kernel) {
             return None;
         }
@@ -108,12 +117,16 @@ fn together(each: impl Iterator<Item = Fitness>) -> Fitness {
 }
 
 impl PurposeVerdict {
-    fn of(purpose: &Purpose, run: &RunInfo, tasks: &[&Summary]) -> Self {
-        let known = |task: &&(usize, &Summary)| !task.1.unknown.contains(&Gap::Period);
-        let tasks: Vec<(usize, &Summary)> = tasks.iter().copied().enumerate().collect();
-        let fitting = tasks.iter().filter(known).filter(|(_, task)| purpose.is_tested_by(task.period_ns));
+    fn of(purpose: &Purpose, run: &RunInfo, tasks: &[(&Summary, Option<f64>)]) -> Self {
+        let known = |task: &&Seen<'_>| !task.summary.unknown.contains(&Gap::Period);
+        let of_clocks = |clocks: &Option<f64>| clocks.filter(|_| run.bench == Bench::Import);
+        let seen = tasks.iter().enumerate();
+        let seen =
+            seen.map(|(number, (summary, clocks))| Seen { number, summary, clocks: of_clocks(clocks) });
+        let tasks: Vec<Seen<'_>> = seen.collect();
+        let fitting = tasks.iter().filter(known).filter(|task| purpose.is_tested_by(task.summary.period_ns));
         // Of several tasks that would do, the worst one.
-        let judged = fitting.map(|(number, task)| judge(purpose, run, *number, task));
+        let judged = fitting.map(|task| judge(purpose, run, task));
         let rank = |judged: &Judged| judged.as_ref().map_or(Fitness::CannotTell, |(fitness, _)| *fitness);
         let worst = judged.max_by_key(rank).unwrap_or_else(|| {
             let unknown = tasks.iter().any(|task| !known(&task));
@@ -134,15 +147,27 @@ impl PurposeVerdict {
     }
 }
 
+/// What was seen of a task of a run.
+struct Seen<'a> {
+    number: usize,
+    summary: &'a Summary,
+    /// By how many millionths its starts gain on due times that another tool told.
+    clocks: Option<f64>,
+}
+
 type Judged = Result<(Fitness, Decision), Untested>;
 
-fn judge(purpose: &Purpose, run: &RunInfo, number: usize, summary: &Summary) -> Judged {
+fn judge(purpose: &Purpose, run: &RunInfo, task: &Seen<'_>) -> Judged {
+    let Seen { number, summary, clocks } = *task;
     let task = run.tasks.get(number);
     let ran = summary.latency.count.max(summary.period_error.count);
     if task.and_then(|task| task.granted.as_ref()).is_some_and(|granted| !granted.policy.is_real_time()) {
         return Err(Untested::Policy);
     }
-    let found = purpose.limits.iter().map(|limit| (*limit, seen(limit.measure, summary)));
+    let found = purpose.limits.iter().map(|limit| match (limit.measure, clocks) {
+        (Measure::Latency, Some(_)) => (*limit, Known::Unknown),
+        (measure, _) => (*limit, seen(measure, summary)),
+    });
     // What breaks a limit does so in any length.
     let decided = |limit: Limit, seen: i64| {
         let fitness = match seen {
@@ -150,7 +175,8 @@ fn judge(purpose: &Purpose, run: &RunInfo, number: usize, summary: &Summary) -> 
             seen if seen <= limit.limited => Fitness::Limited,
             _ => Fitness::Unfit,
         };
-        (fitness, Decision { task: summary.task.clone(), seen, limit })
+        let at_most = limit.measure == Measure::Interval && summary.period_error.max_ns.is_none();
+        (fitness, Decision { task: summary.task.clone(), seen, at_most, limit })
     };
     let worst = found
         .clone()
@@ -162,7 +188,10 @@ fn judge(purpose: &Purpose, run: &RunInfo, number: usize, summary: &Summary) -> 
         _ if ran < FEWEST => Err(Untested::Length { activations: FEWEST }),
         Some(worst) => match found.clone().find(|(_, seen)| seen.exactly().is_none()) {
             None => Ok(worst),
-            Some((limit, _)) => Err(Untested::Gap { gap: gap(limit.measure) }),
+            Some((limit, _)) => Err(match clocks {
+                Some(millionths) => Untested::Clocks { millionths },
+                None => Untested::Gap { gap: gap(limit.measure) },
+            }),
         },
         None => Err(Untested::Gap { gap: Gap::DueTimes }),
     }
@@ -218,7 +247,7 @@ mod tests {
             stats.push(&Activation { index, due_ns, start_ns, end_ns, missed, ..Activation::default() });
         }
         let summary = Summary::of(&run.tasks[0], &stats);
-        Verdict::of(run, &[&summary], asked.and_then(Purpose::named)).unwrap()
+        Verdict::of(run, &[(&summary, None)], asked.and_then(Purpose::named)).unwrap()
     }
 
     fn named(verdict: &Verdict, fitness: Fitness) -> Vec<&str> {
@@ -278,8 +307,30 @@ mod tests {
         });
         stats.forget(&silent.tasks[0].unknown);
         let summary = Summary::of(&silent.tasks[0], &stats);
-        let found = Verdict::of(&silent, &[&summary], Purpose::named("audio")).unwrap();
+        let found = Verdict::of(&silent, &[(&summary, None)], Purpose::named("audio")).unwrap();
         assert_eq!((found.fitness, found.purposes[0].untested), (Fitness::CannotTell, Some(gap)));
+    }
+
+    #[test]
+    fn between_two_clocks_nothing_is_late() {
+        let judged = |bench| {
+            let run = RunInfo { bench, ..run(1_000_000, Policy::Fifo(80)) };
+            let mut stats = TimingStats::new(1_000_000);
+            for index in 0..100_000 {
+                let start_ns = index as i64 * 1_000_020 + 3_000;
+                let due_ns = index as i64 * 1_000_000;
+                let end_ns = start_ns;
+                stats.push(&Activation { index, due_ns, start_ns, end_ns, ..Activation::default() });
+            }
+            let summary = Summary::of(&run.tasks[0], &stats);
+            Verdict::of(&run, &[(&summary, Some(20.0))], None).unwrap()
+        };
+        let here = judged(Bench::Host);
+        assert_eq!(named(&here, Fitness::Unfit), ["fieldbus-1ms", "audio"]);
+        let told = judged(Bench::Import);
+        assert_eq!(named(&told, Fitness::Good), ["servo-thread", "robot-1khz"]);
+        let open = told.purposes.iter().find(|p| p.purpose == "audio").unwrap();
+        assert_eq!(open.untested, Some(Untested::Clocks { millionths: 20.0 }));
     }
 
     #[test]

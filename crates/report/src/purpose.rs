@@ -30,7 +30,7 @@ pub(crate) fn names<'a>(purposes: impl Iterator<Item = &'a PurposeVerdict>) -> S
 
 /// The number that decides about a purpose, beside what the purpose stands.
 pub(crate) fn decision(purpose: &str, decision: &Decision) -> String {
-    let Decision { task, seen, limit } = decision;
+    let Decision { task, seen, at_most, limit } = decision;
     let stands = match (limit.measure, limit.good, limit.limited) {
         (Measure::Missed, ..) => "bears none".into(),
         (_, good, limited) if good == limited => format!("bears {}", time(good as f64)),
@@ -39,7 +39,10 @@ pub(crate) fn decision(purpose: &str, decision: &Decision) -> String {
         }
     };
     let seen = match limit.measure {
-        Measure::Interval => format!("{task}'s intervals were up to {} off", time(*seen as f64)),
+        Measure::Interval => {
+            let were = if *at_most { "may have been" } else { "were" };
+            format!("{task}'s intervals {were} up to {} off", time(*seen as f64))
+        }
         Measure::Latency => format!("{task} started up to {} late", time(*seen as f64)),
         Measure::PeriodDeviation => format!("{task}'s periods deviate by {}", time(*seen as f64)),
         Measure::Missed => format!("{task} missed {} due times", count(seen.unsigned_abs())),

@@ -39,7 +39,11 @@ impl Run {
         (run.tasks, tasks) = both.unzip();
         let file = self.path().display().to_string();
         let tasks: Vec<TaskAnalysis> = tasks;
-        let summaries: Vec<&Summary> = tasks.iter().map(|task| &task.measured.summary).collect();
+        fn seen(task: &TaskAnalysis) -> (&Summary, Option<f64>) {
+            let summary = &task.measured.summary;
+            (summary, task.patterns.change.between_clocks(summary.period_ns as f64))
+        }
+        let summaries: Vec<(&Summary, Option<f64>)> = tasks.iter().map(seen).collect();
         let verdict = Verdict::of(&run, &summaries, purpose);
         Ok(RunAnalysis { file, sections, tasks, verdict, run })
     }

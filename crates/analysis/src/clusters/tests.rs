@@ -46,8 +46,18 @@ fn one_skewed_mode_is_never_split_however_many_values_there_are() {
         );
         assert_eq!(of((0..count).map(|_| 300.0 * random.normal().exp())).len(), 1, "log-normal {count}");
         assert_eq!(of((0..count).map(|_| 1_000.0 / random.uniform())).len(), 1, "heavy tail {count}");
-        assert_eq!(of((0..count).map(|_| 200.0 * random.normal())).len(), 1, "both signs {count}");
+        for (mean, sd) in [(0.0, 200.0), (0.0, 800.0), (0.0, 5_000.0), (400.0, 800.0), (-2_000.0, 3_000.0)] {
+            let found = of((0..count).map(|_| mean + sd * random.normal()));
+            assert_eq!(found.len(), 1, "early and late {count} {mean} {sd}: {found:?}");
+        }
     }
+}
+
+#[test]
+fn an_early_and_a_late_mode_are_two() {
+    let mut random = Random::new(6);
+    let found = of((0..50_000).map(|k| f64::from(k % 2 * 8_000) - 4_000.0 + 600.0 * random.normal()));
+    assert_eq!(found.len(), 2, "{found:?}");
 }
 
 #[test]

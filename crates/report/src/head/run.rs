@@ -4,7 +4,7 @@ use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested, Verdict};
-use jitterlab_model::{Fitness, Gap, Refusal, RunInfo};
+use jitterlab_model::{Bench, Fitness, Gap, Refusal, RunInfo};
 
 use super::{Head, ON_THE_MACHINE, shown, word};
 use crate::purpose::{decision, names, period};
@@ -14,6 +14,9 @@ use crate::words::{plural, time};
 
 /// A measurement of this length beside a load is what the field asks for before it trusts a machine: "several minutes".
 const LONG_NS: i64 = 300_000_000_000;
+
+/// A shorter one is little more than a look.
+const SHORT_NS: i64 = 10_000_000_000;
 
 /// The head of what was measured.
 pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
@@ -57,8 +60,15 @@ fn deciding(verdict: &Verdict) -> Option<&PurposeVerdict> {
 }
 
 fn sentence(run: &RunInfo, verdict: &Verdict) -> String {
-    let length = run.measured_ns().map_or_else(String::new, |ns| format!(" in {}", time(ns as f64)));
-    let seen = format!("as seen{length}, load: {}", load(run));
+    let length = run.measured_ns().map_or_else(String::new, |ns| {
+        let only = if ns < SHORT_NS { "only " } else { "" };
+        format!(" in {only}{}", time(ns as f64))
+    });
+    let seen = match run.load.is_none() && run.loads.is_empty() && run.bench == Bench::Host {
+        // What others ran is among the caveats.
+        true => format!("as seen{length}, no load started"),
+        false => format!("as seen{length}, load: {}", load(run)),
+    };
     let of = |fitness| names(verdict.with(fitness));
     let word = word(verdict.fitness);
     match (verdict.fitness, verdict.purposes.as_slice()) {
@@ -100,6 +110,11 @@ fn untested(run: &RunInfo, purposes: &[PurposeVerdict]) -> String {
         (None, Some(Untested::Length { activations })) => {
             format!("it takes {} to tell", plural(activations, "activation"))
         }
+        (None, Some(Untested::Clocks { millionths })) => format!(
+            "starts {} {:.1} ppm on due times, as those of two clocks do, so how late it was is not known",
+            if millionths > 0.0 { "gain" } else { "lose" },
+            millionths.abs()
+        ),
         (None, Some(Untested::Gap { gap: open })) => format!("the source does not say {}", gap(open)),
         _ => match purposes {
             [only] => format!("no task had its period of {}", period(only)),
@@ -148,7 +163,10 @@ fn undecided<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
 
 /// What to do next, the most useful first.
 fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
-    let purpose = deciding(verdict).or(verdict.purposes.first());
+    let no_period = [Untested::Period, Untested::Gap { gap: Gap::Period }].map(Some);
+    let of_its_period = || verdict.purposes.iter().find(|purpose| !no_period.contains(&purpose.untested));
+    let asked = verdict.purposes.first().filter(|_| verdict.asked.is_some());
+    let purpose = deciding(verdict).or_else(of_its_period).or(asked);
     let name = purpose.map_or("servo-thread", |purpose| purpose.purpose.as_str());
     let without = |why: Untested| verdict.purposes.iter().any(|purpose| purpose.untested == Some(why));
     let facts = run.facts_before.as_ref();

@@ -11,8 +11,8 @@ use crate::words::{count, share, time};
 #[must_use]
 pub fn sentences(patterns: &Patterns, period_ns: i64) -> Vec<String> {
     let period_ns = period_ns as f64;
-    let rules: [fn(&Patterns, f64) -> Option<String>; 8] =
-        [trend, levels, clusters, periodic, locked, lines, bursts, dependence];
+    let rules: [fn(&Patterns, f64) -> Option<String>; 9] =
+        [trend, levels, wanders, clusters, periodic, locked, lines, bursts, dependence];
     rules.iter().filter_map(|rule| rule(patterns, period_ns)).collect()
 }
 
@@ -49,8 +49,12 @@ fn bursts(patterns: &Patterns, period_ns: f64) -> Option<String> {
         let lasted = (b.last - b.first + 1) as f64 * period_ns;
         format!(", the largest {} within {}", count(b.exceedances), time(lasted))
     });
+    let what = match wandering(patterns) {
+        Some(_) => "The largest latencies come together, also as the level wanders",
+        None => "Spikes come in bursts",
+    };
     Some(format!(
-        "Spikes come in bursts: of {} above {}, {:.1} together in the mean{largest}.",
+        "{what}: of {} above {}, {:.1} together in the mean{largest}.",
         count(bursts.spikes),
         time(bursts.threshold_ns as f64),
         bursts.mean_size
@@ -78,7 +82,15 @@ fn lines(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let of_periods = all.chunk_by(|a, b| a.fundamental == b.fundamental);
     // Spikes at a period say more of it than its lines do.
     let new = of_periods.filter(|lines| !patterns.spikes.periodic.iter().any(|p| p.explains(lines[0])));
+    // What is not told apart as it is shown is said once.
+    let mut shown: Vec<String> = Vec::new();
     let list: Vec<String> = new
+        .filter(|lines| {
+            let name = time(lines[0].fundamental * period_ns);
+            let is_new = !shown.contains(&name);
+            shown.push(name);
+            is_new
+        })
         .take(3)
         .map(|lines| {
             let strongest = lines.iter().map(|l| l.amplitude).fold(0.0, f64::max);
@@ -116,8 +128,24 @@ fn levels(patterns: &Patterns, period_ns: f64) -> Option<String> {
     ))
 }
 
-/// From this rate on, in millionths, a drift looks like one of clocks; a slower one is more likely of the load or the heat.
-const OF_CLOCKS: f64 = 0.5;
+/// Between which means of its parts the level wanders, where it neither drifts nor jumps but moves.
+fn wandering(patterns: &Patterns) -> Option<[f64; 2]> {
+    let change = &patterns.change;
+    let wanders = change.found && !change.moves();
+    let least = change.means_ns.iter().copied().reduce(f64::min)?;
+    let most = change.means_ns.iter().copied().reduce(f64::max)?;
+    wanders.then_some([least, most])
+}
+
+fn wanders(patterns: &Patterns, period_ns: f64) -> Option<String> {
+    let [least, most] = wandering(patterns)?;
+    Some(format!(
+        "Its level wanders: means of {} lie between {} and {}.",
+        time(patterns.change.part_due_times as f64 * period_ns),
+        time(least),
+        time(most)
+    ))
+}
 
 fn trend(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let change = &patterns.change;
@@ -128,7 +156,7 @@ fn trend(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let millionths = 1e6 * trend.slope / part_ns;
     let error = trend.uncertainty.map_or(String::new(), |e| format!(" (+- {})", digits(1e6 * e / part_ns)));
     let rate = digits(millionths.abs());
-    Some(if millionths.abs() < OF_CLOCKS {
+    Some(if change.between_clocks(period_ns).is_none() {
         format!("Its level {direction} steadily, by {} over the run: {rate} ppm{error}.", time(whole.abs()))
     } else {
         let (fast, gain) = if whole > 0.0 { ("fast", "gain") } else { ("slow", "lose") };
