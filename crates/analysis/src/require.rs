@@ -20,6 +20,8 @@ use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{Gap, TaskRun};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use limits::share_at_most;
+
 use limits::Limits;
 
 /// What is measured of each due time or activation.

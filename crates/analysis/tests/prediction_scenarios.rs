@@ -152,6 +152,7 @@ fn tail(latencies_us: &[f64]) -> Tail {
         last: latencies_us.len() as u64 - 1,
         peaks: peaks.largest(),
         block_maxima_ns: spans.joined(100).iter().map(|b| b.max_ns as f64).collect(),
+        parts: vec![],
         migrations: 0,
     }
 }

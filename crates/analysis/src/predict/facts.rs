@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CONFIDENCE, Tail};
-use crate::exact::{poisson_upper, values_above_quantile_limit};
+use crate::exact::{poisson_upper, tries_without_event, values_above_quantile_limit};
+use crate::require::share_at_most;
 
 /// Distribution-free facts of a run. They need only that the time after the run is like the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,9 +24,12 @@ pub struct Facts {
     pub expected_exceedances: f64,
     /// Rate that an event unseen in the run may still have, with 95 % confidence: -ln(0.05) / t.
     pub unseen_rate_per_s: f64,
-    /// Upper limits of quantiles by order statistics.
+    /// Upper limits of quantiles.
     pub quantiles: Vec<QuantileLimit>,
 }
+
+/// Fewer parts say nothing of how latencies come together.
+const FEWEST_PARTS: usize = 32;
 
 /// An upper limit of a quantile with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -35,6 +39,9 @@ pub struct QuantileLimit {
     pub share_above: f64,
     /// The limit. `None` if the run is too short for one: see [`QuantileLimit::needs`].
     pub limit_ns: Option<i64>,
+    /// Whether it holds only if latencies above it come singly: the run has none or too few bursts of them to say how many come
+    /// together, or does not tell their order. A requirement of it would not be decided then.
+    pub if_singly: bool,
     /// Activations a run needs for its maximum to be such a limit.
     pub needs: u64,
 }
@@ -44,11 +51,18 @@ impl Facts {
     pub fn of(tail: &Tail, horizon_ns: f64) -> Self {
         let n = tail.count() as f64;
         let further = horizon_ns / tail.period_ns;
-        let quantiles = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6].map(|share_above| QuantileLimit {
-            share_above,
-            limit_ns: values_above_quantile_limit(tail.count(), share_above, CONFIDENCE)
-                .and_then(|cut| with_larger(tail, cut)),
-            needs: crate::exact::tries_without_event(share_above, CONFIDENCE),
+        let quantiles = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6].map(|share_above| {
+            let by_parts = by_parts(tail, share_above);
+            let by_order = || {
+                let cut = values_above_quantile_limit(tail.count(), share_above, CONFIDENCE)?;
+                with_larger(tail, cut)
+            };
+            QuantileLimit {
+                share_above,
+                limit_ns: by_parts.or_else(by_order),
+                if_singly: by_parts.is_none(),
+                needs: tries_without_event(share_above, CONFIDENCE),
+            }
         });
         Facts {
             count: tail.count(),
@@ -61,6 +75,25 @@ impl Facts {
             quantiles: quantiles.into(),
         }
     }
+}
+
+/// The smallest latency that is exceeded by no more than a share, as [`crate::require`] would decide it from how those above it
+/// are spread over the run.
+fn by_parts(tail: &Tail, share_above: f64) -> Option<i64> {
+    if tail.parts.len() < FEWEST_PARTS {
+        return None;
+    }
+    let counts = |edge: &i64| -> Vec<u64> {
+        tail.parts.iter().map(|part| part.above(edge.saturating_add(1), 0.0) as u64).collect()
+    };
+    let edges: Vec<i64> = tail.latency.bins().map(|bin| bin.high_ns).collect();
+    let at_most = |edge: &i64| share_at_most(&counts(edge), tail.count());
+    let edge = edges.get(edges.partition_point(|edge| at_most(edge).0 >= share_above))?;
+    if !at_most(edge).1 {
+        return None;
+    }
+    let seen = tail.peaks.iter().map(|peak| peak.latency_ns).find(|ns| ns <= edge);
+    Some(seen.unwrap_or(*edge))
 }
 
 /// The latency with this many larger ones: exact among the largest, else the upper edge of its bin.
@@ -88,6 +121,7 @@ mod tests {
             last: 119_999,
             peaks,
             block_maxima_ns: vec![],
+            parts: vec![],
             migrations: 0,
         };
         let facts = Facts::of(&tail, 86_400e9);

@@ -2,7 +2,7 @@
 
 use jitterlab_model::Distribution;
 
-use crate::scan::Peak;
+use crate::scan::{Part, Peak};
 
 /// How many of the largest latencies prediction looks at.
 pub const TAIL_SIZE: usize = 1_200;
@@ -23,6 +23,8 @@ pub struct Tail {
     pub peaks: Vec<Peak>,
     /// The largest latency of each of many blocks of equal length, in order of time.
     pub block_maxima_ns: Vec<f64>,
+    /// The histograms of equal parts of the run, in order of time; few where the order of latencies is not known.
+    pub parts: Vec<Part>,
     /// How often the task moved from one processor to another.
     pub migrations: u64,
 }

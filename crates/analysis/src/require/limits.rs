@@ -79,6 +79,13 @@ impl Limits {
     }
 }
 
+/// The upper limit, with 95 % confidence, of a share of `n` values, from how many broke it in equal parts of the run; and whether
+/// they are enough bursts to say so.
+pub(crate) fn share_at_most(counts: &[u64], n: u64) -> (f64, bool) {
+    let (high, effective) = upper(counts);
+    (high / (n as f64).max(1.0), effective >= FEWEST_BURSTS)
+}
+
 /// The upper limit of the mean number of breaches, and how many independent ones say as much as those seen.
 fn upper(counts: &[u64]) -> (f64, f64) {
     let seen: f64 = counts.iter().map(|c| *c as f64).sum();

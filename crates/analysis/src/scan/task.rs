@@ -190,6 +190,7 @@ impl TaskScan {
             last,
             peaks,
             block_maxima_ns: self.spans.joined(100).iter().map(|b| b.max_ns as f64).collect(),
+            parts: self.parts().1.into_iter().map(|(_, part)| part).collect(),
             migrations: self.migrations,
         })
     }

@@ -103,7 +103,7 @@ fn foretold(outlook: &Outlook) -> Option<Head> {
             "With 95 % probability at 95 % confidence, if it goes on as in this run; so far at most {seen}."
         ),
         None => format!(
-            "So far at most {seen}; that nothing later exceeds it has a probability of {}.",
+            "So far at most {seen}; that nothing later exceeds it has a probability of {}, if it goes on as in this run.",
             share(facts.p_max_holds)
         ),
     };
