@@ -14,16 +14,17 @@ mod calibration;
 use std::time::Instant;
 
 use calibration::table::Wanted;
-use calibration::{comparison, periods, requirement, settings};
+use calibration::{comparison, periods, prediction, requirement, settings};
 
 /// Prints what is wanted of a table.
 type Table = fn(&Wanted);
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let tables: [(&str, Table); 4] = [
+    let tables: [(&str, Table); 5] = [
         ("compare", comparison::table),
         ("require", requirement::table),
+        ("predict", prediction::table),
         ("periods", periods::table),
         ("settings", settings::table),
     ];

@@ -3,6 +3,7 @@
 
 pub mod comparison;
 pub mod periods;
+pub mod prediction;
 pub mod requirement;
 pub mod series;
 pub mod settings;

@@ -1,0 +1,111 @@
+//! Does `predict` give bounds that do not hold, and are its facts facts?
+
+use jitterlab_analysis::predict::predict;
+
+use super::series::{Noise, PERIOD_NS, Process, SECOND, scan};
+use super::table::{Rate, Wanted, head, row, shown};
+
+/// Bounds and limits given that do not hold, of all runs.
+const WRONG: f64 = 0.05;
+
+/// Due times of a run, and times that it looks ahead.
+const RUN: usize = 100 * SECOND;
+const AHEAD: usize = 10;
+
+/// What goes on as it was for 1100 s.
+pub const ROWS: [Process; 19] = [
+    Process::White,
+    Process::Autoregressive(0.9),
+    Process::Wandering(0.01),
+    Process::Wandering(1.0),
+    Process::Wandering(20.0),
+    Process::Regimes(5.0),
+    Process::Regimes(20.0),
+    Process::Bursts(50.0),
+    Process::Bursts(200.0),
+    Process::LongBursts,
+    Process::HeavyTail(0.3),
+    Process::HeavyTail(0.83),
+    Process::Ticks(2_000.0),
+    Process::Walk,
+    Process::SlowWave(37.0),
+    Process::LoadInTurns(30.0),
+    Process::Restless,
+    Process::UnevenSpikes,
+    Process::Early,
+];
+
+/// Limits of quantiles that are looked at.
+const LIMITS: [f64; 3] = [1e-2, 1e-3, 1e-4];
+
+/// Runs of each row in the full table.
+const RUNS: usize = 200;
+
+/// What became of predictions.
+#[derive(Debug, Clone, Default)]
+pub struct Predictions {
+    runs: usize,
+    bounded: usize,
+    exceeded: usize,
+    max_held: usize,
+    /// By limit: given without an "if", and below the true quantile.
+    limits: [(usize, usize); 3],
+}
+
+impl Predictions {
+    /// Runs whose bound was exceeded by what came.
+    pub fn broken(&self) -> Rate {
+        Rate { count: self.exceeded, of: self.runs, bound: WRONG }
+    }
+
+    /// Runs with a limit below the true quantile, for each.
+    pub fn too_low(&self) -> [Rate; 3] {
+        self.limits.map(|(_, wrong)| Rate { count: wrong, of: self.runs, bound: WRONG })
+    }
+}
+
+/// Predicts from so many runs what comes after them.
+pub fn of(process: Process, runs: usize, seed: u64) -> Predictions {
+    let mut found = Predictions { runs, ..Predictions::default() };
+    let truths = process.has_truth().then(|| LIMITS.map(|above| process.quantile(above)));
+    for run in 0..runs as u64 {
+        let mut noise = Noise::new(seed * 1_000_000 + run);
+        let all = process.latencies(&mut noise, RUN * (1 + AHEAD));
+        let (seen, later) = all.split_at(RUN);
+        let Some(tail) = scan(seen).tail() else { continue };
+        let said = predict(&tail, (AHEAD * RUN) as f64 * PERIOD_NS as f64, &[]);
+        let worst = later.iter().copied().fold(f64::MIN, f64::max);
+        found.max_held += usize::from(worst <= said.facts.observed_max_ns as f64);
+        if let Some(bound) = said.bound {
+            found.bounded += 1;
+            found.exceeded += usize::from(worst > bound.bound_ns);
+        }
+        for ((given, wrong), (n, above)) in found.limits.iter_mut().zip((0..).zip(LIMITS)) {
+            let limit = said.facts.quantiles.iter().find(|q| q.share_above == above);
+            let Some(limit_ns) = limit.filter(|limit| !limit.if_singly).and_then(|limit| limit.limit_ns)
+            else {
+                continue;
+            };
+            *given += 1;
+            *wrong += usize::from(truths.is_some_and(|truths| (limit_ns as f64) < truths[n]));
+        }
+    }
+    found
+}
+
+/// Prints what is wanted of the table.
+pub fn table(wanted: &Wanted) {
+    let runs = RUNS.min(wanted.most);
+    head(&["runs of", "bounded", "bound exceeded", "largest not exceeded", "p99", "p99.9", "p99.99"]);
+    for (seed, process) in (1..).zip(ROWS).filter(|(_, process)| wanted.row(&process.name())) {
+        let found = of(process, runs, seed);
+        let share = |count: usize| shown(count as f64 / found.runs as f64);
+        let limits = found.limits.iter().zip(found.too_low()).map(|((given, _), wrong)| match given {
+            0 => "-".to_owned(),
+            given if process.has_truth() => format!("{}, {wrong}", share(*given)),
+            given => share(*given),
+        });
+        let first = [process.name(), share(found.bounded), found.broken().to_string(), share(found.max_held)];
+        row(first.into_iter().chain(limits));
+    }
+}
