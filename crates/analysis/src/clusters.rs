@@ -153,7 +153,7 @@ fn valleys(cells: &[Cell], width: f64, range: f64) -> Vec<usize> {
                     if windows[extents[a].0].count >= windows[extents[b].0].count { (a, b) } else { (b, a) };
                 let valley = &windows[index];
                 let peaks = [&windows[extents[high].0], &windows[extents[low].0]];
-                if is_real(valley.count, peaks[1].count, level) && !valley.is_of_the_axis(peaks) {
+                if is_real(valley.count, peaks[1].count, level) && !valley.is_of_the_axis(peaks, level) {
                     found.push(valley.middle(cells));
                 }
                 // From here on the lower one is part of the higher one: its valley was judged.
@@ -186,18 +186,19 @@ struct Window {
 }
 
 impl Window {
-    /// Values in a nanosecond.
-    fn density(&self) -> f64 {
-        self.count as f64 / (ns_at(self.to) - ns_at(self.from))
+    /// How wide it is in ns.
+    fn width_ns(&self) -> f64 {
+        ns_at(self.to) - ns_at(self.from)
     }
 
     /// Whether it is none but on this axis, which is wide around 0: between early and late latencies every distribution has
     /// fewer on it, also one with its peak there.
-    fn is_of_the_axis(&self, peaks: [&Window; 2]) -> bool {
+    fn is_of_the_axis(&self, peaks: [&Window; 2], level: f64) -> bool {
         let early = peaks.iter().any(|peak| peak.from < 0.0);
         let late = peaks.iter().any(|peak| peak.to > 0.0);
-        let lower = peaks.iter().map(|peak| peak.density()).fold(f64::INFINITY, f64::min);
-        early && late && self.density() >= DEPTH * lower
+        let in_a_peak = |peak: &&Window| peak.count as f64 / peak.width_ns() * self.width_ns();
+        let as_many = peaks.iter().map(in_a_peak).fold(f64::INFINITY, f64::min);
+        early && late && !is_real(self.count, as_many as u64, level)
     }
 
     /// The cell before which the window is divided: behind its widest gap, or before its rarest cell if it has no gap.

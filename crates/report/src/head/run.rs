@@ -15,8 +15,8 @@ use crate::words::{plural, time};
 /// A measurement of this length beside a load is what the field asks for before it trusts a machine: "several minutes".
 const LONG_NS: i64 = 300_000_000_000;
 
-/// A shorter one is little more than a look.
-const SHORT_NS: i64 = 10_000_000_000;
+/// One of less than about ten seconds is little more than a look.
+const SHORT_NS: i64 = 9_500_000_000;
 
 /// The head of what was measured.
 pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
