@@ -72,7 +72,7 @@ pub fn section(predictions: &[(String, &Prediction)]) -> Option<Section> {
     (!pieces.is_empty()).then(|| Section {
         id: "prediction".into(),
         title: "How much worse can it get".into(),
-        lead: "What this run says about a longer one like it. A bound is given only where every condition (gate) of an extrapolation holds; otherwise only what was counted.".into(),
+        lead: "What this run says about a longer one like it. A bound is given only where every condition of an extrapolation holds; otherwise only what was counted.".into(),
         pieces,
     })
 }
@@ -83,8 +83,8 @@ fn pieces(name: &str, prediction: &Prediction) -> Vec<Piece> {
         vec![gate.condition.id().into(), outcome.into(), condition(gate)]
     });
     let gates = Piece::Table {
-        caption: format!("{name}: gates of the extrapolation"),
-        header: ["gate", "outcome", "what was found"].map(String::from).to_vec(),
+        caption: format!("{name}: conditions of the extrapolation"),
+        header: ["condition", "outcome", "what was found"].map(String::from).to_vec(),
         rows: rows.collect(),
     };
     let caveats =
@@ -107,7 +107,7 @@ fn answer(name: &str, prediction: &Prediction) -> String {
             time(bound.bound_ns)
         ),
         None => format!(
-            "{name}: no bound can be given, since a gate failed. Seen so far: {observed}; that nothing exceeds it within the next {ahead} has a probability of {}, whatever the distribution, if it goes on as in this run.",
+            "{name}: no bound can be given, since a condition of it failed. Seen so far: {observed}; that nothing exceeds it within the next {ahead} has a probability of {}, whatever the distribution, if it goes on as in this run.",
             share(facts.p_max_holds)
         ),
     }
@@ -169,7 +169,7 @@ fn prediction(name: &str, prediction: &Prediction) -> String {
             format!("{:.3}", gate.critical),
         ]
     });
-    text.push_str(&columns(&["gate", "", "statistic", "limit"], rows));
+    text.push_str(&columns(&["condition", "", "statistic", "limit"], rows));
     for gate in prediction.gates.iter().filter(|gate| !gate.passed) {
         text.push_str(&paragraph(&format!("{}: {}.", gate.condition.id(), condition(gate)), 2, 4));
     }
@@ -187,12 +187,13 @@ fn condition(gate: &Gate) -> String {
     let statistic = gate.statistic.unwrap_or(f64::NAN);
     match &gate.condition {
         Condition::Size { clustered: Some(index) } => format!(
-            "exceedances come in clusters (extremal index {index:.2}): {} clusters of their own, {} needed",
+            "the largest values come in clusters of about {:.1} (extremal index {index:.2}): {} clusters, {} needed",
+            1.0 / index.max(1e-3),
             whole(statistic),
             whole(gate.critical)
         ),
         Condition::Size { clustered: None } => format!(
-            "{} exceedances in the largest 1 % of the run, {} needed",
+            "{} values in the largest 1 % of the run, {} needed",
             whole(statistic),
             whole(gate.critical)
         ),
@@ -200,10 +201,12 @@ fn condition(gate: &Gate) -> String {
             format!("the {latencies} largest latencies over {parts} equal parts of the run: an even spread")
         }
         Condition::ClusterSizes { clusters: Some(clusters), extremal_index } => format!(
-            "{clusters} clusters of exceedances (extremal index {extremal_index:.2}): the size of the largest"
+            "{clusters} clusters of the largest values, of about {:.1} each (extremal index {extremal_index:.2}): the size of \
+             the largest",
+            1.0 / extremal_index.max(1e-3)
         ),
         Condition::ClusterSizes { clusters: None, extremal_index } => {
-            format!("exceedances come each for itself (extremal index {extremal_index:.2})")
+            format!("the largest values come each for itself (extremal index {extremal_index:.2})")
         }
         Condition::GoodnessOfFit { latencies: Some(latencies) } => {
             format!("the {latencies} largest latencies against a generalised Pareto tail (Anderson-Darling)")
@@ -224,7 +227,7 @@ fn condition(gate: &Gate) -> String {
             "of the {latencies} largest latencies {first_half} in the first half (difference in standard deviations)"
         ),
         Condition::Level { parts } => {
-            format!("the maxima of {parts} equal parts of the run: a constant level (KPSS)")
+            format!("the maxima of {parts} equal parts of the run: that the level stays the same (KPSS test)")
         }
         Condition::Migrations if gate.passed => "the task stayed on one processor".into(),
         Condition::Migrations => {
@@ -272,7 +275,7 @@ fn chart(name: &str, prediction: &Prediction) -> Option<Chart> {
             1,
             Shape::Intervals(vec![[at, low, bound.bound_ns, bound.bound_ns]]),
         ),
-        None => Layer::new("", 1, Shape::Marks(vec![(at, "no bound: a gate failed".into())])),
+        None => Layer::new("", 1, Shape::Marks(vec![(at, "no bound: a condition failed".into())])),
     });
     Some(Chart {
         name: "prediction",
