@@ -312,7 +312,8 @@ fn it_is_installed_for_pkg_config() {
     let prefix = folder.path().join("prefix");
     {
         let _nobody_copies = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-        fine(Command::new(here().join("install")).arg(&prefix));
+        let profile = built().parent().and_then(Path::file_name).unwrap().to_owned();
+        fine(Command::new(here().join("install")).arg(&prefix).arg(profile));
     }
     let flags = fine(
         Command::new("pkg-config")
