@@ -145,6 +145,7 @@ impl Content {
             "matrix" => Content::Matrix(result(text)?),
             "mcu-sweep" => Content::McuSweep(result(text)?),
             "mcu-recommendation" => Content::McuRecommendation(result(text)?),
+            "alignment" => Content::Alignment(result(text)?),
             _ => return Err(DocumentError::Kind(kind.into())),
         })
     }

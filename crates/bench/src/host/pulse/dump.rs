@@ -13,8 +13,15 @@ const LINE: usize = 32;
 
 /// What a dump of ours begins with, and what follows.
 const OURS: &[u8] = b"$version jitterlab --pulse $end\n";
-const HEAD: &[u8] = b"$timescale 1 ns $end\n$scope module task $end\n$var wire 1 ! pulse $end\n\
-                      $upscope $end\n$enddefinitions $end\n#0\n0!\n";
+const HEAD: [&str; 7] = [
+    "$timescale 1 ns $end",
+    "$scope module task $end",
+    "$var wire 1 ! pulse $end",
+    "$upscope $end",
+    "$enddefinitions $end",
+    "#0",
+    "0!\n",
+];
 
 /// A dump of one line.
 pub(super) struct Dump {
@@ -29,7 +36,7 @@ impl Dump {
     pub(super) fn create(path: &Path) -> Result<Self, PulseError> {
         let refused = |error| Remedies::FILE.told(path, error);
         let mut file = place(path).map_err(refused)?;
-        file.write_all(OURS).and_then(|()| file.write_all(HEAD)).map_err(refused)?;
+        file.write_all(OURS).and_then(|()| file.write_all(HEAD.join("\n").as_bytes())).map_err(refused)?;
         Ok(Dump { file, first_ns: None, high: false, last_ns: 0 })
     }
 }
