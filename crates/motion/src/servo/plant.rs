@@ -95,17 +95,18 @@ pub struct PlantFigures {
     pub inputs: usize,
     /// Names of its outputs.
     pub outputs: Vec<String>,
-    /// The controller its file asks for, or the names of its loops.
+    /// The controller its file asks for; `none` where it names none, or has several loops.
     pub controller: String,
+    /// Names of its loops, where it has several.
+    pub loops: Vec<String>,
 }
 
 impl From<Plant> for PlantFigures {
     fn from(plant: Plant) -> Self {
         let (states, inputs, _) = plant.sizes();
         let Plant { name, source, outputs, design, loops, .. } = plant;
-        let several = || loops.iter().map(|l| l.name.as_str()).collect::<Vec<_>>().join(", ");
-        let controller = if loops.is_empty() { design.name().into() } else { several() };
-        PlantFigures { name, source, states, inputs, outputs, controller }
+        let loops = loops.into_iter().map(|l| l.name).collect();
+        PlantFigures { name, source, states, inputs, outputs, controller: design.name().into(), loops }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Motors, drives and plants as `--list` shows them.
 
-use crate::words::exact;
+use crate::words::{exact, plural};
 use jitterlab_motion::catalog::Devices;
 use jitterlab_motion::servo::PlantFigures;
 use jitterlab_motion::stepper::{Drive, Motor, StepperDevices};
@@ -42,7 +42,11 @@ const PLANTS: Table<PlantFigures> = Table {
     header: &["plant", "states", "in", "out", "controller", "what"],
     cells: |p| {
         let sizes = [p.states, p.inputs, p.outputs.len()].map(|n| n.to_string());
-        sizes.into_iter().chain([p.controller.clone(), p.name.clone()]).collect()
+        let controller = match p.loops.len() {
+            0 => p.controller.clone(),
+            loops => plural(loops as u64, "loop"),
+        };
+        sizes.into_iter().chain([controller, p.name.clone()]).collect()
     },
 };
 
