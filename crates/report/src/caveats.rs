@@ -222,7 +222,7 @@ pub(crate) fn distinct<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec
 mod tests {
     use super::*;
     use jitterlab_analysis::caveats::measured_ns;
-    use jitterlab_model::{Activation, RunInfo, TaskResult, TaskSpec, TimingStats};
+    use jitterlab_model::{RunInfo, TaskResult, TaskSpec};
 
     fn said(latencies_ns: &[i64], missed: u32) -> String {
         let mut run = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [TaskSpec::default()]);
@@ -232,12 +232,7 @@ mod tests {
             last_end_ns: (latencies_ns.len() as i64 + i64::from(missed)) * 1_000_000,
             ..TaskResult::default()
         });
-        let mut stats = TimingStats::new(1_000_000);
-        for (k, latency_ns) in latencies_ns.iter().enumerate() {
-            let due_ns = k as i64 * 1_000_000;
-            let start_ns = due_ns + latency_ns;
-            stats.push(&Activation { due_ns, start_ns, end_ns: start_ns, ..Activation::default() });
-        }
+        let stats = crate::sample::stats(latencies_ns);
         statement(&Summary::of(&run.tasks[0], &stats), measured_ns(&run.tasks[0]))
     }
 

@@ -41,13 +41,12 @@ pub fn comparison(measured: &MeasuredRun) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::{Activation, Bench, RunInfo, TaskSpec, TimingStats};
+    use jitterlab_model::{Bench, RunInfo, TaskSpec};
 
     #[test]
     fn both_stand_side_by_side_with_their_ratio() {
         let measured = |latency_ns: i64| {
-            let mut stats = TimingStats::new(1_000_000);
-            stats.push(&Activation { start_ns: latency_ns, end_ns: latency_ns, ..Activation::default() });
+            let stats = crate::sample::stats(&[latency_ns]);
             let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
             MeasuredRun::new(RunInfo::new(Bench::Host, "monotonic", [spec]), &[stats], None)
         };

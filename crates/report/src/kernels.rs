@@ -266,25 +266,15 @@ mod tests {
     use jitterlab_analysis::kernels::PeersOnKernel;
     use jitterlab_analysis::measured::MeasuredRun;
     use jitterlab_model::causes::Step;
-    use jitterlab_model::{Activation, Bench, RunInfo, TaskSpec, TimingStats};
+    use jitterlab_model::{Bench, RunInfo, TaskSpec};
+
+    use crate::sample;
 
     const TERMINAL: Terminal = Terminal { columns: 80, ascii: true, colour: false };
 
     fn measured(latencies: &[i64]) -> MeasuredRun {
-        let mut stats = TimingStats::new(1_000_000);
-        for (k, latency) in (0..).zip(latencies) {
-            let due_ns = k * 1_000_000;
-            let start_ns = due_ns + latency;
-            stats.push(&Activation {
-                index: k as u64,
-                due_ns,
-                start_ns,
-                end_ns: start_ns,
-                ..Activation::default()
-            });
-        }
         let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
-        MeasuredRun::new(RunInfo::new(Bench::Kernel, "monotonic", [spec]), &[stats], None)
+        MeasuredRun::new(RunInfo::new(Bench::Kernel, "monotonic", [spec]), &[sample::stats(latencies)], None)
     }
 
     fn summary(latencies: &[i64]) -> Summary {

@@ -31,6 +31,8 @@ pub mod quantity;
 pub mod recovery;
 pub mod requirement;
 pub mod run;
+#[cfg(test)]
+mod sample;
 pub mod section;
 pub mod shown;
 pub mod start;

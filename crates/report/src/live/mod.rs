@@ -23,25 +23,14 @@ fn time(ns: Option<i64>) -> String {
 #[cfg(test)]
 mod tests {
     use jitterlab_analysis::measured::{SoFar, TaskSoFar};
-    use jitterlab_model::{Activation, TimingStats};
+
+    use crate::sample;
 
     /// A measurement of 10 s after 4 s, with these latencies of a task every millisecond.
     pub(super) fn so_far(latencies_ns: &[i64]) -> SoFar {
-        let mut stats = TimingStats::new(1_000_000);
-        for (k, latency) in latencies_ns.iter().enumerate() {
-            let due_ns = k as i64 * 1_000_000;
-            let start_ns = due_ns + latency;
-            stats.push(&Activation {
-                index: k as u64,
-                due_ns,
-                start_ns,
-                end_ns: start_ns,
-                ..Activation::default()
-            });
-        }
         let task = TaskSoFar {
             name: "servo".into(),
-            stats,
+            stats: sample::stats(latencies_ns),
             dropped: 0,
             recent_max_ns: latencies_ns.iter().max().copied(),
         };
