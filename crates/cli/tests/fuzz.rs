@@ -113,6 +113,7 @@ fuzzed! {
     journals: "journal",
     values_in_runs: "values",
     outputs_of_other_tools: "import",
+    causes_in_runs: "causes",
     motors_and_plants: "devices",
     options: "texts",
     programs_and_archives: "programs",

@@ -72,12 +72,13 @@ fn measured(tasks: &[&str]) -> Value {
     why(folder.path(), "run.parquet")["tasks"][0].clone()
 }
 
+/// What the causes of a thread that runs already say. Beside other work it may be anything but periodic for a while.
 fn watched(thread: &str) -> Value {
     let folder = TempDir::new().unwrap();
-    answered(
-        folder.path(),
-        &["watch", "-q", "-d", "2s", "--find", "1s", "-o", "run.parquet", "--thread", thread],
-    );
+    let watch = ["watch", "-q", "-d", "2s", "--find", "1s", "-o", "run.parquet", "--thread", thread];
+    if !(0..3).any(|_| known::jitterlab(folder.path(), &watch).status.success()) {
+        answered(folder.path(), &watch);
+    }
     why(folder.path(), "run.parquet")["tasks"][0].clone()
 }
 

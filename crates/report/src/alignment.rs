@@ -31,7 +31,7 @@ fn matched_head(aligned: &RunAligned, channel: &ChannelAligned, matched: &Matche
         if aligned.channels.len() > 1 { format!("{what} {}", channel.channel) } else { String::new() }
     };
     let verdict = format!(
-        "MATCHED: time stamps and pulses{} differ by up to {} in 99 of 100 of {}, beside a constant that stays unknown.",
+        "MATCHED: time stamps and pulses{} differ by up to {} in 99 % of {}, beside a constant that stays unknown.",
         of(" of"),
         time(matched.followed.p99_ns),
         plural(matched.pairs, "activation"),
