@@ -32,7 +32,7 @@ use crate::head::Head;
 use crate::motion;
 use crate::papers::Reproduction;
 use crate::papers::contents::{self, PaperContents};
-use crate::section::Section;
+use crate::section::{Piece, Section};
 use crate::wrap;
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
@@ -298,7 +298,7 @@ impl Document {
     pub fn sections(&self) -> Vec<Section> {
         let mut sections = self.parts();
         if let (Some(head), Some(first)) = (&self.head, sections.first_mut()) {
-            first.pieces.splice(0..0, head.pieces());
+            first.pieces.insert(0, Piece::Answer(head.clone()));
         }
         sections
     }

@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use crate::chart::{Chart, Terminal};
+use crate::head::Head;
 use crate::table::columns;
 use crate::wrap::wrap;
 
@@ -42,6 +43,8 @@ impl Section {
 /// A piece of a section.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece {
+    /// The answer in three lines.
+    Answer(Head),
     /// A paragraph.
     Text {
         /// The words.
@@ -93,6 +96,7 @@ impl Piece {
     /// The same on the terminal.
     pub(crate) fn text(&self, terminal: Terminal) -> String {
         match self {
+            Piece::Answer(head) => head.text(terminal),
             Piece::Text { text } => wrap(text),
             Piece::Table { caption, header, rows } => {
                 let header: Vec<&str> = header.iter().map(String::as_str).collect();

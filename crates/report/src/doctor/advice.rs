@@ -66,7 +66,7 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
 pub(super) fn kernel(result: &DoctorResult) -> &'static str {
     match result.check.machine.kernel.preemption {
         Some(Preemption::RealTime) => "a real-time kernel",
-        Some(_) => "not a real-time kernel",
+        Some(_) => "an ordinary kernel, not one for real time",
         None => "a kernel that does not say whether it is one for real time",
     }
 }

@@ -14,7 +14,7 @@ use crate::head::{self, Head};
 use crate::motion::{servo_verdict, stepper_answer};
 use crate::purpose;
 use crate::section::{Piece, Section};
-use crate::words::{list, time};
+use crate::words::{list, plural, time};
 use crate::wrap::wrap;
 use crate::{tune, why};
 
@@ -39,13 +39,15 @@ pub(crate) fn head(result: &DoctorResult) -> Head {
     let next = result
         .advice
         .first()
-        .map_or_else(|| "what stands on the page".into(), |first| advice::sentence(result, first));
+        .map_or_else(|| "what stands on the page".into(), |first| small(&advice::sentence(result, first)));
     Head { fitness: result.fitness, asked: true, verdict, number, next }
 }
 
 fn measured(run: &RunInfo) -> String {
     let length = run.measured_ns().map_or_else(String::new, |ns| format!("in {}", time(ns as f64)));
-    format!(", as seen {length} beside {}", crate::summary::load(run))
+    let beside =
+        if run.loads.is_empty() { "with nothing started beside it" } else { "while it was kept busy" };
+    format!(", as seen {length} {beside}")
 }
 
 /// What decides about a purpose, or why that cannot be told.
@@ -153,6 +155,11 @@ fn fit(result: &DoctorResult) -> Section {
     section("decision", "Is this computer fit?", lead, pieces)
 }
 
+fn small(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -193,15 +200,13 @@ fn changed(result: &DoctorResult) -> Section {
 }
 
 fn tried(tuned: &TuneResult, measured_again: bool) -> String {
-    let head = tune::head(tuned);
     let again = if measured_again { " Then all was measured again with it." } else { "" };
     format!(
-        "Settings tried for {}: {}, in {} blocks. {} {}{again}",
-        tuned.task,
-        tuned.knobs.len(),
-        tuned.blocks,
-        head.verdict,
-        head.number
+        "{} were tried in turns, in {}. {}. {}{again}",
+        plural(tuned.knobs.len() as u64, "setting"),
+        plural(tuned.blocks as u64, "short measurement"),
+        tune::finding(tuned).1,
+        tune::number(tuned)
     )
 }
 

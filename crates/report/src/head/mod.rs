@@ -13,7 +13,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
-use crate::section::Piece;
 use crate::wrap::wrap;
 
 /// The answer in three lines.
@@ -32,12 +31,6 @@ pub struct Head {
 }
 
 impl Head {
-    /// The three lines on the page.
-    pub(crate) fn pieces(&self) -> Vec<Piece> {
-        let next = format!("Next: {}", self.next);
-        [self.verdict.clone(), self.number.clone(), next].map(Piece::said).into()
-    }
-
     /// The three lines, each broken where the terminal ends.
     #[must_use]
     pub fn text(&self, terminal: Terminal) -> String {

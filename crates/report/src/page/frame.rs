@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::plots::id;
 use crate::chart::Chart;
+use crate::head::Head;
 use crate::section::{Piece, Section};
 
 /// A section.
@@ -19,6 +20,7 @@ pub struct Framed<'a> {
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum Fitted<'a> {
+    Answer(&'a Head),
     Text { text: &'a str },
     Table { caption: &'a str, header: &'a [String], rows: &'a [Vec<String>] },
     Figure(Place<'a>),
@@ -44,6 +46,7 @@ struct Place<'a> {
 /// The section for the template.
 pub fn of(section: &Section) -> Framed<'_> {
     let pieces = section.pieces.iter().enumerate().map(|(number, piece)| match piece {
+        Piece::Answer(head) => Fitted::Answer(head),
         Piece::Text { text } => Fitted::Text { text },
         Piece::Table { caption, header, rows } => Fitted::Table { caption, header, rows },
         Piece::Details { summary, text } => Fitted::Details { summary, text },

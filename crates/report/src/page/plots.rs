@@ -108,7 +108,7 @@ fn options(piece: &Piece) -> Option<Vec<Choice<'_>>> {
                 })
                 .collect(),
         ),
-        Piece::Text { .. } | Piece::Table { .. } | Piece::Details { .. } => None,
+        Piece::Answer(_) | Piece::Text { .. } | Piece::Table { .. } | Piece::Details { .. } => None,
     }
 }
 

@@ -68,8 +68,20 @@ fn name(result: &TuneResult, figure: Figure) -> &str {
 
 /// The three lines.
 pub(crate) fn head(result: &TuneResult) -> Head {
+    let (usual, finding) = finding(result);
+    let (fitness, verdict) = match (result.fitness(), &result.purpose) {
+        (Some(fitness), Some(purpose)) => {
+            (fitness, format!("{} for {}: {finding}.", head::word(fitness), purpose::title(purpose)))
+        }
+        _ => (usual, finding + "."),
+    };
+    Head { fitness, asked: result.purpose.is_some(), verdict, number: number(result), next: next(result) }
+}
+
+/// What came of it, whatever it was for.
+pub(crate) fn finding(result: &TuneResult) -> (Fitness, String) {
     let kept: Vec<String> = result.worth().map(|found| found.offered.knob.to_string()).collect();
-    let finding = match &result.proven {
+    match &result.proven {
         Some(proven) if proven.holds => (Fitness::Good, format!("BETTER with {}", list(&kept))),
         Some(proven) if is_lower(proven) => (
             Fitness::CannotTell,
@@ -78,14 +90,7 @@ pub(crate) fn head(result: &TuneResult) -> Head {
         Some(_) => (Fitness::CannotTell, "NOT PROVEN: nothing is worth keeping".into()),
         None if result.knobs.is_empty() => (Fitness::CannotTell, "NOTHING TRIED".into()),
         None => (Fitness::CannotTell, "NO HELP FOUND: nothing is worth keeping".into()),
-    };
-    let (fitness, verdict) = match (result.fitness(), &result.purpose) {
-        (Some(fitness), Some(purpose)) => {
-            (fitness, format!("{} for {}: {}.", head::word(fitness), purpose::title(purpose), finding.1))
-        }
-        _ => (finding.0, finding.1 + "."),
-    };
-    Head { fitness, asked: result.purpose.is_some(), verdict, number: number(result), next: next(result) }
+    }
 }
 
 /// Whether the figure that decides is lower for certain.
@@ -94,7 +99,8 @@ fn is_lower(proven: &Proven) -> bool {
     effect.is_some_and(|effect| effect.real && effect.change < 1.0)
 }
 
-fn number(result: &TuneResult) -> String {
+/// The number that decides.
+pub(crate) fn number(result: &TuneResult) -> String {
     let tail = &result.tail;
     if let Some(proven) = &result.proven
         && let Some(of) = proven.change(Figure::Tail)

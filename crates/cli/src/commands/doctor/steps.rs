@@ -103,7 +103,8 @@ impl Session<'_> {
         let mut progress = Countdown::new(budget_ns, !Countdown::is_watched());
         let measured = tuning.measure(&mut parts, &mut |told| progress.tell(told), self.interrupted);
         drop(progress);
-        kept_parts::close(measured.is_ok(), |complete| parts.close(complete));
+        // That it goes on from there is said of the whole examination.
+        kept_parts::close(measured.is_ok(), |complete| parts.close(complete).map(|_| 0));
         match measured {
             Ok(result) => Ok((Some(result), None)),
             Err(error) => nothing(failed(error)),
