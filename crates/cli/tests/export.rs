@@ -16,7 +16,7 @@ use tempfile::TempDir;
 mod known;
 use known::{answered, jitterlab, refused};
 
-const FORMATS: [&str; 5] = ["csv", "arrow", "cyclictest", "hdr", "openmetrics"];
+const FORMATS: [&str; 6] = ["csv", "arrow", "cyclictest", "hdr", "openmetrics", "markdown"];
 
 /// A run of two tasks over 3 s, late by a few microseconds and, now and then, by up to 900; `early_ns` earlier than that.
 fn run(folder: &Path, keep: Keep, early_ns: i64) -> PathBuf {
@@ -90,6 +90,28 @@ fn a_table_gives_the_same_figures_again() {
     let text = answered(folder.path(), &["export", "run.parquet", "--as", "csv", "--task", "servo loop"]);
     assert_eq!(text.lines().count(), 3_001);
     assert!(text.starts_with("task,index,due_ns,start_ns,end_ns,cpu,missed,flags\nservo loop,0,5000000123,"));
+}
+
+#[test]
+fn a_table_for_people_has_the_figures() {
+    let folder = TempDir::new().unwrap();
+    run(folder.path(), Keep::All, 0);
+    let text = answered(folder.path(), &["export", "run.parquet", "--as", "markdown"]);
+    let rows: Vec<Vec<&str>> =
+        text.lines().map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect();
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{text}");
+    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
+    for (summary, name) in
+        summaries(folder.path(), "run.parquet").iter().zip(["base every 200us", "servo loop every 1ms"])
+    {
+        let row = rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("no {name}:\n{text}"));
+        assert_eq!((row[1], row[column("missed")]), ("latency", "0"));
+        assert_eq!(row[column("executed")], summary["executed"].to_string());
+        for (figure, pointer) in [("min", "/min_ns"), ("p99", "/percentiles/p99"), ("max", "/max_ns")] {
+            let ns = summary["latency"].pointer(pointer).unwrap().as_f64().unwrap();
+            assert_eq!(row[column(figure)], format!("{:.3}", ns / 1e3), "{figure}");
+        }
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub fn about(format: Format) -> &'static str {
         Format::Cyclictest => "The latency's histogram as cyclictest -h prints it, for its gnuplot scripts",
         Format::Hdr => "A log of HdrHistogram: the latency's histogram of each second and task",
         Format::OpenMetrics => "Figures and the latency's histogram for Prometheus and what reads its text",
+        Format::Markdown => "The figures of each task as a table, for an issue, a merge request or a note",
         Format::Perfetto => "Runs with --why: what ran around the latest starts, for ui.perfetto.dev",
     }
 }
@@ -24,7 +25,9 @@ pub fn about(format: Format) -> &'static str {
 pub fn text(format: Format, exported: &Exported, warnings: &[Warning]) -> String {
     let what = match format {
         Format::Csv | Format::Arrow => plural(exported.values, "activation"),
-        Format::Cyclictest | Format::Hdr | Format::OpenMetrics => latencies(exported.values),
+        Format::Cyclictest | Format::Hdr | Format::OpenMetrics | Format::Markdown => {
+            latencies(exported.values)
+        }
         Format::Perfetto => plural(exported.values, "late start"),
     };
     let lost = exported.losses.iter().map(|loss| self::loss(format, loss));

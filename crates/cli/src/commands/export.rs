@@ -12,7 +12,7 @@ use crate::output;
 use crate::run_args::RunArgs;
 
 /// Write a run out as what other tools read: CSV, Arrow, cyclictest, HdrHistogram, OpenMetrics,
-/// Perfetto
+/// Markdown, Perfetto
 ///
 /// Takes anything that holds a run. What the format cannot hold, or the run does not tell, is said.
 #[derive(clap::Args)]

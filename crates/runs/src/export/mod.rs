@@ -6,6 +6,7 @@ mod cyclictest;
 mod error;
 mod hdr;
 mod latencies;
+mod markdown;
 mod openmetrics;
 mod perfetto;
 mod rows;
@@ -32,6 +33,8 @@ pub enum Format {
     Hdr,
     /// The figures and the latency's histogram as OpenMetrics text.
     OpenMetrics,
+    /// The figures of each task as a table in Markdown.
+    Markdown,
     /// The latest activations with what ran around them, as ui.perfetto.dev opens it.
     Perfetto,
 }
@@ -40,12 +43,13 @@ pub enum Format {
 type Exporter = fn(&Run, &[usize], &mut dyn Write) -> Result<Exported, ExportError>;
 
 /// Every format, what it is called, and who writes it.
-const EXPORTERS: [(Format, &str, Exporter); 6] = [
+const EXPORTERS: [(Format, &str, Exporter); 7] = [
     (Format::Csv, "csv", csv::write),
     (Format::Arrow, "arrow", arrow::write),
     (Format::Cyclictest, "cyclictest", cyclictest::write),
     (Format::Hdr, "hdr", hdr::write),
     (Format::OpenMetrics, "openmetrics", openmetrics::write),
+    (Format::Markdown, "markdown", markdown::write),
     (Format::Perfetto, "perfetto", perfetto::write),
 ];
 
