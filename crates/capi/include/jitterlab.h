@@ -49,8 +49,9 @@ const char *jitterlab_error(void);
  *
  *     "name=base,period=25us,policy=fifo:95,cpu=1; name=servo,period=1ms,wake=timerfd,compensate=margin:25us"
  *
- * with the keys name, period, offset, cpu, policy, overrun, wake, clock and compensate. `file` is the run file to make, or NULL
- * for none. An ordinary thread writes it, on the processors of the caller: call this before the caller is bound to one.
+ * with the keys name, period, offset, cpu, policy, overrun, wake, clock and compensate; of a probe also due=fitted, see there.
+ * `file` is the run file to make, or NULL for none. An ordinary thread writes it, on the processors of the caller: call this
+ * before the caller is bound to one.
  * NULL if it fails: a task that cannot be understood or contradicts itself, a file that exists or cannot be made. */
 jitterlab_run *jitterlab_run_new(const char *file, const char *tasks);
 
@@ -81,7 +82,9 @@ void jitterlab_loop_done(jitterlab_loop *loop);
 void jitterlab_loop_free(jitterlab_loop *loop);
 
 /* A probe for a loop of the calling thread, as the task of this name: its period counts, and its overrun policy where due times
- * are not given. NULL if it fails. */
+ * are not given. For a task with due=fitted, due times are found when activations are recorded: a grid is fitted to the starts
+ * of the first 2 s (of a task without a period that, too), on which the earliest of them counts as in time; figures have no
+ * latencies before that, and due times that are given do not count. NULL if it fails. */
 jitterlab_probe *jitterlab_probe_new(const jitterlab_run *run, const char *task);
 
 /* An activation begins. Without its due time, it was due a period after the one before, the first one when it began.

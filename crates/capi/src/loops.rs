@@ -35,7 +35,11 @@ pub struct Loop {
 
 impl Loop {
     fn new(shared: &Arc<Shared>, name: &str) -> Result<Self, CapiError> {
-        let Taken { number, spec, recorder } = shared.take(name)?;
+        let Taken { number, spec, recorder, fitted } = shared.take(name)?;
+        if fitted {
+            shared.give_back(number);
+            return Err(CapiError::FittedLoop(spec.name));
+        }
         let mut builder = PeriodicLoop::of_task(Linux, &spec).stop_flag(shared.stop.clone());
         if let Some(cpu) = spec.cpu {
             builder = builder.cpu(cpu);

@@ -12,6 +12,7 @@ use jitterlab_rt::{Drain, Recorder, Snapshot, TaskCounters, record};
 use jitterlab_trace::RunWriter;
 
 use crate::error::CapiError;
+use crate::fitting::Fitting;
 
 /// How long activations stay in their ring.
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
@@ -44,6 +45,8 @@ struct Lane {
     counters: Option<Arc<TaskCounters>>,
     /// New from the moment its loop or probe is made until the writing thread takes it.
     drain: Option<Drain>,
+    /// Of a task that does not say its due times, which the writing thread finds.
+    fitting: Option<Fitting>,
 }
 
 /// A task that its loop or probe has taken.
@@ -53,6 +56,8 @@ pub(crate) struct Taken {
     pub(crate) spec: TaskSpec,
     /// Where its activations go, if they are recorded.
     pub(crate) recorder: Option<Recorder>,
+    /// Whether its due times are found when they are recorded.
+    pub(crate) fitted: bool,
 }
 
 impl Told {
@@ -85,12 +90,14 @@ impl Shared {
             lane.drain = Some(drain);
             recorder
         });
-        Ok(Taken { number, spec, recorder })
+        Ok(Taken { number, spec, recorder, fitted: lane.fitting.is_some() })
     }
 
     /// The task could not be made: its name is free again.
     pub(crate) fn give_back(&self, task: usize) {
-        self.told().lanes[task] = Lane::default();
+        let mut told = self.told();
+        let lane = &mut told.lanes[task];
+        *lane = Lane { fitting: lane.fitting.take(), ..Lane::default() };
     }
 
     /// Its loop or probe is there.
@@ -121,7 +128,9 @@ impl Shared {
     pub(crate) fn figures(&self, name: &str) -> Result<Snapshot, CapiError> {
         let told = self.told();
         let number = told.number(name)?;
-        Ok(told.lanes[number].counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default())
+        let lane = &told.lanes[number];
+        let counted = lane.counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default();
+        Ok(lane.fitting.as_ref().map_or(counted, |fitting| fitting.shown(counted)))
     }
 
     /// The address of what was refused, which stays as long as the run does.
@@ -141,6 +150,9 @@ impl Shared {
             for (task, drain) in &mut drains {
                 rows.clear();
                 drain.pop_into(&mut rows, usize::MAX);
+                if let Some(fitting) = &mut self.told().lanes[*task].fitting {
+                    rows = fitting.place(&rows, closing || drain.is_finished());
+                }
                 // It is told once that recording ended; the figures go on.
                 if let Err(error) = writer.append(*task, &rows) {
                     let warning = Warning::RecordingEnded { reason: error.to_string() };
@@ -166,13 +178,19 @@ pub(crate) struct Recording {
 impl Recording {
     /// Begins a run of these tasks, recorded in a new file or not at all.
     pub(crate) fn begin(file: Option<&Path>, tasks: &str) -> Result<Self, CapiError> {
-        let specs = specs(tasks)?;
+        let (specs, fittings): (Vec<_>, Vec<_>) = specs(tasks)?.into_iter().unzip();
+        if let (None, Some(task)) = (file, fittings.iter().position(Option::is_some)) {
+            return Err(CapiError::FittedNowhere(specs[task].name.clone()));
+        }
         let mut info = RunInfo::new(Bench::Host, "monotonic", specs);
         info.tool = concat!("libjitterlab ", env!("CARGO_PKG_VERSION")).into();
         info.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         info.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        for (task, fitting) in info.tasks.iter_mut().zip(&fittings) {
+            task.unknown = fitting.as_ref().map(Fitting::unknown).unwrap_or_default();
+        }
         let writer = file.map(|file| RunWriter::create(file, &info)).transpose()?;
-        let lanes = info.tasks.iter().map(|_| Lane::default()).collect();
+        let lanes = fittings.into_iter().map(|fitting| Lane { fitting, ..Lane::default() }).collect();
         let shared = Arc::new(Shared {
             told: Mutex::new(Told { info, lanes, refusals: Vec::new() }),
             stop: Arc::default(),
@@ -199,6 +217,7 @@ impl Recording {
             // Its loop or probe goes on, but what it does is not recorded any more.
             let shown = || lane.counters.as_ref().map(|counters| TaskResult::from(counters.snapshot()));
             task.result = task.result.take().or_else(shown);
+            info.warnings.extend(lane.fitting.as_ref().map(|fitting| fitting.describe(task)));
         }
         info.stop.get_or_insert(StopReason::Closed);
         drop(told);
@@ -207,19 +226,23 @@ impl Recording {
     }
 }
 
-/// Tasks as they are written: `name=base,period=25us; name=servo,period=1ms`.
-fn specs(tasks: &str) -> Result<Vec<TaskSpec>, CapiError> {
-    let mut specs: Vec<TaskSpec> = Vec::new();
+/// Tasks as they are written: `name=base,period=25us; name=servo,due=fitted`.
+fn specs(tasks: &str) -> Result<Vec<(TaskSpec, Option<Fitting>)>, CapiError> {
+    let mut specs: Vec<(TaskSpec, Option<Fitting>)> = Vec::new();
     for task in tasks.split(';').map(str::trim).filter(|task| !task.is_empty()) {
-        let spec: TaskSpec = task.parse()?;
+        let parts: Vec<&str> = task.split(',').map(str::trim).collect();
+        let said: Vec<&str> = parts.iter().filter(|part| **part != "due=fitted").copied().collect();
+        let spec: TaskSpec = said.join(",").parse()?;
+        let says_period = said.iter().any(|part| part.starts_with("period"));
+        let fitting = (said.len() < parts.len()).then(|| Fitting::new(&spec, says_period));
         let plain = TaskSpec::default();
         if (spec.work, spec.read) != (plain.work, plain.read) {
             return Err(CapiError::NotHere(spec.name));
         }
-        if specs.iter().any(|other| other.name == spec.name) {
+        if specs.iter().any(|(other, _)| other.name == spec.name) {
             return Err(CapiError::SameName(spec.name));
         }
-        specs.push(spec);
+        specs.push((spec, fitting));
     }
     if specs.is_empty() { Err(CapiError::NoTasks) } else { Ok(specs) }
 }

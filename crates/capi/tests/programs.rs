@@ -8,10 +8,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use jitterlab_model::run::StopReason;
-use jitterlab_model::{Activation, Gap, RunInfo};
+use jitterlab_model::{Activation, Gap, RunInfo, Warning};
 use jitterlab_trace::{Columns, RunReader};
 use tempfile::TempDir;
 
@@ -25,14 +25,10 @@ fn built() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().into()
 }
 
-/// Held while the libraries are copied or built: `install` builds them anew, in place.
-static BUILDING: Mutex<()> = Mutex::new(());
-
 /// Copies of the libraries as they were built for this test, which stay whole.
 fn libraries() -> &'static Path {
     static COPIED: OnceLock<PathBuf> = OnceLock::new();
     COPIED.get_or_init(|| {
-        let _nobody_builds = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libjitterlab");
         fs::create_dir_all(&folder).unwrap();
         for name in ["libjitterlab.a", "libjitterlab.so"] {
@@ -156,6 +152,75 @@ fn a_loop_that_existed_is_watched_by_the_due_times_it_says() {
     assert!(rows[0].windows(2).all(|pair| pair[1].due_ns - pair[0].due_ns == 1_000_000));
     assert!(rows[0].iter().all(|a| a.latency_ns() >= 0));
     assert_eq!((info.tasks[0].unknown.as_slice(), info.warnings.len()), ([Gap::Settings].as_slice(), 0));
+}
+
+#[test]
+fn a_controller_manager_is_watched_on_its_own_thread() {
+    if !has("g++") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("manager.parquet");
+    let said = fine(Command::new(example("ros2_control_loop.cpp", folder.path())).arg(&file).arg("400"));
+    let (info, rows) = read(&file);
+    check(&info, &rows);
+    assert!(said.starts_with("400 cycles") && rows[0].len() == 400, "{said}");
+    assert!(rows[0].windows(2).all(|pair| pair[1].due_ns - pair[0].due_ns == 2_000_000));
+}
+
+/// A loop that does not say when it is due, run as this task.
+fn unsaid(folder: &Path, task: &str, activations: u32) -> (RunInfo, Vec<Activation>) {
+    let file = folder.join(format!("{activations}-{}.parquet", task.len()));
+    let program = compiled(&here().join("tests/fitted.c"), folder);
+    let output = Command::new(program).arg(&file).args([task, &activations.to_string()]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("due=fitted is for a probe"), "{said}");
+    let (info, mut rows) = read(&file);
+    (info, rows.remove(0))
+}
+
+#[test]
+fn due_times_that_are_not_said_are_fitted() {
+    if !has("gcc") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let (info, rows) = unsaid(folder.path(), "name=main,due=fitted", 120);
+    let task = &info.tasks[0];
+    assert!(info_fitted(&info, true), "{:?}", info.warnings);
+    assert_eq!(task.unknown, [Gap::Settings, Gap::Phase]);
+    assert!((task.spec.period_ns - 25_000_000).abs() < 500_000, "{}", task.spec.period_ns);
+    let result = task.result.as_ref().unwrap();
+    assert_eq!((result.executed, rows.len()), (120, 120));
+    assert_eq!(rows.last().unwrap().index + 1, result.executed + result.missed);
+    assert!(rows.windows(2).all(|pair| pair[0].index < pair[1].index && pair[0].due_ns <= pair[1].due_ns));
+    assert_eq!(rows.iter().map(Activation::latency_ns).max(), Some(result.max_latency_ns));
+
+    // One that runs late activations back to back, whose period is said: only where the grid lies is fitted.
+    let (info, rows) = unsaid(folder.path(), "name=main,period=25ms,overrun=catch-up,due=fitted", 120);
+    assert!(info_fitted(&info, false), "{:?}", info.warnings);
+    assert!(rows.windows(2).all(|pair| pair[1].due_ns - pair[0].due_ns == 25_000_000));
+    let first = rows.iter().take_while(|row| row.start_ns - rows[0].start_ns < 2_000_000_000);
+    assert_eq!(first.map(Activation::latency_ns).min(), Some(0));
+    assert_eq!(info.tasks[0].result.as_ref().unwrap().missed, 0);
+    let (info, rows) = unsaid(folder.path(), "name=main,period=25ms,due=fitted", 20);
+    assert!(info_fitted(&info, false) && info.tasks[0].spec.period_ns == 25_000_000);
+    assert!(rows.len() == 20 && rows.iter().all(|row| (row.due_ns - rows[0].due_ns) % 25_000_000 == 0));
+
+    // Too few for anything.
+    let (info, rows) = unsaid(folder.path(), "name=main,due=fitted", 4);
+    assert!(matches!(info.warnings[..], [Warning::NoGridFound { .. }]), "{:?}", info.warnings);
+    assert!(
+        [Gap::Period, Gap::Missed].iter().all(|gap| info.tasks[0].unknown.contains(gap)) && rows.len() == 4
+    );
+    assert_eq!(rows.iter().map(Activation::latency_ns).min(), Some(0));
+    let program = folder.path().join("fitted");
+    let output = Command::new(program).args(["", "name=main,due=fitted", "4"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("needs a run file"));
+}
+
+fn info_fitted(info: &RunInfo, period: bool) -> bool {
+    matches!(info.warnings[..], [Warning::DueFitted { with_period, .. }] if with_period == period)
 }
 
 #[test]
@@ -301,30 +366,57 @@ fn what_the_guide_shows_goes_from_nothing_to_a_page() {
 }
 
 #[test]
-fn it_is_installed_for_pkg_config() {
+fn it_is_installed_for_pkg_config_and_cmake() {
     if cfg!(debug_assertions) {
         return eprintln!("skipped: what is installed is a release build (cargo test --release)");
     }
-    if !has("pkg-config") || !has("g++") {
+    if !has("pkg-config") || !has("g++") || !has("cmake") {
         return;
     }
     let folder = TempDir::new().unwrap();
-    let prefix = folder.path().join("prefix");
-    {
-        let _nobody_copies = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-        let profile = built().parent().and_then(Path::file_name).unwrap().to_owned();
-        fine(Command::new(here().join("install")).arg(&prefix).arg(profile));
-    }
+    let folder = folder.path();
+    let prefix = folder.join("prefix");
+    fine(Command::new(here().join("install")).arg(&prefix).env("BUILT", libraries()));
     let flags = fine(
         Command::new("pkg-config")
             .args(["--cflags", "--libs", "jitterlab"])
             .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")),
     );
-    let program = folder.path().join("program");
+    let program = folder.join("program");
     let mut compiler = Command::new("g++");
     compiler.arg("-std=c++17").arg(here().join("examples/existing_loop.cpp")).args(flags.split_whitespace());
     fine(compiler.arg("-o").arg(&program));
-    let file = folder.path().join("installed.parquet");
-    fine(Command::new(&program).arg(&file).arg("50").env("LD_LIBRARY_PATH", prefix.join("lib")));
-    assert_eq!(read(&file).1[0].len(), 50);
+    let recorded = |program: &Path, file: &str| {
+        let file = folder.join(file);
+        fine(Command::new(program).arg(&file).arg("50").env("LD_LIBRARY_PATH", prefix.join("lib")));
+        assert_eq!(read(&file).1[0].len(), 50);
+    };
+    recorded(&program, "pkg-config.parquet");
+
+    // What the guide shows, and the static library beside it.
+    let shown = guide().into_iter().find(|(kind, _)| kind == "cmake").unwrap().1;
+    let project = folder.join("project");
+    fs::create_dir(&project).unwrap();
+    fs::copy(here().join("examples/existing_loop.cpp"), project.join("servo.cpp")).unwrap();
+    let lists = format!(
+        "cmake_minimum_required(VERSION 3.18)\nproject(servo CXX)\nset(CMAKE_CXX_STANDARD 17)\n\
+         add_executable(servo servo.cpp)\n{shown}\nadd_executable(alone servo.cpp)\n\
+         target_link_libraries(alone PRIVATE jitterlab::static)\n"
+    );
+    fs::write(project.join("CMakeLists.txt"), lists).unwrap();
+    let build = folder.join("build");
+    let mut configuring = Command::new("cmake");
+    configuring.arg("-S").arg(&project).arg("-B").arg(&build);
+    fine(configuring.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())));
+    fine(Command::new("cmake").arg("--build").arg(&build));
+    recorded(&build.join("servo"), "cmake.parquet");
+    recorded(&build.join("alone"), "static.parquet");
+    // A release that it is not.
+    let lists =
+        "cmake_minimum_required(VERSION 3.18)\nproject(other CXX)\nfind_package(jitterlab 99 REQUIRED)\n";
+    fs::write(project.join("CMakeLists.txt"), lists).unwrap();
+    let mut configuring = Command::new("cmake");
+    configuring.arg("-S").arg(&project).arg("-B").arg(folder.join("other"));
+    let output = configuring.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())).output().unwrap();
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("99"));
 }

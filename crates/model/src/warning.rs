@@ -253,6 +253,21 @@ pub enum Warning {
         /// Activations that began more than half a period before the due time they were taken to serve.
         early: u64,
     },
+    /// A program that recorded itself did not say when its activations were due: due times lie on a grid fitted to its starts,
+    /// of which the earliest of the first seconds counts as in time.
+    DueFitted {
+        /// The task's name.
+        task: String,
+        /// How long those first seconds are.
+        within_ns: i64,
+        /// Whether the period was found with the grid, rather than said.
+        with_period: bool,
+    },
+    /// A program that recorded itself said neither its due times nor its period, and nothing of it is periodic.
+    NoGridFound {
+        /// The task's name.
+        task: String,
+    },
     /// What the tool itself says.
     Said {
         /// The tool.

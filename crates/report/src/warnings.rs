@@ -169,6 +169,16 @@ pub fn sentence(warning: &Warning) -> String {
                  every latency may be larger or smaller by the same amount{catches_up}"
             )
         }
+        Warning::DueFitted { task, within_ns, with_period } => format!(
+            "task {task} did not say when it was due: due times lie on a grid fitted to its starts{}, on which the earliest of the \
+             first {} counts as in time, so every latency may be larger by the same amount",
+            if *with_period { ", its period with it" } else { "" },
+            time(*within_ns as f64)
+        ),
+        Warning::NoGridFound { task } => format!(
+            "task {task} said neither its due times nor its period, and its starts are too few or too irregular to show them: due \
+             times lie their mean distance apart, as if none had been missed"
+        ),
         Warning::Said { tool, text } => format!("{tool} says: {text}"),
         Warning::RecordsLost { task, records } => {
             format!(

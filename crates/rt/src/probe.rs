@@ -54,6 +54,8 @@ pub struct Probe<S: System = Linux> {
     grid: Option<Schedule>,
     /// Whether the loop says its due times.
     given: bool,
+    /// Whether they are found later, by whoever takes the activations.
+    later: bool,
     stage: Stage,
     last: Activation,
     phase_loss_ns: i64,
@@ -67,6 +69,12 @@ impl Probe<Linux> {
     pub fn new(spec: &TaskSpec, recorder: Option<Recorder>) -> Self {
         Probe::on(Linux, spec, recorder)
     }
+
+    /// A probe for a loop whose due times are found later, by whoever takes its activations out of the ring: here each counts
+    /// as due when it begins, is numbered in turn, and none is missed.
+    pub fn without_due_times(spec: &TaskSpec, recorder: Recorder) -> Self {
+        Probe { later: true, ..Probe::on(Linux, spec, Some(recorder)) }
+    }
 }
 
 impl<S: System> Probe<S> {
@@ -78,6 +86,7 @@ impl<S: System> Probe<S> {
             overrun: spec.overrun,
             grid: None,
             given: false,
+            later: false,
             stage: Stage::Nothing,
             last: Activation::default(),
             phase_loss_ns: 0,
@@ -96,6 +105,9 @@ impl<S: System> Probe<S> {
         let start_ns = self.system.now_ns();
         if self.stage == Stage::Begun {
             self.end_begun(start_ns);
+        }
+        if self.later {
+            return self.begin_unsaid(start_ns);
         }
         if self.given {
             return self.begin_given(self.last.due_ns.saturating_add(self.period_ns), start_ns);
@@ -116,12 +128,22 @@ impl<S: System> Probe<S> {
         if self.stage == Stage::Begun {
             self.end_begun(start_ns);
         }
+        if self.later {
+            return self.begin_unsaid(start_ns);
+        }
         let late_ns = start_ns.saturating_sub(due_ns);
         let possible = (-SPAN_NS..=SPAN_NS).contains(&late_ns);
         self.begin_given(
             if possible { due_ns } else { start_ns - late_ns.clamp(-SPAN_NS, SPAN_NS) },
             start_ns,
         );
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_unsaid(&mut self, start_ns: i64) {
+        let index = self.counters.executed();
+        self.start(Due { index, due_ns: start_ns, flags: Flags::default() }, start_ns);
     }
 
     #[inline]
@@ -185,11 +207,17 @@ impl<S: System> Probe<S> {
     fn end_begun(&mut self, end_ns: i64) {
         self.last.end_ns = end_ns;
         self.stage = Stage::Waiting;
-        if let Some(grid) = &mut self.grid {
-            self.last.missed = u32::try_from(grid.complete(end_ns)).unwrap_or(u32::MAX);
-            if self.last.missed > 0 {
-                self.counters.set_phase_loss_ns(grid.phase_loss_ns());
+        let is_complete = match &mut self.grid {
+            Some(grid) => {
+                self.last.missed = u32::try_from(grid.complete(end_ns)).unwrap_or(u32::MAX);
+                if self.last.missed > 0 {
+                    self.counters.set_phase_loss_ns(grid.phase_loss_ns());
+                }
+                true
             }
+            None => self.later,
+        };
+        if is_complete {
             self.record();
         }
     }

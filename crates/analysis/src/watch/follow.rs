@@ -82,6 +82,13 @@ impl Follower {
         self.before_gap = self.running.take().or(self.before_gap);
     }
 
+    /// What runs ended then, and what comes up to the next pass is not known: the answer is what ran.
+    pub fn ended(&mut self, end_ns: i64) -> Option<Activation> {
+        let running = self.running.take()?;
+        self.before_gap = Some(running);
+        Some(Activation { end_ns, ..running })
+    }
+
     /// The due time of a pass of a thread with a timer of its own. One that is late may ask for the time that has passed,
     /// which is on its grid, or for none at all: then the next one of its grid is meant.
     fn own_due(&self, pass: &Pass) -> Option<i64> {

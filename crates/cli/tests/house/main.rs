@@ -105,7 +105,7 @@ const IMPORTS: [(&str, &[&str]); 12] = [
     ("model", &[]),
     ("rt", &["model"]),
     ("trace", &["model"]),
-    ("capi", &["model", "rt", "trace"]),
+    ("capi", &["model", "rt", "trace", "analysis"]),
     ("analysis", &["model"]),
     ("runs", &["model", "trace", "analysis"]),
     ("motion", &["model", "analysis"]),

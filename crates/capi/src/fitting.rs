@@ -1,0 +1,222 @@
+//! Due times of a loop that does not say them: a grid fitted to its starts, as for threads that are watched.
+
+use jitterlab_analysis::causes::Call;
+use jitterlab_analysis::watch::{Follower, Found, Pass, WaitKey, find};
+use jitterlab_model::watched::{DueTimes, Waits};
+use jitterlab_model::{Activation, Flags, Gap, Overrun, TaskResult, TaskRun, TaskSpec, Warning};
+use jitterlab_rt::Snapshot;
+
+/// The grid is fitted to the starts of this time at least, and to this many at most.
+const WITHIN_NS: i64 = 2_000_000_000;
+const MOST: usize = 1 << 17;
+/// Which wait begins an activation is not the question here: there is one loop.
+const KEY: WaitKey = WaitKey { call: Call::Other(0), object: 0 };
+
+/// Puts activations on their grid.
+#[derive(Debug)]
+pub(crate) struct Fitting {
+    /// The period, where it is said.
+    period_ns: Option<i64>,
+    overrun: Overrun,
+    /// What came before the grid was found, and how many make another try worth it.
+    held: Vec<Activation>,
+    enough: usize,
+    within_ns: i64,
+    grid: Option<Grid>,
+    /// Whether it is none that the starts show, but their mean distance.
+    is_guess: bool,
+    /// The last that was put on it.
+    last: Option<Activation>,
+    /// Of those that were put on it.
+    result: TaskResult,
+}
+
+#[derive(Debug)]
+enum Grid {
+    /// Every due time is served in turn.
+    InTurn { origin_ns: i64, period_ns: i64 },
+    /// An activation serves the last due time before it. With the end of what ran last.
+    Follows(Box<Follower>, Option<Activation>),
+}
+
+impl Fitting {
+    /// For a task that says its period, or does not.
+    pub(crate) fn new(spec: &TaskSpec, says_period: bool) -> Self {
+        Fitting {
+            period_ns: says_period.then_some(spec.period_ns),
+            overrun: spec.overrun,
+            held: Vec::new(),
+            enough: 0,
+            within_ns: 0,
+            grid: None,
+            is_guess: false,
+            last: None,
+            result: TaskResult::default(),
+        }
+    }
+
+    /// What is known before the first activation, for a journal whose program is killed.
+    pub(crate) fn unknown(&self) -> Vec<Gap> {
+        let period = self.period_ns.is_none().then_some(Gap::Period);
+        [Gap::Settings, Gap::Phase].into_iter().chain(period).collect()
+    }
+
+    /// Takes the next activations in their order; the answer are those that are on the grid.
+    pub(crate) fn place(&mut self, rows: &[Activation], is_last: bool) -> Vec<Activation> {
+        let mut placed = Vec::new();
+        if self.grid.is_some() {
+            self.put(rows, &mut placed);
+        } else {
+            self.held.extend_from_slice(rows);
+            if is_last || self.held.len() >= self.enough {
+                self.fit(is_last);
+            }
+            if self.grid.is_some() {
+                let held = std::mem::take(&mut self.held);
+                self.put(&held, &mut placed);
+            }
+        }
+        if let (true, Some(Grid::Follows(follower, Some(before)))) = (is_last, &mut self.grid) {
+            placed.extend(follower.ended(before.end_ns));
+        }
+        placed.iter().for_each(|row| self.count(row));
+        placed
+    }
+
+    fn fit(&mut self, is_last: bool) {
+        let (Some(first), Some(last)) = (self.held.first(), self.held.last()) else { return };
+        self.within_ns = last.start_ns - first.start_ns;
+        if !is_last && self.within_ns < WITHIN_NS && self.held.len() < MOST {
+            return;
+        }
+        self.grid = match (self.period_ns, self.overrun) {
+            (Some(period_ns), Overrun::CatchUp) => Some(Grid::in_turn(&self.held, period_ns)),
+            (Some(period_ns), _) => {
+                let residual = |row: &Activation| {
+                    (row.start_ns - first.start_ns + period_ns / 2).rem_euclid(period_ns) - period_ns / 2
+                };
+                let earliest_ns = self.held.iter().map(residual).min().unwrap_or(0);
+                Some(Grid::follows(Found {
+                    key: KEY,
+                    waits: Waits::Read,
+                    period_ns: period_ns as f64,
+                    due: DueTimes::FittedGrid,
+                    origin_ns: (first.start_ns + earliest_ns) as f64,
+                    regular: 1.0,
+                    passes: self.held.len(),
+                }))
+            }
+            (None, _) => {
+                let pairs = self.held.windows(2).map(|pair| pass(&pair[1], pair[0].end_ns));
+                find(&pairs.collect::<Vec<_>>()).map(Grid::follows)
+            }
+        };
+        if self.grid.is_none() && (is_last || self.held.len() >= MOST) {
+            // Nothing shows which due time each start belongs to.
+            let distances = (self.held.len() as i64 - 1).max(1);
+            let period_ns = (self.within_ns / distances).max(1);
+            self.grid = Some(Grid::in_turn(&self.held, period_ns));
+            self.is_guess = true;
+        }
+        self.enough = 2 * self.held.len();
+    }
+
+    fn put(&mut self, rows: &[Activation], placed: &mut Vec<Activation>) {
+        for row in rows {
+            match &mut self.grid {
+                Some(Grid::InTurn { origin_ns, period_ns }) => {
+                    let due_ns = *origin_ns + *period_ns * row.index as i64;
+                    let is_behind =
+                        placed.last().or(self.last.as_ref()).is_some_and(|before| due_ns <= before.end_ns);
+                    let flags = if is_behind { row.flags.with(Flags::CAUGHT_UP) } else { row.flags };
+                    placed.push(Activation { due_ns, flags, ..*row });
+                }
+                Some(Grid::Follows(follower, before)) => {
+                    // What the ring had no room for has no row.
+                    let is_next = before.is_none_or(|before| row.index == before.index + 1);
+                    let ended_ns = before.map_or(row.start_ns, |before| before.end_ns);
+                    if !is_next {
+                        placed.extend(follower.ended(ended_ns));
+                    }
+                    placed.extend(follower.pass(&pass(row, ended_ns)));
+                    *before = Some(*row);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn count(&mut self, row: &Activation) {
+        self.last = Some(*row);
+        let (late_ns, result) = (row.latency_ns(), &mut self.result);
+        if result.executed == 0 {
+            (result.first_due_ns, result.min_latency_ns, result.max_latency_ns) =
+                (row.due_ns, late_ns, late_ns);
+        }
+        result.executed += 1;
+        result.last_end_ns = row.end_ns.max(row.due_ns);
+        result.min_latency_ns = result.min_latency_ns.min(late_ns);
+        result.max_latency_ns = result.max_latency_ns.max(late_ns);
+    }
+
+    /// Due times that nothing served, with this many activations that ran.
+    fn missed(&self, executed: u64) -> u64 {
+        self.last.map_or(0, |last| (last.index + 1).saturating_sub(executed))
+    }
+
+    /// The counters with what the grid shows.
+    pub(crate) fn shown(&self, counted: Snapshot) -> Snapshot {
+        let TaskResult { executed, min_latency_ns, max_latency_ns, .. } = self.result;
+        Snapshot {
+            missed: self.missed(executed + counted.dropped),
+            min_latency_ns,
+            max_latency_ns,
+            ..counted
+        }
+    }
+
+    /// Adds what came of it to the description of the task.
+    pub(crate) fn describe(&self, run: &mut TaskRun) -> Warning {
+        let task = run.spec.name.clone();
+        if let Some(result) = &mut run.result {
+            let TaskResult { first_due_ns, last_end_ns, min_latency_ns, max_latency_ns, .. } = self.result;
+            *result = TaskResult {
+                missed: self.missed(result.executed),
+                first_due_ns,
+                last_end_ns,
+                min_latency_ns,
+                max_latency_ns,
+                ..result.clone()
+            };
+        }
+        run.spec.period_ns = match &self.grid {
+            Some(Grid::InTurn { period_ns, .. }) => *period_ns,
+            Some(Grid::Follows(follower, _)) => {
+                self.period_ns.unwrap_or(follower.found().period_ns.round() as i64)
+            }
+            None => run.spec.period_ns,
+        };
+        run.unknown = vec![Gap::Settings, Gap::Phase];
+        if self.is_guess {
+            run.unknown.extend([Gap::Period, Gap::Missed]);
+            return Warning::NoGridFound { task };
+        }
+        Warning::DueFitted { task, within_ns: self.within_ns, with_period: self.period_ns.is_none() }
+    }
+}
+
+impl Grid {
+    fn in_turn(rows: &[Activation], period_ns: i64) -> Self {
+        let origin = |row: &Activation| row.start_ns - period_ns.saturating_mul(row.index as i64);
+        Grid::InTurn { origin_ns: rows.iter().map(origin).min().unwrap_or(0), period_ns }
+    }
+
+    fn follows(found: Found) -> Self {
+        Grid::Follows(Box::new(Follower::new(found)), None)
+    }
+}
+
+/// The wait before an activation, which began when the one before it ended.
+fn pass(row: &Activation, began_ns: i64) -> Pass {
+    Pass { key: KEY, began_ns, ended_ns: row.start_ns, cpu: row.cpu, waits: Waits::Read, due_ns: None }
+}
