@@ -22,13 +22,26 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::exit::Ending;
 
+/// The release, and how it was built.
+const BUILT: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\ncommit: ",
+    env!("JITTERLAB_BUILT_COMMIT"),
+    "\ntarget: ",
+    env!("JITTERLAB_BUILT_TARGET"),
+    "\nprofile: ",
+    env!("JITTERLAB_BUILT_PROFILE"),
+    "\ncompiler: ",
+    env!("JITTERLAB_BUILT_RUSTC"),
+);
+
 /// Measures how regular a periodic real-time task is on this machine, explains the pattern, and says what it
 /// means for the motor or loop it has to drive.
 ///
 /// Exit status: 0 fine, 1 a requirement failed, 2 bad use, 3 could not measure; 128 and the signal's number when a
 /// signal ended a measurement early (130 for Ctrl-C), with what was measured until then kept.
 #[derive(Parser)]
-#[command(name = "jitterlab", version, max_term_width = 100)]
+#[command(name = "jitterlab", version, long_version = BUILT, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

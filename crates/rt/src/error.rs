@@ -1,6 +1,7 @@
 //! What can go wrong, and what to do about it: every sentence of this crate but those of [`crate::xenomai`].
 
 use std::env;
+use std::fs;
 use std::io;
 
 use jitterlab_model::task::TaskError;
@@ -116,11 +117,10 @@ impl Wanted {
     }
 
     fn remedy(&self, errno: Option<i32>) -> String {
-        let grant = || format!("sudo setcap cap_sys_nice,cap_ipc_lock+ep {}", program());
         match (self, errno) {
             (Wanted::LockedMemory, _) => format!(
                 "{} | or in /etc/security/limits.conf: USER - memlock unlimited | or in a container: --cap-add IPC_LOCK --ulimit memlock=-1",
-                grant()
+                grant(true)
             ),
             (Wanted::TimerSlack, _) => "use policy=fifo:N, which has no timer slack".into(),
             (Wanted::RealTimeLimit, _) => {
@@ -142,9 +142,9 @@ impl Wanted {
             (Wanted::Policy(Policy::Deadline { .. }), Some(libc::EBUSY)) => {
                 "the deadline tasks together ask for more than the processors give: lower RUNTIME in policy=deadline:RUNTIME, or raise /proc/sys/kernel/sched_rt_runtime_us".into()
             }
-            (Wanted::Policy(_), Some(libc::EPERM)) => format!(
+            (Wanted::Policy(policy), Some(libc::EPERM)) => format!(
                 "{} | or in /etc/security/limits.conf: USER - rtprio 99 (not for deadline) | or in a container: --cap-add SYS_NICE --ulimit rtprio=99",
-                grant()
+                grant(!matches!(policy, Policy::Deadline { .. }))
             ),
             (Wanted::Policy(_), Some(libc::ENOSYS)) => {
                 "this system has no sched_setattr (Linux 3.14): use another kernel or sandbox".into()
@@ -160,6 +160,17 @@ impl Wanted {
             }
         }
     }
+}
+
+/// How a user gets the right: by limits in the group of the Debian package where that is installed, or by the program's own
+/// capabilities.
+fn grant(by_limits: bool) -> String {
+    let is_ours = |line: &str| line.starts_with("jitterlab:");
+    let group = || fs::read_to_string("/etc/group").is_ok_and(|groups| groups.lines().any(is_ours));
+    if by_limits && group() {
+        return "sudo usermod -aG jitterlab \"$USER\" and a new login".into();
+    }
+    format!("sudo setcap cap_sys_nice,cap_ipc_lock+ep {}", program())
 }
 
 /// The program as a user would name it in `setcap`.
