@@ -11,6 +11,11 @@ use crate::summary::{P50, Summary};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Caveat {
+    /// The due times that another tool told are of another clock than the starts, as it seems: they are judged without that.
+    TwoClocks {
+        /// By how many millionths starts gain on due times; below 0 they lose.
+        millionths: f64,
+    },
     /// Records were lost: the extremes hold them, the other figures do not.
     Dropped {
         /// How many.

@@ -93,6 +93,12 @@ pub struct Change {
 }
 
 impl Change {
+    /// Of a scan.
+    #[must_use]
+    pub fn of(scan: &TaskScan) -> Self {
+        change(scan).0
+    }
+
     /// Whether the level drifts or jumps: what is taken out of all other patterns.
     pub fn moves(&self) -> bool {
         self.levels.len() > 1 || self.trend.is_some_and(|t| t.found)

@@ -5,6 +5,20 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::exact::tries_without_event;
+
+/// A run shows a purpose to be served only where it excludes that more than this share of the activations break a limit: by
+/// so many activations of which none does, if those that do come singly.
+pub const OPEN_SHARE: f64 = 1e-3;
+/// With this confidence.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// How many activations that takes.
+#[must_use]
+pub fn activations_needed() -> u64 {
+    tries_without_event(OPEN_SHARE, CONFIDENCE)
+}
+
 /// A quantity that decides whether a purpose is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -3,7 +3,8 @@
 use jitterlab_model::{Bench, Fitness, Gap, Known, RunInfo};
 use serde::{Deserialize, Serialize};
 
-use crate::purposes::{Limit, Measure, PURPOSES, Purpose};
+use crate::exact::binomial_upper;
+use crate::purposes::{CONFIDENCE, Limit, Measure, PURPOSES, Purpose, activations_needed};
 use crate::summary::Summary;
 
 /// What a run says of the purposes its machine may be wanted for.
@@ -32,7 +33,7 @@ pub struct PurposeVerdict {
     /// Why that cannot be told, where it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untested: Option<Untested>,
-    /// What decides it.
+    /// What decides it, or would if the run were longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<Decision>,
     /// Where its limits are from.
@@ -48,7 +49,7 @@ pub enum Untested {
     Period,
     /// The task ran under an ordinary policy: the machine may do better.
     Policy,
-    /// Too few activations.
+    /// Too few activations: as many as [`crate::purposes::OPEN_SHARE`] of them may break a limit without that having shown.
     Length {
         /// So many are needed.
         activations: u64,
@@ -76,13 +77,14 @@ pub struct Decision {
     /// Whether that is the most it may have been: intervals, where only latencies are told.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_most: bool,
+    /// The share of the activations that may break the limit all the same, where none of the run did: with 95 % confidence if
+    /// such come singly. `None` where one did, or for a figure of all activations together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_share: Option<f64>,
     /// How much the purpose stands.
     #[serde(flatten)]
     pub limit: Limit,
 }
-
-/// Fewer activations do not show a purpose to be served: half a second at 1 kHz, 5 s at 100 Hz.
-const FEWEST: u64 = 500;
 
 impl Verdict {
     /// What the figures of a run's tasks say, each with the millionths by which its starts gain on due times
@@ -130,11 +132,11 @@ impl PurposeVerdict {
         let rank = |judged: &Judged| judged.as_ref().map_or(Fitness::CannotTell, |(fitness, _)| *fitness);
         let worst = judged.max_by_key(rank).unwrap_or_else(|| {
             let unknown = tasks.iter().any(|task| !known(&task));
-            Err(if unknown { Untested::Gap { gap: Gap::Period } } else { Untested::Period })
+            Err((if unknown { Untested::Gap { gap: Gap::Period } } else { Untested::Period }, None))
         });
         let (fitness, untested, decided_by) = match worst {
             Ok((fitness, decision)) => (fitness, None, Some(decision)),
-            Err(why) => (Fitness::CannotTell, Some(why), None),
+            Err((why, decision)) => (Fitness::CannotTell, Some(why), decision),
         };
         PurposeVerdict {
             purpose: purpose.name.into(),
@@ -145,6 +147,54 @@ impl PurposeVerdict {
             sources: purpose.sources.iter().map(|source| (*source).to_owned()).collect(),
         }
     }
+
+    /// What several runs say together, each with its activations: the worst of them, and too short only where all of them
+    /// together are.
+    pub fn of_all<'a>(runs: impl Iterator<Item = (&'a PurposeVerdict, u64)>) -> Option<PurposeVerdict> {
+        let (mut all, mut activations) = (Vec::new(), 0);
+        for (verdict, ran) in runs {
+            activations += ran;
+            all.push(verdict.if_long_enough());
+        }
+        let mut worst = all.into_iter().max_by_key(|verdict| {
+            (verdict.fitness, verdict.decided_by.as_ref().map(|decision| decision.seen))
+        })?;
+        let decision = worst.decided_by.as_mut();
+        if let Some(open_share) = decision.and_then(|decision| decision.open_share.as_mut()) {
+            *open_share = share_left_open(activations);
+        }
+        let served = matches!(worst.fitness, Fitness::Good | Fitness::Limited);
+        if served && activations < activations_needed() {
+            worst.fitness = Fitness::CannotTell;
+            worst.untested = Some(Untested::Length { activations: activations_needed() });
+        }
+        Some(worst)
+    }
+
+    /// The same as if only its length had been wanting.
+    fn if_long_enough(&self) -> PurposeVerdict {
+        let mut verdict = self.clone();
+        if let (Some(Untested::Length { .. }), Some(decision)) = (self.untested, &self.decided_by) {
+            (verdict.fitness, verdict.untested) = (decision.limit.fitness(decision.seen), None);
+        }
+        verdict
+    }
+}
+
+impl Limit {
+    /// How well a purpose is served where so much was seen.
+    fn fitness(self, seen: i64) -> Fitness {
+        match seen {
+            seen if seen <= self.good => Fitness::Good,
+            seen if seen <= self.limited => Fitness::Limited,
+            _ => Fitness::Unfit,
+        }
+    }
+}
+
+/// The largest share of activations that so many without a breach leave open.
+fn share_left_open(activations: u64) -> f64 {
+    binomial_upper(0.0, activations as f64, CONFIDENCE)
 }
 
 /// What was seen of a task of a run.
@@ -155,14 +205,15 @@ struct Seen<'a> {
     clocks: Option<f64>,
 }
 
-type Judged = Result<(Fitness, Decision), Untested>;
+/// What is decided, or why nothing is, with what would decide.
+type Judged = Result<(Fitness, Decision), (Untested, Option<Decision>)>;
 
 fn judge(purpose: &Purpose, run: &RunInfo, task: &Seen<'_>) -> Judged {
     let Seen { number, summary, clocks } = *task;
     let task = run.tasks.get(number);
     let ran = summary.latency.count.max(summary.period_error.count);
     if task.and_then(|task| task.granted.as_ref()).is_some_and(|granted| !granted.policy.is_real_time()) {
-        return Err(Untested::Policy);
+        return Err((Untested::Policy, None));
     }
     let found = purpose.limits.iter().map(|limit| match (limit.measure, clocks) {
         (Measure::Latency, Some(_)) => (*limit, Known::Unknown),
@@ -170,13 +221,16 @@ fn judge(purpose: &Purpose, run: &RunInfo, task: &Seen<'_>) -> Judged {
     });
     // What breaks a limit does so in any length.
     let decided = |limit: Limit, seen: i64| {
-        let fitness = match seen {
-            seen if seen <= limit.good => Fitness::Good,
-            seen if seen <= limit.limited => Fitness::Limited,
-            _ => Fitness::Unfit,
-        };
+        let fitness = limit.fitness(seen);
         let at_most = limit.measure == Measure::Interval && summary.period_error.max_ns.is_none();
-        (fitness, Decision { task: summary.task.clone(), seen, at_most, limit })
+        let each = fitness != Fitness::Unfit && limit.measure != Measure::PeriodDeviation;
+        let counted = !summary.unknown.contains(&Gap::Count);
+        let open_share = (each && counted).then(|| share_left_open(ran));
+        (fitness, Decision { task: summary.task.clone(), seen, at_most, open_share, limit })
+    };
+    let too_short = match summary.unknown.contains(&Gap::Count) {
+        true => Untested::Gap { gap: Gap::Count },
+        false => Untested::Length { activations: activations_needed() },
     };
     let worst = found
         .clone()
@@ -185,15 +239,19 @@ fn judge(purpose: &Purpose, run: &RunInfo, task: &Seen<'_>) -> Judged {
         .reduce(|a, b| if b.0 > a.0 { b } else { a });
     match worst {
         Some((Fitness::Unfit, decision)) => Ok((Fitness::Unfit, decision)),
-        _ if ran < FEWEST => Err(Untested::Length { activations: FEWEST }),
         Some(worst) => match found.clone().find(|(_, seen)| seen.exactly().is_none()) {
+            None if ran < activations_needed() => Err((too_short, Some(worst.1))),
             None => Ok(worst),
-            Some((limit, _)) => Err(match clocks {
-                Some(millionths) => Untested::Clocks { millionths },
-                None => Untested::Gap { gap: gap(limit.measure) },
-            }),
+            Some((limit, _)) => Err((
+                match clocks {
+                    Some(millionths) => Untested::Clocks { millionths },
+                    None => Untested::Gap { gap: gap(limit.measure) },
+                },
+                None,
+            )),
         },
-        None => Err(Untested::Gap { gap: Gap::DueTimes }),
+        None if ran < activations_needed() => Err((too_short, None)),
+        None => Err((Untested::Gap { gap: Gap::DueTimes }, None)),
     }
 }
 
@@ -226,6 +284,7 @@ fn seen(measure: Measure, summary: &Summary) -> Known<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::purposes::OPEN_SHARE;
     use jitterlab_model::{Activation, Granted, Policy, TaskSpec, TimingStats};
 
     fn run(period_ns: i64, policy: Policy) -> RunInfo {
@@ -290,13 +349,14 @@ mod tests {
             |run: &RunInfo, n, late| verdict(run, n, late, Some("servo-thread")).purposes[0].untested;
         assert_eq!(untested(&run(1_000_000, Policy::Other), 10_000, 60_000), Some(Untested::Policy));
         let (short, gap) = (run(1_000_000, Policy::Fifo(80)), Untested::Gap { gap: Gap::Missed });
-        assert_eq!(untested(&short, 100, 60_000), Some(Untested::Length { activations: FEWEST }));
+        let too_short = Untested::Length { activations: activations_needed() };
+        assert_eq!(untested(&short, 100, 60_000), Some(too_short));
         // What breaks a limit does so in any length.
         assert_eq!(untested(&short, 100, 9_000_000), None);
         let mut silent = run(1_000_000, Policy::Fifo(80));
         silent.tasks[0].unknown = vec![Gap::Missed];
         let mut stats = TimingStats::new(1_000_000);
-        (0..1_000).for_each(|index| {
+        (0..4_000).for_each(|index| {
             stats.push(&Activation {
                 index,
                 due_ns: index as i64 * 1_000_000,
@@ -309,6 +369,31 @@ mod tests {
         let summary = Summary::of(&silent.tasks[0], &stats);
         let found = Verdict::of(&silent, &[(&summary, None)], Purpose::named("audio")).unwrap();
         assert_eq!((found.fitness, found.purposes[0].untested), (Fitness::CannotTell, Some(gap)));
+    }
+
+    #[test]
+    fn a_purpose_is_served_only_where_so_many_activations_exclude_one_breach_in_a_thousand() {
+        let run = run(1_000_000, Policy::Fifo(80));
+        let servo = |n: u64| verdict(&run, n as i64, 60_000, Some("servo-thread")).purposes.remove(0);
+        let needed = activations_needed();
+        assert!(share_left_open(needed) <= OPEN_SHARE && share_left_open(needed - 1) > OPEN_SHARE);
+        // What one breach in a thousand would have shown with 95 %, these did not.
+        assert!((0.999f64.powf(needed as f64) - 0.05).abs() < 1e-4, "{needed}");
+        let (few, enough) = (servo(needed - 1), servo(needed));
+        assert_eq!((few.fitness, enough.fitness), (Fitness::CannotTell, Fitness::Good));
+        assert_eq!(few.untested, Some(Untested::Length { activations: needed }));
+        // What was seen, and what it leaves open, are said either way.
+        let open = |found: &PurposeVerdict| found.decided_by.as_ref().unwrap().open_share.unwrap();
+        assert!(open(&few) > OPEN_SHARE && open(&enough) <= OPEN_SHARE);
+        assert!(open(&servo(500)) > 0.005, "500 activations leave open whether one in 200 breaks a limit");
+        // Blocks of one measurement are as long as they are together, and as good as the worst.
+        let (block, bad) = (servo(600), verdict(&run, 600, 200_000, Some("servo-thread")).purposes.remove(0));
+        let joint = |blocks: &[&PurposeVerdict]| {
+            PurposeVerdict::of_all(blocks.iter().map(|block| (*block, 600))).unwrap()
+        };
+        assert_eq!(joint(&[&block; 4]).fitness, Fitness::CannotTell);
+        assert_eq!(joint(&[&block; 5]).fitness, Fitness::Good);
+        assert_eq!(joint(&[&block, &block, &bad, &block, &block]).fitness, Fitness::Limited);
     }
 
     #[test]

@@ -94,6 +94,41 @@ fn a_stall_loses_steps_and_the_quiet_run_beside_it_does_not() {
 }
 
 #[test]
+fn a_clock_that_is_fast_is_named_and_makes_no_tick_late() {
+    let folder = TempDir::new().unwrap();
+    let table = |name: &str, gained_ns: i64, ticks: i64, stall_ns: i64| {
+        let line = |index: i64| {
+            let due = index * 50_000;
+            let late = 2_000 + index * 7_919 % 1_000 + if index == 12_000 { stall_ns } else { 0 };
+            format!("{due},{}\n", due + late + index * gained_ns)
+        };
+        let lines: String = (0..ticks).map(line).collect();
+        let path = folder.path().join(name);
+        fs::write(&path, format!("due_ns,start_ns\n{lines}")).unwrap();
+        path
+    };
+    // 20 ppm of 50 us are 1 ns a tick: 200 us after 10 s.
+    for (gained_ns, said) in [(1, "20.0 ppm fast"), (-1, "20.0 ppm slow")] {
+        let path = table("fast.csv", gained_ns, 200_000, 0);
+        let text = answered(folder.path(), &[&NEMA_23[..], &[path.to_str().unwrap()]].concat());
+        assert!(text.starts_with("GOOD for software stepping"), "{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&format!("is {said} against that of the due times")), "{text}");
+    }
+    // What else is wrong still is.
+    let path = table("stalled.csv", 1, 200_000, 400_000);
+    let judged = known::jitterlab(folder.path(), &[&NEMA_23[..], &[path.to_str().unwrap()]].concat());
+    let text = String::from_utf8_lossy(&judged.stdout);
+    assert!(judged.status.code() == Some(1) && text.starts_with("NOT FIT"), "{text}");
+    assert!(text.contains("up to 40") && text.contains("ppm fast"), "{text}");
+    // So few ticks show nothing.
+    let path = table("few.csv", 0, 500, 0);
+    let judged = known::jitterlab(folder.path(), &[&NEMA_23[..], &[path.to_str().unwrap()]].concat());
+    let text = String::from_utf8_lossy(&judged.stdout);
+    assert!(judged.status.code() == Some(3) && text.contains("it takes 2 995 ticks to tell"), "{text}");
+}
+
+#[test]
 fn an_assumed_jitter_needs_no_run_and_stepconf_s_row_comes_out() {
     let folder = TempDir::new().unwrap();
     let args = ["stepper", "--motor", "as1050", "--drive", "stepconf", "--jitter", "15us", "--json"];

@@ -21,3 +21,11 @@ pub struct JudgedRun {
     /// What speaks against the run's figures.
     pub caveats: Vec<Caveat>,
 }
+
+impl JudgedRun {
+    /// Whether it is told how many activations there were: a source of extremes need not say of how many they are.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        !self.warnings.iter().any(|w| matches!(w, Warning::CountUnknown | Warning::CountAssumed))
+    }
+}

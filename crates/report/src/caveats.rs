@@ -118,6 +118,12 @@ fn typical(s: &Summary) -> String {
 #[must_use]
 pub fn clause(caveat: &Caveat) -> String {
     match caveat {
+        Caveat::TwoClocks { millionths } => format!(
+            "the clock that starts were read from is {:.1} ppm {} against that of the due times: the run is judged without \
+             that, and how late it was in all is not known",
+            millionths.abs(),
+            if *millionths > 0.0 { "fast" } else { "slow" }
+        ),
         Caveat::Dropped { records } => {
             format!("{} records were lost: the extremes hold them, the other figures do not", count(*records))
         }

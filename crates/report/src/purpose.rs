@@ -3,7 +3,7 @@
 use jitterlab_analysis::purposes::Measure;
 use jitterlab_analysis::verdict::{Decision, PurposeVerdict};
 
-use crate::words::{count, exact, list, time};
+use crate::words::{count, exact, list, share, time};
 
 /// What a purpose is, for help and for sentences.
 #[must_use]
@@ -30,7 +30,7 @@ pub(crate) fn names<'a>(purposes: impl Iterator<Item = &'a PurposeVerdict>) -> S
 
 /// The number that decides about a purpose, beside what the purpose stands.
 pub(crate) fn decision(purpose: &str, decision: &Decision) -> String {
-    let Decision { task, seen, at_most, limit } = decision;
+    let Decision { task, seen, at_most, open_share, limit } = decision;
     let stands = match (limit.measure, limit.good, limit.limited) {
         (Measure::Missed, ..) => "bears none".into(),
         (_, good, limited) if good == limited => format!("bears {}", time(good as f64)),
@@ -47,7 +47,10 @@ pub(crate) fn decision(purpose: &str, decision: &Decision) -> String {
         Measure::PeriodDeviation => format!("{task}'s periods deviate by {}", time(*seen as f64)),
         Measure::Missed => format!("{task} missed {} due times", count(seen.unsigned_abs())),
     };
-    format!("{seen}; {purpose} {stands}.")
+    let open = open_share.map_or_else(String::new, |open| {
+        format!(" Up to {} of the activations may be worse, unseen (95 %, if singly).", share(open))
+    });
+    format!("{seen}; {purpose} {stands}.{open}")
 }
 
 /// The period that a task has to have to show whether a purpose is served.

@@ -1,9 +1,11 @@
 //! One task of a run, for what is judged by a single one: a motor, a control loop.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use jitterlab_analysis::patterns::Change;
 use jitterlab_analysis::{Caveat, Summary};
-use jitterlab_model::{Activation, TaskSpec, TimingStats, Warning};
+use jitterlab_model::{Activation, Bench, TaskSpec, TimingStats, Warning};
 use jitterlab_trace::Columns;
 
 use crate::{Run, RunsError};
@@ -21,6 +23,36 @@ pub struct OneTask {
     pub caveats: Vec<Caveat>,
     /// Place of its largest latency among its rows; `None` where not every activation is kept.
     worst_row: Option<u64>,
+    clocks: Option<TwoClocks>,
+}
+
+/// Due times that another tool told by another clock than the starts: no motor and no loop is late by what these gain.
+#[derive(Debug, Clone, Copy)]
+struct TwoClocks {
+    first_due_ns: i64,
+    /// By how many millionths starts gain on due times.
+    millionths: f64,
+}
+
+impl TwoClocks {
+    fn of(run: &Run, task: usize) -> Result<Option<Self>, RunsError> {
+        if run.info().bench != Bench::Import || !run.keeps_all(task) {
+            return Ok(None);
+        }
+        let (scans, _) = run.scan()?.into_parts();
+        let Some(millionths) = Change::of(&scans[task]).between_clocks(run.period_ns(task) as f64) else {
+            return Ok(None);
+        };
+        let first = run.activations(task, 0..1)?;
+        Ok(first.first().map(|first| TwoClocks { first_due_ns: first.due_ns, millionths }))
+    }
+
+    /// Activations with their due times by the clock of their starts.
+    fn on_one(of: Option<Self>, rows: &[Activation]) -> Cow<'_, [Activation]> {
+        let Some(TwoClocks { first_due_ns, millionths }) = of else { return Cow::Borrowed(rows) };
+        let gained = |due_ns: i64| ((due_ns - first_due_ns) as f64 * millionths * 1e-6).round() as i64;
+        rows.iter().map(|row| Activation { due_ns: row.due_ns + gained(row.due_ns), ..*row }).collect()
+    }
 }
 
 /// What one pass gathers: the figures, the largest latency with its place, and how many rows there were.
@@ -65,9 +97,15 @@ impl OneTask {
         if !run.info().tasks[number].is_periodic() {
             return Err(RunsError::NotPeriodic(run.path));
         }
+        let clocks = TwoClocks::of(&run, number)?;
         let (stats, worst) = if run.keeps_all(number) {
             let new = |task| Counted { stats: TimingStats::new(run.period_ns(task)), worst: None, rows: 0 };
-            let mut all = run.gather(Columns::TIMING, new, Counted::push_all, Counted::merge)?;
+            let mut all = run.gather(
+                Columns::TIMING,
+                new,
+                |counted, rows| counted.push_all(&TwoClocks::on_one(clocks, rows)),
+                Counted::merge,
+            )?;
             let mut counted = all.swap_remove(number);
             counted.stats.forget(&run.info().tasks[number].unknown);
             (counted.stats, counted.worst)
@@ -79,9 +117,12 @@ impl OneTask {
             return Err(RunsError::NeverRan(run.path));
         }
         let task = &run.info().tasks[number];
-        let caveats = Caveat::on(&Summary::of(task, &stats), task, run.info());
+        let mut caveats = Caveat::on(&Summary::of(task, &stats), task, run.info());
+        if let Some(TwoClocks { millionths, .. }) = clocks {
+            caveats.insert(0, Caveat::TwoClocks { millionths });
+        }
         let ((), warnings) = run.warned(()).into_parts();
-        Ok(OneTask { run, number, stats, warnings, caveats, worst_row: worst.map(|w| w.1) })
+        Ok(OneTask { run, number, stats, warnings, caveats, worst_row: worst.map(|w| w.1), clocks })
     }
 
     /// The run it is of.
@@ -112,11 +153,11 @@ impl OneTask {
     ///
     /// # Errors
     /// Not every activation is kept, or the file cannot be read.
-    pub fn visit(&self, visit: impl FnMut(&[Activation])) -> Result<(), RunsError> {
+    pub fn visit(&self, mut visit: impl FnMut(&[Activation])) -> Result<(), RunsError> {
         if !self.run.keeps_all(self.number) {
             return Err(self.run.needs_activations());
         }
-        self.run.visit(self.number, Columns::TIMING, visit)
+        self.run.visit(self.number, Columns::TIMING, |rows| visit(&TwoClocks::on_one(self.clocks, rows)))
     }
 
     /// Activations by their place among the task's rows.
@@ -124,6 +165,7 @@ impl OneTask {
     /// # Errors
     /// Not every activation is kept, or the file cannot be read.
     pub fn activations(&self, rows: Range<u64>) -> Result<Vec<Activation>, RunsError> {
-        self.run.activations(self.number, rows)
+        let rows = self.run.activations(self.number, rows)?;
+        Ok(TwoClocks::on_one(self.clocks, &rows).into_owned())
     }
 }

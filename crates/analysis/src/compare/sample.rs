@@ -173,7 +173,8 @@ impl Sample {
             _ => figure == Figure::Mean,
         };
         let may_add = if body { participation.may_add } else { 0.0 };
-        Ok((variance_of_sum(&residuals, degrees) + may_add, degrees))
+        // As many cosines as the run's own correlation time left room for: one degree of freedom chose them.
+        Ok((variance_of_sum(&residuals, degrees) + may_add, degrees - 1))
     }
 
     /// What each part has more of a figure than its share; their sum is 0.

@@ -257,7 +257,7 @@ impl TuneResult {
     }
 }
 
-/// Medians of blocks, with the worst of their verdicts; `None` without any.
+/// Medians of blocks, with what they say together of a purpose; `None` without any.
 #[must_use]
 pub fn median_of(blocks: &[&BlockFigures]) -> Option<BlockFigures> {
     let middle = |of: fn(&BlockFigures) -> i64| {
@@ -265,15 +265,13 @@ pub fn median_of(blocks: &[&BlockFigures]) -> Option<BlockFigures> {
         values.sort_unstable();
         values.get(values.len() / 2).copied()
     };
-    let verdicts = blocks.iter().filter_map(|block| block.verdict.as_ref());
-    let gravity = |verdict: &&PurposeVerdict| {
-        (verdict.fitness, verdict.decided_by.as_ref().map(|decision| decision.seen))
-    };
+    let verdicts =
+        blocks.iter().filter_map(|block| Some((block.verdict.as_ref()?, block.due - block.missed)));
     Some(BlockFigures {
         tail_ns: middle(|block| block.tail_ns)?,
         max_ns: middle(|block| block.max_ns)?,
         missed: blocks.iter().map(|block| block.missed).sum(),
         due: blocks.iter().map(|block| block.due).sum(),
-        verdict: verdicts.max_by_key(gravity).cloned(),
+        verdict: PurposeVerdict::of_all(verdicts),
     })
 }

@@ -1,5 +1,6 @@
 //! Whether a loop may be closed on a machine: the worst of what its timing costs, of the margin left, and of its worst event.
 
+use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
 
@@ -130,8 +131,9 @@ fn of_cost(found: &Evaluation, hardly_late: bool) -> Side {
     let stationary = &found.clustered;
     let mut cost =
         cost_side(stationary.cost, stationary.radius_per_period, found.ideal.cost, found.loss_interval());
-    // Without an interval only a timing that cannot matter is good.
-    if stationary.is_stable() && found.cost_interval.is_none() && !hardly_late {
+    // Without an interval only a timing that cannot matter is good, and only where enough of it was seen.
+    let cannot_matter = hardly_late && found.timing.executed >= activations_needed();
+    if stationary.is_stable() && found.cost_interval.is_none() && !cannot_matter {
         cost.fitness = cost.fitness.max(Fitness::CannotTell);
     }
     cost

@@ -5,10 +5,11 @@
 //! ticks it is the motor that limits: by the load it carries, and by the worst event that costs it steps.
 
 use jitterlab_analysis::Caveat;
+use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
 
-use super::assessment::{AxisAssessment, LONGEST_BASE_NS};
+use super::assessment::{AxisAssessment, LONGEST_BASE_NS, StepTiming};
 use super::axis::Axis;
 use super::step_rate::{StepConf, StepMode};
 use crate::judged_run::JudgedRun;
@@ -52,8 +53,8 @@ pub struct RecommendedRate {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepperVerdict {
     /// Good: up to the motor's own limit. Limited: up to the recommended rate. Unfit: a tick comes later than LinuxCNC's
-    /// manual holds for good enough, 100 us. Not told: the run's task ran under an ordinary policy, or had a period that no
-    /// step generator has.
+    /// manual holds for good enough, 100 us. Not told: the run's task ran under an ordinary policy, had a period that no
+    /// step generator has, or ran too few times.
     pub fitness: Fitness,
     /// The step rate to set up.
     pub recommended: RecommendedRate,
@@ -96,12 +97,14 @@ impl StepperVerdict {
     }
 
     /// The same as far as the run tested it: under an ordinary policy the machine may do better than it did, and a thread of
-    /// another period meets other idle states. Without a run it is as good as what was assumed.
-    pub(super) fn as_far_as_tested(self, period_ns: Option<i64>, run: Option<&JudgedRun>) -> Self {
+    /// another period meets other idle states, and few ticks leave open what one in a thousand does. Without a run it is as
+    /// good as what was assumed.
+    pub(super) fn as_far_as_tested(self, timing: &StepTiming, run: Option<&JudgedRun>) -> Self {
         let mut caveats = run.into_iter().flat_map(|run| &run.caveats);
         let ordinary = caveats.any(|caveat| matches!(caveat, Caveat::NotRealTime { .. }));
-        let other_period = period_ns.is_some_and(|period_ns| period_ns > LONGEST_BASE_NS);
-        let untested = ordinary || (other_period && self.fitness != Fitness::Unfit);
+        let other_period = timing.period_ns.is_some_and(|period_ns| period_ns > LONGEST_BASE_NS);
+        let few = run.is_some_and(|run| run.is_counted() && timing.executed < activations_needed());
+        let untested = ordinary || ((other_period || few) && self.fitness != Fitness::Unfit);
         StepperVerdict { fitness: if untested { Fitness::CannotTell } else { self.fitness }, ..self }
     }
 }

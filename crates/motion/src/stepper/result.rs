@@ -176,7 +176,7 @@ impl StepperQuestion {
     ) -> Result<StepperResult, MotionError> {
         let assessment = AxisAssessment::new(&self.axis, timing, errors, self.base_period_ns, &self.speeds)?;
         let verdict = StepperVerdict::of(&self.axis, &assessment, self.base_period_ns);
-        let verdict = verdict.as_far_as_tested(timing.period_ns, run.as_ref());
+        let verdict = verdict.as_far_as_tested(&timing, run.as_ref());
         let independent = matches!(errors, Some(IntervalErrors::FromLatency(_)));
         let mut result = StepperResult {
             verdict,

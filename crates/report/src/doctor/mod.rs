@@ -53,12 +53,12 @@ fn measured(run: &RunInfo) -> String {
 /// What decides about a purpose, or why that cannot be told.
 fn decided(verdict: &PurposeVerdict) -> String {
     match (&verdict.decided_by, verdict.untested) {
+        (_, Some(Untested::Length { activations })) => {
+            format!("Too short: it takes {activations} activations to tell.")
+        }
         (Some(by), _) => purpose::decision(&verdict.purpose, by),
         (None, Some(Untested::Policy)) => {
             "A real-time priority was refused, without which nothing can be told.".into()
-        }
-        (None, Some(Untested::Length { activations })) => {
-            format!("Too short: it takes {activations} activations to tell.")
         }
         _ => "It was not measured.".into(),
     }

@@ -38,17 +38,15 @@ fn head<'a>(
     summaries: impl Iterator<Item = &'a Summary>,
     file: Option<&str>,
 ) -> Head {
-    let number = match deciding(verdict) {
-        Some(purpose) => {
-            purpose.decided_by.as_ref().map_or_else(String::new, |by| decision(&purpose.purpose, by))
-        }
-        None => undecided(summaries),
-    };
+    let would_decide = || verdict.purposes.iter().find(|purpose| purpose.decided_by.is_some());
+    let number = deciding(verdict)
+        .or_else(would_decide)
+        .and_then(|purpose| purpose.decided_by.as_ref().map(|by| decision(&purpose.purpose, by)));
     Head {
         fitness: verdict.fitness,
         asked: verdict.asked.is_some(),
         verdict: sentence(run, verdict),
-        number,
+        number: number.unwrap_or_else(|| undecided(summaries)),
         next: next(run, verdict, file),
     }
 }
@@ -108,7 +106,7 @@ fn untested(run: &RunInfo, purposes: &[PurposeVerdict]) -> String {
             None => "NOT real time, the task ran under an ordinary policy".into(),
         },
         (None, Some(Untested::Length { activations })) => {
-            format!("it takes {} to tell", plural(activations, "activation"))
+            format!("the run is too short, it takes {} to tell", plural(activations, "activation"))
         }
         (None, Some(Untested::Clocks { millionths })) => format!(
             "starts {} {:.1} ppm on due times, as those of two clocks do, so how late it was is not known",

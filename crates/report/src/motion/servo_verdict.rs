@@ -1,5 +1,6 @@
 //! The head of a loop: whether it may be closed, what decides that, and what to do next.
 
+use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::Fitness;
 use jitterlab_motion::servo::{
     ActionCost, Evaluation, Guarantee, Interval, Judged, Judgement, LoopAssessment, LoopUnderExecution, Loss,
@@ -157,7 +158,7 @@ fn next(found: &LoopAssessment, period_ns: i64) -> String {
     let evaluation = &found.evaluation;
     if found.verdict.fitness == Fitness::CannotTell {
         let remembered = 1.0 / (1.0 - evaluation.clustered.radius_per_period).max(1e-9);
-        let needed_ns = remembered * period_ns as f64 * 200.0;
+        let needed_ns = period_ns as f64 * (remembered * 200.0).max(activations_needed() as f64);
         return format!("measure for {} or longer", time(needed_ns));
     }
     let ideal = evaluation.ideal.cost;

@@ -1,12 +1,16 @@
 //! The answer of `stepper` for a person in a hurry: how fast, what limits it, what to type into StepConf.
 
 use jitterlab_analysis::Caveat;
-use jitterlab_model::Fitness;
+use jitterlab_analysis::purposes::activations_needed;
+use jitterlab_model::{Fitness, Warning};
+use jitterlab_motion::JudgedRun;
 use jitterlab_motion::stepper::{Axis, StepLimit, StepperResult, Ticks};
 
 use super::stepper::digits;
+use crate::caveats::clause;
 use crate::head::{Head, word};
-use crate::words::{count, exact, time};
+use crate::warnings::sentence;
+use crate::words::{count, exact, plural, time};
 use crate::wrap::wrap;
 
 /// The three lines.
@@ -23,6 +27,10 @@ fn verdict(result: &StepperResult) -> String {
         Fitness::CannotTell if not_real_time(result) => {
             format!("{word} about software stepping: NOT real time, the task ran under an ordinary policy.")
         }
+        Fitness::CannotTell if too_few(result) => format!(
+            "{word} about software stepping: the run is too short, it takes {} to tell.",
+            plural(activations_needed(), "tick")
+        ),
         Fitness::CannotTell => {
             let period = result.assessment.timing.period_ns.map_or_else(|| "unknown".into(), exact);
             format!(
@@ -87,6 +95,11 @@ fn not_real_time(result: &StepperResult) -> bool {
     caveats(result).any(|caveat| matches!(caveat, Caveat::NotRealTime { .. }))
 }
 
+fn too_few(result: &StepperResult) -> bool {
+    let counted = result.run.as_ref().is_some_and(JudgedRun::is_counted);
+    counted && result.assessment.timing.executed < activations_needed()
+}
+
 fn in_virtual_machine(result: &StepperResult) -> bool {
     caveats(result).any(|caveat| matches!(caveat, Caveat::VirtualMachine { .. }))
 }
@@ -124,6 +137,10 @@ pub(crate) fn text(result: &StepperResult) -> String {
             None => "          Maximum Velocity  needs --travel, such as 5mm/rev\n".into(),
         };
     }
+    let clocks = caveats(result).filter(|caveat| matches!(caveat, Caveat::TwoClocks { .. })).map(clause);
+    let uncounted = result.run.as_ref().filter(|run| !run.is_counted());
+    let uncounted = uncounted.map(|_| sentence(&Warning::CountUnknown));
+    text.extend(clocks.chain(uncounted).map(|clause| wrap(&format!("Bear in mind: {clause}."))));
     text += &lost(result);
     text + "Everything: the same with --details\n"
 }
