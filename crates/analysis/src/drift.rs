@@ -218,6 +218,13 @@ impl Course {
         self.slope != 0.0 || self.levels.len() > 1
     }
 
+    /// Whether the level jumps in the part that holds this place on the grid, or in one beside it.
+    pub fn jumps_near(&self, index: f64) -> bool {
+        let number = (index / self.part).floor();
+        let jumps = self.levels.iter().skip(1).filter_map(|level| self.numbers.get(level.from));
+        jumps.into_iter().any(|jump| (*jump as f64 - number).abs() <= 1.0)
+    }
+
     /// The level at a place on the grid, as far as it is off where it began.
     pub fn at(&self, index: f64) -> f64 {
         if !self.moves() {
@@ -309,6 +316,15 @@ mod tests {
         assert!(course.moves());
         let rise = course.at(1_000.0 + 2_000.0) - course.at(1_000.0 + 500.0);
         assert!((rise - 125.0).abs() < 3.0, "{rise}: {course:?}");
+    }
+
+    #[test]
+    fn what_a_jump_leaves_open_is_a_part_to_either_side() {
+        let mut x = white(4, 200);
+        x[120..].iter_mut().for_each(|v| *v += 20.0);
+        let course = Course::of(&levels(&x), None, 10, (0..200).collect());
+        let near: Vec<usize> = (0..2_000).filter(|index| course.jumps_near(*index as f64)).collect();
+        assert_eq!((near.first(), near.last(), near.len()), (Some(&1_190), Some(&1_219), 30));
     }
 
     #[test]

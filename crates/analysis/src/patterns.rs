@@ -147,7 +147,10 @@ impl Patterns {
             let (raw, course) = (scan.peaks.largest(), |index| course.at(index));
             [lowered(&raw, |index| course(index) + background.off(index)), lowered(&raw, course)]
         };
-        let spikes = spikes(scan, over, &slow_lines);
+        let [over_all, mut over_course] = over;
+        // Where in a part its level jumps is not known, and no burst.
+        over_course.retain(|peak| !course.jumps_near(peak.index as f64));
+        let spikes = spikes(scan, [over_all, over_course], &slow_lines);
         let locked = locked_parts(&flat, &lines, &spikes.periodic);
         let spectrum = SpectrumSection {
             spectrum: spectrum(&pieces),
@@ -160,9 +163,10 @@ impl Patterns {
         let clusters = match (change.trend.is_some_and(|t| t.found), course.moves()) {
             (_, false) => seen(),
             (true, true) => clusters_of(&pieces),
-            // A level that jumps because something else comes more often has no modes of its own: the fewer are true.
+            // A level that jumps because something else comes more often has no modes of its own: the fewer are true, and of as
+            // many those that were seen.
             (false, true) => {
-                [clusters_of(&pieces), seen()].into_iter().min_by_key(Vec::len).unwrap_or_default()
+                [seen(), clusters_of(&pieces)].into_iter().min_by_key(Vec::len).unwrap_or_default()
             }
         };
         Patterns { clusters, dependence: dependence(&pieces), spectrum, spikes, change }

@@ -120,7 +120,7 @@ pub fn clause(caveat: &Caveat) -> String {
     match caveat {
         Caveat::TwoClocks { millionths } => format!(
             "the clock that starts were read from is {:.1} ppm {} against that of the due times: the run is judged without \
-             that, and how late it was in all is not known",
+             that, and as if it had been punctual where it was earliest",
             millionths.abs(),
             if *millionths > 0.0 { "fast" } else { "slow" }
         ),

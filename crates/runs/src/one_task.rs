@@ -32,6 +32,8 @@ struct TwoClocks {
     first_due_ns: i64,
     /// By how many millionths starts gain on due times.
     millionths: f64,
+    /// The smallest latency without that: what the clocks were apart is not known, and the earliest counts as punctual.
+    least_ns: i64,
 }
 
 impl TwoClocks {
@@ -43,15 +45,26 @@ impl TwoClocks {
         let Some(millionths) = Change::of(&scans[task]).between_clocks(run.period_ns(task) as f64) else {
             return Ok(None);
         };
-        let first = run.activations(task, 0..1)?;
-        Ok(first.first().map(|first| TwoClocks { first_due_ns: first.due_ns, millionths }))
+        let Some(first) = run.activations(task, 0..1)?.into_iter().next() else { return Ok(None) };
+        let apart = TwoClocks { first_due_ns: first.due_ns, millionths, least_ns: 0 };
+        let mut least_ns = i64::MAX;
+        run.visit(task, Columns::TIMING, |rows| {
+            let latencies = rows.iter().map(|row| row.start_ns - apart.due_ns(row.due_ns));
+            least_ns = latencies.fold(least_ns, i64::min);
+        })?;
+        Ok(Some(TwoClocks { least_ns, ..apart }))
+    }
+
+    /// A due time by the clock of the starts.
+    fn due_ns(&self, due_ns: i64) -> i64 {
+        let gained_ns = (due_ns - self.first_due_ns) as f64 * self.millionths * 1e-6;
+        due_ns + gained_ns.round() as i64 + self.least_ns
     }
 
     /// Activations with their due times by the clock of their starts.
     fn on_one(of: Option<Self>, rows: &[Activation]) -> Cow<'_, [Activation]> {
-        let Some(TwoClocks { first_due_ns, millionths }) = of else { return Cow::Borrowed(rows) };
-        let gained = |due_ns: i64| ((due_ns - first_due_ns) as f64 * millionths * 1e-6).round() as i64;
-        rows.iter().map(|row| Activation { due_ns: row.due_ns + gained(row.due_ns), ..*row }).collect()
+        let Some(clocks) = of else { return Cow::Borrowed(rows) };
+        rows.iter().map(|row| Activation { due_ns: clocks.due_ns(row.due_ns), ..*row }).collect()
     }
 }
 

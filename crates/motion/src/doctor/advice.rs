@@ -1,13 +1,14 @@
 //! What to do next, the most useful first.
 
 use jitterlab_analysis::causes::TaskWhy;
+use jitterlab_analysis::verdict::Untested;
 use jitterlab_model::causes::{Cause, CauseClass};
 use jitterlab_model::check::{CommandLinePlace, RemedyKind, Status};
 use jitterlab_model::facts::Preemption;
 use jitterlab_model::{Bench, Fitness};
 use serde::{Deserialize, Serialize};
 
-use super::{DoctorResult, DoctorStep, Skipped};
+use super::{DoctorResult, DoctorStep, PurposeFound, Skipped};
 
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,6 +64,9 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let mut add = |wanted: bool, advice: Advice| all.extend(wanted.then_some(advice));
     let refused = found.steps.iter().any(|s| matches!(s.skipped, Some(Skipped::Refused { .. })));
     add(!found.privileged && (found.fitness == Fitness::CannotTell || refused || !good), Advice::AsRoot);
+    let short = |purpose: &PurposeFound| matches!(purpose.last().untested, Some(Untested::Length { .. }));
+    let too_short = found.purposes.iter().any(short);
+    add(too_short, Advice::Longer);
     add(found.worth_keeping(), Advice::Keep);
     add(is_virtual && !good, Advice::RealMachine);
     add(found.wants_step_card(), Advice::StepCard);
@@ -88,7 +92,7 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     add(own && (outside || !checks.is_empty()), Advice::Firmware { checks });
     let measured_ns = found.before.run.measured_ns().unwrap_or(0);
     let told = found.fitness != Fitness::CannotTell;
-    add(told && measured_ns < LONG_NS, Advice::Longer);
+    add(told && !too_short && measured_ns < LONG_NS, Advice::Longer);
     add(own && found.fitness == Fitness::Unfit && found.privileged, Advice::OtherComputer);
     add(good, Advice::Use);
     all

@@ -10,7 +10,7 @@ fn run(way: &Way, late_ns: i64, policy: Policy) -> MeasuredRun {
         task.granted = Some(Granted { policy, cpus: vec![1], memory_locked: true, timer_slack_ns: None });
         let period_ns = task.spec.period_ns;
         let mut stats = TimingStats::new(period_ns);
-        for index in 0..2_000 {
+        for index in 0..4_000 {
             let due_ns = index * period_ns;
             let start_ns = due_ns + if index == 1_000 { late_ns } else { 2_000 };
             let (index, end_ns) = (index as u64, start_ns);

@@ -29,10 +29,16 @@ fn clusters(patterns: &Patterns, _: f64) -> Option<String> {
     })
 }
 
+/// A period that is not known to this share is told with its uncertainty.
+const LOOSE: f64 = 1e-3;
+
 fn periodic(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let found = patterns.spikes.periodic.iter().map(|p| {
+        // Where three digits say more than is known.
+        let loose = p.uncertainty > LOOSE * p.period;
+        let error = if loose { format!(" +- {}", time(p.uncertainty * period_ns)) } else { String::new() };
         format!(
-            "every {} ({} of {} expected, up to {})",
+            "every {}{error} ({} of {} expected, up to {})",
             time(p.period * period_ns),
             count(p.spikes),
             count(p.ticks),
