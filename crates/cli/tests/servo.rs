@@ -208,7 +208,7 @@ fn mistakes_are_sentences_with_a_remedy() {
     bad(&["--live", "--wake", "telepathy"], &["nanosleep"]);
     bad(&["--live", "--actuation", "next-due"], &["cannot be used"]);
     bad(&["--period", "1ms", "--task", "main"], &["--task", "without a run"]);
-    bad(&["--period", "1ms", "--svg", "step.svg"], &["required arguments", "<RUN>"]);
+    bad(&["--period", "1ms", "--svg", "step.svg"], &["no response to draw", "run file"]);
     refused(folder.path(), &["servo", "nosuch.parquet"], 3, &["nosuch.parquet"]);
     let improper = folder.path().join("improper.toml");
     fs::write(

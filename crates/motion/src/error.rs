@@ -260,6 +260,17 @@ pub enum MotionError {
         "{0} is for one loop, and several are judged together: leave it out, or name one plant with one controller"
     )]
     NotOfSeveral(&'static str),
+    /// Execution times of a task of several that cannot be read.
+    #[error(
+        "{0:?} gives no task its execution times: write TASK=TIMES for a loop of the plant's file, as position=0.2h, or \
+         TASK@PERIOD=TIMES, as x@1ms=0.3h:0.9,0.8h:0.1"
+    )]
+    NotGivenTimes(String),
+    /// Nothing that could be drawn.
+    #[error(
+        "there is no response to draw without a run, or the execution times of several loops: name a run file"
+    )]
+    NoResponse,
     /// Gains for a file of a kind that they do not fit into.
     #[error(
         "no redesign fits into a file .{0}: take .json (all of them), .toml (the best, as a plant's [controller]) or .hal (LinuxCNC's pid, \
@@ -271,8 +282,8 @@ pub enum MotionError {
     PlantWithoutTask(String),
     /// A loop that no task closes.
     #[error(
-        "no task {name:?} is in the run to close {plant}: name one by --plant TASK=NAME, or of a plant with several loops by --loop LOOP=TASK; \
-         the run has {tasks}"
+        "there is no task {name:?} to close {plant}: name one by --plant TASK=NAME, or of a plant with several loops by --loop LOOP=TASK; \
+         there are {tasks}"
     )]
     LoopWithoutTask {
         /// The plant.

@@ -4,8 +4,8 @@
 use jitterlab_model::Activation;
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Design, Gains, LoopAssessment, OverrunAction, Plant, PlantUnderRun, Question, RedesignKind, Several,
-    TaskThere, TaskTiming, Wishes,
+    Design, Gains, GivenTimes, LoopAssessment, OverrunAction, Plant, PlantUnderRun, Question, RedesignKind,
+    Schedule, Several, TaskThere, TaskTiming, Wishes,
 };
 use nalgebra::{DMatrix, DVector};
 
@@ -71,7 +71,7 @@ fn activation(index: u64, due_ns: i64, start_ns: i64, end_ns: i64) -> Activation
 
 fn judged(several: &Several, records: &[Vec<Activation>]) -> PlantUnderRun {
     let records: Vec<&[Activation]> = records.iter().map(Vec::as_slice).collect();
-    several.under_run(&records).unwrap()
+    several.under_run(&records, &Wishes::default()).unwrap()
 }
 
 /// A machine of its own for the ball and beam: it knows no controllers' matrices, only sums of samples before, and one exponential a
@@ -322,6 +322,84 @@ fn loops_that_share_a_processor_are_judged_jointly() {
     near(of_b.independent.cost, 243.335_992_19, 1e-9);
     near(of_b.independent.spectral_radius, 0.732_027_284_8, 1e-8);
     assert!(of_b.cost_interval.unwrap().holds(243.335_992_19));
+}
+
+/// The same two tasks from their execution times alone, put through a processor of their own making.
+#[test]
+fn given_times_on_one_processor_cost_what_enumeration_finds() {
+    let plant: Plant = catalog::find("dc-servo", None).unwrap();
+    let asked = [(Some("a".into()), plant.clone()), (Some("b".into()), plant)];
+    let judged = |of_a: &str, overrun: &str| -> Vec<PlantUnderRun> {
+        let texts = [format!("a@4ms={of_a}"), "b@6ms=2.5ms".into()];
+        let given: Vec<GivenTimes> = texts.iter().map(|t| GivenTimes::parse(t, &asked).unwrap()).collect();
+        let overrun: OverrunAction = overrun.parse().unwrap();
+        let of = |g: &GivenTimes| TaskThere { name: g.name.clone(), period_ns: g.period_ns, overrun };
+        let there: Vec<TaskThere> = given.iter().map(of).collect();
+        let both = Several::bind(&asked, &[], Some(&there), TaskTiming::default()).unwrap();
+        let schedule = Schedule::new(&given).unwrap();
+        let wishes = Wishes { misses: vec!["1/2".parse().unwrap()], ..Wishes::default() };
+        both.iter().map(|several| several.under_schedule(&schedule, &wishes).unwrap()).collect()
+    };
+    let action = |of: &PlantUnderRun, wanted: &str| {
+        let wanted: OverrunAction = wanted.parse().unwrap();
+        of.actions.iter().find(|a| a.action == wanted).unwrap().stationary.cost
+    };
+    // The first always short: the same cycle for ever.
+    let always = judged("1ms", "skip");
+    near(always[1].evaluation.clustered.cost, 87.331_750_07, 1e-9);
+    near(action(&always[1], "skip"), 87.331_750_07, 1e-9);
+    let random = judged("1ms:0.5,2.5ms:0.5", "skip");
+    near(random[0].evaluation.independent.cost, 65.611_723_57, 0.01);
+    near(random[1].evaluation.independent.cost, 243.335_992_19, 0.03);
+    assert!(random[1].evaluation.cost_interval.unwrap().holds(243.335_992_19), "{:?}", random[1].evaluation);
+    // What another action would cost is what it costs where the tasks take it.
+    let killed = judged("1ms:0.5,2.5ms:0.5", "kill/zero");
+    near(action(&killed[1], "kill/zero"), killed[1].evaluation.clustered.cost, 1e-9);
+    // Of the second's periods some have no output, of the first's none; each response follows its step.
+    assert!(
+        random[1].misses.iter().any(|m| m.at_most.of == 2)
+            && random[0].tasks[0].timing.as_ref().unwrap().missed == 0
+    );
+    for found in &random {
+        let step = &found.responses[0];
+        assert!((step.ideal_points.last().unwrap().outputs[0] - 1.0).abs() < 0.05, "{:?}", step.ideal);
+        assert!(step.apart.is_finite() && step.recorded_points.len() == step.ideal_points.len());
+    }
+}
+
+#[test]
+fn a_cascade_is_judged_by_given_times_with_its_misses_and_responses() {
+    let plant: Plant = catalog::find("cascaded-axis", None).unwrap();
+    let asked = [(None, plant)];
+    let judged = |of_current: &str| -> PlantUnderRun {
+        let texts = ["position=0.1h", "speed=0.1h", of_current];
+        let given: Vec<GivenTimes> = texts.iter().map(|t| GivenTimes::parse(t, &asked).unwrap()).collect();
+        let of = |g: &GivenTimes| TaskThere {
+            name: g.name.clone(),
+            period_ns: g.period_ns,
+            overrun: OverrunAction::default(),
+        };
+        let there: Vec<TaskThere> = given.iter().map(of).collect();
+        let several = Several::bind(&asked, &[], Some(&there), TaskTiming::default()).unwrap().remove(0);
+        let wishes = Wishes { misses: vec!["1/10".parse().unwrap()], ..Wishes::default() };
+        several.under_schedule(&Schedule::new(&given).unwrap(), &wishes).unwrap()
+    };
+    let calm = judged("current=0.2h");
+    assert_eq!((calm.misses_period_ns, calm.common_ns), (MS, MS));
+    assert_eq!(calm.tasks.iter().map(|t| t.timing.as_ref().unwrap().missed).sum::<u64>(), 0);
+    // The same cycle for ever, but for the begin of the run; it never misses.
+    near(calm.evaluation.clustered.cost, calm.evaluation.along.cost, 1e-4);
+    assert_eq!(calm.misses[0].word, [false]);
+    let step = &calm.responses[0];
+    assert!((step.recorded_points.last().unwrap().outputs[0] - 1.0).abs() < 0.1, "{:?}", step.recorded);
+    let late = judged("current=0.2h:0.999,1.2h:0.001");
+    let missed =
+        |found: &PlantUnderRun| found.tasks.iter().map(|t| t.timing.as_ref().unwrap().missed).sum::<u64>();
+    assert!(missed(&late) > 0 && !late.misses.is_empty());
+    // Rare and short: it costs next to what calm times do, by both ways.
+    near(late.evaluation.clustered.cost, late.evaluation.along.cost, 1e-3);
+    near(late.evaluation.clustered.cost, calm.evaluation.clustered.cost, 1e-2);
+    assert!(late.evaluation.independent.cost != calm.evaluation.independent.cost);
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub(super) fn under_execution(
 }
 
 /// The actions that a loop's controller can take.
-fn possible(closed: &Loop) -> impl Iterator<Item = OverrunAction> + use<> {
+pub(super) fn possible(closed: &Loop) -> impl Iterator<Item = OverrunAction> + use<> {
     let predicts = closed.can(Act::Predict);
     OverrunAction::ALL.into_iter().filter(move |action| predicts || action.without != Without::Predict)
 }
@@ -108,21 +108,25 @@ impl Alternative {
     }
 }
 
-/// What each action would cost with the waits and execution times of a run.
+/// What each action would cost with the waits and execution times of a run; one whose jobs are all done before they are due again is the
+/// same under each.
 ///
 /// # Errors
 /// As [`super::Design::controller`], and a record that cannot be read.
 pub(super) fn under_record<R: Record + ?Sized>(
     question: &Question,
     record: &R,
+    worst_response_ns: i64,
 ) -> Result<Vec<ActionCost>, R::Error> {
     let period_ns = question.period_ns;
+    let in_time = worst_response_ns < period_ns;
     let early_ns = -record.least_latency_ns();
-    let lates = [Late::Skip, Late::CatchUp, Late::RePhase, Late::Kill];
+    let all = [Late::Skip, Late::CatchUp, Late::RePhase, Late::Kill];
+    let lates = if in_time { &all[..1] } else { &all[..] };
     let mut most_jobs = Cycles::WHOLE;
     let alternatives = loop {
         let new = |late| Alternative::new(question, late, most_jobs, early_ns);
-        let mut all = lates.map(new);
+        let mut all: Vec<Alternative> = lates.iter().copied().map(new).collect();
         let mut free_ns: Option<i64> = None;
         record.visit(&mut |rows| {
             for a in rows {
@@ -143,7 +147,7 @@ pub(super) fn under_record<R: Record + ?Sized>(
     let mut closed = question.closed()?;
     let actions: Vec<OverrunAction> = possible(&closed).collect();
     let of = |action: OverrunAction| {
-        let found = alternatives.iter().find(|a| a.late == action.late)?;
+        let found = alternatives.iter().find(|a| in_time || a.late == action.late)?;
         let stationary = found.stationary(&mut closed, action.without, period_ns);
         Some(ActionCost { action, stationary })
     };

@@ -122,7 +122,7 @@ impl LoopAssessment {
         let (wait_ns, execution_ns) = (timing.wait_ns.round() as i64, timing.execution_ns.round() as i64);
         let margins = Margins::of(question, question.output_delay_ns(wait_ns, execution_ns))?;
         let crossover = margins.crossover_rad_per_s(period_ns);
-        let usual = usual_references(question, &margins);
+        let usual = usual_references(crossover);
         let references = if wishes.references.is_empty() { &usual[..] } else { &wishes.references[..] };
         let (before, after) = rows_needed(references, crossover, period_ns);
         let rows = record.rows(worst_row.saturating_sub(before)..worst_row.saturating_add(after))?;
@@ -140,7 +140,7 @@ impl LoopAssessment {
         let assessment = LoopAssessment {
             redesigns: wanted.unwrap_or_default(),
             verdict,
-            actions: actions::under_record(question, record)?,
+            actions: actions::under_record(question, record, evaluation.timing.worst_response_ns)?,
             misses: seen.into_iter().chain(asked).collect(),
             remedies: question.remedies(&counted.patterns, &window, &evaluation)?,
             velocity: intervals.error(),
@@ -154,7 +154,7 @@ impl LoopAssessment {
 }
 
 /// What is proved of the misses that were seen: of the longest window for which anything is.
-fn proved_of_seen(steps: &Steps, seen: &[AtMost]) -> Option<UnderMisses> {
+pub(super) fn proved_of_seen(steps: &Steps, seen: &[AtMost]) -> Option<UnderMisses> {
     let mut windows = seen.iter().rev().filter(|w| w.of <= LONGEST_SEEN && w.misses > 0 && w.misses < w.of);
     let mut found: Option<UnderMisses> = None;
     windows

@@ -40,8 +40,10 @@ fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, Mo
     let held: Vec<usize> =
         loops.iter().copied().filter(|i| writer(*i).is_some_and(|outer| !loops.contains(&outer))).collect();
     let (count, states) = (loops.len(), controllers.iter().map(Controller::states).sum::<usize>());
+    // Where no task holds a reference of it, that of the outer loops comes from outside.
+    let references = held.len().max(1);
     // All that a job knows: the states, the samples, the references.
-    let known = states + count + held.len();
+    let known = states + count + references;
     let mut next = DMatrix::zeros(states, known);
     let mut written: Vec<DMatrix<f64>> = Vec::new();
     let mut first = 0;
@@ -57,7 +59,13 @@ fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, Mo
                     row
                 }
             },
-            None => DMatrix::zeros(1, known),
+            None => {
+                let mut row = DMatrix::zeros(1, known);
+                if held.is_empty() {
+                    row[(0, states + count)] = 1.0;
+                }
+                row
+            }
         };
         let of_all = |of_states: &DMatrix<f64>, of_sample: &DMatrix<f64>, of_reference: &DMatrix<f64>| {
             let mut rows = of_reference * &reference;
@@ -79,12 +87,12 @@ fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, Mo
         [
             columns(&next, 0, states),
             columns(&next, states, count),
-            columns(&next, states + count, held.len()),
+            columns(&next, states + count, references),
         ],
         [
             columns(&outputs, 0, states),
             columns(&outputs, states, count),
-            columns(&outputs, states + count, held.len()),
+            columns(&outputs, states + count, references),
         ],
     );
     Ok(Closing {

@@ -7,8 +7,7 @@ use super::along_trace::TimeBase;
 use super::looped::Loop;
 use super::question::Question;
 use super::response::{DrivenLoop, Point, Reference, Tracking, tracking};
-use super::stands::Margins;
-use super::timing::{Job, Moments};
+use super::timing::{Job, Moment, Moments};
 
 /// One reference followed with ideal and with recorded timing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,22 +35,22 @@ const POINTS: i64 = 1_200;
 const MOST_ROWS: u64 = 200_000;
 
 /// A step and a tracking task for a loop: 1, and a sine of 1 at a tenth of the slowest crossover.
-pub fn usual_references(question: &Question, margins: &Margins) -> [Reference; 2] {
-    let hz = margins.crossover_rad_per_s(question.period_ns) / 10.0 / std::f64::consts::TAU;
+pub fn usual_references(crossover_rad_per_s: f64) -> [Reference; 2] {
+    let hz = crossover_rad_per_s / 10.0 / std::f64::consts::TAU;
     // One digit, exactly as it is written: 0.3 and not 0.30000000000000004.
     let frequency_hz = format!("{hz:.0e}").parse().unwrap_or(hz);
     [Reference::Step(1.0), Reference::Sine { amplitude: 1.0, frequency_hz }]
 }
 
 /// A stretch of time before and after the worst event, in ns.
-struct Window {
-    before_ns: i64,
-    length_ns: i64,
+pub(super) struct Window {
+    pub before_ns: i64,
+    pub length_ns: i64,
 }
 
 impl Window {
     /// So that the worst event falls into a step's rise, or into a quarter of two cycles.
-    fn of(reference: Reference, crossover_rad_per_s: f64, period_ns: i64) -> Window {
+    pub fn of(reference: Reference, crossover_rad_per_s: f64, period_ns: i64) -> Window {
         let rise_s = 1.0 / crossover_rad_per_s;
         let (before_s, length_s) = match reference {
             Reference::Sine { frequency_hz, .. } => (0.5 / frequency_hz, 2.0 / frequency_hz),
@@ -93,14 +92,28 @@ pub(super) fn follow(
         let due_ns = k * period_ns;
         Job { due_ns, start_ns: due_ns, end_ns: due_ns, killed: false, after_gap: false }
     });
-    let step_ns = (length_ns / POINTS).max(1);
-    let driven = |jobs: &mut dyn Iterator<Item = Job>| {
+    let moments = |jobs: &mut dyn Iterator<Item = Job>| {
         let (mut making, mut moments) = (Moments::new(question.timing, period_ns, 0), Vec::new());
         jobs.for_each(|job| making.job(&job, |moment| moments.push(moment)));
+        moments
+    };
+    let (mut recorded, mut punctual) = (recorded.into_iter(), punctual.into_iter());
+    compared(closed, reference, length_ns, moments(&mut punctual), moments(&mut recorded))
+}
+
+/// A reference followed for so long through punctual and through recorded moments.
+pub(super) fn compared(
+    closed: &Loop,
+    reference: Reference,
+    length_ns: i64,
+    punctual: Vec<Moment>,
+    recorded: Vec<Moment>,
+) -> FollowedReference {
+    let step_ns = (length_ns / POINTS).max(1);
+    let driven = |moments: Vec<Moment>| {
         DrivenLoop::new(closed, TimeBase::Nominal, reference).through(moments, step_ns, length_ns)
     };
-    let ideal_points = driven(&mut punctual.into_iter());
-    let recorded_points = driven(&mut recorded.into_iter());
+    let (ideal_points, recorded_points) = (driven(punctual), driven(recorded));
     let size = ideal_points.iter().map(|p| p.reference.abs()).fold(f64::MIN_POSITIVE, f64::max);
     let distances = ideal_points.iter().zip(&recorded_points).flat_map(|(a, b)| {
         a.outputs.iter().zip(&b.outputs).map(|(a, b)| (a - b).abs()).collect::<Vec<f64>>()

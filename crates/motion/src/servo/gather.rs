@@ -1,12 +1,12 @@
 //! One pass over a run: its cycles, its misses, its means and its worst event.
 
-use jitterlab_model::Activation;
 use serde::{Deserialize, Serialize};
 
 use super::cycles::Cycles;
 use super::misses::{AtMost, Misses};
 use super::question::Question;
 use super::record::Record;
+use super::sources::Source;
 use super::timing::{Job, Moment, Moments};
 use crate::error::MotionError;
 
@@ -70,15 +70,15 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, a: &Activation, after_gap: bool) {
-        let ready = self.free_ns.filter(|_| !after_gap).map_or(a.due_ns, |free| free.max(a.due_ns));
-        self.latency += i128::from(a.latency_ns());
-        self.wait += i128::from(a.start_ns - ready);
-        self.execution += i128::from(a.execution_ns());
-        self.free_ns = Some(a.end_ns);
-        let response = a.response_ns();
+    fn add(&mut self, job: &Job) {
+        let ready = self.free_ns.filter(|_| !job.after_gap).map_or(job.due_ns, |free| free.max(job.due_ns));
+        self.latency += i128::from(job.start_ns.wrapping_sub(job.due_ns));
+        self.wait += i128::from(job.start_ns.wrapping_sub(ready));
+        self.execution += i128::from(job.end_ns.wrapping_sub(job.start_ns));
+        self.free_ns = Some(job.end_ns);
+        let response = job.end_ns.wrapping_sub(job.due_ns);
         if self.longest.is_none_or(|l| response > l.0) {
-            self.longest = Some((response, self.count, a.due_ns));
+            self.longest = Some((response, self.count, job.due_ns));
         }
         self.shortest_ns = Some(self.shortest_ns.map_or(response, |s| s.min(response)));
         self.count += 1;
@@ -96,8 +96,8 @@ impl Timings {
         Timings { sums: Sums::default(), misses: Misses::new(period_ns) }
     }
 
-    fn add(&mut self, a: &Activation, job: &Job) {
-        self.sums.add(a, job.after_gap);
+    fn add(&mut self, job: &Job) {
+        self.sums.add(job);
         self.misses.job(job);
     }
 
@@ -125,11 +125,14 @@ impl Timings {
     }
 }
 
-/// The timing of a record in short.
-pub(super) fn mean_timing<R: Record + ?Sized>(period_ns: i64, record: &R) -> Result<MeanTiming, R::Error> {
+/// The timing of a task's jobs in short, and the due time of the one with the longest response time.
+pub(super) fn mean_timing<S: Source>(period_ns: i64, source: &S) -> Result<(MeanTiming, i64), S::Error> {
     let mut timings = Timings::new(period_ns);
-    record.visit(&mut |rows| rows.iter().for_each(|a| timings.add(a, &Job::from(a))))?;
-    Ok(timings.finish()?.0)
+    for job in source.jobs() {
+        timings.add(&job?);
+    }
+    let (timing, (_, worst_ns)) = timings.finish()?;
+    Ok((timing, worst_ns))
 }
 
 /// Fewest activations that show anything of a loop.
@@ -161,7 +164,7 @@ pub(super) fn gather<R: Record + ?Sized>(question: &Question, record: &R) -> Res
                     return;
                 }
                 last = Some(job);
-                timings.add(a, &job);
+                timings.add(&job);
                 moments.job(&job, |moment| cycles.pass(moment));
             }
         })?;

@@ -132,7 +132,10 @@ impl ServoLive {
             return Err(MotionError::ShortDuration { duration_ns: each_ns, period_ns: *period_ns });
         }
         let references = match references {
-            [] => usual_references(question, &Margins::of(question, 0)?)[1..].to_vec(),
+            [] => {
+                let crossover = Margins::of(question, 0)?.crossover_rad_per_s(question.period_ns);
+                usual_references(crossover)[1..].to_vec()
+            }
             given => given.to_vec(),
         };
         let closed = LiveLoop::new(plant, &question.controller()?, *period_ns, &references);

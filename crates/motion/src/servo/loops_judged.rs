@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::actions::ActionCost;
 use super::evaluate::Evaluation;
+use super::follow::FollowedReference;
 use super::gather::MeanTiming;
 use super::verdict::Verdict;
+use super::weakly_hard::UnderMisses;
 
 /// A loop that a task closes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,4 +51,14 @@ pub struct PlantUnderRun {
     pub computed: u64,
     /// What the timing costs.
     pub evaluation: Evaluation,
+    /// What each overrun action would cost, if all of these tasks took it.
+    pub actions: Vec<ActionCost>,
+    /// What is proved of any sequence with so many misses: those seen, and those asked for.
+    pub misses: Vec<UnderMisses>,
+    /// The periods in which these are counted: one is missed where any of these tasks wrote less than it owes.
+    pub misses_period_ns: i64,
+    /// The cycles that it is proved of, evenly from all.
+    pub shown: u64,
+    /// Responses of the outer loops around the worst event.
+    pub responses: Vec<FollowedReference>,
 }

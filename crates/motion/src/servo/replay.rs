@@ -16,7 +16,17 @@ pub struct Replay {
 impl Replay {
     /// A task that is due at time zero for the first time.
     pub fn new(late: Late, period_ns: i64) -> Replay {
-        Replay { late, period_ns, due_ns: 0, free_ns: i64::MIN, begun: false }
+        Replay::from(late, period_ns, 0)
+    }
+
+    /// A task that is due at this time for the first time.
+    pub fn from(late: Late, period_ns: i64, due_ns: i64) -> Replay {
+        Replay { late, period_ns, due_ns, free_ns: i64::MIN, begun: false }
+    }
+
+    /// When the next job is due.
+    pub fn due_ns(&self) -> i64 {
+        self.due_ns
     }
 
     /// The next job: how long it waits once it is due and the processor is free for it (negative: how early it starts), and how

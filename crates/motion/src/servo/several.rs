@@ -6,24 +6,19 @@
 
 use std::convert::Infallible;
 
-use super::along_trace::{TimeBase, Walk};
 use super::cascade::closings;
 use super::chain::{Chain, Stationary, Stretches};
-use super::classes::Memory;
-use super::evaluate::{BATCHES, Evaluation, by_batches, curve_step_ns, is_long_enough, jackknife, values};
-use super::gather::{MeanTiming, mean_timing};
-use super::joint::JointCycles;
+use super::gather::MeanTiming;
+use super::joint::Owed;
 use super::looped::{Closing, Loop};
-use super::loops_judged::{LoopOfPlant, PlantUnderRun, TaskOfLoops};
-use super::merged::{Jobs, Merged, common_multiple};
-use super::overrun::{Late, OverrunAction};
+use super::loops_judged::{LoopOfPlant, TaskOfLoops};
+use super::merged::{Merged, common_multiple};
+use super::overrun::OverrunAction;
 use super::plant::Plant;
 use super::plant_loop::PlantLoop;
 use super::question::Question;
-use super::record::Record;
 use super::replay::Replay;
 use super::timing::{Actuation, Job, Moment, Moments, TaskTiming};
-use super::verdict::of_costs;
 use crate::error::MotionError;
 
 /// A task that closes loops.
@@ -54,8 +49,6 @@ pub struct Several {
 
 /// Common multiples after which constant timing has to have come back to where it was.
 const LONGEST_CYCLE: i64 = 1_000;
-/// Rows that are read at once.
-const CHUNK: u64 = 1 << 14;
 /// Steps in which a loop's delay is looked for before it is found by halving.
 const SCAN: i64 = 32;
 
@@ -78,6 +71,14 @@ impl Several {
         self.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1)
     }
 
+    /// The periods in which misses are counted: those of the plant's slowest task, or of several tasks what all have in common.
+    pub(super) fn owed(&self) -> Result<Owed, MotionError> {
+        let period_ns = common_multiple(self.tasks.iter().map(|task| task.period_ns))
+            .ok_or(MotionError::NeverTogether)?;
+        let outputs = self.tasks.iter().map(|task| (period_ns / task.period_ns) as usize).collect();
+        Ok(Owed { period_ns, outputs })
+    }
+
     /// The closed loop.
     ///
     /// # Errors
@@ -93,6 +94,12 @@ impl Several {
             closings(&self.plant, &tasks)?
         };
         Ok(Loop::of(&self.plant, closings, defers))
+    }
+
+    /// Names of the outputs that follow a reference from outside.
+    pub(super) fn followed_outputs(&self) -> Result<Vec<String>, MotionError> {
+        let name = |output: usize| self.plant.outputs.get(output).cloned();
+        Ok(self.closed()?.followed().into_iter().filter_map(name).collect())
     }
 
     /// The stationary loop whose tasks always wait and work so long.
@@ -184,106 +191,6 @@ impl Several {
         Ok(None)
     }
 
-    /// Judges the plant by what a run recorded of all tasks, in the order of [`Several::all_tasks`].
-    ///
-    /// # Errors
-    /// As [`Several::ideal`], too few activations, and records that cannot be read.
-    pub fn under_run<R: Record + ?Sized>(&self, records: &[&R]) -> Result<PlantUnderRun, R::Error> {
-        let ideal = self.ideal()?;
-        let mut closed = self.closed()?;
-        let timings = self
-            .tasks
-            .iter()
-            .zip(records)
-            .map(|(task, record)| mean_timing(task.period_ns, *record))
-            .collect::<Result<Vec<_>, _>>()?;
-        let waits: Vec<(i64, i64)> =
-            timings.iter().map(|t| (t.wait_ns.round() as i64, t.execution_ns.round() as i64)).collect();
-        let (period_ns, common_ns) = (self.period_ns(), self.common_ns()?);
-        let time_ns = timings.iter().map(|t| t.periods as i64).zip(&self.tasks);
-        let time_ns = time_ns.map(|(periods, task)| periods * task.period_ns).max().unwrap_or(0).max(1);
-        let curve_step_ns = curve_step_ns((time_ns / period_ns) as u64, period_ns);
-        let mut cycles = JointCycles::new(closed.lasting(), period_ns);
-        let mut walk = Walk::new(&closed, TimeBase::Nominal, ideal.covariance.as_ref(), curve_step_ns);
-        let own = self.tasks.len();
-        let mut origin = None::<i64>;
-        self.merged(records, common_ns, None)?.run(|moment| {
-            match moment {
-                Ok(Moment::At(time, event)) if usize::from(event.by) < own => {
-                    walk.pass(Moment::At(time, event));
-                    cycles.at(time, event);
-                }
-                Ok(Moment::Cut(time)) => {
-                    walk.pass(Moment::Cut(time));
-                    cycles.cut();
-                }
-                Ok(_) => {}
-                Err(together) => {
-                    let since = together.time_ns - *origin.get_or_insert(together.time_ns);
-                    let part = (i128::from(since) * BATCHES as i128 / i128::from(time_ns)) as usize;
-                    cycles.together(&mut closed, together.time_ns, together.in_time, part);
-                }
-            }
-            true
-        })?;
-        if cycles.count() == 0 {
-            return Err(MotionError::NeverTogether.into());
-        }
-        let memory = cycles.memory();
-        let clustered = cycles.stationary(memory, None);
-        let independent = cycles.stationary(Memory::None, None);
-        let is_long = is_long_enough((time_ns / period_ns) as f64, clustered.radius_per_period);
-        let left_out: Vec<Stationary> = (0..if is_long { BATCHES } else { 0 })
-            .map(|part| cycles.stationary(memory, Some(part)))
-            .collect();
-        let along = walk.finish();
-        let along_interval = if is_long { by_batches(&along) } else { None };
-        let evaluation = Evaluation {
-            mean_delay: self.constant(&waits)?,
-            jitter: cycles.in_time().unwrap_or_else(|| independent.clone()),
-            independent,
-            memory,
-            cost_interval: jackknife(clustered.cost, &values(&left_out, |s| s.cost)),
-            radius_interval: jackknife(
-                clustered.radius_per_period,
-                &values(&left_out, |s| s.radius_per_period),
-            ),
-            clustered,
-            along,
-            along_interval,
-            timing: timings.first().cloned().ok_or(MotionError::TooFewActivations(0))?,
-            resolution_ns: 1,
-            ideal,
-        };
-        let mut alone = Vec::new();
-        for i in 0..if own > 1 { own } else { 0 } {
-            let mut walk = Walk::new(&closed, TimeBase::Nominal, evaluation.ideal.covariance.as_ref(), 0);
-            self.merged(records, common_ns, Some(i))?.run(|moment| {
-                if let Ok(moment) = moment {
-                    walk.pass(moment);
-                }
-                true
-            })?;
-            alone.push(walk.finish().cost);
-        }
-        let verdict = of_costs(
-            &evaluation,
-            timings.iter().zip(&self.tasks).map(|(t, task)| (t.worst_response_ns, task.period_ns)),
-        );
-        let tasks = self.tasks.iter().zip(timings).enumerate().map(|(i, (task, timing))| TaskOfLoops {
-            alone: alone.get(i).copied(),
-            ..self.described(task, Some(timing))
-        });
-        Ok(PlantUnderRun {
-            verdict,
-            tasks: tasks.collect(),
-            common_ns,
-            cycles: cycles.count(),
-            computed: cycles.computed,
-            evaluation,
-        })
-    }
-
     /// A task as a result names it.
     pub fn described(&self, task: &LoopTask, timing: Option<MeanTiming>) -> TaskOfLoops {
         let loops: Vec<LoopOfPlant> = if self.plant.loops.is_empty() {
@@ -299,55 +206,14 @@ impl Several {
         };
         TaskOfLoops { name: task.name.clone(), period_ns: task.period_ns, loops, timing, alone: None }
     }
-
-    /// The recorded jobs of all tasks; or of the plant's, with all punctual but one.
-    fn merged<'a, R: Record + ?Sized>(
-        &'a self,
-        records: &[&'a R],
-        common_ns: i64,
-        but: Option<usize>,
-    ) -> Result<Merged<'a, R::Error>, R::Error> {
-        let mut merged = Merged::new(common_ns);
-        let early_ns = records.iter().map(|record| -record.least_latency_ns()).max().unwrap_or(0);
-        let wanted = if but.is_some() { self.tasks.len() } else { usize::MAX };
-        for (i, (task, record)) in self.all_tasks().zip(records).enumerate().take(wanted) {
-            let moments = Moments::new(self.timing, task.period_ns, early_ns);
-            let jobs = match but {
-                Some(but) if but != i => {
-                    let first = record.rows(0..1)?.first().map_or(0, |a| a.due_ns);
-                    let punctual = LoopTask { overrun: OverrunAction::holding(Late::Skip), ..task.clone() };
-                    Box::new(steady(&punctual, first, (0, 0)).map(Ok)) as Jobs<'a, R::Error>
-                }
-                _ => recorded(*record),
-            };
-            merged.add(task.period_ns, moments, jobs);
-        }
-        Ok(merged)
-    }
 }
 
 /// Jobs that always wait and work so long, for ever.
-fn steady(task: &LoopTask, first_ns: i64, (wait, work): (i64, i64)) -> impl Iterator<Item = Job> + use<> {
-    let mut replay = Replay::new(task.overrun.late, task.period_ns);
-    std::iter::repeat_with(move || {
-        let job = replay.job(wait, work, false);
-        let moved = |time: i64| time.saturating_add(first_ns);
-        Job { due_ns: moved(job.due_ns), start_ns: moved(job.start_ns), end_ns: moved(job.end_ns), ..job }
-    })
-}
-
-/// The jobs of a record, read piece by piece.
-fn recorded<'a, R: Record + ?Sized>(record: &'a R) -> Jobs<'a, R::Error> {
-    let mut next = 0;
-    let mut rows = Vec::new().into_iter();
-    Box::new(std::iter::from_fn(move || {
-        if rows.len() == 0 {
-            match record.rows(next..next + CHUNK) {
-                Ok(read) => rows = read.into_iter(),
-                Err(error) => return Some(Err(error)),
-            }
-            next += CHUNK;
-        }
-        rows.next().map(|a| Ok(Job::from(&a)))
-    }))
+pub(super) fn steady(
+    task: &LoopTask,
+    first_ns: i64,
+    (wait, work): (i64, i64),
+) -> impl Iterator<Item = Job> + use<> {
+    let mut replay = Replay::from(task.overrun.late, task.period_ns, first_ns);
+    std::iter::repeat_with(move || replay.job(wait, work, false))
 }

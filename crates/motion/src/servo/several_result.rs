@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::assessment::Wishes;
 use super::chain::Stationary;
 use super::loops_judged::{PlantUnderRun, TaskOfLoops};
 use super::record::Record;
+use super::schedule::{GivenTimes, Schedule};
 use super::several::Several;
 use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
@@ -21,7 +23,9 @@ pub struct PlantOfLoops {
     pub stands_ns: Vec<Option<i64>>,
     /// All of them punctual, with no work to do.
     pub ideal: Stationary,
-    /// Under the run; `None` without one.
+    /// Names of the outputs that follow a reference.
+    pub outputs: Vec<String>,
+    /// Under the run or the given execution times; `None` without either.
     pub under: Option<PlantUnderRun>,
 }
 
@@ -31,6 +35,9 @@ pub struct PlantOfLoops {
 pub struct ServoLoops {
     /// The run, as its first task shows it; `None` without one.
     pub run: Option<JudgedRun>,
+    /// Execution times that were given in place of a run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<GivenTimes>,
     /// Each plant.
     pub plants: Vec<PlantOfLoops>,
 }
@@ -40,8 +47,25 @@ impl PlantOfLoops {
     ///
     /// # Errors
     /// As [`Several::under_run`].
-    pub fn under_run<R: Record + ?Sized>(several: &Several, records: &[&R]) -> Result<Self, R::Error> {
-        let under = several.under_run(records)?;
+    pub fn under_run<R: Record + ?Sized>(
+        several: &Several,
+        records: &[&R],
+        wishes: &Wishes,
+    ) -> Result<Self, R::Error> {
+        let under = several.under_run(records, wishes)?;
+        Ok(PlantOfLoops { tasks: under.tasks.clone(), under: Some(under), ..PlantOfLoops::alone(several)? })
+    }
+
+    /// Judges a plant by jobs that a schedule makes.
+    ///
+    /// # Errors
+    /// As [`Several::under_schedule`].
+    pub fn under_schedule(
+        several: &Several,
+        schedule: &Schedule,
+        wishes: &Wishes,
+    ) -> Result<Self, MotionError> {
+        let under = several.under_schedule(schedule, wishes)?;
         Ok(PlantOfLoops { tasks: under.tasks.clone(), under: Some(under), ..PlantOfLoops::alone(several)? })
     }
 
@@ -55,6 +79,7 @@ impl PlantOfLoops {
             tasks: several.tasks.iter().map(|task| several.described(task, None)).collect(),
             ideal: several.ideal()?,
             stands_ns: several.stands()?,
+            outputs: several.followed_outputs()?,
             under: None,
         })
     }

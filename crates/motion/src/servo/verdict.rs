@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evaluate::{Evaluation, Interval};
 use super::follow::FollowedReference;
+use super::gather::MeanTiming;
 use super::margins::DelayMargin;
 use super::misses::AtMost;
 use super::response::Reference;
@@ -139,12 +140,45 @@ fn of_cost(found: &Evaluation, hardly_late: bool) -> Side {
     cost
 }
 
-/// The verdict on a run of several tasks, each with its worst response time and its period.
-pub(super) fn of_costs(found: &Evaluation, mut worst: impl Iterator<Item = (i64, i64)>) -> Verdict {
-    Verdict::of(vec![of_cost(
-        found,
-        worst.all(|(response_ns, period_ns)| hardly_late(response_ns, period_ns)),
-    )])
+/// A task of several that close a plant: its timing, its period, and the longest constant delay it stands; `None` for its whole period.
+pub(super) struct LateTask<'a> {
+    pub timing: &'a MeanTiming,
+    pub period_ns: i64,
+    pub stands_ns: Option<i64>,
+}
+
+/// The verdict on a plant of several tasks: what it costs, how late the outputs of the task come that is nearest to what it stands, and
+/// the response through the worst event.
+pub(super) fn of_loops<'a>(
+    found: &Evaluation,
+    tasks: impl Iterator<Item = LateTask<'a>> + Clone,
+    responses: &[FollowedReference],
+) -> Verdict {
+    let hardly = tasks.clone().all(|t| hardly_late(t.timing.worst_response_ns, t.period_ns));
+    let mut sides = vec![of_cost(found, hardly)];
+    let delays = tasks.filter(|t| t.stands_ns.is_some()).map(|t| delay_side(t.timing, t.stands_ns));
+    sides.extend(delays.max_by(|a, b| a.fitness.cmp(&b.fitness)));
+    sides.extend(event_side(responses));
+    Verdict::of(sides)
+}
+
+/// The time from the due time to the output against the longest constant delay that the loop stands.
+fn delay_side(timing: &MeanTiming, stands_ns: Option<i64>) -> Side {
+    let mean_ns = (timing.latency_ns + timing.execution_ns).round() as i64;
+    let fitness = match stands_ns {
+        Some(margin) if mean_ns > margin => Fitness::Unfit,
+        Some(margin) if timing.worst_response_ns > margin => Fitness::Limited,
+        _ => Fitness::Good,
+    };
+    let judgement = Judgement::Delay { worst_ns: timing.worst_response_ns, mean_ns, margin_ns: stands_ns };
+    Side { fitness, judgement }
+}
+
+/// How far the worst event takes the response to a step from the ideal one.
+fn event_side(responses: &[FollowedReference]) -> Option<Side> {
+    let steps = responses.iter().filter(|r| matches!(r.reference, Reference::Step(_)));
+    let apart = steps.map(|r| r.apart).reduce(f64::max)?;
+    Some(Side { fitness: graded(apart, GOOD_EVENT, USABLE_EVENT), judgement: Judgement::Event { apart } })
 }
 
 /// The verdict on a run.
@@ -156,22 +190,14 @@ pub(super) fn of_run(
     period_ns: i64,
 ) -> Verdict {
     let timing = &found.timing;
-    let mean_ns = (timing.latency_ns + timing.execution_ns).round() as i64;
     let jitter_ns = timing.worst_response_ns - timing.least_response_ns;
     let hardly = hardly_late(timing.worst_response_ns, period_ns);
-    let mut sides = vec![of_cost(found, hardly)];
     let stands = match margins.delay {
         DelayMargin::Never => Some(0),
         DelayMargin::UpTo(ns) => Some(ns),
         DelayMargin::Always => None,
     };
-    let delay = match stands {
-        Some(margin) if mean_ns > margin => Fitness::Unfit,
-        Some(margin) if timing.worst_response_ns > margin => Fitness::Limited,
-        _ => Fitness::Good,
-    };
-    let judgement = Judgement::Delay { worst_ns: timing.worst_response_ns, mean_ns, margin_ns: stands };
-    sides.push(Side { fitness: delay, judgement });
+    let mut sides = vec![of_cost(found, hardly), delay_side(timing, stands)];
     if timing.missed == 0 {
         let least_ns = timing.least_response_ns.max(0);
         if let Some(margin_ns) = margins.jitter_on_top_of(least_ns) {
@@ -184,10 +210,6 @@ pub(super) fn of_run(
         let judgement = Judgement::Misses { seen: under.at_most, guarantee: under.guarantee };
         sides.push(Side { fitness, judgement });
     }
-    let steps = responses.iter().filter(|r| matches!(r.reference, Reference::Step(_)));
-    if let Some(apart) = steps.map(|r| r.apart).reduce(f64::max) {
-        let fitness = graded(apart, GOOD_EVENT, USABLE_EVENT);
-        sides.push(Side { fitness, judgement: Judgement::Event { apart } });
-    }
+    sides.extend(event_side(responses));
     Verdict::of(sides)
 }

@@ -2,8 +2,8 @@
 //! cost, and how much jitter it stands.
 
 use jitterlab_motion::servo::{
-    DelayCost, Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, Point, ServoLoops,
-    ServoResult, Stationary,
+    DelayCost, Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, PeriodCost,
+    PlantOfLoops, PlantUnderRun, Point, ServoLoops, ServoResult, Stationary,
 };
 
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
@@ -31,14 +31,33 @@ pub(super) fn all(result: &ServoResult) -> Vec<Chart> {
 /// What each part of the timing adds to the cost of each plant.
 pub(super) fn of_loops(result: &ServoLoops) -> Vec<Chart> {
     let judged = result.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
-    judged.map(|(plant, under)| cost(&plant.plant, &under.evaluation)).collect()
+    let of = |(plant, under): (&PlantOfLoops, &PlantUnderRun)| {
+        let responses = plant_responses(plant, under);
+        std::iter::once(cost(&plant.plant, &under.evaluation)).chain(responses).collect::<Vec<_>>()
+    };
+    judged.flat_map(of).collect()
+}
+
+/// How the outputs of several loops follow each reference.
+pub fn responses_of_loops(result: &ServoLoops) -> Vec<Chart> {
+    let judged = result.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
+    judged.flat_map(|(plant, under)| plant_responses(plant, under)).collect()
+}
+
+fn plant_responses(plant: &PlantOfLoops, under: &PlantUnderRun) -> Vec<Chart> {
+    under.responses.iter().flat_map(|f| all_outputs(&plant.plant, &plant.outputs, f)).collect()
 }
 
 /// How each output follows each reference.
 pub fn responses(result: &ServoResult) -> Vec<Chart> {
     let Judged::Run(under) = &result.judged else { return Vec::new() };
-    let followed = under.assessment.responses.iter();
-    followed.flat_map(|f| (0..result.closed.outputs.len()).map(move |o| response(result, o, f))).collect()
+    let LoopDescription { plant, controller, outputs, .. } = &result.closed;
+    let title = format!("{plant} under {controller}");
+    under.assessment.responses.iter().flat_map(|f| all_outputs(&title, outputs, f)).collect()
+}
+
+fn all_outputs(title: &str, outputs: &[String], followed: &FollowedReference) -> Vec<Chart> {
+    outputs.iter().enumerate().map(|(i, name)| response(title, (i, name), followed)).collect()
 }
 
 /// What each part of the timing adds to the cost.
@@ -74,8 +93,8 @@ fn cost(title: &str, found: &Evaluation) -> Chart {
     }
 }
 
-fn response(result: &ServoResult, output: usize, response: &FollowedReference) -> Chart {
-    let name = result.closed.outputs.get(output).map_or("output", String::as_str);
+/// How an output, by its number and name, follows a reference.
+fn response(title: &str, (output, name): (usize, &str), response: &FollowedReference) -> Chart {
     let points = response.ideal_points.iter().chain(&response.recorded_points);
     let (per, unit) = time_unit(points.map(|p| p.time_s).fold(0.0, f64::max) * 1e9);
     let at = |p: &Point| p.time_s * 1e9 / per;
@@ -89,9 +108,8 @@ fn response(result: &ServoResult, output: usize, response: &FollowedReference) -
     Chart {
         name: "step-response",
         caption: format!(
-            "{} under {}, reference {}, through the worst event of the run: {name} with punctual activations and with those \
-             of the run.",
-            result.closed.plant, result.closed.controller, response.reference
+            "{title}, reference {}, through the worst event: {name} with punctual activations and with those there were.",
+            response.reference
         ),
         x: Axis::linear(format!("time, {unit}")),
         y: Axis::linear(name),
@@ -116,10 +134,13 @@ fn finite(points: impl Iterator<Item = [f64; 2]>) -> Vec<[f64; 2]> {
 }
 
 fn over_periods(closed: &LoopDescription, found: &LoopAssessment) -> Chart {
-    let line = |of: fn(&jitterlab_motion::servo::PeriodCost) -> f64| Shape::Line {
-        points: finite(found.over_periods.iter().map(|p| [p.period_ns as f64, of(p)])),
-        stroke: Stroke::Solid,
-    };
+    let (delay_ns, _) = machine(found);
+    // A job that is longer than the period is another question: of overruns, not of delay.
+    let fits = |p: &&PeriodCost| p.period_ns as f64 > delay_ns;
+    let points = |of: fn(&PeriodCost) -> f64| move |p: &PeriodCost| [p.period_ns as f64, of(p)];
+    let line = |points: Vec<[f64; 2]>| Shape::Line { points, stroke: Stroke::Solid };
+    let punctual = finite(found.over_periods.iter().map(points(|p| p.ideal)));
+    let delayed = finite(found.over_periods.iter().filter(fits).map(points(|p| p.delayed)));
     let point = finite([[closed.period_ns as f64, found.evaluation.clustered.cost]].into_iter());
     let ends = found.over_periods.iter().filter(|p| !p.delayed.is_finite()).map(|p| p.period_ns).min();
     let end = ends.map_or(String::new(), |_| " Where a line ends the loop is no longer stable.".into());
@@ -127,14 +148,15 @@ fn over_periods(closed: &LoopDescription, found: &LoopAssessment) -> Chart {
         name: "servo-period",
         caption: format!(
             "{} under {}: the cost over the period, the controller designed for each, with punctual activations and with this \
-             machine's mean latency and execution time; the point is this machine with all of its timing.{end}",
+             machine's mean latency and execution time, as far as these fit into the period; the point is this machine with all of \
+             its timing.{end}",
             closed.plant, closed.controller
         ),
         x: Axis::log("period").time(),
         y: Axis::log("mean cost"),
         layers: vec![
-            Layer::new("punctual", 0, line(|p| p.ideal)),
-            Layer::new("mean delay of this machine", 1, line(|p| p.delayed)),
+            Layer::new("punctual", 0, line(punctual)),
+            Layer::new("mean delay of this machine", 1, line(delayed)),
             Layer::new("this machine", 3, Shape::Points(point)),
         ],
         height: 360,
@@ -148,8 +170,8 @@ fn over_delays(closed: &LoopDescription, costs: &[DelayCost], machine: Option<(f
     let mut told = "";
     if let Some((delay_ns, cost)) = machine {
         layers.push(Layer::new("this machine", 3, Shape::Points(finite([[delay_ns, cost]].into_iter()))));
-        told = " The point is this machine, at its mean delay: how far it lies above the line is what its variation and its \
-                overruns cost.";
+        told = " The point is this machine, at its mean delay: how far it lies above the line (or below it) is what its variation \
+                and its overruns cost (or save).";
     }
     Chart {
         name: "servo-delay",

@@ -38,13 +38,25 @@ pub(crate) fn head(result: &ServoLoops) -> Option<Head> {
             format!("{capital}: the loops of {} can be closed, and it costs something.", plant.plant)
         }
         Fitness::CannotTell => format!("{capital} for {}: the run is too short for its loops.", plant.plant),
+        Fitness::Unfit if result.run.is_none() => {
+            format!("{capital}: do not close the loops of {} with these times.", plant.plant)
+        }
         Fitness::Unfit => format!("{capital}: do not close the loops of {} on this machine.", plant.plant),
     };
     let deciding = under.verdict.sides.first().map_or(String::new(), |s| reason(s, Some(&under.evaluation)));
     let number = format!("For {several}, {deciding}.");
     let alone = plant.tasks.iter().filter_map(|t| Some((t.alone?, t)));
     let next = match (alone.max_by(|a, b| a.0.total_cmp(&b.0)), fitness) {
+        (_, Fitness::Good) if result.run.is_none() => {
+            "jitterlab run, and the same with its run file".to_owned()
+        }
         (_, Fitness::Good) => "nothing needs to be done for it".to_owned(),
+        (Some((_, task)), _) if result.run.is_none() => {
+            format!("shorten the work of task {} first, whose timing costs most", task.name)
+        }
+        (None, _) if result.run.is_none() => {
+            "shorter jobs, a longer period, or another overrun action".to_owned()
+        }
         (Some((_, task)), _) => {
             format!("look at task {} first, whose timing costs most: jitterlab analyze --task {0}", task.name)
         }
@@ -55,7 +67,11 @@ pub(crate) fn head(result: &ServoLoops) -> Option<Head> {
 
 /// Everything below the head, readable at 80 columns.
 pub(crate) fn text(result: &ServoLoops) -> String {
-    let mut parts: Vec<String> = result.plants.iter().map(of_plant).collect();
+    let mut parts: Vec<String> = Vec::new();
+    if !result.given.is_empty() {
+        parts.push(wrap(&given(result)));
+    }
+    parts.extend(result.plants.iter().map(of_plant));
     if let Some(run) = &result.run {
         parts.push(super::minded(&super::of_run(run)).trim_start_matches('\n').to_owned());
     }
@@ -68,6 +84,8 @@ fn of_plant(plant: &PlantOfLoops) -> String {
     if let Some(under) = &plant.under {
         parts.push(tables::costs(&under.evaluation));
         parts.push(wrap(&exactness(under)));
+        parts.push(actions(under));
+        parts.push(misses(under));
     } else {
         parts.push(wrap(&format!(
             "Punctual and with no work to do it costs {}.",
@@ -75,7 +93,50 @@ fn of_plant(plant: &PlantOfLoops) -> String {
         )));
     }
     parts.push(tasks(plant));
+    if let Some(under) = plant.under.as_ref().filter(|under| !under.responses.is_empty()) {
+        let heading = "What the outer loops are asked to follow, through the worst event:\n".to_owned();
+        parts.push(heading + &under.responses.iter().map(tables::followed).collect::<String>());
+    }
+    parts.retain(|part| !part.is_empty());
     parts.join("\n")
+}
+
+/// What each overrun action would cost.
+fn actions(under: &PlantUnderRun) -> String {
+    tables::actions(&under.actions, under.evaluation.ideal.cost)
+        + &wrap(
+            "If all of these tasks took it; each waits and works as it did at the same time. A grid that begins anew after a late job \
+             is not among them: tasks of several periods would never be due together again.",
+        )
+}
+
+/// What is proved of any sequence with so many misses.
+fn misses(under: &PlantUnderRun) -> String {
+    if under.misses.is_empty() {
+        return String::new();
+    }
+    let missed = if under.tasks.len() > 1 {
+        "missed where any of these tasks writes less often than it is due"
+    } else {
+        "missed where no output comes"
+    };
+    tables::misses(&under.misses)
+        + &wrap(&format!(
+            "These jobs: {} cycles, evenly from all. A period here is {}, {missed}.",
+            count(under.shown),
+            exact(under.misses_period_ns)
+        ))
+}
+
+/// What was given in place of a run.
+fn given(result: &ServoLoops) -> String {
+    let tasks =
+        result.given.iter().map(|g| format!("{} every {} works {}", g.name, exact(g.period_ns), g.execution));
+    format!(
+        "{}. One processor; the task of the shorter period goes first and interrupts the others. Execution times are drawn by these \
+         shares.",
+        tasks.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// How the figures came to be.
@@ -87,7 +148,7 @@ fn exactness(under: &PlantUnderRun) -> String {
     };
     format!(
         "Exact for {of} cycles of all tasks together, each from a time at which all are due and none is at work to the next ({} in \
-         time); the run itself is followed event by event, all of it.",
+         time); all of it is followed event by event, too.",
         exact(under.common_ns)
     )
 }

@@ -219,9 +219,11 @@ fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mist
             let steps = (distance.saturating_add(period_ns / 2) / period_ns).max(1);
             (steps, last.index.saturating_add(steps as u64))
         });
-        // What the table leaves out did not run, or was not written.
-        holes |= steps > 1;
-        let flags = if steps > 1 { Flags::AFTER_GAP } else { Flags::default() };
+        // What the table leaves out did not run, or was not written; what passed while the last one was at work did not run.
+        let overrun = rows.last().is_some_and(|last| last.end_ns >= due_ns.saturating_sub(period_ns));
+        let hole = steps > 1 && !overrun;
+        holes |= hole;
+        let flags = if hole { Flags::AFTER_GAP } else { Flags::default() };
         let end_ns = end_ns.unwrap_or(start_ns);
         rows.push(Activation { index, due_ns, start_ns, end_ns, flags, ..Activation::default() });
     }

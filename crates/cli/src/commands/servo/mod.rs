@@ -12,6 +12,7 @@ use jitterlab_motion::servo::{
     Wishes,
 };
 use jitterlab_motion::{MotionError, catalog};
+use jitterlab_report::chart::Chart;
 use jitterlab_report::document::Content;
 use jitterlab_report::{figure, motion};
 
@@ -49,8 +50,9 @@ pub struct Args {
     design_delay: i64,
     /// Judge these execution times in place of a run: TIME[:SHARE[:BURST]], with commas between. TIME is 0.8h (of a
     /// period), 3.2ms, 1h+1ns or a range 0.8h..1.2h; BURST the mean length of its rows, as in 0.8h:0.9,1.2h:0.1:2
-    #[arg(long, value_name = "TIMES", conflicts_with_all = ["run", "live"], requires = "period")]
-    execution: Option<String>,
+    /// With TASK[@PERIOD]=TIMES those of a task of several, on one processor; once for each
+    #[arg(long, value_name = "[TASK[@PERIOD]=]TIMES", conflicts_with_all = ["run", "live"])]
+    execution: Vec<String>,
     /// What happens to a job that is not done in time: skip, catch-up, re-phase or kill; skip/zero, skip/predict,
     /// kill/zero or kill/predict for the output meanwhile [default: as the run's task has it, else skip]
     #[arg(long, value_name = "ACTION")]
@@ -86,7 +88,7 @@ pub struct Args {
     live: LiveArgs,
 
     /// Draw the responses into an SVG file
-    #[arg(long, value_name = "FILE", requires = "run", conflicts_with = "live")]
+    #[arg(long, value_name = "FILE", conflicts_with = "live")]
     svg: Option<PathBuf>,
     /// List plants, the shipped and your own, and the directory for your own
     #[arg(long)]
@@ -104,6 +106,7 @@ pub fn execute(args: &Args) -> Ending {
     args.read.check_task(args.run.as_deref())?;
     if let Some(plants) = several::asked(args)? {
         let result = several::judged(args, &plants)?;
+        args.draw(&motion::servo_charts::responses_of_loops(&result))?;
         return Ok(Status::of(args.output.show(Content::ServoLoops(Box::new(result)))?));
     }
     if args.live.live {
@@ -113,15 +116,13 @@ pub fn execute(args: &Args) -> Ending {
         kept_parts::close(true, |complete| parts.close(complete));
         return Ok(Status::Fine);
     }
-    let result = match (&args.run, &args.execution) {
+    let result = match (&args.run, args.execution.as_slice()) {
         (Some(path), _) => args.under_run(path)?,
-        (None, Some(times)) => ServoResult::under_execution(&args.alone()?, times, &args.misses)?,
-        (None, None) => ServoResult::alone(&args.alone()?)?,
+        (None, [times]) => ServoResult::under_execution(&args.alone()?, times, &args.misses)?,
+        (None, []) => ServoResult::alone(&args.alone()?)?,
+        (None, [_, more, ..]) => return Err(MotionError::NotGivenTimes(more.clone()).into()),
     };
-    if let Some(file) = &args.svg {
-        let svg = figure::svg(&motion::servo_charts::responses(&result))?;
-        output::write_file(file, svg.as_bytes())?;
-    }
+    args.draw(&motion::servo_charts::responses(&result))?;
     if let Some(file) = &args.gains {
         let extension = file.extension().unwrap_or_default().to_string_lossy();
         let text = motion::servo_redesign::file(&result, &extension);
@@ -157,9 +158,21 @@ impl Args {
         // The task that closes the loop is the one with the longest period.
         let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
         let question = self.question(run.stats.period_ns(), Some(run.spec().overrun.into()))?;
+        ServoResult::under_run(&question, judged(&run), &Recorded(&run), &self.wishes())
+    }
+
+    /// Draws responses where that is asked for.
+    fn draw(&self, responses: &[Chart]) -> Result<(), Failure> {
+        match &self.svg {
+            Some(_) if responses.is_empty() => Err(MotionError::NoResponse.into()),
+            Some(file) => Ok(output::write_file(file, figure::svg(responses)?.as_bytes())?),
+            None => Ok(()),
+        }
+    }
+
+    fn wishes(&self) -> Wishes {
         let (references, misses) = (self.references.clone(), self.misses.clone());
-        let wishes = Wishes { references, misses, redesign: self.redesign };
-        ServoResult::under_run(&question, judged(&run), &Recorded(&run), &wishes)
+        Wishes { references, misses, redesign: self.redesign }
     }
 
     /// A loop without a run.

@@ -1,7 +1,9 @@
 //! `jitterlab servo` with a plant for each task, or a plant that several tasks close.
 
 use jitterlab_model::TaskSpec;
-use jitterlab_motion::servo::{Plant, PlantAsked, PlantOfLoops, ServoLoops, Several, TaskThere};
+use jitterlab_motion::servo::{
+    GivenTimes, Late, Plant, PlantAsked, PlantOfLoops, Schedule, ServoLoops, Several, TaskThere,
+};
 use jitterlab_motion::{MotionError, catalog};
 use jitterlab_runs::OneTask;
 
@@ -25,12 +27,11 @@ pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
         (args.live.live, "--live"),
         (args.controller.is_some(), "--controller"),
         (args.design_delay != 0, "--design-delay"),
-        (args.execution.is_some(), "--execution"),
-        (args.overrun.is_some(), "--overrun"),
-        (!args.misses.is_empty(), "--misses"),
         (args.redesign, "--redesign"),
-        (!args.references.is_empty(), "--reference"),
-        (args.svg.is_some(), "--svg"),
+        // On a grid that begins anew, tasks are never due together again.
+        (args.overrun.is_some_and(|action| action.late == Late::RePhase), "--overrun re-phase"),
+        // What a run recorded is judged as it was; what other actions would have made of it stands beside it.
+        (args.overrun.is_some() && args.run.is_some(), "--overrun"),
         (args.read.task.is_some(), "--task"),
     ];
     match refused.into_iter().find(|(is_given, _)| *is_given) {
@@ -39,13 +40,9 @@ pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
     }
 }
 
-/// What the loops stand, and what the run does to them where there is one.
+/// What the loops stand, and what the run or the given execution times do to them.
 pub fn judged(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Failure> {
-    let Some(path) = &args.run else {
-        let loops = Several::bind(plants, &args.loops, None, args.timing())?;
-        let plants = loops.iter().map(PlantOfLoops::alone).collect::<Result<_, _>>()?;
-        return Ok(ServoLoops { run: None, plants });
-    };
+    let Some(path) = &args.run else { return Ok(without_run(args, plants)?) };
     let there: Vec<TaskThere> =
         args.read.open(path)?.info().tasks.iter().map(|task| there(&task.spec)).collect();
     let loops = Several::bind(plants, &args.loops, Some(&there), args.timing())?;
@@ -58,10 +55,28 @@ pub fn judged(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Failure>
     let of = |several: &Several| -> Result<PlantOfLoops, Failure> {
         let record = |name: &str| tasks.iter().find(|task| task.name() == name).map(Recorded);
         let records: Vec<Recorded> = several.all_tasks().filter_map(|task| record(&task.name)).collect();
-        PlantOfLoops::under_run(several, &records.iter().collect::<Vec<_>>())
+        PlantOfLoops::under_run(several, &records.iter().collect::<Vec<_>>(), &args.wishes())
     };
     let plants = loops.iter().map(of).collect::<Result<_, Failure>>()?;
-    Ok(ServoLoops { run: tasks.first().map(judged_run), plants })
+    Ok(ServoLoops { run: tasks.first().map(judged_run), given: Vec::new(), plants })
+}
+
+fn without_run(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, MotionError> {
+    if args.execution.is_empty() {
+        let loops = Several::bind(plants, &args.loops, None, args.timing())?;
+        let plants = loops.iter().map(PlantOfLoops::alone).collect::<Result<_, _>>()?;
+        return Ok(ServoLoops { run: None, given: Vec::new(), plants });
+    }
+    let given = args.execution.iter().map(|text| GivenTimes::parse(text, plants));
+    let given: Vec<GivenTimes> = given.collect::<Result<_, _>>()?;
+    let overrun = args.overrun.unwrap_or_default();
+    let named = |g: &GivenTimes| TaskThere { name: g.name.clone(), period_ns: g.period_ns, overrun };
+    let there: Vec<TaskThere> = given.iter().map(named).collect();
+    let loops = Several::bind(plants, &args.loops, Some(&there), args.timing())?;
+    let schedule = Schedule::new(&given)?;
+    let of = |several: &Several| PlantOfLoops::under_schedule(several, &schedule, &args.wishes());
+    let plants = loops.iter().map(of).collect::<Result<_, _>>()?;
+    Ok(ServoLoops { run: None, given, plants })
 }
 
 fn there(spec: &TaskSpec) -> TaskThere {

@@ -1,0 +1,298 @@
+//! Tasks whose execution times are given, on one processor: a task of a shorter period goes first and interrupts the others (rate
+//! monotonic: Liu and Layland 1973). Drawn from a seed, so that the same times give the same jobs.
+
+use std::collections::VecDeque;
+
+use jitterlab_analysis::random::Random;
+use jitterlab_model::units::parse_duration_ns;
+use serde::{Deserialize, Serialize};
+
+use super::bound::PlantAsked;
+use super::execution::Execution;
+use super::merged::common_multiple;
+use super::overrun::Late;
+use super::timing::Job;
+use crate::error::MotionError;
+
+/// A task's execution times, as they were given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GivenTimes {
+    /// The task.
+    pub name: String,
+    /// Its period.
+    pub period_ns: i64,
+    /// Its execution times, as [`Execution::parse`] reads them.
+    pub execution: String,
+}
+
+impl GivenTimes {
+    /// Reads `TASK=TIMES` or `TASK@PERIOD=TIMES`; without a period the usual one of the loop of that name.
+    ///
+    /// # Errors
+    /// Text that is no such thing, and a task whose period nothing tells.
+    pub fn parse(text: &str, asked: &[PlantAsked]) -> Result<GivenTimes, MotionError> {
+        let fail = || MotionError::NotGivenTimes(text.into());
+        let (task, execution) = text.split_once('=').ok_or_else(fail)?;
+        let (name, period) = task.split_once('@').map_or((task, None), |(name, period)| (name, Some(period)));
+        let mut loops = asked.iter().flat_map(|(_, plant)| &plant.loops);
+        let usual = loops.find(|l| l.name == name).map(|l| l.period_ns);
+        let period_ns = match period {
+            Some(text) => parse_duration_ns(text).ok().filter(|ns| *ns > 0),
+            None => usual,
+        };
+        let period_ns = period_ns.filter(|_| !name.is_empty()).ok_or_else(fail)?;
+        Execution::parse(execution, period_ns)?;
+        Ok(GivenTimes { name: name.into(), period_ns, execution: execution.into() })
+    }
+}
+
+/// A task with its times.
+struct Given {
+    name: String,
+    period_ns: i64,
+    execution: Execution,
+}
+
+/// Tasks on one processor, and for how long.
+pub struct Schedule {
+    tasks: Vec<Given>,
+    end_ns: i64,
+}
+
+/// Most jobs that are made of all tasks, and most cycles.
+const MOST_JOBS: i64 = 400_000;
+const MOST_CYCLES: i64 = 20_000;
+/// Begin of the random numbers.
+const SEED: u64 = 1;
+
+impl Schedule {
+    /// The tasks with these times.
+    ///
+    /// # Errors
+    /// Times that cannot be read, and periods without a common multiple.
+    pub fn new(given: &[GivenTimes]) -> Result<Schedule, MotionError> {
+        let of = |given: &GivenTimes| {
+            let execution = Execution::parse(&given.execution, given.period_ns)?;
+            Ok(Given { name: given.name.clone(), period_ns: given.period_ns, execution })
+        };
+        let mut tasks = given.iter().map(of).collect::<Result<Vec<_>, MotionError>>()?;
+        tasks.sort_by_key(|task| task.period_ns);
+        let common_ns =
+            common_multiple(tasks.iter().map(|t| t.period_ns)).ok_or(MotionError::NeverTogether)?;
+        let jobs: i64 = tasks.iter().map(|task| common_ns / task.period_ns).sum();
+        let cycles = (MOST_JOBS / jobs.max(1)).clamp(20, MOST_CYCLES);
+        Ok(Schedule { tasks, end_ns: common_ns.saturating_mul(cycles) })
+    }
+
+    /// The jobs of the tasks of these names under these actions, in their order.
+    pub(super) fn jobs(&self, wanted: &[(&str, Late)]) -> Vec<Vec<Job>> {
+        let late = |name: &str| wanted.iter().find(|w| w.0 == name).map_or(Late::Skip, |w| w.1);
+        let mut running: Vec<Running> =
+            self.tasks.iter().zip(0..).map(|(task, i)| Running::new(task, late(&task.name), i)).collect();
+        let mut now = 0;
+        while now < self.end_ns {
+            running.iter_mut().filter(|task| task.due_ns == now).for_each(Running::due);
+            let next_ns = running.iter().map(|task| task.due_ns).min().unwrap_or(self.end_ns);
+            let Some(task) = running.iter_mut().find(|task| task.at_work.is_some()) else {
+                now = next_ns;
+                continue;
+            };
+            now = task.work(now, next_ns);
+        }
+        let mut of = |name: &str| {
+            let found = running.iter_mut().find(|task| task.given.name == name);
+            found.map_or_else(Vec::new, |task| std::mem::take(&mut task.jobs))
+        };
+        wanted.iter().map(|(name, _)| of(name)).collect()
+    }
+}
+
+/// A job that is not done yet.
+struct AtWork {
+    due_ns: i64,
+    start_ns: Option<i64>,
+    left_ns: i64,
+}
+
+struct Running<'a> {
+    given: &'a Given,
+    late: Late,
+    random: Random,
+    /// The kind of the last execution time.
+    kind: Option<usize>,
+    /// The next due time.
+    due_ns: i64,
+    at_work: Option<AtWork>,
+    /// Due times that wait for the job at work.
+    waiting: VecDeque<i64>,
+    jobs: Vec<Job>,
+}
+
+impl<'a> Running<'a> {
+    fn new(given: &'a Given, late: Late, number: u64) -> Running<'a> {
+        Running {
+            given,
+            late,
+            random: Random::new(SEED + number),
+            kind: None,
+            due_ns: 0,
+            at_work: None,
+            waiting: VecDeque::new(),
+            jobs: Vec::new(),
+        }
+    }
+
+    /// The task is due. A job that ended just now has missed this, and under `kill` was killed.
+    fn due(&mut self) {
+        let due_ns = self.due_ns;
+        self.due_ns += self.given.period_ns;
+        let ended_now = self.jobs.last().is_some_and(|job| job.end_ns == due_ns && job.due_ns < due_ns);
+        match (self.late, self.at_work.take()) {
+            (Late::Kill, Some(job)) => {
+                let start_ns = job.start_ns.unwrap_or(due_ns);
+                self.done(Job { start_ns, killed: true, ..one(job.due_ns, due_ns) });
+            }
+            (Late::Kill, None) if ended_now => {
+                if let Some(job) = self.jobs.last_mut() {
+                    job.killed = true;
+                }
+            }
+            (Late::CatchUp, Some(job)) => {
+                self.at_work = Some(job);
+                self.waiting.push_back(due_ns);
+                return;
+            }
+            (_, Some(job)) => {
+                self.at_work = Some(job);
+                return;
+            }
+            (Late::Skip | Late::RePhase, None) if ended_now => return,
+            (_, None) => {}
+        }
+        self.begin(due_ns);
+    }
+
+    fn begin(&mut self, due_ns: i64) {
+        let left_ns = self.draw();
+        self.at_work = Some(AtWork { due_ns, start_ns: None, left_ns });
+    }
+
+    fn done(&mut self, job: Job) {
+        self.jobs.push(job);
+        if let Some(due_ns) = self.waiting.pop_front() {
+            self.begin(due_ns);
+        }
+    }
+
+    /// Works until the job is done or a task is due; returns when that is.
+    fn work(&mut self, now: i64, next_ns: i64) -> i64 {
+        let Some(job) = &mut self.at_work else { return next_ns };
+        let start_ns = *job.start_ns.get_or_insert(now);
+        let end_ns = now + job.left_ns;
+        if end_ns > next_ns {
+            job.left_ns = end_ns - next_ns;
+            return next_ns;
+        }
+        let due_ns = job.due_ns;
+        self.at_work = None;
+        self.done(Job { start_ns, ..one(due_ns, end_ns) });
+        end_ns
+    }
+
+    /// The next execution time.
+    fn draw(&mut self) -> i64 {
+        let execution = &self.given.execution;
+        let kinds = execution.kinds();
+        let share = |kind: usize| match self.kind {
+            Some(before) => execution.follows(kind, before),
+            None => kinds[kind].share,
+        };
+        let mut left = self.random.uniform();
+        let chosen = (0..kinds.len()).find(|kind| {
+            left -= share(*kind);
+            left < 0.0
+        });
+        let chosen = chosen.unwrap_or(kinds.len() - 1);
+        self.kind = Some(chosen);
+        let kind = &kinds[chosen];
+        (kind.low_ns + (kind.high_ns - kind.low_ns) * self.random.uniform()).round() as i64
+    }
+}
+
+fn one(due_ns: i64, end_ns: i64) -> Job {
+    Job { due_ns, start_ns: due_ns, end_ns, killed: false, after_gap: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: i64 = 1_000;
+
+    fn schedule(given: &[(&str, i64, &str)]) -> Schedule {
+        let given: Vec<GivenTimes> = given
+            .iter()
+            .map(|(name, period_us, times)| GivenTimes {
+                name: (*name).into(),
+                period_ns: period_us * US,
+                execution: (*times).into(),
+            })
+            .collect();
+        Schedule::new(&given).unwrap()
+    }
+
+    fn times(jobs: &[Job]) -> Vec<(i64, i64, i64, bool)> {
+        jobs.iter().map(|j| (j.due_ns / US, j.start_ns / US, j.end_ns / US, j.killed)).collect()
+    }
+
+    #[test]
+    fn the_shorter_period_interrupts_the_longer() {
+        let made = schedule(&[("slow", 6_000, "2.5ms"), ("fast", 4_000, "2.5ms")]);
+        let jobs = made.jobs(&[("fast", Late::Skip), ("slow", Late::Skip)]);
+        assert_eq!(times(&jobs[0])[..2], [(0, 0, 2_500, false), (4_000, 4_000, 6_500, false)]);
+        // It ends on its third due time, which has passed by that.
+        assert_eq!(times(&jobs[1])[..2], [(0, 2_500, 7_500, false), (12_000, 14_500, 19_500, false)]);
+    }
+
+    #[test]
+    fn each_action_does_with_a_late_job_what_it_is_for() {
+        let made = schedule(&[("a", 1_000, "1.3ms")]);
+        let of = |late: Late| times(&made.jobs(&[("a", late)])[0][..3]);
+        assert_eq!(
+            of(Late::Skip),
+            [(0, 0, 1_300, false), (2_000, 2_000, 3_300, false), (4_000, 4_000, 5_300, false)]
+        );
+        assert_eq!(
+            of(Late::Kill),
+            [(0, 0, 1_000, true), (1_000, 1_000, 2_000, true), (2_000, 2_000, 3_000, true)]
+        );
+        assert_eq!(
+            of(Late::CatchUp),
+            [(0, 0, 1_300, false), (1_000, 1_300, 2_600, false), (2_000, 2_600, 3_900, false)]
+        );
+        // Done exactly when it is due again: that has passed.
+        let exact = schedule(&[("a", 1_000, "1h")]);
+        let of = |late: Late| times(&exact.jobs(&[("a", late)])[0][..2]);
+        assert_eq!(of(Late::Skip), [(0, 0, 1_000, false), (2_000, 2_000, 3_000, false)]);
+        assert_eq!(of(Late::CatchUp), [(0, 0, 1_000, false), (1_000, 1_000, 2_000, false)]);
+        assert!(of(Late::Kill).iter().all(|job| job.3));
+        // No work at all takes no time, and is done.
+        let none = schedule(&[("a", 1_000, "0ns")]);
+        assert_eq!(
+            times(&none.jobs(&[("a", Late::Skip)])[0])[..2],
+            [(0, 0, 0, false), (1_000, 1_000, 1_000, false)]
+        );
+    }
+
+    #[test]
+    fn shares_and_rows_are_those_that_were_given() {
+        let made = schedule(&[("a", 1_000, "0.2h:0.9,0.5h:0.1:3")]);
+        let jobs = &made.jobs(&[("a", Late::Skip)])[0];
+        let long: Vec<bool> = jobs.iter().map(|j| j.end_ns - j.start_ns == 500 * US).collect();
+        let share = long.iter().filter(|l| **l).count() as f64 / long.len() as f64;
+        let rows = long.windows(2).filter(|w| w[1] && !w[0]).count() as f64;
+        assert!((share - 0.1).abs() < 0.01, "{share}");
+        assert!((share * long.len() as f64 / rows - 3.0).abs() < 0.2);
+    }
+}
