@@ -66,7 +66,7 @@ fn lane(svg: &mut String, late: Late, name: &str, top: f64) -> std::fmt::Result 
             top - 8.0
         )?;
         if !served(due) {
-            text(svg, x(due), top + 40.0, "middle", stroke, "missed")?;
+            text(svg, x(due), top - 12.0, "middle", stroke, "missed")?;
         }
     }
     jobs.iter().filter(|j| j.end_ns <= end).try_for_each(|j| job(svg, j, top))?;

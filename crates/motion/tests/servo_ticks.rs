@@ -173,7 +173,7 @@ fn tick(
             continue;
         }
         state.waiting = state.waiting.saturating_sub(1);
-        let p = apply(&machine.sample.0, &p) + &machine.sample.1 * share;
+        let p = apply(&machine.sample.0, &p) + machine.sample.1 * share;
         for (kind, (ticks, _)) in kinds.iter().enumerate() {
             let part = next(kind, state.kind);
             if part > 0.0 {
@@ -205,8 +205,9 @@ fn by_ticks(plant: &Plant, h: i64, ticks: u32, jobs: &OnLattice, action: Overrun
     let begin = Processor { phase: ticks, left: 0, waiting: 0, kind: 0, stopped: false };
     let mut ensemble = Ensemble::from([(begin, (1.0, Matrix::zeros()))]);
     let mut last = f64::NAN;
-    // Next to nothing is left of 0.995 after so many periods.
-    for _ in 0..(6_000 * ticks).div_ceil(block) {
+    // Next to nothing is left of 0.995, and of 0.98, after so many periods.
+    let longest = if jobs.kinds.len() == 1 { 6_000 } else { 1_500 };
+    for _ in 0..(longest * ticks).div_ceil(block) {
         let mut cost = 0.0;
         for _ in 0..block {
             let mut moved = Ensemble::new();
@@ -330,7 +331,7 @@ fn jobs_cost_what_a_machine_of_ticks_finds() {
     let mut compared = 0;
     for (name, h) in [("dc-servo", 4_000_000), ("ball-screw", 1_000_000)] {
         let plant: Plant = catalog::find(name, None).unwrap();
-        for cell in cells() {
+        for (place, cell) in cells().into_iter().enumerate() {
             let execution = cell.execution(h);
             for action in ["skip", "skip/zero", "re-phase", "kill", "kill/zero", "catch-up"] {
                 let action: OverrunAction = action.parse().unwrap();
@@ -344,7 +345,8 @@ fn jobs_cost_what_a_machine_of_ticks_finds() {
                 if action.late == Late::CatchUp && many {
                     continue;
                 }
-                if cell.is_range() && is_slow && action.without == Without::Zero {
+                // Of the slow loop each third cell that is not constant.
+                if random && is_slow && place % 3 != 0 {
                     continue;
                 }
                 let question = Question { overrun: action, ..Question::of(plant.clone(), h) };

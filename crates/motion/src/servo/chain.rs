@@ -392,7 +392,8 @@ impl<'a> Balanced<'a> {
         Balanced {
             chain,
             stretches: chain.stretches.iter().map(|s| s.scaled(scale)).collect(),
-            roots: pi.iter().map(|share| share.max(RAREST).sqrt()).collect(),
+            // What is interpolated between states can give one a share below zero.
+            roots: pi.iter().map(|share| share.abs().max(RAREST).sqrt()).collect(),
             size: length(scale.len()),
         }
     }
