@@ -8,7 +8,7 @@
 
 #ifdef __AVR__
 #include <mcu/device/avr_rtc.h>
-#include <mcu/device/avr_timer1.h>
+#include <mcu/device/avr_timer16.h>
 #include <mcu/device/avr_uart.h>
 #else
 #include <mcu/device/posix_board.h>

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::causes::{TaskWhy, Told};
 use crate::caveats::Caveat;
+use crate::outlook::Outlook;
 use crate::purposes::Purpose;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
@@ -23,6 +24,9 @@ pub struct MeasuredRun {
     /// Which purposes it shows to be served; `None` for what says nothing of a machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// Whether the requirements that were asked for are met; `None` where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<Outlook>,
     /// The run's description.
     pub run: RunInfo,
     /// The same tasks measured just before without isolation, where the run was isolated.
@@ -94,8 +98,8 @@ impl MeasuredRun {
     pub fn new(run: RunInfo, stats: &[TimingStats], file: Option<PathBuf>) -> Self {
         let tasks = run.tasks.iter().zip(stats).map(|(task, stats)| MeasuredTask::of(task, stats, &run));
         let (tasks, verdict, without_isolation) = (tasks.collect(), None, Vec::new());
-        MeasuredRun { file, tasks, verdict, run, without_isolation, around: None, why: Vec::new() }
-            .judged_for(None)
+        let (required, around, why) = (None, None, Vec::new());
+        MeasuredRun { file, tasks, verdict, required, run, without_isolation, around, why }.judged_for(None)
     }
 
     /// The same judged for this purpose; for all usual ones where none is named.

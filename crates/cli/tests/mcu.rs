@@ -89,13 +89,22 @@ fn a_recommendation_is_the_first_of_what_fits() {
     if !installed() {
         return;
     }
-    let output = jitterlab(&["mcu", "recommend", "--need", "20ms:50us", "--json"]);
+    let needs = ["--need", "20ms:50us", "--need", "3ms:90us", "--lock", "10us", "--handler", "5us"];
+    let recommend = ["mcu", "recommend", "--clock", "16MHz"];
+    let output = jitterlab(&[&recommend[..], &needs, &["--json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let choices = &document["result"]["choices"];
     assert_eq!(choices[0]["fits"], true);
     assert!(choices[0]["worst_us"].as_f64().unwrap() <= 50.0);
-    assert!(choices.as_array().unwrap().len() >= 8);
+    assert!(choices.as_array().unwrap().len() >= 5);
+    assert_eq!(choices[0]["alarms"].as_array().unwrap().len(), 2);
+    assert!(choices[0]["alarms"][1]["worst_us"].as_f64() >= choices[0]["alarms"][1]["seen_us"].as_f64());
+    let late = jitterlab(&[&recommend[..], &needs, &["--lock", "300us", "--brief"]].concat());
+    assert_eq!(late.status.code(), Some(2), "an option is given once: {}", said(&late));
+    let late = jitterlab(&[&recommend[..], &needs[..4], &["--lock", "300us", "--brief"]].concat());
+    assert_eq!(late.status.code(), Some(1), "{}", said(&late));
+    assert!(said(&late).contains("NOT FIT"), "{}", said(&late));
     let sweep = jitterlab(&["mcu", "sweep", "--prescaler", "64", "--period", "10ms", "-n", "5", "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&sweep.stdout).unwrap();
     let alarms = document["result"]["alarms"].as_array().unwrap();
@@ -132,4 +141,56 @@ fn edges_written_as_a_dump_are_read_back_as_they_were() {
     };
     let (written, read) = (starts(&run), starts(&dump));
     assert!(written.len() >= 59 && written == read, "{written:?}\n{read:?}");
+}
+
+/// Two pins, one of them moved from outside: two tasks, judged for a test system.
+#[test]
+fn pins_are_tasks_that_requirements_decide() {
+    if !installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (source, run, dump, junit) =
+        (path("two.cc"), path("run.parquet"), path("two.vcd"), path("junit.xml"));
+    // Pin B1 follows pin D2, and pin B0 changes by itself.
+    let program = "#include <avr/interrupt.h>\n#include <avr/io.h>\n#include <util/delay.h>\n\
+                   ISR(INT0_vect) { PORTB = (PORTB & 0xfd) | (PIND & 4) >> 1; }\n\
+                   int main() { DDRB = 3; EICRA = 1; EIMSK = 1; sei(); for (;;) { PORTB ^= 1; _delay_us(500); } }\n";
+    std::fs::write(&source, program).unwrap();
+    let own =
+        ["mcu", "run", "--source", &source, "--pin", "B0", "--pin", "B1", "--mcu", "atmega328p", "--clock"];
+    let rest = ["16MHz", "-d", "200ms", "--stimulus", "D2:5ms:1ms"];
+    let with = |more: &[&str]| jitterlab(&[&own[..], &rest, more].concat());
+    let met = with(&["--max-jitter", "100us", "--junit", &junit, "-o", &run, "--vcd", &dump]);
+    assert_eq!(met.status.code(), Some(0), "{}", said(&met));
+    assert!(said(&met).contains("pass: B1: period-error max <= 100us"), "{}", said(&met));
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert!(xml.contains("tests=\"2\" failures=\"0\"") && xml.contains("classname=\"B1\""), "{xml}");
+    let document = |file: &str| -> serde_json::Value {
+        let analyzed = jitterlab(&["analyze", file, "--json"]);
+        serde_json::from_slice(&analyzed.stdout).unwrap()
+    };
+    for file in [&run, &dump] {
+        let names: Vec<_> = document(file)["result"]["run"]["tasks"].as_array().unwrap().clone();
+        assert_eq!(names.len(), 2, "{file}");
+    }
+    assert_eq!(document(&run)["result"]["tasks"][1]["summary"]["executed"], 39, "{}", said(&met));
+
+    let broken = with(&["--require", "period-error max < 1ns", "--junit", &junit]);
+    assert_eq!(broken.status.code(), Some(1), "{}", said(&broken));
+    assert!(said(&broken).contains("NOT FIT: period-error max < 1ns of B0"), "{}", said(&broken));
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert!(!xml.contains("failures=\"0\"") && xml.contains("<failure message="), "{xml}");
+
+    // The dump as a stimulus: its signals are outputs here, but each is the name of a pin.
+    let replayed = with(&["--stimulus", &dump]);
+    assert_eq!(replayed.status.code(), Some(0), "{}", said(&replayed));
+    let no_pin = with(&["--stimulus", "clock:1ms"]);
+    assert_eq!(no_pin.status.code(), Some(2), "{}", said(&no_pin));
+    let periods = with(&["--period", "1ms", "--period", "2ms", "--period", "3ms"]);
+    assert_eq!(periods.status.code(), Some(2), "{}", said(&periods));
+    assert!(said(&periods).contains("3 periods for 2 pins"), "{}", said(&periods));
+    let no_requirement = with(&["--junit", &junit]);
+    assert_eq!(no_requirement.status.code(), Some(2), "{}", said(&no_requirement));
 }

@@ -68,6 +68,8 @@ pub struct CostFigures {
     pub size: Size,
     /// Cycles to program the timer for the next event, where that is done.
     pub programming_cycles: Option<u64>,
+    /// Cycles of the longest interrupt, from its entry to its end: an event with a handler that moves a pin.
+    pub longest_interrupt_cycles: u64,
     /// Interrupts a second.
     pub interrupts_per_s: f64,
     /// Share of the time in interrupts, 0 to 1.
@@ -157,7 +159,32 @@ pub struct ThreadFigures {
     pub tick_cycles: Option<u64>,
 }
 
-/// A way to use the timer for some periods, measured.
+/// One of several alarms, at its worst.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorstAlarm {
+    /// Its period.
+    pub period_us: u32,
+    /// How much any distance of two events may differ from it.
+    pub tolerance_us: u32,
+    /// How much it differs at most, whatever the phases of the alarms and of locks; `None` where nothing bounds it.
+    pub worst_us: Option<f64>,
+    /// How much it differed when all alarms were due at once, at the beginning of the longest lock; `None` if that was not simulated.
+    pub seen_us: Option<f64>,
+}
+
+/// Why nothing bounds how late events come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Overload {
+    /// Interrupts and handlers take as long as there is time, or longer.
+    Processor,
+    /// A lock and the handlers after it together last longer than the counter can be left alone: a quarter of its range, or a tick.
+    Counter,
+}
+
+/// A way to use the timer for some periods, measured with all alarms in one firmware.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
@@ -167,16 +194,18 @@ pub struct Choice {
     pub prescaler: u16,
     /// Tick of the strategy periodic: the greatest common divisor of the periods.
     pub tick_us: Option<u32>,
-    /// Whether every distance of two events kept its tolerance.
+    /// Whether every distance of two events keeps its tolerance.
     pub fits: bool,
-    /// Largest deviation of a distance from its period.
-    pub worst_us: f64,
-    /// Largest deviation of a mean period from its period, in millionths: what accumulates.
-    pub drift_ppm: f64,
-    /// Share of the processor that interrupts take, all alarms together, 0 to 1.
+    /// The largest deviation of a distance from its period, of all alarms; `None` where nothing bounds it.
+    pub worst_us: Option<f64>,
+    /// Why it cannot be used at all.
+    pub overload: Option<Overload>,
+    /// Share of the processor that interrupts and handlers take, 0 to 1.
     pub busy_share: f64,
-    /// One measurement for each period, each alarm alone.
-    pub alarms: Vec<AlarmFigures>,
+    /// Interrupts a second.
+    pub interrupts_per_s: f64,
+    /// The alarms as they were asked for.
+    pub alarms: Vec<WorstAlarm>,
 }
 
 /// One alarm under many strategies, timer clocks and periods.
@@ -199,6 +228,28 @@ pub struct McuRecommendation {
     pub mcu: String,
     /// Its clock.
     pub clock_hz: u32,
+    /// The longest stretch with interrupts off, in ns.
+    pub lock_ns: i64,
+    /// The longest handler, in ns.
+    pub handler_ns: i64,
     /// Each way, the best first.
     pub choices: Vec<Choice>,
+}
+
+/// What an alarm costs, beside what other firmware does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct McuCost {
+    /// The chip.
+    pub mcu: String,
+    /// Its clock.
+    pub clock_hz: u32,
+    /// The prescaler.
+    pub prescaler: u16,
+    /// The period of the event.
+    pub period_us: u32,
+    /// Each way.
+    pub costs: Vec<CostFigures>,
+    /// What could not be measured, and why.
+    pub missing: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::papers::epos::{self, EposReproduction, LedThread, Variant};
 use jitterlab_bench::mcu::sweep::{self, Cell};
-use jitterlab_bench::mcu::{AlarmFigures, Compiler, McuError, Strategy, cost, leds};
+use jitterlab_bench::mcu::{AlarmFigures, Compiler, McuError, McuPins, Strategy, cost, leds};
 use jitterlab_report::papers::Found;
 
 use crate::{PapersError, Workplace};
@@ -26,12 +26,12 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
     let mut threads = Vec::new();
     for (strategy, file) in Strategy::ALL.into_iter().zip(&files) {
         let leds::LedThread { figures, run } = leds::measure(strategy, ROUNDS, &compiler)?;
-        run.save(file)?;
         let rounds_ns = run.activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).collect();
+        McuPins::from(run).save(file)?;
         threads.push(LedThread { figures, printed: epos::printed_thread(strategy), rounds_ns });
     }
-    let mut costs = cost::measure(&compiler)?;
-    let without_arduino = match cost::measure_arduino(&compiler) {
+    let mut costs = cost::measure(cost::OF_THE_PAPER, &compiler)?;
+    let without_arduino = match cost::measure_arduino(cost::OF_THE_PAPER, &compiler) {
         Ok(arduino) => {
             costs.push(arduino);
             None

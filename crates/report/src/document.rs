@@ -16,7 +16,7 @@ use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::tune::TuneResult;
 use jitterlab_analysis::wakeup::WaysCompared;
 use jitterlab_model::check::CheckReport;
-use jitterlab_model::mcu::{McuRecommendation, McuSweep};
+use jitterlab_model::mcu::{McuCost, McuRecommendation, McuSweep};
 use jitterlab_motion::catalog::Devices;
 use jitterlab_motion::doctor::DoctorResult;
 use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoLoops, ServoResult};
@@ -106,6 +106,8 @@ pub enum Content {
     Matrix(Box<MatrixResult>),
     /// What `mcu sweep` measured.
     McuSweep(McuSweep),
+    /// `mcu cost`.
+    McuCost(McuCost),
     /// What `mcu recommend` found.
     McuRecommendation(McuRecommendation),
 }
@@ -144,6 +146,7 @@ impl Content {
             "kernel-peers" => Content::KernelPeers(result(text)?),
             "matrix" => Content::Matrix(result(text)?),
             "mcu-sweep" => Content::McuSweep(result(text)?),
+            "mcu-cost" => Content::McuCost(result(text)?),
             "mcu-recommendation" => Content::McuRecommendation(result(text)?),
             "alignment" => Content::Alignment(result(text)?),
             _ => return Err(DocumentError::Kind(kind.into())),
@@ -287,6 +290,7 @@ impl Document {
             | Content::KernelDiff(_)
             | Content::KernelPeers(_)
             | Content::McuSweep(_)
+            | Content::McuCost(_)
             | Content::McuRecommendation(_) => {
                 self.parts().iter().map(|section| section.text(terminal)).collect()
             }
@@ -326,6 +330,7 @@ impl Document {
             Content::KernelDiff(diff) => vec![crate::kernels::difference(diff)],
             Content::KernelPeers(peers) => vec![crate::kernels::peers(peers)],
             Content::McuSweep(sweep) => vec![crate::mcu::sweep(&sweep.alarms)],
+            Content::McuCost(cost) => vec![crate::mcu::cost(cost)],
             Content::McuRecommendation(choices) => vec![crate::mcu::recommendation(choices)],
             // A run is shown from its file, which holds all of it.
             Content::Run(_) | Content::Analysis(_) | Content::Why(_) => Vec::new(),

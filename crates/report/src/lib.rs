@@ -13,6 +13,7 @@ pub mod export;
 pub mod figure;
 pub mod head;
 pub mod isolation;
+mod junit;
 pub mod kernels;
 pub mod live;
 pub mod loads;

@@ -1,7 +1,11 @@
 //! Requirements and claims in words: the outcome, and what it rests on.
 
+use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::require::{ClaimPlan, Footing, Judgement, Outcome, PlannedRun, Required};
 
+use jitterlab_model::Fitness;
+
+use crate::junit::{self, Case};
 use crate::warnings::gap;
 use crate::words::{count, exact, share, time};
 use crate::wrap::wrap;
@@ -22,6 +26,28 @@ pub fn judgement(task: &str, judgement: &Judgement) -> String {
             missing(judgement)
         ),
     })
+}
+
+/// What an outcome means for what it was asked for.
+pub(crate) fn fitness(outcome: Outcome) -> Fitness {
+    match outcome {
+        Outcome::Pass => Fitness::Good,
+        Outcome::Fail => Fitness::Unfit,
+        Outcome::NotEnoughData | Outcome::Unknown => Fitness::CannotTell,
+    }
+}
+
+/// A test case for each requirement of each task.
+#[must_use]
+pub fn junit(suite: &str, decided: &Outlook) -> String {
+    let each = decided.tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| (task, of)));
+    let case = |(task, of): (&TaskOutlook, &Judgement)| Case {
+        class: task.task.clone(),
+        name: of.requirement.text.clone(),
+        fitness: fitness(of.outcome),
+        said: evidence_of(&task.task, of),
+    };
+    junit::suite(suite, &each.map(case).collect::<Vec<_>>())
 }
 
 /// What a requirement's outcome rests on, in a sentence.

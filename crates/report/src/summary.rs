@@ -12,6 +12,7 @@ use jitterlab_model::{Bench, Distribution, Keep, Known, Quantity, RunInfo, StopR
 
 use crate::chart::Terminal;
 use crate::machine::machine_line;
+use crate::requirement::judgement;
 use crate::run::{refusals, task_line};
 use crate::table::columns;
 use crate::wrap::{remarks, wrap, wrap_indented};
@@ -29,6 +30,7 @@ pub fn text(measured: &MeasuredRun, terminal: Terminal) -> String {
     }
     text += &isolation::comparison(measured);
     text += &late(measured);
+    text += &required(measured);
     text + &info.firmware.as_ref().map_or(String::new(), crate::mcu::firmware::text)
 }
 
@@ -43,6 +45,7 @@ pub(crate) fn answer(measured: &MeasuredRun) -> String {
     text += &minded(measured.tasks.iter());
     text += &warnings(&info.warnings);
     text += &late(measured);
+    text += &required(measured);
     text += &isolation::comparison(measured);
     if let Some(file) = &measured.file {
         text += &format!(
@@ -51,6 +54,13 @@ pub(crate) fn answer(measured: &MeasuredRun) -> String {
         );
     }
     text
+}
+
+/// What each requirement came to.
+fn required(measured: &MeasuredRun) -> String {
+    let tasks = measured.required.iter().flat_map(|required| &required.tasks);
+    let each = tasks.flat_map(|task| task.requirements.iter().map(|of| judgement(&task.task, of)));
+    each.collect()
 }
 
 /// Why activations were late, where that was found out, and the activations before the one that ended the run.

@@ -1,16 +1,31 @@
 //! What one alarm costs: flash, RAM, cycles, sleep; and beside it what most firmware does instead.
 
+use jitterlab_model::mcu::McuCost;
+
 use super::{Board, Compiler, CostFigures, McuError, Program, Setup, Size, Strategy, simulate};
 
-/// The alarm's period.
-pub const PERIOD_US: u32 = 20_000;
+/// What is measured under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Conditions {
+    /// Divides the chip's clock.
+    pub prescaler: u16,
+    /// The alarm's period.
+    pub period_us: u32,
+}
 
-/// The longest periods that programs are built for: one that 16 bits hold, and one that they do not.
-const MAX_PERIODS_US: [u32; 2] = [PERIOD_US, 10_000_000];
+/// The paper's prescaler and period: a microsecond is an eighth of a count, so that fractions are carried.
+pub const OF_THE_PAPER: Conditions = Conditions { prescaler: 64, period_us: 20_000 };
 
-const CHIP: &str = "atmega328p";
-const CLOCK_HZ: u32 = 8_000_000;
-const PRESCALER: u16 = 64;
+/// A microsecond is a count, and the period within a quarter of the counter's range.
+pub const WHOLE_COUNTS: Conditions = Conditions { prescaler: 8, period_us: 10_000 };
+
+/// The longest period that programs are built for besides the alarm's own: one that 16 bits do not hold.
+const LONG_US: u32 = 10_000_000;
+
+/// The chip.
+pub const CHIP: &str = "atmega328p";
+/// Its clock.
+pub const CLOCK_HZ: u32 = 8_000_000;
 
 /// Events measured of each.
 const EVENTS: u64 = 100;
@@ -19,35 +34,81 @@ const EVENTS: u64 = 100;
 ///
 /// # Errors
 /// Firmware that does not build or run.
-pub fn measure(compiler: &Compiler) -> Result<Vec<CostFigures>, McuError> {
+pub fn measure(under: Conditions, compiler: &Compiler) -> Result<Vec<CostFigures>, McuError> {
     let mut all = Vec::new();
     for strategy in Strategy::ALL {
-        for max_period_us in MAX_PERIODS_US {
-            all.push(measure_strategy(strategy, max_period_us, compiler)?);
+        for max_period_us in [under.period_us, LONG_US] {
+            all.push(measure_strategy(under, strategy, max_period_us, compiler)?);
         }
     }
     Ok(all)
+}
+
+/// One anchored alarm with its handler in the interrupt: the least that an event takes.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_inline(under: Conditions, compiler: &Compiler) -> Result<CostFigures, McuError> {
+    let program = Program::InlineAlarm { period_us: under.period_us };
+    let board = board(under, Strategy::Anchored, under.period_us);
+    one_event("anchored, inline handler".into(), &program, &board, under, compiler)
+}
+
+/// The same event by hand: an interrupt that calls through a pointer, without the library.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_by_hand(under: Conditions, compiler: &Compiler) -> Result<CostFigures, McuError> {
+    let program = Program::ByHand { period_us: under.period_us };
+    let board = board(under, Strategy::Periodic, under.period_us);
+    one_event("by hand, one period".into(), &program, &board, under, compiler)
 }
 
 /// The same event by the tick of the Arduino core, `millis()` polled as in its tutorial "BlinkWithoutDelay".
 ///
 /// # Errors
 /// [`McuError::Missing`] without the Arduino core.
-pub fn measure_arduino(compiler: &Compiler) -> Result<CostFigures, McuError> {
-    let board = board(Strategy::Periodic, PERIOD_US);
-    let program = Program::ArduinoMillis { period_us: PERIOD_US };
-    one_event("Arduino millis(), polled".into(), &program, &board, compiler)
+pub fn measure_arduino(under: Conditions, compiler: &Compiler) -> Result<CostFigures, McuError> {
+    let board = board(under, Strategy::Periodic, under.period_us);
+    let program = Program::ArduinoMillis { period_us: under.period_us };
+    one_event("Arduino millis(), polled".into(), &program, &board, under, compiler)
+}
+
+/// All of them, and why one is missing.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_all(compiler: &Compiler) -> Result<McuCost, McuError> {
+    let under = WHOLE_COUNTS;
+    let mut costs = vec![measure_inline(under, compiler)?];
+    let anchored_first = |of: &CostFigures| !of.name.starts_with(Strategy::Anchored.name());
+    let mut all = measure(under, compiler)?;
+    all.sort_by_key(anchored_first);
+    costs.extend(all);
+    costs.push(measure_by_hand(under, compiler)?);
+    let missing = match measure_arduino(under, compiler) {
+        Ok(arduino) => {
+            costs.push(arduino);
+            None
+        }
+        Err(error @ McuError::Missing { .. }) => Some(error.to_string()),
+        Err(error) => return Err(error),
+    };
+    let (mcu, clock_hz) = (CHIP.into(), CLOCK_HZ);
+    Ok(McuCost { mcu, clock_hz, prescaler: under.prescaler, period_us: under.period_us, costs, missing })
 }
 
 fn measure_strategy(
+    under: Conditions,
     strategy: Strategy,
     max_period_us: u32,
     compiler: &Compiler,
 ) -> Result<CostFigures, McuError> {
-    let board = board(strategy, max_period_us);
-    let name = format!("{strategy}, up to {}", if max_period_us == PERIOD_US { "20 ms" } else { "10 s" });
-    let program = Program::OneAlarm { period_us: PERIOD_US };
-    let figures = one_event(name, &program, &board, compiler)?;
+    let board = board(under, strategy, max_period_us);
+    let longest =
+        if max_period_us == LONG_US { "10 s".into() } else { format!("{} ms", max_period_us / 1_000) };
+    let program = Program::OneAlarm { period_us: under.period_us };
+    let figures = one_event(format!("{strategy}, up to {longest}"), &program, &board, under, compiler)?;
     // Where ticks are counted, the timer is not programmed for events.
     let in_hardware = f64::from(max_period_us) * board.timer_hz() / 1e6 <= 65_535.0;
     let programmed = match strategy {
@@ -59,23 +120,25 @@ fn measure_strategy(
     Ok(CostFigures { programming_cycles, ..figures })
 }
 
-fn board(strategy: Strategy, max_period_us: u32) -> Board {
-    Board { max_period_us, tick_us: 1_000, ..Board::ideal(strategy, PRESCALER, PERIOD_US) }.on(CHIP, CLOCK_HZ)
+fn board(under: Conditions, strategy: Strategy, max_period_us: u32) -> Board {
+    Board { max_period_us, tick_us: 1_000, ..Board::ideal(strategy, under.prescaler, under.period_us) }
+        .on(CHIP, CLOCK_HZ)
 }
 
 fn one_event(
     name: String,
     program: &Program,
     board: &Board,
+    under: Conditions,
     compiler: &Compiler,
 ) -> Result<CostFigures, McuError> {
     let firmware = compiler.build(program, board)?;
     let empty = compiler.build(&Program::Empty, board)?.size;
-    let cycles = (EVENTS + 2) * u64::from(PERIOD_US) * u64::from(CLOCK_HZ) / 1_000_000;
+    let cycles = (EVENTS + 2) * u64::from(under.period_us) * u64::from(CLOCK_HZ) / 1_000_000;
     let recording = simulate(&setup(&firmware.elf, board, cycles)?)?;
     let starts: Vec<u64> = recording.log.edges_of(0, true).take(EVENTS as usize + 1).collect();
     let us = |cycles: u64| cycles as f64 * 1e6 / f64::from(CLOCK_HZ);
-    let errors = || starts.windows(2).map(|w| us(w[1] - w[0]) - f64::from(PERIOD_US));
+    let errors = || starts.windows(2).map(|w| us(w[1] - w[0]) - f64::from(under.period_us));
     let in_interrupts: u64 = recording.log.vectors.iter().map(|v| v.cycles).sum();
     Ok(CostFigures {
         name,
@@ -84,6 +147,13 @@ fn one_event(
             ram: firmware.size.ram.saturating_sub(empty.ram),
         },
         programming_cycles: None,
+        longest_interrupt_cycles: recording
+            .log
+            .vectors
+            .iter()
+            .map(|v| v.max_cycles)
+            .max()
+            .unwrap_or_default(),
         interrupts_per_s: recording.log.entries as f64 * f64::from(CLOCK_HZ) / recording.log.cycles as f64,
         interrupt_share: in_interrupts as f64 / recording.log.cycles as f64,
         asleep_share: recording.log.asleep_share(),

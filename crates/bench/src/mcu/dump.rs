@@ -1,31 +1,47 @@
-//! The edges of a simulated pin as a value change dump (IEEE 1364), which logic analysers' programs show.
+//! The edges of simulated pins as a value change dump (IEEE 1364), which logic analysers' programs show.
 
 use std::io;
 
-use vcd::{TimescaleUnit, Value, Writer};
+use jitterlab_model::edge::LevelChange;
+use vcd::{IdCode, TimescaleUnit, Value, Writer};
 
-use super::McuRun;
+use super::run::McuPins;
 
-/// The pin of a run from reset to its last edge, in nanoseconds.
+/// The pins of a run from reset to their last edges, in nanoseconds.
 ///
 /// # Errors
 /// None in practice: it is written into memory.
-pub fn value_changes(run: &McuRun) -> io::Result<Vec<u8>> {
+pub fn value_changes(run: &McuPins) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes);
     writer.version(&run.info.tool)?;
     writer.timescale(1, TimescaleUnit::NS)?;
     writer.add_module("chip")?;
-    let pin = writer.add_wire(1, &run.pin.to_string())?;
+    let mut signals = Vec::new();
+    for pin in &run.pins {
+        signals.push((writer.add_wire(1, &pin.pin.to_string())?, &pin.edges));
+    }
     writer.upscope()?;
     writer.enddefinitions()?;
     let level = |high: bool| if high { Value::V1 } else { Value::V0 };
-    // Before its first edge it was the other way round.
+    // Before its first edge each was the other way round.
     writer.timestamp(0)?;
-    writer.change_scalar(pin, level(run.edges.first().is_some_and(|edge| !edge.high)))?;
-    for edge in &run.edges {
-        writer.timestamp(edge.at.unsigned_abs())?;
-        writer.change_scalar(pin, level(edge.high))?;
+    for (signal, edges) in &signals {
+        writer.change_scalar(*signal, level(edges.first().is_some_and(|edge| !edge.high)))?;
+    }
+    let of = |(signal, edges): &(IdCode, &Vec<LevelChange<i64>>)| {
+        let signal = *signal;
+        edges.iter().map(move |edge| (edge.at, signal, edge.high)).collect::<Vec<_>>()
+    };
+    let mut changes: Vec<(i64, IdCode, bool)> = signals.iter().flat_map(of).collect();
+    changes.sort_by_key(|(at, ..)| *at);
+    let mut now = 0;
+    for (at, signal, high) in changes {
+        if at != now {
+            writer.timestamp(at.unsigned_abs())?;
+            now = at;
+        }
+        writer.change_scalar(signal, level(high))?;
     }
     Ok(bytes)
 }
@@ -33,9 +49,9 @@ pub fn value_changes(run: &McuRun) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use jitterlab_model::Activation;
-    use jitterlab_model::edge::LevelChange;
     use jitterlab_trace::{Hints, Measured, import_bytes};
 
+    use super::super::McuRun;
     use super::*;
 
     #[test]
@@ -62,7 +78,15 @@ mod tests {
             pin: "B5".parse().unwrap(),
             edges: edges.collect(),
         };
-        let import = import_bytes("pin.vcd", &value_changes(&run).unwrap(), &Hints::default()).unwrap();
+        let toggled: Vec<LevelChange<i64>> =
+            run.edges.iter().map(|edge| LevelChange { at: edge.at + 40, high: !edge.high }).collect();
+        let other = McuRun { pin: "D2".parse().unwrap(), edges: toggled, ..run.clone() };
+        let both = McuPins::new(vec![run.clone(), other]).unwrap();
+        let import = import_bytes("pins.vcd", &value_changes(&both).unwrap(), &Hints::default()).unwrap();
+        let names: Vec<&str> = import.info.tasks.iter().map(|task| task.spec.name.as_str()).collect();
+        assert_eq!(names, ["B5", "D2"]);
+        let one = McuPins::new(vec![run.clone()]).unwrap();
+        let import = import_bytes("pin.vcd", &value_changes(&one).unwrap(), &Hints::default()).unwrap();
         let [Measured::Rows(rows)] = import.tasks.as_slice() else { panic!("no single task") };
         let times = |rows: &[Activation]| rows.iter().map(|a| (a.start_ns, a.end_ns)).collect::<Vec<_>>();
         assert_eq!(times(rows), times(&run.activations));

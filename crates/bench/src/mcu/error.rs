@@ -109,12 +109,44 @@ pub enum McuError {
     /// A need that is not written as one.
     #[error("{0:?} is not PERIOD:TOLERANCE: write it like 20ms:50us")]
     NotANeed(String),
+    /// A stimulus that is not written as one.
+    #[error(
+        "{0:?} is no stimulus: give a value change dump (FILE.vcd), or PIN:PERIOD or PIN:PERIOD:HIGH, such as D2:10ms:1ms"
+    )]
+    NotAStimulus(String),
+    /// A file that is no stimulus.
+    #[error("{} is no stimulus: {message}", file.display())]
+    BadStimulus {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// Nothing to look at.
+    #[error("no pin was given: say which one shows the activations, such as --pin B0")]
+    NoPin,
+    /// Periods that belong to no pin.
+    #[error("{periods} periods for {pins} pins: give one for all of them, or one for each")]
+    Periods {
+        /// As many periods.
+        periods: usize,
+        /// As many pins.
+        pins: usize,
+    },
     /// A period of nothing.
     #[error("a period of {0} ns is none: it must be above 0")]
     NoPeriod(i64),
     /// No period that is needed.
     #[error("no period was given: say what is needed, such as 20ms:50us")]
     NoNeed,
+    /// More alarms than one firmware is measured with.
+    #[error("{asked} alarms are more than can be judged together: give the {most} that come most often")]
+    TooMany {
+        /// As many as can be.
+        most: usize,
+        /// As many as were asked for.
+        asked: usize,
+    },
     /// A period that is too short for the timer.
     #[error(
         "no prescaler of timer 1 at {clock_hz} Hz can time {shortest_us} us: it is below one count of all of them"
@@ -171,6 +203,14 @@ impl fmt::Display for Fault {
 
 /// A file that ends too early.
 pub(super) const CUT_OFF: &str = "it is cut off";
+/// A recording that ends later than can be said.
+pub(super) const TOO_LONG: &str = "its times are beyond what can be simulated";
+/// A recording whose times go back.
+pub(super) const BACKWARDS: &str = "a time in it is earlier than the one before";
+/// A signal that is neither high nor low.
+pub(super) fn no_level(pin: Pin, at_ns: u64) -> String {
+    format!("{pin} is neither high nor low from {} on", Exact(at_ns.min(i64::MAX as u64) as i64))
+}
 /// A file without code.
 pub(super) const NO_CODE: &str = "it holds no code";
 
@@ -203,7 +243,12 @@ impl McuError {
                 | E::NotAPrescaler(_)
                 | E::NotANeed(_)
                 | E::NoPeriod(_)
+                | E::NoPin
+                | E::NotAStimulus(_)
+                | E::BadStimulus { .. }
+                | E::Periods { .. }
                 | E::NoNeed
+                | E::TooMany { .. }
                 | E::TooShort { .. }
                 | E::NoChip(_)
                 | E::NoClock(_)

@@ -104,7 +104,22 @@ pub enum Program {
         /// Interval of the alarm.
         period_us: u32,
     },
-    /// The same without an alarm and without the library.
+    /// Several alarms, their handlers at pins B0 and on, in a scenario that the simulator writes (`together`).
+    Alarms {
+        /// Their intervals, five at most.
+        periods_us: Vec<u32>,
+    },
+    /// The same with its handler in the interrupt.
+    InlineAlarm {
+        /// Interval of the alarm.
+        period_us: u32,
+    },
+    /// The same event without the library: a timer that clears itself, and an interrupt that calls through a pointer.
+    ByHand {
+        /// Time between events.
+        period_us: u32,
+    },
+    /// [`Program::OneAlarm`] without an alarm and without the library.
     Empty,
     /// Programs the timer for the next event once; pin B0 is high meanwhile.
     Reprogramming,
@@ -123,6 +138,9 @@ impl Program {
             Program::TimeServices { .. } => "time_services",
             Program::GlowingLeds { .. } => "glowing_leds",
             Program::OneAlarm { .. } => "one_alarm",
+            Program::InlineAlarm { .. } => "inline_alarm",
+            Program::ByHand { .. } => "by_hand",
+            Program::Alarms { .. } => "alarms",
             Program::Empty => "empty",
             Program::Reprogramming => "reprogramming",
             Program::ArduinoMillis { .. } => "arduino_millis",
@@ -130,18 +148,25 @@ impl Program {
     }
 
     fn defines(&self) -> Vec<String> {
-        match *self {
+        match self {
+            Program::Alarms { periods_us } => {
+                let periods: Vec<String> = periods_us.iter().map(|us| format!("{us}UL")).collect();
+                vec![format!("MCU_PERIODS={}", periods.join(","))]
+            }
             Program::PeriodicAlarm { period_us, events } | Program::TimeServices { period_us, events } => {
                 vec![format!("MCU_PERIOD={period_us}UL"), format!("MCU_EVENTS={events}")]
             }
             Program::GlowingLeds { period_us, empty_handler } => {
                 let mut defines = vec![format!("MCU_PERIOD={period_us}UL")];
-                if empty_handler {
+                if *empty_handler {
                     defines.push("MCU_EMPTY_HANDLER".into());
                 }
                 defines
             }
-            Program::OneAlarm { period_us } | Program::ArduinoMillis { period_us } => {
+            Program::OneAlarm { period_us }
+            | Program::InlineAlarm { period_us }
+            | Program::ByHand { period_us }
+            | Program::ArduinoMillis { period_us } => {
                 vec![format!("MCU_PERIOD={period_us}UL")]
             }
             Program::Empty | Program::Reprogramming => Vec::new(),
@@ -218,7 +243,7 @@ impl Compiler {
                      -ffunction-sections -fdata-sections -Wl,--gc-sections";
         let mut arguments: Vec<String> = fixed.split_whitespace().map(String::from).collect();
         arguments.push(format!("-mmcu={}", board.mcu));
-        arguments.extend(["include", "programs"].map(|d| format!("-I{root}/{d}")));
+        arguments.extend(["src", "programs"].map(|d| format!("-I{root}/{d}")));
         arguments.extend(board_defines(board).into_iter().chain(program.defines()).map(|d| format!("-D{d}")));
         arguments.extend([source.to_owned(), "-o".into(), file.display().to_string()]);
         if matches!(program, Program::ArduinoMillis { .. }) {

@@ -18,8 +18,11 @@ pub mod request;
 pub mod run;
 pub mod simulator;
 mod sources;
+mod stimulus;
 pub mod sweep;
+pub mod together;
 mod tools;
+mod workers;
 
 pub use dump::value_changes;
 pub use error::McuError;
@@ -27,8 +30,9 @@ pub use firmware::{Board, Compiler, Firmware, Program};
 pub use jitterlab_chip::log::Rest;
 pub use jitterlab_chip::{Edge, Log, Pin, Stop, Vector};
 pub use jitterlab_model::mcu::{
-    AlarmFigures, Choice, CostFigures, Interruption, Size, Strategy, ThreadFigures,
+    AlarmFigures, Choice, CostFigures, Interruption, Overload, Size, Strategy, ThreadFigures, WorstAlarm,
 };
 pub use request::{McuRequest, Subject};
-pub use run::McuRun;
+pub use run::{McuPins, McuRun};
 pub use simulator::{Length, Recording, Setup, simulate};
+pub use stimulus::StimulusSpec;

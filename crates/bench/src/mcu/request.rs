@@ -1,4 +1,4 @@
-//! One firmware to be measured: somebody's own by one of its pins, or an alarm of the time services.
+//! One firmware to be measured: somebody's own by its pins, or an alarm of the time services.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use jitterlab_model::EdgeKind;
 use jitterlab_model::units::Exact;
 
 use super::firmware::{Board, Compiler, Program};
-use super::run::{McuRun, Reading};
+use super::run::{McuPins, McuRun, Reading};
 use super::simulator::{Length, Setup, simulate};
 use super::sweep::{self, Cell};
-use super::{McuError, Strategy};
+use super::{McuError, StimulusSpec, Strategy};
 
 /// The period of an alarm where none is asked for, in ns.
 const PERIOD_NS: i64 = 10_000_000;
@@ -22,10 +22,10 @@ const DURATION_NS: i64 = 10_000_000_000;
 pub enum Subject {
     /// A program with one periodic alarm of the time services.
     OwnAlarm,
-    /// Somebody's firmware, measured by one of its pins.
-    Elf(PathBuf, Pin),
-    /// Somebody's program in C++, built with the time services and measured by one of its pins.
-    Source(PathBuf, Pin),
+    /// Somebody's firmware, measured by its pins.
+    Elf(PathBuf, Vec<Pin>),
+    /// Somebody's program in C++, built with the time services and measured by its pins.
+    Source(PathBuf, Vec<Pin>),
 }
 
 /// A measurement of one firmware. What is `None` is set ideally, or taken from the firmware.
@@ -39,8 +39,10 @@ pub struct McuRequest {
     pub mcu: Option<String>,
     /// Its clock.
     pub clock_hz: Option<u32>,
-    /// The period, in ns.
-    pub period_ns: Option<i64>,
+    /// The period, in ns: one for all pins, or one for each; none takes the mean distance of the edges.
+    pub periods_ns: Vec<i64>,
+    /// What comes to pins from outside, of somebody's own firmware.
+    pub stimuli: Vec<StimulusSpec>,
     /// Simulated time at most, in ns, of somebody's own firmware.
     pub duration_ns: Option<i64>,
     /// How the time services use the timer.
@@ -60,11 +62,11 @@ impl McuRequest {
     ///
     /// # Errors
     /// Something is not installed, the firmware does not build or run, or its pin shows too little.
-    pub fn measure(&self) -> Result<McuRun, McuError> {
+    pub fn measure(&self) -> Result<McuPins, McuError> {
         match &self.subject {
-            Subject::Elf(elf, pin) => self.by_pin(elf, elf, *pin, None),
-            Subject::Source(source, pin) => {
-                let program = match self.period_ns {
+            Subject::Elf(elf, pins) => self.by_pins(elf, elf, pins, None),
+            Subject::Source(source, pins) => {
+                let program = match self.periods_ns.first() {
                     Some(_) => Program::PeriodicAlarm { period_us: self.period_us()?, events: self.events },
                     None => Program::Empty,
                 };
@@ -72,7 +74,7 @@ impl McuRequest {
                 // What it builds goes with it.
                 let compiler = Compiler::new()?;
                 let firmware = compiler.build_file(&source.display().to_string(), &program, &board)?;
-                self.by_pin(source, &firmware.elf, *pin, Some(&board))
+                self.by_pins(source, &firmware.elf, pins, Some(&board))
             }
             Subject::OwnAlarm => {
                 let cell = Cell { board: self.board()?, period_us: self.period_us()?, events: self.events };
@@ -83,24 +85,48 @@ impl McuRequest {
         }
     }
 
-    fn by_pin(&self, named: &Path, elf: &Path, pin: Pin, board: Option<&Board>) -> Result<McuRun, McuError> {
+    fn by_pins(
+        &self,
+        named: &Path,
+        elf: &Path,
+        pins: &[Pin],
+        board: Option<&Board>,
+    ) -> Result<McuPins, McuError> {
+        let period_of = |pin: usize| match self.periods_ns.as_slice() {
+            [] => Ok(None),
+            [all] => Ok(Some(*all)),
+            each if each.len() == pins.len() => Ok(Some(each[pin])),
+            each => Err(McuError::Periods { periods: each.len(), pins: pins.len() }),
+        };
         let duration_ns = self.duration_ns.unwrap_or(DURATION_NS);
+        let mut stimuli = Vec::new();
+        for spec in &self.stimuli {
+            stimuli.extend(spec.read()?);
+        }
         let recording = simulate(&Setup {
             mcu: board.map(|board| board.mcu.clone()).or(self.mcu.clone()),
             clock_hz: board.map(|board| board.clock_hz).or(self.clock_hz),
-            pins: vec![pin],
+            pins: pins.to_vec(),
+            stimuli,
             length: Length::Time(duration_ns.unsigned_abs()),
             ..Setup::new(elf, 0)
         })?;
-        let name = named.file_stem().map_or("firmware".into(), |stem| stem.to_string_lossy().into_owned());
-        let reading = Reading { name, edge: self.edge, period_ns: self.period_ns, ..Reading::default() };
-        let mut run = McuRun::new(&recording, pin, &reading)?;
+        let of_file =
+            || named.file_stem().map_or("firmware".into(), |stem| stem.to_string_lossy().into_owned());
+        let mut runs = Vec::new();
+        for (number, pin) in pins.iter().enumerate() {
+            let name = if pins.len() == 1 { of_file() } else { pin.to_string() };
+            let period_ns = period_of(number)?;
+            let reading = Reading { name, pin: number, edge: self.edge, period_ns, ..Reading::default() };
+            runs.push(McuRun::new(&recording, *pin, &reading)?);
+        }
+        let mut run = McuPins::new(runs).ok_or(McuError::NoPin)?;
         run.info.duration_ns = Some(duration_ns);
         Ok(run)
     }
 
     fn period_us(&self) -> Result<u32, McuError> {
-        whole_us(self.period_ns.unwrap_or(PERIOD_NS))
+        whole_us(self.periods_ns.first().copied().unwrap_or(PERIOD_NS))
     }
 
     /// The traits asked for: what is not asked for is set ideally for the period.

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
+use jitterlab_analysis::require::Requirement;
 use jitterlab_model::edge::LevelChange;
 use jitterlab_model::{Activation, EdgeKind, Overrun, RunInfo, StopReason, TaskResult, TaskSpec, Warning};
 use jitterlab_trace::{RunFileWriter, TraceError};
@@ -79,15 +81,56 @@ impl McuRun {
             of_pin.map(|edge| LevelChange { at: recording.ns(edge.cycle), high: edge.high }).collect();
         Ok(McuRun { info, activations, pin, edges })
     }
+}
 
-    /// Writes it as a run file, and says where.
+/// Several pins of one simulated run, a task each.
+#[derive(Debug, Clone)]
+pub struct McuPins {
+    /// The description of the whole.
+    pub info: RunInfo,
+    /// Each pin, as the tasks of `info` are in order.
+    pub pins: Vec<McuRun>,
+}
+
+impl From<McuRun> for McuPins {
+    fn from(pin: McuRun) -> Self {
+        McuPins { info: pin.info.clone(), pins: vec![pin] }
+    }
+}
+
+impl McuPins {
+    /// The pins of one recording: what is said of all is said once.
+    pub fn new(pins: Vec<McuRun>) -> Option<Self> {
+        let mut info = pins.first()?.info.clone();
+        for pin in &pins[1..] {
+            info.tasks.extend(pin.info.tasks.iter().cloned());
+            for warning in &pin.info.warnings {
+                if !info.warnings.contains(warning) {
+                    info.warnings.push(warning.clone());
+                }
+            }
+        }
+        Some(McuPins { info, pins })
+    }
+
+    /// Writes them as a run file, and says where.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<PathBuf, TraceError> {
-        let mut file = RunFileWriter::create(path, 1)?;
-        file.append(0, &self.activations)?;
+        let mut file = RunFileWriter::create(path, self.pins.len())?;
+        for (task, pin) in self.pins.iter().enumerate() {
+            file.append(task, &pin.activations)?;
+        }
         Ok(file.finish(&self.info)?.path)
+    }
+
+    /// What the requirements come to, pin by pin.
+    #[must_use]
+    pub fn decide(&self, file: String, requirements: &[Requirement]) -> Outlook {
+        let tasks = self.info.tasks.iter().zip(&self.pins);
+        let tasks = tasks.map(|(task, pin)| TaskOutlook::decided(task, &pin.activations, requirements));
+        Outlook { file, tasks: tasks.collect(), warnings: Vec::new() }
     }
 }
 

@@ -136,11 +136,16 @@ pub fn simulate(setup: &Setup) -> Result<Recording, McuError> {
 fn board(setup: &Setup, loaded: &Loaded) -> Result<(&'static Chip, u32), McuError> {
     let name =
         setup.mcu.as_ref().or(loaded.mcu.as_ref()).ok_or_else(|| McuError::NoChip(setup.firmware.clone()))?;
-    let chip = Chip::named(name).ok_or_else(|| McuError::UnknownChip {
-        mcu: name.clone(),
-        known: CHIPS.map(|chip| chip.name).join(", "),
-    })?;
+    let chip = chip(name)?;
     let clock_hz =
         setup.clock_hz.or(loaded.clock_hz).ok_or_else(|| McuError::NoClock(setup.firmware.clone()))?;
     Ok((chip, clock_hz))
+}
+
+/// A chip by its name.
+pub(super) fn chip(name: &str) -> Result<&'static Chip, McuError> {
+    Chip::named(name).ok_or_else(|| McuError::UnknownChip {
+        mcu: name.into(),
+        known: CHIPS.map(|chip| chip.name).join(", "),
+    })
 }

@@ -1,15 +1,11 @@
 //! Many measurements of one alarm: strategies by timer clocks by periods, the paper's table 1 and beyond.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
 use jitterlab_model::units::Exact;
 
 use super::run::Reading;
 use super::{
-    AlarmFigures, Board, Compiler, McuError, McuRun, Program, Recording, Setup, Size, Strategy, simulate,
+    AlarmFigures, Board, Compiler, McuError, McuPins, McuRun, Program, Recording, Setup, Size, Strategy,
+    simulate, workers,
 };
 
 /// One measurement to make.
@@ -29,7 +25,7 @@ pub struct CellResult {
     /// Its figures.
     pub figures: AlarmFigures,
     /// The whole as an ordinary run.
-    pub run: McuRun,
+    pub run: McuPins,
 }
 
 /// All combinations, with everything set ideally for each period.
@@ -72,6 +68,7 @@ pub fn measure(cell: &Cell, compiler: &Compiler) -> Result<CellResult, McuError>
         ..Reading::default()
     };
     let run = McuRun::new(&recording, pins[0], &reading)?;
+    let run = McuPins::from(run);
     Ok(CellResult { figures: evaluate(cell, &recording, firmware.size), run })
 }
 
@@ -114,38 +111,5 @@ pub fn measure_all(
     compiler: &Compiler,
     done: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<CellResult>, McuError> {
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(cells.len().max(1));
-    let next = AtomicUsize::new(0);
-    let finished = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::with_capacity(cells.len()));
-    let failure = Mutex::new(None);
-    let work = || {
-        while let Some((index, cell)) = Some(next.fetch_add(1, Ordering::Relaxed))
-            .and_then(|index| cells.get(index).map(|cell| (index, cell)))
-        {
-            match measure(cell, compiler) {
-                Ok(result) => {
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-                    done(finished.fetch_add(1, Ordering::Relaxed) + 1, cells.len());
-                }
-                Err(error) => {
-                    next.store(cells.len(), Ordering::Relaxed);
-                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                }
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..workers {
-            // Those that there are do what others would have done.
-            let _ = thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
-    });
-    if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(error);
-    }
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(index, _)| *index);
-    Ok(results.into_iter().map(|(_, result)| result).collect())
+    workers::on_all(cells, |cell| measure(cell, compiler), done)
 }

@@ -2,12 +2,12 @@
 
 use jitterlab_bench::mcu::{Board, McuError, Program, Setup, Strategy, cost, simulate};
 
-use super::{bench, skip, test_source};
+use super::{bench, skip};
 
 #[test]
 fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
     let Some(compiler) = bench() else { return };
-    let all = cost::measure(&compiler).unwrap();
+    let all = cost::measure(cost::OF_THE_PAPER, &compiler).unwrap();
     assert_eq!(all.len(), 6);
     for cost in &all {
         assert!(cost.size.flash <= 1_536 && (1..=64).contains(&cost.size.ram), "{cost:?}");
@@ -18,7 +18,7 @@ fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
     let shot = all.iter().find(|c| c.name == "single-shot, up to 20 ms").unwrap();
     assert!((shot.interrupts_per_s - 50.0).abs() < 1.0, "{shot:?}");
 
-    let arduino = match cost::measure_arduino(&compiler) {
+    let arduino = match cost::measure_arduino(cost::OF_THE_PAPER, &compiler) {
         Err(error @ McuError::Missing { .. }) => return skip(&error.to_string()).unwrap_or_default(),
         other => other.unwrap(),
     };
@@ -32,10 +32,15 @@ fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
 #[test]
 fn an_inline_handler_makes_the_interrupt_short() {
     let Some(compiler) = bench() else { return };
+    let table = cost::measure_all(&compiler).unwrap();
+    let [inline, anchored, ..] = &table.costs[..] else { panic!("{table:?}") };
+    assert!(inline.longest_interrupt_cycles <= 100 && inline.size.flash <= 1_229, "{inline:?}");
+    assert!(anchored.name == "anchored, up to 10 ms" && anchored.size.flash <= 1_229, "{anchored:?}");
+    let by_hand = table.costs.iter().find(|of| of.name.starts_with("by hand")).unwrap();
+    assert!(by_hand.size.flash < inline.size.flash && by_hand.max_error_us.abs() < 1.0, "{by_hand:?}");
     for (prescaler, most) in [(1, 100), (8, 100), (64, 120)] {
         let board = Board::ideal(Strategy::Anchored, prescaler, 1_000).on("atmega328p", 16_000_000);
-        let program = Program::PeriodicAlarm { period_us: 1_000, events: 3 };
-        let firmware = compiler.build_file(&test_source("inline_handler"), &program, &board).unwrap();
+        let firmware = compiler.build(&Program::InlineAlarm { period_us: 1_000 }, &board).unwrap();
         assert!(firmware.size.flash <= 1_280, "{:?}, interrupt vectors and start included", firmware.size);
         let setup = Setup {
             mcu: Some(board.mcu.clone()),

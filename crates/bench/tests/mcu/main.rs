@@ -3,15 +3,18 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot run the tools has failed")]
 
+mod api;
 mod chip;
 mod cost;
 mod entries;
 mod interrupts;
 mod manual;
 mod native;
+mod packages;
 mod paper;
 mod periods;
 mod threads;
+mod together;
 mod user;
 
 use jitterlab_bench::mcu::{Compiler, McuError};

@@ -64,7 +64,7 @@ fn a_board_that_breaks_equation_1_does_not_compile() {
     }
     let compile = |case: usize| {
         let output = Command::new("g++")
-            .args(["-std=c++14", "-fsyntax-only", &format!("-DCASE={case}"), "-Iinclude", "-Itests/native"])
+            .args(["-std=c++14", "-fsyntax-only", &format!("-DCASE={case}"), "-Isrc", "-Itests/native"])
             .arg("tests/native/equation_1.cc")
             .current_dir(ROOT)
             .output()

@@ -48,7 +48,7 @@ fn the_third_strategy_beats_both_columns_of_table_1_in_every_cell() {
             _ => None,
         });
         let phase_ns = phase_ns.unwrap();
-        let early = result.run.activations.iter().find(|a| a.latency_ns() + phase_ns < 0);
+        let early = result.run.pins[0].activations.iter().find(|a| a.latency_ns() + phase_ns < 0);
         assert!(early.is_none(), "{:?}: {early:?}", result.figures);
     }
     let far = find(&results, Strategy::Anchored, 64, 10_000_000);
@@ -198,8 +198,7 @@ fn a_run_has_the_common_form() {
     let task = info.tasks[0].result.as_ref().unwrap();
     assert_eq!((task.executed, task.missed), (50, 0));
     assert!(
-        result
-            .run
+        result.run.pins[0]
             .activations
             .windows(2)
             .all(|w| w[0].end_ns <= w[1].start_ns && w[1].index == w[0].index + 1)

@@ -3,17 +3,23 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::Subcommand;
+use clap::{ArgGroup, Subcommand};
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::papers::epos::EVENTS;
-use jitterlab_bench::mcu::recommend::{self, Need};
+use jitterlab_analysis::require::{Requirement, RequirementError};
+use jitterlab_bench::mcu::recommend::{self, Wanted};
 use jitterlab_bench::mcu::request::whole_us;
 use jitterlab_bench::mcu::sweep;
-use jitterlab_bench::mcu::{Compiler, McuError, McuRequest, Pin, Strategy, Subject, firmware, value_changes};
+use jitterlab_bench::mcu::together::Need;
+use jitterlab_bench::mcu::{
+    Compiler, McuError, McuRequest, McuRun, Pin, StimulusSpec, Strategy, Subject, cost, firmware,
+    value_changes,
+};
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_model::units::{parse_frequency_hz, parse_period_ns};
-use jitterlab_model::{EdgeKind, TimingStats};
+use jitterlab_model::{EdgeKind, TaskRun, TimingStats};
 use jitterlab_report::document::Content;
+use jitterlab_report::requirement;
 
 use crate::exit::{Ending, Status};
 use crate::mistakes;
@@ -30,25 +36,28 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Action {
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     Sweep(SweepArgs),
     Recommend(RecommendArgs),
+    Cost(CostArgs),
 }
 
-/// Measure one firmware: your own by one of its pins, or an alarm of jitterlab's time services
+/// Measure one firmware: your own by its pins, or an alarm of jitterlab's time services
 ///
-/// With neither --elf nor --source, a program with one periodic alarm is built and measured.
+/// With neither --elf nor --source, a program with one periodic alarm is built and measured. With --max-jitter or --require: exit
+/// status 0 if all of them are met, 1 if one is broken, 3 if that cannot be told.
 #[derive(clap::Args)]
+#[command(group = ArgGroup::new("wanted").multiple(true).args(["max_jitter", "requirements"]))]
 struct RunArgs {
     /// Your firmware
-    #[arg(long, value_name = "FILE", requires = "pin", conflicts_with_all = ["source", "strategy", "prescaler", "tick", "max_period", "events"])]
+    #[arg(long, value_name = "FILE", requires = "pins", conflicts_with_all = ["source", "strategy", "prescaler", "tick", "max_period", "events"])]
     elf: Option<PathBuf>,
     /// Your program in C++, to be built with jitterlab's time services and the traits asked for here
-    #[arg(long, value_name = "FILE", requires = "pin")]
+    #[arg(long, value_name = "FILE", requires = "pins")]
     source: Option<PathBuf>,
-    /// The pin whose edges are the activations, such as B0
-    #[arg(long, value_name = "PIN")]
-    pin: Option<Pin>,
+    /// The pin whose edges are the activations, such as B0; given several times, each is a task
+    #[arg(long = "pin", value_name = "PIN")]
+    pins: Vec<Pin>,
     /// Which edges begin an activation: rising, falling, both
     #[arg(long, default_value = "rising", value_name = "EDGE")]
     edge: EdgeKind,
@@ -58,9 +67,22 @@ struct RunArgs {
     /// Its clock, such as 16MHz; with --elf only needed if the firmware does not name it [default: 7.3728MHz]
     #[arg(long, value_parser = parse_frequency_hz, value_name = "FREQUENCY")]
     clock: Option<u32>,
-    /// The period, as a time or a rate [default: 10ms, of your own programs the mean distance of the edges]
-    #[arg(long, value_parser = parse_period_ns, value_name = "TIME")]
-    period: Option<i64>,
+    /// The period, as a time or a rate; once, or once for each pin [default: 10ms, of your own programs the mean distance of the edges]
+    #[arg(long = "period", value_parser = parse_period_ns, value_name = "TIME")]
+    periods: Vec<i64>,
+    /// What comes to pins from outside: a value change dump whose signals are named as pins, or pulses, such as D2:10ms:1ms; may be
+    /// given several times
+    #[arg(long = "stimulus", value_name = "FILE.vcd|PIN:PERIOD[:HIGH]", requires = "pins")]
+    stimuli: Vec<StimulusSpec>,
+    /// End with 1 if any distance of two activations is off its period by more than this: --require "period-error max <= TIME"
+    #[arg(long, value_name = "TIME", value_parser = max_jitter)]
+    max_jitter: Option<Requirement>,
+    /// End with 1 if a pin breaks this requirement, such as "p99.99 < 80us" or "missed = 0"; may be given several times
+    #[arg(long = "require", value_name = "REQUIREMENT")]
+    requirements: Vec<Requirement>,
+    /// Write what each requirement came to as JUnit's XML
+    #[arg(long, value_name = "FILE", requires = "wanted")]
+    junit: Option<PathBuf>,
     /// Simulated time at most, of your own programs [default: 10s]
     #[arg(short, long, value_parser = mistakes::duration, value_name = "TIME")]
     duration: Option<i64>,
@@ -82,7 +104,7 @@ struct RunArgs {
     /// The run file to write [default: none]
     #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]
     output: Option<PathBuf>,
-    /// Write the pin's edges as a value change dump, for the programs of logic analysers
+    /// Write the pins' edges as a value change dump, for the programs of logic analysers
     #[arg(long, value_name = "FILE")]
     vcd: Option<PathBuf>,
     #[command(flatten)]
@@ -114,7 +136,7 @@ struct SweepArgs {
     output: OutputArgs,
 }
 
-/// Find the strategy and the prescaler for a chip and the periods it has to keep
+/// Find the strategy and the prescaler for a chip and the periods it has to keep, all of them together
 #[derive(clap::Args)]
 struct RecommendArgs {
     /// A period and how much any distance of two events may differ from it, such as 20ms:50us; may be given several times
@@ -126,6 +148,19 @@ struct RecommendArgs {
     /// Its clock
     #[arg(long, default_value = "8MHz", value_parser = parse_frequency_hz, value_name = "FREQUENCY")]
     clock: u32,
+    /// The longest stretch with interrupts off outside of the alarms' handlers; other interrupts' handlers count as such
+    #[arg(long, default_value = "0", value_parser = mistakes::duration, value_name = "LENGTH")]
+    lock: i64,
+    /// The longest handler of an alarm, from its call to its return
+    #[arg(long, default_value = "0", value_parser = mistakes::duration, value_name = "LENGTH")]
+    handler: i64,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Measure what an alarm costs in flash, RAM and cycles, beside an interrupt by hand and the Arduino core's millis()
+#[derive(clap::Args)]
+struct CostArgs {
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -140,6 +175,10 @@ fn parse_period_us(text: &str) -> Result<u32> {
     Ok(whole_us(parse_period_ns(text)?)?)
 }
 
+fn max_jitter(text: &str) -> Result<Requirement, RequirementError> {
+    format!("period-error max <= {text}").parse()
+}
+
 fn parse_need(text: &str) -> Result<Need> {
     let (period, tolerance) = text.split_once(':').ok_or_else(|| McuError::NotANeed(text.into()))?;
     let tolerance_us = parse_period_us(tolerance)?;
@@ -152,6 +191,7 @@ pub fn execute(args: &Args) -> Ending {
         Action::Run(args) => run(args),
         Action::Sweep(args) => sweep(args),
         Action::Recommend(args) => recommend(args),
+        Action::Cost(args) => cost(args),
     }
 }
 
@@ -160,17 +200,27 @@ fn run(args: &RunArgs) -> Ending {
     if let Some(path) = &args.vcd {
         output::write_file(path, &value_changes(&measured)?)?;
     }
-    let mut stats = TimingStats::new(measured.info.tasks[0].spec.period_ns);
-    stats.push_all(&measured.activations);
+    let of_pin = |(task, pin): (&TaskRun, &McuRun)| {
+        let mut stats = TimingStats::new(task.spec.period_ns);
+        stats.push_all(&pin.activations);
+        stats
+    };
+    let stats: Vec<TimingStats> = measured.info.tasks.iter().zip(&measured.pins).map(of_pin).collect();
     let file = args.output.as_ref().map(|path| measured.save(path)).transpose()?;
-    args.show.show(Content::Run(Box::new(MeasuredRun::new(measured.info, &[stats], file))))?;
-    Ok(Status::Fine)
+    let requirements: Vec<Requirement> = args.max_jitter.iter().chain(&args.requirements).cloned().collect();
+    let shown = file.as_ref().map_or("FILE".into(), |file| file.display().to_string());
+    let required = (!requirements.is_empty()).then(|| measured.decide(shown, &requirements));
+    if let (Some(path), Some(required)) = (&args.junit, &required) {
+        output::write_file(path, requirement::junit("jitterlab mcu run", required).as_bytes())?;
+    }
+    let run = MeasuredRun { required, ..MeasuredRun::new(measured.info, &stats, file) };
+    Ok(Status::of(args.show.show(Content::Run(Box::new(run)))?))
 }
 
 fn request(args: &RunArgs) -> McuRequest {
-    let subject = match (&args.elf, &args.source, args.pin) {
-        (Some(elf), _, Some(pin)) => Subject::Elf(elf.clone(), pin),
-        (_, Some(source), Some(pin)) => Subject::Source(source.clone(), pin),
+    let subject = match (&args.elf, &args.source) {
+        (Some(elf), _) => Subject::Elf(elf.clone(), args.pins.clone()),
+        (_, Some(source)) => Subject::Source(source.clone(), args.pins.clone()),
         _ => Subject::OwnAlarm,
     };
     McuRequest {
@@ -178,7 +228,8 @@ fn request(args: &RunArgs) -> McuRequest {
         edge: args.edge,
         mcu: args.mcu.clone(),
         clock_hz: args.clock,
-        period_ns: args.period,
+        periods_ns: args.periods.clone(),
+        stimuli: args.stimuli.clone(),
         duration_ns: args.duration,
         strategy: args.strategy,
         prescaler: args.prescaler,
@@ -211,15 +262,15 @@ fn sweep(args: &SweepArgs) -> Ending {
 }
 
 fn recommend(args: &RecommendArgs) -> Ending {
-    let compiler = Compiler::new()?;
-    let choices = recommend::recommend(
-        &args.mcu,
-        args.clock,
-        &args.needs,
-        &compiler,
-        &progress(args.output.is_json()),
-    )?;
-    let (mcu, clock_hz) = (args.mcu.clone(), args.clock);
-    let found = McuRecommendation { mcu, clock_hz, choices };
+    let (lock_ns, handler_ns) = (args.lock, args.handler);
+    let (mcu, clock_hz, needs) = (args.mcu.clone(), args.clock, args.needs.clone());
+    let wanted = Wanted { mcu, clock_hz, needs, lock_ns, handler_ns };
+    let choices = recommend::recommend(&wanted, &Compiler::new()?, &progress(args.output.is_json()))?;
+    let found = McuRecommendation { mcu: wanted.mcu, clock_hz, lock_ns, handler_ns, choices };
     Ok(Status::of(args.output.show(Content::McuRecommendation(found))?))
+}
+
+fn cost(args: &CostArgs) -> Ending {
+    args.output.show(Content::McuCost(cost::measure_all(&Compiler::new()?)?))?;
+    Ok(Status::Fine)
 }

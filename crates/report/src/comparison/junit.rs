@@ -2,54 +2,21 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_analysis::compare::{JudgedFigure, RunsCompared, Tolerated};
-use jitterlab_model::Fitness;
-
 use super::table::side_by_side;
 use super::{head, settings};
+use crate::junit::{self, Case};
+use jitterlab_analysis::compare::{JudgedFigure, RunsCompared, Tolerated};
 
 /// A test case for each figure: failed where it is shown to be worse by more than is tolerated, skipped where that cannot be
 /// told.
 #[must_use]
 pub fn junit(judged: &Tolerated) -> String {
-    let of = |fitness| judged.figures.iter().filter(|figure| figure.fitness == fitness).count();
-    let (failed, open) = (of(Fitness::Unfit), of(Fitness::CannotTell));
-    let mut xml = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"jitterlab compare\" tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{open}\">\n",
-        judged.figures.len()
-    );
-    for figure in &judged.figures {
-        let JudgedFigure { task, run, statistic, .. } = figure;
-        let _ = write!(
-            xml,
-            "  <testcase classname=\"{}\" name=\"{} of {}\"",
-            escaped(run),
-            statistic.name(),
-            escaped(task)
-        );
-        let said = escaped(&head::judged(figure));
-        xml += &match figure.fitness {
-            Fitness::Unfit => format!("><failure message=\"{said}\"/></testcase>\n"),
-            Fitness::CannotTell => format!("><skipped message=\"{said}\"/></testcase>\n"),
-            _ => "/>\n".into(),
-        };
-    }
-    xml + "</testsuite>\n</testsuites>\n"
-}
-
-fn escaped(text: &str) -> String {
-    let mut xml = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => xml += "&amp;",
-            '<' => xml += "&lt;",
-            '>' => xml += "&gt;",
-            '"' => xml += "&quot;",
-            c if c.is_control() => xml.push(' '),
-            c => xml.push(c),
-        }
-    }
-    xml
+    let cases = judged.figures.iter().map(|figure| {
+        let JudgedFigure { task, run, statistic, fitness, .. } = figure;
+        let name = format!("{} of {task}", statistic.name());
+        Case { class: run.clone(), name, fitness: *fitness, said: head::judged(figure) }
+    });
+    junit::suite("jitterlab compare", &cases.collect::<Vec<_>>())
 }
 
 /// The conclusion and a table of each task in Markdown: for a note or a merge request.

@@ -2,11 +2,11 @@
 
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::{Condition, Prediction, PredictionCaveat};
-use jitterlab_analysis::require::{Judgement, Outcome};
+use jitterlab_analysis::require::Judgement;
 use jitterlab_model::Fitness;
 
 use super::{Head, word};
-use crate::requirement;
+use crate::requirement::{self, fitness};
 use crate::words::{count, list, share, time};
 
 /// The head; `None` where neither a requirement was to be decided nor anything is foretold.
@@ -15,23 +15,23 @@ pub(crate) fn of(outlook: &Outlook) -> Option<Head> {
 }
 
 /// Whether the requirements are met: what the worst of them says.
-fn decided(outlook: &Outlook) -> Option<Head> {
+pub(super) fn decided(outlook: &Outlook) -> Option<Head> {
     let each = outlook.tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| (task, of)));
     let all: Vec<(&TaskOutlook, &Judgement)> = each.collect();
-    let fitness = all.iter().map(|(_, of)| fitness(of.outcome)).max()?;
-    let (task, deciding) = all.iter().find(|(_, of)| self::fitness(of.outcome) == fitness)?;
+    let worst = all.iter().map(|(_, of)| fitness(of.outcome)).max()?;
+    let (task, deciding) = all.iter().find(|(_, of)| fitness(of.outcome) == worst)?;
     let named: Vec<String> = all
         .iter()
-        .filter(|(_, of)| self::fitness(of.outcome) == fitness)
+        .filter(|(_, of)| fitness(of.outcome) == worst)
         .map(|(task, of)| format!("{} of {}", of.requirement.text, task.task))
         .collect();
-    let word = word(fitness);
-    let verdict = match fitness {
+    let word = word(worst);
+    let verdict = match worst {
         Fitness::Unfit => format!("{word}: {} is broken.", list(&named)),
         Fitness::CannotTell => format!("{word} whether {} is met.", list(&named)),
         _ => format!("{word}: {} is met with 95 % confidence.", list(&named)),
     };
-    let next = match (fitness, deciding.unknown) {
+    let next = match (worst, deciding.unknown) {
         (Fitness::Unfit, _) => {
             format!("jitterlab analyze {} (what makes it late)", super::shown(&outlook.file))
         }
@@ -49,15 +49,7 @@ fn decided(outlook: &Outlook) -> Option<Head> {
         _ => format!("jitterlab predict {} (how much worse it can get)", super::shown(&outlook.file)),
     };
     let number = requirement::evidence_of(&task.task, deciding);
-    Some(Head { fitness, asked: true, verdict, number, next })
-}
-
-fn fitness(outcome: Outcome) -> Fitness {
-    match outcome {
-        Outcome::Pass => Fitness::Good,
-        Outcome::Fail => Fitness::Unfit,
-        Outcome::NotEnoughData | Outcome::Unknown => Fitness::CannotTell,
-    }
+    Some(Head { fitness: worst, asked: true, verdict, number, next })
 }
 
 /// How much worse it can get: of the first task without a bound, else of the one with the largest.

@@ -20,6 +20,14 @@ const SHORT_NS: i64 = 9_500_000_000;
 
 /// The head of what was measured.
 pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
+    if let Some(required) = &measured.required {
+        let decided = super::outlook::decided(required)?;
+        let next = match &measured.file {
+            Some(_) => decided.next,
+            None => "the same with -o FILE.parquet, which analyze, predict and compare read".into(),
+        };
+        return Some(Head { next, ..decided });
+    }
     let verdict = measured.verdict.as_ref()?;
     let file = measured.file.as_deref().map(|file| shown(&file.display().to_string()));
     Some(head(&measured.run, verdict, measured.summaries(), file.as_deref()))

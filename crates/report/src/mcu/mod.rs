@@ -3,7 +3,7 @@
 pub mod firmware;
 
 use jitterlab_model::Fitness;
-use jitterlab_model::mcu::{AlarmFigures, McuRecommendation, Strategy};
+use jitterlab_model::mcu::{AlarmFigures, McuCost, McuRecommendation, Overload};
 
 use crate::head::Head;
 use crate::section::{Piece, Section};
@@ -69,33 +69,64 @@ pub(crate) fn number(value: f64) -> String {
     if value < 9.995 { format!("{value:.2}") } else { format!("{value:.0}") }
 }
 
+/// What each way to be told of a periodic event costs.
+pub fn cost(cost: &McuCost) -> Section {
+    let header = ["", "flash", "RAM", "cycles", "irq/s", "worst", "asleep"];
+    let rows = cost.costs.iter().map(|of| {
+        vec![
+            of.name.clone(),
+            of.size.flash.to_string(),
+            of.size.ram.to_string(),
+            of.longest_interrupt_cycles.to_string(),
+            number(of.interrupts_per_s),
+            format!("{:.2} µs", of.min_error_us.abs().max(of.max_error_us.abs())),
+            format!("{:.1}%", of.asleep_share * 100.0),
+        ]
+    });
+    let mut pieces = vec![Piece::table("", &header, rows)];
+    pieces.push(Piece::said(format!(
+        "flash and RAM: bytes above a program that only starts and sleeps; cycles: of the longest interrupt, from its entry to its end, with \
+         a handler that moves a pin; worst: what a distance of two events is off by; an event every {} on an {} at {} Hz, prescaler {}",
+        period(cost.period_us),
+        cost.mcu,
+        cost.clock_hz,
+        cost.prescaler
+    )));
+    pieces.extend(cost.missing.as_ref().map(|missing| Piece::said(format!("Left out: {missing}"))));
+    Section {
+        id: "mcu-cost".into(),
+        title: "What an alarm costs".into(),
+        lead: "Each way to be told of a periodic event, in memory and in time.".into(),
+        pieces,
+    }
+}
+
 /// The three lines: which way to take, why, and what to do next.
 pub(crate) fn head(recommendation: &McuRecommendation) -> Head {
     let Some(best) = recommendation.choices.first().filter(|c| c.fits) else {
+        let nearest = recommendation.choices.first().and_then(|choice| choice.worst_us);
         return Head {
             fitness: Fitness::Unfit,
             asked: true,
             verdict: "NOT FIT: nothing keeps the tolerances.".into(),
-            number: recommendation.choices.first().map_or_else(String::new, |nearest| {
-                format!("The nearest is off by {:.2} µs at worst.", nearest.worst_us)
-            }),
-            next: "widen the tolerances, raise the chip's clock, or let hardware make the edges".into(),
+            number: nearest.map_or_else(
+                || "Handlers and locks take too long for any of them.".into(),
+                |worst| format!("The nearest is off by {worst:.2} µs at worst."),
+            ),
+            next: "widen the tolerances, shorten locks and handlers, raise the chip's clock, or let hardware make the edges"
+                .into(),
         };
     };
-    let strategy = match best.strategy {
-        Strategy::SingleShot => "single-shot (with the trait INEXACT)",
-        other => other.name(),
-    };
     let tick = best.tick_us.map_or(String::new(), |tick| format!(" and a tick of {}", period(tick)));
+    let together = if best.alarms.len() > 1 { " all alarms together, in any phase," } else { "" };
     Head {
         fitness: Fitness::Good,
         asked: true,
-        verdict: format!("TAKE {strategy} with prescaler {}{tick}.", best.prescaler),
+        verdict: format!("TAKE {} with prescaler {}{tick}.", best.strategy, best.prescaler),
         number: format!(
-            "Every distance of two events keeps its tolerance; interrupts take {:.2} % of the processor, about the least \
-             of all that do, and of those it drifts least, {:.1} ppm.",
+            "At worst,{together} a distance of two events is off by {:.2} µs, and none drifts; interrupts and handlers take {:.2} % of the processor.",
+            best.worst_us.unwrap_or_default(),
             best.busy_share * 100.0,
-            best.drift_ppm
         ),
         next: "jitterlab mcu run --elf FILE --pin B0 (the whole firmware, as it will run)".into(),
     }
@@ -104,39 +135,63 @@ pub(crate) fn head(recommendation: &McuRecommendation) -> Head {
 /// Ways to use the timer, the best first.
 pub fn recommendation(recommendation: &McuRecommendation) -> Section {
     let choices = &recommendation.choices;
-    let header = ["strategy", "prescaler", "tick", "fits", "worst", "drift", "processor", "irq/s"];
+    let header = ["strategy", "prescaler", "tick", "fits", "worst", "seen", "processor", "irq/s"];
+    let off = |us: Option<f64>| us.map_or("-".into(), |us| format!("{us:.2} µs"));
     let rows = choices.iter().map(|c| {
         vec![
             c.strategy.to_string(),
             c.prescaler.to_string(),
             c.tick_us.map_or("-".into(), period),
             if c.fits { "yes".into() } else { "no".into() },
-            format!("{:.2} µs", c.worst_us),
-            format!("{:.1} ppm", c.drift_ppm),
+            off(c.worst_us),
+            off(c.alarms.iter().filter_map(|a| a.seen_us).reduce(f64::max)),
             format!("{:.3}%", c.busy_share * 100.0),
-            number(c.alarms.iter().map(|a| a.interrupts_per_s).fold(0.0, f64::max)),
+            if c.overload.is_none() { number(c.interrupts_per_s) } else { "-".into() },
         ]
     });
-    let table = Piece::table("", &header, rows);
-    let mut pieces = vec![table];
-    if choices.iter().any(|c| c.alarms.len() > 1) {
-        let alone = "Each alarm was measured alone: beside others an event also waits for their handlers, and for locks. Add these to \
-                     the worst distance before you trust it.";
-        pieces.push(Piece::said(alone));
+    let mut pieces = vec![Piece::table("", &header, rows)];
+    if let Some(best) = choices.first().filter(|c| c.overload.is_none() && c.alarms.len() > 1) {
+        let header = ["period", "tolerance", "worst", "seen"];
+        let rows = best
+            .alarms
+            .iter()
+            .map(|a| vec![period(a.period_us), period(a.tolerance_us), off(a.worst_us), off(a.seen_us)]);
+        pieces.push(Piece::table("the first, alarm by alarm", &header, rows));
+    }
+    pieces.push(Piece::said(format!(
+        "worst: what a distance of two events can be off by, whatever the phases of the alarms, with interrupts off for at most {} \
+         and handlers of at most {}; seen: what it was off by with all of them due at once, at the beginning of such a lock",
+        length(recommendation.lock_ns),
+        length(recommendation.handler_ns),
+    )));
+    if choices.iter().any(|c| c.overload == Some(Overload::Processor)) {
+        let all = "Where no worst is given, interrupts and handlers would take all of the processor, or the counter would be left alone for \
+                   longer than it bears.";
+        pieces.push(Piece::said(all));
+    } else if choices.iter().any(|c| c.overload == Some(Overload::Counter)) {
+        let counter = "Where no worst is given, a lock and the handlers after it last longer than the counter can be left alone: a quarter of \
+                       its range, or a tick.";
+        pieces.push(Piece::said(counter));
     }
     Section {
         id: "mcu-recommendation".into(),
         title: "Timer of the microcontroller".into(),
-        lead: "Which way to use the timer keeps the events within their tolerances.".into(),
+        lead: "Which way to use the timer keeps the events within their tolerances, all alarms together."
+            .into(),
         pieces,
     }
+}
+
+/// A length of time, or none.
+fn length(ns: i64) -> String {
+    if ns == 0 { "0".into() } else { crate::words::time(ns as f64) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::chart::Terminal;
-    use jitterlab_model::mcu::{Choice, Size};
+    use jitterlab_model::mcu::{Choice, Size, Strategy, WorstAlarm};
 
     const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 
@@ -180,20 +235,43 @@ mod tests {
 
     #[test]
     fn the_recommendation_is_a_sentence() {
+        let alarm =
+            |worst_us| WorstAlarm { period_us: 1_000, tolerance_us: 10, worst_us, seen_us: Some(6.5) };
         let choice = Choice {
             strategy: Strategy::Anchored,
             prescaler: 8,
             tick_us: None,
             fits: true,
-            worst_us: 1.0,
-            drift_ppm: 0.0,
+            worst_us: Some(7.25),
+            overload: None,
             busy_share: 0.001,
-            alarms: vec![figures()],
+            interrupts_per_s: 1_000.0,
+            alarms: vec![alarm(Some(1.0)), alarm(Some(7.25))],
         };
-        let head = |choice: &Choice| {
+        let recommendation = |choice: &Choice| {
             let choices = vec![choice.clone()];
-            head(&McuRecommendation { mcu: "atmega328p".into(), clock_hz: 8_000_000, choices })
+            let (mcu, clock_hz) = ("atmega328p".into(), 8_000_000);
+            McuRecommendation { mcu, clock_hz, lock_ns: 5_000, handler_ns: 0, choices }
         };
+        let head = |choice: &Choice| head(&recommendation(choice));
+        let text = super::recommendation(&recommendation(&choice)).text(TERMINAL);
+        assert!(
+            text.contains("7.25 µs") && text.contains("at most 5 µs and handlers of at most 0;"),
+            "{text}"
+        );
+        assert!(
+            head(&choice)
+                .number
+                .contains("together, in any phase, a distance of two events is off by 7.25 µs")
+        );
+        let overload = Choice {
+            overload: Some(Overload::Counter),
+            worst_us: None,
+            alarms: vec![alarm(None)],
+            ..choice.clone()
+        };
+        assert!(super::recommendation(&recommendation(&overload)).text(TERMINAL).contains("a tick"));
+        assert!(head(&Choice { fits: false, ..overload }).number.contains("too long"));
         assert_eq!(head(&choice).verdict, "TAKE anchored with prescaler 8.");
         assert!(head(&Choice { fits: false, ..choice }).verdict.contains("nothing keeps"));
     }

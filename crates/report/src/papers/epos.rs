@@ -253,6 +253,7 @@ pub(super) mod tests {
             name: "single-shot, up to 20 ms".into(),
             size: Size { flash: 1_126, ram: 22 },
             programming_cycles: Some(24),
+            longest_interrupt_cycles: 200,
             interrupts_per_s: 49.5,
             interrupt_share: 0.000_94,
             asleep_share: 0.998_9,

@@ -41,6 +41,10 @@ struct Default_Traits {
     /// intervals are refused: they would fall behind for ever.
     static constexpr uint32_t EVENT_CYCLES = 400;
 
+    /// Whether an event whose successor is due already is left out, and counted (`Alarm::missed`): the overrun policy skip. Else late
+    /// events are caught up with, back to back.
+    static constexpr bool SKIP_MISSED = false;
+
     /// Whether handlers and locks are measured while the program runs, for a debug build: `broken` is told.
     static constexpr bool CHECKS = false;
 

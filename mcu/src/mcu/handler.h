@@ -34,6 +34,23 @@ private:
     void (*const _function)();
 };
 
+/// Calls a function with an object of the program, in the context of the interrupt: several alarms can share the function.
+template <class Context>
+class Handler_With : public Handler {
+public:
+    constexpr Handler_With(void (*function)(Context&), Context& context)
+        : Handler(&invoke), _function(function), _context(context) {}
+
+private:
+    static void invoke(Handler* self) {
+        const Handler_With& handler = *static_cast<Handler_With*>(self);
+        handler._function(handler._context);
+    }
+
+    void (*const _function)(Context&);
+    Context& _context;
+};
+
 /// Calls a function that the compiler knows, as part of the interrupt, which then saves no register that is not used: the
 /// fastest, for programs whose alarms all call the same function.
 template <void (*FUNCTION)()>

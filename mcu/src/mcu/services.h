@@ -22,6 +22,9 @@ struct Services {
     typedef mcu::Chronometer<Traits> Chronometer;
     typedef mcu::Clock<Traits> Clock;
 
+    /// Counts of the timer since `start`, modulo 2^32 (trait TIME_STAMPS).
+    static uint32_t now() { return TSC::time_stamp(); }
+
     /// Starts the timer and lets interrupts in: once, before anything else is used.
     static void start() {
         Strategy::init();

@@ -73,8 +73,10 @@ public:
         return true;
     }
 
-    /// Ticks from now to the head's due time; zero or less if that has passed.
-    static Remaining remaining() { return Remaining(Signed_Count(_last + 1 - Device::count()) + Remaining(beyond())); }
+    /// Ticks from now, a count, to the head's due time; zero or less if that has passed.
+    static Remaining remaining(Count now = Device::count()) {
+        return Remaining(Signed_Count(_last + 1 - now) + Remaining(beyond()));
+    }
 
     /// In the interrupt: the next event is due `ticks` after this one. False if that has passed already, and its
     /// interrupt will not come.
@@ -90,7 +92,7 @@ public:
     /// interrupt comes as soon as the hardware can give it; the due time stays what it is.
     static void shift(Remaining ticks) {
         const Remaining ahead = Remaining(remaining() + ticks);
-        const Tick rest = STATIONS && ahead > Remaining(SPAN) ? Tick(ahead - Remaining(SPAN)) : Tick(0);
+        const Tick rest = ahead > 0 ? Tick(Tick(ahead) - stage(Tick(ahead))) : Tick(0);
         _last = Count(_last + Count(beyond()) + Count(ticks) - Count(rest));
         set_beyond(rest);
         bool comes = match_after(_last, true);
@@ -98,9 +100,16 @@ public:
     }
 
 private:
+    /// How much of a distance the counter is asked for at once. Of what is less than two spans the half: a station right before
+    /// an event would keep it waiting.
+    static inline __attribute__((always_inline)) Count stage(Tick ticks) {
+        if (!STATIONS || ticks <= SPAN) return Count(ticks);
+        return Count(ticks >= 2 * Tick(SPAN) ? Tick(SPAN) : Tick(ticks / 2));
+    }
+
     /// Goes on by `ticks`, or to a station before.
     static inline __attribute__((always_inline)) bool step(Tick ticks, bool forget) {
-        const Count step = STATIONS && ticks > SPAN ? SPAN : Count(ticks);
+        const Count step = stage(ticks);
         set_beyond(Tick(ticks - step));
         const Count last = Count(_last + step);
         _last = last;

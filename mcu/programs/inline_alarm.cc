@@ -1,5 +1,10 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // One endless alarm with its handler in the interrupt: the least that an event takes.
 #include "board.h"
+
+#ifndef MCU_PERIOD
+#define MCU_PERIOD 20000
+#endif
 
 static inline void handler() {
     PORTB |= _BV(PB0);
@@ -19,5 +24,6 @@ int main() {
     Time::start();
     Fast::Handler handler;
     Time::Alarm alarm(MCU_PERIOD, &handler, Time::Alarm::INFINITE);
-    for (;;) __asm__ __volatile__("");
+    volatile bool never = false;
+    for (;;) Traits::wait_for(&never);
 }

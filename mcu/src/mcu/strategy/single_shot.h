@@ -69,7 +69,11 @@ public:
     static bool expired() { return true; }
 
     /// Ticks from now to the head's due time; zero or less if that has passed.
-    static Remaining remaining() { return remaining_at(Device::count()); }
+    static Remaining remaining(Count now = Device::count()) {
+        // What the timer was programmed with, less what has passed since.
+        const Count interval = Count(Device::compare() + 1 - Traits::COMPARE_EXCESS - _base);
+        return Remaining(Remaining(interval) - Remaining(Count(now - _base)));
+    }
 
     /// In the interrupt: the next event is due `ticks` after now. False if that has passed already.
     static bool next(Tick ticks) { return shoot(Device::count(), Count(ticks), true); }
@@ -82,18 +86,12 @@ public:
     /// Outside of the interrupt: the head is due `ticks` later than said before, or as soon as the hardware can.
     static void shift(Remaining ticks) {
         const Count now = Device::count();
-        const Remaining ahead = Remaining(remaining_at(now) + ticks);
+        const Remaining ahead = Remaining(remaining(now) + ticks);
         bool comes = ahead > 0 && shoot(now, Count(ahead), true);
         for (Count margin = 1; !comes; margin = Count(margin * 2)) comes = shoot(Device::count(), margin, true);
     }
 
 private:
-    /// What the timer was programmed with, less what has passed since.
-    static Remaining remaining_at(Count now) {
-        const Count interval = Count(Device::compare() + 1 - Traits::COMPARE_EXCESS - _base);
-        return Remaining(Remaining(interval) - Remaining(Count(now - _base)));
-    }
-
     static inline __attribute__((always_inline)) bool shoot(Count now, Count interval, bool forget) {
         _base = now;
         Device::compare(Count(now + interval - 1 + Traits::COMPARE_EXCESS));

@@ -1,0 +1,145 @@
+//! What comes to a firmware's pins from outside: pulses of a period, or the levels of a recorded file.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use jitterlab_chip::{NotAPin, Pin, Stimulus};
+use jitterlab_model::units::parse_period_ns;
+use vcd::{Command, IdCode, Parser, TimescaleUnit, Value};
+
+use super::McuError;
+
+/// A stimulus as it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StimulusSpec {
+    /// `D2:10ms`, or `D2:10ms:1ms`: a pulse every period, half of it long where that is not said.
+    Pulses {
+        /// The pin.
+        pin: Pin,
+        /// Its period, in ns.
+        period_ns: u64,
+        /// How long it is high, in ns.
+        high_ns: u64,
+    },
+    /// The signals of a value change dump, each named as the pin that it comes to.
+    File(PathBuf),
+}
+
+impl FromStr for StimulusSpec {
+    type Err = McuError;
+
+    fn from_str(text: &str) -> Result<Self, McuError> {
+        let is_file = Path::new(text).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("vcd"));
+        if is_file {
+            return Ok(StimulusSpec::File(text.into()));
+        }
+        let none = || McuError::NotAStimulus(text.into());
+        let mut parts = text.split(':');
+        let (pin, period, high) = (parts.next(), parts.next(), parts.next());
+        let pin: Pin = pin.ok_or_else(none)?.parse().map_err(|_| none())?;
+        let time = |text: &str| parse_period_ns(text).map(i64::unsigned_abs).map_err(|_| none());
+        let period_ns = time(period.ok_or_else(none)?)?;
+        let high_ns = high.map_or(Ok(period_ns / 2), time)?;
+        if parts.next().is_some() || high_ns == 0 || high_ns >= period_ns {
+            return Err(none());
+        }
+        Ok(StimulusSpec::Pulses { pin, period_ns, high_ns })
+    }
+}
+
+impl StimulusSpec {
+    /// What comes to each pin.
+    ///
+    /// # Errors
+    /// The file cannot be read, is none of this kind, or has a signal that is no pin or neither high nor low.
+    pub fn read(&self) -> Result<Vec<Stimulus>, McuError> {
+        match self {
+            StimulusSpec::Pulses { pin, period_ns, high_ns } => {
+                Ok(vec![Stimulus::pulses(*pin, *period_ns, *high_ns)])
+            }
+            StimulusSpec::File(path) => {
+                let file = File::open(path).map_err(McuError::io(format!("reading {}", path.display())))?;
+                from_dump(Parser::new(BufReader::new(file)))
+                    .map_err(|message| McuError::BadStimulus { file: path.clone(), message })
+            }
+        }
+    }
+}
+
+/// Moments in ns, and levels.
+type Levels = Vec<(u64, bool)>;
+
+/// Command by command: scopes may be nested as deep as a file is long.
+fn from_dump<R: BufRead>(parser: Parser<R>) -> Result<Vec<Stimulus>, String> {
+    let mut pins: Vec<(IdCode, Pin, Levels)> = Vec::new();
+    let (mut unit_fs, mut now_ns) = (femtoseconds(TimescaleUnit::S), 0u64);
+    for command in parser {
+        match command.map_err(|error| error.to_string())? {
+            Command::Timescale(count, unit) => unit_fs = u128::from(count) * femtoseconds(unit),
+            Command::VarDef(_, _, code, name, _) => {
+                let pin = name.parse().map_err(|error: NotAPin| error.to_string())?;
+                pins.push((code, pin, Vec::new()));
+            }
+            Command::Timestamp(time) => {
+                let ns = u64::try_from(u128::from(time).saturating_mul(unit_fs) / 1_000_000);
+                let ns = ns.map_err(|_| super::error::TOO_LONG.to_owned())?;
+                if ns < now_ns {
+                    return Err(super::error::BACKWARDS.to_owned());
+                }
+                now_ns = ns;
+            }
+            Command::ChangeScalar(signal, value) => {
+                for (_, pin, levels) in pins.iter_mut().filter(|(code, ..)| *code == signal) {
+                    match value {
+                        Value::V0 | Value::V1 => levels.push((now_ns, value == Value::V1)),
+                        // What it is before it is driven first.
+                        _ if levels.is_empty() => {}
+                        _ => return Err(super::error::no_level(*pin, now_ns)),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(pins.into_iter().map(|(_, pin, levels)| Stimulus::listed(pin, levels)).collect())
+}
+
+fn femtoseconds(unit: TimescaleUnit) -> u128 {
+    match unit {
+        TimescaleUnit::S => 1_000_000_000_000_000,
+        TimescaleUnit::MS => 1_000_000_000_000,
+        TimescaleUnit::US => 1_000_000_000,
+        TimescaleUnit::NS => 1_000_000,
+        TimescaleUnit::PS => 1_000,
+        TimescaleUnit::FS => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "$timescale 10 ns $end $scope module board $end $var wire 1 ! PD2 $end $upscope $end $enddefinitions $end\n";
+
+    fn read(text: &str) -> Result<Vec<Stimulus>, String> {
+        from_dump(Parser::new(text.as_bytes()))
+    }
+
+    #[test]
+    fn pulses_and_dumps_are_read() {
+        let pin: Pin = "D2".parse().unwrap();
+        let pulses = |period_ns, high_ns| StimulusSpec::Pulses { pin, period_ns, high_ns };
+        assert_eq!("D2:10ms".parse::<StimulusSpec>().unwrap(), pulses(10_000_000, 5_000_000));
+        assert_eq!("PD2:1kHz:1us".parse::<StimulusSpec>().unwrap(), pulses(1_000_000, 1_000));
+        for wrong in ["", "D2", "D2:0ms", "D2:1ms:1ms", "D2:1ms:1us:4", "Z9:1ms", "D2:1"] {
+            assert!(wrong.parse::<StimulusSpec>().is_err(), "{wrong}");
+        }
+        let text = format!("{HEAD}#0\nx!\n#5\n1!\n#7\n0!\n");
+        assert_eq!(read(&text).unwrap(), [Stimulus::listed(pin, vec![(50, true), (70, false)])]);
+        assert!(read(&format!("{text}#9\nz!\n")).unwrap_err().contains("D2"));
+        assert!(read(&format!("{text}#2\n")).unwrap_err().contains("earlier"));
+        assert!(read(&HEAD.replace("PD2", "clock")).unwrap_err().contains("clock"));
+    }
+}

@@ -1,0 +1,52 @@
+//! Work on all processors.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::McuError;
+
+/// Does the work for each item, and gives the results in their order; `done` is told how many are, of how many.
+///
+/// # Errors
+/// The first failure; the others are given up.
+pub(super) fn on_all<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, McuError> + Sync,
+    done: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Vec<R>, McuError> {
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(items.len().max(1));
+    let next = AtomicUsize::new(0);
+    let finished = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::with_capacity(items.len()));
+    let failure = Mutex::new(None);
+    let work = || {
+        while let Some((index, item)) = Some(next.fetch_add(1, Ordering::Relaxed))
+            .and_then(|index| items.get(index).map(|item| (index, item)))
+        {
+            match work(item) {
+                Ok(result) => {
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+                    done(finished.fetch_add(1, Ordering::Relaxed) + 1, items.len());
+                }
+                Err(error) => {
+                    next.store(items.len(), Ordering::Relaxed);
+                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..workers {
+            // Those that there are do what others would have done.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(index, _)| *index);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
+}

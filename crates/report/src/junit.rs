@@ -1,0 +1,52 @@
+//! Verdicts as tests, for programs that run other programs' tests: JUnit's XML.
+
+use std::fmt::Write as _;
+
+use jitterlab_model::Fitness;
+
+/// One verdict.
+pub(crate) struct Case {
+    /// What was judged: a run, a pin.
+    pub class: String,
+    /// By what.
+    pub name: String,
+    /// The verdict: failed where it is unfit, skipped where that cannot be told.
+    pub fitness: Fitness,
+    /// Why.
+    pub said: String,
+}
+
+/// All of them.
+pub(crate) fn suite(name: &str, cases: &[Case]) -> String {
+    let of = |fitness| cases.iter().filter(|case| case.fitness == fitness).count();
+    let (failed, open) = (of(Fitness::Unfit), of(Fitness::CannotTell));
+    let mut xml = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"{name}\" tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{open}\">\n",
+        cases.len()
+    );
+    for case in cases {
+        let (class, name, said) = (escaped(&case.class), escaped(&case.name), escaped(&case.said));
+        let _ = write!(xml, "  <testcase classname=\"{class}\" name=\"{name}\"");
+        xml += &match case.fitness {
+            Fitness::Unfit => format!("><failure message=\"{said}\"/></testcase>\n"),
+            Fitness::CannotTell => format!("><skipped message=\"{said}\"/></testcase>\n"),
+            _ => "/>\n".into(),
+        };
+    }
+    xml + "</testsuite>\n</testsuites>\n"
+}
+
+fn escaped(text: &str) -> String {
+    let mut xml = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => xml += "&amp;",
+            '<' => xml += "&lt;",
+            '>' => xml += "&gt;",
+            '"' => xml += "&quot;",
+            c if c.is_control() => xml.push(' '),
+            c => xml.push(c),
+        }
+    }
+    xml
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// From a timer's interrupts to a program's time services.
+#pragma once
+
+#include <avr/interrupt.h>
+#include <mcu/device/avr_cpu.h>
+
+/// Binds the interrupts of a timer's unit to a program's time services: once, at file scope.
+///
+///     MCU_INTERRUPTS_OF(Time, TIMER3_COMPB_vect, TIMER3_OVF_vect);
+///
+/// A strategy that counts ticks leaves most of its interrupts after one subtraction. To keep those short, what they do not
+/// need is saved only where something is due. `flatten` makes an inline handler part of the interrupt.
+#define MCU_INTERRUPTS_OF(Time, MATCH_VECTOR, OVERFLOW_VECTOR)                                    \
+    ISR(MATCH_VECTOR, __attribute__((flatten))) {                                                 \
+        if (!Time::Strategy::COUNTS_TICKS) {                                                      \
+            if (Time::Strategy::expired()) Time::Alarm::serve();                                  \
+        } else if (Time::Strategy::expired()) {                                                   \
+            mcu::CPU::call_from_interrupt<&Time::Alarm::serve_called>();                          \
+        }                                                                                         \
+    }                                                                                             \
+    ISR(OVERFLOW_VECTOR) { Time::TSC::overflow(); }                                               \
+    static_assert(true, "")
