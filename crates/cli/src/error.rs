@@ -3,8 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use jitterlab_analysis::require::Requirement;
-
 /// Why a command cannot do what was asked, as far as no other room says it. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
@@ -48,14 +46,6 @@ pub enum CliError {
     /// One output for several journals.
     #[error("--output is for one journal: recover each by itself")]
     OutputForSeveral,
-    /// A prediction of the past.
-    #[error("--horizon is a time ahead: give one above 0, such as 24h")]
-    HorizonNotAhead,
-    /// A claim that allows no breach at all.
-    #[error(
-        "no run, however long, supports {:?}, which allows no breach at all: claim a small share, such as \"p(latency > 100us) < 1e-6\"", .0.text
-    )]
-    Unsupportable(Requirement),
     /// A share outside of 0 to 1.
     #[error("{0:?} is not a share above 0 and below 1, such as 1e-4 or 20%")]
     NotAShare(String),
@@ -165,7 +155,6 @@ impl CliError {
         !matches!(
             self,
             CliError::NoSignals(_)
-                | CliError::Unsupportable(_)
                 | CliError::NothingToUndo
                 | CliError::NotKept { .. }
                 | CliError::NotOurs(_)

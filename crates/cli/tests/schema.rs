@@ -26,6 +26,16 @@ fn the_shipped_schema_is_what_the_program_prints() {
     );
 }
 
+#[test]
+fn the_classes_of_the_python_package_are_those_of_the_schema() {
+    let script = shipped().with_file_name("../../crates/python/results_from_schema.py");
+    let Ok(output) = std::process::Command::new("python3").arg(script).arg("--check").output() else {
+        assert!(std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "python3 is required here");
+        return eprintln!("skipped: python3 is not here (./test installs it)");
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// Holds a command's JSON against the schema; `statuses` are those it may end with.
 #[track_caller]
 fn valid(folder: &Path, args: &[&str], kind: &str, statuses: &[i32]) -> Value {

@@ -224,6 +224,18 @@ impl<S: System> PeriodicLoop<S> {
         self.complete(due, arrival, cpu);
     }
 
+    /// The work of an activation that was left open begins only now: what passed until now is part of its latency. Gives its
+    /// new beginning.
+    ///
+    /// For a program whose work cannot begin when its thread wakes up, as that of an interpreter with a lock.
+    #[inline]
+    pub fn begins_now(&self, open: &mut Open) -> i64 {
+        let now_ns = self.system.now_ns();
+        open.arrival.arrived_ns += now_ns - open.arrival.now_ns;
+        open.arrival.now_ns = now_ns;
+        now_ns
+    }
+
     /// The shared counters, for another thread to read at any time.
     pub fn counters(&self) -> &Arc<TaskCounters> {
         self.counters.shared()

@@ -111,7 +111,7 @@ impl Run {
     /// # Errors
     /// The file cannot be read, or the kernel's events were not recorded.
     pub fn causes(&self) -> Result<RunCauses, RunsError> {
-        let causes = match &self.holder {
+        let causes = match &*self.holder {
             Holder::File(reader) => reader.causes()?,
             Holder::Journal(reader) => reader.causes()?,
             Holder::Imported(_) => None,
@@ -138,7 +138,7 @@ impl Run {
     /// The file cannot be read, or a requirement needs every activation and not all are kept.
     pub fn breaches(&self, requirements: &[&Requirement]) -> Result<Vec<Vec<Breaches>>, RunsError> {
         let tasks = self.info().tasks.len();
-        let found = match &self.holder {
+        let found = match &*self.holder {
             _ if requirements.is_empty() => vec![Vec::new(); tasks],
             Holder::Imported(import) => self.breaches_of_import(import, requirements),
             _ if (0..tasks).all(|task| self.keeps_all(task)) => self.breaches_of_rows(requirements)?,

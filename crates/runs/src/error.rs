@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use jitterlab_analysis::require::Requirement;
 use jitterlab_trace::TraceError;
 
 /// Why a run could not be read, or does not answer.
@@ -51,6 +52,14 @@ pub enum RunsError {
         "{} does not say why activations were late: measure with `jitterlab run --why`, as root", .0.display()
     )]
     NoCauses(PathBuf),
+    /// A prediction of the past.
+    #[error("--horizon is a time ahead: give one above 0, such as 24h")]
+    HorizonNotAhead,
+    /// A claim that allows no breach at all.
+    #[error(
+        "no run, however long, supports {:?}, which allows no breach at all: claim a small share, such as \"p(latency > 100us) < 1e-6\"", .0.text
+    )]
+    Unsupportable(Requirement),
     /// A part of the run could not be read because its thread ended too early.
     #[error("{0} was not read whole: a reading thread ended too early; please report this")]
     NotReadWhole(PathBuf),

@@ -36,7 +36,7 @@ impl Run {
     /// The file cannot be read or is damaged.
     pub fn scan(&self) -> Result<Warned<Vec<TaskScan>>, RunsError> {
         let new = |task: usize| TaskScan::new(self.period_ns(task), self.due_times(task));
-        let scans = match &self.holder {
+        let mut scans: Vec<TaskScan> = match &*self.holder {
             Holder::Imported(import) => {
                 let scan = |(task, measured): (usize, &Measured)| {
                     let mut scan = new(task);
@@ -44,7 +44,6 @@ impl Run {
                         Measured::Rows(rows) => scan.push_all(rows),
                         Measured::Distributions(stats) => scan.push_figures(0, stats),
                     }
-                    scan.forget(&import.info.tasks[task].unknown);
                     scan
                 };
                 import.tasks.iter().enumerate().map(scan).collect()
@@ -53,6 +52,7 @@ impl Run {
             Holder::Journal(reader) if reader.has_slices() => self.scan_of_slices(new)?,
             _ => self.gather(Columns::ALL, new, TaskScan::push_all, TaskScan::merge)?,
         };
+        scans.iter_mut().zip(&self.info().tasks).for_each(|(scan, task)| scan.forget(&task.unknown));
         Ok(self.warned(scans))
     }
 
@@ -63,7 +63,7 @@ impl Run {
     pub fn timing(&self) -> Result<Warned<Vec<TimingStats>>, RunsError> {
         let new = |task: usize| TimingStats::new(self.period_ns(task));
         let mut stats: Vec<TimingStats> = (0..self.info().tasks.len()).map(new).collect();
-        match &self.holder {
+        match &*self.holder {
             Holder::Imported(import) => {
                 stats = import.tasks.iter().zip(&import.info.tasks).map(|(m, task)| m.stats(task)).collect();
             }
@@ -72,6 +72,7 @@ impl Run {
             }
             _ => self.for_each_slice(|slice| slice.add_to(&mut stats[slice.task]))?,
         }
+        stats.iter_mut().zip(&self.info().tasks).for_each(|(stats, task)| stats.forget(&task.unknown));
         Ok(self.warned(stats))
     }
 
@@ -117,7 +118,7 @@ impl Run {
         columns: Columns,
         mut visit: impl FnMut(&[Activation]),
     ) -> Result<(), RunsError> {
-        if let Holder::File(reader) = &self.holder {
+        if let Holder::File(reader) = &*self.holder {
             let groups = reader.row_groups().iter().enumerate().filter(|(_, group)| group.task == task);
             for (number, _) in groups {
                 reader.visit_row_group(number, columns, &mut visit)?;
@@ -140,7 +141,7 @@ impl Run {
         columns: Columns,
         mut visit: impl FnMut(usize, &[Activation]),
     ) -> Result<(), RunsError> {
-        match &self.holder {
+        match &*self.holder {
             Holder::File(reader) => reader.for_each_batch(columns, visit)?,
             Holder::Journal(reader) => reader.for_each_batch(visit)?,
             Holder::Imported(import) => {
@@ -154,13 +155,34 @@ impl Run {
         Ok(())
     }
 
+    /// In how many parts it can be gone through.
+    pub(crate) fn parts(&self) -> usize {
+        match &*self.holder {
+            Holder::File(reader) => reader.row_groups().len(),
+            Holder::Journal(_) | Holder::Imported(_) => 1,
+        }
+    }
+
+    /// Goes through one of its parts as [`Run::for_each_batch`] does through all.
+    pub(crate) fn visit_part(
+        &self,
+        part: usize,
+        mut visit: impl FnMut(usize, &[Activation]),
+    ) -> Result<(), RunsError> {
+        if let Holder::File(reader) = &*self.holder {
+            let task = reader.row_groups()[part].task;
+            return Ok(reader.visit_row_group(part, Columns::ALL, |rows| visit(task, rows))?);
+        }
+        self.for_each_batch(Columns::ALL, visit)
+    }
+
     /// Goes through the slices of a run that keeps only spikes, each task's in order of time; there are none where every
     /// activation is kept.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
     pub fn for_each_slice(&self, visit: impl FnMut(&Slice)) -> Result<(), RunsError> {
-        match &self.holder {
+        match &*self.holder {
             Holder::File(reader) => reader.for_each_slice(visit)?,
             Holder::Journal(reader) => reader.for_each_slice(visit)?,
             Holder::Imported(_) => {}
@@ -184,7 +206,7 @@ impl Run {
             kept.extend_from_slice(batch.get(from..to).unwrap_or_default());
         };
         let mut row = 0;
-        if let Holder::File(reader) = &self.holder {
+        if let Holder::File(reader) = &*self.holder {
             for (number, group) in reader.row_groups().iter().enumerate().filter(|(_, g)| g.task == task) {
                 let end = row + group.rows as u64;
                 // Row groups outside need not be read.
@@ -218,7 +240,7 @@ impl Run {
         merge: impl Fn(&mut T, &T),
     ) -> Result<Vec<T>, RunsError> {
         let tasks = self.info().tasks.len();
-        let Holder::File(reader) = &self.holder else {
+        let Holder::File(reader) = &*self.holder else {
             let mut gathered: Vec<T> = (0..tasks).map(new).collect();
             self.for_each_batch(columns, |task, rows| push(&mut gathered[task], rows))?;
             return Ok(gathered);
@@ -297,7 +319,7 @@ impl Run {
 
     /// Activations that are kept of a task.
     pub fn rows(&self, task: usize) -> u64 {
-        match &self.holder {
+        match &*self.holder {
             Holder::File(reader) => {
                 reader.row_groups().iter().filter(|g| g.task == task).map(|g| g.rows as u64).sum()
             }

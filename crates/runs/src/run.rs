@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jitterlab_model::{RunInfo, TaskSpec, Warning};
 use jitterlab_trace::{
@@ -13,11 +14,12 @@ use jitterlab_trace::{
 use crate::{Progress, RunsError, Warned};
 
 /// A run that can be gone through any number of times: a run file, the journal of an unfinished run, or what another
-/// tool measured.
+/// tool measured. A clone costs nothing and is of the same open file.
+#[derive(Clone)]
 pub struct Run {
     pub(crate) path: PathBuf,
-    pub(crate) holder: Holder,
-    pub(crate) progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
+    pub(crate) holder: Arc<Holder>,
+    pub(crate) progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
 /// What holds it.
@@ -41,7 +43,7 @@ impl Run {
         let path = path.as_ref();
         let imported = || import(path, hints).map(|import| Holder::Imported(Box::new(import)));
         if path == Path::new(STANDARD_INPUT) {
-            return Ok(Run { path: path.into(), holder: imported()?, progress: None });
+            return Ok(Run { path: path.into(), holder: Arc::new(imported()?), progress: None });
         }
         let holder = match RunReader::open(path) {
             // A pipe is read only once, and has not been.
@@ -53,19 +55,19 @@ impl Run {
             Err(_) if path.is_dir() => imported()?,
             Err(error) => return Err(error.into()),
         };
-        Ok(Run { path: path.into(), holder, progress: None })
+        Ok(Run { path: path.into(), holder: Arc::new(holder), progress: None })
     }
 
     /// Calls `progress` now and then while the run is read.
     #[must_use]
     pub fn on_progress(mut self, progress: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.progress = Some(Box::new(progress));
+        self.progress = Some(Arc::new(progress));
         self
     }
 
     /// The run's description.
     pub fn info(&self) -> &RunInfo {
-        match &self.holder {
+        match &*self.holder {
             Holder::File(reader) => reader.info(),
             Holder::Journal(reader) => reader.info(),
             Holder::Imported(import) => &import.info,
@@ -119,7 +121,7 @@ impl Run {
 
     /// Whether every activation of a task is known, and not only distributions (and perhaps the spikes).
     pub fn keeps_all(&self, task: usize) -> bool {
-        match &self.holder {
+        match &*self.holder {
             Holder::File(reader) => !reader.has_slices(),
             Holder::Journal(reader) => !reader.has_slices(),
             Holder::Imported(import) => matches!(import.tasks.get(task), Some(Measured::Rows(_))),
@@ -128,17 +130,22 @@ impl Run {
 
     /// Why a question about single activations has no answer.
     pub(crate) fn needs_activations(&self) -> RunsError {
-        let kept = if matches!(self.holder, Holder::Imported(_)) { "a histogram" } else { "spikes" };
+        let kept = if matches!(*self.holder, Holder::Imported(_)) { "a histogram" } else { "spikes" };
         RunsError::NeedsActivations { path: self.path.clone(), kept }
+    }
+
+    /// What the reader of anything of this run has to know.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = self.info().warnings.clone();
+        if let Holder::Journal(journal) = &*self.holder {
+            warnings.push(if journal.is_recording() { Warning::StillRecording } else { Warning::NotClosed });
+        }
+        warnings
     }
 
     /// A value that was read of this run, with what its reader has to know.
     pub(crate) fn warned<T>(&self, value: T) -> Warned<T> {
-        let mut warnings = self.info().warnings.clone();
-        if let Holder::Journal(journal) = &self.holder {
-            warnings.push(if journal.is_recording() { Warning::StillRecording } else { Warning::NotClosed });
-        }
-        Warned::new(value, warnings)
+        Warned::new(value, self.warnings())
     }
 }
 

@@ -189,6 +189,21 @@ pub enum TraceError {
         /// What is wrong.
         why: Box<Unreadable>,
     },
+    /// Times in memory that cannot be those of a task.
+    #[error("{path} cannot be made: {}{why}", row.map_or_else(String::new, |row| format!("row {row}: ")))]
+    UnreadableColumns {
+        /// The file.
+        path: PathBuf,
+        /// The row to blame, counted from 1, if one is.
+        row: Option<usize>,
+        /// What is wrong.
+        why: Box<Unreadable>,
+    },
+    /// Times that are those of no single activations.
+    #[error(
+        "{0} cannot be made: the times do not lie on one grid, so which due time each is of is not known: say the due times, too"
+    )]
+    NoActivations(PathBuf),
     /// The thread that writes the journal ended by a panic.
     #[error("the thread that writes the journal died")]
     WriterDied,
@@ -401,6 +416,18 @@ pub enum Unreadable {
         "none of its columns is known to hold times: name one, such as --columns latency=2:us or start=1:ns"
     )]
     NoTimes,
+    /// Columns of different lengths.
+    #[error(
+        "{values} values of {role}, and {length} of the first column: every activation needs one of each"
+    )]
+    Uneven {
+        /// What it holds.
+        role: Role,
+        /// How many.
+        values: usize,
+        /// How many there should be.
+        length: usize,
+    },
     /// Times that do not tell how far they should be from each other.
     #[error("the period cannot be told from it: say it with --period")]
     NoPeriod,

@@ -34,13 +34,13 @@ pub use decoder::Columns;
 pub use error::{Damage, NotARun, TraceError, Unreadable, Wanted};
 pub use import::{
     CaptureHints, Hints, Import, Measured, PacketFilter, PacketFilterError, STANDARD_INPUT, Threshold,
-    ThresholdError, import, import_bytes,
+    ThresholdError, import, import_bytes, import_columns,
 };
 pub use parts::Parts;
 pub use paths::journal_path;
 pub use reader::{RowGroup, RunReader};
 pub use redescribe::redescribe;
-pub use role::{Column, ColumnError, Role};
+pub use role::{Column, ColumnError, Role, RoleError};
 pub use salvage::Skipped;
 pub use slices::{Slice, Stored};
 pub use table::{FinishedRun, RunFileWriter, metadata};

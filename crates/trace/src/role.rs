@@ -76,7 +76,7 @@ impl FromStr for Column {
     fn from_str(text: &str) -> Result<Self, ColumnError> {
         let bad = || ColumnError { text: text.into() };
         let (role, column) = text.split_once('=').ok_or_else(bad)?;
-        let role = ROLES.iter().find(|(_, name, _)| *name == role.trim()).ok_or_else(bad)?.0;
+        let role: Role = role.trim().parse().map_err(|_| bad())?;
         let (name, unit_ns) = match column.rsplit_once(':').map(|(name, unit)| (name, unit_of(unit.trim()))) {
             Some((name, Some(unit_ns))) => (name, Some(unit_ns)),
             _ => (column, None),
@@ -89,6 +89,20 @@ impl FromStr for Column {
 impl Role {
     /// How many there are.
     pub(crate) const COUNT: usize = ROLES.len();
+}
+
+/// There is no such role.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no role of a column: choose one of {list}", list = role_names())]
+pub struct RoleError(String);
+
+impl FromStr for Role {
+    type Err = RoleError;
+
+    fn from_str(text: &str) -> Result<Self, RoleError> {
+        let found = ROLES.iter().find(|(_, name, _)| *name == text).map(|(role, ..)| *role);
+        found.ok_or_else(|| RoleError(text.into()))
+    }
 }
 
 impl fmt::Display for Role {

@@ -2,17 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
-use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
-use jitterlab_analysis::predict::Prediction;
-use jitterlab_analysis::require::{Breaches, Requirement};
-use jitterlab_analysis::scan::TaskScan;
+use jitterlab_analysis::require::Requirement;
 use jitterlab_model::units::parse_duration_ns;
-use jitterlab_model::{TaskRun, Warning};
 use jitterlab_report::document::Content;
-use jitterlab_runs::Run;
+use jitterlab_runs::Ahead;
 
-use crate::error::CliError;
 use crate::exit::{Ending, Status};
 use crate::output::OutputArgs;
 use crate::run_args::RunArgs;
@@ -53,68 +47,17 @@ pub struct Args {
 
 /// Predicts, or decides the requirements, for each file.
 pub fn execute(args: &Args) -> Ending {
-    if args.horizon.is_some_and(|ns| ns <= 0) {
-        return Err(CliError::HorizonNotAhead.into());
-    }
+    let ahead = Ahead {
+        horizon_ns: args.horizon,
+        claims: args.claims.clone(),
+        requirements: args.requirements.clone(),
+        burst_at_most: args.burst_at_most,
+        backtest_ns: args.backtest,
+    };
     let mut statuses = Vec::new();
     for path in &args.files {
-        let run = args.run.open(path)?;
-        let wanted = run.tasks(args.run.task.as_deref())?.into_iter();
-        let (tasks, warnings) = if let Some(window_ns) = args.backtest {
-            let tasks = wanted.map(|task| backtest(&run, task, window_ns)).collect::<Result<Vec<_>>>()?;
-            (tasks, run.info().warnings.clone())
-        } else {
-            let asked: Vec<&Requirement> = args.requirements.iter().chain(&args.claims).collect();
-            let breaches = run.breaches(&asked)?;
-            let (predictions, warnings) = predictions(args, &run)?;
-            let tasks = wanted.map(|task| of_task(args, &run, task, &breaches[task], predictions.get(task)));
-            (tasks.collect::<Result<Vec<_>>>()?, warnings)
-        };
-        let outlook = Outlook { file: path.display().to_string(), tasks, warnings };
+        let outlook = args.run.open(path)?.outlook(args.run.task.as_deref(), &ahead)?;
         statuses.push(Status::of(args.output.show(Content::Prediction(outlook))?));
     }
     Ok(Status::worst(statuses))
-}
-
-/// What is predicted of each task, unless only requirements are to be decided, which takes no scan.
-fn predictions(args: &Args, run: &Run) -> Result<(Vec<Option<Prediction>>, Vec<Warning>)> {
-    if !args.requirements.is_empty() {
-        return Ok((Vec::new(), run.info().warnings.clone()));
-    }
-    let (scans, warnings) = run.scan()?.into_parts();
-    let horizon_ns = args.horizon.map(|ns| ns as f64);
-    let of = |(scan, task): (&TaskScan, &TaskRun)| Prediction::of(scan, task, run.info(), horizon_ns);
-    Ok((scans.iter().zip(&run.info().tasks).map(of).collect(), warnings))
-}
-
-fn of_task(
-    args: &Args,
-    run: &Run,
-    task: usize,
-    breaches: &[Breaches],
-    prediction: Option<&Option<Prediction>>,
-) -> Result<TaskOutlook> {
-    let described = &run.info().tasks[task];
-    let (of_requirements, of_claims) = breaches.split_at(args.requirements.len());
-    let judged = args.requirements.iter().zip(of_requirements).map(|(r, b)| r.judge(b, args.burst_at_most));
-    let plan = |(claim, breaches): (&Requirement, &Breaches)| {
-        let plan = claim.plan(breaches, args.burst_at_most, described.spec.period_ns);
-        plan.ok_or_else(|| CliError::Unsupportable(claim.clone()))
-    };
-    Ok(TaskOutlook {
-        task: described.spec.name.clone(),
-        prediction: prediction.cloned().flatten(),
-        claims: args.claims.iter().zip(of_claims).map(plan).collect::<Result<_, _>>()?,
-        requirements: judged.collect(),
-        reliability: None,
-    })
-}
-
-/// Predicts from every window of the run itself.
-fn backtest(run: &Run, task: usize, window_ns: i64) -> Result<TaskOutlook> {
-    Ok(TaskOutlook {
-        task: run.info().tasks[task].spec.name.clone(),
-        reliability: Some(run.backtest(task, window_ns)?),
-        ..TaskOutlook::default()
-    })
 }

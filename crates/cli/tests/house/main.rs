@@ -101,10 +101,11 @@ fn a_file_is_read_in_one_sitting() {
 }
 
 /// Who may import whom: what is not listed is not allowed (cargo enforces it; this keeps the manifests to it).
-const IMPORTS: [(&str, &[&str]); 12] = [
+const IMPORTS: [(&str, &[&str]); 14] = [
     ("model", &[]),
     ("rt", &["model"]),
     ("trace", &["model"]),
+    ("recording", &["model", "rt", "trace"]),
     ("capi", &["model", "rt", "trace", "analysis"]),
     ("analysis", &["model"]),
     ("runs", &["model", "trace", "analysis"]),
@@ -114,6 +115,7 @@ const IMPORTS: [(&str, &[&str]); 12] = [
     ("report", &["model", "analysis", "motion", "runs"]),
     ("papers", &["model", "trace", "analysis", "runs", "motion", "bench", "report"]),
     ("cli", &["model", "rt", "trace", "analysis", "runs", "motion", "bench", "report", "papers"]),
+    ("python", &["model", "trace", "recording", "analysis", "runs", "motion", "bench", "report"]),
 ];
 
 #[test]

@@ -4,6 +4,7 @@
 //! Speeds are full steps per second throughout ([`Axis`] converts), load angles radians of the electrical cycle
 //! or full steps (a quarter of it), torques N m.
 
+mod asked;
 mod assessment;
 mod assumed;
 mod axis;
@@ -25,6 +26,7 @@ mod step_rate;
 mod torque;
 mod two_phase;
 
+pub use asked::AxisAsked;
 pub use assessment::{AxisAssessment, SpeedRow, StepTiming, Threshold};
 pub use assumed::Assumed;
 pub use axis::{Axis, AxisOptions};

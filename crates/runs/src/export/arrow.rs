@@ -1,18 +1,19 @@
 //! An Arrow IPC file (Feather version 2): the columns and the description of the run file; what a source does not tell is
 //! null.
 
+use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt16Array, UInt32Array};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader, UInt16Array, UInt32Array};
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use jitterlab_model::Activation;
 use jitterlab_trace::metadata;
 
 use super::rows::{self, Told};
 use super::{ExportError, Exported};
-use crate::Run;
+use crate::{Run, RunsError};
 
 const COLUMNS: [(&str, DataType); 8] = [
     ("task", DataType::UInt16),
@@ -25,20 +26,85 @@ const COLUMNS: [(&str, DataType); 8] = [
     ("flags", DataType::UInt16),
 ];
 
+/// The kept activations of a run as Arrow has them, read as they are asked for.
+#[derive(Debug)]
+pub struct Batches {
+    run: Run,
+    tasks: Vec<usize>,
+    schema: SchemaRef,
+    /// The next part of the run that is read.
+    part: usize,
+    ready: VecDeque<RecordBatch>,
+}
+
+impl Batches {
+    /// Those of the tasks of these numbers.
+    ///
+    /// # Errors
+    /// No activation of them is kept.
+    pub fn of(run: &Run, tasks: &[usize]) -> Result<Self, ExportError> {
+        rows::losses(run, tasks)?;
+        let fields: Vec<Field> =
+            COLUMNS.into_iter().map(|(name, kind)| Field::new(name, kind, true)).collect();
+        let described = metadata(run.path(), run.info())?.map(|(key, value)| (key.to_owned(), value));
+        let schema = Arc::new(Schema::new_with_metadata(fields, described));
+        Ok(Batches { run: run.clone(), tasks: tasks.to_vec(), schema, part: 0, ready: VecDeque::new() })
+    }
+
+    /// Reads the next part.
+    fn read(&mut self) -> Result<(), ArrowError> {
+        let Batches { run, tasks, schema, part, ready } = self;
+        let mut outcome = Ok(());
+        let read = run.visit_part(*part, |task, rows| {
+            if outcome.is_ok() && tasks.contains(&task) {
+                let batch = RecordBatch::try_new(schema.clone(), columns(task, rows, &Told::of(run, task)));
+                outcome = batch.map(|batch| ready.push_back(batch));
+            }
+        });
+        *part += 1;
+        read.map_err(|error| ArrowError::ExternalError(error.into()))?;
+        outcome
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() && self.part < self.run.parts() {
+            if let Err(error) = self.read() {
+                self.part = self.run.parts();
+                return Some(Err(error));
+            }
+        }
+        self.ready.pop_front().map(Ok)
+    }
+}
+
+impl RecordBatchReader for Batches {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}
+
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
+    let because = |why| ExportError::Refused { path: run.path().into(), format: "arrow", why };
     let refused = |error: ArrowError| match error {
         ArrowError::IoError(_, error) => ExportError::Write(error),
-        other => ExportError::Refused { path: run.path().into(), format: "arrow", why: other.to_string() },
+        ArrowError::ExternalError(error) => match error.downcast::<RunsError>() {
+            Ok(error) => ExportError::Run(*error),
+            Err(other) => because(other.to_string()),
+        },
+        other => because(other.to_string()),
     };
-    let fields: Vec<Field> = COLUMNS.into_iter().map(|(name, kind)| Field::new(name, kind, true)).collect();
-    let described = metadata(run.path(), run.info())?.map(|(key, value)| (key.to_owned(), value));
-    let schema = Arc::new(Schema::new_with_metadata(fields, described));
-    let mut file = FileWriter::try_new(out, &schema).map_err(refused)?;
-    let exported = rows::each(run, tasks, |task, rows| {
-        let columns = columns(task, rows, &Told::of(run, task));
-        let batch = RecordBatch::try_new(schema.clone(), columns).map_err(refused)?;
-        file.write(&batch).map_err(refused)
-    })?;
+    let mut exported = rows::losses(run, tasks)?;
+    let batches = Batches::of(run, tasks)?;
+    let mut file = FileWriter::try_new(out, &batches.schema).map_err(refused)?;
+    for batch in batches {
+        let batch = batch.map_err(refused)?;
+        file.write(&batch).map_err(refused)?;
+        exported.values += batch.num_rows() as u64;
+    }
     file.finish().map_err(refused)?;
     Ok(exported)
 }

@@ -16,6 +16,7 @@ use std::fmt;
 use std::io::{BufWriter, Write};
 use std::str::FromStr;
 
+pub use arrow::Batches;
 pub use error::{ExportError, NotAFormat};
 
 use crate::{Run, Warned};

@@ -27,12 +27,8 @@ impl Told {
     }
 }
 
-/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails.
-pub(super) fn each(
-    run: &Run,
-    tasks: &[usize],
-    mut write: impl FnMut(usize, &[Activation]) -> Result<(), ExportError>,
-) -> Result<Exported, ExportError> {
+/// What is not among the kept activations of these tasks.
+pub(super) fn losses(run: &Run, tasks: &[usize]) -> Result<Exported, ExportError> {
     let mut exported = Exported::default();
     let name = |task: usize| run.info().tasks[task].spec.name.clone();
     let bare: Vec<usize> =
@@ -44,6 +40,16 @@ pub(super) fn each(
     if tasks.iter().any(|task| run.rows(*task) > 0 && !run.keeps_all(*task)) {
         exported.losses.push(Loss::OnlySpikes);
     }
+    Ok(exported)
+}
+
+/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails.
+pub(super) fn each(
+    run: &Run,
+    tasks: &[usize],
+    mut write: impl FnMut(usize, &[Activation]) -> Result<(), ExportError>,
+) -> Result<Exported, ExportError> {
+    let mut exported = losses(run, tasks)?;
     let mut outcome = Ok(());
     run.for_each_batch(Columns::ALL, |task, rows| {
         if outcome.is_ok() && tasks.contains(&task) {

@@ -94,6 +94,9 @@ fn places(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, Place>, Mistake
     Ok(places)
 }
 
+/// The roles that tell when activations were.
+const TIMES: [Role; 5] = [Role::Due, Role::Start, Role::Latency, Role::PeriodError, Role::Interval];
+
 /// What a line says, by [`Role`].
 type Row = [Option<i64>; Role::COUNT];
 
@@ -106,8 +109,7 @@ struct Task {
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let places = places(input, hints)?;
-    let times = [Role::Due, Role::Start, Role::Latency, Role::PeriodError, Role::Interval];
-    if !times.iter().any(|role| places.contains_key(role)) {
+    if !TIMES.iter().any(|role| places.contains_key(role)) {
         return Err(Unreadable::NoTimes.into());
     }
     let mut tasks: Vec<Task> = Vec::new();
@@ -132,26 +134,57 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             tasks.push(Task { name: name.into(), rows: Vec::new() });
         }
         let rows = &mut tasks[task].rows;
-        let back = |role: Role| rows.last().is_some_and(|last| last[role as usize] > row[role as usize]);
-        if back(Role::Due) || back(Role::Start) || back(Role::Index) {
+        if rows.last().is_some_and(|last| goes_back(last, &row)) {
             return Err(Unreadable::Backwards.at(number));
         }
         rows.push(row);
     }
     let mut import = Import::new("the table", "unknown");
-    let has = |role| places.contains_key(&role);
-    for task in &tasks {
-        match () {
-            () if has(Role::Latency) && !has(Role::Due) && !has(Role::Start) => {
-                latencies(&mut import, task, hints);
-            }
-            () if has(Role::Latency) || has(Role::Due) && has(Role::Start) => {
-                due_times(&mut import, task, hints)?;
-            }
-            () => starts_alone(&mut import, task, hints)?,
+    let roles: Vec<Role> = places.into_keys().collect();
+    tasks.iter().try_for_each(|task| told(&mut import, task, &roles, hints))?;
+    import.complete()
+}
+
+/// What these roles of a task tell together.
+fn told(import: &mut Import, task: &Task, roles: &[Role], hints: &Hints) -> Result<(), Mistake> {
+    let has = |role| roles.contains(&role);
+    match () {
+        () if has(Role::Latency) && !has(Role::Due) && !has(Role::Start) => {
+            latencies(import, task, hints);
+            Ok(())
         }
+        () if has(Role::Latency) || has(Role::Due) && has(Role::Start) => due_times(import, task, hints),
+        () => starts_alone(import, task, hints),
+    }
+}
+
+/// The times of a task that are in memory, in nanoseconds.
+pub(super) fn columns(name: &str, columns: &[(Role, Vec<i64>)], hints: &Hints) -> Result<Import, Mistake> {
+    let roles: Vec<Role> = columns.iter().map(|(role, _)| *role).collect();
+    if !TIMES.iter().any(|role| roles.contains(role)) {
+        return Err(Unreadable::NoTimes.into());
+    }
+    let length = columns.first().map_or(0, |(_, values)| values.len());
+    if let Some((role, values)) = columns.iter().find(|(_, values)| values.len() != length) {
+        return Err(Unreadable::Uneven { role: *role, values: values.len(), length }.into());
+    }
+    let mut rows = vec![Row::default(); length];
+    for (role, values) in columns {
+        rows.iter_mut().zip(values).for_each(|(row, value)| row[*role as usize] = Some(*value));
+    }
+    if let Some(at) = rows.windows(2).position(|pair| goes_back(&pair[0], &pair[1])) {
+        return Err(Unreadable::Backwards.at(at + 2));
+    }
+    let mut import = Import::new("arrays", "unknown");
+    if length > 0 {
+        told(&mut import, &Task { name: name.into(), rows }, &roles, hints)?;
     }
     import.complete()
+}
+
+/// Whether a row is earlier than the one before it.
+fn goes_back(before: &Row, row: &Row) -> bool {
+    [Role::Due, Role::Start, Role::Index].into_iter().any(|role| before[role as usize] > row[role as usize])
 }
 
 impl Task {

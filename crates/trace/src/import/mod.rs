@@ -40,12 +40,13 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use jitterlab_model::bounds::{self, Impossible};
-use jitterlab_model::{Activation, RunInfo, TimingStats};
+use jitterlab_model::{Activation, Gap, Overrun, RunInfo, StopReason, TimingStats};
 
 pub use self::capture::{CaptureHints, PacketFilter, PacketFilterError, Threshold, ThresholdError};
 use self::told::{Period, Told};
 use crate::error::{TraceError, Unreadable, Wanted};
-use crate::role::Column;
+use crate::role::{Column, Role};
+use crate::table::{FinishedRun, RunFileWriter};
 
 /// What the user knows and the output may not tell.
 #[derive(Debug, Clone, Default)]
@@ -222,6 +223,49 @@ pub const STANDARD_INPUT: &str = "-";
 /// As [`import`].
 pub fn import_bytes(path: impl AsRef<Path>, bytes: &[u8], hints: &Hints) -> Result<Import, TraceError> {
     read(path.as_ref(), None, bytes, hints)
+}
+
+/// The times of one task that are in memory, in nanoseconds, by what they are; `path` only names them. What happened to due
+/// times that passed is known if it is said.
+///
+/// # Errors
+/// The columns are not of one length, go back in time, hold what cannot be, or do not tell the period.
+pub fn import_columns(
+    path: impl AsRef<Path>,
+    task: &str,
+    columns: &[(Role, Vec<i64>)],
+    overrun: Option<Overrun>,
+    hints: &Hints,
+) -> Result<Import, TraceError> {
+    let imported = csv::columns(task, columns, hints).and_then(checked);
+    let mut import = imported.map_err(|Mistake { line, why }| TraceError::UnreadableColumns {
+        path: path.as_ref().into(),
+        row: line,
+        why: Box::new(why),
+    })?;
+    if let (Some(overrun), Some(task)) = (overrun, import.info.tasks.first_mut()) {
+        task.spec.overrun = overrun;
+        task.unknown.retain(|gap| *gap != Gap::Overrun);
+    }
+    Ok(import)
+}
+
+impl Import {
+    /// Writes it as a run file of this name.
+    ///
+    /// # Errors
+    /// Only distributions are known of a task; the file exists already, or cannot be written.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<FinishedRun, TraceError> {
+        let path = path.as_ref();
+        let mut file = RunFileWriter::create(path, self.tasks.len())?;
+        for (number, measured) in self.tasks.iter().enumerate() {
+            match measured {
+                Measured::Rows(rows) => file.append(number, rows)?,
+                Measured::Distributions(_) => return Err(TraceError::NoActivations(path.into())),
+            }
+        }
+        file.finish(&RunInfo { stop: Some(StopReason::Closed), ..self.info.clone() })
+    }
 }
 
 fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Result<Import, TraceError> {

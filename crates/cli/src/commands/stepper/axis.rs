@@ -2,9 +2,8 @@
 
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::MotionError;
-use jitterlab_motion::catalog;
 use jitterlab_motion::quantity::{self, Dimension, QuantityError};
-use jitterlab_motion::stepper::{Axis, AxisOptions, Drive, Motor};
+use jitterlab_motion::stepper::{Axis, AxisAsked};
 
 use crate::mistakes;
 
@@ -101,49 +100,28 @@ impl AxisArgs {
 
     /// The axis from a data sheet, options, and assumptions.
     pub fn axis(&self) -> Result<Axis, MotionError> {
-        let motor = match (&self.motor, self.torque) {
-            (Some(name), _) => catalog::known::<Motor>(name)?,
-            (None, Some(torque)) => Motor::of_frame(self.frame.unwrap_or(0), torque)?,
-            (None, None) => return Err(MotionError::NoMotor),
-        };
-        let motor = Motor {
-            holding_torque_nm: self.torque.unwrap_or(motor.holding_torque_nm),
-            frame: self.frame.unwrap_or(motor.frame),
-            step_angle_deg: self.step_angle.unwrap_or(motor.step_angle_deg),
-            current_a: self.current.or(motor.current_a),
-            resistance_ohm: self.resistance.or(motor.resistance_ohm),
-            inductance_h: self.inductance.or(motor.inductance_h),
-            rotor_inertia_kg_m2: self.rotor_inertia.or(motor.rotor_inertia_kg_m2),
-            ..motor
-        };
-        let options = AxisOptions {
-            drive: self.drive()?,
+        AxisAsked {
+            motor: self.motor.clone(),
+            frame: self.frame,
+            torque_nm: self.torque,
+            step_angle_deg: self.step_angle,
+            current_a: self.current,
+            resistance_ohm: self.resistance,
+            inductance_h: self.inductance,
+            rotor_inertia_kg_m2: self.rotor_inertia,
             voltage_v: self.voltage,
-            current_a: self.drive_current,
+            drive_current_a: self.drive_current,
             microsteps: self.microsteps,
             load_torque_nm: self.load_torque,
             load_inertia_kg_m2: self.load_inertia,
             friction: self.friction,
             lead_mm: self.travel,
-            ..AxisOptions::new(motor)
-        };
-        Axis::new(options)
-    }
-
-    /// The drive's timing, if anything is known of it.
-    fn drive(&self) -> Result<Option<Drive>, MotionError> {
-        let times = [self.step_time, self.step_space, self.direction_setup, self.direction_hold];
-        if self.drive.is_none() && times.iter().all(Option::is_none) {
-            return Ok(None);
+            drive: self.drive.clone(),
+            step_time_ns: self.step_time,
+            step_space_ns: self.step_space,
+            direction_setup_ns: self.direction_setup,
+            direction_hold_ns: self.direction_hold,
         }
-        let name = self.drive.as_deref().unwrap_or("stepconf");
-        let drive: Drive = catalog::known(name)?;
-        Ok(Some(Drive {
-            step_time_ns: self.step_time.unwrap_or(drive.step_time_ns),
-            step_space_ns: self.step_space.unwrap_or(drive.step_space_ns),
-            direction_setup_ns: self.direction_setup.unwrap_or(drive.direction_setup_ns),
-            direction_hold_ns: self.direction_hold.unwrap_or(drive.direction_hold_ns),
-            ..drive
-        }))
+        .axis()
     }
 }

@@ -1,0 +1,101 @@
+//! An axis as somebody describes it: what is known of motor, supply, mechanics and drive.
+
+use super::{Axis, AxisOptions, Drive, Motor};
+use crate::{MotionError, catalog};
+
+/// What is known of an axis; what is not is the data sheet's, or assumed.
+#[derive(Debug, Clone, Default)]
+pub struct AxisAsked {
+    /// The motor's data sheet: a name, or a TOML file.
+    pub motor: Option<String>,
+    /// NEMA frame size.
+    pub frame: Option<u32>,
+    /// Holding torque.
+    pub torque_nm: Option<f64>,
+    /// Full step.
+    pub step_angle_deg: Option<f64>,
+    /// Rated current of a phase.
+    pub current_a: Option<f64>,
+    /// Resistance of a phase.
+    pub resistance_ohm: Option<f64>,
+    /// Inductance of a phase.
+    pub inductance_h: Option<f64>,
+    /// The rotor's inertia.
+    pub rotor_inertia_kg_m2: Option<f64>,
+    /// Supply voltage of the drive.
+    pub voltage_v: Option<f64>,
+    /// Current the drive is set to.
+    pub drive_current_a: Option<f64>,
+    /// Microsteps of a full step.
+    pub microsteps: Option<u32>,
+    /// Constant load at the shaft.
+    pub load_torque_nm: Option<f64>,
+    /// Inertia that moves with the rotor.
+    pub load_inertia_kg_m2: Option<f64>,
+    /// Viscous friction, in N m s.
+    pub friction: Option<f64>,
+    /// Travel of one revolution.
+    pub lead_mm: Option<f64>,
+    /// The drive's timing: a name, or a TOML file.
+    pub drive: Option<String>,
+    /// Shortest step pulse the drive takes.
+    pub step_time_ns: Option<i64>,
+    /// Shortest pause between pulses.
+    pub step_space_ns: Option<i64>,
+    /// Time the direction is set before a step.
+    pub direction_setup_ns: Option<i64>,
+    /// Time the direction is held after a step.
+    pub direction_hold_ns: Option<i64>,
+}
+
+impl AxisAsked {
+    /// The axis from a data sheet, what is known, and assumptions.
+    ///
+    /// # Errors
+    /// It is not said which motor it is, a name is not known, or a value is impossible.
+    pub fn axis(self) -> Result<Axis, MotionError> {
+        let motor = match (&self.motor, self.torque_nm) {
+            (Some(name), _) => catalog::known::<Motor>(name)?,
+            (None, Some(torque)) => Motor::of_frame(self.frame.unwrap_or(0), torque)?,
+            (None, None) => return Err(MotionError::NoMotor),
+        };
+        let motor = Motor {
+            holding_torque_nm: self.torque_nm.unwrap_or(motor.holding_torque_nm),
+            frame: self.frame.unwrap_or(motor.frame),
+            step_angle_deg: self.step_angle_deg.unwrap_or(motor.step_angle_deg),
+            current_a: self.current_a.or(motor.current_a),
+            resistance_ohm: self.resistance_ohm.or(motor.resistance_ohm),
+            inductance_h: self.inductance_h.or(motor.inductance_h),
+            rotor_inertia_kg_m2: self.rotor_inertia_kg_m2.or(motor.rotor_inertia_kg_m2),
+            ..motor
+        };
+        let options = AxisOptions {
+            drive: self.drive()?,
+            voltage_v: self.voltage_v,
+            current_a: self.drive_current_a,
+            microsteps: self.microsteps,
+            load_torque_nm: self.load_torque_nm,
+            load_inertia_kg_m2: self.load_inertia_kg_m2,
+            friction: self.friction,
+            lead_mm: self.lead_mm,
+            ..AxisOptions::new(motor)
+        };
+        Axis::new(options)
+    }
+
+    /// The drive's timing, if anything is known of it.
+    fn drive(&self) -> Result<Option<Drive>, MotionError> {
+        let times = [self.step_time_ns, self.step_space_ns, self.direction_setup_ns, self.direction_hold_ns];
+        if self.drive.is_none() && times.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let drive: Drive = catalog::known(self.drive.as_deref().unwrap_or("stepconf"))?;
+        Ok(Some(Drive {
+            step_time_ns: self.step_time_ns.unwrap_or(drive.step_time_ns),
+            step_space_ns: self.step_space_ns.unwrap_or(drive.step_space_ns),
+            direction_setup_ns: self.direction_setup_ns.unwrap_or(drive.direction_setup_ns),
+            direction_hold_ns: self.direction_hold_ns.unwrap_or(drive.direction_hold_ns),
+            ..drive
+        }))
+    }
+}

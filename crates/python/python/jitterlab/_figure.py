@@ -1,0 +1,28 @@
+"""Figures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from . import _native
+
+
+class Figure:
+    """A figure, which a notebook shows by itself."""
+
+    def __init__(self, svg: str) -> None:
+        self.svg = svg
+        """The figure as SVG."""
+
+    def png(self) -> bytes:
+        """The figure as PNG."""
+        return _native.png(self.svg)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes it to a file, as PNG where the name ends so, else as SVG. A file of that name is replaced."""
+        is_png = os.fspath(path).lower().endswith(".png")
+        Path(path).write_bytes(self.png() if is_png else self.svg.encode())
+
+    def _repr_svg_(self) -> str:
+        return self.svg

@@ -1,0 +1,39 @@
+//! Long work beside Python: other threads of the program go on, and Ctrl-C ends the wait.
+
+use std::fmt::Display;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::{PyResult, Python};
+
+use crate::error::{PythonError, Said};
+
+/// How long Ctrl-C waits at most.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Does the work on a thread of its own without Python's lock. Where Python raises meanwhile, as at Ctrl-C, the work is left
+/// alone, and ends by itself: it only reads.
+pub(crate) fn aside<T: Send + 'static, E: Display + Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> PyResult<T> {
+    let (done, mut answers) = channel();
+    let at_work = thread::Builder::new().name("jitterlab".into()).spawn(move || {
+        // Nobody waits any more after Ctrl-C.
+        let _ = done.send(work());
+    });
+    at_work.map_err(PythonError::NoThread).said()?;
+    loop {
+        let waited = py.detach(move || {
+            let waited = answers.recv_timeout(PATIENCE);
+            (answers, waited)
+        });
+        answers = waited.0;
+        match waited.1 {
+            Ok(answer) => return answer.said(),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => return Err(PythonError::Broken).said(),
+        }
+    }
+}

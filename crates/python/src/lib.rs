@@ -1,0 +1,34 @@
+//! The Python package's own module, `jitterlab._native`: what its Python calls, each an ability of another crate. Answers go to
+//! Python as the JSON of `jitterlab --json`; activations as Arrow, in place.
+#![expect(clippy::needless_pass_by_value, reason = "Python hands values over")]
+#![expect(clippy::too_many_arguments, reason = "each is a named argument in Python")]
+
+mod answers;
+mod aside;
+mod error;
+mod motion;
+mod record;
+mod run;
+mod show;
+mod time;
+
+use pyo3::pymodule;
+
+/// What `jitterlab` is made of; import that.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::answers::{analysis, comparison, outlook};
+    #[pymodule_export]
+    use crate::error::Error;
+    #[pymodule_export]
+    use crate::motion::{servo, stepper};
+    #[pymodule_export]
+    use crate::record::{Loop, Probed, Recording, write};
+    #[pymodule_export]
+    use crate::run::Run;
+    #[pymodule_export]
+    use crate::show::{figures, plot, png, text, warnings_of, write_page};
+    #[pymodule_export]
+    use crate::time::{distance_ns, length_ns};
+}

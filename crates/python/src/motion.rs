@@ -1,0 +1,227 @@
+//! What a run's timing means for a motor or a loop.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::ops::Range;
+use std::str::FromStr;
+
+use jitterlab_model::Activation;
+use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
+use jitterlab_motion::quantity::{self, Dimension};
+use jitterlab_motion::servo::{
+    Design, OverrunAction, Plant, Question, Record, ServoResult, TaskTiming, Wishes,
+};
+use jitterlab_motion::stepper::{AxisAsked, Recorded, StepperQuestion, StepperResult, checked_simulation_ns};
+use jitterlab_motion::{JudgedRun, MotionError, catalog};
+use jitterlab_report::document::Content;
+use jitterlab_runs::{OneTask, RunsError};
+use pyo3::prelude::*;
+
+use crate::answers::document;
+use crate::aside::aside;
+use crate::error::{PythonError, Said};
+use crate::run::Run;
+
+/// What was asked, each as text, and taken out where it is answered.
+struct Asked(HashMap<String, String>);
+
+impl Asked {
+    fn text(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name)
+    }
+
+    fn read<T, E: Display>(&mut self, name: &str, read: fn(&str) -> Result<T, E>) -> PyResult<Option<T>> {
+        self.text(name).map(|text| read(&text).said()).transpose()
+    }
+
+    fn parsed<T: FromStr<Err: Display>>(&mut self, name: &str) -> PyResult<Option<T>> {
+        self.read(name, T::from_str)
+    }
+
+    fn quantity(&mut self, name: &str, dimension: Dimension) -> PyResult<Option<f64>> {
+        self.text(name).map(|text| quantity::parse(dimension, name, &text).said()).transpose()
+    }
+
+    fn time(&mut self, name: &str) -> PyResult<Option<i64>> {
+        self.read(name, parse_duration_ns)
+    }
+
+    /// Refuses what nothing has asked for.
+    fn end(self) -> PyResult<()> {
+        let left = self.0.into_keys().next();
+        left.map_or(Ok(()), |name| Err(PythonError::NoOption(name)).said())
+    }
+
+    fn axis(&mut self) -> PyResult<AxisAsked> {
+        Ok(AxisAsked {
+            motor: self.text("motor"),
+            frame: self.parsed("frame")?,
+            torque_nm: self.quantity("torque", Dimension::Torque)?,
+            step_angle_deg: self.quantity("step_angle", Dimension::Angle)?,
+            current_a: self.quantity("current", Dimension::Current)?,
+            resistance_ohm: self.quantity("resistance", Dimension::Resistance)?,
+            inductance_h: self.quantity("inductance", Dimension::Inductance)?,
+            rotor_inertia_kg_m2: self.quantity("rotor_inertia", Dimension::Inertia)?,
+            voltage_v: self.quantity("voltage", Dimension::Voltage)?,
+            drive_current_a: self.quantity("drive_current", Dimension::Current)?,
+            microsteps: self.parsed("microsteps")?,
+            load_torque_nm: self.quantity("load_torque", Dimension::Torque)?,
+            load_inertia_kg_m2: self.quantity("load_inertia", Dimension::Inertia)?,
+            friction: self.quantity("friction", Dimension::Friction)?,
+            lead_mm: self.quantity("travel", Dimension::Lead)?,
+            drive: self.text("drive"),
+            step_time_ns: self.time("step_time")?,
+            step_space_ns: self.time("step_space")?,
+            direction_setup_ns: self.time("direction_setup")?,
+            direction_hold_ns: self.time("direction_hold")?,
+        })
+    }
+}
+
+/// What an answer about a motor or a loop says of its run.
+fn judged(of: &OneTask) -> JudgedRun {
+    JudgedRun {
+        file: of.run().path().display().to_string(),
+        task: of.name().into(),
+        period_ns: of.stats.period_ns(),
+        executed: of.stats.executed(),
+        warnings: of.warnings.clone(),
+        caveats: of.caveats.clone(),
+    }
+}
+
+/// Why a motor or a loop cannot be judged.
+#[derive(Debug, thiserror::Error)]
+enum JudgeError {
+    #[error(transparent)]
+    Motion(#[from] MotionError),
+    #[error(transparent)]
+    Runs(#[from] RunsError),
+}
+
+/// A run's task as a loop is judged by it.
+struct OfRun<'a>(&'a OneTask);
+
+impl Record for OfRun<'_> {
+    type Error = JudgeError;
+
+    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), JudgeError> {
+        Ok(self.0.visit(give)?)
+    }
+
+    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, JudgeError> {
+        Ok(self.0.activations(rows)?)
+    }
+
+    fn least_latency_ns(&self) -> i64 {
+        self.0.stats.latency.min_ns().unwrap_or(0)
+    }
+}
+
+/// What a run's timing, or a jitter, means for a stepper axis.
+#[pyfunction]
+pub(crate) fn stepper(
+    py: Python<'_>,
+    run: Option<&Run>,
+    beside: Option<&Run>,
+    options: HashMap<String, String>,
+) -> PyResult<String> {
+    let mut asked = Asked(options);
+    let axis = asked.axis()?;
+    let (base_period, speed) = (asked.read("base_period", parse_period_ns)?, asked.text("speed"));
+    let simulate_ns = asked.time("simulate")?.map(checked_simulation_ns).transpose().said()?;
+    let (jitter_ns, task) = (asked.time("jitter")?, asked.text("task"));
+    asked.end()?;
+    let (run, beside) = (run.map(|run| run.run.clone()), beside.map(|run| run.run.clone()));
+    aside(py, move || {
+        let question = StepperQuestion::new(axis.axis()?, speed.as_deref(), base_period)?;
+        let result = match run {
+            Some(run) => {
+                // The task that makes the steps is the one with the shortest period.
+                let one = |run| OneTask::of(run, task.as_deref(), |spec| spec.period_ns);
+                let beside = beside.map(one).transpose()?;
+                under_run(question, &one(run)?, beside.as_ref(), simulate_ns)?
+            }
+            None => question.under_jitter(jitter_ns.ok_or(MotionError::NoTiming)?)?,
+        };
+        Ok::<_, JudgeError>(document(Content::Stepper(Box::new(result))))
+    })
+}
+
+fn under_run(
+    question: StepperQuestion,
+    run: &OneTask,
+    beside: Option<&OneTask>,
+    simulate_ns: Option<i64>,
+) -> Result<StepperResult, MotionError> {
+    let mut result = question.under_run(judged(run), &run.stats)?;
+    let half = result.ticks_of(simulate_ns.unwrap_or(20_000_000_000)) / 2;
+    let recorded = |of: &OneTask| {
+        let activations = of.activations(of.rows_around_worst(half, half)?)?;
+        Ok::<_, RunsError>(Recorded { name: of.run().label(), period_ns: of.stats.period_ns(), activations })
+    };
+    match (recorded(run), beside.map(recorded).transpose()) {
+        (Ok(run), Ok(beside)) => result.simulate(&run, beside.as_ref(), &mut |_, _, _| ()),
+        (Err(why), _) | (_, Err(why)) => result.not_simulated(why.to_string()),
+    }
+    Ok(result)
+}
+
+/// What a run's timing, or given execution times, mean for a control loop.
+#[pyfunction]
+pub(crate) fn servo(
+    py: Python<'_>,
+    run: Option<&Run>,
+    misses: Vec<String>,
+    references: Vec<String>,
+    redesign: bool,
+    options: HashMap<String, String>,
+) -> PyResult<String> {
+    let mut asked = Asked(options);
+    let mut plant: Plant = catalog::known(asked.text("plant").as_deref().unwrap_or("dc-servo")).said()?;
+    if !plant.loops.is_empty() {
+        return Err(PythonError::SeveralLoops(plant.name)).said();
+    }
+    if let Some(text) = asked.text("controller") {
+        plant.design = Design::parse(&text, plant.outputs.len()).said()?;
+    }
+    let timing = TaskTiming {
+        sampling: asked.parsed("sampling")?.unwrap_or_default(),
+        actuation: asked.parsed("actuation")?.unwrap_or_default(),
+    };
+    let overrun: Option<OverrunAction> = asked.parsed("overrun")?;
+    let design_delay_ns = asked.time("design_delay")?.unwrap_or(0);
+    let (period_ns, execution) = (asked.read("period", parse_period_ns)?, asked.text("execution"));
+    let task = asked.text("task");
+    asked.end()?;
+    let wishes = Wishes {
+        references: references.iter().map(|text| text.parse().said()).collect::<PyResult<_>>()?,
+        misses: misses.iter().map(|text| text.parse().said()).collect::<PyResult<_>>()?,
+        redesign,
+    };
+    let run = run.map(|run| run.run.clone());
+    aside(py, move || {
+        let question = |period_ns: i64, measured: Option<OverrunAction>| {
+            let overrun = overrun.or(measured).unwrap_or_default();
+            let question = Question { timing, overrun, design_delay_ns, ..Question::of(plant, period_ns) };
+            question.ideal().map(|_| question)
+        };
+        let result = match (run, execution) {
+            (Some(run), _) => {
+                // The task that closes the loop is the one with the longest period.
+                let one = OneTask::of(run, task.as_deref(), |spec| Reverse(spec.period_ns))?;
+                let question = question(one.stats.period_ns(), Some(one.spec().overrun.into()))?;
+                ServoResult::under_run(&question, judged(&one), &OfRun(&one), &wishes)?
+            }
+            (None, times) => {
+                let question = question(period_ns.ok_or(MotionError::NoPeriod)?, None)?;
+                match times {
+                    Some(times) => ServoResult::under_execution(&question, &times, &wishes.misses)?,
+                    None => ServoResult::alone(&question)?,
+                }
+            }
+        };
+        Ok::<_, JudgeError>(document(Content::Servo(Box::new(result))))
+    })
+}

@@ -1,0 +1,109 @@
+//! Runs, as Python has them.
+
+use std::path::PathBuf;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use jitterlab_model::{EdgeKind, TaskRun};
+use jitterlab_report::warnings;
+use jitterlab_runs::export::Batches;
+use jitterlab_runs::{CaptureHints, Column, Hints, PacketFilter, Threshold};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::aside::aside;
+use crate::error::{PythonError, Said};
+use crate::time::{Time, period_ns};
+
+/// A run that is open.
+#[pyclass(frozen, module = "jitterlab._native")]
+pub(crate) struct Run {
+    pub(crate) run: jitterlab_runs::Run,
+}
+
+fn unit_ns(unit: &str) -> PyResult<i64> {
+    let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+    let found = units.iter().find(|(name, _)| *name == unit).map(|(_, ns)| *ns);
+    found.ok_or_else(|| PythonError::NotAUnit(unit.into())).said()
+}
+
+/// Texts, each read as what it stands for.
+fn read<T: std::str::FromStr<Err: std::fmt::Display>>(texts: &[String]) -> PyResult<Vec<T>> {
+    texts.iter().map(|text| text.parse().said()).collect()
+}
+
+#[pymethods]
+impl Run {
+    #[new]
+    #[pyo3(signature = (path, period, unit, columns, channels, edge, threshold, packets))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        period: Option<Time>,
+        unit: Option<&str>,
+        columns: Vec<String>,
+        channels: Vec<String>,
+        edge: Option<String>,
+        threshold: Option<String>,
+        packets: Option<String>,
+    ) -> PyResult<Self> {
+        let capture = CaptureHints {
+            channels,
+            edge: read::<EdgeKind>(edge.as_slice())?.pop().unwrap_or_default(),
+            threshold: read::<Threshold>(threshold.as_slice())?.pop(),
+            packets: read::<PacketFilter>(packets.as_slice())?.pop(),
+            raw: false,
+        };
+        let hints = Hints {
+            period_ns: period_ns(period.as_ref())?,
+            unit_ns: unit.map(unit_ns).transpose()?,
+            columns: read::<Column>(&columns)?,
+            capture,
+        };
+        let run = aside(py, move || jitterlab_runs::Run::open(path, &hints))?;
+        Ok(Run { run })
+    }
+
+    /// The file that was opened.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.run.path().into()
+    }
+
+    /// What people call it.
+    #[getter]
+    fn label(&self) -> String {
+        self.run.label()
+    }
+
+    /// Its description, as JSON.
+    fn info(&self) -> PyResult<String> {
+        let info = jitterlab_model::RunInfo { warnings: self.run.warnings(), ..self.run.info().clone() };
+        serde_json::to_string(&info).said()
+    }
+
+    /// What has to be known of it.
+    fn warnings(&self) -> Vec<String> {
+        self.run.warnings().iter().map(warnings::sentence).collect()
+    }
+
+    /// What its source does not tell of each task.
+    fn unknown(&self) -> Vec<(String, Vec<String>)> {
+        let of = |task: &TaskRun| {
+            (task.spec.name.clone(), task.unknown.iter().map(|gap| warnings::gap(*gap).to_owned()).collect())
+        };
+        self.run.info().tasks.iter().map(of).collect()
+    }
+
+    /// How many activations are kept.
+    fn rows(&self, task: Option<&str>) -> PyResult<u64> {
+        Ok(self.run.tasks(task).said()?.into_iter().map(|task| self.run.rows(task)).sum())
+    }
+
+    /// The kept activations as a stream of Arrow, in a capsule.
+    fn stream<'py>(&self, py: Python<'py>, task: Option<&str>) -> PyResult<Bound<'py, PyCapsule>> {
+        let tasks = self.run.tasks(task).said()?;
+        let batches = Batches::of(&self.run, &tasks).said()?;
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}

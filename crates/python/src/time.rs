@@ -1,0 +1,63 @@
+//! Lengths of time as Python programs give them.
+
+use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
+use pyo3::{FromPyObject, PyResult, pyfunction};
+
+use crate::error::{PythonError, Said};
+
+/// Seconds, or text with a unit.
+#[derive(Debug, FromPyObject)]
+pub(crate) enum Time {
+    /// As `"250us"`.
+    Text(String),
+    /// As 0.00025.
+    Seconds(f64),
+}
+
+impl Time {
+    /// In nanoseconds.
+    pub(crate) fn ns(&self) -> PyResult<i64> {
+        match self {
+            Time::Text(text) => parse_duration_ns(text).said(),
+            Time::Seconds(seconds) => of_seconds(*seconds),
+        }
+    }
+
+    /// In nanoseconds, where a rate such as `"4kHz"` is a time too.
+    pub(crate) fn period_ns(&self) -> PyResult<i64> {
+        match self {
+            Time::Text(text) => parse_period_ns(text).said(),
+            Time::Seconds(seconds) if *seconds > 0.0 => of_seconds(*seconds),
+            Time::Seconds(seconds) => Err(PythonError::NotATime(*seconds)).said(),
+        }
+    }
+}
+
+/// Time in nanoseconds, if one is given.
+pub(crate) fn ns(time: Option<&Time>) -> PyResult<Option<i64>> {
+    time.map(Time::ns).transpose()
+}
+
+/// A period in nanoseconds, if one is given.
+pub(crate) fn period_ns(time: Option<&Time>) -> PyResult<Option<i64>> {
+    time.map(Time::period_ns).transpose()
+}
+
+/// A length of time in nanoseconds.
+#[pyfunction(name = "ns")]
+pub(crate) fn length_ns(time: Time) -> PyResult<i64> {
+    time.ns()
+}
+
+/// A period in nanoseconds.
+#[pyfunction(name = "period_ns")]
+pub(crate) fn distance_ns(time: Time) -> PyResult<i64> {
+    time.period_ns()
+}
+
+fn of_seconds(seconds: f64) -> PyResult<i64> {
+    let ns = (seconds * 1e9).round();
+    // As long as the clock's own numbers reach.
+    let possible = ns.is_finite() && ns.abs() < 9.2e18 && (ns != 0.0 || seconds == 0.0);
+    if possible { Ok(ns as i64) } else { Err(PythonError::NotATime(seconds)).said() }
+}

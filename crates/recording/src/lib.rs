@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+mod loops;
+mod probes;
+mod recording;
+mod shared;
+
+pub use error::RecordingError;
+pub use loops::{Begun, Loop};
+pub use probes::Probed;
+pub use recording::Recording;

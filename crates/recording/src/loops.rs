@@ -1,0 +1,90 @@
+//! Periodic loops.
+
+use std::sync::Arc;
+
+use jitterlab_model::{StopReason, TaskRun};
+use jitterlab_rt::{End, Linux, Open, PeriodicLoop};
+
+use crate::error::RecordingError;
+use crate::shared::{Shared, Taken};
+
+/// An activation that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    /// The number of its due time on the grid, from 0.
+    pub index: u64,
+    /// When it was due, in nanoseconds of CLOCK_MONOTONIC.
+    pub due_ns: i64,
+    /// When it began, in nanoseconds of CLOCK_MONOTONIC.
+    pub start_ns: i64,
+}
+
+/// A periodic loop on the thread that made it, with the activation that runs.
+pub struct Loop {
+    task: PeriodicLoop<Linux>,
+    open: Option<Open>,
+    shared: Arc<Shared>,
+    number: usize,
+    run: TaskRun,
+}
+
+impl Loop {
+    pub(crate) fn new(shared: &Arc<Shared>, name: &str) -> Result<Self, RecordingError> {
+        let Taken { number, spec, recorder } = shared.take(name)?;
+        let mut builder = PeriodicLoop::of_task(Linux, &spec).stop_flag(shared.stop.clone());
+        if let Some(cpu) = spec.cpu {
+            builder = builder.cpu(cpu);
+        }
+        if let Some(policy) = spec.policy {
+            builder = builder.policy(policy);
+            if policy.is_real_time() {
+                builder = builder.lock_memory();
+            }
+        }
+        if let Some(recorder) = recorder {
+            builder = builder.recorder(recorder);
+        }
+        let task = builder.build().inspect_err(|_| shared.give_back(number))?;
+        shared.began(number, task.counters().clone(), task.refused());
+        let granted = task.granted().cloned().or_else(|| jitterlab_rt::probe::found().ok());
+        let run = TaskRun { granted, ..TaskRun::new(spec) };
+        Ok(Loop { task, open: None, shared: shared.clone(), number, run })
+    }
+
+    /// Ends the activation that runs before the loop waits again; without one, nothing happens.
+    #[inline]
+    pub fn done(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.task.close(open);
+        }
+    }
+
+    /// Ends the activation that runs, if one does, and waits for the next. `None` once the loop has come to its end.
+    pub fn wait(&mut self) -> Option<Begun> {
+        self.done();
+        let running = self.task.wait()?;
+        let begun = Begun { index: running.index(), due_ns: running.due_ns(), start_ns: running.start_ns() };
+        self.open = Some(running.leave_open());
+        Some(begun)
+    }
+
+    /// The work of the activation that runs begins only now, as where an interpreter had to be waited for: what passed until
+    /// now is part of its latency. Gives its new beginning, in nanoseconds of CLOCK_MONOTONIC.
+    pub fn begins_now(&mut self) -> Option<i64> {
+        self.open.as_mut().map(|open| self.task.begins_now(open))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        self.done();
+        let run = TaskRun { result: Some(self.task.result()), ..self.run.clone() };
+        let stop = match self.task.end() {
+            Some(End::Wait(error)) => {
+                Some(StopReason::WaitFailed { task: self.number, why: error.to_string() })
+            }
+            _ => None,
+        };
+        self.shared.ended(self.number, run, stop, None);
+    }
+}

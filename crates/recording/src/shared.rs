@@ -1,0 +1,182 @@
+//! What loops, probes and the writing thread of a run share.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use jitterlab_model::{Refusal, RunInfo, StopReason, TaskResult, TaskRun, TaskSpec, Warning};
+use jitterlab_rt::{Drain, Recorder, Snapshot, TaskCounters, record};
+use jitterlab_trace::RunWriter;
+
+use crate::error::RecordingError;
+
+/// How long activations stay in their ring.
+const COLLECT_EVERY: Duration = Duration::from_millis(20);
+/// A ring holds as many activations as fit into this time: a stalled disk or a busy machine loses none of them.
+const RING: Duration = Duration::from_secs(2);
+/// And at least, and at most, so many.
+const RING_ROWS: std::ops::RangeInclusive<u128> = 1_024..=1 << 18;
+
+/// What loops, probes and the writing thread share of a run.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    told: Mutex<Told>,
+    /// Ends every loop of the run.
+    pub(crate) stop: Arc<AtomicBool>,
+    is_recorded: bool,
+    closing: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Told {
+    info: RunInfo,
+    lanes: Vec<Lane>,
+}
+
+/// What is known of a task while the run goes on.
+#[derive(Debug, Default)]
+struct Lane {
+    taken: bool,
+    counters: Option<Arc<TaskCounters>>,
+    /// New from the moment its loop or probe is made until the writing thread takes it.
+    drain: Option<Drain>,
+}
+
+/// A task that its loop or probe has taken.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) number: usize,
+    pub(crate) spec: TaskSpec,
+    /// Where its activations go, if they are recorded.
+    pub(crate) recorder: Option<Recorder>,
+}
+
+impl Told {
+    /// The number of the task of this name.
+    fn number(&self, name: &str) -> Result<usize, RecordingError> {
+        let names = || self.info.tasks.iter().map(|task| &task.spec.name);
+        names().position(|known| known == name).ok_or_else(|| RecordingError::NoSuchTask {
+            wanted: name.into(),
+            names: names().cloned().collect(),
+        })
+    }
+}
+
+impl Shared {
+    /// Of a run that begins.
+    pub(crate) fn new(info: RunInfo, is_recorded: bool) -> Self {
+        let lanes = info.tasks.iter().map(|_| Lane::default()).collect();
+        Shared {
+            told: Mutex::new(Told { info, lanes }),
+            stop: Arc::default(),
+            is_recorded,
+            closing: AtomicBool::new(false),
+        }
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the task of this name away, or the only one where none is named; each can be had once.
+    pub(crate) fn take(&self, name: &str) -> Result<Taken, RecordingError> {
+        let mut told = self.told();
+        let number = told.number(name)?;
+        let Told { info, lanes, .. } = &mut *told;
+        let (spec, lane) = (info.tasks[number].spec.clone(), &mut lanes[number]);
+        if std::mem::replace(&mut lane.taken, true) {
+            return Err(RecordingError::Taken(spec.name));
+        }
+        let recorder = self.is_recorded.then(|| {
+            let rows = RING.as_nanos() / u128::from(spec.period_ns.max(1).unsigned_abs());
+            let (recorder, drain) = record::ring(rows.clamp(*RING_ROWS.start(), *RING_ROWS.end()) as usize);
+            lane.drain = Some(drain);
+            recorder
+        });
+        Ok(Taken { number, spec, recorder })
+    }
+
+    /// The task could not be made: its name is free again.
+    pub(crate) fn give_back(&self, task: usize) {
+        self.told().lanes[task] = Lane::default();
+    }
+
+    /// Its loop or probe is there.
+    pub(crate) fn began(&self, task: usize, counters: Arc<TaskCounters>, refused: &[Refusal]) {
+        let mut told = self.told();
+        told.lanes[task].counters = Some(counters);
+        told.info.refused.extend_from_slice(refused);
+    }
+
+    /// Its loop or probe is over.
+    pub(crate) fn ended(
+        &self,
+        task: usize,
+        run: TaskRun,
+        stop: Option<StopReason>,
+        warning: Option<Warning>,
+    ) {
+        let mut told = self.told();
+        told.info.tasks[task] = run;
+        told.info.stop = told.info.stop.take().or(stop);
+        told.info.warnings.extend(warning);
+    }
+
+    /// What the counters of a task show.
+    pub(crate) fn figures(&self, name: &str) -> Result<Snapshot, RecordingError> {
+        let told = self.told();
+        let number = told.number(name)?;
+        Ok(told.lanes[number].counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default())
+    }
+
+    /// What was asked for and refused, so far.
+    pub(crate) fn refused(&self) -> Vec<Refusal> {
+        self.told().info.refused.clone()
+    }
+
+    /// Tells the writing thread to end, and every loop.
+    pub(crate) fn end(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.closing.store(true, Ordering::Release);
+    }
+
+    /// The whole description of a run that is over.
+    pub(crate) fn described(&self) -> RunInfo {
+        let told = self.told();
+        let mut info = told.info.clone();
+        for (task, lane) in info.tasks.iter_mut().zip(&told.lanes) {
+            // Its loop or probe goes on, but what it does is not recorded any more.
+            let shown = || lane.counters.as_ref().map(|counters| TaskResult::from(counters.snapshot()));
+            task.result = task.result.take().or_else(shown);
+        }
+        info.stop.get_or_insert(StopReason::Closed);
+        info
+    }
+
+    /// Takes activations out of the rings into the file until the run is closed.
+    pub(crate) fn collect(&self, mut writer: RunWriter) -> RunWriter {
+        let mut drains: Vec<(usize, Drain)> = Vec::new();
+        let mut rows = Vec::new();
+        loop {
+            // In this order: what was recorded before the end is seen once the end is seen.
+            let closing = self.closing.load(Ordering::Acquire);
+            let new = |(task, lane): (usize, &mut Lane)| Some((task, lane.drain.take()?));
+            drains.extend(self.told().lanes.iter_mut().enumerate().filter_map(new));
+            for (task, drain) in &mut drains {
+                rows.clear();
+                drain.pop_into(&mut rows, usize::MAX);
+                // It is told once that recording ended; the figures go on.
+                if let Err(error) = writer.append(*task, &rows) {
+                    let warning = Warning::RecordingEnded { reason: error.to_string() };
+                    self.told().info.warnings.push(warning);
+                }
+            }
+            drains.retain(|(_, drain)| !drain.is_finished());
+            if closing {
+                return writer;
+            }
+            thread::sleep(COLLECT_EVERY);
+        }
+    }
+}

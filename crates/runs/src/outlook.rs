@@ -1,0 +1,91 @@
+//! How much worse a run's latency can get, and whether requirements are met.
+
+use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
+use jitterlab_analysis::predict::Prediction;
+use jitterlab_analysis::require::{Breaches, Requirement};
+use jitterlab_analysis::scan::TaskScan;
+use jitterlab_model::{TaskRun, Warning};
+
+use crate::{Run, RunsError};
+
+/// What is asked about the time to come.
+#[derive(Debug, Clone, Default)]
+pub struct Ahead {
+    /// How far to look ahead; ten times the run without it.
+    pub horizon_ns: Option<i64>,
+    /// What shall be supported: how long a run takes that does.
+    pub claims: Vec<Requirement>,
+    /// What alone is to be decided.
+    pub requirements: Vec<Requirement>,
+    /// So many values that break a requirement ever come together, as is known otherwise.
+    pub burst_at_most: Option<u64>,
+    /// Predictions from windows of this length of the run itself, held against what came next, in place of all else.
+    pub backtest_ns: Option<i64>,
+}
+
+impl Run {
+    /// How much worse it can get, or whether requirements are met: of the task of this name, or of all.
+    ///
+    /// # Errors
+    /// There is no such task, the file cannot be read, it keeps too little for what is asked, the horizon is not above 0, or a
+    /// claim is one that no run supports.
+    pub fn outlook(&self, task: Option<&str>, ahead: &Ahead) -> Result<Outlook, RunsError> {
+        if ahead.horizon_ns.is_some_and(|ns| ns <= 0) {
+            return Err(RunsError::HorizonNotAhead);
+        }
+        let wanted = self.tasks(task)?.into_iter();
+        let (tasks, warnings) = if let Some(window_ns) = ahead.backtest_ns {
+            let tasks = wanted.map(|task| self.backtested(task, window_ns)).collect::<Result<_, _>>()?;
+            (tasks, self.info().warnings.clone())
+        } else {
+            let asked: Vec<&Requirement> = ahead.requirements.iter().chain(&ahead.claims).collect();
+            let breaches = self.breaches(&asked)?;
+            let (predictions, warnings) = self.predictions(ahead)?;
+            let of = |task: usize| self.task_outlook(ahead, task, &breaches[task], predictions.get(task));
+            (wanted.map(of).collect::<Result<_, _>>()?, warnings)
+        };
+        Ok(Outlook { file: self.path().display().to_string(), tasks, warnings })
+    }
+
+    /// What is predicted of each task, unless only requirements are to be decided, which takes no scan.
+    fn predictions(&self, ahead: &Ahead) -> Result<(Vec<Option<Prediction>>, Vec<Warning>), RunsError> {
+        if !ahead.requirements.is_empty() {
+            return Ok((Vec::new(), self.info().warnings.clone()));
+        }
+        let (scans, warnings) = self.scan()?.into_parts();
+        let horizon_ns = ahead.horizon_ns.map(|ns| ns as f64);
+        let of = |(scan, task): (&TaskScan, &TaskRun)| Prediction::of(scan, task, self.info(), horizon_ns);
+        Ok((scans.iter().zip(&self.info().tasks).map(of).collect(), warnings))
+    }
+
+    fn task_outlook(
+        &self,
+        ahead: &Ahead,
+        task: usize,
+        breaches: &[Breaches],
+        prediction: Option<&Option<Prediction>>,
+    ) -> Result<TaskOutlook, RunsError> {
+        let described = &self.info().tasks[task];
+        let (of_requirements, of_claims) = breaches.split_at(ahead.requirements.len());
+        let judged = ahead.requirements.iter().zip(of_requirements);
+        let plan = |(claim, breaches): (&Requirement, &Breaches)| {
+            let plan = claim.plan(breaches, ahead.burst_at_most, described.spec.period_ns);
+            plan.ok_or_else(|| RunsError::Unsupportable(claim.clone()))
+        };
+        Ok(TaskOutlook {
+            task: described.spec.name.clone(),
+            prediction: prediction.cloned().flatten(),
+            claims: ahead.claims.iter().zip(of_claims).map(plan).collect::<Result<_, _>>()?,
+            requirements: judged.map(|(r, b)| r.judge(b, ahead.burst_at_most)).collect(),
+            reliability: None,
+        })
+    }
+
+    fn backtested(&self, task: usize, window_ns: i64) -> Result<TaskOutlook, RunsError> {
+        Ok(TaskOutlook {
+            task: self.info().tasks[task].spec.name.clone(),
+            reliability: Some(self.backtest(task, window_ns)?),
+            ..TaskOutlook::default()
+        })
+    }
+}
