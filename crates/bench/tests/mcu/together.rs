@@ -130,7 +130,9 @@ fn the_worst_that_is_said_is_never_passed_and_nearly_reached() {
         let context =
             || format!("{said} us said, {seen} us seen: {alarms:?}, {:?}, {:?}", set.board, set.longest);
         eprintln!("{}", context());
-        assert!(said <= (seen + 2.0).max(seen * 1.2), "{}", context());
+        // Where within a count a lock begins decides about that count, and is not sought.
+        let count_us = f64::from(set.board.prescaler) * 1e6 / f64::from(set.board.clock_hz);
+        assert!(said <= (seen + 2.0 + count_us).max(seen * 1.2), "{}", context());
     }
     assert!(judged * 2 > sets, "{judged} of {sets}");
 }
