@@ -154,7 +154,7 @@ mod tests {
         let [section] = &sections(Content::Stepper(Box::new(of(None))))[..] else { panic!("one section") };
         let names: Vec<&str> = section.charts().map(|chart| chart.name).collect();
         assert_eq!(names, ["torque", "torque", "step-rate"]);
-        assert!(matches!(&section.pieces[0], Piece::Text { text } if text.contains("rev/min")));
+        assert!(matches!(&section.pieces[0], Piece::Answer(head) if head.verdict.contains("rev/min")));
         let one = Document::new(Content::Stepper(Box::new(of(Some("1rev/s"))))).text(TERMINAL);
         assert!(!one.contains("left under the jitter"), "{one}");
     }
