@@ -31,10 +31,13 @@ impl Scratch {
         loop {
             let private = fs::Permissions::from_mode(0o700);
             let folder = Builder::new().prefix(PREFIX).permissions(private).tempdir_in(parent)?;
-            let lock = File::open(folder.path())?;
-            // Somebody may have swept it away between the two.
-            if lock.try_lock().is_ok() && folder.path().exists() {
-                return Ok(Scratch { folder, _lock: lock });
+            // Until it is locked, somebody who sweeps here may take it away.
+            match File::open(folder.path()) {
+                Ok(lock) if lock.try_lock().is_ok() && folder.path().exists() => {
+                    return Ok(Scratch { folder, _lock: lock });
+                }
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
             }
         }
     }
@@ -64,8 +67,9 @@ pub(crate) fn sweep(parent: &Path) -> Vec<PathBuf> {
     let scratches = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
     let left = scratches.map(|entry| entry.path()).filter(|path| {
         let own = fs::symlink_metadata(path).is_ok_and(|m| m.is_dir() && m.uid() == geteuid().as_raw());
-        let unused = || File::open(path).is_ok_and(|folder| folder.try_lock().is_ok());
-        own && unused() && fs::remove_dir_all(path).is_ok()
+        // The lock is held until the folder is gone, so that its maker cannot take it meanwhile.
+        let unused = || File::open(path).ok().filter(|folder| folder.try_lock().is_ok());
+        own && unused().is_some_and(|_lock| fs::remove_dir_all(path).is_ok())
     });
     left.collect()
 }
@@ -73,6 +77,22 @@ pub(crate) fn sweep(parent: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_that_begin_at_once_keep_their_folders() {
+        let parent = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let scratch = Scratch::below(parent.path()).unwrap();
+                        fs::write(scratch.path().join("file"), "1").unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
 
     #[test]
     fn what_a_killed_process_left_is_taken_away_and_nothing_else() {
