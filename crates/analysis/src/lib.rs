@@ -23,6 +23,7 @@ pub mod lines;
 pub mod long_run;
 pub mod matrix;
 pub mod measured;
+pub mod median_interval;
 pub mod misses;
 pub mod outlook;
 pub mod papers;

@@ -4,6 +4,8 @@ use jitterlab_model::{Activation, Distribution, Flags, Overload, Refusal, TaskRe
 use serde::{Deserialize, Serialize};
 
 use crate::Statistics;
+use crate::median_interval::MedianInterval;
+use crate::summary::P99;
 
 /// One uninterrupted measurement of a task.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +54,9 @@ pub struct WayFigures {
     pub missed: u64,
     /// Release latency, start - due.
     pub latency: Statistics,
+    /// The 99th percentile of the latency of each turn, in ns, in order; `None` of one too short for it.
+    #[serde(default)]
+    pub p99_of_turns_ns: Vec<Option<i64>>,
     /// |start - due|.
     pub deviation: Statistics,
     /// How fast the latency grows from due time to due time, in millionths: by how much the task is slower than it
@@ -84,8 +89,11 @@ impl WayFigures {
         let each = |total: Option<f64>| total.map(|t| t / executed.max(1) as f64);
         let length_ns = blocks.iter().map(BlockView::length_ns).sum::<i64>().max(1) as f64;
         let (mut latency, mut deviation) = (Distribution::new(), Distribution::new());
+        let mut p99_of_turns_ns = Vec::with_capacity(blocks.len());
         for block in blocks {
-            latency.merge(&block.latencies());
+            let of_turn = block.latencies();
+            p99_of_turns_ns.push(Statistics::of(&of_turn).at(P99).exactly());
+            latency.merge(&of_turn);
             deviation.merge(&block.deviations());
         }
         let cpu_time_ns = all(|r| r.cpu_time_ns.map(|t| t as f64));
@@ -93,6 +101,7 @@ impl WayFigures {
             executed,
             missed: sum(|r| r.missed),
             latency: Statistics::of(&latency),
+            p99_of_turns_ns,
             deviation: Statistics::of(&deviation),
             drift_ppm: drift_ppm(blocks),
             cpu_per_activation_ns: each(cpu_time_ns),
@@ -119,6 +128,50 @@ pub struct WaysCompared {
     pub interrupted: bool,
     /// The ways.
     pub ways: Vec<WayToWait>,
+}
+
+impl WaysCompared {
+    /// The way to take: of those that sleep, the one with the lowest middle of its turns' p99. `None` where none was
+    /// measured to its end.
+    #[must_use]
+    pub fn best(&self) -> Option<BestWay<'_>> {
+        let measured = self.ways.iter().filter(|way| way.trouble.is_none());
+        let sleeping = measured.filter_map(|way| Some((way, way.figures.as_ref()?)));
+        let mut ranked: Vec<(f64, &WayToWait, &WayFigures)> = sleeping
+            .filter(|(_, figures)| figures.polled_share < MOSTLY_POLLED)
+            .filter_map(|(way, figures)| {
+                let turns = figures.p99_of_turns_ns.iter().flatten().map(|ns| *ns as f64);
+                Some((MedianInterval::of(turns)?.median, way, figures))
+            })
+            .collect();
+        ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (_, way, figures) = *ranked.first()?;
+        let turns = |figures: &WayFigures| figures.p99_of_turns_ns.clone();
+        let shown_worse = |other: &WayFigures| {
+            let pairs = turns(other).into_iter().zip(turns(figures));
+            let factors = pairs.filter_map(|(other, best)| Some(other? as f64 / best?.max(1) as f64));
+            let found = MedianInterval::of(factors).and_then(|factor| factor.interval);
+            found.is_some_and(|(low, _)| low > 1.0)
+        };
+        let others = ranked.iter().skip(1);
+        let alike = others.filter(|(_, _, other)| !shown_worse(other)).map(|(_, way, _)| way.name.as_str());
+        let worst = ranked.last().filter(|_| ranked.len() > 1).map(|(_, way, _)| *way);
+        Some(BestWay { way, alike: alike.collect(), worst })
+    }
+}
+
+/// A way that polls this share of the time or more does not sleep.
+const MOSTLY_POLLED: f64 = 0.5;
+
+/// The way to take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BestWay<'a> {
+    /// It.
+    pub way: &'a WayToWait,
+    /// Those whose p99 is not shown to be higher, turn by turn, by the sign test's interval of 95 % each.
+    pub alike: Vec<&'a str>,
+    /// The way with the highest p99 of those that sleep, where there is another.
+    pub worst: Option<&'a WayToWait>,
 }
 
 /// One way to wait, measured or not.
@@ -271,5 +324,35 @@ mod tests {
         let expected =
             LateStarts { starts: 4, overslept: 1, worst_overslept_ns: 90_000, torn: 1, worst_torn_ns: 5_000 };
         assert_eq!(LateStarts::of(&[block], 100), expected);
+    }
+
+    /// Six turns of 200 activations that are late by `usual_ns` and up to 99 ns more.
+    fn way(name: &str, usual_ns: impl Fn(u64) -> i64, result: &TaskResult) -> WayToWait {
+        let turns: Vec<Vec<Activation>> = (0..6)
+            .map(|turn| (0..200).map(|k| late(k, usual_ns(turn) + k as i64 * 37 % 100)).collect())
+            .collect();
+        let block = |turn| BlockView { period_ns: 1_000_000, result, activations: turn };
+        let blocks: Vec<BlockView> = turns.iter().map(|turn| block(turn)).collect();
+        WayToWait { name: name.into(), figures: Some(WayFigures::of(&blocks)), trouble: None }
+    }
+
+    #[test]
+    fn the_best_way_sleeps_and_those_are_named_that_are_not_shown_to_be_worse() {
+        let sleeping = result(200);
+        let polling = TaskResult { polled_ns: 199_000_000, ..result(200) };
+        let wander = |turn| 10_000 + 5_000 * i64::from(turn == 3);
+        let ways = vec![
+            way("slow", |turn| 2 * wander(turn), &sleeping),
+            way("spin", |_| 0, &polling),
+            way("alike", |turn| wander(turn) - 200 + 300 * (turn as i64 % 2), &sleeping),
+            way("quick", |turn| wander(turn) - 100, &sleeping),
+        ];
+        let compared =
+            WaysCompared { period_ns: 1_000_000, rounds: 6, turn_ns: 200_000_000, interrupted: false, ways };
+        let best = compared.best().unwrap();
+        assert_eq!((best.way.name.as_str(), best.alike), ("quick", vec!["alike"]));
+        assert_eq!(best.worst.map(|way| way.name.as_str()), Some("slow"));
+        let ways = vec![way("spin", |_| 0, &polling)];
+        assert!(WaysCompared { ways, ..compared }.best().is_none());
     }
 }

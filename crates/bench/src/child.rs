@@ -4,7 +4,8 @@
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,41 @@ impl EndsWithUs for Command {
         };
         // SAFETY: between fork and exec it makes system calls only, and allocates nothing.
         unsafe { self.pre_exec(tell_the_kernel) }
+    }
+}
+
+/// Kills all that came from a program when this process is gone, however it ends: of a script the kernel tells only the shell.
+/// Dropped when the program has ended.
+#[derive(Debug)]
+pub(crate) struct FamilyEndsWithUs(Child);
+
+/// The variable by which they are known.
+const MARK: &str = "JITTERLAB_ENDS_WITH";
+
+/// Its input ends when this process does.
+const GUARD: &str = r#"read -r line
+while marked=$(grep -lsxz "$0" /proc/[0-9]*/environ); [ -n "$marked" ]; do
+    for p in $marked; do p=${p#/proc/}; kill -9 "${p%/environ}"; done
+done"#;
+
+impl FamilyEndsWithUs {
+    /// Marks what this command will start, and watches over it.
+    pub(crate) fn of(command: &mut Command) -> io::Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let mark = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let mut guard = Command::new("/bin/sh");
+        guard.args(["-c", GUARD, &format!("{MARK}={mark}")]);
+        guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env(MARK, mark);
+        // In a process group of its own, so that Ctrl-C does not end it first.
+        guard.process_group(0).spawn().map(FamilyEndsWithUs)
+    }
+}
+
+impl Drop for FamilyEndsWithUs {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -97,7 +133,6 @@ fn is_zombie(process: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Stdio;
 
     fn is_there(process: u32) -> bool {
         !is_zombie(process)
@@ -116,6 +151,21 @@ mod tests {
         let start = || Command::new("sleep").arg("600").ends_with_us(Signal::SIGKILL).spawn().unwrap();
         let mut child = thread::spawn(start).join().unwrap();
         assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn what_a_script_started_ends_with_who_started_the_script() {
+        let mut script = Command::new("sh");
+        script.args(["-c", "sleep 600 & setsid sleep 601 & wait"]);
+        let mut guard = FamilyEndsWithUs::of(&mut script).unwrap();
+        let mut script = script.spawn().unwrap();
+        wait_for(|| family(script.id()).len() == 3);
+        let started = family(script.id()).split_off(1);
+        // As the kernel does with a process that is killed: the shell first, and its files.
+        script.kill().unwrap();
+        script.wait().unwrap();
+        drop(guard.0.stdin.take());
+        wait_for(|| started.iter().all(|process| !is_there(*process)));
     }
 
     #[test]

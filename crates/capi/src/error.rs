@@ -2,11 +2,8 @@
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
-use std::io;
 
-use jitterlab_model::task::TaskError;
-use jitterlab_rt::BuildError;
-use jitterlab_trace::TraceError;
+use jitterlab_recording::RecordingError;
 
 /// Why a call did not do what was asked. The message says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -17,47 +14,9 @@ pub(crate) enum CapiError {
     /// Bytes that are no text.
     #[error("{0} is no UTF-8 text")]
     NotText(&'static str),
-    /// A run of nothing.
-    #[error("a run needs a task, such as \"name=servo,period=1ms\"; several are separated by semicolons")]
-    NoTasks,
-    /// A task that cannot be understood.
+    /// What a run, a loop or a probe answers.
     #[error(transparent)]
-    Task(#[from] TaskError),
-    /// Two tasks of one name.
-    #[error("two tasks have the name {0}: give each one of its own by name=")]
-    SameName(String),
-    /// What only jitterlab's own tasks do.
-    #[error("task {0}: work= and read= are of tasks that jitterlab runs itself, leave them out")]
-    NotHere(String),
-    /// No task of this name.
-    #[error("the run has no task {wanted:?}: it has {}", .names.join(", "))]
-    NoSuchTask {
-        /// The name that was asked for.
-        wanted: String,
-        /// Those there are.
-        names: Vec<String>,
-    },
-    /// Due times to be found for a loop that makes its own.
-    #[error("task {0}: due=fitted is for a probe, a loop has due times of its own: leave it out")]
-    FittedLoop(String),
-    /// Due times to be found in what nobody records.
-    #[error("task {0}: due=fitted needs a run file, since due times are found when activations are recorded")]
-    FittedNowhere(String),
-    /// A task that another loop or probe is.
-    #[error("task {0} has had its loop or probe already: name another one")]
-    Taken(String),
-    /// A loop that cannot be made.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// A run file that cannot be written.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// No thread to write the file.
-    #[error("no thread to write the run file: {0}; is a limit on processes in the way (ulimit -u)?")]
-    Thread(io::Error),
-    /// The writing thread ended too early.
-    #[error("the thread that writes the run file broke down; jitterlab recover FILE saves what it wrote")]
-    Broken,
+    Recording(#[from] RecordingError),
 }
 
 thread_local! {
@@ -76,6 +35,6 @@ pub(crate) fn last() -> *const std::ffi::c_char {
 }
 
 /// The value, or the note why there is none.
-pub(crate) fn noted<T>(outcome: Result<T, CapiError>) -> Option<T> {
-    outcome.inspect_err(note).ok()
+pub(crate) fn noted<T>(outcome: Result<T, impl Into<CapiError>>) -> Option<T> {
+    outcome.map_err(Into::into).inspect_err(note).ok()
 }

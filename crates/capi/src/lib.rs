@@ -2,9 +2,7 @@
 //! another crate; here are only the calls. What they promise stands in `include/jitterlab.h`.
 
 mod error;
-mod fitting;
 mod loops;
 mod probes;
-mod recording;
 mod runs;
 mod text;

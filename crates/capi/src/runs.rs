@@ -1,14 +1,34 @@
 //! Runs, as C has them.
 #![expect(unsafe_code, reason = "C hands over pointers")]
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr;
-use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+use jitterlab_recording::Recording;
 
 use crate::error::{CapiError, last, noted};
-use crate::recording::Recording;
 use crate::text::text;
+
+const TOOL: &str = concat!("libjitterlab ", env!("CARGO_PKG_VERSION"));
+
+/// A run that goes on.
+pub struct Run {
+    pub(crate) recording: Recording,
+    /// What was refused, at addresses that stay as long as the run does.
+    refusals: Mutex<Vec<CString>>,
+}
+
+impl Run {
+    fn refusal(&self, number: usize) -> Option<*const c_char> {
+        let mut known = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        for r in self.recording.refused().iter().skip(known.len()) {
+            known.push(CString::new(format!("{} ({}): {}", r.what, r.why, r.remedy)).unwrap_or_default());
+        }
+        known.get(number).map(|text| text.as_ptr())
+    }
+}
 
 /// What the counters of a task show.
 #[repr(C)]
@@ -43,13 +63,14 @@ pub extern "C" fn jitterlab_error() -> *const c_char {
 /// # Safety
 /// Both are NULL or strings with a zero at their end.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn jitterlab_run_new(file: *const c_char, tasks: *const c_char) -> *mut Recording {
+pub unsafe extern "C" fn jitterlab_run_new(file: *const c_char, tasks: *const c_char) -> *mut Run {
     // SAFETY: as the caller promises.
     let tasks = unsafe { text(tasks, "tasks") };
     // SAFETY: as the caller promises.
     let file = (!file.is_null()).then(|| unsafe { text(file, "file") }).transpose();
-    let begun = tasks.and_then(|tasks| Recording::begin(file?.map(Path::new), tasks));
-    noted(begun).map_or(ptr::null_mut(), |run| Box::into_raw(Box::new(run)))
+    let begun = tasks.and_then(|tasks| Ok(Recording::begin(TOOL, file?.map(Path::new), tasks)?));
+    let run = noted(begun).map(|recording| Run { recording, refusals: Mutex::default() });
+    run.map_or(ptr::null_mut(), |run| Box::into_raw(Box::new(run)))
 }
 
 /// Ends every loop of the run before its next activation.
@@ -57,10 +78,10 @@ pub unsafe extern "C" fn jitterlab_run_new(file: *const c_char, tasks: *const c_
 /// # Safety
 /// `run` is NULL, or was made by `jitterlab_run_new` and is not closed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn jitterlab_run_stop(run: *const Recording) {
+pub unsafe extern "C" fn jitterlab_run_stop(run: *const Run) {
     // SAFETY: as the caller promises; only what is shared is touched.
     if let Some(run) = unsafe { run.as_ref() } {
-        run.shared.stop.store(true, Ordering::Relaxed);
+        run.recording.stop();
     }
 }
 
@@ -69,10 +90,10 @@ pub unsafe extern "C" fn jitterlab_run_stop(run: *const Recording) {
 /// # Safety
 /// As for `jitterlab_run_stop`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn jitterlab_run_refusal(run: *const Recording, number: usize) -> *const c_char {
+pub unsafe extern "C" fn jitterlab_run_refusal(run: *const Run, number: usize) -> *const c_char {
     // SAFETY: as the caller promises.
     let run = unsafe { run.as_ref() };
-    run.and_then(|run| run.shared.refusal(number)).unwrap_or(ptr::null())
+    run.and_then(|run| run.refusal(number)).unwrap_or(ptr::null())
 }
 
 /// What a task did so far.
@@ -81,7 +102,7 @@ pub unsafe extern "C" fn jitterlab_run_refusal(run: *const Recording, number: us
 /// As for `jitterlab_run_stop`; `task` is a string with a zero at its end, `figures` NULL or an address to write to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_run_figures(
-    run: *const Recording,
+    run: *const Run,
     task: *const c_char,
     figures: *mut Figures,
 ) -> c_int {
@@ -89,7 +110,7 @@ pub unsafe extern "C" fn jitterlab_run_figures(
     let task = unsafe { text(task, "task") };
     // SAFETY: as the caller promises.
     let run = unsafe { run.as_ref() }.ok_or(CapiError::Null("run"));
-    let found = run.and_then(|run| run.shared.figures(task?));
+    let found = run.and_then(|run| Ok(run.recording.figures(task?)?));
     // SAFETY: as the caller promises.
     let (Some(s), Some(figures)) = (noted(found), unsafe { figures.as_mut() }) else { return -1 };
     *figures = Figures {
@@ -107,11 +128,11 @@ pub unsafe extern "C" fn jitterlab_run_figures(
 /// # Safety
 /// `run` is NULL, or was made by `jitterlab_run_new` and is not closed; it is gone after this.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn jitterlab_run_close(run: *mut Recording) -> c_int {
+pub unsafe extern "C" fn jitterlab_run_close(run: *mut Run) -> c_int {
     if run.is_null() {
         return 0;
     }
     // SAFETY: made from a box, and not closed, as the caller promises.
     let run = unsafe { Box::from_raw(run) };
-    if noted(run.close()).is_some() { 0 } else { -1 }
+    if noted(run.recording.close()).is_some() { 0 } else { -1 }
 }

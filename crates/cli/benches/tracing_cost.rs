@@ -2,9 +2,11 @@
 //!
 //!     cargo bench --bench tracing_cost                   # 10 pairs of 5 s at 1 ms and at 250 us
 //!     SECONDS=2 PAIRS=4 CPU=1 cargo bench --bench tracing_cost
+//!     FAST=600 PAIRS=0 cargo bench --bench tracing_cost  # tasks every 25 us and 1 ms, traced for 10 minutes
 //!
 //! Who goes first alternates. Prints each pair, the median of the differences of the medians with the quartiles, and how
-//! much of a processor reading the events took; asserts nothing, since machines are shared. As root.
+//! much of a processor reading the events took, and at last whether the buffer held all events of a task every 25 us beside
+//! one every 1 ms; asserts nothing, since machines are shared. As root.
 
 use std::error::Error;
 use std::path::Path;
@@ -24,9 +26,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let pairs = from_environment("PAIRS", 10);
     let folder = tempfile::tempdir()?;
-    for period_us in [1_000, 250] {
-        let setting =
-            Setting { period_us, seconds: from_environment("SECONDS", 5), cpu: from_environment("CPU", 1) };
+    let cpu = from_environment("CPU", 1);
+    for period_us in [1_000, 250].into_iter().filter(|_| pairs > 0) {
+        let setting = Setting { period_us, seconds: from_environment("SECONDS", 5), cpu };
         println!("period {period_us} us, {} s each, CPU {}, fifo:80", setting.seconds, setting.cpu);
         println!("pair   plain: median    p99   traced: median    p99   events/s    lost   reader's CPU");
         let (mut medians, mut p99s) = (Vec::new(), Vec::new());
@@ -59,6 +61,30 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("added to the {name}: {:.2} us (quartiles {:.2} to {:.2})", at(0.5), at(0.25), at(0.75));
         }
     }
+    fast(folder.path(), from_environment("FAST", 10), cpu)
+}
+
+/// Two tasks on one processor, of which the one comes every 25 us.
+fn fast(folder: &Path, seconds: u64, cpu: u64) -> Result<(), Box<dyn Error>> {
+    let task = |name: &str, period: &str, priority: u8| {
+        format!("name={name},period={period},cpu={cpu},policy=fifo:{priority}")
+    };
+    let args = format!(
+        "run -q --json --why --keep spikes:1ms -d {seconds}s --task {} --task {} -o traced.parquet",
+        task("base", "25us", 80),
+        task("servo", "1ms", 70)
+    );
+    // That of a run before it was read already.
+    let _ = std::fs::remove_file(folder.join("traced.parquet"));
+    jitterlab(folder, &args.split(' ').map(str::to_owned).collect::<Vec<_>>())?;
+    let tracer = tracer(folder)?;
+    let (events, lost) = (number(&tracer, "events"), number(&tracer, "lost"));
+    println!(
+        "tasks every 25 us and 1 ms on CPU {cpu}, {seconds} s: {:.0} events a second, {lost} of {events} lost in a buffer of {:.0} MiB, reader's CPU {:.2} %",
+        events / seconds as f64,
+        number(&tracer, "buffer_bytes") / f64::from(1 << 20),
+        number(&tracer, "cpu_time_ns") / seconds as f64 / 1e7,
+    );
     Ok(())
 }
 
@@ -81,6 +107,7 @@ fn measure(setting: &Setting, folder: &Path, why: bool) -> Result<(f64, f64), Bo
     );
     let why = why.then(|| "--why".to_owned());
     let args: Vec<String> = args.split(' ').map(str::to_owned).chain(why).collect();
+    let _ = std::fs::remove_file(folder.join(file));
     let run = jitterlab(folder, &args)?;
     let latency = &run["tasks"][0]["summary"]["latency"]["percentiles"];
     Ok((number(latency, "p50"), number(latency, "p99")))

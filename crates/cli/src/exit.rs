@@ -81,11 +81,9 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 
 /// Whether the arguments are at fault, as the room that found the error says.
 fn is_bad_use(error: &anyhow::Error) -> bool {
-    matches!(
-        error.downcast_ref(),
-        Some(RunsError::NoSuchTask { .. } | RunsError::NotVirtual(_) | RunsError::HorizonNotAhead)
-    ) || error.downcast_ref().is_some_and(CliError::is_bad_use)
-        || error.is::<MotionError>()
+    error.downcast_ref().is_some_and(RunsError::is_bad_use)
+        || error.downcast_ref().is_some_and(CliError::is_bad_use)
+        || error.downcast_ref().is_some_and(MotionError::is_bad_use)
         || error.downcast_ref().is_some_and(PrepareError::is_bad_use)
         || error.downcast_ref().is_some_and(SessionError::is_bad_use)
         || error.downcast_ref().is_some_and(TuneError::is_bad_use)

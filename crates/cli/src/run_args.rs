@@ -1,15 +1,13 @@
 //! Opening runs: the same options for every command that takes one.
 
 use std::io::{self, IsTerminal, Write};
-use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
 use jitterlab_bench::host::check::check_run;
 use jitterlab_model::units::{Human, parse_period_ns};
-use jitterlab_model::{Activation, EdgeKind, TaskSpec};
-use jitterlab_motion::servo::Record;
-use jitterlab_motion::{JudgedRun, MotionError};
+use jitterlab_model::{EdgeKind, TaskSpec};
+use jitterlab_motion::MotionError;
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_runs::{
     CaptureHints, Column, Hints, OneTask, PacketFilter, Progress, Run, RunsError, Threshold,
@@ -107,37 +105,6 @@ impl RunArgs {
 
 fn open(path: &Path, hints: &Hints) -> Result<Run, RunsError> {
     Ok(Run::open(path, hints)?.on_progress(show))
-}
-
-/// What an answer about a motor or a loop says of its run.
-pub fn judged(of: &OneTask) -> JudgedRun {
-    JudgedRun {
-        file: of.run().path().display().to_string(),
-        task: of.name().into(),
-        period_ns: of.stats.period_ns(),
-        executed: of.stats.executed(),
-        warnings: of.warnings.clone(),
-        caveats: of.caveats.clone(),
-    }
-}
-
-/// A run's task as a loop is judged by it.
-pub struct Recorded<'a>(pub &'a OneTask);
-
-impl Record for Recorded<'_> {
-    type Error = Failure;
-
-    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), Failure> {
-        Ok(self.0.visit(give)?)
-    }
-
-    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, Failure> {
-        Ok(self.0.activations(rows)?)
-    }
-
-    fn least_latency_ns(&self) -> i64 {
-        self.0.stats.latency.min_ns().unwrap_or(0)
-    }
 }
 
 /// Runs as a page or a figure shows them, of one task or of all.

@@ -28,7 +28,8 @@ pub struct TaskArgs {
     #[arg(long)]
     overrun: Option<Overrun>,
     /// A pin that each activation moves, for an oscilloscope: gpiochip0:17, parport0:D0, ttyS0:rts, ttyS0:dtr or file:PATH (a
-    /// value change dump); high while it works, with @start or @end behind it changed once at that place
+    /// value change dump); high while it works, with @start or @end behind it changed once at that place; with
+    /// ,step=8kHz,dir=PIN behind it the steps of a move at that speed
     #[arg(long, value_name = "PIN")]
     pulse: Option<Pulse>,
     #[command(flatten)]

@@ -39,7 +39,7 @@ fn refused(output: &Output, words: &str) {
 fn a_compensation_is_measured_recommended_and_proven() {
     let folder = TempDir::new().unwrap();
     let short = ["compensate", "--policy", "other", "--duration", "60ms", "--rounds", "6"];
-    let wish = ["--budget", "10%", "--json", "--quiet", "--output", "servo"];
+    let wish = ["--polling", "10%", "--json", "--quiet", "--output", "servo"];
     let report = json(&jitterlab(folder.path(), &[&short[..], &wish[..]].concat()))["result"].take();
 
     assert_eq!(report["candidates"].as_array().unwrap().len(), 3);

@@ -118,6 +118,8 @@ fuzzed! {
     options: "texts",
     programs_and_archives: "programs",
     results: "results",
+    what_comes_to_pins: "stimuli",
+    firmware: "firmware",
 }
 
 #[test]

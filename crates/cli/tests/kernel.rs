@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -151,12 +152,17 @@ fn a_killed_emulator_is_reported() {
 #[test]
 fn the_emulator_ends_with_a_killed_jitterlab() {
     let Some((folder, kernel)) = toy("working", &LOOP) else { return };
-    let mut running = start(folder.path(), &kernel, &["--timeout", "50s"]);
-    assert!(within_a_minute(|| emulators(&kernel).len() == 1));
-    running.kill().unwrap();
-    running.wait().unwrap();
-    assert!(within_a_minute(|| emulators(&kernel).is_empty()));
-    assert_eq!(fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0);
+    let script = folder.path().join("script");
+    fs::write(&script, "#!/bin/sh\nqemu-system-x86_64 \"$@\"\ntrue\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    for qemu in ["qemu-system-x86_64", script.to_str().unwrap()] {
+        let mut running = start(folder.path(), &kernel, &["--timeout", "50s", "--qemu", qemu]);
+        assert!(within_a_minute(|| emulators(&kernel).len() == 1), "{qemu}");
+        running.kill().unwrap();
+        running.wait().unwrap();
+        assert!(within_a_minute(|| emulators(&kernel).is_empty()), "{qemu}");
+        assert_eq!(fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0);
+    }
 }
 
 #[test]

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -283,4 +284,44 @@ fn killed_commands_leave_what_they_recorded_and_nothing_else() {
         "{all} kills, {undone} of them undone by restore; at most {most_lost:?} of a run were lost: {kills:#?}"
     );
     assert!(most_lost < Duration::from_secs(1), "{most_lost:?} of a run were lost");
+}
+
+/// Signals that the kernel holds for this user: each timer reserves one (proc_pid_status(5), SigQ).
+fn reserved(of_its_user: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{of_its_user}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigQ:")).unwrap();
+    line.trim().split('/').next().unwrap().parse().unwrap()
+}
+
+/// The Twente report says that timers of timer_create survive a crash of their program.
+#[test]
+fn the_timers_of_a_killed_program_go_with_it() {
+    // A user whom nobody else is, so that nobody else's signals are counted.
+    const NOBODY_ELSE: u32 = 61_417;
+    let own = |program: &str, words: &str| {
+        let mut command = Command::new(program);
+        command.args(words.split(' ')).current_dir("/").uid(NOBODY_ELSE).stdout(Stdio::null()).spawn()
+    };
+    let program = env!("CARGO_BIN_EXE_jitterlab");
+    let (Ok(mut witness), Ok(mut run)) =
+        (own("sleep", "60"), own(program, "run -q --no-file -d 60s --policy other --wake timer-signal"))
+    else {
+        println!("skipped: it takes another user, who may run this program");
+        return;
+    };
+    let within_a_minute = |holds: &dyn Fn() -> bool| {
+        let began = Instant::now();
+        while !holds() && began.elapsed() < Duration::from_secs(60) {
+            sleep(Duration::from_millis(10));
+        }
+        holds()
+    };
+    let made = within_a_minute(&|| reserved(witness.id()) > 0);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let left = reserved(witness.id());
+    witness.kill().unwrap();
+    witness.wait().unwrap();
+    assert!(made, "no timer was made");
+    assert_eq!(left, 0);
 }

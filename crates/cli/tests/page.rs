@@ -8,8 +8,11 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use jitterlab_model::causes::{
+    Cause, CauseClass, CauseSum, Evidence, Lane, LateStart, Part, Ran, RunCauses, TaskCauses,
+};
 use jitterlab_model::{Activation, Policy, RunInfo, StopReason, SystemFacts, TaskResult, TaskSpec};
-use jitterlab_trace::RunFileWriter;
+use jitterlab_trace::{RunFileWriter, RunWriter};
 use serde_json::{Value, json};
 
 const PERIOD_NS: i64 = 100_000;
@@ -198,4 +201,89 @@ fn every_section_is_legible_and_open_to_everybody() {
     ];
     let shown: Vec<&str> = runs.iter().map(String::as_str).collect();
     examine(directory.path(), &page, &shown, json!({ "sections": sections }));
+}
+
+/// A run of three late starts whose causes and neighbours are known, and what the page has to show of them: where each stands,
+/// the bars of one from the lowest lane up, and how many there are of each cause.
+fn write_causes(path: &Path) -> Value {
+    const LATE: [(u64, usize); 3] = [(70, 0), (150, 1), (230, 0)];
+    let latency_ns = |index: u64| match LATE.iter().position(|(late, _)| *late == index) {
+        Some(rank) => 400_000 - 50_000 * rank as i64,
+        None => 9_000,
+    };
+    let spec = TaskSpec { name: "main".into(), period_ns: 1_000_000, ..TaskSpec::default() };
+    let mut info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [spec]);
+    info.tasks[0].result = Some(TaskResult {
+        executed: 300,
+        first_due_ns: 0,
+        last_end_ns: 300_000_000,
+        min_latency_ns: 9_000,
+        max_latency_ns: 400_000,
+        ..TaskResult::default()
+    });
+    let rows = (0..300).map(|index| {
+        let due_ns = index as i64 * 1_000_000;
+        let start_ns = due_ns + latency_ns(index);
+        Activation { index, due_ns, start_ns, end_ns: start_ns + 5_000, ..Activation::default() }
+    });
+    let hog = Cause { class: CauseClass::Preempted, who: Some("hog".into()) };
+    let disk = Cause { class: CauseClass::Interrupt, who: Some("24 disk".into()) };
+    let latest = LATE.map(|(index, cause)| {
+        let ns = latency_ns(index);
+        let part = |cause, at_ns, ns| Part { cause, at_ns, ns, evidence: Evidence::Events, function: None };
+        // The task runs once it starts; below it what had the processor before.
+        let ran = |lane, name, at_ns, ns| Ran { lane, name, at_ns, ns };
+        let spans = vec![
+            ran(Lane::Task, 0, ns, 100_000),
+            ran(Lane::Thread, 1, -200_000, 200_000),
+            ran(Lane::Softirq, 2, 20_000, 60_000),
+            ran(Lane::Interrupt, 3, 100_000, 80_000),
+        ];
+        let parts = vec![part(2, 0, 10_000), part(cause, 10_000, ns - 10_000)];
+        LateStart { index, due_ns: index as i64 * 1_000_000, latency_ns: ns, cpu: 0, parts, spans }
+    });
+    let sums = [hog, disk, CauseClass::Usual.into()].map(|cause| {
+        let mut sum = CauseSum::new(cause);
+        sum.count(400_000, 390_000, 390_000, 0);
+        sum
+    });
+    let told = latest
+        .iter()
+        .map(|late| json!({ "at": [late.due_ns, late.latency_ns], "index": late.index.to_string() }));
+    let facts = json!({
+        "latest": told.collect::<Vec<_>>(),
+        "lanes": [
+            [300_000, 100_000, "main"],
+            [-200_000, 200_000, "neighbour"],
+            [20_000, 60_000, "NET_RX"],
+            [100_000, 80_000, "24 disk"],
+            [10_000, 290_000, "more urgent thread hog"],
+        ],
+        "causes": [["interrupt 24 disk", 1], ["more urgent thread hog", 2]],
+    });
+    let causes = TaskCauses {
+        explained: 300,
+        lateness_ns: 1_050_000,
+        max_ns: 400_000,
+        causes: sums.into(),
+        latest: latest.into(),
+        names: ["main", "neighbour", "NET_RX", "24 disk"].map(String::from).into(),
+        ..TaskCauses::default()
+    };
+    let mut writer = RunWriter::create(path, &info).unwrap();
+    writer.append(0, &rows.collect::<Vec<_>>()).unwrap();
+    writer.causes(&RunCauses { tasks: vec![causes], ..RunCauses::default() }).unwrap();
+    writer.finish(info).unwrap();
+    facts
+}
+
+#[test]
+fn a_click_at_a_spike_shows_what_ran_around_it_also_on_a_phone_and_in_the_dark() {
+    let _alone = ALONE.lock();
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let (run, page) = (file("run.parquet"), file("causes.html"));
+    let facts = write_causes(Path::new(&run));
+    jitterlab(&["report", &run, "-o", &page]);
+    examine(directory.path(), &page, &[&run], json!({ "causes": facts, "sections": ["causes"] }));
 }

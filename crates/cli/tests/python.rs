@@ -28,13 +28,12 @@ fn fine(command: &mut Command) -> String {
 
 /// The Python of the environment in which the package is installed; `None` where Python or its tools lack.
 fn python() -> Option<&'static Path> {
-    static INSTALLED: OnceLock<Option<(TempDir, PathBuf)>> = OnceLock::new();
-    let (_, python) = INSTALLED.get_or_init(installed).as_ref()?;
-    Some(python)
+    static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
+    INSTALLED.get_or_init(installed).as_deref()
 }
 
 /// Builds the wheel with what the tests have compiled, and installs it beside the packages of the tests' Python.
-fn installed() -> Option<(TempDir, PathBuf)> {
+fn installed() -> Option<PathBuf> {
     let tools = std::env::var("JITTERLAB_PYTHON").unwrap_or_else(|_| "python3".into());
     let needed = "import maturin, mypy, numpy, pandas, polars, pyarrow, sysconfig; print(sysconfig.get_path('purelib'))";
     let Some(packages) =
@@ -49,8 +48,10 @@ fn installed() -> Option<(TempDir, PathBuf)> {
         );
         return None;
     };
-    let folder = TempDir::new().unwrap();
-    let built = folder.path().join("wheels");
+    // In Cargo's folder for tests: what all tests of a process share, none of them removes.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
+    let _ = fs::remove_dir_all(&folder);
+    let built = folder.join("wheels");
     let profile =
         match Path::new(env!("CARGO_BIN_EXE_jitterlab")).parent().and_then(Path::file_name).unwrap().to_str()
         {
@@ -65,7 +66,7 @@ fn installed() -> Option<(TempDir, PathBuf)> {
             .arg("--manifest-path")
             .arg(package().join("Cargo.toml")),
     );
-    let environment = folder.path().join("environment");
+    let environment = folder.join("environment");
     fine(Command::new(&tools).args(["-m", "venv", "--without-pip"]).arg(&environment));
     let python = environment.join("bin/python");
     let own =
@@ -79,7 +80,7 @@ fn installed() -> Option<(TempDir, PathBuf)> {
             .args(["install", "--quiet", "--no-deps", "--no-index", "--force-reinstall"])
             .arg(&wheel),
     );
-    Some((folder, python))
+    Some(python)
 }
 
 /// Runs a program of Python in a folder.

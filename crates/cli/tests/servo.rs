@@ -44,7 +44,7 @@ fn the_answer_comes_first_and_everything_fits_the_terminal() {
     let folder = TempDir::new().unwrap();
     let path = known::run(folder.path(), "jitter.parquet", H, 3_000, |k| (k * 7_919) % 3_000 * 1_000);
     let svg = folder.path().join("responses.svg");
-    let args = ["servo", "--details", "--svg", svg.to_str().unwrap(), path.to_str().unwrap()];
+    let args = ["servo", "--details", "--figure", svg.to_str().unwrap(), path.to_str().unwrap()];
     let text = answered(folder.path(), &args);
     assert!(text.starts_with("LIMITED: "), "{text}");
     assert!(text.contains("\nThe worst event takes a step's response away"), "{text}");
@@ -208,7 +208,7 @@ fn mistakes_are_sentences_with_a_remedy() {
     bad(&["--live", "--wake", "telepathy"], &["nanosleep"]);
     bad(&["--live", "--actuation", "next-due"], &["cannot be used"]);
     bad(&["--period", "1ms", "--task", "main"], &["--task", "without a run"]);
-    bad(&["--period", "1ms", "--svg", "step.svg"], &["no response to draw", "run file"]);
+    bad(&["--period", "1ms", "--figure", "step.svg"], &["no response to draw", "run file"]);
     refused(folder.path(), &["servo", "nosuch.parquet"], 3, &["nosuch.parquet"]);
     let improper = folder.path().join("improper.toml");
     fs::write(

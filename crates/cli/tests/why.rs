@@ -9,26 +9,18 @@ mod known;
 mod tracing;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
-use jitterlab_model::Activation;
-use jitterlab_runs::{Hints, Run};
-use jitterlab_trace::Columns;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use known::{answered, refused};
-use tracing::{may_trace, why};
+use tracing::{activations, before_own, may_trace, why};
 
 fn number(of: &Value, field: &str) -> i64 {
     of[field].as_i64().unwrap_or_else(|| panic!("{field} in {of}"))
-}
-
-fn activations(file: &Path, task: usize) -> Vec<Activation> {
-    let reader = Run::open(file, &Hints::default()).unwrap();
-    let mut rows = Vec::new();
-    reader.visit(task, Columns::ALL, |part| rows.extend_from_slice(part)).unwrap();
-    rows
 }
 
 #[test]
@@ -81,38 +73,82 @@ fn a_watched_program_starts_when_it_says_itself() {
     let main = tasks.iter().position(|task| task["watched"]["waits"] == "nanosleep").unwrap();
     assert_eq!(tasks[main]["spec"]["period_ns"], 2_000_000);
     assert_eq!(tasks[main]["watched"]["due"], "own-timer");
-    let own: BTreeMap<i64, Activation> =
-        activations(&folder.path().join("own.parquet"), 0).into_iter().map(|a| (a.due_ns, a)).collect();
+    let own = activations(&folder.path().join("own.parquet"), 0);
     let seen = activations(&folder.path().join("watched.parquet"), main);
-    assert!(seen.len() > 100, "{}", seen.len());
-    // Every activation of its own is matched, but for those that lost events hide.
-    let last_ns = seen[seen.len() - 1].due_ns;
-    let there = own.range(seen[0].due_ns..=last_ns).count();
     let hidden = tasks[main]["result"]["dropped"].as_u64().unwrap() as usize;
-    assert!(
-        seen.len() <= there && there <= seen.len() + hidden,
-        "{} of {there}, {hidden} hidden",
-        seen.len()
-    );
-    let mut before: Vec<i64> =
-        seen.iter().filter_map(|a| Some(own.get(&a.due_ns)?.start_ns - a.start_ns)).collect();
-    before.sort_unstable();
-    let at = |p: usize| before[p * (before.len() - 1) / 100];
-    println!(
-        "{} of {there} matched; starts {} ns before its own clock, p1 {}, p99 {}",
-        seen.len(),
-        at(50),
-        at(1),
-        at(99)
-    );
-    for a in &seen {
-        // Its due times to the nanosecond, and it comes back from its wait before it reads the clock.
-        let own = own.get(&a.due_ns).unwrap_or_else(|| panic!("no such due time: {a:?}"));
-        assert!(
-            a.due_ns <= a.start_ns && a.start_ns <= own.start_ns && a.end_ns >= own.end_ns,
-            "{a:?} {own:?}"
-        );
+    assert!(before_own(&own, &seen, hidden).len() > 100);
+}
+
+/// A control group of our own, where they may be made here.
+struct Group(PathBuf);
+
+impl Group {
+    fn make(name: &str) -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let mut groups = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        let mount = groups.find(|words| words[2] == "cgroup2")?;
+        let folder = Path::new(mount[1]).join(name);
+        fs::create_dir(&folder).ok().map(|()| Group(folder))
     }
+
+    fn take(&self, process: u32) {
+        fs::write(self.0.join("cgroup.procs"), process.to_string()).unwrap();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// A program that waits periodically, until this goes.
+struct Periodic(Child);
+
+impl Periodic {
+    fn begin(folder: &Path, period: &str) -> Self {
+        let run = ["run", "-q", "--no-file", "-d", "60s", "--policy", "other", "--period", period];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jitterlab"));
+        Periodic(command.args(run).current_dir(folder).stdout(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Periodic {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_threads_of_a_unit_and_of_a_container_are_those_of_its_control_group() {
+    if !may_trace() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let unit = format!("jitterlab-test-{}", std::process::id());
+    // The group has to go after what is in it.
+    let Some(group) = Group::make(&format!("{unit}.service")) else {
+        return println!("skipped: no control group can be made here");
+    };
+    let (inside, _outside) = (Periodic::begin(folder.path(), "5ms"), Periodic::begin(folder.path(), "7ms"));
+    group.take(inside.0.id());
+    let path = group.0.to_str().unwrap();
+    let below_mount = format!("/{unit}.service");
+    for whose in
+        [["--unit", &unit], ["--container", &unit], ["--container", path], ["--container", &below_mount]]
+    {
+        let watch = ["watch", "-q", "--json", "-d", "1s", "-o", "watched.parquet"];
+        let watched: Value =
+            serde_json::from_str(&answered(folder.path(), &[&watch[..], &whose].concat())).unwrap();
+        let tasks = watched["result"]["run"]["tasks"].as_array().unwrap();
+        let of = |task: &Value| number(&task["watched"], "process");
+        assert!(tasks.iter().all(|task| of(task) == i64::from(inside.0.id())), "{whose:?}: {tasks:#?}");
+        assert!(tasks.iter().any(|task| task["spec"]["period_ns"] == 5_000_000), "{whose:?}: {tasks:#?}");
+        fs::remove_file(folder.path().join("watched.parquet")).unwrap();
+    }
+    refused(folder.path(), &["watch", "--unit", "no-such-unit"], 2, &["no-such-unit", "systemctl"]);
+    refused(folder.path(), &["watch", "--container", "/no/such.slice"], 2, &["/no/such.slice"]);
 }
 
 #[test]

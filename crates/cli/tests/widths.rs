@@ -9,6 +9,9 @@ mod known;
 use std::path::Path;
 use std::process::Command;
 
+use jitterlab_report::chart::Terminal;
+use jitterlab_report::document::{Document, Extent};
+
 /// Words of specialists, which nobody should have to look up to know what to do.
 const SPECIALISTS: [&str; 7] = ["gate", "extremal index", "KPSS", "MTIE", "TDEV", "GPD", "autocovariance"];
 
@@ -23,6 +26,12 @@ fn printed(folder: &Path, args: &[&str], columns: usize) -> String {
         "{args:?}: {said}"
     );
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// The longest line. An example of a file is to be copied as it is, and a path cannot be broken.
+fn widest(text: &str) -> usize {
+    let lines = text.lines().filter(|line| !line.starts_with("    source = ") && line.trim().contains(' '));
+    lines.map(|line| line.chars().count()).max().unwrap_or_default()
 }
 
 /// A latency that looks random, with a late one now and then.
@@ -87,12 +96,9 @@ fn nothing_is_wider_than_the_terminal() {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         for columns in [80, 120] {
             let text = printed(folder.path(), &args, columns);
-            // An example of a file is to be copied as it is; a path cannot be broken.
-            let lines =
-                text.lines().filter(|line| !line.starts_with("    source = ") && line.trim().contains(' '));
-            let widest = lines.max_by_key(|line| line.chars().count()).unwrap_or_default();
-            assert!(widest.chars().count() <= columns, "{args:?} at {columns}:\n{widest}\n{text}");
-            wider += usize::from(widest.chars().count() > 80);
+            let widest = widest(&text);
+            assert!(widest <= columns, "{args:?} at {columns}: {widest}\n{text}");
+            wider += usize::from(widest > 80);
             let is_for_all =
                 !args.contains(&"--details") && !args.contains(&"--list") && args[0] != "analyze";
             for word in SPECIALISTS.iter().filter(|_| is_for_all && args[0] != "plot") {
@@ -102,4 +108,39 @@ fn nothing_is_wider_than_the_terminal() {
     }
     // A wide terminal is used.
     assert!(wider > 10, "{wider}");
+}
+
+/// Results as commands gave them that take long, or need what a test has not: told as their commands tell them.
+#[test]
+fn no_result_is_wider_than_the_terminal() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/results");
+    let mut kinds = std::collections::BTreeSet::new();
+    for entry in std::fs::read_dir(kept).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        // Hostile ones are kept there too; they are for the reader.
+        let Ok(document) = Document::read(&text) else { continue };
+        let kind: serde_json::Value = serde_json::from_str(&text).unwrap();
+        kinds.insert(kind["kind"].as_str().unwrap().to_owned());
+        for (columns, extent) in [80, 100, 120].into_iter().flat_map(|columns| {
+            [Extent::Head, Extent::Answer, Extent::Details].map(|extent| (columns, extent))
+        }) {
+            let told = document.told(extent, Terminal { columns, ascii: false, colour: false });
+            let widest = widest(&told);
+            assert!(widest <= columns, "{path:?} at {columns}: {widest}\n{told}");
+        }
+    }
+    for kind in [
+        "alignment",
+        "compensation",
+        "doctor",
+        "kernel-run",
+        "matrix",
+        "mcu-sweep",
+        "mcu-recommendation",
+        "tune",
+        "why",
+    ] {
+        assert!(kinds.contains(kind), "no {kind} among {kinds:?}");
+    }
 }

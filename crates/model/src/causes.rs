@@ -337,6 +337,10 @@ pub struct CauseSum {
     pub latencies: Bins,
     /// What these latencies would have been without it, by bins.
     pub without: Bins,
+    /// The largest latencies of which it was the longest part, the largest first, each behind the number of its due time:
+    /// 1 200 at most, and none where there were too few to say how they go on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub largest: Vec<(u64, i64)>,
 }
 
 impl CauseSum {
@@ -354,6 +358,7 @@ impl CauseSum {
             delays: Bins::default(),
             latencies: Bins::default(),
             without: Bins::default(),
+            largest: Vec::new(),
         }
     }
 

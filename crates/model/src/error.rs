@@ -68,7 +68,7 @@ pub(crate) const TIME_UNITS: &str = "ns, us, ms, s, m (minutes), h or d";
 pub(crate) const PERIOD_UNITS: &str = "ns, us, ms, s, m, h, d, Hz, kHz or MHz";
 pub(crate) const FREQUENCY_UNITS: &str = "Hz, kHz or MHz";
 pub(crate) const KEEPS: &str = "all, spikes, or spikes:TIME such as spikes:100us";
-pub(crate) const PULSES: &str = "a line such as gpiochip0:17, parport0:D0, ttyS0:rts, ttyS0:dtr or file:PATH, with @start or @end behind it";
+pub(crate) const PULSES: &str = "a line such as gpiochip0:17, parport0:D0, ttyS0:rts, ttyS0:dtr or file:PATH, with @start, @end or ,step=RATE behind it";
 pub(crate) const POLICIES: &str =
     "other, batch, idle, fifo:1..99, rr:1..99 or deadline:RUNTIME such as deadline:200us";
 pub(crate) const WORKS: &str = "none, spin:TIME such as spin:50us, or twente:DIVISIONS such as twente:10000";

@@ -42,7 +42,7 @@ pub use knob::Knob;
 pub use known::{Gap, Known};
 pub use load::{Load, LoadRun, LoadSpec};
 pub use own_work::OwnWork;
-pub use pulse::{Pulse, PulseAt, PulsePin, SerialLine};
+pub use pulse::{Pulse, PulseAt, PulsePin, SerialLine, Steps};
 pub use quantity::Quantity;
 pub use run::{
     Bench, ClockFit, CoreUse, Granted, Keep, MarginUsed, Overload, Refusal, RunInfo, StopReason, TaskResult,

@@ -159,6 +159,39 @@ pub struct ThreadFigures {
     pub tick_cycles: Option<u64>,
 }
 
+/// A delay that a thread asks for again and again, each time at another place between two ticks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DelayFigures {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// Its tick, for the strategy that has one.
+    pub tick_us: Option<u32>,
+    /// The delay asked for.
+    pub asked_us: u32,
+    /// How often.
+    pub delays: u64,
+    /// The shortest that came of it.
+    pub shortest_us: f64,
+    /// The longest.
+    pub longest_us: f64,
+}
+
+/// What the program of the paper's figure 3 says under one strategy: an alarm, a delay of one period more than it has events,
+/// and a chronometer around that.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ServicesSaid {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// The alarm's period.
+    pub period_us: u32,
+    /// Its events.
+    pub events: u32,
+    /// What the program printed.
+    pub said: String,
+}
+
 /// One of several alarms, at its worst.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -1,5 +1,6 @@
 //! A pulse that each activation of a task gives on a pin, for a witness outside the computer.
-//! As text: `gpiochip0:17`, `parport0:D0`, `ttyS0:rts`, `file:PATH`, with `@start` or `@end` behind it.
+//! As text: `gpiochip0:17`, `parport0:D0`, `ttyS0:rts`, `file:PATH`, with `@start` or `@end` behind it, or with the steps of a
+//! move at constant speed: `parport0:D0,step=8kHz,dir=parport0:D1`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,6 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{PULSES, ValueError};
+use crate::units::{Exact, parse_period_ns};
 
 /// The pin, and which edges an activation makes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +19,17 @@ pub struct Pulse {
     pub pin: PulsePin,
     /// Where an activation moves it.
     pub at: PulseAt,
+    /// The steps of a move, if it is not moved by each activation.
+    pub steps: Option<Steps>,
+}
+
+/// Steps of a motor that moves at constant speed: an activation moves the pin only if a step is due by then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Steps {
+    /// Distance of the steps, above 0.
+    pub every_ns: i64,
+    /// The pin that tells the direction: high from before the first step until the end.
+    pub direction: Option<PulsePin>,
 }
 
 /// A pin of this machine.
@@ -73,17 +86,48 @@ impl PulseAt {
         [(PulseAt::Both, ""), (PulseAt::Start, "@start"), (PulseAt::End, "@end")];
 }
 
+fn bad(text: &str) -> ValueError {
+    ValueError::Unknown { what: "pin for pulses", value: text.into(), known: PULSES }
+}
+
 impl FromStr for Pulse {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        let bad = || ValueError::Unknown { what: "pin for pulses", value: text.into(), known: PULSES };
+        if let Some((pin, steps)) = text.rsplit_once(",step=") {
+            return Ok(Pulse { pin: pin.parse()?, at: PulseAt::Both, steps: Some(steps.parse()?) });
+        }
         let named = PulseAt::NAMES.iter().rev().find_map(|(at, name)| Some((*at, text.strip_suffix(name)?)));
-        let (at, rest) = named.ok_or_else(bad)?;
-        let (device, line) = rest.split_once(':').filter(|(_, line)| !line.is_empty()).ok_or_else(bad)?;
+        let (at, pin) = named.ok_or_else(|| bad(text))?;
+        Ok(Pulse { pin: pin.parse()?, at, steps: None })
+    }
+}
+
+impl FromStr for Steps {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let (every, direction) =
+            text.split_once(",dir=").map_or((text, None), |(every, pin)| (every, Some(pin)));
+        let every_ns = parse_period_ns(every).map_err(|error| ValueError::Time { key: "step", error })?;
+        let direction = direction.map(str::parse).transpose()?;
+        match direction {
+            // A level that never changes is nothing to look at in a file.
+            Some(PulsePin::File(_)) => Err(bad(text)),
+            direction => Ok(Steps { every_ns, direction }),
+        }
+    }
+}
+
+impl FromStr for PulsePin {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let bad = || bad(text);
+        let (device, line) = text.split_once(':').filter(|(_, line)| !line.is_empty()).ok_or_else(bad)?;
         let is_device = device.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
         let number = |digits: &str| digits.parse::<u32>().map_err(|_| bad());
-        let pin = match line {
+        Ok(match line {
             path if device == "file" => PulsePin::File(path.into()),
             _ if !is_device => return Err(bad()),
             line if device.starts_with("gpiochip") => {
@@ -101,21 +145,29 @@ impl FromStr for Pulse {
                 PulsePin::Serial { port: device.into(), line: SerialLine::Dtr }
             }
             _ => return Err(bad()),
-        };
-        Ok(Pulse { pin, at })
+        })
+    }
+}
+
+impl fmt::Display for PulsePin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PulsePin::Gpio { chip, line } => write!(f, "{chip}:{line}"),
+            PulsePin::Parallel { port, bit } => write!(f, "{port}:D{bit}"),
+            PulsePin::Serial { port, line: SerialLine::Rts } => write!(f, "{port}:rts"),
+            PulsePin::Serial { port, line: SerialLine::Dtr } => write!(f, "{port}:dtr"),
+            PulsePin::File(path) => write!(f, "file:{path}"),
+        }
     }
 }
 
 impl fmt::Display for Pulse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.pin {
-            PulsePin::Gpio { chip, line } => write!(f, "{chip}:{line}")?,
-            PulsePin::Parallel { port, bit } => write!(f, "{port}:D{bit}")?,
-            PulsePin::Serial { port, line: SerialLine::Rts } => write!(f, "{port}:rts")?,
-            PulsePin::Serial { port, line: SerialLine::Dtr } => write!(f, "{port}:dtr")?,
-            PulsePin::File(path) => write!(f, "file:{path}")?,
-        }
-        f.write_str(PulseAt::NAMES.iter().find(|(at, _)| *at == self.at).map_or("", |(_, name)| name))
+        write!(f, "{}", self.pin)?;
+        f.write_str(PulseAt::NAMES.iter().find(|(at, _)| *at == self.at).map_or("", |(_, name)| name))?;
+        let Some(Steps { every_ns, direction }) = &self.steps else { return Ok(()) };
+        write!(f, ",step={}", Exact(*every_ns))?;
+        direction.as_ref().map_or(Ok(()), |pin| write!(f, ",dir={pin}"))
     }
 }
 
@@ -135,6 +187,9 @@ mod tests {
             "ttyUSB1:dtr",
             "file:/tmp/a b:c@d.vcd",
             "file:p.vcd@start",
+            "parport0:D0,step=125us",
+            "parport0:D0,step=125us,dir=parport0:D1",
+            "file:a,b.vcd,step=1ms",
         ] {
             assert_eq!(text.parse::<Pulse>().unwrap().to_string(), text);
         }
@@ -150,6 +205,8 @@ mod tests {
             "gpiochip../x:1",
             "file:",
             "@start",
+            "parport0:D0@start,step=125us",
+            "parport0:D0,step=125us,dir=file:d.vcd",
         ] {
             assert!(text.parse::<Pulse>().unwrap_err().to_string().contains("gpiochip0:17"), "{text}");
         }

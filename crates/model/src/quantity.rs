@@ -19,6 +19,19 @@ pub enum Quantity {
 }
 
 impl Quantity {
+    /// Its name in files, that of its field in a summary.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Quantity::Latency => "latency",
+            Quantity::MissedAge => "missed_age",
+            Quantity::PeriodError => "period_error",
+            Quantity::CycleToCycle => "cycle_to_cycle",
+            Quantity::Execution => "execution",
+            Quantity::CorrectedLatency => "corrected_latency",
+        }
+    }
+
     /// Those that are counted, in the order of the numbers that stand for them in files.
     pub const COUNTED: [Quantity; 5] = [
         Quantity::Latency,

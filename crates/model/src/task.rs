@@ -27,6 +27,9 @@ pub enum TaskError {
         "{0:?} is not a property of a task: use name, period, offset, cpu, policy, overrun, work, wake, clock, read, compensate or pulse"
     )]
     UnknownKey(String),
+    /// Steps without the pin that makes them.
+    #[error("{0}= belongs behind the pin that moves: pulse=parport0:D0,step=8kHz,dir=parport0:D1")]
+    NoPin(String),
     /// The same key twice.
     #[error("{0} is given twice in one task")]
     Twice(String),
@@ -349,6 +352,11 @@ impl TaskSpec {
                 "read" => spec.read = value.parse()?,
                 "compensate" => spec.compensate = value.parse()?,
                 "pulse" => spec.pulse = Some(value.parse()?),
+                "step" | "dir" => {
+                    let moved = spec.pulse.filter(|pulse| key == "step" || pulse.steps.is_some());
+                    let moved = moved.ok_or_else(|| TaskError::NoPin(key.into()))?;
+                    spec.pulse = Some(format!("{moved},{part}").parse()?);
+                }
                 _ => return Err(TaskError::UnknownKey(key.into())),
             }
         }
@@ -455,7 +463,7 @@ mod tests {
 
         #[test]
         fn any_values_give_an_answer_and_never_a_panic(
-            key in "(name|period|offset|cpu|policy|overrun|work|wake|clock|read|compensate|pulse|x)", value in "\\PC{0,20}"
+            key in "(name|period|offset|cpu|policy|overrun|work|wake|clock|read|compensate|pulse|pulse=ttyS0:rts,step|x)", value in "\\PC{0,20}"
         ) {
             let _ = format!("{key}={value}").parse::<TaskSpec>();
         }
@@ -475,6 +483,8 @@ mod tests {
         assert!(message("wake=magic").contains("nanosleep"));
         assert!(message("period=1ms,work=spin:2ms").contains("does not fit"));
         assert!(message("name=").contains("name"));
+        assert!(message("step=8kHz").contains("pulse="));
+        assert!(message("pulse=file:p.vcd,dir=parport0:D1").contains("step="));
     }
 
     #[test]
@@ -485,6 +495,7 @@ mod tests {
             "period=500us,compensate=repeat:50us",
             "period=500us,wake=timer-signal,clock=tai,compensate=late:1e-4",
             "period=1ms,pulse=gpiochip0:17@start",
+            "period=25us,pulse=parport0:D0,step=8kHz,dir=parport0:D1",
         ] {
             let spec: TaskSpec = text.parse().unwrap();
             assert_eq!(spec.to_string().parse::<TaskSpec>(), Ok(spec), "{text}");
@@ -506,6 +517,7 @@ mod tests {
             ("wake=evl,clock=tai", "leave clock="),
             ("wake=evl,read=tsc", "read= out"),
             ("wake=cobalt,pulse=ttyS0:rts", "leave pulse="),
+            ("period=1ms,pulse=ttyS0:rts,step=8kHz", "shorten the period"),
             ("wake=nanosleep-relative,compensate=margin:20us", "drift"),
             ("period=1ms,policy=deadline:50us,compensate=margin:100us", "runtime"),
         ] {

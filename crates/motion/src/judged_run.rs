@@ -2,6 +2,7 @@
 
 use jitterlab_analysis::Caveat;
 use jitterlab_model::Warning;
+use jitterlab_runs::OneTask;
 use serde::{Deserialize, Serialize};
 
 /// A task of a run, as far as an answer about a motor or a loop names it.
@@ -23,6 +24,19 @@ pub struct JudgedRun {
 }
 
 impl JudgedRun {
+    /// What is named of this task.
+    #[must_use]
+    pub fn of(task: &OneTask) -> Self {
+        JudgedRun {
+            file: task.run().path().display().to_string(),
+            task: task.name().into(),
+            period_ns: task.stats.period_ns(),
+            executed: task.stats.executed(),
+            warnings: task.warnings.clone(),
+            caveats: task.caveats.clone(),
+        }
+    }
+
     /// Whether it is told how many activations there were: a source of extremes need not say of how many they are.
     #[must_use]
     pub fn is_counted(&self) -> bool {

@@ -13,4 +13,5 @@ pub mod servo;
 pub mod stepper;
 
 pub use error::MotionError;
+pub(crate) use infinite::{Infinite, Infinites};
 pub use judged_run::JudgedRun;

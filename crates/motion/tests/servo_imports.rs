@@ -60,3 +60,50 @@ fn a_design_that_is_unstable_is_refused_with_the_reason() {
     let message = Question::of(plant, PERIOD_NS).ideal().unwrap_err().to_string();
     assert!(message.contains("--controller"), "{message}");
 }
+
+/// What a plant's file says and nothing can be made of: each is refused by a sentence that says what is wrong, and how it is written.
+#[test]
+fn what_is_no_plant_is_refused_with_the_reason() {
+    let square = |n: usize| -> String {
+        let row = |i: usize| (0..n).map(|j| if i == j { "-1" } else { "0" }).collect::<Vec<_>>().join(",");
+        (0..n).map(|i| format!("[{}]", row(i))).collect::<Vec<_>>().join(",")
+    };
+    let column = |n: usize| vec!["[1]"; n].join(",");
+    let large =
+        format!(r#"{{"A": [{}], "B": [{}], "C": [[{}]]}}"#, square(200), column(200), ["1"; 200].join(","));
+    let deep = "[".repeat(100_000);
+    let cases: [(&str, &str); 20] = [
+        ("", "no JSON of a system"),
+        ("null", "no JSON of a system"),
+        ("\0\u{1}\u{2}", "no JSON of a system"),
+        (&deep, "no JSON of a system"),
+        (r#"{"A": [[NaN]], "B": [[1]], "C": [[1]]}"#, "no JSON of a system"),
+        (r#"{"A": [[1e999]], "B": [[1]], "C": [[1]]}"#, "number out of range"),
+        (r#"{"A": [[1e308]], "B": [[1e308]], "C": [[1e308]]}"#, "beyond what can be computed"),
+        (r#"{"A": [[1e6]], "B": [[1]], "C": [[1]]}"#, "beyond what can be computed"),
+        (r#"{"A": [[-5e-324]], "B": [[5e-324]], "C": [[5e-324]]}"#, "weighs nothing"),
+        (r#"{"A": [[1, 2]], "B": [[1]], "C": [[1]]}"#, "A has to be square"),
+        (r#"{"A": [[1, 2], [3]], "B": [[1], [1]], "C": [[1, 0]]}"#, "rows of the same length"),
+        (r#"{"A": [[1, 0], [0, 1]], "B": [[1]], "C": [[1, 0]]}"#, "as many rows as B"),
+        (r#"{"A": [], "B": [], "C": []}"#, "list of rows"),
+        (r#"{"A": "x", "B": "y", "C": "z"}"#, "not made of numbers"),
+        (r#"{"Ax": [[1]], "Q": [[1]]}"#, "holds A, B, C"),
+        (r#"{"num": [0], "den": [0]}"#, "numerator that is not zero"),
+        (r#"{"num": [1, 0, 0], "den": [1, 1]}"#, "improper"),
+        (r#"{"num": [1], "den": [1, 1], "dt": -1}"#, "period is not told"),
+        (r#"{"A": [[0.5]], "B": [[1]], "C": [[1]], "dt": 1e-12}"#, "unstable"),
+        (&large, "at most 12"),
+    ];
+    let path = format!("{}/no-plant.json", env!("CARGO_TARGET_TMPDIR"));
+    for (text, expected) in cases {
+        std::fs::write(&path, text).unwrap();
+        let refused = catalog::find(&path, None).and_then(|mut plant: Plant| {
+            plant.design = Design::parse("pd:1:1ms", 1)?;
+            Question::of(plant, PERIOD_NS).ideal()
+        });
+        let message = refused.unwrap_err().to_string();
+        let told: String = text.chars().take(60).collect();
+        assert!(message.contains(expected), "{told}: {message}");
+    }
+    std::fs::remove_file(&path).unwrap();
+}

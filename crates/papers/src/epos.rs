@@ -1,8 +1,11 @@
-//! EPOS: table 1, figures 5 and 7 on a simulated microcontroller, with a third strategy.
+//! EPOS: table 1, figures 3, 5 and 7 and the introduction's delay on a simulated microcontroller, with a third strategy.
 
 use jitterlab_analysis::papers::epos::{self, EposReproduction, LedThread, Variant};
 use jitterlab_bench::mcu::sweep::{self, Cell};
-use jitterlab_bench::mcu::{AlarmFigures, Compiler, McuError, McuPins, Strategy, cost, leds};
+use jitterlab_bench::mcu::{
+    AlarmFigures, Board, Compiler, McuError, McuPins, Program, Setup, Strategy, cost, delays, leds, simulate,
+};
+use jitterlab_model::mcu::ServicesSaid;
 use jitterlab_report::papers::Found;
 
 use crate::{PapersError, Workplace};
@@ -39,7 +42,28 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
         Err(error @ McuError::Missing { .. }) => Some(error.to_string()),
         Err(error) => return Err(error.into()),
     };
-    Ok(Found::Epos(EposReproduction::of(table, threads, costs, without_arduino)))
+    let figure_3: Result<_, McuError> =
+        Strategy::ALL.into_iter().map(|of| time_services(of, &compiler)).collect();
+    let delays: Result<_, McuError> =
+        Strategy::ALL.into_iter().map(|of| delays::measure(of, &compiler)).collect();
+    let found = EposReproduction::of(table, threads, costs, without_arduino);
+    Ok(Found::Epos(EposReproduction { figure_3: figure_3?, delays: delays?, ..found }))
+}
+
+/// The program of figure 3, with the paper's 100 events of 100 ms.
+fn time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesSaid, McuError> {
+    let (period_us, events) = (100_000, 100);
+    let board = Board { max_period_us: period_us * (events + 1), ..Board::ideal(strategy, 64, period_us) };
+    let firmware = compiler.build(&Program::TimeServices { period_us, events }, &board)?;
+    // It stops its processor a period after the last event.
+    let seconds = u64::from(period_us) * u64::from(events + 20) / 1_000_000;
+    let recording = simulate(&Setup {
+        mcu: Some(board.mcu.clone()),
+        clock_hz: Some(board.clock_hz),
+        ..Setup::new(&firmware.elf, u64::from(board.clock_hz) * seconds)
+    })?;
+    let said = String::from_utf8_lossy(&recording.log.serial).into_owned();
+    Ok(ServicesSaid { strategy, period_us, events, said })
 }
 
 /// What is to be measured for table 1's columns.

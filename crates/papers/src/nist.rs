@@ -19,6 +19,9 @@ const LOADS: [Case; 3] = [
     Case { name: "disk", load: "disk:2" },
 ];
 
+/// Stretches in which a run's range is looked at, at least: enough for a narrow interval of their median.
+const STRETCHES: usize = 20;
+
 fn task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, ..TaskSpec::default() }
 }
@@ -55,15 +58,22 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
         let policy = Policy::Deadline { runtime_ns: 100_000 };
         all.push(System { name: "preempt-rt-deadline", policy, wake: WakeMethod::Deadline, ..only.clone() });
     }
-    let (mut measured, mut disk) = (Vec::new(), Vec::new());
+    let (mut measured, mut stretches, mut disk) = (Vec::new(), Vec::new(), Vec::new());
     for (letter, system) in ["a", "b"].into_iter().zip(&all) {
         let (found, mut runs) = at.boot(system, &LOADS, &task(), LatencyRange::of)?;
         draw(at, &format!("figure-3{letter}"), &runs)?;
         measured.push(found);
+        stretches.push(runs.iter().map(ranges).collect());
         disk.extend(runs.pop());
     }
     draw(at, "figure-3c", &disk)?;
-    Ok(Found::NistVirtual(NistVirtual::of(measured, GuestTime::default().ns_per_instruction())))
+    Ok(Found::NistVirtual(NistVirtual::of(measured, &stretches, GuestTime::default().ns_per_instruction())))
+}
+
+/// The latencies' ranges in equal stretches of a run.
+fn ranges(run: &PageRun) -> Vec<f64> {
+    let spans = run.tasks.first().map_or_else(Vec::new, |task| task.scan.spans.joined(STRETCHES));
+    spans.iter().map(|span| (span.max_ns - span.min_ns) as f64).collect()
 }
 
 fn draw(at: &Workplace<'_>, name: &str, runs: &[PageRun]) -> Result<(), PapersError> {

@@ -4,8 +4,9 @@
 use jitterlab_analysis::clusters::latency_clusters;
 use jitterlab_analysis::deviations::Deviations;
 use jitterlab_analysis::expectation::latency_law;
+use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::papers::nist::{NistJitter, PERIOD_NS, PRINTED};
-use jitterlab_analysis::proof::{MedianInterval, Proof};
+use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
 use jitterlab_analysis::trial::TrialStep;
 use jitterlab_bench::host::{Block, DmaLatency, Session, SessionProgress};

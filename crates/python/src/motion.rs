@@ -3,19 +3,17 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt::Display;
-use std::ops::Range;
 use std::str::FromStr;
 
-use jitterlab_model::Activation;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_motion::quantity::{self, Dimension};
 use jitterlab_motion::servo::{
-    Design, OverrunAction, Plant, Question, Record, ServoResult, TaskTiming, Wishes,
+    Design, OverrunAction, Plant, Question, ServoError, ServoResult, TaskTiming, Wishes,
 };
-use jitterlab_motion::stepper::{AxisAsked, Recorded, StepperQuestion, StepperResult, checked_simulation_ns};
+use jitterlab_motion::stepper::{AxisAsked, StepperError, StepperQuestion, checked_simulation_ns};
 use jitterlab_motion::{JudgedRun, MotionError, catalog};
 use jitterlab_report::document::Content;
-use jitterlab_runs::{OneTask, RunsError};
+use jitterlab_runs::OneTask;
 use pyo3::prelude::*;
 
 use crate::answers::document;
@@ -79,46 +77,6 @@ impl Asked {
     }
 }
 
-/// What an answer about a motor or a loop says of its run.
-fn judged(of: &OneTask) -> JudgedRun {
-    JudgedRun {
-        file: of.run().path().display().to_string(),
-        task: of.name().into(),
-        period_ns: of.stats.period_ns(),
-        executed: of.stats.executed(),
-        warnings: of.warnings.clone(),
-        caveats: of.caveats.clone(),
-    }
-}
-
-/// Why a motor or a loop cannot be judged.
-#[derive(Debug, thiserror::Error)]
-enum JudgeError {
-    #[error(transparent)]
-    Motion(#[from] MotionError),
-    #[error(transparent)]
-    Runs(#[from] RunsError),
-}
-
-/// A run's task as a loop is judged by it.
-struct OfRun<'a>(&'a OneTask);
-
-impl Record for OfRun<'_> {
-    type Error = JudgeError;
-
-    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), JudgeError> {
-        Ok(self.0.visit(give)?)
-    }
-
-    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, JudgeError> {
-        Ok(self.0.activations(rows)?)
-    }
-
-    fn least_latency_ns(&self) -> i64 {
-        self.0.stats.latency.min_ns().unwrap_or(0)
-    }
-}
-
 /// What a run's timing, or a jitter, means for a stepper axis.
 #[pyfunction]
 pub(crate) fn stepper(
@@ -140,32 +98,16 @@ pub(crate) fn stepper(
             Some(run) => {
                 // The task that makes the steps is the one with the shortest period.
                 let one = |run| OneTask::of(run, task.as_deref(), |spec| spec.period_ns);
-                let beside = beside.map(one).transpose()?;
-                under_run(question, &one(run)?, beside.as_ref(), simulate_ns)?
+                let (run, beside) = (one(run)?, beside.map(one).transpose()?);
+                let mut result = question.under_run(JudgedRun::of(&run), &run.stats)?;
+                let simulate_ns = simulate_ns.unwrap_or(20_000_000_000);
+                result.simulate(&run, beside.as_ref(), simulate_ns, &mut |_, _, _| ());
+                result
             }
-            None => question.under_jitter(jitter_ns.ok_or(MotionError::NoTiming)?)?,
+            None => question.under_jitter(jitter_ns.ok_or(StepperError::NoTiming)?)?,
         };
-        Ok::<_, JudgeError>(document(Content::Stepper(Box::new(result))))
+        Ok::<_, MotionError>(document(Content::Stepper(Box::new(result))))
     })
-}
-
-fn under_run(
-    question: StepperQuestion,
-    run: &OneTask,
-    beside: Option<&OneTask>,
-    simulate_ns: Option<i64>,
-) -> Result<StepperResult, MotionError> {
-    let mut result = question.under_run(judged(run), &run.stats)?;
-    let half = result.ticks_of(simulate_ns.unwrap_or(20_000_000_000)) / 2;
-    let recorded = |of: &OneTask| {
-        let activations = of.activations(of.rows_around_worst(half, half)?)?;
-        Ok::<_, RunsError>(Recorded { name: of.run().label(), period_ns: of.stats.period_ns(), activations })
-    };
-    match (recorded(run), beside.map(recorded).transpose()) {
-        (Ok(run), Ok(beside)) => result.simulate(&run, beside.as_ref(), &mut |_, _, _| ()),
-        (Err(why), _) | (_, Err(why)) => result.not_simulated(why.to_string()),
-    }
-    Ok(result)
 }
 
 /// What a run's timing, or given execution times, mean for a control loop.
@@ -212,16 +154,16 @@ pub(crate) fn servo(
                 // The task that closes the loop is the one with the longest period.
                 let one = OneTask::of(run, task.as_deref(), |spec| Reverse(spec.period_ns))?;
                 let question = question(one.stats.period_ns(), Some(one.spec().overrun.into()))?;
-                ServoResult::under_run(&question, judged(&one), &OfRun(&one), &wishes)?
+                ServoResult::under_run(&question, JudgedRun::of(&one), &one, &wishes)?
             }
             (None, times) => {
-                let question = question(period_ns.ok_or(MotionError::NoPeriod)?, None)?;
+                let question = question(period_ns.ok_or(ServoError::NoPeriod)?, None)?;
                 match times {
                     Some(times) => ServoResult::under_execution(&question, &times, &wishes.misses)?,
                     None => ServoResult::alone(&question)?,
                 }
             }
         };
-        Ok::<_, JudgeError>(document(Content::Servo(Box::new(result))))
+        Ok::<_, MotionError>(document(Content::Servo(Box::new(result))))
     })
 }

@@ -30,6 +30,12 @@ pub enum RecordingError {
         /// Those there are.
         names: Vec<String>,
     },
+    /// Due times to be found for a loop that makes its own.
+    #[error("task {0}: due=fitted is for a probe, a loop has due times of its own: leave it out")]
+    FittedLoop(String),
+    /// Due times to be found in what nobody records.
+    #[error("task {0}: due=fitted needs a run file, since due times are found when activations are recorded")]
+    FittedNowhere(String),
     /// A task that another loop or probe is.
     #[error("task {0} has had its loop or probe already: name another one")]
     Taken(String),

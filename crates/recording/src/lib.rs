@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod fitting;
 mod loops;
 mod probes;
 mod recording;

@@ -8,7 +8,8 @@ use jitterlab_rt::{End, Linux, Open, PeriodicLoop};
 use crate::error::RecordingError;
 use crate::shared::{Shared, Taken};
 
-/// An activation that runs.
+/// An activation that runs, as C has it too.
+#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Begun {
     /// The number of its due time on the grid, from 0.
@@ -30,7 +31,11 @@ pub struct Loop {
 
 impl Loop {
     pub(crate) fn new(shared: &Arc<Shared>, name: &str) -> Result<Self, RecordingError> {
-        let Taken { number, spec, recorder } = shared.take(name)?;
+        let Taken { number, spec, recorder, fitted } = shared.take(name)?;
+        if fitted {
+            shared.give_back(number);
+            return Err(RecordingError::FittedLoop(spec.name));
+        }
         let mut builder = PeriodicLoop::of_task(Linux, &spec).stop_flag(shared.stop.clone());
         if let Some(cpu) = spec.cpu {
             builder = builder.cpu(cpu);

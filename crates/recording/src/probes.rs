@@ -17,16 +17,20 @@ pub struct Probed {
     shared: Arc<Shared>,
     number: usize,
     run: TaskRun,
+    fitted: bool,
 }
 
 impl Probed {
     pub(crate) fn new(shared: &Arc<Shared>, name: &str) -> Result<Self, RecordingError> {
-        let Taken { number, spec, recorder } = shared.take(name)?;
-        let probe = Probe::new(&spec, recorder);
+        let Taken { number, spec, recorder, fitted } = shared.take(name)?;
+        let probe = match recorder {
+            Some(recorder) if fitted => Probe::without_due_times(&spec, recorder),
+            recorder => Probe::new(&spec, recorder),
+        };
         shared.began(number, probe.counters().clone(), &[]);
         // How it waits and what it does is the loop's own affair.
         let run = TaskRun { granted: found().ok(), unknown: vec![Gap::Settings], ..TaskRun::new(spec) };
-        Ok(Probed { probe: Some(probe), shared: shared.clone(), number, run })
+        Ok(Probed { probe: Some(probe), shared: shared.clone(), number, run, fitted })
     }
 
     /// An activation begins, due a period after the one before it.
@@ -59,7 +63,7 @@ impl Drop for Probed {
         let Some(probe) = self.probe.take() else { return };
         let mut run = self.run.clone();
         let mut warning = None;
-        if !probe.is_given_due_times() {
+        if !self.fitted && !probe.is_given_due_times() {
             run.unknown.push(Gap::Phase);
             warning = Some(Warning::DueFromFirst { task: run.spec.name.clone(), early: probe.early() });
         }

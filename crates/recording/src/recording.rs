@@ -11,6 +11,7 @@ use jitterlab_rt::Snapshot;
 use jitterlab_trace::RunWriter;
 
 use crate::error::RecordingError;
+use crate::fitting::Fitting;
 use crate::loops::Loop;
 use crate::probes::Probed;
 use crate::shared::Shared;
@@ -24,18 +25,26 @@ pub struct Recording {
 
 impl Recording {
     /// Begins a run of tasks such as `name=base,period=25us; name=servo,period=1ms`, recorded in a new file or not at all;
-    /// `tool` is who measures, with its version.
+    /// `tool` is who measures, with its version. A task with `due=fitted` is a probe's, whose due times are found in its starts
+    /// when they are recorded, and its period, too, where it has none.
     ///
     /// # Errors
-    /// The tasks cannot be understood, or are none or of the same name; the file exists or cannot be written; there is no
-    /// thread to write it.
+    /// The tasks cannot be understood, are none or of the same name, or are fitted and not recorded; the file exists or cannot
+    /// be written; there is no thread to write it.
     pub fn begin(tool: &str, file: Option<&Path>, tasks: &str) -> Result<Self, RecordingError> {
-        let mut info = RunInfo::new(Bench::Host, "monotonic", specs(tasks)?);
+        let (specs, fittings): (Vec<_>, Vec<_>) = specs(tasks)?.into_iter().unzip();
+        if let (None, Some(task)) = (file, fittings.iter().position(Option::is_some)) {
+            return Err(RecordingError::FittedNowhere(specs[task].name.clone()));
+        }
+        let mut info = RunInfo::new(Bench::Host, "monotonic", specs);
         info.tool = tool.into();
         info.started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         info.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        for (task, fitting) in info.tasks.iter_mut().zip(&fittings) {
+            task.unknown = fitting.as_ref().map(Fitting::unknown).unwrap_or_default();
+        }
         let writer = file.map(|file| RunWriter::create(file, &info)).transpose()?;
-        let shared = Arc::new(Shared::new(info, writer.is_some()));
+        let shared = Arc::new(Shared::new(info, fittings, writer.is_some()));
         let writing = writer.map(|writer| {
             let shared = shared.clone();
             let thread = thread::Builder::new().name("jitterlab".into());
@@ -91,19 +100,23 @@ impl Recording {
     }
 }
 
-/// Tasks as they are written: `name=base,period=25us; name=servo,period=1ms`.
-fn specs(tasks: &str) -> Result<Vec<TaskSpec>, RecordingError> {
-    let mut specs: Vec<TaskSpec> = Vec::new();
+/// Tasks as they are written: `name=base,period=25us; name=servo,due=fitted`.
+fn specs(tasks: &str) -> Result<Vec<(TaskSpec, Option<Fitting>)>, RecordingError> {
+    let mut specs: Vec<(TaskSpec, Option<Fitting>)> = Vec::new();
     for task in tasks.split(';').map(str::trim).filter(|task| !task.is_empty()) {
-        let spec: TaskSpec = task.parse()?;
+        let parts: Vec<&str> = task.split(',').map(str::trim).collect();
+        let said: Vec<&str> = parts.iter().filter(|part| **part != "due=fitted").copied().collect();
+        let spec: TaskSpec = said.join(",").parse()?;
+        let says_period = said.iter().any(|part| part.starts_with("period"));
+        let fitting = (said.len() < parts.len()).then(|| Fitting::new(&spec, says_period));
         let plain = TaskSpec::default();
         if (spec.work, spec.read) != (plain.work, plain.read) {
             return Err(RecordingError::NotHere(spec.name));
         }
-        if specs.iter().any(|other| other.name == spec.name) {
+        if specs.iter().any(|(other, _)| other.name == spec.name) {
             return Err(RecordingError::SameName(spec.name));
         }
-        specs.push(spec);
+        specs.push((spec, fitting));
     }
     if specs.is_empty() { Err(RecordingError::NoTasks) } else { Ok(specs) }
 }

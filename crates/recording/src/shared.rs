@@ -10,6 +10,7 @@ use jitterlab_rt::{Drain, Recorder, Snapshot, TaskCounters, record};
 use jitterlab_trace::RunWriter;
 
 use crate::error::RecordingError;
+use crate::fitting::Fitting;
 
 /// How long activations stay in their ring.
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
@@ -41,6 +42,8 @@ struct Lane {
     counters: Option<Arc<TaskCounters>>,
     /// New from the moment its loop or probe is made until the writing thread takes it.
     drain: Option<Drain>,
+    /// Of a task that does not say its due times, which the writing thread finds.
+    fitting: Option<Fitting>,
 }
 
 /// A task that its loop or probe has taken.
@@ -50,6 +53,8 @@ pub(crate) struct Taken {
     pub(crate) spec: TaskSpec,
     /// Where its activations go, if they are recorded.
     pub(crate) recorder: Option<Recorder>,
+    /// Whether its due times are found when they are recorded.
+    pub(crate) fitted: bool,
 }
 
 impl Told {
@@ -64,9 +69,9 @@ impl Told {
 }
 
 impl Shared {
-    /// Of a run that begins.
-    pub(crate) fn new(info: RunInfo, is_recorded: bool) -> Self {
-        let lanes = info.tasks.iter().map(|_| Lane::default()).collect();
+    /// Of a run that begins, with what finds the due times of its tasks where they do not say them.
+    pub(crate) fn new(info: RunInfo, fittings: Vec<Option<Fitting>>, is_recorded: bool) -> Self {
+        let lanes = fittings.into_iter().map(|fitting| Lane { fitting, ..Lane::default() }).collect();
         Shared {
             told: Mutex::new(Told { info, lanes }),
             stop: Arc::default(),
@@ -94,12 +99,14 @@ impl Shared {
             lane.drain = Some(drain);
             recorder
         });
-        Ok(Taken { number, spec, recorder })
+        Ok(Taken { number, spec, recorder, fitted: lane.fitting.is_some() })
     }
 
     /// The task could not be made: its name is free again.
     pub(crate) fn give_back(&self, task: usize) {
-        self.told().lanes[task] = Lane::default();
+        let mut told = self.told();
+        let lane = &mut told.lanes[task];
+        *lane = Lane { fitting: lane.fitting.take(), ..Lane::default() };
     }
 
     /// Its loop or probe is there.
@@ -126,8 +133,9 @@ impl Shared {
     /// What the counters of a task show.
     pub(crate) fn figures(&self, name: &str) -> Result<Snapshot, RecordingError> {
         let told = self.told();
-        let number = told.number(name)?;
-        Ok(told.lanes[number].counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default())
+        let lane = &told.lanes[told.number(name)?];
+        let counted = lane.counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default();
+        Ok(lane.fitting.as_ref().map_or(counted, |fitting| fitting.shown(counted)))
     }
 
     /// What was asked for and refused, so far.
@@ -149,6 +157,7 @@ impl Shared {
             // Its loop or probe goes on, but what it does is not recorded any more.
             let shown = || lane.counters.as_ref().map(|counters| TaskResult::from(counters.snapshot()));
             task.result = task.result.take().or_else(shown);
+            info.warnings.extend(lane.fitting.as_ref().map(|fitting| fitting.describe(task)));
         }
         info.stop.get_or_insert(StopReason::Closed);
         info
@@ -166,6 +175,9 @@ impl Shared {
             for (task, drain) in &mut drains {
                 rows.clear();
                 drain.pop_into(&mut rows, usize::MAX);
+                if let Some(fitting) = &mut self.told().lanes[*task].fitting {
+                    rows = fitting.place(&rows, closing || drain.is_finished());
+                }
                 // It is told once that recording ended; the figures go on.
                 if let Err(error) = writer.append(*task, &rows) {
                     let warning = Warning::RecordingEnded { reason: error.to_string() };

@@ -7,7 +7,8 @@ pub use figures::sections;
 use std::fmt::Write as _;
 
 use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
-use jitterlab_analysis::proof::{MedianInterval, Proof};
+use jitterlab_analysis::median_interval::MedianInterval;
+use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::recommendation::NistChoice;
 use jitterlab_analysis::summary::{P50, P90, P99, P99_9};
 use jitterlab_analysis::trial::{Candidate, CompensationTrial, Disturbance, TrialNote};

@@ -260,6 +260,7 @@ impl Document {
             Content::Servo(result) => motion::servo::answer(result),
             Content::Prediction(outlook) => crate::prediction::short(outlook),
             Content::Comparison(compared) => Some(crate::comparison::answer(compared)),
+            Content::KernelRun(run) => crate::kernels::answer(run, terminal),
             _ => None,
         }
     }
@@ -355,6 +356,11 @@ fn head_of(content: &Content) -> Option<Head> {
         Content::Tune(result) => Some(crate::tune::head(result)),
         Content::Compensation(trial) => crate::compensation::head(trial),
         Content::McuRecommendation(found) => Some(crate::mcu::head(found)),
+        Content::Why(why) => crate::why::answer(why),
+        Content::CompareWakeups(compared) => Some(crate::wakeups::head(compared)),
+        Content::KernelRun(run) => crate::head::kernels::run(run),
+        Content::KernelDiff(diff) => Some(crate::head::kernels::diff(diff)),
+        Content::KernelPeers(peers) => crate::head::kernels::peers(peers),
         _ => None,
     }
 }

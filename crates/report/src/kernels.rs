@@ -29,6 +29,16 @@ pub fn text(run: &KernelRun, terminal: Terminal) -> String {
     }
 }
 
+/// What stands below the head: of one kernel its figures; `None` of several, whose tables are short.
+pub fn answer(run: &KernelRun, terminal: Terminal) -> Option<String> {
+    match run.kernels.as_slice() {
+        [only] => {
+            Some(also(run).fold(summary::answer(&only.measured), |text, piece| text + &piece.text(terminal)))
+        }
+        _ => None,
+    }
+}
+
 /// For each task a table of release latencies with a row per kernel, and in a sentence how far the kernels' largest
 /// latencies are apart; then what the runs warn of, where their files are, and what was run after them.
 pub fn section(run: &KernelRun) -> Section {

@@ -63,11 +63,19 @@ fn cautions(index: &MatrixIndex) -> Vec<String> {
     all
 }
 
-/// What is to be measured, before it begins; each cell takes `overhead_ns` beside its length.
+/// What is to be measured, before it begins, and whether that takes longer than it may; each cell takes `overhead_ns` beside its
+/// length.
 #[must_use]
-pub fn outset(index: &MatrixIndex, overhead_ns: i64, folder: &Path) -> String {
+pub fn outset(index: &MatrixIndex, overhead_ns: i64, budget_ns: i64, folder: &Path) -> String {
+    let longer = match remaining_ns(index, overhead_ns) > budget_ns as f64 {
+        true => format!(
+            ": longer than the {} of --budget; fewer --rounds or a shorter --duration keep to it",
+            time(budget_ns as f64)
+        ),
+        false => String::new(),
+    };
     format!(
-        "{} of {}, {} to measure, about {}, into {}",
+        "{} of {}, {} to measure, about {}, into {}{longer}",
         plural(index.plan.cells.len() as u64, "cell"),
         time(index.duration_ns as f64),
         count(index.left() as u64),
@@ -133,7 +141,7 @@ fn placed(sharing: Sharing) -> String {
 }
 
 /// What to do where a proposal leaves CPUs out, from the command itself.
-pub const MORE_CPUS: &str = "name others with --cpus, or allow more --time";
+pub const MORE_CPUS: &str = "name others with --cpus, or raise --budget";
 
 /// Which CPUs are measured where not all are, and why these; `remedy` says how to take others.
 #[must_use]

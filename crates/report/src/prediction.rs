@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::{
-    CONFIDENCE, Condition, DEFAULT_HORIZON, Facts, Gate, Prediction, PredictionCaveat, Reliability,
+    Bound, CONFIDENCE, Condition, DEFAULT_HORIZON, Facts, Gate, Prediction, PredictionCaveat, Reliability,
 };
 
 use crate::caveats::clause;
@@ -12,6 +12,7 @@ use crate::requirement::{claim, judgement};
 use crate::section::{Piece, Section};
 use crate::summary::warnings;
 use crate::table::columns;
+use crate::why::cause;
 use crate::words::{count, microseconds, plural, share, time};
 use crate::wrap::wrap;
 
@@ -103,8 +104,9 @@ fn answer(name: &str, prediction: &Prediction) -> String {
     let observed = time(facts.observed_max_ns as f64);
     match &prediction.bound {
         Some(bound) => format!(
-            "{name}: within the next {ahead} the largest latency stays below {} with 95 % probability, at 95 % confidence; seen so far: {observed}.",
-            time(bound.bound_ns)
+            "{name}: within the next {ahead} the largest latency stays below {} with 95 % probability, at 95 % confidence; seen so far: {observed}.{}",
+            time(bound.bound_ns),
+            of_cause(bound)
         ),
         None => format!(
             "{name}: no bound can be given, since a condition of it failed. Seen so far: {observed}; that nothing exceeds it within the next {ahead} has a probability of {}, whatever the distribution, if it goes on as in this run.",
@@ -292,6 +294,16 @@ fn chart(name: &str, prediction: &Prediction) -> Option<Chart> {
     })
 }
 
+/// Whose late starts the bound is of, as a further sentence.
+fn of_cause(bound: &Bound) -> String {
+    bound.cause.as_ref().map_or(String::new(), |found| {
+        format!(
+            " That is the bound of one cause by itself, {}, which reaches further than all together.",
+            cause(found)
+        )
+    })
+}
+
 fn bound(prediction: &Prediction) -> String {
     let Some(bound) = &prediction.bound else {
         return wrap(
@@ -301,9 +313,10 @@ fn bound(prediction: &Prediction) -> String {
     };
     let confidence = CONFIDENCE * 100.0;
     let mut text = wrap(&format!(
-        "With {confidence:.0} % confidence the largest latency within {} stays below {} with a probability of {confidence:.0} %.",
+        "With {confidence:.0} % confidence the largest latency within {} stays below {} with a probability of {confidence:.0} %.{}",
         time(prediction.facts.horizon_ns),
-        time(bound.bound_ns)
+        time(bound.bound_ns),
+        of_cause(bound)
     ));
     let rows = bound.fits.iter().map(|fit| {
         vec![

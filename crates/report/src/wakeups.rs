@@ -1,11 +1,13 @@
 //! Ways to wait, beside one another.
 
 use jitterlab_analysis::summary::{P50, P99};
-use jitterlab_analysis::wakeup::{WayTrouble, WaysCompared};
+use jitterlab_analysis::wakeup::{BestWay, WayToWait, WayTrouble, WaysCompared};
 use jitterlab_model::units::Human;
+use jitterlab_model::{Fitness, WakeMethod};
 
+use crate::head::Head;
 use crate::section::{Piece, Section};
-use crate::words::exact;
+use crate::words::{exact, list, plural};
 
 /// A time, or a dash where there is none.
 pub(crate) fn time(ns: Option<i64>) -> String {
@@ -23,6 +25,43 @@ fn trouble(trouble: &WayTrouble) -> String {
         WayTrouble::Stopped { overload } => overload.to_string(),
         WayTrouble::Impossible { why } => why.clone(),
     }
+}
+
+/// The three lines: the way to take of those that sleep.
+pub(crate) fn head(compared: &WaysCompared) -> Head {
+    let Some(BestWay { way, alike, worst }) = compared.best() else {
+        return Head {
+            fitness: Fitness::CannotTell,
+            asked: false,
+            verdict: "CANNOT TELL: no way that sleeps was measured long enough.".into(),
+            number: "A turn has to hold some hundred due times for its p99.".into(),
+            next: "the same with a longer --duration, and --rounds 6 or more".into(),
+        };
+    };
+    let p99 = |way: &WayToWait| {
+        let figures = way.figures.as_ref()?;
+        let missed = plural(figures.missed, "due time");
+        Some(format!("{} p99 {}, {missed} missed", way.name, time(figures.latency.at(P99).exactly())))
+    };
+    let (fitness, verdict, next) = match alike.as_slice() {
+        [] => (
+            Fitness::Good,
+            format!("BEST of the ways that sleep: {}.", way.name),
+            match way.name.parse::<WakeMethod>() {
+                Ok(wake) => format!("jitterlab run --wake {wake}"),
+                Err(_) => format!("jitterlab run with a task that waits so ({})", way.name),
+            },
+        ),
+        alike => {
+            let names: Vec<String> = alike.iter().map(|name| (*name).to_owned()).collect();
+            let are = if names.len() == 1 { "is" } else { "are" };
+            let verdict =
+                format!("BEST as seen: {}; {} {are} not shown to be worse.", way.name, list(&names));
+            (Fitness::Limited, verdict, format!("the same with --rounds {}", compared.rounds.max(5) * 2))
+        }
+    };
+    let said: Vec<String> = [Some(way), worst].into_iter().flatten().filter_map(p99).collect();
+    Head { fitness, asked: false, verdict, number: format!("{}.", said.join("; ")), next }
 }
 
 /// The table and what its columns mean.

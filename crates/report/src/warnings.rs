@@ -36,9 +36,12 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::Pulsed { task, pulse, edges, refused, least_ns, mean_ns, longest_ns } => {
             let [least, mean, longest] = [least_ns, mean_ns, longest_ns].map(|ns| time(*ns as f64));
             let refused = if *refused > 0 { format!("; {} were refused", count(*refused)) } else { String::new() };
+            let who = match pulse.steps {
+                Some(_) => format!("{task} made {} on {pulse}", plural(*edges / 2, "step")),
+                None => format!("each activation of {task} moved {pulse}"),
+            };
             format!(
-                "each activation of {task} moved {pulse}: {} took {least} to {longest}, {mean} on average, which is part of \
-                 the execution time{refused}",
+                "{who}: {} took {least} to {longest}, {mean} on average, which is part of the execution time{refused}",
                 plural(*edges, "edge")
             )
         }

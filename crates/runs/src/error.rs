@@ -64,3 +64,11 @@ pub enum RunsError {
     #[error("{0} was not read whole: a reading thread ended too early; please report this")]
     NotReadWhole(PathBuf),
 }
+
+impl RunsError {
+    /// Whether the arguments are at fault, and not the run.
+    #[must_use]
+    pub fn is_bad_use(&self) -> bool {
+        matches!(self, RunsError::NoSuchTask { .. } | RunsError::NotVirtual(_) | RunsError::HorizonNotAhead)
+    }
+}

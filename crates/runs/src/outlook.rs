@@ -54,8 +54,16 @@ impl Run {
         }
         let (scans, warnings) = self.scan()?.into_parts();
         let horizon_ns = ahead.horizon_ns.map(|ns| ns as f64);
-        let of = |(scan, task): (&TaskScan, &TaskRun)| Prediction::of(scan, task, self.info(), horizon_ns);
-        Ok((scans.iter().zip(&self.info().tasks).map(of).collect(), warnings))
+        let causes = self.causes().ok();
+        let of = |(number, (scan, task)): (usize, (&TaskScan, &TaskRun))| {
+            let prediction = Prediction::of(scan, task, self.info(), horizon_ns)?;
+            let known = causes.as_ref().and_then(|causes| causes.tasks.get(number)).zip(scan.tail());
+            Some(match known {
+                Some((causes, tail)) => prediction.with_causes(&tail, causes),
+                None => prediction,
+            })
+        };
+        Ok((scans.iter().zip(&self.info().tasks).enumerate().map(of).collect(), warnings))
     }
 
     fn task_outlook(

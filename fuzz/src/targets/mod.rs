@@ -6,6 +6,7 @@ mod devices;
 mod programs;
 mod results;
 mod runs;
+mod stimuli;
 mod texts;
 
 use std::path::Path;
@@ -14,7 +15,7 @@ use std::path::Path;
 pub type Target = fn(&Path, &[u8]);
 
 /// All of them, with the names of their corpora.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 11] = [
     ("run-file", runs::run_file),
     ("journal", runs::journal),
     ("values", runs::values),
@@ -24,4 +25,6 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("texts", texts::texts),
     ("programs", programs::programs),
     ("results", results::results),
+    ("stimuli", stimuli::stimuli),
+    ("firmware", stimuli::firmware),
 ];

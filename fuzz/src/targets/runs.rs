@@ -86,17 +86,6 @@ fn comparison(path: &Path, run: Run) {
     }
 }
 
-fn judged(of: &OneTask) -> JudgedRun {
-    JudgedRun {
-        file: "run".into(),
-        task: of.name().into(),
-        period_ns: of.stats.period_ns(),
-        executed: of.stats.executed(),
-        warnings: of.warnings.clone(),
-        caveats: of.caveats.clone(),
-    }
-}
-
 fn servo(run: Run) {
     let Ok(task) = OneTask::of(run, None, |spec| spec.period_ns) else { return };
     let Ok(rows) = task.rows_around_worst(500, 500) else { return };
@@ -105,7 +94,7 @@ fn servo(run: Run) {
     };
     let period_ns = task.stats.period_ns();
     let question = Question::of(plant, period_ns);
-    let _ = ServoResult::under_run(&question, judged(&task), &trace[..], &Wishes::default());
+    let _ = ServoResult::under_run(&question, JudgedRun::of(&task), &trace[..], &Wishes::default());
     let _ = Design::parse("pd:1:0.01", 1);
 }
 
@@ -115,7 +104,7 @@ fn stepper(run: Run) {
     let options = AxisOptions { voltage_v: Some(48.0), ..AxisOptions::new(motor) };
     let Ok(axis) = Axis::new(options) else { return };
     let Ok(question) = StepperQuestion::new(axis, None, None) else { return };
-    let _ = question.under_run(judged(&task), &task.stats);
+    let _ = question.under_run(JudgedRun::of(&task), &task.stats);
 }
 
 /// The bytes of a run file.

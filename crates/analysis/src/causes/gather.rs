@@ -12,6 +12,9 @@ use jitterlab_model::causes::{
 use super::event::{Name, Names};
 use super::usual::Usual;
 use super::verdict::{Named, Verdict};
+use super::why::is_unusual;
+use crate::predict::TAIL_SIZE;
+use crate::scan::Peaks;
 
 /// Activations kept with their parts.
 const LATEST: usize = 1_024;
@@ -21,6 +24,8 @@ const WITH_SPANS: usize = 128;
 const CAUSES: usize = 96;
 /// Functions kept apart for each cause.
 const FUNCTIONS: usize = 16;
+/// Fewer of the largest latencies of a cause say nothing of how they go on.
+const LEAST_LARGEST: usize = 301;
 /// Stands for the names of causes that are gathered.
 const OTHERS: &str = "others";
 
@@ -73,6 +78,8 @@ pub struct Gathered {
     numbers: HashMap<Named, usize>,
     /// How long causes were found in functions.
     functions: Vec<BTreeMap<Name, i64>>,
+    /// The largest latencies of which they were the longest part.
+    largest: Vec<Peaks>,
     interruptions: BTreeMap<(CauseClass, Option<Name>), Interruption>,
     latest: BTreeMap<Place, LateStart>,
     spans: BTreeMap<Place, Vec<(Ran, Name)>>,
@@ -120,6 +127,9 @@ impl Gathered {
         }
         let parts = self.parts(draft, names);
         self.count(&parts, latency_ns);
+        if let Some(cause) = self.main_cause(&parts) {
+            self.largest[cause].push(activation.index, latency_ns);
+        }
         if parts.iter().any(|part| self.sums[part.cause].0.class == CauseClass::Lost) {
             self.gaps += 1;
         }
@@ -201,6 +211,13 @@ impl Gathered {
         }
     }
 
+    /// The cause of the longest part beyond the usual way; where there is none, of the first.
+    fn main_cause(&self, parts: &[Part]) -> Option<usize> {
+        let unusual = |part: &&Part| is_unusual(self.sums[part.cause].0.class);
+        let longest = parts.iter().filter(unusual).max_by_key(|part| part.ns);
+        longest.or(parts.first()).map(|part| part.cause)
+    }
+
     fn count_function(&mut self, cause: usize, function: Option<Name>, ns: i64) {
         let (Some(function), Some(sums)) = (function, self.functions.get_mut(cause)) else { return };
         if sums.len() < FUNCTIONS || sums.contains_key(&function) {
@@ -221,6 +238,7 @@ impl Gathered {
         let number = self.sums.len();
         self.sums.push((named, CauseSum::new(cause(named, names))));
         self.functions.push(BTreeMap::new());
+        self.largest.push(Peaks::new(TAIL_SIZE));
         self.numbers.insert(named, number);
         number
     }
@@ -252,9 +270,15 @@ impl Gathered {
             self.usual.learn();
             self.settle_early(names);
         }
-        let sums = self.sums.iter().zip(&self.functions).map(|((_, sum), functions)| {
+        let sums = self.sums.iter().zip(&self.functions).zip(&self.largest);
+        let sums = sums.map(|(((_, sum), functions), largest)| {
             let named = functions.iter().map(|(name, ns)| (names.name(*name).to_owned(), *ns));
-            CauseSum { functions: named.collect(), ..sum.clone() }
+            let mut largest: Vec<(u64, i64)> =
+                largest.largest().iter().map(|peak| (peak.index, peak.latency_ns)).collect();
+            if largest.len() < LEAST_LARGEST {
+                largest.clear();
+            }
+            CauseSum { functions: named.collect(), largest, ..sum.clone() }
         });
         let mut causes = TaskCauses {
             explained: self.explained,

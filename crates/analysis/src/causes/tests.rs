@@ -339,6 +339,26 @@ fn a_thread_that_keeps_the_processor_is_named_by_its_priority() {
 }
 
 #[test]
+fn the_largest_latencies_of_a_cause_are_kept_where_there_are_many() {
+    for (times, kept) in [(300, 0), (400, 400)] {
+        let mut scene = Scene::new();
+        for _ in 0..times {
+            let to_hog = scene.switch(OTHER, HOG);
+            scene.activation(&Twist {
+                before: &[(2_000, OTHER, to_hog)],
+                switch_after: Some(203_000),
+                ..Twist::default()
+            });
+        }
+        let causes = scene.causes();
+        let hog = causes.causes.iter().find(|sum| sum.cause.class == Class::Preempted).unwrap();
+        assert_eq!((hog.times, hog.largest.len()), (times, kept));
+        assert!(hog.largest.iter().all(|(_, ns)| (200_000..=causes.max_ns).contains(ns)));
+        assert!(hog.largest.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+    }
+}
+
+#[test]
 fn a_lower_thread_that_gets_the_processor_later_shows_a_limit() {
     let mut scene = Scene::new();
     let (idle, other) = (scene.switch(OTHER, 0), scene.switch(0, OTHER));

@@ -1,7 +1,7 @@
 //! A. Fröhlich and others, "Temporal Event Management in EPOS" (SAC 2009): what it prints in table 1 and figure 7, beside
 //! what is measured on a simulated microcontroller, and where it does not agree with itself.
 
-use jitterlab_model::mcu::{AlarmFigures, CostFigures, Strategy, ThreadFigures};
+use jitterlab_model::mcu::{AlarmFigures, CostFigures, DelayFigures, ServicesSaid, Strategy, ThreadFigures};
 use serde::{Deserialize, Serialize};
 
 /// Prescalers of the paper's clocks 7200, 28800 and 115200 Hz at 7.3728 MHz, in the order of its table's columns.
@@ -153,6 +153,12 @@ pub struct LedThread {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EposReproduction {
+    /// A delay of one tick and a half.
+    #[serde(default)]
+    pub delays: Vec<DelayFigures>,
+    /// Figure 3's program.
+    #[serde(default)]
+    pub figure_3: Vec<ServicesSaid>,
     /// The cells of table 1, under all strategies, programmed as in the paper and rightly.
     pub table_1: Vec<AlarmFigures>,
     /// Figure 7.
@@ -166,7 +172,7 @@ pub struct EposReproduction {
 }
 
 impl EposReproduction {
-    /// Of what was measured.
+    /// Of what was measured; delays and figure 3 are to be added.
     pub fn of(
         table_1: Vec<AlarmFigures>,
         led_thread: Vec<LedThread>,
@@ -174,7 +180,8 @@ impl EposReproduction {
         without_arduino: Option<String>,
     ) -> Self {
         let inconsistent = inconsistencies(&table_1);
-        EposReproduction { table_1, led_thread, costs, without_arduino, inconsistent }
+        let (delays, figure_3) = (Vec::new(), Vec::new());
+        EposReproduction { delays, figure_3, table_1, led_thread, costs, without_arduino, inconsistent }
     }
 
     /// Table 1's rows: the paper's errors, those measured programmed as in the paper, those measured programmed rightly.

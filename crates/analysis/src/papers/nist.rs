@@ -9,7 +9,7 @@ use crate::Summary;
 use crate::clusters::LatencyCluster;
 use crate::deviations::Deviations;
 use crate::expectation::{LoadPoint, ServiceTime};
-use crate::proof::MedianInterval;
+use crate::median_interval::MedianInterval;
 
 /// The paper's period.
 pub const PERIOD_NS: i64 = 500_000;
@@ -169,11 +169,17 @@ pub enum Statement {
         system: String,
         /// Ranges under the loads from none to most.
         ranges_ns: Vec<Option<i64>>,
+        /// How many times as large as without load the range of a stretch is, for each load but the first.
+        #[serde(default)]
+        growth: Vec<Option<MedianInterval>>,
     },
     /// Under heavy disk load both systems are comparable: here, within a factor of 2.
     ComparableUnderDiskLoad {
         /// The systems' ranges under that load.
         ranges_ns: Vec<Option<i64>>,
+        /// How many times as large as the first one's the second one's range of a stretch is.
+        #[serde(default)]
+        factor: Option<MedianInterval>,
     },
     /// Worst cases are on the order of ten microseconds: from 3.162 to 31.62 us.
     WorstOfTenMicroseconds {
@@ -183,34 +189,61 @@ pub enum Statement {
 }
 
 impl NistVirtual {
-    /// Tests what the paper says on what was measured.
-    pub fn of(systems: Vec<SystemUnderLoads<LatencyRange>>, ns_per_instruction: Option<u32>) -> Self {
+    /// Tests what the paper says on what was measured. `stretches` are the latencies' ranges in equal stretches of each system's
+    /// run under each load: one range of each alone would say nothing of how it repeats.
+    pub fn of(
+        systems: Vec<SystemUnderLoads<LatencyRange>>,
+        stretches: &[Vec<Vec<f64>>],
+        ns_per_instruction: Option<u32>,
+    ) -> Self {
         let mut statements: Vec<Tested<Statement>> = systems
             .iter()
-            .map(|system| {
+            .zip(stretches)
+            .map(|(system, stretches)| {
                 let ranges_ns = system.each(LatencyRange::range_ns);
-                let known: Option<Vec<i64>> = ranges_ns.iter().copied().collect();
-                let grows = known.as_deref().and_then(|ranges| {
-                    let (normal, loaded) = ranges.split_first()?;
-                    Some(loaded.iter().all(|range| range > normal))
+                let growth: Vec<_> = stretches.split_first().map_or_else(Vec::new, |(normal, loaded)| {
+                    loaded.iter().map(|loaded| factor(normal, loaded)).collect()
                 });
+                let grows = each_is_above_1(&growth);
                 let system = system.system.clone();
-                Tested::new(Statement::RangeGrowsWithLoad { system, ranges_ns }, grows)
+                Tested::new(Statement::RangeGrowsWithLoad { system, ranges_ns, growth }, grows)
             })
             .collect();
         let disk = |system: &SystemUnderLoads<LatencyRange>| Some(system.loads.last()?.found?.range_ns());
         let ranges_ns: Vec<Option<i64>> = systems.iter().map(disk).collect();
-        let comparable = match ranges_ns.as_slice() {
-            [Some(first), Some(second)] => Some(first.max(second) <= &first.min(second).saturating_mul(2)),
+        let under_disk: Vec<&Vec<f64>> = stretches.iter().filter_map(|loads| loads.last()).collect();
+        let factor = match under_disk.as_slice() {
+            [first, second] => factor(first, second),
             _ => None,
         };
-        statements.push(Tested::new(Statement::ComparableUnderDiskLoad { ranges_ns }, comparable));
+        let comparable = factor.and_then(|factor| match factor.interval? {
+            (low, high) if low >= 0.5 && high <= 2.0 => Some(true),
+            (low, high) if high < 0.5 || low > 2.0 => Some(false),
+            _ => None,
+        });
+        statements.push(Tested::new(Statement::ComparableUnderDiskLoad { ranges_ns, factor }, comparable));
         let all = systems.iter().flat_map(|system| &system.loads);
         let worst_ns = all.filter_map(|load| Some(load.found?.max_ns)).max();
         let of_ten = worst_ns.map(|worst| (3_162..31_623).contains(&worst));
         statements.push(Tested::new(Statement::WorstOfTenMicroseconds { worst_ns }, of_ten));
         NistVirtual { systems, ns_per_instruction, statements }
     }
+}
+
+/// How many times as large the ranges of one run's stretches are as another's, stretch by stretch.
+fn factor(of: &[f64], to: &[f64]) -> Option<MedianInterval> {
+    MedianInterval::of(of.iter().zip(to).filter(|(of, _)| **of > 0.0).map(|(of, to)| to / of))
+}
+
+/// Whether all of these factors are above 1; `None` where an interval leaves that open and none decides against it.
+fn each_is_above_1(factors: &[Option<MedianInterval>]) -> Option<bool> {
+    let intervals: Vec<Option<(f64, f64)>> = factors.iter().map(|factor| factor.as_ref()?.interval).collect();
+    if intervals.iter().flatten().any(|(_, high)| *high <= 1.0) {
+        return Some(false);
+    }
+    let decided =
+        !intervals.is_empty() && intervals.iter().all(|interval| interval.is_some_and(|(low, _)| low > 1.0));
+    decided.then_some(true)
 }
 
 #[cfg(test)]
@@ -237,13 +270,31 @@ mod tests {
         let standings = |systems: [[Option<i64>; 3]; 2]| {
             let systems = systems
                 .map(|ranges| SystemUnderLoads { system: "a".into(), loads: ranges.map(under).into() });
-            let found = NistVirtual::of(systems.into(), Some(1));
+            // Ten stretches that are all alike, or as many as nothing can be told of.
+            let alike =
+                |load: &UnderLoad<LatencyRange>| load.found.map_or(vec![], |f| vec![f.range_ns() as f64; 10]);
+            let stretches = systems.each_ref().map(|system| system.loads.iter().map(alike).collect());
+            let found = NistVirtual::of(systems.into(), &stretches, Some(1));
             found.statements.iter().map(|tested| tested.standing).collect::<Vec<_>>()
         };
         let known = |ranges: [[i64; 3]; 2]| ranges.map(|ranges| ranges.map(Some));
         assert_eq!(standings(known([[4_000, 9_000, 11_000], [5_000, 7_000, 8_000]])), [Holds; 4]);
         assert_eq!(standings(known([[900, 800, 700], [50, 60, 40]])), [DoesNotHold; 4]);
         assert_eq!(standings([[None; 3]; 2]), [CannotBeTold; 4]);
+    }
+
+    #[test]
+    fn a_factor_whose_interval_holds_1_is_left_open() {
+        let normal = [1.0; 12];
+        let mixed: Vec<f64> = (0..12).map(|k| 0.7 + 0.1 * f64::from(k)).collect();
+        let grows = |loads: &[&[f64]]| {
+            each_is_above_1(&loads.iter().map(|to| factor(&normal, to)).collect::<Vec<_>>())
+        };
+        assert_eq!(grows(&[&mixed]), None);
+        assert_eq!(grows(&[&[2.0; 12], &mixed]), None);
+        assert_eq!(grows(&[&[2.0; 12], &[3.0; 12]]), Some(true));
+        assert_eq!(grows(&[&mixed, &[0.9; 12]]), Some(false));
+        assert_eq!((grows(&[&[2.0; 3]]), grows(&[])), (None, None));
     }
 
     #[test]

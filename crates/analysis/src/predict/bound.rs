@@ -1,5 +1,6 @@
 //! The upper bound of the largest latency ahead (theory D6, step 3).
 
+use jitterlab_model::causes::Cause;
 use serde::{Deserialize, Serialize};
 
 use super::gates::{MAIN_FIT, Prepared};
@@ -40,6 +41,9 @@ pub struct Bound {
     pub fits: Vec<TailFit>,
     /// The largest bound of the fits over the smallest: how much the choice matters.
     pub sensitivity: f64,
+    /// The cause whose late starts alone give this bound, where they reach further than all together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
 }
 
 pub(super) fn bound(tail: &Tail, prepared: &Prepared, horizon_ns: f64) -> Option<Bound> {
@@ -54,7 +58,7 @@ pub(super) fn bound(tail: &Tail, prepared: &Prepared, horizon_ns: f64) -> Option
     let bounds = || fits.iter().map(|f| f.bound_ns);
     let sensitivity = bounds().fold(0.0, f64::max) / bounds().fold(f64::INFINITY, f64::min);
     let extremal_index = if prepared.declustered { prepared.theta } else { 1.0 };
-    Some(Bound { bound_ns: main.bound_ns, extremal_index, sensitivity, fits })
+    Some(Bound { bound_ns: main.bound_ns, extremal_index, sensitivity, fits, cause: None })
 }
 
 /// The 95 % percentile, over resampled exceedances, of the level that the maximum stays below with 95 % probability.

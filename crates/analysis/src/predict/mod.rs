@@ -6,6 +6,7 @@
 
 mod backtest;
 mod bound;
+mod by_cause;
 mod facts;
 mod gates;
 mod tail;

@@ -22,7 +22,7 @@ use super::initramfs::Initramfs;
 use super::job::{Answer, COMPLAINT};
 use super::machine::{Files, GuestTime, Machine};
 use super::qmp::{Event, Monitor};
-use crate::child::{EndsWithUs, kill_descendants};
+use crate::child::{EndsWithUs, FamilyEndsWithUs, kill_descendants};
 
 /// Why a boot gave no answer. Where the guest's console can help, its last lines are part of the message.
 #[derive(Debug, thiserror::Error)]
@@ -165,12 +165,13 @@ pub fn boot(
         .stderr(Stdio::piped())
         .ends_with_us(Signal::SIGKILL);
     hand_over(&mut command, [archive.as_raw_fd(), answer.as_raw_fd(), qemus_end.as_raw_fd()]);
+    let guard = FamilyEndsWithUs::of(&mut command)?;
     let child =
         command.spawn().map_err(|error| BootError::NoQemu { program: machine.qemu.clone(), error })?;
-    let mut qemu = Qemu(child);
+    let mut qemu = Qemu { child, _guard: guard };
     drop(qemus_end);
-    let console = Reader::new(qemu.0.stdout.take());
-    let said = Reader::new(qemu.0.stderr.take());
+    let console = Reader::new(qemu.child.stdout.take());
+    let said = Reader::new(qemu.child.stderr.take());
 
     let ending = watch(machine, &mut qemu, Monitor::new(monitor)?, began, progress)?;
     drop(qemu);
@@ -231,7 +232,7 @@ fn watch(
     let mut look = 0u64;
     loop {
         look += 1;
-        let exited = qemu.0.try_wait()?;
+        let exited = qemu.child.try_wait()?;
         for event in monitor.events() {
             match event {
                 Event::PoweredOff => {}
@@ -287,12 +288,15 @@ impl Stillness {
 }
 
 /// A running QEMU, which does not outlive this.
-struct Qemu(Child);
+struct Qemu {
+    child: Child,
+    _guard: FamilyEndsWithUs,
+}
 
 impl Qemu {
     /// Whether any of its threads is running or ready to (proc(5): the letter behind the name in stat).
     fn wants_to_compute(&self) -> bool {
-        let threads = fs::read_dir(format!("/proc/{}/task", self.0.id())).into_iter().flatten().flatten();
+        let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
         let mut states = threads.filter_map(|thread| {
             let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
             stat.rsplit_once(')')?.1.trim_start().chars().next()
@@ -304,9 +308,9 @@ impl Qemu {
 impl Drop for Qemu {
     fn drop(&mut self) {
         // The emulator may be a script that starts it.
-        kill_descendants(self.0.id());
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        kill_descendants(self.child.id());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

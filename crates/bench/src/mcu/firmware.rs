@@ -92,6 +92,11 @@ pub enum Program {
         /// Number of events.
         events: u32,
     },
+    /// A delay again and again, each at another place between two ticks; pin B0 is high meanwhile.
+    Delays {
+        /// How long.
+        time_us: u32,
+    },
     /// The paper's figure 6: a thread lets leds glow, its rounds at pin B0, and an alarm changes the intensities.
     GlowingLeds {
         /// Interval of the alarm.
@@ -136,6 +141,7 @@ impl Program {
         match self {
             Program::PeriodicAlarm { .. } => "periodic_alarm",
             Program::TimeServices { .. } => "time_services",
+            Program::Delays { .. } => "delays",
             Program::GlowingLeds { .. } => "glowing_leds",
             Program::OneAlarm { .. } => "one_alarm",
             Program::InlineAlarm { .. } => "inline_alarm",
@@ -156,6 +162,7 @@ impl Program {
             Program::PeriodicAlarm { period_us, events } | Program::TimeServices { period_us, events } => {
                 vec![format!("MCU_PERIOD={period_us}UL"), format!("MCU_EVENTS={events}")]
             }
+            Program::Delays { time_us } => vec![format!("MCU_PERIOD={time_us}UL")],
             Program::GlowingLeds { period_us, empty_handler } => {
                 let mut defines = vec![format!("MCU_PERIOD={period_us}UL")];
                 if *empty_handler {

@@ -6,6 +6,7 @@
 //! no rounding accumulates.
 
 pub mod cost;
+pub mod delays;
 mod dump;
 mod error;
 pub mod firmware;
@@ -30,7 +31,8 @@ pub use firmware::{Board, Compiler, Firmware, Program};
 pub use jitterlab_chip::log::Rest;
 pub use jitterlab_chip::{Edge, Log, Pin, Stop, Vector};
 pub use jitterlab_model::mcu::{
-    AlarmFigures, Choice, CostFigures, Interruption, Overload, Size, Strategy, ThreadFigures, WorstAlarm,
+    AlarmFigures, Choice, CostFigures, DelayFigures, Interruption, Overload, Size, Strategy, ThreadFigures,
+    WorstAlarm,
 };
 pub use request::{McuRequest, Subject};
 pub use run::{McuPins, McuRun};

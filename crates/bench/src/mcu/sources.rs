@@ -17,6 +17,7 @@ pub(super) const SOURCES: &[(&str, &str)] = sources![
     "programs/arduino_millis.cc",
     "programs/board.h",
     "programs/by_hand.cc",
+    "programs/delays.cc",
     "programs/empty.cc",
     "programs/glowing_leds.cc",
     "programs/inline_alarm.cc",

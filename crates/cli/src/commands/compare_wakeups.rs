@@ -24,8 +24,8 @@ pub struct Args {
     /// given several times
     #[arg(long = "way", value_name = "PARTS")]
     ways: Vec<String>,
-    /// How often each way has its turn
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// How often each way has its turn; less than 6 show no way to be worse
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
     /// How long each turn is
     #[arg(short, long, alias = "block", value_parser = mistakes::duration, default_value = "500ms", value_name = "TIME")]

@@ -31,7 +31,7 @@ pub struct Args {
     late: Option<f64>,
     /// Share of a processor that may be polled away, such as 20% or 0.2 [default: 20%, with --late any]
     #[arg(long, value_parser = mistakes::share, value_name = "SHARE")]
-    budget: Option<f64>,
+    polling: Option<f64>,
 
     /// How often the uncompensated and the compensated task have their turn in the proof
     #[arg(long, alias = "pairs", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -71,9 +71,9 @@ impl Args {
     }
 
     fn plan(&self) -> TrialPlan {
-        let wish = match (self.late, self.budget) {
+        let wish = match (self.late, self.polling) {
             (None, None) => DEFAULT_WISH,
-            (late, budget) => Wish { late, budget },
+            (late, polling) => Wish { late, budget: polling },
         };
         TrialPlan {
             methods: self.task.wake().map_or_else(|| METHODS.to_vec(), |wake| vec![wake]),

@@ -26,7 +26,7 @@ use crate::{interrupt, output};
 pub struct Args {
     #[command(flatten)]
     task: TaskArgs,
-    /// The CPUs to choose from [default: all, or as many as --time allows]
+    /// The CPUs to choose from [default: all, or as many as --budget allows]
     #[arg(long)]
     cpus: Option<CpuSet>,
     /// A load as for `run`, `none` included; may be given several times, each is a matrix of its own. Without @CPUS
@@ -45,7 +45,7 @@ pub struct Args {
     duration: i64,
     /// The time all cells together may take; where they would take longer, CPUs that stand for the others are chosen
     #[arg(long, default_value = "1h", value_parser = parse_duration_ns, value_name = "TIME")]
-    time: i64,
+    budget: i64,
     /// Directory of the run files and the index
     #[arg(short, long, default_value = "jitterlab-matrix", value_name = "DIR")]
     output: PathBuf,
@@ -92,7 +92,7 @@ impl Args {
             cpus: self.cpus.clone(),
             rounds: self.rounds,
             duration_ns: self.duration,
-            time_ns: self.time,
+            time_ns: self.budget,
         };
         let (index, proposal) = request.plan(facts)?;
         if let Some(proposal) = proposal.filter(Proposal::is_part) {
@@ -110,7 +110,7 @@ pub fn execute(args: &Args) -> Ending {
     let facts = facts::read(&Root::system());
     let mut index = args.index(&facts)?;
     if !args.show {
-        output::note(&words::outset(&index, OVERHEAD_NS, &args.output));
+        output::note(&words::outset(&index, OVERHEAD_NS, args.budget, &args.output));
     }
     if args.plan {
         return Ok(Status::Fine);

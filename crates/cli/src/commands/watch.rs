@@ -26,7 +26,7 @@ pub struct Args {
     /// The processes of this systemd unit
     #[arg(long, group = "whose", value_name = "UNIT")]
     unit: Option<String>,
-    /// The processes of this container, by its name or number
+    /// The processes of this container, by its name, number or the path of its control group
     #[arg(long, group = "whose", value_name = "CONTAINER")]
     container: Option<String>,
     /// A command to start and watch, after --; what it prints goes to standard error, and it is ended with the watching

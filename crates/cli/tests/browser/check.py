@@ -13,6 +13,7 @@ import sys
 from playwright.sync_api import sync_playwright
 
 import access
+import causes
 import content
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
@@ -185,6 +186,13 @@ def main():
                 check_legend(page)
                 wrong.extend(content.everything_wrong(page, facts))
                 wrong.extend(access.wrong_tab_order(page))
+            for seen in ("light", "dark") if facts.get("causes") else ():
+                page.emulate_media(color_scheme=seen)
+                until(page, f"matchMedia('(prefers-color-scheme: {seen})').matches")
+                wrong.extend(f"{name}, {seen}: {line}" for line in causes.everything_wrong(page, facts["causes"], name == "phone"))
+                if shots:
+                    page.locator("section#causes").screenshot(path=shots / f"causes-{name}-{seen}.png")
+            page.emulate_media(color_scheme=scheme)
             check_layout(page, name)
             wrong.extend(f"{name}: {line}" for line in access.violations(page))
             if shots:

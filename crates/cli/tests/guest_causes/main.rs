@@ -19,13 +19,17 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use jitterlab_bench::kernel::elf::LibraryPath;
+use jitterlab_bench::kernel::job::Step;
+use jitterlab_bench::kernel::{KernelSession, Machine};
+use jitterlab_runs::{Hints, Run};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use known::answered;
-use tracing::{check, why};
+use tracing::{activations, before_own, check, why};
 
 fn wanted() -> bool {
     let wanted = std::env::var_os("JITTERLAB_GUEST_CAUSES").is_some();
@@ -50,6 +54,47 @@ fn module(folder: &Path, flavour: &str) -> PathBuf {
     let made = Command::new("make").arg("-C").arg(build).arg(format!("M={}", folder.display())).output();
     assert!(made.as_ref().unwrap().status.success(), "{made:?}");
     folder.join("holds.ko")
+}
+
+/// Watches jitterlab's own loop in a guest, in virtual time: the run files of both sides.
+fn watched_in_guest(folder: &Path) -> (PathBuf, PathBuf) {
+    let command = "jitterlab watch -q --find 300ms -d 60s -o watched.parquet -- \
+                   jitterlab run -q -d 3s --period 1ms --policy fifo:80 --cpu 0 -o own.parquet";
+    let words = command.split_whitespace().map(String::from).collect();
+    let session = KernelSession {
+        machine: Machine::default(),
+        jitterlab: env!("CARGO_BIN_EXE_jitterlab").into(),
+        with: Vec::new(),
+        programs: Vec::new(),
+        modules: Vec::new(),
+        libraries: LibraryPath::of_this_machine(),
+        background: None,
+        steps: vec![Step { name: "watch".into(), command: words }],
+    };
+    let guest = session.on(&"debian:generic".parse().unwrap(), &mut |_| (), &mut |_| ()).unwrap();
+    let answer = &guest.boot.answer;
+    let [watched, own] = ["watched.parquet", "own.parquet"].map(|name| {
+        assert!(answer.files.contains_key(name), "{name}: {:?}", answer.steps);
+        let path = folder.join(name);
+        fs::write(&path, &answer.files[name]).unwrap();
+        path
+    });
+    (watched, own)
+}
+
+#[test]
+fn a_watched_program_starts_when_it_says_itself_in_virtual_time() {
+    if !wanted() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let (watched, own) = watched_in_guest(folder.path());
+    let info = Run::open(&watched, &Hints::default()).unwrap().info().clone();
+    let main = info.tasks.iter().position(|task| task.spec.period_ns == 1_000_000).unwrap();
+    let before = before_own(&activations(&own, 0), &activations(&watched, main), 0);
+    // The same instructions lie between every time.
+    let at = |p: usize| before[p * (before.len() - 1) / 100];
+    assert!(before.len() > 2_000 && at(99) - at(1) <= 100, "{before:?}");
 }
 
 /// What the causes of the one task say after a run on a kernel.

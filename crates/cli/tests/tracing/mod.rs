@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use jitterlab_model::Activation;
+use jitterlab_runs::{Hints, Run};
+use jitterlab_trace::Columns;
 use serde_json::Value;
 
 use super::known::answered;
@@ -53,4 +56,50 @@ pub fn check(put: &str, who: &str, right: &[&str], at_least: u64, task: &Value) 
     println!("| {put} | {who}, {times} times | {} |", told.join(", "));
     let sum: f64 = right.iter().filter_map(|class| shares.get(*class)).sum();
     assert!(times >= at_least && sum >= 0.9, "{put}: {right:?} {shares:?} {times}: {task:#}");
+}
+
+/// The activations of a task in a run file.
+pub fn activations(file: &Path, task: usize) -> Vec<Activation> {
+    let reader = Run::open(file, &Hints::default()).unwrap();
+    let mut rows = Vec::new();
+    reader.visit(task, Columns::ALL, |part| rows.extend_from_slice(part)).unwrap();
+    rows
+}
+
+/// How long before the program's own clock each watched start is, sorted. Each activation of its own was seen, but for so
+/// many at most that lost events hide; due times agree to the nanosecond; and what was seen of one lies around its own times
+/// and before the next.
+pub fn before_own(own: &[Activation], seen: &[Activation], hidden: usize) -> Vec<i64> {
+    let own: BTreeMap<i64, &Activation> = own.iter().map(|a| (a.due_ns, a)).collect();
+    let there = own.range(seen[0].due_ns..=seen[seen.len() - 1].due_ns).count();
+    assert!(
+        seen.len() <= there && there <= seen.len() + hidden,
+        "{} of {there}, {hidden} hidden",
+        seen.len()
+    );
+    for pair in seen.windows(2) {
+        assert!(pair[0].end_ns <= pair[1].start_ns, "{pair:?}");
+    }
+    let before = seen.iter().map(|a| {
+        assert!(own.contains_key(&a.due_ns), "no such due time: {a:?}");
+        let own = own[&a.due_ns];
+        assert!(
+            a.due_ns <= a.start_ns && a.start_ns <= own.start_ns && a.end_ns >= own.end_ns,
+            "{a:?} {own:?}"
+        );
+        own.start_ns - a.start_ns
+    });
+    let mut before: Vec<i64> = before.collect();
+    before.sort_unstable();
+    let at = |p: usize| before[p * (before.len() - 1) / 100];
+    println!(
+        "{} of {there} matched; starts {} ns before its own clock, p1 {}, p99 {}, {} to {}",
+        seen.len(),
+        at(50),
+        at(1),
+        at(99),
+        at(0),
+        at(100)
+    );
+    before
 }

@@ -28,6 +28,14 @@ pub enum Contradiction {
     /// A pulse is a call of Linux.
     #[error("wake={0} would leave its core for every pulse, which Linux makes: leave pulse= out")]
     PulseOnCore(WakeMethod),
+    /// More steps than activations.
+    #[error("a step every {every} is more than one in each period of {period}: shorten the period")]
+    StepsOfPeriod {
+        /// Distance of the steps.
+        every: Exact,
+        /// The period.
+        period: Exact,
+    },
     /// A clock that the wake-up method cannot sleep on.
     #[error("wake={wake} does not sleep on that clock: leave clock={clock} out or use {}", clocks(*.wake))]
     NotOnClock {
@@ -106,6 +114,10 @@ impl Contradiction {
             if spec.pulse.is_some() {
                 return Some(Contradiction::PulseOnCore(wake));
             }
+        }
+        let steps = spec.pulse.as_ref().and_then(|pulse| pulse.steps.as_ref());
+        if let Some(steps) = steps.filter(|steps| steps.every_ns < period_ns) {
+            return Some(Contradiction::StepsOfPeriod { every: Exact(steps.every_ns), period });
         }
         if !clocks.contains(&clock) {
             return Some(Contradiction::NotOnClock { wake, clock });

@@ -6,7 +6,7 @@ use super::chain::{Chain, Stationary, Stretches};
 use super::classes::{Memory, Rows};
 use super::cycles::{Course, Cycles};
 use super::execution::Execution;
-use super::jobs::GivenTask;
+use super::given_task::GivenTask;
 use super::looped::{Act, Event, Loop};
 use super::overrun::{Late, OverrunAction, Without};
 use super::question::Question;
@@ -117,7 +117,7 @@ pub(super) fn under_record<R: Record + ?Sized>(
     question: &Question,
     record: &R,
     worst_response_ns: i64,
-) -> Result<Vec<ActionCost>, R::Error> {
+) -> Result<Vec<ActionCost>, MotionError> {
     let period_ns = question.period_ns;
     let in_time = worst_response_ns < period_ns;
     let early_ns = -record.least_latency_ns();

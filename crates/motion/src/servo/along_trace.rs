@@ -15,8 +15,7 @@ use super::timing::Moment;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlongTrace {
     /// Mean cost over the trace.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub cost: f64,
     /// Time of the trace in s.
     pub time_s: f64,
@@ -31,8 +30,7 @@ pub struct CostStretch {
     /// Begin, in s.
     pub from_s: f64,
     /// Mean cost; infinite where the loop left all numbers behind.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub cost: f64,
 }
 

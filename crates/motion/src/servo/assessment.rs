@@ -16,6 +16,7 @@ use super::response::Reference;
 use super::stands::Margins;
 use super::verdict::{self, Verdict};
 use super::weakly_hard::{Aim, Guarantee, Steps, UnderMisses};
+use crate::error::MotionError;
 
 /// Error of a velocity that is computed from positions with the nominal period, as shares of the speed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -110,7 +111,7 @@ impl LoopAssessment {
         question: &Question,
         record: &R,
         wishes: &Wishes,
-    ) -> Result<(LoopAssessment, Margins), R::Error> {
+    ) -> Result<(LoopAssessment, Margins), MotionError> {
         let period_ns = question.period_ns;
         let judging = Judging::new(question, record)?;
         let steps = judging.steps(period_ns);

@@ -7,6 +7,7 @@
 
 use nalgebra::DMatrix;
 
+use super::ServoError;
 use super::controller::{Controller, Sampled};
 use super::flow::{Flow, FlowTable};
 use super::plant::Plant;
@@ -52,7 +53,7 @@ impl Averaged {
             each.iter().skip(1).fold(of(&each[0].1) * each[0].0, |sum, (share, s)| sum + of(s) * *share)
         };
         let (Some(first), true) = (flows.first(), !each.is_empty()) else {
-            return Err(MotionError::NotStabilised);
+            return Err(ServoError::NotStabilised.into());
         };
         let mut whole =
             Flow { phi: &first.1.phi * first.0, noise: &first.1.noise * first.0, ..first.1.clone() };
@@ -67,7 +68,7 @@ impl Averaged {
             r: sum(&|s| &s.r),
             cross: sum(&|s| &s.cross),
         };
-        let gain = optimal(&each, &mean).ok_or(MotionError::NotStabilised)?;
+        let gain = optimal(&each, &mean).ok_or(ServoError::NotStabilised)?;
         Ok(Averaged { each, mean, whole, gain })
     }
 

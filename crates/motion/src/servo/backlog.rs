@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use nalgebra::{DMatrix, DVector};
 
 use super::chain::{Chain, Edge, Stationary, Stretches};
-use super::execution::Execution;
+use super::execution::{Execution, Kind};
+use super::given_task::GivenTask;
 use super::looped::{Act, Event, Loop};
 use super::quadrature::mean_points;
 use super::timing::Actuation;
@@ -22,29 +23,38 @@ const POINTS_IN_TIME: usize = 24;
 
 /// The stationary loop of a task that serves every due time. A task that works as long as its period or longer on average
 /// never comes to rest: the limit is given, jobs back to back.
-pub(super) fn stationary(
-    closed: &mut Loop,
-    execution: &Execution,
-    actuation: Actuation,
-    period_ns: i64,
-) -> Stationary {
-    let jobs = Jobs { execution, actuation, period: period_ns as f64 };
+pub(super) fn stationary(closed: &mut Loop, task: &GivenTask) -> Stationary {
+    let (execution, actuation) = (&task.execution, task.timing.actuation);
+    let jobs = Jobs { execution, actuation, period: task.period_ns as f64, wait: task.wait_ns };
     if execution.mean_ns() >= jobs.period * (1.0 - 1e-12) {
-        return jobs.back_to_back(closed).stationary();
+        return match actuation {
+            Actuation::AtNextDue => jobs.chain(closed, &jobs.phases(), true).stationary(),
+            _ => jobs.back_to_back(closed).stationary(),
+        };
     }
     if execution.longest_ns() <= jobs.period {
-        return jobs.chain(closed, &Levels::punctual()).stationary();
+        return jobs.chain(closed, &Levels::punctual(), false).stationary();
     }
-    // The largest backlog that is told apart grows until next to no job has it.
-    let mut most = 4.0;
+    // The largest backlog that is told apart grows until next to no job has it; then, as long as that is soon done, until the
+    // radius stays, which a few rare backlogs can decide.
+    let (mut most, mut before) = (4.0, None);
     loop {
         let levels = jobs.levels(most * jobs.period);
-        if 2 * levels.nodes.len() > MOST_LEVELS || jobs.share_at_end(&levels) < 1e-13 {
-            return jobs.chain(closed, &levels).stationary();
+        let is_last = 2 * levels.nodes.len() > MOST_LEVELS;
+        if is_last || before.is_some() || jobs.share_at_end(&levels) < 1e-13 {
+            let found = jobs.chain(closed, &levels, false).stationary();
+            let stays = |radius: f64| (found.spectral_radius / radius - 1.0).abs() < 1e-9;
+            if is_last || levels.nodes.len() > SOON_DONE || !found.is_stable() || before.is_some_and(stays) {
+                return jobs.with_deep_backlogs(closed, found);
+            }
+            before = Some(found.spectral_radius);
         }
         most *= 1.5;
     }
 }
+
+/// Backlogs of which the radius is soon found.
+const SOON_DONE: usize = 300;
 
 /// Most backlogs told apart.
 const MOST_LEVELS: usize = 1_500;
@@ -53,6 +63,8 @@ struct Jobs<'a> {
     execution: &'a Execution,
     actuation: Actuation,
     period: f64,
+    /// From a due time to the earliest start.
+    wait: f64,
 }
 
 impl Jobs<'_> {
@@ -78,19 +90,17 @@ impl Jobs<'_> {
     fn events(&self, backlog: f64, time: f64, length: f64) -> Vec<(f64, Event)> {
         let mut events = Vec::with_capacity(4);
         let mut at = |time: f64, act: Act| events.push((time, act.alone()));
-        if self.actuation == Actuation::AtNextDue && backlog > 0.0 {
-            // The output of the job before goes out when a due time comes, unless this one is done by then.
-            let due = (backlog / self.period).ceil() * self.period - backlog;
-            if due == 0.0 {
-                at(0.0, Act::Write);
-            }
-            at(0.0, Act::Sample);
-            if due > 0.0 && due < time {
-                at(due, Act::Write);
-            }
-        } else {
-            at(0.0, Act::Sample);
-        }
+        // What was computed last is written at each due time: once more, it changes nothing.
+        let due_times = self.due_times(backlog, length);
+        let write = |from: f64, until: f64, at: &mut dyn FnMut(f64, Act)| {
+            due_times
+                .iter()
+                .filter(|due| **due >= from && **due < until)
+                .for_each(|due| at(*due, Act::Write));
+        };
+        write(0.0, f64::MIN_POSITIVE, &mut at);
+        at(0.0, Act::Sample);
+        write(f64::MIN_POSITIVE, time, &mut at);
         match self.actuation {
             Actuation::AtStart => at(0.0, Act::Finish),
             Actuation::AtEnd => at(time, Act::Finish),
@@ -100,17 +110,40 @@ impl Jobs<'_> {
             }
             Actuation::AtNextDue => {
                 at(time, Act::Compute);
-                if time < length {
-                    at(length, Act::Write);
-                }
+                write(time.max(f64::MIN_POSITIVE), length, &mut at);
             }
         }
         events
     }
 
+    /// Due times from a start with this backlog on, where outputs wait for them; one at the very end comes with the next start.
+    fn due_times(&self, backlog: f64, length: f64) -> Vec<f64> {
+        if self.actuation != Actuation::AtNextDue {
+            return Vec::new();
+        }
+        let since = (backlog + self.wait) % self.period;
+        let due_times = (0..).map(|n| f64::from(n) * self.period - since);
+        due_times.skip_while(|due| *due < 0.0).take_while(|due| *due < length).collect()
+    }
+
+    /// While the backlog is deep, jobs are back to back. How a disturbance then fades, weighed by how such times end, is a
+    /// radius that no finite number of backlogs shows.
+    fn with_deep_backlogs(&self, closed: &mut Loop, found: Stationary) -> Stationary {
+        if !found.is_stable() || self.actuation == Actuation::AtNextDue {
+            return found;
+        }
+        let deep = self.back_to_back(closed).least_growth();
+        Stationary {
+            spectral_radius: found.spectral_radius.max(deep),
+            radius_per_period: found.radius_per_period.max(deep),
+            ..found
+        }
+    }
+
     /// One state for each memory of execution times and each backlog. Since jobs and due times are one to one, each step
-    /// counts as a period.
-    fn chain(&self, closed: &mut Loop, levels: &Levels) -> Chain {
+    /// counts as a period; of a task that is never done a step is as long as the job, and a backlog stands for what is left of it
+    /// without whole periods.
+    fn chain(&self, closed: &mut Loop, levels: &Levels, is_endless: bool) -> Chain {
         let (left_by, memories) = self.execution.memories();
         let count = levels.nodes.len();
         let (mut stretches, mut edges) = (Vec::new(), Vec::new());
@@ -119,11 +152,15 @@ impl Jobs<'_> {
                 // To each backlog it can leave, the jobs that do.
                 let mut to: Vec<Option<Stretches>> = vec![None; count];
                 for (time, share) in self.times(number, *backlog, levels) {
-                    let length = time.max(self.period - backlog);
+                    let (length, lasts, left) = if is_endless {
+                        (time, time, (backlog + time) % self.period)
+                    } else {
+                        (time.max(self.period - backlog), self.period, backlog + time - self.period)
+                    };
                     let passage = closed.passage(&self.events(*backlog, time, length), length);
-                    for (target, weight) in levels.around(backlog + time - self.period) {
+                    for (target, weight) in levels.around(left) {
                         let stretches = to[target].get_or_insert_with(|| Stretches::new(closed.lasting()));
-                        stretches.add(&passage, self.period * 1e-9, share * weight);
+                        stretches.add(&passage, lasts * 1e-9, share * weight);
                     }
                 }
                 for (target, ways) in to.into_iter().enumerate().filter_map(|(t, s)| Some((t, s?))) {
@@ -143,7 +180,9 @@ impl Jobs<'_> {
     fn times(&self, kind: usize, backlog: f64, levels: &Levels) -> Vec<(f64, f64)> {
         let kind = &self.execution.kinds()[kind];
         let done_in_time = self.period - backlog;
+        let due_times = self.due_times(backlog, kind.high_ns);
         let cuts = levels.breaks.iter().map(|place| place + done_in_time).chain([done_in_time]);
+        let cuts = cuts.chain(due_times);
         let points = if kind.high_ns < done_in_time { POINTS_IN_TIME } else { POINTS };
         mean_points(kind.low_ns, kind.high_ns, cuts, points)
     }
@@ -174,6 +213,21 @@ impl Jobs<'_> {
         };
         let last = levels.order.min(count);
         (0..states).filter(|state| state % count >= count - last).map(|state| shares[state].abs()).sum()
+    }
+
+    /// The times since a due time at which jobs back to back can start.
+    fn phases(&self) -> Levels {
+        const MOST_PHASES: usize = 200;
+        let (mut known, mut open) = (BTreeSet::from([0i64]), vec![0i64]);
+        while let Some(phase) = open.pop().filter(|_| known.len() <= MOST_PHASES) {
+            let next = |kind: &Kind| (phase + kind.low_ns.round() as i64) % self.period_ns();
+            open.extend(self.execution.kinds().iter().map(next).filter(|next| known.insert(*next)));
+        }
+        let is_constant = self.execution.kinds().iter().all(|kind| kind.low_ns == kind.high_ns);
+        if !is_constant || known.len() > MOST_PHASES {
+            return Levels::even(self.period / MOST_PHASES as f64, self.period);
+        }
+        Levels { nodes: known.into_iter().map(|phase| phase as f64).collect(), breaks: Vec::new(), order: 1 }
     }
 
     /// The backlogs to tell apart, up to the largest.

@@ -1,5 +1,6 @@
 //! Which task closes which loop.
 
+use super::ServoError;
 use super::overrun::OverrunAction;
 use super::plant::Plant;
 use super::several::{LoopTask, Several};
@@ -25,7 +26,7 @@ fn pair<'a>(text: &'a str, asked: &[PlantAsked]) -> Result<(&'a str, &'a str), M
     let known: Vec<&str> =
         asked.iter().flat_map(|(_, plant)| &plant.loops).map(|l| l.name.as_str()).collect();
     let found = text.split_once('=').filter(|(name, task)| known.contains(name) && !task.is_empty());
-    found.ok_or_else(|| MotionError::NotALoop { text: text.into(), loops: known.join(", ") })
+    Ok(found.ok_or_else(|| ServoError::NotALoop { text: text.into(), loops: known.join(", ") })?)
 }
 
 impl Several {
@@ -66,13 +67,11 @@ fn tasks_of(
     there: Option<&[TaskThere]>,
 ) -> Result<Vec<LoopTask>, MotionError> {
     let found = |name: &str, of: &str| -> Result<TaskThere, MotionError> {
-        let tasks = there.ok_or(MotionError::NoPeriod)?;
+        let tasks = there.ok_or(ServoError::NoPeriod)?;
         let names = || tasks.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ");
-        tasks.iter().find(|task| task.name == name).cloned().ok_or_else(|| MotionError::LoopWithoutTask {
-            plant: plant.name.clone(),
-            name: of.into(),
-            tasks: names(),
-        })
+        let lacks =
+            || ServoError::LoopWithoutTask { plant: plant.name.clone(), name: of.into(), tasks: names() };
+        Ok(tasks.iter().find(|task| task.name == name).cloned().ok_or_else(lacks)?)
     };
     let of = |task: TaskThere, loops: Vec<usize>| {
         let TaskThere { name, period_ns, overrun } = task;
@@ -83,7 +82,7 @@ fn tasks_of(
         return Ok(vec![of(task, (0..plant.loops.len()).collect())]);
     }
     if plant.loops.is_empty() {
-        return Err(MotionError::PlantWithoutTask(plant.name.clone()));
+        return Err(ServoError::PlantWithoutTask(plant.name.clone()).into());
     }
     let mut tasks: Vec<LoopTask> = Vec::new();
     for (number, l) in plant.loops.iter().enumerate() {

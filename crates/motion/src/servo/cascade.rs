@@ -2,11 +2,12 @@
 
 use nalgebra::DMatrix;
 
+use super::PlantFault;
 use super::controller::Controller;
 use super::looped::Closing;
 use super::plant::Plant;
 use super::plant_loop::Writes;
-use crate::error::{MotionError, PlantFault};
+use crate::error::MotionError;
 
 /// The controllers in their places, for tasks that each close some of a plant's loops (by number) at a period. Loops of one task
 /// run one after the other, the outer ones first, each with the reference that was just computed.

@@ -193,18 +193,15 @@ pub struct Chain {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stationary {
     /// Mean cost per second; infinite when the loop is not mean-square stable.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub cost: f64,
     /// Spectral radius of the covariance's map over one step of the schedule (a job, or a cycle of them): below one if and only
     /// if the loop is mean-square stable.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub spectral_radius: f64,
     /// By how much the covariance of a disturbance shrinks in each period: the same whatever the steps are. Below one if and
     /// only if the loop is mean-square stable.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub radius_per_period: f64,
     /// Mean length of a step in periods.
     pub interval_periods: f64,
@@ -345,6 +342,31 @@ impl Chain {
             interval_periods: interval,
             covariance: Some(mean),
         }
+    }
+
+    /// The least radius of the map of a step whose stretches are each weighed by e^(rate (duration - period)), of all rates from
+    /// zero on: its logarithm is convex in the rate.
+    pub(super) fn least_growth(&self) -> f64 {
+        let scale = self.balance();
+        let Some(pi) = self.probabilities() else { return f64::NAN };
+        let balanced = Balanced::new(self, &scale, &pi);
+        let growth = |rate: f64| balanced.radius(-rate).ln() - rate * self.period_s;
+        let mut most = 1.0 / self.period_s;
+        while growth(2.0 * most) < growth(most) && most * self.period_s < 1e3 {
+            most *= 2.0;
+        }
+        // Golden section.
+        const PART: f64 = 0.618_033_988_749_895;
+        let (mut low, mut high) = (0.0, 2.0 * most);
+        for _ in 0..40 {
+            let (left, right) = (high - PART * (high - low), low + PART * (high - low));
+            if growth(left) < growth(right) {
+                high = right;
+            } else {
+                low = left;
+            }
+        }
+        growth(0.5 * (low + high)).exp()
     }
 
     /// What a covariance costs in all that follows it, of a chain of one state: the cost is the trace of its product with this

@@ -7,7 +7,8 @@ use super::flow::{Flow, FlowTable};
 use super::numeric::is_finite;
 use super::plant::Plant;
 use super::riccati::dare;
-use crate::error::{MotionError, PlantFault};
+use super::{PlantFault, ServoError};
+use crate::error::MotionError;
 
 impl Design {
     /// The controller for a plant, a period and a constant delay from sampling to actuation that the design takes
@@ -26,10 +27,10 @@ impl Design {
             return Err(PlantFault::NotSquare { inputs: m, outputs: p }.of(&plant.name));
         }
         if period_ns > LONGEST_PERIOD_NS {
-            return Err(MotionError::LongPeriod(period_ns / LONGEST_PERIOD_NS));
+            return Err(ServoError::LongPeriod(period_ns / LONGEST_PERIOD_NS).into());
         }
         if period_ns <= 0 || !(0..=period_ns).contains(&delay_ns) {
-            return Err(MotionError::DesignDelay { period_ns, delay_ns });
+            return Err(ServoError::DesignDelay { period_ns, delay_ns }.into());
         }
         if delay_ns > 0 && !self.knows_delay() {
             return Err(PlantFault::GivenByNumbers(delay_ns).of(&plant.name));

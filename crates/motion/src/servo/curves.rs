@@ -11,12 +11,10 @@ pub struct PeriodCost {
     /// The period; the controller is designed for it.
     pub period_ns: i64,
     /// The cost with every activation punctual.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub ideal: f64,
     /// The cost with every activation waiting and working as long as on average on this machine.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub delayed: f64,
 }
 
@@ -27,8 +25,7 @@ pub struct DelayCost {
     /// From sampling to the output.
     pub delay_ns: i64,
     /// The loop with it.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub cost: f64,
 }
 

@@ -8,6 +8,7 @@
 //! end at multiples of the period, where the cost jumps, so that what the rounding leaves is of second order.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use super::looped::{Act, Event};
 use super::timing::Moment;
@@ -141,13 +142,33 @@ struct Sums {
     offsets: Vec<f64>,
 }
 
+/// Keys by numbers: each word is mixed in by a product. There are too few keys for a run to be made slow by choosing them.
+#[derive(Debug, Clone, Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn write(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.0 = (self.0 ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type Numbers = HashMap<Box<[u64]>, u32, BuildHasherDefault<Mixed>>;
+
 /// The patterns of a run with how often they occur.
 #[derive(Debug, Clone)]
 pub struct Cycles {
     period_ns: i64,
     fineness: Fineness,
     cutter: Cutter,
-    numbers: HashMap<Box<[u64]>, u32>,
+    numbers: Numbers,
     sums: Vec<Sums>,
     key: Vec<u64>,
     overflown: bool,
@@ -168,7 +189,7 @@ impl Cycles {
             period_ns,
             fineness: Fineness { width_ns: 1, jobs: most_jobs },
             cutter: Cutter::new(most_jobs),
-            numbers: HashMap::new(),
+            numbers: Numbers::default(),
             sums: Vec::new(),
             key: Vec::new(),
             overflown: false,
@@ -247,7 +268,7 @@ impl Cycles {
         self.fineness.width_ns *= 2;
         let new = (self.period_ns + self.fineness.width_ns - 1) / self.fineness.width_ns;
         let wider = |bin: u64| bin / old as u64 * new as u64 + bin % old as u64 / 2;
-        let mut numbers: HashMap<Box<[u64]>, u32> = HashMap::new();
+        let mut numbers = Numbers::default();
         let mut kept: Vec<Sums> = Vec::new();
         // In their order, so that the same run gives the same figures each time.
         let mut before: Vec<(Box<[u64]>, u32)> = self.numbers.drain().collect();

@@ -4,11 +4,12 @@
 use nalgebra::{Complex, DMatrix};
 use serde::Deserialize;
 
+use super::PlantFault;
 use super::discrete::continuous;
 use super::numeric::is_finite;
 use super::realisation::{Realisation, parse_complex, polynomial, transfer_function};
 use super::sheet::matrix;
-use crate::error::{Bound, MotionError, PlantFault};
+use crate::error::{Bound, MotionError};
 use crate::quantity::{Dimension, parse};
 
 /// The tables of a file that describe its system; exactly one of them is there.

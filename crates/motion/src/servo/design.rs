@@ -4,7 +4,8 @@ use nalgebra::DMatrix;
 use serde::Deserialize;
 
 use super::sheet::{PerChannel, matrix};
-use crate::error::{Bound, MotionError, PlantFault};
+use super::{PlantFault, ServoError};
+use crate::error::{Bound, MotionError};
 use crate::quantity::{Dimension, parse};
 
 /// What controller to use. All but state feedback act on the error reference - output.
@@ -183,7 +184,7 @@ impl Design {
             "pid" => "pid:1.5:80ms:35ms",
             "state-feedback" => "state-feedback",
             "lqg" => "lqg",
-            other => return Err(MotionError::NotAController(other.into())),
+            other => return Err(ServoError::NotAController(other.into()).into()),
         };
         let each = |text: &str| PerChannel::Each(text.split(',').map(|v| v.trim().to_owned()).collect());
         let list = |text: &str| match each(text) {
@@ -193,7 +194,7 @@ impl Design {
         let gains = |text: &str| {
             let texts = list(text).spread(NAME, "gain", outputs)?;
             let read = texts.iter().map(|t| t.parse().ok()).collect::<Option<Vec<f64>>>();
-            finite(NAME, read.ok_or_else(|| MotionError::NotAGain { text: text.into(), example })?)
+            finite(NAME, read.ok_or_else(|| ServoError::NotAGain { text: text.into(), example })?)
         };
         let times = |key, text: &str| times(NAME, key, &list(text), outputs);
         match (kind, &values[..]) {
@@ -207,12 +208,13 @@ impl Design {
             }),
             ("state-feedback", []) => Ok(Design::StateFeedback),
             ("lqg", []) => Ok(Design::Lqg),
-            _ => Err(MotionError::ControllerValues {
+            _ => Err(ServoError::ControllerValues {
                 text: text.into(),
                 found: values.len(),
                 wanted: example.matches(':').count(),
                 example,
-            }),
+            }
+            .into()),
         }
     }
 }
@@ -280,10 +282,10 @@ mod tests {
     #[test]
     fn controllers_are_read_from_one_word() {
         let pd = Design::Pd { gain: vec![60.0, 45.0], derivative_s: vec![0.06, 0.06] };
-        assert_eq!(Design::parse("pd:60,45:60ms", 2), Ok(pd));
+        assert_eq!(Design::parse("pd:60,45:60ms", 2).unwrap(), pd);
         let pid = Design::Pid { gain: vec![2.0], integral_s: vec![0.08], derivative_s: vec![0.0] };
-        assert_eq!(Design::parse("pid:2:80ms:0ms", 1), Ok(pid));
-        assert_eq!(Design::parse("lqg", 2), Ok(Design::Lqg));
+        assert_eq!(Design::parse("pid:2:80ms:0ms", 1).unwrap(), pid);
+        assert_eq!(Design::parse("lqg", 2).unwrap(), Design::Lqg);
     }
 
     #[test]

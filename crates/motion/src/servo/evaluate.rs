@@ -13,6 +13,7 @@ use super::looped::Loop;
 use super::question::Question;
 use super::record::Record;
 use super::weakly_hard::Steps;
+use crate::error::MotionError;
 
 /// Between these two values, with a confidence of 95 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -21,8 +22,7 @@ pub struct Interval {
     /// The smaller one.
     pub low: f64,
     /// The larger one; infinite where the loop may not even be stable.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub high: f64,
 }
 
@@ -146,7 +146,7 @@ impl Question {
     /// # Errors
     /// A controller that cannot be designed, a loop that is unstable even with ideal timing, too few activations, or a
     /// record that cannot be read.
-    pub fn evaluate<R: Record + ?Sized>(&self, record: &R) -> Result<Evaluation, R::Error> {
+    pub fn evaluate<R: Record + ?Sized>(&self, record: &R) -> Result<Evaluation, MotionError> {
         Ok(Judging::new(self, record)?.finish(self, record)?.0)
     }
 }
@@ -161,7 +161,7 @@ pub(super) struct Judging {
 }
 
 impl Judging {
-    pub fn new<R: Record + ?Sized>(question: &Question, record: &R) -> Result<Judging, R::Error> {
+    pub fn new<R: Record + ?Sized>(question: &Question, record: &R) -> Result<Judging, MotionError> {
         let ideal = question.ideal()?;
         let mut closed = question.closed()?;
         let gathered = gather(question, record)?;
@@ -182,7 +182,7 @@ impl Judging {
         self,
         question: &Question,
         record: &R,
-    ) -> Result<(Evaluation, Counted), R::Error> {
+    ) -> Result<(Evaluation, Counted), MotionError> {
         let closed = question.closed()?;
         let order = closed.lasting();
         let period_ns = question.period_ns;

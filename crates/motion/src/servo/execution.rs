@@ -2,6 +2,7 @@
 
 use nalgebra::DMatrix;
 
+use super::ServoError;
 use super::chain::{Chain, Edge, Stretches};
 use crate::error::MotionError;
 use jitterlab_model::units::parse_duration_ns;
@@ -100,7 +101,7 @@ impl Execution {
     /// # Errors
     /// What is wrong with the text.
     pub fn parse(text: &str, period_ns: i64) -> Result<Execution, MotionError> {
-        let fail = |fault| MotionError::Execution { text: text.into(), fault };
+        let fail = |fault| MotionError::from(ServoError::Execution { text: text.into(), fault });
         let parts: Vec<&str> = text.split(',').collect();
         let (mut kinds, mut burst) = (Vec::new(), None);
         for (i, part) in parts.iter().enumerate() {

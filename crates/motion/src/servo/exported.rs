@@ -7,9 +7,10 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::PlantFault;
 use super::description::{Description, Period, Root, StateSpace, TransferFunction, Zpk};
 use crate::catalog::LARGEST_BYTES;
-use crate::error::{MotionError, PlantFault};
+use crate::error::MotionError;
 
 /// What a JSON file may hold; other keys are left alone.
 #[derive(Deserialize, Default)]

@@ -20,8 +20,7 @@ pub struct FollowedReference {
     /// Figures with the recorded timing.
     pub recorded: Tracking,
     /// Largest distance of the two from each other, as a share of the reference's size.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub apart: f64,
     /// The response with ideal timing.
     pub ideal_points: Vec<Point>,

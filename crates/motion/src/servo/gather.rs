@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ServoError;
 use super::cycles::Cycles;
 use super::misses::{AtMost, Misses};
 use super::question::Question;
@@ -49,7 +50,7 @@ pub(super) fn moments<R: Record + ?Sized>(
     question: &Question,
     record: &R,
     mut give: impl FnMut(Moment),
-) -> Result<(), R::Error> {
+) -> Result<(), MotionError> {
     let mut moments = moments_of(question, record);
     record.visit(&mut |rows| rows.iter().for_each(|a| moments.job(&Job::from(a), &mut give)))
 }
@@ -105,7 +106,7 @@ impl Timings {
     fn finish(self) -> Result<(MeanTiming, (u64, i64)), MotionError> {
         let Timings { sums, misses } = self;
         let Some((worst_response_ns, row, due_ns)) = sums.longest.filter(|_| sums.count >= FEWEST) else {
-            return Err(MotionError::TooFewActivations(sums.count as usize));
+            return Err(ServoError::TooFewActivations(sums.count as usize).into());
         };
         let mean = |sum: i128| sum as f64 / sums.count as f64;
         let (periods, missed) = misses.counts();
@@ -126,7 +127,7 @@ impl Timings {
 }
 
 /// The timing of a task's jobs in short, and the due time of the one with the longest response time.
-pub(super) fn mean_timing<S: Source>(period_ns: i64, source: &S) -> Result<(MeanTiming, i64), S::Error> {
+pub(super) fn mean_timing<S: Source>(period_ns: i64, source: &S) -> Result<(MeanTiming, i64), MotionError> {
     let mut timings = Timings::new(period_ns);
     for job in source.jobs() {
         timings.add(&job?);
@@ -147,7 +148,7 @@ fn outage_ns(job: &Job, before: Option<&Job>) -> i64 {
 }
 
 /// Goes through a run once; twice where its bursts are too different from each other to be kept whole.
-pub(super) fn gather<R: Record + ?Sized>(question: &Question, record: &R) -> Result<Gathered, R::Error> {
+pub(super) fn gather<R: Record + ?Sized>(question: &Question, record: &R) -> Result<Gathered, MotionError> {
     let mut most_jobs = Cycles::WHOLE;
     loop {
         let mut cycles = Cycles::new(question.period_ns, most_jobs);
@@ -160,7 +161,7 @@ pub(super) fn gather<R: Record + ?Sized>(question: &Question, record: &R) -> Res
                 let job = Job::from(a);
                 let open_ns = outage_ns(&job, last.as_ref());
                 if outage.is_some() || open_ns > longest_ns {
-                    outage.get_or_insert(MotionError::Outage(a.index, open_ns));
+                    outage.get_or_insert(ServoError::Outage(a.index, open_ns));
                     return;
                 }
                 last = Some(job);

@@ -3,34 +3,21 @@
 //!
 //! The task starts when it is due, or when its last job ends. A due time at the very end of a job has passed.
 
+use super::ServoError;
 use super::backlog;
 use super::chain::{Stationary, Stretches};
-use super::execution::{Execution, Kind};
+use super::execution::Kind;
 use super::flow::Flow;
+use super::given_task::GivenTask;
 use super::looped::{Act, Event, Loop};
-use super::overrun::{Late, OverrunAction, Without};
+use super::overrun::{Late, Without};
 use super::quadrature::mean_points;
-use super::timing::{Actuation, Sampling, TaskTiming};
+use super::timing::{Actuation, Sampling};
 use super::weakly_hard::{Step, Steps, missed_periods};
 use crate::error::MotionError;
 
 /// Points of each piece of a range of execution times.
 const POINTS: usize = 24;
-
-/// A task whose execution times are given.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GivenTask {
-    /// Its period.
-    pub period_ns: i64,
-    /// How long it works.
-    pub execution: Execution,
-    /// How long it waits to start once it is due; always the same.
-    pub wait_ns: f64,
-    /// What happens to a job that is not done in time.
-    pub action: OverrunAction,
-    /// Where in the task sampling and actuation happen.
-    pub timing: TaskTiming,
-}
 
 impl GivenTask {
     /// The stationary loop that it closes.
@@ -39,7 +26,7 @@ impl GivenTask {
     /// An output that is predicted without an estimator.
     pub fn stationary(&self, closed: &mut Loop) -> Result<Stationary, MotionError> {
         if self.action.without == Without::Predict && !closed.can(Act::Predict) {
-            return Err(MotionError::NoEstimator);
+            return Err(ServoError::NoEstimator.into());
         }
         let mut task = self.clone();
         if self.timing.sampling == Sampling::AtDue {
@@ -48,7 +35,7 @@ impl GivenTask {
             task.wait_ns = 0.0;
         }
         if task.action.late == Late::CatchUp {
-            return Ok(backlog::stationary(closed, &task.execution, task.timing.actuation, task.period_ns));
+            return Ok(backlog::stationary(closed, &task));
         }
         let of_kinds: Vec<Stretches> =
             task.execution.kinds().iter().map(|kind| task.of_kind(closed, kind)).collect();
@@ -67,9 +54,10 @@ impl GivenTask {
             let parts = if kind.high_ns > kind.low_ns { OF_RANGE } else { 0 };
             for part in 0..=parts {
                 let share = f64::from(part) / f64::from(parts.max(1));
-                let (events, length) = self.events(kind.low_ns + (kind.high_ns - kind.low_ns) * share);
-                let map = closed.passage(&events, length).phi;
-                steps.push(Step { map, missed: missed_periods(&events, length, self.period_ns as f64) });
+                let time = kind.low_ns + (kind.high_ns - kind.low_ns) * share;
+                let (events, length) = self.course(time);
+                let missed = missed_periods(&events, length, self.period_ns as f64);
+                steps.push(Step { map: self.passage(closed, time).phi, missed });
             }
         }
         Some(Steps::new(steps))
@@ -87,14 +75,29 @@ impl GivenTask {
         stretches
     }
 
-    /// What a job that works so long does to the lasting part of the state, to the next due time that is served.
+    /// What a job that works so long does to the lasting part of the state, until the same of the next job.
     pub fn passage(&self, closed: &mut Loop, execution_ns: f64) -> Flow {
         let (events, length) = self.events(execution_ns);
         closed.passage(&events, length)
     }
 
-    /// From the due time of a job that works so long to the next one that is served.
+    /// The same; where outputs wait for the next start, from start to start, so that nothing waits at the cut.
     pub(super) fn events(&self, time: f64) -> (Vec<(f64, Event)>, f64) {
+        let (mut events, length) = self.course(time);
+        let start = self.wait_ns;
+        if self.timing.actuation == Actuation::AtNextStart && start < length {
+            let before = events.partition_point(|event| event.0 < start);
+            events[..before].iter_mut().for_each(|event| event.0 += length);
+            events.rotate_left(before);
+            events.iter_mut().for_each(|event| event.0 -= start);
+            // What happens while the next one waits comes before its start.
+            events.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        (events, length)
+    }
+
+    /// From the due time of a job that works so long to the next one that is served.
+    fn course(&self, time: f64) -> (Vec<(f64, Event)>, f64) {
         let (start, end, period) = (self.wait_ns, self.wait_ns + time, self.period_ns as f64);
         let mut events = Vec::with_capacity(4);
         let mut at = |time: f64, act: Act| events.push((time, act.alone()));
@@ -137,7 +140,7 @@ impl GivenTask {
         }
         missed(end.next_down().max(start), end, &mut at);
         match self.timing.actuation {
-            Actuation::AtNextStart => at(length, Act::Write),
+            Actuation::AtNextStart => at(length + start, Act::Write),
             // The first due time from its end on; on a grid that begins anew that is the next one.
             Actuation::AtNextDue if self.action.late == Late::RePhase => at(length, Act::Write),
             Actuation::AtNextDue => at((end / period).ceil().max(1.0) * period, Act::Write),

@@ -13,12 +13,10 @@ use super::response::Reference;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrackingError {
     /// Root mean square over the time, in the output's unit.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub rms: f64,
     /// Largest magnitude, in the output's unit.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub max: f64,
 }
 

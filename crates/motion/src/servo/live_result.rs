@@ -4,6 +4,7 @@ use jitterlab_analysis::Caveat;
 use jitterlab_model::{Compensation, WakeMethod};
 use serde::{Deserialize, Serialize};
 
+use super::ServoError;
 use super::follow::usual_references;
 use super::live::{LiveLoop, TrackingError};
 use super::question::Question;
@@ -129,7 +130,7 @@ impl ServoLive {
     ) -> Result<(ServoLive, LiveLoop), MotionError> {
         let Question { plant, period_ns, .. } = question;
         if each_ns < FEWEST_PERIODS.saturating_mul(*period_ns) {
-            return Err(MotionError::ShortDuration { duration_ns: each_ns, period_ns: *period_ns });
+            return Err(ServoError::ShortDuration { duration_ns: each_ns, period_ns: *period_ns }.into());
         }
         let references = match references {
             [] => {

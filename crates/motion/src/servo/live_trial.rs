@@ -7,6 +7,7 @@ use jitterlab_analysis::Caveat;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_model::{LoadSpec, OwnWork, StopReason, TaskSpec};
 
+use super::ServoError;
 use super::live::LiveLoop;
 use super::live_result::{LiveTrouble, LiveWay, ServoLive};
 use super::question::Question;
@@ -155,7 +156,7 @@ impl LiveTrial<'_> {
         let (back, loops) = channel();
         let work = Closing { closed: Some(closed.clone()), begin_ns: None, back };
         let run = bench.run(task, loads, Box::new(work))?;
-        way.errors = loops.recv().map_err(|_| MotionError::LoopLost)?.errors();
+        way.errors = loops.recv().map_err(|_| MotionError::from(ServoError::LoopLost))?.errors();
         way.fill(&run);
         Ok(way)
     }

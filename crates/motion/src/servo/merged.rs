@@ -4,23 +4,24 @@ use std::collections::VecDeque;
 
 use super::looped::Act;
 use super::timing::{Job, Moment, Moments};
+use crate::error::MotionError;
 
 /// The jobs of one task, in order.
-pub(super) type Jobs<'a, E> = Box<dyn Iterator<Item = Result<Job, E>> + 'a>;
+pub(super) type Jobs<'a> = Box<dyn Iterator<Item = Result<Job, MotionError>> + 'a>;
 
 /// A task on its way.
-struct Stream<'a, E> {
+struct Stream<'a> {
     period_ns: i64,
-    jobs: Jobs<'a, E>,
+    jobs: Jobs<'a>,
     moments: Moments,
     ahead: VecDeque<Moment>,
     /// Turns since the last that all tasks had together.
     turns: i64,
 }
 
-impl<E> Stream<'_, E> {
+impl Stream<'_> {
     /// Has its next moment ready; whether there is one.
-    fn fill(&mut self) -> Result<bool, E> {
+    fn fill(&mut self) -> Result<bool, MotionError> {
         while self.ahead.is_empty() {
             let Some(job) = self.jobs.next().transpose()? else { return Ok(false) };
             let ahead = &mut self.ahead;
@@ -67,26 +68,26 @@ pub(super) struct Together {
 }
 
 /// Tasks of several periods. The first are those whose events are wanted.
-pub(super) struct Merged<'a, E> {
-    streams: Vec<Stream<'a, E>>,
+pub(super) struct Merged<'a> {
+    streams: Vec<Stream<'a>>,
     common_ns: i64,
 }
 
-impl<'a, E> Merged<'a, E> {
+impl<'a> Merged<'a> {
     /// None yet, with this common multiple of the periods.
-    pub fn new(common_ns: i64) -> Merged<'a, E> {
+    pub fn new(common_ns: i64) -> Merged<'a> {
         Merged { streams: Vec::new(), common_ns }
     }
 
     /// Adds a task.
-    pub fn add(&mut self, period_ns: i64, moments: Moments, jobs: Jobs<'a, E>) {
+    pub fn add(&mut self, period_ns: i64, moments: Moments, jobs: Jobs<'a>) {
         let by = self.streams.len() as u8;
         let (ahead, moments) = (VecDeque::new(), moments.by(by));
         self.streams.push(Stream { period_ns, jobs, moments, ahead, turns: 0 });
     }
 
     /// Gives all moments, and when all tasks have their turn together, until the first task ends or `give` wants no more.
-    pub fn run(mut self, mut give: impl FnMut(Result<Moment, Together>) -> bool) -> Result<(), E> {
+    pub fn run(mut self, mut give: impl FnMut(Result<Moment, Together>) -> bool) -> Result<(), MotionError> {
         // The slowest task is the one whose turns are looked at.
         let Some(lead) = (0..self.streams.len()).max_by_key(|i| self.streams[*i].period_ns) else {
             return Ok(());
@@ -134,7 +135,7 @@ impl<'a, E> Merged<'a, E> {
     fn are_together(&self, time: i64, lead: usize, origin: i64) -> bool {
         let period_ns = self.streams[lead].period_ns;
         let number = (time - origin + period_ns / 2).div_euclid(period_ns);
-        let waits = |s: &Stream<'_, E>| matches!(s.ahead.front(), Some(Moment::Turn(_) | Moment::Cut(_)));
+        let waits = |s: &Stream<'_>| matches!(s.ahead.front(), Some(Moment::Turn(_) | Moment::Cut(_)));
         number % (self.common_ns / period_ns) == 0 && self.streams.iter().all(waits)
     }
 }

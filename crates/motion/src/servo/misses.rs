@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::ServoError;
 use super::timing::Job;
 use crate::error::MotionError;
 
@@ -27,7 +28,7 @@ impl FromStr for AtMost {
             text.split_once('/').and_then(|(m, k)| Some((m.trim().parse().ok()?, k.trim().parse().ok()?)));
         match numbers {
             Some((misses, of)) if of > 0 && misses <= of => Ok(AtMost { misses, of }),
-            _ => Err(MotionError::NotMisses(text.into())),
+            _ => Err(ServoError::NotMisses(text.into()).into()),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use jitterlab_model::Overrun;
 use serde::{Deserialize, Serialize};
 
+use super::ServoError;
 use crate::error::MotionError;
 
 /// What becomes of the job and of the due times that pass.
@@ -92,7 +93,7 @@ impl TryFrom<OverrunAction> for Overrun {
             (Late::Skip, Without::Hold) => Ok(Overrun::Skip),
             (Late::CatchUp, Without::Hold) => Ok(Overrun::CatchUp),
             (Late::RePhase, Without::Hold) => Ok(Overrun::RePhase),
-            _ => Err(MotionError::NotLive(action)),
+            _ => Err(ServoError::NotLive(action).into()),
         }
     }
 }
@@ -130,7 +131,7 @@ impl FromStr for OverrunAction {
         OverrunAction::ALL
             .into_iter()
             .find(|action| action.to_string() == wanted)
-            .ok_or_else(|| MotionError::NotAnOverrunAction(text.into()))
+            .ok_or_else(|| ServoError::NotAnOverrunAction(text.into()).into())
     }
 }
 
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn actions_are_read_as_they_are_written() {
         for action in OverrunAction::ALL {
-            assert_eq!(action.to_string().parse(), Ok(action));
+            assert_eq!(action.to_string().parse::<OverrunAction>().unwrap(), action);
         }
         let of = |text: &str| text.parse::<OverrunAction>().map(|a| a.to_string()).unwrap();
         assert_eq!(

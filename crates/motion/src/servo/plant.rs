@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
+use super::PlantFault;
 use super::description::{Description, StateSpace, TransferFunction, Zpk};
 use super::design::{Design, DesignSheet};
 use super::exported;
 use super::plant_loop::{self, LoopSheet, PlantLoop};
 use super::sheet::{OfStates, PerChannel};
 use crate::catalog::{self, Device};
-use crate::error::{MotionError, PlantFault};
+use crate::error::MotionError;
 
 /// x' = A x + B u + w, y = C x, with the cost rate y'Qy + u'Ru and measurements y + e.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 
+use super::PlantFault;
 use super::design::{Design, DesignSheet};
-use crate::error::{MotionError, PlantFault};
+use crate::error::MotionError;
 use crate::quantity::{Dimension, parse};
 
 /// One loop of several: a controller from one output to one input, or to the reference of another loop.

@@ -1,9 +1,10 @@
 //! A loop to be judged: a plant, its controller's design, and the task that closes it.
 
+use super::ServoError;
 use super::chain::Stationary;
 use super::controller::Controller;
 use super::execution::Execution;
-use super::jobs::GivenTask;
+use super::given_task::GivenTask;
 use super::looped::{Closing, Loop};
 use super::overrun::{Late, OverrunAction};
 use super::plant::Plant;
@@ -112,10 +113,7 @@ impl Question {
         if ideal.is_stable() {
             return Ok(ideal);
         }
-        Err(MotionError::Unstable {
-            plant: self.plant.name.clone(),
-            period_ns: self.period_ns,
-            radius: ideal.spectral_radius,
-        })
+        let (plant, radius) = (self.plant.name.clone(), ideal.spectral_radius);
+        Err(ServoError::Unstable { plant, period_ns: self.period_ns, radius }.into())
     }
 }

@@ -2,8 +2,9 @@
 
 use nalgebra::{Complex, DMatrix};
 
+use super::PlantFault;
 use super::numeric::balance;
-use crate::error::{MotionError, PlantFault};
+use crate::error::MotionError;
 
 /// State-space matrices A, B, C of a strictly proper system.
 pub(super) type Realisation = (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>);

@@ -3,34 +3,30 @@
 use std::ops::Range;
 
 use jitterlab_model::Activation;
+use jitterlab_runs::OneTask;
 
 use crate::error::MotionError;
 
 /// The activations of one task in order of time, to be gone through as often as wanted, so that a run of any length needs no
 /// more memory than a short one.
 pub trait Record {
-    /// Why they could not be read.
-    type Error: From<MotionError>;
-
     /// Goes through all of them.
     ///
     /// # Errors
     /// They cannot be read.
-    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), Self::Error>;
+    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), MotionError>;
 
     /// Those at these places.
     ///
     /// # Errors
     /// They cannot be read.
-    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, Self::Error>;
+    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, MotionError>;
 
     /// The smallest latency: how early an activation began; negative before its due time.
     fn least_latency_ns(&self) -> i64;
 }
 
 impl Record for [Activation] {
-    type Error = MotionError;
-
     fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), MotionError> {
         give(self);
         Ok(())
@@ -43,5 +39,19 @@ impl Record for [Activation] {
 
     fn least_latency_ns(&self) -> i64 {
         self.iter().map(Activation::latency_ns).min().unwrap_or(0)
+    }
+}
+
+impl Record for OneTask {
+    fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), MotionError> {
+        Ok(self.visit(give)?)
+    }
+
+    fn rows(&self, rows: Range<u64>) -> Result<Vec<Activation>, MotionError> {
+        Ok(self.activations(rows)?)
+    }
+
+    fn least_latency_ns(&self) -> i64 {
+        self.stats.latency.min_ns().unwrap_or(0)
     }
 }

@@ -17,6 +17,7 @@ use super::margins::{DelayMargin, delay_margin, phase_margin};
 use super::plant::Plant;
 use super::question::Question;
 use super::record::Record;
+use crate::error::MotionError;
 
 /// A way to design a controller anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,22 +44,18 @@ pub struct Redesign {
     /// What it is: `pd`, `pid`, `state-feedback` or `lqg`.
     pub controller: String,
     /// The cost it would leave, by how jobs follow each other.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub cost: f64,
     /// The cost now.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub instead_of: f64,
     /// Where the share of the cost lies that it would recover; `None` where the run is too short to say.
     pub recovered: Option<Interval>,
     /// The cost it would leave along the run itself.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub along: f64,
     /// The cost along the run itself now.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub along_instead_of: f64,
     /// Where the share lies that it would recover by the run itself.
     pub along_recovered: Option<Interval>,
@@ -82,7 +79,7 @@ pub(super) fn redesigns<R: Record + ?Sized>(
     counted: &Counted,
     now: &Evaluation,
     record: &R,
-) -> Result<Vec<Redesign>, R::Error> {
+) -> Result<Vec<Redesign>, MotionError> {
     let few = coarse(&counted.patterns, FEW);
     let mut found: Vec<(RedesignKind, Design, Controller)> = Vec::new();
     let delay_ns =

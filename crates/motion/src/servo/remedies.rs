@@ -48,12 +48,10 @@ pub struct Remedy {
     /// What to do.
     pub remedy: RemedyKind,
     /// The cost it would leave.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub cost: f64,
     /// Cost now, for comparison on the same footing.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub instead_of: f64,
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use nalgebra::DVector;
 use serde::{Deserialize, Serialize};
 
+use super::ServoError;
 use super::along_trace::TimeBase;
 use super::looped::{Act, Event, Loop};
 use super::timing::Moment;
@@ -59,7 +60,7 @@ impl FromStr for Reference {
                 .map(|frequency_hz| Reference::Sine { amplitude, frequency_hz }),
             _ => None,
         };
-        found.ok_or_else(|| MotionError::NotAReference(text.into()))
+        Ok(found.ok_or_else(|| ServoError::NotAReference(text.into()))?)
     }
 }
 
@@ -85,12 +86,10 @@ pub struct Point {
     /// The reference.
     pub reference: f64,
     /// The plant's outputs.
-    #[serde(with = "crate::infinite::list")]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<Option<f64>>"))]
+    #[serde(with = "crate::Infinites")]
     pub outputs: Vec<f64>,
     /// The plant's inputs.
-    #[serde(with = "crate::infinite::list")]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<Option<f64>>"))]
+    #[serde(with = "crate::Infinites")]
     pub inputs: Vec<f64>,
 }
 
@@ -220,16 +219,13 @@ impl DrivenLoop {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tracking {
     /// Root mean square of reference - output, over all outputs.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub rms_error: f64,
     /// Largest magnitude of it.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub max_error: f64,
     /// Largest output beyond the reference's largest value, as a share of it; 0 for none.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub overshoot: f64,
 }
 

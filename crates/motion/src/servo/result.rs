@@ -112,7 +112,7 @@ impl ServoResult {
         run: JudgedRun,
         record: &R,
         wishes: &Wishes,
-    ) -> Result<ServoResult, R::Error> {
+    ) -> Result<ServoResult, MotionError> {
         let (assessment, margins) = LoopAssessment::new(question, record, wishes)?;
         let under = LoopUnderRun { run, assessment };
         Ok(ServoResult { closed: question.into(), margins, judged: Judged::Run(Box::new(under)) })

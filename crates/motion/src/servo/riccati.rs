@@ -2,6 +2,7 @@
 
 use nalgebra::DMatrix;
 
+use super::ServoError;
 use super::numeric::{complex, eigenvalues};
 use crate::error::MotionError;
 
@@ -22,14 +23,14 @@ pub(super) fn dare(
         // An input that is used only after the period (a delay of all of it) has no weight within it.
         None => iterated(a, b, q, r, cross),
     }
-    .ok_or(MotionError::NotStabilised)?;
+    .ok_or(ServoError::NotStabilised)?;
     let weight = r + b.transpose() * &x * b;
     let gain =
-        weight.lu().solve(&(b.transpose() * &x * a + cross.transpose())).ok_or(MotionError::NotStabilised)?;
+        weight.lu().solve(&(b.transpose() * &x * a + cross.transpose())).ok_or(ServoError::NotStabilised)?;
     let closed = a - b * &gain;
     let stable = eigenvalues(complex(&closed)).is_some_and(|all| all.iter().all(|z| z.norm() < 1.0 + 1e-9));
     if !stable {
-        return Err(MotionError::NotStabilised);
+        return Err(ServoError::NotStabilised.into());
     }
     Ok((x, gain))
 }

@@ -7,6 +7,7 @@ use jitterlab_analysis::random::Random;
 use jitterlab_model::units::parse_duration_ns;
 use serde::{Deserialize, Serialize};
 
+use super::ServoError;
 use super::bound::PlantAsked;
 use super::execution::Execution;
 use super::merged::common_multiple;
@@ -32,7 +33,7 @@ impl GivenTimes {
     /// # Errors
     /// Text that is no such thing, and a task whose period nothing tells.
     pub fn parse(text: &str, asked: &[PlantAsked]) -> Result<GivenTimes, MotionError> {
-        let fail = || MotionError::NotGivenTimes(text.into());
+        let fail = || MotionError::from(ServoError::NotGivenTimes(text.into()));
         let (task, execution) = text.split_once('=').ok_or_else(fail)?;
         let (name, period) = task.split_once('@').map_or((task, None), |(name, period)| (name, Some(period)));
         let mut loops = asked.iter().flat_map(|(_, plant)| &plant.loops);
@@ -79,7 +80,7 @@ impl Schedule {
         let mut tasks = given.iter().map(of).collect::<Result<Vec<_>, MotionError>>()?;
         tasks.sort_by_key(|task| task.period_ns);
         let common_ns =
-            common_multiple(tasks.iter().map(|t| t.period_ns)).ok_or(MotionError::NeverTogether)?;
+            common_multiple(tasks.iter().map(|t| t.period_ns)).ok_or(ServoError::NeverTogether)?;
         let jobs: i64 = tasks.iter().map(|task| common_ns / task.period_ns).sum();
         let cycles = (MOST_JOBS / jobs.max(1)).clamp(20, MOST_CYCLES);
         Ok(Schedule { tasks, end_ns: common_ns.saturating_mul(cycles) })

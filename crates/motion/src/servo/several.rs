@@ -4,8 +4,7 @@
 //! What happens between, of all tasks jointly, is one cycle, whose map is exact; no times are rounded. Loops on plants of their own
 //! feel each other through the timing alone; tasks of one plant through the plant, too.
 
-use std::convert::Infallible;
-
+use super::ServoError;
 use super::cascade::closings;
 use super::chain::{Chain, Stationary, Stretches};
 use super::gather::MeanTiming;
@@ -63,7 +62,7 @@ impl Several {
     /// # Errors
     /// There is none that is short enough.
     pub fn common_ns(&self) -> Result<i64, MotionError> {
-        common_multiple(self.all_tasks().map(|task| task.period_ns)).ok_or(MotionError::NeverTogether)
+        Ok(common_multiple(self.all_tasks().map(|task| task.period_ns)).ok_or(ServoError::NeverTogether)?)
     }
 
     /// The longest period of the tasks that close the plant: what its rates are per.
@@ -73,8 +72,8 @@ impl Several {
 
     /// The periods in which misses are counted: those of the plant's slowest task, or of several tasks what all have in common.
     pub(super) fn owed(&self) -> Result<Owed, MotionError> {
-        let period_ns = common_multiple(self.tasks.iter().map(|task| task.period_ns))
-            .ok_or(MotionError::NeverTogether)?;
+        let period_ns =
+            common_multiple(self.tasks.iter().map(|task| task.period_ns)).ok_or(ServoError::NeverTogether)?;
         let outputs = self.tasks.iter().map(|task| (period_ns / task.period_ns) as usize).collect();
         Ok(Owed { period_ns, outputs })
     }
@@ -107,10 +106,10 @@ impl Several {
     /// # Errors
     /// As [`super::Design::controller`], and tasks that are never idle together.
     pub fn constant(&self, waits_and_works: &[(i64, i64)]) -> Result<Stationary, MotionError> {
-        let common_ns = common_multiple(self.tasks.iter().map(|task| task.period_ns))
-            .ok_or(MotionError::NeverTogether)?;
+        let common_ns =
+            common_multiple(self.tasks.iter().map(|task| task.period_ns)).ok_or(ServoError::NeverTogether)?;
         let mut closed = self.closed()?;
-        let mut merged = Merged::<Infallible>::new(common_ns);
+        let mut merged = Merged::new(common_ns);
         for (task, (wait, work)) in self.tasks.iter().zip(waits_and_works) {
             let jobs = Box::new(steady(task, 0, (*wait, *work)).map(Ok));
             merged.add(task.period_ns, Moments::new(self.timing, task.period_ns, 0), jobs);
@@ -118,7 +117,7 @@ impl Several {
         // From one time to the next at which all are idle; the same for ever.
         let (mut begin, mut events, mut found) = (None::<i64>, Vec::new(), None);
         let given_up_ns = common_ns.saturating_mul(LONGEST_CYCLE);
-        let Ok(()) = merged.run(|moment| match moment {
+        merged.run(|moment| match moment {
             Err(together) => match begin.replace(together.time_ns) {
                 Some(begin) => {
                     let length = (together.time_ns - begin) as f64;
@@ -135,8 +134,8 @@ impl Several {
                 time < given_up_ns
             }
             Ok(_) => true,
-        });
-        let found = found.ok_or(MotionError::NeverTogether)?;
+        })?;
+        let found = found.ok_or(ServoError::NeverTogether)?;
         Ok(Chain::independent(&found, self.period_ns()).stationary())
     }
 
@@ -149,11 +148,8 @@ impl Several {
         if ideal.is_stable() {
             return Ok(ideal);
         }
-        Err(MotionError::Unstable {
-            plant: self.plant.name.clone(),
-            period_ns: self.period_ns(),
-            radius: ideal.spectral_radius,
-        })
+        let (plant, radius) = (self.plant.name.clone(), ideal.spectral_radius);
+        Err(ServoError::Unstable { plant, period_ns: self.period_ns(), radius }.into())
     }
 
     /// What each task's loops stand: the longest constant delay of its outputs with all others punctual, and for every shorter one

@@ -51,7 +51,7 @@ impl PlantOfLoops {
         several: &Several,
         records: &[&R],
         wishes: &Wishes,
-    ) -> Result<Self, R::Error> {
+    ) -> Result<Self, MotionError> {
         let under = several.under_run(records, wishes)?;
         Ok(PlantOfLoops { tasks: under.tasks.clone(), under: Some(under), ..PlantOfLoops::alone(several)? })
     }

@@ -1,5 +1,6 @@
 //! What timing does to several loops: of a run, or of given execution times put through a schedule.
 
+use super::ServoError;
 use super::actions::ActionCost;
 use super::along_trace::{TimeBase, Walk};
 use super::assessment::{Wishes, proved_of_seen};
@@ -41,7 +42,7 @@ impl Several {
         &self,
         records: &[&R],
         wishes: &Wishes,
-    ) -> Result<PlantUnderRun, R::Error> {
+    ) -> Result<PlantUnderRun, MotionError> {
         let sources: Vec<Recorded<R>> = records.iter().map(|record| Recorded(*record)).collect();
         let replayed = |late: Late| {
             let own = self.tasks.len();
@@ -76,10 +77,10 @@ impl Several {
         sources: &[S],
         under: impl Fn(Late) -> Vec<T>,
         wishes: &Wishes,
-    ) -> Result<PlantUnderRun, S::Error>
+    ) -> Result<PlantUnderRun, MotionError>
     where
         S: Source,
-        T: Source<Error = S::Error>,
+        T: Source,
     {
         let ideal = self.ideal()?;
         let mut closed = self.closed()?;
@@ -122,7 +123,7 @@ impl Several {
             true
         })?;
         if cycles.count() == 0 {
-            return Err(MotionError::NeverTogether.into());
+            return Err(ServoError::NeverTogether.into());
         }
         let memory = cycles.memory();
         let clustered = cycles.stationary(memory, None);
@@ -146,7 +147,7 @@ impl Several {
             clustered,
             along,
             along_interval,
-            timing: timings.first().cloned().ok_or(MotionError::TooFewActivations(0))?,
+            timing: timings.first().cloned().ok_or(ServoError::TooFewActivations(0))?,
             resolution_ns: 1,
             ideal,
         };
@@ -186,7 +187,7 @@ impl Several {
         sources: &[S],
         closed: &Loop,
         ideal: &Stationary,
-    ) -> Result<Vec<f64>, S::Error> {
+    ) -> Result<Vec<f64>, MotionError> {
         let own = self.tasks.len();
         let mut alone = Vec::new();
         for i in 0..if own > 1 { own } else { 0 } {
@@ -213,7 +214,7 @@ impl Several {
         &self,
         closed: &mut Loop,
         under: impl Fn(Late) -> Vec<T>,
-    ) -> Result<Vec<ActionCost>, T::Error> {
+    ) -> Result<Vec<ActionCost>, MotionError> {
         let (period_ns, own) = (self.period_ns(), self.tasks.len());
         let mut found = Vec::new();
         for late in [Late::Skip, Late::CatchUp, Late::Kill] {
@@ -253,7 +254,7 @@ impl Several {
         timings: &[MeanTiming],
         worst: &[i64],
         wishes: &Wishes,
-    ) -> Result<Vec<FollowedReference>, S::Error> {
+    ) -> Result<Vec<FollowedReference>, MotionError> {
         let share = |i: &usize| timings[*i].worst_response_ns as f64 / self.tasks[*i].period_ns as f64;
         let Some(worst_ns) =
             (0..self.tasks.len()).max_by(|a, b| share(a).total_cmp(&share(b))).map(|i| worst[i])
@@ -276,7 +277,7 @@ impl Several {
         rate: f64,
         worst_ns: i64,
         reference: Reference,
-    ) -> Result<FollowedReference, S::Error> {
+    ) -> Result<FollowedReference, MotionError> {
         let window = Window::of(reference, rate, self.period_ns());
         let begin_ns = worst_ns.saturating_sub(window.before_ns);
         let end_ns = begin_ns.saturating_add(window.length_ns);
@@ -316,15 +317,15 @@ impl Several {
     }
 
     /// The jobs of all tasks; or of the plant's, with all punctual but one.
-    fn merged<'a, S: Source>(&'a self, sources: &'a [S], but: But) -> Result<Merged<'a, S::Error>, S::Error> {
+    fn merged<'a, S: Source>(&'a self, sources: &'a [S], but: But) -> Result<Merged<'a>, MotionError> {
         let But::This(but) = but else {
-            return Ok(self.merged_of(self.all_tasks(), sources)?);
+            return self.merged_of(self.all_tasks(), sources);
         };
         let mut merged = Merged::new(self.common_ns()?);
         for (i, (task, source)) in self.tasks.iter().zip(sources).enumerate() {
             let first = source.jobs().next().transpose()?.map_or(0, |job| job.due_ns);
             let punctual = LoopTask { overrun: OverrunAction::holding(Late::Skip), ..task.clone() };
-            let jobs: Jobs<'a, S::Error> =
+            let jobs: Jobs<'a> =
                 if i == but { source.jobs() } else { Box::new(steady(&punctual, first, (0, 0)).map(Ok)) };
             merged.add(task.period_ns, self.moments(task, source.early_ns()), jobs);
         }
@@ -332,7 +333,7 @@ impl Several {
     }
 
     /// The jobs of the plant's own tasks.
-    fn merged_own<'a, S: Source>(&'a self, sources: &'a [S]) -> Result<Merged<'a, S::Error>, MotionError> {
+    fn merged_own<'a, S: Source>(&'a self, sources: &'a [S]) -> Result<Merged<'a>, MotionError> {
         self.merged_of(self.tasks.iter(), sources)
     }
 
@@ -340,7 +341,7 @@ impl Several {
         &'a self,
         tasks: impl Iterator<Item = &'a LoopTask>,
         sources: &'a [S],
-    ) -> Result<Merged<'a, S::Error>, MotionError> {
+    ) -> Result<Merged<'a>, MotionError> {
         let mut merged = Merged::new(self.common_ns()?);
         let early_ns = sources.iter().map(Source::early_ns).max().unwrap_or(0);
         for (task, source) in tasks.zip(sources) {

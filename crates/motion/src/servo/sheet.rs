@@ -3,8 +3,9 @@
 use nalgebra::DMatrix;
 use serde::Deserialize;
 
+use super::PlantFault;
 use super::numeric::smallest_eigenvalue;
-use crate::error::{MotionError, PlantFault};
+use crate::error::MotionError;
 
 /// A number for all channels or one for each.
 #[derive(Debug, Clone, Deserialize)]

@@ -5,15 +5,11 @@ use super::overrun::Late;
 use super::record::Record;
 use super::replay::Replay;
 use super::timing::Job;
-use crate::error::MotionError;
 
 /// The jobs of one task in order, to be gone through as often as wanted.
 pub(super) trait Source {
-    /// Why they could not be read.
-    type Error: From<MotionError>;
-
     /// All of them.
-    fn jobs(&self) -> Jobs<'_, Self::Error>;
+    fn jobs(&self) -> Jobs<'_>;
 
     /// How long before its due time the earliest of them starts.
     fn early_ns(&self) -> i64;
@@ -26,9 +22,7 @@ const CHUNK: u64 = 1 << 14;
 pub(super) struct Recorded<'a, R: ?Sized>(pub &'a R);
 
 impl<R: Record + ?Sized> Source for Recorded<'_, R> {
-    type Error = R::Error;
-
-    fn jobs(&self) -> Jobs<'_, R::Error> {
+    fn jobs(&self) -> Jobs<'_> {
         let mut next = 0;
         let mut rows = Vec::new().into_iter();
         Box::new(std::iter::from_fn(move || {
@@ -52,9 +46,7 @@ impl<R: Record + ?Sized> Source for Recorded<'_, R> {
 pub(super) struct Made(pub Vec<Job>);
 
 impl Source for Made {
-    type Error = MotionError;
-
-    fn jobs(&self) -> Jobs<'_, MotionError> {
+    fn jobs(&self) -> Jobs<'_> {
         Box::new(self.0.iter().copied().map(Ok))
     }
 
@@ -72,9 +64,7 @@ pub(super) struct Replayed<'a, S> {
 }
 
 impl<S: Source> Source for Replayed<'_, S> {
-    type Error = S::Error;
-
-    fn jobs(&self) -> Jobs<'_, S::Error> {
+    fn jobs(&self) -> Jobs<'_> {
         let mut recorded = self.source.jobs();
         let Some(late) = self.late else { return recorded };
         let period_ns = self.period_ns;

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use jitterlab_model::{Activation, Flags};
 
+use super::ServoError;
 use super::looped::{Act, Event};
 use crate::error::MotionError;
 
@@ -38,7 +39,7 @@ impl FromStr for Sampling {
         match text {
             "start" => Ok(Sampling::AtStart),
             "due" => Ok(Sampling::AtDue),
-            _ => Err(MotionError::NotASampling(text.into())),
+            _ => Err(ServoError::NotASampling(text.into()).into()),
         }
     }
 }
@@ -52,7 +53,7 @@ impl FromStr for Actuation {
             "start" => Ok(Actuation::AtStart),
             "next-start" => Ok(Actuation::AtNextStart),
             "next-due" => Ok(Actuation::AtNextDue),
-            _ => Err(MotionError::NotAnActuation(text.into())),
+            _ => Err(ServoError::NotAnActuation(text.into()).into()),
         }
     }
 }

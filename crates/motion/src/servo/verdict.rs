@@ -32,8 +32,7 @@ pub enum Judgement {
     /// The loop is not stable in the mean square.
     Unstable {
         /// Its radius per period.
-        #[serde(with = "crate::infinite")]
-        #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+        #[serde(with = "crate::Infinite")]
         radius_per_period: f64,
     },
     /// What the timing costs, as a share of the cost with ideal timing.
@@ -69,8 +68,7 @@ pub enum Judgement {
     /// How far the worst event takes a step's response from the ideal one.
     Event {
         /// As a share of the step.
-        #[serde(with = "crate::infinite")]
-        #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+        #[serde(with = "crate::Infinite")]
         apart: f64,
     },
 }

@@ -1,5 +1,6 @@
 //! An axis as somebody describes it: what is known of motor, supply, mechanics and drive.
 
+use super::StepperError;
 use super::{Axis, AxisOptions, Drive, Motor};
 use crate::{MotionError, catalog};
 
@@ -57,7 +58,7 @@ impl AxisAsked {
         let motor = match (&self.motor, self.torque_nm) {
             (Some(name), _) => catalog::known::<Motor>(name)?,
             (None, Some(torque)) => Motor::of_frame(self.frame.unwrap_or(0), torque)?,
-            (None, None) => return Err(MotionError::NoMotor),
+            (None, None) => return Err(StepperError::NoMotor.into()),
         };
         let motor = Motor {
             holding_torque_nm: self.torque_nm.unwrap_or(motor.holding_torque_nm),

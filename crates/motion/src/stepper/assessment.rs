@@ -79,12 +79,10 @@ pub struct Threshold {
     /// The share; 1 is all of it.
     pub share: f64,
     /// By NIST's linear formula, with half the holding torque available.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub linear_steps_per_s: f64,
     /// By the exact torque at the load, out of what the motor has left at that speed.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub exact_steps_per_s: f64,
 }
 
@@ -101,16 +99,14 @@ pub struct SpeedRow {
     /// NIST's share of half the holding torque.
     pub linear_share: f64,
     /// Exact share of the torque left after the load; infinite where none is left.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub exact_share: f64,
     /// Lost time that costs steps here, in s; `None` where the motor cannot carry the load.
     pub step_loss_s: Option<f64>,
     /// What the base period alone does to the pulses.
     pub quantisation: Quantisation,
     /// NIST's share for the quantisation error alone.
-    #[serde(with = "crate::infinite")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    #[serde(with = "crate::Infinite")]
     pub quantisation_share: f64,
     /// The pattern the base period makes, against the rotor's resonance.
     pub beat: Beat,

@@ -10,6 +10,7 @@ mod assumed;
 mod axis;
 mod chopper;
 mod drive;
+mod error;
 mod motor;
 pub mod nist;
 mod playback;
@@ -31,6 +32,7 @@ pub use assessment::{AxisAssessment, SpeedRow, StepTiming, Threshold};
 pub use assumed::Assumed;
 pub use axis::{Axis, AxisOptions};
 pub use drive::Drive;
+pub use error::StepperError;
 pub use motor::Motor;
 pub use playback::{fastest_punctual, play};
 pub use pull_out::{Supply, current_knee_rad_per_s, limited_torque_nm, voltage_fed_torque_nm};
@@ -39,7 +41,7 @@ pub use quantisation::{Beat, Quantisation, StepTicks, beat, quantise};
 pub use recommended::{RecommendedRate, StepLimit, StepperVerdict};
 pub use resonance::ring_frequency_hz;
 pub use result::{
-    Recorded, Simulated, Simulations, StepperCaveat, StepperDevices, StepperQuestion, StepperResult, Ticks,
+    Simulated, Simulations, StepperCaveat, StepperDevices, StepperQuestion, StepperResult, Ticks,
     checked_simulation_ns,
 };
 pub use simulate::{AngleRange, RotorResponse, Watch, simulate};

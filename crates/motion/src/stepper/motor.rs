@@ -4,6 +4,7 @@ use std::f64::consts::{PI, SQRT_2};
 
 use serde::{Deserialize, Serialize};
 
+use super::StepperError;
 use super::assumed::Assumed;
 use crate::catalog::{self, Device};
 use crate::error::{Bound, MotionError};
@@ -160,7 +161,7 @@ impl Motor {
             "inductance" => ("inductance", "3.6 mH"),
             _ => ("rotor inertia", "0.3 kg cm2"),
         };
-        MotionError::Missing { motor: self.name.clone(), what, key, example, purpose }
+        StepperError::Missing { motor: self.name.clone(), what, key, example, purpose }.into()
     }
 
     /// The motor with every missing figure taken from the shipped motor of the same frame that is closest in

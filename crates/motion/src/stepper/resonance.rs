@@ -2,6 +2,7 @@
 
 use std::f64::consts::TAU;
 
+use super::StepperError;
 use super::motor::Motor;
 use super::step_loss::load_angle_rad;
 use crate::error::MotionError;
@@ -29,7 +30,7 @@ pub fn ring_frequency_hz(
     }
     let stiffness = motor.pole_pairs() * (h * angle.cos() + 4.0 * detent * (4.0 * angle).cos());
     if !(stiffness.is_finite() && stiffness > 0.0) {
-        return Err(MotionError::NotHeld { motor: motor.name.clone(), load_nm: load_torque_nm });
+        return Err(StepperError::NotHeld { motor: motor.name.clone(), load_nm: load_torque_nm }.into());
     }
     Ok((stiffness / (rotor + extra_inertia_kg_m2)).sqrt() / TAU)
 }

@@ -1,8 +1,10 @@
 //! What `stepper` answers: an axis, what a run's timing means for it, and the motor driven by that timing.
 
 use jitterlab_model::{Activation, Overrun, TimingStats};
+use jitterlab_runs::{OneTask, RunsError};
 use serde::{Deserialize, Serialize};
 
+use super::StepperError;
 use super::assessment::{AxisAssessment, SHORTEST_BASE_NS, StepTiming};
 use super::axis::Axis;
 use super::drive::Drive;
@@ -105,14 +107,17 @@ pub struct Simulations {
 }
 
 /// A run's activations around its worst latency, to be simulated.
-#[derive(Debug, Clone)]
-pub struct Recorded {
-    /// The run's name.
-    pub name: String,
-    /// Its period.
-    pub period_ns: i64,
-    /// The activations, in order.
-    pub activations: Vec<Activation>,
+struct Recorded {
+    name: String,
+    period_ns: i64,
+    activations: Vec<Activation>,
+}
+
+impl Recorded {
+    fn around_worst(of: &OneTask, half: u64) -> Result<Self, RunsError> {
+        let activations = of.activations(of.rows_around_worst(half, half)?)?;
+        Ok(Recorded { name: of.run().label(), period_ns: of.stats.period_ns(), activations })
+    }
 }
 
 /// The policies a simulation is made under, in the order they are shown.
@@ -128,7 +133,9 @@ const SHORTEST_SIMULATION_NS: i64 = 10_000_000;
 /// It does not.
 pub fn checked_simulation_ns(simulate_ns: i64) -> Result<i64, MotionError> {
     let enough = simulate_ns >= SHORTEST_SIMULATION_NS;
-    enough.then_some(simulate_ns).ok_or(MotionError::ShortSimulation(simulate_ns, SHORTEST_SIMULATION_NS))
+    Ok(enough
+        .then_some(simulate_ns)
+        .ok_or(StepperError::ShortSimulation(simulate_ns, SHORTEST_SIMULATION_NS))?)
 }
 
 impl StepperQuestion {
@@ -140,7 +147,7 @@ impl StepperQuestion {
     /// Speeds that cannot be read, a base period below a microsecond, an axis that lacks figures.
     pub fn new(axis: Axis, speeds: Option<&str>, base_period_ns: Option<i64>) -> Result<Self, MotionError> {
         if let Some(base) = base_period_ns.filter(|base| *base < SHORTEST_BASE_NS) {
-            return Err(MotionError::ShortBasePeriod(base, SHORTEST_BASE_NS));
+            return Err(StepperError::ShortBasePeriod(base, SHORTEST_BASE_NS).into());
         }
         let mut speeds = match speeds {
             Some(text) => axis.read_speeds(text)?,
@@ -164,7 +171,7 @@ impl StepperQuestion {
     /// # Errors
     /// An axis that lacks figures, a run whose source does not tell its largest latency.
     pub fn under_run(self, run: JudgedRun, stats: &TimingStats) -> Result<StepperResult, MotionError> {
-        let timing = StepTiming::of(stats).ok_or(MotionError::NoLargest)?;
+        let timing = StepTiming::of(stats).ok_or(StepperError::NoLargest)?;
         self.judged(timing, Some(IntervalErrors::of(stats)), Some(run))
     }
 
@@ -194,32 +201,20 @@ impl StepperQuestion {
 }
 
 impl StepperResult {
-    /// Activations that a simulation of this length plays.
-    #[must_use]
-    pub fn ticks_of(&self, simulate_ns: i64) -> u64 {
-        (simulate_ns / self.assessment.base_period_ns).max(1) as u64
-    }
-
-    /// Drives the motor with the recorded timing, under each policy and at each speed of the table. `begun` hears of each
-    /// run before it is played: its name, the time to play and the number of speeds.
+    /// Drives the motor with what was recorded around the worst latency, so long in all, under each policy and at each speed
+    /// of the table; where that cannot be, such as for a run that keeps only a histogram, a caveat says why. `begun` hears of
+    /// each run before it is played: its name, the time to play and the number of speeds.
     pub fn simulate(
         &mut self,
-        run: &Recorded,
-        beside: Option<&Recorded>,
+        run: &OneTask,
+        beside: Option<&OneTask>,
+        simulate_ns: i64,
         begun: &mut dyn FnMut(&str, i64, usize),
     ) {
-        match self.simulations_of(run, beside, begun) {
+        match self.simulations_of(run, beside, simulate_ns, begun) {
             Ok(simulations) => self.simulations = Some(simulations),
-            Err(error) => self.not_simulated(error.to_string()),
+            Err(error) => self.caveats.push(StepperCaveat::NotSimulated { why: error.to_string() }),
         }
-        if let Some(beside) = beside {
-            self.mind_period(beside.period_ns, true);
-        }
-    }
-
-    /// Nothing can be simulated, such as for a run that keeps only a histogram.
-    pub fn not_simulated(&mut self, why: String) {
-        self.caveats.push(StepperCaveat::NotSimulated { why });
     }
 
     /// Whether latencies of one period are taken for those of another.
@@ -231,17 +226,25 @@ impl StepperResult {
     }
 
     fn simulations_of(
-        &self,
-        run: &Recorded,
-        beside: Option<&Recorded>,
+        &mut self,
+        run: &OneTask,
+        beside: Option<&OneTask>,
+        simulate_ns: i64,
         begun: &mut dyn FnMut(&str, i64, usize),
     ) -> Result<Simulations, MotionError> {
-        let (axis, base_period_ns) = (&self.axis, self.assessment.base_period_ns);
+        let base_period_ns = self.assessment.base_period_ns;
+        let half = (simulate_ns / base_period_ns).max(1) as u64 / 2;
+        let run = Recorded::around_worst(run, half)?;
+        let beside = beside.map(|beside| Recorded::around_worst(beside, half)).transpose()?;
+        if let Some(beside) = &beside {
+            self.mind_period(beside.period_ns, true);
+        }
+        let axis = &self.axis;
         let most = self.assessment.most_pulses_per_s();
         let speeds = self.assessment.rows.iter().map(|row| row.steps_per_s);
         let (within, beyond): (Vec<f64>, Vec<f64>) = speeds.partition(|f| axis.pulses_per_s(*f) <= most);
         let steps_per_s = fastest_punctual(axis, base_period_ns, &within)
-            .ok_or(MotionError::NoPunctualSpeed { base_period_ns, microsteps: axis.microsteps })?;
+            .ok_or(StepperError::NoPunctualSpeed { base_period_ns, microsteps: axis.microsteps })?;
         let (made, lost): (Vec<f64>, Vec<f64>) =
             within.into_iter().partition(|f| fastest_punctual(axis, base_period_ns, &[*f]).is_some());
         let second = vec![0; (1_000_000_000 / base_period_ns) as usize];
@@ -251,11 +254,11 @@ impl StepperResult {
             response: play(axis, steps_per_s, base_period_ns, &second, Overrun::Skip)?,
             loses_from_steps_per_s: lost.into_iter().chain(beyond).next(),
         }];
-        for (ticks, recorded) in [(Ticks::Run, Some(run)), (Ticks::Beside, beside)] {
+        for (ticks, recorded) in [(Ticks::Run, Some(&run)), (Ticks::Beside, beside.as_ref())] {
             let Some(recorded) = recorded else { continue };
             let latencies: Vec<i64> = latencies_ns(&recorded.activations).collect();
             if let Some(late_ns) = latencies.iter().find(|late_ns| late_ns.abs() > LATEST_PLAYED_NS) {
-                return Err(MotionError::TooLate(*late_ns));
+                return Err(StepperError::TooLate(*late_ns).into());
             }
             begun(&recorded.name, latencies.len() as i64 * base_period_ns, made.len());
             for policy in POLICIES {
@@ -269,7 +272,7 @@ impl StepperResult {
                 });
             }
         }
-        Ok(Simulations { steps_per_s, beside: beside.map(|b| b.name.clone()), of })
+        Ok(Simulations { steps_per_s, beside: beside.map(|b| b.name), of })
     }
 }
 

@@ -4,6 +4,7 @@ use std::f64::consts::FRAC_PI_2;
 
 use serde::{Deserialize, Serialize};
 
+use super::StepperError;
 use super::axis::Axis;
 use super::two_phase::TwoPhase;
 use crate::error::MotionError;
@@ -77,13 +78,15 @@ pub fn simulate(
     let torque = axis.torque_at(full_steps_per_s)?;
     if torque <= axis.load_torque_nm {
         let load_nm = axis.load_torque_nm;
-        return Err(MotionError::Overloaded { steps_per_s: full_steps_per_s, torque_nm: torque, load_nm });
+        return Err(
+            StepperError::Overloaded { steps_per_s: full_steps_per_s, torque_nm: torque, load_nm }.into()
+        );
     }
     let mut motor = TwoPhase::running(axis, full_steps_per_s)?;
     let wanted = axis.load_torque_nm + axis.friction * axis.shaft_rad_per_s(full_steps_per_s);
     let mut seen = Seen::new(torque, wanted, watch, &motor);
     let mut pulses = pulses_ns.into_iter();
-    let mut last_ns = pulses.next().ok_or(MotionError::NoPulses)?;
+    let mut last_ns = pulses.next().ok_or(StepperError::NoPulses)?;
     motor.command(1);
     for pulse_ns in pulses {
         motor.advance((pulse_ns - last_ns) as f64 * 1e-9, |motor, step_s| seen.look(motor, step_s));

@@ -1,5 +1,6 @@
 //! Speeds of an axis as people say them: `5rev/s`, `300rpm`, `600mm/min`, `8kHz` (pulses), `1000steps/s`.
 
+use super::StepperError;
 use super::axis::Axis;
 use crate::error::MotionError;
 
@@ -10,11 +11,11 @@ impl Axis {
     /// No number above zero, an unknown unit, or millimetres on an axis whose travel is not known.
     pub fn read_speed(&self, text: &str) -> Result<f64, MotionError> {
         let text = text.trim();
-        let bad = || MotionError::NotASpeed(text.into());
+        let bad = || MotionError::from(StepperError::NotASpeed(text.into()));
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let value = text[..end].parse::<f64>().ok().filter(|v| *v > 0.0 && v.is_finite()).ok_or_else(bad)?;
         let per_revolution = self.motor.steps_per_revolution();
-        let travel = || self.lead_mm.ok_or_else(|| MotionError::NoTravel(text.into()));
+        let travel = || self.lead_mm.ok_or_else(|| StepperError::NoTravel(text.into()));
         Ok(match text[end..].trim() {
             "rev/s" | "r/s" => value * per_revolution,
             "rpm" | "rev/min" => value * per_revolution / 60.0,
@@ -37,7 +38,7 @@ impl Axis {
         };
         let (from, to) = (self.read_speed(from)?, self.read_speed(to)?);
         if from >= to {
-            return Err(MotionError::FallingRange(text.into()));
+            return Err(StepperError::FallingRange(text.into()).into());
         }
         Ok((0..10).map(|k| from + (to - from) * f64::from(k) / 9.0).collect())
     }

@@ -778,6 +778,8 @@ class Bound:
 
     bound_ns: float
     """The bound."""
+    cause: Cause | None = None
+    """The cause whose late starts alone give this bound, where they reach further than all together."""
     extremal_index: float
     """How many latencies come together (extremal index; 1 if each for itself)."""
     fits: list[TailFit]

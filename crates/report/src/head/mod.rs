@@ -3,6 +3,7 @@
 //!
 //! To give a kind of result a head: a function beside its words, and its line in `document.rs`.
 
+pub(crate) mod kernels;
 pub(crate) mod outlook;
 pub(crate) mod run;
 #[cfg(test)]

@@ -210,6 +210,7 @@ fn recommended(result: &StepperResult) -> String {
     let whose = if measured { "the latest tick of this run came" } else { "a tick may come" };
     let missed = match found.timing.missed {
         Known::Exactly(0) | Known::Unknown => String::new(),
+        Known::Exactly(1) => " and 1 was missed".into(),
         missed => format!(" and {} were missed", known_count(missed)),
     };
     let late = format!("{whose} {} late{missed}", time(rate.jitter_ns as f64));

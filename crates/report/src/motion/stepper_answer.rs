@@ -65,6 +65,7 @@ fn number(result: &StepperResult) -> String {
     let (rate, timing) = (&result.verdict.recommended, &result.assessment.timing);
     let (late, base) = (time(rate.jitter_ns as f64), time(rate.base_period_ns as f64));
     let missed = match timing.missed.at_least() {
+        Some(1) => ", 1 was missed".into(),
         Some(missed) if missed > 0 => format!(", {} were missed", count(missed)),
         _ => String::new(),
     };

@@ -43,6 +43,22 @@ struct Place<'a> {
     caption: String,
 }
 
+/// What a result answers, which stands before all evidence.
+#[derive(Serialize)]
+pub struct Answer {
+    id: String,
+    title: String,
+    head: Head,
+}
+
+/// Takes a section's answers out of it.
+pub fn answers(section: &mut Section) -> Vec<Answer> {
+    let (id, title) = (section.id.clone(), section.title.clone());
+    let taken = section.pieces.extract_if(.., |piece| matches!(piece, Piece::Answer(_)));
+    let heads = taken.filter_map(|piece| if let Piece::Answer(head) = piece { Some(head) } else { None });
+    heads.map(|head| Answer { id: id.clone(), title: title.clone(), head }).collect()
+}
+
 /// The section for the template.
 pub fn of(section: &Section) -> Framed<'_> {
     let pieces = section.pieces.iter().enumerate().map(|(number, piece)| match piece {

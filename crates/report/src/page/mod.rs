@@ -78,7 +78,8 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         .partition(|section| FOLDED.contains(&section.id.as_str()));
     let (first, given): (Vec<Section>, Vec<Section>) =
         sections.iter().cloned().partition(|section| section.id.starts_with(FIRST));
-    let sections: Vec<Section> = own.into_iter().chain(given).collect();
+    let mut sections: Vec<Section> = own.into_iter().chain(given).collect();
+    let answers: Vec<frame::Answer> = sections.iter_mut().flat_map(frame::answers).collect();
     let plots = plots::data(runs, &[first.as_slice(), &sections, &details].concat())?;
     let measured: Vec<_> = runs.iter().map(PageRun::measured).collect();
     let script = format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"));
@@ -92,6 +93,7 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         script,
         conclusion => Serde(crate::figure::conclusion(runs)),
         runs => Serde(words::runs(runs)),
+        answers => Serde(answers),
         caveats => Serde(words::caveats(runs)),
         warnings => Serde(words::warned(runs)),
         about => Serde(words::about(runs)),

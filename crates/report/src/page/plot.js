@@ -146,17 +146,18 @@ class Plot {
     };
     element.addEventListener('pointerup', done);
     element.addEventListener('pointercancel', done);
-    element.addEventListener('pointerleave', () => this.point(null));
+    // A finger that is lifted leaves, too: what it tapped stays told until the next tap.
+    element.addEventListener('pointerleave', event => { if (event.pointerType !== 'touch') this.point(null); });
   }
 
-  // Opens what stands behind the nearest point, if anything does.
+  // Opens what stands behind the nearest point, if anything does; else says what is there, which fingers cannot point at.
   click(at) {
     let nearest, distance = 20;
     for (const { shape: { kind, columns: [xs, ys] } } of this.drawing.layers) if (kind === 'points') for (let i = 0; i < xs.length; i++) {
       const far = Math.hypot(this.drawing.column(xs[i]) - at.x, this.drawing.row(ys[i]) - at.y);
       if (far < distance) [nearest, distance] = [[xs[i], ys[i]], far];
     }
-    if (nearest) this.figure.open?.(nearest);
+    if (!nearest || !this.figure.open?.(nearest)) this.point(at);
   }
 
   // The stretch that is being dragged over.
@@ -188,6 +189,7 @@ class Plot {
 
 const hint = make('div', { className: 'hint', hidden: true });
 document.body.append(hint);
+document.addEventListener('pointerdown', () => { hint.hidden = true; });
 
 // What a layer looks like, beside its name.
 function swatch(g, { colour, shape }, several) {

@@ -1,7 +1,7 @@
 //! EPOS: tables 1, figures 5 and 7 in numbers, costs, and where the paper is inconsistent.
 
 use jitterlab_analysis::papers::epos::{EposReproduction, Inconsistency, LedThread, PrintedThread, Row};
-use jitterlab_model::mcu::{AlarmFigures, CostFigures};
+use jitterlab_model::mcu::{AlarmFigures, CostFigures, DelayFigures, ServicesSaid};
 
 use super::details;
 use crate::chart::Terminal;
@@ -30,7 +30,7 @@ pub(super) fn section(found: &EposReproduction) -> Section {
         .map(|(title, table)| details(title.lines().next().unwrap_or_default(), table));
     super::section(
         "epos",
-        "EPOS, table 1 and figures 5 and 7",
+        "EPOS, table 1 and figures 3, 5 and 7",
         "The paper's programs and a third strategy, on a simulated microcontroller.",
         std::iter::once(notes).chain(tables).collect(),
     )
@@ -40,11 +40,16 @@ pub(super) fn section(found: &EposReproduction) -> Section {
 const WIDE: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 
 /// Every table with its title.
-fn tables(found: &EposReproduction) -> [(String, String); 5] {
+fn tables(found: &EposReproduction) -> [(String, String); 7] {
     let rows = found.rows();
     let right: Vec<AlarmFigures> = found.table_1.iter().filter(|f| !f.compare_as_paper).cloned().collect();
     let rounds = found.led_thread.first().map_or(0, |thread| thread.figures.rounds);
     [
+        (
+            "A delay of one and a half ticks, asked for anywhere between two ticks".into(),
+            delays(&found.delays),
+        ),
+        ("Figure 3: what its program prints".into(), said(&found.figure_3)),
         (
             "Table 1: 11 events of an alarm, on an ATmega128 at 7.3728 MHz\n\
              paper: as printed; alike: measured with the period itself in the compare\n\
@@ -66,6 +71,37 @@ fn tables(found: &EposReproduction) -> [(String, String); 5] {
         ),
         ("What one event every 20 ms costs, on an ATmega328P at 8 MHz".into(), costs(&found.costs)),
     ]
+}
+
+/// The introduction's delay.
+fn delays(figures: &[DelayFigures]) -> String {
+    let header = ["in ms", "tick", "asked for", "delays", "shortest", "longest"];
+    let ms = |us: f64| format!("{:.3}", us / 1e3);
+    let rows = figures.iter().map(|delay| {
+        vec![
+            delay.strategy.to_string(),
+            delay.tick_us.map_or("-".into(), |us| ms(us.into())),
+            ms(delay.asked_us.into()),
+            count(delay.delays),
+            ms(delay.shortest_us),
+            ms(delay.longest_us),
+        ]
+    });
+    columns(&header, rows)
+        + &wrap(
+            "The paper: 15 ms on a tick of 10 ms may take 30 ms. A delay never ends early, so a tick adds up to two of its own.",
+        )
+}
+
+/// The lines of the program under each strategy.
+fn said(all: &[ServicesSaid]) -> String {
+    let one = |services: &ServicesSaid| {
+        let ServicesSaid { strategy, period_us, events, said } = services;
+        let asked = u64::from(*period_us) * (u64::from(*events) + 1);
+        let lines = said.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+        wrap(&format!("{strategy}, {events} events and a delay of {asked} µs: {lines}"))
+    };
+    all.iter().map(one).collect()
 }
 
 /// A percentage in few characters, however small.
@@ -262,13 +298,38 @@ pub(super) mod tests {
         };
         let costs =
             vec![cost.clone(), CostFigures { name: "periodic".into(), programming_cycles: None, ..cost }];
-        EposReproduction::of(Vec::new(), Strategy::ALL.map(thread).into(), costs, Some("no arduino".into()))
+        let delay = DelayFigures {
+            strategy: Strategy::Periodic,
+            tick_us: Some(10_000),
+            asked_us: 15_000,
+            delays: 128,
+            shortest_us: 20_004.0,
+            longest_us: 29_961.5,
+        };
+        let services = ServicesSaid {
+            strategy: Strategy::Anchored,
+            period_us: 100_000,
+            events: 100,
+            said: "Current Time: 0\r\nElapsed time: 10100069\r\n".into(),
+        };
+        EposReproduction {
+            delays: vec![delay],
+            figure_3: vec![services],
+            ..EposReproduction::of(
+                Vec::new(),
+                Strategy::ALL.map(thread).into(),
+                costs,
+                Some("no arduino".into()),
+            )
+        }
     }
 
     #[test]
     fn everything_is_in_the_text() {
         let text = text(&found());
         for part in [
+            "20.004 29.962",
+            "100 events and a delay of 10100000 µs: Current Time: 0; Elapsed time: 10100069",
             "981 of 1000",
             "19 by 47",
             "31.34",

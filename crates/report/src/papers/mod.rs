@@ -244,7 +244,11 @@ mod tests {
             Found::Athlon(Box::new(athlon(matrix()))),
             Found::Athlon(Box::new(athlon(Matrix::default()))),
             Found::Epos(EposReproduction::of(Vec::new(), Vec::new(), Vec::new(), None)),
-            Found::NistVirtual(NistVirtual::of(vec![system(vec![Some(range), None])], Some(1))),
+            Found::NistVirtual(NistVirtual::of(
+                vec![system(vec![Some(range), None])],
+                &[vec![vec![9.0; 8], vec![]]],
+                Some(1),
+            )),
             Found::Twente(vec![case]),
             Found::TwenteVirtual(TwenteVirtual::of(
                 system(vec![Some(times)]),

@@ -1,5 +1,8 @@
 //! NIST's report on jitter and motor control: table 1 (section 4) and figure 3.
 
+use std::f64::consts::PI;
+
+use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::papers::nist::{LatencyRange, NistLoads, NistVirtual, Statement};
 use jitterlab_motion::stepper::nist::{Claim, NistTorques, TorqueRow};
 
@@ -15,6 +18,8 @@ use crate::wrap::wrap;
 pub(super) fn torques(found: &NistTorques) -> String {
     let mut text = "NIST, section 4, table 1: torque of jitter in oz-in, printed and computed\n".to_owned();
     text.push_str(&columns(&TORQUES, found.rows.iter().map(torque_row)));
+    text.push_str(&wrap(EQUATIONS_FOR));
+    text.push_str(&columns(&EQUATIONS, found.rows.iter().map(equations)));
     text + &listed(&torque_claims(found))
 }
 
@@ -34,6 +39,25 @@ fn torque_row(row: &TorqueRow) -> Vec<String> {
         format!("{:.5}", compensated.oz_in),
         format!("{}", printed.compensated_percent),
         format!("{:.4}", compensated.percent),
+    ]
+}
+
+const EQUATIONS_FOR: &str =
+    "Equations 4 (w dt), 6 (k = (pi/2) h/S), 5 (-k w dt) and 7 (all of them in one), for the stated 3.60 µs";
+const EQUATIONS: [&str; 6] = ["motor", "w, rad/s", "4: µrad", "6: oz-in/rad", "5: oz-in", "7: oz-in"];
+
+/// Equations 4, 6 and 5 in turn, and 7, which is all of them in one.
+fn equations(row: &TorqueRow) -> Vec<String> {
+    let speed = 2.0 * PI * row.printed.rev_per_s;
+    let displacement = speed * row.uncompensated.jitter_s;
+    let spring_oz_in = PI / 2.0 * row.printed.holding_oz_in / row.printed.step_deg.to_radians();
+    vec![
+        format!("{} oz-in", row.printed.holding_oz_in),
+        format!("{speed:.2}"),
+        format!("{:.2}", displacement * 1e6),
+        format!("{spring_oz_in:.0}"),
+        format!("{:.4}", -spring_oz_in * displacement),
+        format!("{:.4}", -row.uncompensated.oz_in),
     ]
 }
 
@@ -116,10 +140,15 @@ pub(super) fn section(found: &NistReproduction) -> Section {
         header: TORQUES.map(String::from).into(),
         rows: found.torques.rows.iter().map(torque_row).collect(),
     };
+    let equations = Piece::Table {
+        caption: EQUATIONS_FOR.into(),
+        header: EQUATIONS.map(String::from).into(),
+        rows: found.torques.rows.iter().map(equations).collect(),
+    };
     let said = super::table("What the paper says of table 1", torque_claims(&found.torques));
     let terminal = Terminal { columns: 80, ascii: false, colour: false };
     let jitter = details("Figures 1, 2, 5 and 6 in numbers", nist_jitter::numbers(&found.jitter, terminal));
-    let pieces = [torques, said, jitter].into_iter().chain(loads_pieces(&found.loads));
+    let pieces = [torques, equations, said, jitter].into_iter().chain(loads_pieces(&found.loads));
     super::section(
         "nist",
         "NIST, table 1 and figures 1, 2, 3, 5 and 6",
@@ -172,16 +201,32 @@ fn caution(found: &NistVirtual) -> String {
     format!("{} The guest has no disk: the disk load writes to memory.", emulated(found.ns_per_instruction))
 }
 
+/// Medians with their intervals.
+fn factors(all: &[Option<MedianInterval>]) -> String {
+    let one = |factor: &Option<MedianInterval>| match factor {
+        Some(MedianInterval { median, interval: Some((low, high)) }) => {
+            format!("{median:.2} ({low:.2} to {high:.2})")
+        }
+        Some(MedianInterval { median, interval: None }) => format!("{median:.2} (no interval)"),
+        None => "unknown".into(),
+    };
+    all.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 fn statements(found: &NistVirtual) -> Vec<Words> {
     let ranges = |ranges_ns: &[Option<i64>]| format!("ranges {}", each(ranges_ns, |ns| time(ns as f64)));
     claims(&found.statements, |statement| match statement {
-        Statement::RangeGrowsWithLoad { system, ranges_ns } => (
+        Statement::RangeGrowsWithLoad { system, ranges_ns, growth } => (
             format!("{system}: the range grows as the environment is loaded more heavily"),
-            ranges(ranges_ns),
+            format!("{}; of a stretch, times that without load: {}", ranges(ranges_ns), factors(growth)),
         ),
-        Statement::ComparableUnderDiskLoad { ranges_ns } => (
+        Statement::ComparableUnderDiskLoad { ranges_ns, factor } => (
             "under heavy disk load both systems are comparable".into(),
-            format!("{}, within a factor of 2 or not", ranges(ranges_ns)),
+            format!(
+                "{}; of a stretch, the second's to the first's: {}, within a factor of 2 or not",
+                ranges(ranges_ns),
+                factors(&[*factor])
+            ),
         ),
         Statement::WorstOfTenMicroseconds { worst_ns } => (
             "worst cases are on the order of ten microseconds".into(),
@@ -208,9 +253,13 @@ mod tests {
             )
         );
         // Printed, from the stated 3.60 us, from 4.08 us.
-        for row in
-            ["23 oz-in 0.88 0.7804 0.8844", "80 oz-in 1.3 1.2124 1.3741", "500 oz-in 19 16.9646 19.2265"]
-        {
+        for row in [
+            "23 oz-in 0.88 0.7804 0.8844",
+            "80 oz-in 1.3 1.2124 1.3741",
+            "500 oz-in 19 16.9646 19.2265",
+            "23 oz-in 94.25 339.29 2300 -0.7804 -0.7804",
+            "500 oz-in 94.25 339.29 50000 -16.9646 -16.9646",
+        ] {
             assert!(words.contains(row), "{row}: {text}");
         }
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
@@ -241,12 +290,14 @@ mod tests {
             system: system.into(),
             loads: [Some(4_000), None, Some(11_000)].map(under).into(),
         });
-        let text = virtual_time(&NistVirtual::of(systems.into(), Some(1)));
+        let stretches = vec![vec![vec![4e3; 8], vec![], vec![8e3; 8]]; 2];
+        let text = virtual_time(&NistVirtual::of(systems.into(), &stretches, Some(1)));
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "fifo, disk - - - -",
-            "loaded more heavily: cannot be told (ranges 4 µs, unknown, 11 µs)",
-            "comparable: holds (ranges 11 µs, 11 µs, within",
+            "loaded more heavily: cannot be told (ranges 4 µs, unknown, 11 µs; of a stretch, times that without load: \
+             unknown, 2.00 (2.00 to 2.00))",
+            "comparable: holds (ranges 11 µs, 11 µs; of a stretch, the second's to the first's: 1.00 (1.00 to 1.00), within",
             "the largest latency is 12 µs",
             "caches",
         ] {

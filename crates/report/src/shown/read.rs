@@ -43,7 +43,16 @@ fn page_run(run: &Run, sizes: &[u64], total: u64, task: Option<&str>) -> Result<
     let mut info = run.info().clone();
     info.warnings = warnings;
     let tasks = scans.into_iter().zip(series).enumerate().filter(|(number, _)| wanted.contains(number));
-    let tasks = tasks.map(|(number, (scan, series))| PageTask::new(number, series, scan, &info)).collect();
+    let causes = run.causes().ok();
+    let tasks = tasks.map(|(number, (scan, series))| {
+        let mut task = PageTask::new(number, series, scan, &info);
+        let known = causes.as_ref().and_then(|causes| causes.tasks.get(number)).zip(task.scan.tail());
+        if let Some((causes, tail)) = known {
+            task.prediction = task.prediction.map(|found| found.with_causes(&tail, causes));
+        }
+        task
+    });
+    let tasks = tasks.collect();
     let why = match run.why(task, Told::Latest(usize::MAX)) {
         Ok(why) => Some(why),
         Err(RunsError::NoCauses(_)) => None,

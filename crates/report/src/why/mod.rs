@@ -7,8 +7,9 @@ use std::fmt::Write as _;
 
 use jitterlab_analysis::causes::{CauseRow, RunWhy, TaskWhy, is_unusual};
 use jitterlab_model::causes::{Cause, Tracer};
-use jitterlab_model::{RunInfo, TaskRun};
+use jitterlab_model::{Fitness, RunInfo, TaskRun};
 
+use crate::head::Head;
 use crate::run::task_line;
 use crate::section::Piece;
 use crate::table::columns;
@@ -42,7 +43,9 @@ pub fn text(why: &RunWhy) -> String {
             text += &events(of, task, true);
             continue;
         }
-        text += &wrapped(&head(of, &why.run));
+        // Of a task by itself the first lines say it.
+        let said = why.tasks.len() == 1 && of.explained > 0;
+        text += &wrapped(&if said { gaps(of) } else { head(of, &why.run) });
         text += &table(of, ROWS);
         text += &remedies(of, &why.run);
         text += &usual(of);
@@ -66,6 +69,63 @@ pub fn brief(of: &TaskWhy, run: &RunInfo) -> String {
     text
 }
 
+/// The three lines: what delayed the task most that started latest. Of a single activation there are none.
+pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
+    let tasks = || why.tasks.iter().filter(|task| !why.one_event && task.explained > 0);
+    let found =
+        tasks().filter_map(|task| Some((task, task.main_cause()?))).max_by_key(|(task, _)| task.max_ns);
+    let Some((task, main)) = found else {
+        let latest = tasks().max_by_key(|task| task.max_ns)?;
+        return Some(Head {
+            fitness: Fitness::Good,
+            asked: false,
+            verdict: "NOTHING UNUSUAL delayed any start.".into(),
+            number: format!(
+                "The latest of {} was {} late, all of it the usual way.",
+                plural(latest.explained, "activation"),
+                time(latest.max_ns as f64)
+            ),
+            next: "jitterlab predict (how much worse it can get), or a longer run".into(),
+        });
+    };
+    Some(Head {
+        fitness: Fitness::Limited,
+        asked: false,
+        verdict: format!(
+            "LARGEST CAUSE: {} ({}), {} of what delayed the {} latest starts of {}.",
+            cause(&main.cause),
+            sureness(main),
+            share(main.latest_share),
+            count(task.latest),
+            task.task
+        ),
+        number: worst(task, main),
+        next: remedy(&main.cause, &why.run),
+    })
+}
+
+/// What a cause took at worst; how late the latest start was, and without which cause it would have been less.
+fn worst(of: &TaskWhy, main: &CauseRow) -> String {
+    let without = |row: &CauseRow| row.max_without_ns.filter(|ns| *ns < of.max_ns);
+    let unusual = of.causes.iter().filter(|row| is_unusual(row.cause.class));
+    let most = unusual.filter_map(|row| Some((row, without(row)?))).min_by_key(|(_, ns)| *ns);
+    let less = most.map_or(String::new(), |(row, ns)| {
+        let cause =
+            if row.cause == main.cause { "it".into() } else { format!("“{}”", cause(&row.cause)) };
+        format!("; without {cause} it would have been {}", time(ns as f64))
+    });
+    let (worst, latest) = (time(main.worst_ns as f64), time(of.max_ns as f64));
+    format!("It delayed a start by up to {worst}. The latest start was {latest} late{less}.")
+}
+
+/// How many activations are known in part only.
+fn gaps(of: &TaskWhy) -> Vec<String> {
+    let said = (of.gaps > 0).then(|| {
+        format!("Of {} a part is not known, since events were lost.", plural(of.gaps, "activation"))
+    });
+    said.into_iter().collect()
+}
+
 /// What to know first of a task, and what to do next.
 pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     if of.explained == 0 {
@@ -78,24 +138,16 @@ pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
             time(of.max_ns as f64)
         )];
     };
-    let without = main.max_without_ns.filter(|ns| *ns < of.max_ns);
-    let without = without.map_or(String::new(), |ns| {
-        format!("; without it the latest start would have been {} late", time(ns as f64))
-    });
     let least = of.latest_from_ns.map_or(String::new(), |ns| format!(", those from {} on,", time(ns as f64)));
     let said = format!(
-        "{} of what delayed the {} latest starts{least} is {} ({}). At worst it took {} of {}{without}.",
+        "{} of what delayed the {} latest starts{least} is {} ({}). {}",
         share(main.latest_share),
         count(of.latest),
         cause(&main.cause),
         sureness(main),
-        time(main.worst_ns as f64),
-        time(of.max_ns as f64),
+        worst(of, main)
     );
-    let gaps = (of.gaps > 0).then(|| {
-        format!("Of {} a part is not known, since events were lost.", plural(of.gaps, "activation"))
-    });
-    [said, format!("Next: {}.", remedy(&main.cause, run))].into_iter().chain(gaps).collect()
+    [said, format!("Next: {}.", remedy(&main.cause, run))].into_iter().chain(gaps(of)).collect()
 }
 
 /// How sure a cause is, all its delays together.

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::summary::{PERCENTILES, Statistics};
+use jitterlab_model::Known;
 use jitterlab_model::units::Exact;
-use jitterlab_model::{Known, Quantity};
 
 use super::{ExportError, Exported};
 use crate::Run;
@@ -33,21 +33,11 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
                 _ => [""; 3],
             };
             let cells = cells(statistics).join(" | ");
-            writeln!(out, "| {task} | {} | {cells} | {executed} | {missed} |", words(quantity))?;
+            let quantity = quantity.id().replace('_', " ");
+            writeln!(out, "| {task} | {quantity} | {cells} | {executed} | {missed} |")?;
         }
     }
     Ok(Exported { values, losses: Vec::new() })
-}
-
-fn words(quantity: Quantity) -> &'static str {
-    match quantity {
-        Quantity::Latency => "latency",
-        Quantity::CorrectedLatency => "latency, corrected",
-        Quantity::PeriodError => "period error",
-        Quantity::CycleToCycle => "cycle to cycle",
-        Quantity::Execution => "execution",
-        Quantity::MissedAge => "age of missed",
-    }
 }
 
 fn known<T: Copy>(value: Known<T>, text: impl Fn(T) -> String) -> String {

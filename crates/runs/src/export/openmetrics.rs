@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::summary::Statistics;
-use jitterlab_model::{Distribution, Known, Quantity};
+use jitterlab_model::{Distribution, Known};
 
 use super::started::started;
 use super::{ExportError, Exported};
@@ -94,16 +94,9 @@ fn figures(text: &mut Text, of: &[(Summary, &Distribution)]) -> io::Result<()> {
     text.family(NAME, "gauge", "Figures of each quantity.")?;
     for (summary, _) in of {
         for (quantity, statistics) in summary.quantities() {
-            let quantity = match quantity {
-                Quantity::Latency => "latency",
-                Quantity::CorrectedLatency => "corrected_latency",
-                Quantity::PeriodError => "period_error",
-                Quantity::CycleToCycle => "cycle_to_cycle",
-                Quantity::Execution => "execution",
-                Quantity::MissedAge => "missed_age",
-            };
             for (statistic, ns) in known(statistics) {
-                let labels = [("task", &*summary.task), ("quantity", quantity), ("statistic", statistic)];
+                let labels =
+                    [("task", &*summary.task), ("quantity", quantity.id()), ("statistic", statistic)];
                 text.sample(NAME, &labels, ns / 1e9)?;
             }
         }

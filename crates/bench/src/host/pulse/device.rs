@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use jitterlab_model::{PulsePin, SerialLine};
+use jitterlab_model::{Pulse, PulsePin, SerialLine};
 use nix::libc;
 
 use super::Level;
@@ -68,27 +68,57 @@ pub(super) struct Pin {
 #[derive(Clone, Copy)]
 enum How {
     Gpio,
-    /// The data byte that is high.
-    Parallel(u8),
+    Parallel {
+        /// The data bit that moves.
+        moves: u8,
+        /// The data bits that are high all the time.
+        held: u8,
+    },
     /// The modem bits of the line.
     Serial(libc::c_int),
 }
 
-/// Opens a pin, for this program alone, and makes it low.
-pub(super) fn open(pin: &PulsePin) -> Result<Box<dyn Level>, PulseError> {
+type Opened = Box<dyn Level>;
+
+/// Opens the pin of a pulse, for this program alone, and makes it low; and that of its direction, which is high.
+pub(super) fn open(pulse: &Pulse) -> Result<(Opened, Option<Opened>), PulseError> {
+    let direction = pulse.steps.as_ref().and_then(|steps| steps.direction.as_ref());
+    if let (PulsePin::Parallel { port, bit }, Some(PulsePin::Parallel { port: same, bit: held })) =
+        (&pulse.pin, direction)
+        && port == same
+    {
+        // A port is opened once, whatever its pins are for.
+        return Ok((Box::new(parallel(port, 1 << bit, 1 << held)?), None));
+    }
+    let high = |of: &PulsePin| {
+        let mut opened = pin(of)?;
+        let refused =
+            |error| PulseError::Refused { path: of.to_string().into(), error, remedy: Remedies::NOT_HELD };
+        opened.set(true, 0).map_err(refused)?;
+        Ok(opened)
+    };
+    let direction = direction.map(high).transpose()?;
+    Ok((pin(&pulse.pin)?, direction))
+}
+
+fn pin(pin: &PulsePin) -> Result<Opened, PulseError> {
     Ok(match pin {
         PulsePin::File(path) => Box::new(Dump::create(Path::new(path))?),
         PulsePin::Gpio { chip, line } => Box::new(Pin::open(chip, &Remedies::GPIO, |chip| {
             Ok(Pin { file: gpio_line(&chip, *line)?, how: How::Gpio })
         })?),
-        PulsePin::Parallel { port, bit } => Box::new(Pin::open(port, &Remedies::PARALLEL, |port| {
-            claim(&port)?;
-            Ok(Pin { file: port.into(), how: How::Parallel(1 << bit) })
-        })?),
+        PulsePin::Parallel { port, bit } => Box::new(parallel(port, 1 << bit, 0)?),
         PulsePin::Serial { port, line } => Box::new(Pin::open(port, &Remedies::SERIAL, |port| {
             let bits = if *line == SerialLine::Rts { libc::TIOCM_RTS } else { libc::TIOCM_DTR };
             Ok(Pin { file: port.into(), how: How::Serial(bits) })
         })?),
+    })
+}
+
+fn parallel(port: &str, moves: u8, held: u8) -> Result<Pin, PulseError> {
+    Pin::open(port, &Remedies::PARALLEL, |port| {
+        claim(&port)?;
+        Ok(Pin { file: port.into(), how: How::Parallel { moves, held } })
     })
 }
 
@@ -114,8 +144,8 @@ impl Level for Pin {
                 let mut values = LineValues { bits: u64::from(high), mask: 1 };
                 call(&self.file, GPIO_V2_LINE_SET_VALUES, &raw mut values)
             }
-            How::Parallel(bit) => {
-                let mut data = if high { bit } else { 0 };
+            How::Parallel { moves, held } => {
+                let mut data = if high { moves | held } else { held };
                 call(&self.file, PPWDATA, &raw mut data)
             }
             How::Serial(mut bits) => call(&self.file, if high { TIOCMBIS } else { TIOCMBIC }, &raw mut bits),
@@ -125,9 +155,12 @@ impl Level for Pin {
 
 impl Drop for Pin {
     fn drop(&mut self) {
+        if let How::Parallel { held, .. } = &mut self.how {
+            *held = 0;
+        }
         // Nobody is left to tell of an error.
         let _ = self.set(false, 0);
-        if matches!(self.how, How::Parallel(_)) {
+        if matches!(self.how, How::Parallel { .. }) {
             let _ = call(&self.file, PPRELEASE, std::ptr::null_mut::<u8>());
         }
     }
@@ -186,7 +219,7 @@ mod tests {
     fn what_is_no_pin_is_refused_with_a_remedy() {
         for pin in ["null", "zero"] {
             let serial = PulsePin::Serial { port: pin.into(), line: SerialLine::Rts };
-            let Err(error) = open(&serial) else { panic!("{pin} took a pulse") };
+            let Err(error) = super::pin(&serial) else { panic!("{pin} took a pulse") };
             assert!(error.to_string().contains("no control lines"), "{error}");
         }
     }

@@ -63,6 +63,9 @@ impl Remedies {
         refused: "name a new file: what is there is kept",
     };
 
+    /// Of a pin that was taken and does not stay high.
+    pub(super) const NOT_HELD: &str = "take another pin for the direction";
+
     /// What the system refused, and what helps.
     pub(super) fn told(&self, path: &Path, error: io::Error) -> PulseError {
         let path = PathBuf::from(path);

@@ -81,10 +81,19 @@ type Around = (Option<Box<dyn OwnWork>>, Option<Arc<EdgeTimes>>);
 /// The work of a task with its pulses around it, and what they take; the work itself where it gives none.
 pub(super) fn around(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<Around, PulseError> {
     let Some(pulse) = &spec.pulse else { return Ok((work, None)) };
-    let level = device::open(&pulse.pin)?;
+    let (level, direction) = device::open(pulse)?;
     let times = Arc::new(EdgeTimes::new());
     let work = work.map_or_else(|| Work::Described(Workload::new(spec.work)), Work::Own);
-    let pulsing = Pulsing { level, at: pulse.at, high: false, work, times: times.clone() };
+    let steps = pulse.steps.as_ref().map(|steps| StepsDue { every_ns: steps.every_ns, next_ns: None });
+    let pulsing = Pulsing {
+        level,
+        at: pulse.at,
+        high: false,
+        steps,
+        work,
+        times: times.clone(),
+        _direction: direction,
+    };
     Ok((Some(Box::new(pulsing)), Some(times)))
 }
 
@@ -94,13 +103,34 @@ enum Work {
     Own(Box<dyn OwnWork>),
 }
 
+/// The steps of a move at constant speed, which begins with the first activation.
+struct StepsDue {
+    every_ns: i64,
+    next_ns: Option<i64>,
+}
+
+impl StepsDue {
+    /// Takes a step that is due by then. One at a time: steps of activations that were missed follow in the next ones.
+    fn take(&mut self, due_ns: i64) -> bool {
+        let next_ns = self.next_ns.get_or_insert(due_ns);
+        let is_due = *next_ns <= due_ns;
+        if is_due {
+            *next_ns = next_ns.saturating_add(self.every_ns);
+        }
+        is_due
+    }
+}
+
 /// Work with edges around it.
 struct Pulsing {
     level: Box<dyn Level>,
     at: PulseAt,
     high: bool,
+    steps: Option<StepsDue>,
     work: Work,
     times: Arc<EdgeTimes>,
+    /// High as long as it is open.
+    _direction: Option<Box<dyn Level>>,
 }
 
 impl Pulsing {
@@ -114,14 +144,15 @@ impl Pulsing {
 
 impl OwnWork for Pulsing {
     fn activate(&mut self, due_ns: i64, start_ns: i64, now_ns: &dyn Fn() -> i64) {
-        if self.at != PulseAt::End {
+        let moves = self.steps.as_mut().is_none_or(|steps| steps.take(due_ns));
+        if moves && self.at != PulseAt::End {
             self.edge(start_ns, now_ns);
         }
         match &mut self.work {
             Work::Described(workload) => workload.run_by(now_ns, start_ns),
             Work::Own(own) => own.activate(due_ns, start_ns, now_ns),
         }
-        if self.at != PulseAt::Start {
+        if moves && self.at != PulseAt::Start {
             self.edge(now_ns(), now_ns);
         }
     }
@@ -143,24 +174,45 @@ mod tests {
         }
     }
 
-    fn edges(at: PulseAt) -> (Vec<(bool, i64)>, Option<Warning>) {
+    /// The edges of activations at these times, each of which is due when it starts.
+    fn edges_of(
+        at: PulseAt,
+        steps: Option<StepsDue>,
+        activations: &[i64],
+    ) -> (Vec<(bool, i64)>, Option<Warning>) {
         let noted = Arc::new(Mutex::new(Vec::new()));
         let times = Arc::new(EdgeTimes::new());
         let mut pulsing = Pulsing {
             level: Box::new(Noted(noted.clone())),
             at,
             high: false,
+            steps,
             work: Work::Described(Workload::new(jitterlab_model::Work::None)),
             times: times.clone(),
+            _direction: None,
         };
         // Every look at the clock takes 4 ns.
         let clock = AtomicI64::new(0);
-        for start_ns in [10, 110] {
+        for &start_ns in activations {
             clock.store(start_ns, Ordering::Relaxed);
             pulsing.activate(start_ns, start_ns, &|| clock.fetch_add(4, Ordering::Relaxed) + 4);
         }
         let said = noted.lock().unwrap().clone();
         (said, times.warning("t", "ttyS0:rts".parse().unwrap()))
+    }
+
+    fn edges(at: PulseAt) -> (Vec<(bool, i64)>, Option<Warning>) {
+        edges_of(at, None, &[10, 110])
+    }
+
+    #[test]
+    fn steps_are_made_when_they_are_due_and_none_is_left_out() {
+        // The activation at 200 was missed.
+        let steps = Some(StepsDue { every_ns: 150, next_ns: None });
+        let made = edges_of(PulseAt::Both, steps, &[0, 100, 300, 400, 500, 600]).0;
+        let rising: Vec<i64> = made.iter().filter(|(high, _)| *high).map(|(_, at)| *at).collect();
+        assert_eq!(rising, [0, 300, 400, 500, 600]);
+        assert_eq!(made.len(), 10);
     }
 
     #[test]

@@ -51,7 +51,9 @@ fn named(target: &Target) -> String {
         }
         Target::Unit(unit) => format!("running process of a unit {unit:?} (systemctl lists them)"),
         Target::Container(name) => {
-            format!("running process of a container {name:?}; its number will do, too")
+            format!(
+                "running process of a container {name:?}; its number or the path of its control group will do, too"
+            )
         }
         Target::Command(words) => format!("process of {}", words.join(" ")),
     }

@@ -9,7 +9,7 @@ pub enum Target {
     Thread(String),
     /// The processes of a systemd unit.
     Unit(String),
-    /// The processes of a container, by its name or the begin of its number.
+    /// The processes of a container, by its name, the begin of its number, or the path of its control group.
     Container(String),
     /// This command, which is started for it.
     Command(Vec<String>),

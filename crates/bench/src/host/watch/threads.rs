@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use nix::sys::prctl::set_child_subreaper;
@@ -49,11 +49,15 @@ impl Target {
             }
             Target::Unit(unit) => {
                 let named = if unit.contains('.') { unit.clone() } else { format!("{unit}.service") };
-                in_group(|part| part == named)
+                in_group(|path| path.split('/').any(|part| part == named))
+            }
+            Target::Container(path) if path.contains('/') => {
+                let wanted = path_of_group(path);
+                in_group(|path| Path::new(path).starts_with(&wanted))
             }
             Target::Container(container) => {
                 let number = number_of_container(container).unwrap_or_else(|| container.clone());
-                in_group(|part| part.contains(&number) && number.len() >= 4)
+                in_group(|path| number.len() >= 4 && path.split('/').any(|part| part.contains(&number)))
             }
         };
         // jitterlab's own threads are none of a control loop.
@@ -97,13 +101,25 @@ fn threads_of(process: i32) -> Vec<ThreadOf> {
     entries.filter_map(thread).collect()
 }
 
-/// The threads of processes in a control group of which a part of the path is wanted.
+/// The threads of processes in a control group whose path is wanted.
 fn in_group(wanted: impl Fn(&str) -> bool) -> Vec<ThreadOf> {
     let is_wanted = |process: &i32| {
         let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
-        groups.lines().filter_map(|line| line.splitn(3, ':').nth(2)).any(|path| path.split('/').any(&wanted))
+        groups.lines().filter_map(|line| line.splitn(3, ':').nth(2)).any(&wanted)
     };
     processes().into_iter().filter(is_wanted).flat_map(threads_of).collect()
+}
+
+/// A control group's path as `/proc/PID/cgroup` tells it, also where it is given as a folder below a mount.
+fn path_of_group(path: &str) -> PathBuf {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let places = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let place = words.next()?;
+        words.next()?.starts_with("cgroup").then_some(place)
+    });
+    let below = places.filter_map(|place| Path::new(path).strip_prefix(place).ok());
+    Path::new("/").join(below.min_by_key(|below| below.as_os_str().len()).unwrap_or(Path::new(path)))
 }
 
 /// The number of a container of this name, where one of the usual programs knows it.

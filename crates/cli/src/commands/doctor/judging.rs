@@ -3,16 +3,15 @@
 use std::path::Path;
 
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_motion::catalog;
 use jitterlab_motion::doctor::Way;
 use jitterlab_motion::servo::{Plant, Question, ServoResult, Wishes};
 use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, StepperQuestion, StepperResult};
+use jitterlab_motion::{JudgedRun, catalog};
 use jitterlab_runs::{Hints, OneTask, Run};
 
 use crate::commands::stepper;
 use crate::commands::stepper::axis::AxisArgs;
 use crate::exit::Failure;
-use crate::run_args::{Recorded, judged};
 
 /// A motor that is usual where none is named: NEMA 23, 1.9 N m, on a screw of 5 mm.
 const FRAME: u32 = 23;
@@ -42,12 +41,7 @@ pub fn judge(
             let question = Question::of(plant, run.stats.period_ns());
             let question = Question { overrun: run.spec().overrun.into(), ..question };
             let wishes = Wishes::default();
-            turns = Some(ServoResult::under_run::<Recorded<'_>>(
-                &question,
-                judged(&run),
-                &Recorded(&run),
-                &wishes,
-            )?);
+            turns = Some(ServoResult::under_run(&question, JudgedRun::of(&run), &run, &wishes)?);
         }
     }
     Ok((steps, turns))

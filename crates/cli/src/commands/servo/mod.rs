@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::servo::{
-    Actuation, AtMost, Design, OverrunAction, Plant, Question, Reference, Sampling, ServoResult, TaskTiming,
-    Wishes,
+    Actuation, AtMost, Design, OverrunAction, Plant, Question, Reference, Sampling, ServoError, ServoResult,
+    TaskTiming, Wishes,
 };
-use jitterlab_motion::{MotionError, catalog};
+use jitterlab_motion::{JudgedRun, MotionError, catalog};
 use jitterlab_report::chart::Chart;
 use jitterlab_report::document::Content;
 use jitterlab_report::{figure, motion};
@@ -20,7 +20,7 @@ use self::live::LiveArgs;
 use crate::exit::{Ending, Failure, Status};
 use crate::kept_parts;
 use crate::output::{self, OutputArgs};
-use crate::run_args::{Recorded, RunArgs, judged};
+use crate::run_args::RunArgs;
 
 /// Say whether a control loop may be closed with a run's timing: its cost, its stability, what would help
 ///
@@ -87,9 +87,9 @@ pub struct Args {
     #[command(flatten)]
     live: LiveArgs,
 
-    /// Draw the responses into an SVG file
+    /// Draw the responses into this file, .svg or .png; replaced if it exists
     #[arg(long, value_name = "FILE", conflicts_with = "live")]
-    svg: Option<PathBuf>,
+    figure: Option<PathBuf>,
     /// List plants, the shipped and your own, and the directory for your own
     #[arg(long)]
     list: bool,
@@ -104,6 +104,9 @@ pub fn execute(args: &Args) -> Ending {
         return Ok(Status::Fine);
     }
     args.read.check_task(args.run.as_deref())?;
+    if let Some(file) = &args.figure {
+        output::check_figure(file, "--figure")?;
+    }
     if let Some(plants) = several::asked(args)? {
         let result = several::judged(args, &plants)?;
         args.draw(&motion::servo_charts::responses_of_loops(&result))?;
@@ -120,13 +123,16 @@ pub fn execute(args: &Args) -> Ending {
         (Some(path), _) => args.under_run(path)?,
         (None, [times]) => ServoResult::under_execution(&args.alone()?, times, &args.misses)?,
         (None, []) => ServoResult::alone(&args.alone()?)?,
-        (None, [_, more, ..]) => return Err(MotionError::NotGivenTimes(more.clone()).into()),
+        (None, [_, more, ..]) => {
+            return Err(MotionError::from(ServoError::NotGivenTimes(more.clone())).into());
+        }
     };
     args.draw(&motion::servo_charts::responses(&result))?;
     if let Some(file) = &args.gains {
         let extension = file.extension().unwrap_or_default().to_string_lossy();
         let text = motion::servo_redesign::file(&result, &extension);
-        let text = text.ok_or_else(|| MotionError::NoSuchGains(extension.clone().into_owned()))?;
+        let text =
+            text.ok_or_else(|| MotionError::from(ServoError::NoSuchGains(extension.clone().into_owned())))?;
         output::write_file(file, text.as_bytes())?;
     }
     Ok(Status::of(args.output.show(Content::Servo(Box::new(result)))?))
@@ -158,14 +164,14 @@ impl Args {
         // The task that closes the loop is the one with the longest period.
         let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
         let question = self.question(run.stats.period_ns(), Some(run.spec().overrun.into()))?;
-        ServoResult::under_run(&question, judged(&run), &Recorded(&run), &self.wishes())
+        Ok(ServoResult::under_run(&question, JudgedRun::of(&run), &run, &self.wishes())?)
     }
 
     /// Draws responses where that is asked for.
     fn draw(&self, responses: &[Chart]) -> Result<(), Failure> {
-        match &self.svg {
-            Some(_) if responses.is_empty() => Err(MotionError::NoResponse.into()),
-            Some(file) => Ok(output::write_file(file, figure::svg(responses)?.as_bytes())?),
+        match &self.figure {
+            Some(_) if responses.is_empty() => Err(MotionError::from(ServoError::NoResponse).into()),
+            Some(file) => Ok(output::write_figure(file, &figure::svg(responses)?)?),
             None => Ok(()),
         }
     }
@@ -177,6 +183,6 @@ impl Args {
 
     /// A loop without a run.
     fn alone(&self) -> Result<Question, MotionError> {
-        self.question(self.read.period.ok_or(MotionError::NoPeriod)?, None)
+        self.question(self.read.period.ok_or(ServoError::NoPeriod)?, None)
     }
 }

@@ -2,14 +2,13 @@
 
 use jitterlab_model::TaskSpec;
 use jitterlab_motion::servo::{
-    GivenTimes, Late, Plant, PlantAsked, PlantOfLoops, Schedule, ServoLoops, Several, TaskThere,
+    GivenTimes, Late, Plant, PlantAsked, PlantOfLoops, Schedule, ServoError, ServoLoops, Several, TaskThere,
 };
-use jitterlab_motion::{MotionError, catalog};
+use jitterlab_motion::{JudgedRun, MotionError, catalog};
 use jitterlab_runs::OneTask;
 
 use super::Args;
 use crate::exit::Failure;
-use crate::run_args::{Recorded, judged as judged_run};
 
 /// The plants that are judged together; `None` where it is one plant with one controller.
 pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
@@ -35,7 +34,7 @@ pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
         (args.read.task.is_some(), "--task"),
     ];
     match refused.into_iter().find(|(is_given, _)| *is_given) {
-        Some((_, option)) => Err(MotionError::NotOfSeveral(option)),
+        Some((_, option)) => Err(ServoError::NotOfSeveral(option).into()),
         None => Ok(Some(plants)),
     }
 }
@@ -52,13 +51,13 @@ pub fn judged(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Failure>
             tasks.push(OneTask::of(args.read.open(path)?, Some(name), |spec: &TaskSpec| spec.period_ns)?);
         }
     }
-    let of = |several: &Several| -> Result<PlantOfLoops, Failure> {
-        let record = |name: &str| tasks.iter().find(|task| task.name() == name).map(Recorded);
-        let records: Vec<Recorded> = several.all_tasks().filter_map(|task| record(&task.name)).collect();
-        PlantOfLoops::under_run(several, &records.iter().collect::<Vec<_>>(), &args.wishes())
+    let of = |several: &Several| {
+        let record = |name: &str| tasks.iter().find(|task| task.name() == name);
+        let records: Vec<&OneTask> = several.all_tasks().filter_map(|task| record(&task.name)).collect();
+        PlantOfLoops::under_run(several, &records, &args.wishes())
     };
-    let plants = loops.iter().map(of).collect::<Result<_, Failure>>()?;
-    Ok(ServoLoops { run: tasks.first().map(judged_run), given: Vec::new(), plants })
+    let plants = loops.iter().map(of).collect::<Result<_, _>>()?;
+    Ok(ServoLoops { run: tasks.first().map(JudgedRun::of), given: Vec::new(), plants })
 }
 
 fn without_run(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, MotionError> {

@@ -3,7 +3,7 @@
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::MotionError;
 use jitterlab_motion::quantity::{self, Dimension, QuantityError};
-use jitterlab_motion::stepper::{Axis, AxisAsked};
+use jitterlab_motion::stepper::{Axis, AxisAsked, StepperError};
 
 use crate::mistakes;
 
@@ -89,7 +89,7 @@ readers! {
 
 fn microsteps(text: &str) -> Result<u32, MotionError> {
     let number = text.trim().strip_prefix("1/").unwrap_or(text.trim());
-    number.parse().map_err(|_| MotionError::NotMicrosteps(text.into()))
+    number.parse().map_err(|_| StepperError::NotMicrosteps(text.into()).into())
 }
 
 impl AxisArgs {

@@ -5,17 +5,17 @@ pub mod axis;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
-use jitterlab_motion::MotionError;
 use jitterlab_motion::stepper::{
-    Recorded, StepperDevices, StepperQuestion, StepperResult, checked_simulation_ns,
+    StepperDevices, StepperError, StepperQuestion, StepperResult, checked_simulation_ns,
 };
+use jitterlab_motion::{JudgedRun, MotionError};
 use jitterlab_report::document::Content;
-use jitterlab_runs::{OneTask, RunsError};
+use jitterlab_runs::OneTask;
 
 use self::axis::AxisArgs;
 use crate::exit::{Ending, Failure, Status};
 use crate::output::{self, OutputArgs};
-use crate::run_args::{RunArgs, judged};
+use crate::run_args::RunArgs;
 
 /// Say what a run's timing means for a stepper motor: torque, lost steps, step rate
 ///
@@ -75,7 +75,7 @@ pub fn execute(args: &Args) -> Ending {
             under_run(question, &open, (path, args.beside.as_deref()), simulate_ns)?
         }
         None => {
-            let jitter_ns = args.jitter.ok_or(MotionError::NoTiming)?;
+            let jitter_ns = args.jitter.ok_or(MotionError::from(StepperError::NoTiming))?;
             question.under_jitter(jitter_ns)?
         }
     };
@@ -91,26 +91,12 @@ pub fn under_run(
 ) -> Result<StepperResult, Failure> {
     let run = open(path)?;
     let beside = beside.map(open).transpose()?;
-    let mut result = question.under_run(judged(&run), &run.stats)?;
-    let half = result.ticks_of(simulate_ns) / 2;
-    let recorded = |run: &OneTask| {
-        let activations = run.activations(run.rows_around_worst(half, half)?)?;
-        Ok::<_, RunsError>(Recorded {
-            name: run.run().label(),
-            period_ns: run.stats.period_ns(),
-            activations,
-        })
-    };
-    match (recorded(&run), beside.as_ref().map(recorded).transpose()) {
-        (Ok(run), Ok(beside)) => {
-            result.simulate(&run, beside.as_ref(), &mut |name, length_ns, speeds| {
-                // Longer stretches take seconds to play at every speed.
-                if length_ns > 5_000_000_000 {
-                    output::note(&format!("simulating {name} at {speeds} speeds"));
-                }
-            });
+    let mut result = question.under_run(JudgedRun::of(&run), &run.stats)?;
+    result.simulate(&run, beside.as_ref(), simulate_ns, &mut |name, length_ns, speeds| {
+        // Longer stretches take seconds to play at every speed.
+        if length_ns > 5_000_000_000 {
+            output::note(&format!("simulating {name} at {speeds} speeds"));
         }
-        (Err(why), _) | (_, Err(why)) => result.not_simulated(why.to_string()),
-    }
+    });
     Ok(result)
 }

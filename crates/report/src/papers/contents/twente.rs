@@ -1,7 +1,7 @@
 //! "Timing of periodic non-realtime and realtime threads", University of Twente.
 
 use super::Row;
-use super::Stands::{CannotBeTested, NotBuilt, Refuted, Works};
+use super::Stands::{CannotBeTested, NeedsHardware, Refuted, Works};
 
 const REPRODUCE: &str = "jitterlab reproduce twente";
 const VIRTUAL: &str = "jitterlab reproduce twente --virtual";
@@ -113,7 +113,7 @@ pub(super) const ROWS: &[Row] = &[
         "timers-survive",
         "timers of timer_create survive a crash of their program",
         Refuted,
-        "POSIX: timers are the process's own and go with it, however it ends; no test shows it yet",
+        "POSIX: timers are the process's own and go with it, however it ends; a test kills a program and sees them gone",
         "",
     ),
     (
@@ -126,9 +126,9 @@ pub(super) const ROWS: &[Row] = &[
     (
         "two-plus-two",
         "Xenomai on two of the four cores, Linux on the other two",
-        NotBuilt,
-        "the guest in virtual time has one processor",
-        "",
+        NeedsHardware,
+        "four processors; the guest in virtual time has one",
+        "jitterlab run --work twente:10000 --isolate 2-3 --load 'stress -c 4 -m 6'",
     ),
     (
         "default-attributes",

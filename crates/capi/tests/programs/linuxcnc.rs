@@ -1,16 +1,14 @@
 //! The component for LinuxCNC: built by halcompile, loaded by halrun as the guide shows it, beside LinuxCNC's own timedelta.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
-
 use std::env;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use jitterlab_model::{Activation, Gap, Overrun, Warning};
-use jitterlab_trace::{Columns, RunReader};
+use jitterlab_model::{Gap, Overrun, Warning};
 use tempfile::TempDir;
+
+use crate::{built, fine, here, read};
 
 /// LinuxCNC loads components from one folder only: here it looks as if the component were there.
 const WITH_THE_COMPONENT: &str = r#"set -eu
@@ -22,14 +20,6 @@ cp "$1/jitterlab.so" $modules
 exec halrun "$1/threads.hal"
 "#;
 
-#[track_caller]
-fn fine(command: &mut Command) -> String {
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    let said = String::from_utf8_lossy(&stderr);
-    assert!(status.success(), "{command:?}: {status}\n{said}");
-    String::from_utf8(stdout).unwrap()
-}
-
 #[test]
 fn threads_of_linuxcnc_are_recorded() {
     if Command::new("halcompile").arg("--help").output().is_err() {
@@ -39,12 +29,12 @@ fn threads_of_linuxcnc_are_recorded() {
     if fine(Command::new("id").arg("-u")).trim() != "0" {
         return eprintln!("skipped: showing LinuxCNC another component needs root");
     }
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = here();
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
     // LinuxCNC gives its rights away.
     fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
-    let library = env::current_exe().unwrap().parent().unwrap().join("libjitterlab.so");
+    let library = built().join("libjitterlab.so");
     fs::copy(&library, folder.join("libjitterlab.so.0")).unwrap();
     symlink("libjitterlab.so.0", folder.join("libjitterlab.so")).unwrap();
     fs::create_dir(folder.join("overlay")).unwrap();
@@ -68,10 +58,7 @@ fn threads_of_linuxcnc_are_recorded() {
     running.env("RTAPI_UID", "65534").env("RTAPI_FIFO_PATH", folder.join("fifo"));
     let said = fine(running.env("LD_LIBRARY_PATH", folder));
 
-    let reader = RunReader::open(&file).unwrap();
-    let mut rows: Vec<Vec<Activation>> = vec![Vec::new(); 2];
-    reader.for_each_batch(Columns::ALL, |task, batch| rows[task].extend_from_slice(batch)).unwrap();
-    let info = reader.info();
+    let (info, rows) = read(&file);
     assert!(
         info.warnings.iter().all(|warning| matches!(warning, Warning::DueFitted { with_period: false, .. }))
     );

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
+mod linuxcnc;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;

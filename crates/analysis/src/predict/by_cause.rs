@@ -1,0 +1,33 @@
+//! Bounds cause by cause. What comes often hides how far something else reaches that comes less often: the largest of a short run
+//! are those of the first, the largest of a long one those of the second.
+
+use jitterlab_model::causes::{CauseSum, TaskCauses};
+
+use super::bound::{Bound, bound};
+use super::{Prediction, Tail, gates};
+use crate::scan::Peak;
+
+impl Prediction {
+    /// Raises the bound to that of the cause whose own late starts reach further than all together. A cause that came too
+    /// rarely to be extrapolated, or for which a condition of that fails, changes nothing, and no bound is ever lowered.
+    #[must_use]
+    pub fn with_causes(mut self, tail: &Tail, causes: &TaskCauses) -> Self {
+        let Some(whole) = &self.bound else { return self };
+        let known = causes.causes.iter().filter_map(|sum| by_itself(tail, sum, self.facts.horizon_ns));
+        let furthest = known.max_by(|a, b| a.bound_ns.total_cmp(&b.bound_ns));
+        if let Some(furthest) = furthest.filter(|furthest| furthest.bound_ns > whole.bound_ns) {
+            self.bound = Some(furthest);
+        }
+        self
+    }
+}
+
+/// The bound of the activations that one cause delayed most.
+fn by_itself(whole: &Tail, sum: &CauseSum, horizon_ns: f64) -> Option<Bound> {
+    let peaks = sum.largest.iter().map(|&(index, latency_ns)| Peak { latency_ns, index }).collect();
+    let tail = Tail { peaks, block_maxima_ns: Vec::new(), parts: Vec::new(), ..whole.clone() };
+    let prepared = gates::prepare(&tail)?;
+    let passed = gates::check(&tail, Some(&prepared)).iter().all(|gate| gate.passed);
+    let bound = passed.then(|| bound(&tail, &prepared, horizon_ns))??;
+    Some(Bound { cause: Some(sum.cause.clone()), ..bound })
+}

@@ -1,0 +1,37 @@
+//! The paper's introduction: a delay that is one and a half ticks long, asked for anywhere between two ticks.
+
+use super::{Board, Compiler, DelayFigures, McuError, Program, Setup, Strategy, simulate};
+
+/// The delay asked for.
+pub const ASKED_US: u32 = 15_000;
+/// The tick of the strategy that has one.
+pub const TICK_US: u32 = 10_000;
+/// As many as the program has places between two ticks.
+const DELAYS: u64 = 128;
+
+/// The delays under one strategy.
+///
+/// # Errors
+/// Firmware that does not build or run.
+pub fn measure(strategy: Strategy, compiler: &Compiler) -> Result<DelayFigures, McuError> {
+    let board = Board { tick_us: TICK_US, ..Board::ideal(strategy, 64, ASKED_US) };
+    let firmware = compiler.build(&Program::Delays { time_us: ASKED_US }, &board)?;
+    let recording = simulate(&Setup {
+        mcu: Some(board.mcu.clone()),
+        clock_hz: Some(board.clock_hz),
+        pins: vec!["B0".parse()?],
+        edges: Some(2 * DELAYS),
+        ..Setup::new(&firmware.elf, u64::from(board.clock_hz) * 60)
+    })?;
+    let (begun, ended) = (recording.log.edges_of(0, true), recording.log.edges_of(0, false));
+    let us = |cycles: u64| cycles as f64 * 1e6 / f64::from(board.clock_hz);
+    let took: Vec<f64> = begun.zip(ended).map(|(begun, ended)| us(ended - begun)).collect();
+    Ok(DelayFigures {
+        strategy,
+        tick_us: (strategy == Strategy::Periodic).then_some(TICK_US),
+        asked_us: ASKED_US,
+        delays: took.len() as u64,
+        shortest_us: took.iter().copied().fold(f64::INFINITY, f64::min),
+        longest_us: took.iter().copied().fold(0.0, f64::max),
+    })
+}

@@ -1,0 +1,36 @@
+//! Firmware, and what comes to its pins from outside.
+
+use std::path::Path;
+
+use jitterlab_bench::mcu::{Setup, StimulusSpec, image, simulate};
+
+/// A processor that jumps to itself for ever.
+const IDLE: &[u8] = b":02000000FFCF30\n:00000001FF\n";
+
+fn on_a_chip(firmware: &Path) -> Setup {
+    Setup { mcu: Some("atmega328p".into()), clock_hz: Some(16_000_000), ..Setup::new(firmware, 2_000) }
+}
+
+/// As a value change dump, and as pulses; whatever pins it names are driven.
+pub fn stimuli(folder: &Path, data: &[u8]) {
+    let (dump, idle) = (folder.join("stimulus.vcd"), folder.join("idle.hex"));
+    std::fs::write(&dump, data).expect("a temporary file");
+    std::fs::write(&idle, IDLE).expect("a temporary file");
+    let text = std::str::from_utf8(data).unwrap_or_default();
+    // What is named like a file is none of ours.
+    let pulses = text.parse().ok().filter(|spec| matches!(spec, StimulusSpec::Pulses { .. }));
+    for spec in [Some(StimulusSpec::File(dump)), pulses].into_iter().flatten() {
+        if let Ok(stimuli) = spec.read() {
+            let _ = simulate(&Setup { stimuli, ..on_a_chip(&idle) });
+        }
+    }
+}
+
+/// As a firmware.
+pub fn firmware(folder: &Path, data: &[u8]) {
+    let path = folder.join("firmware");
+    std::fs::write(&path, data).expect("a temporary file");
+    if image::load(&path).is_ok() {
+        let _ = simulate(&on_a_chip(&path));
+    }
+}
