@@ -97,11 +97,11 @@ pub enum Caveat {
         /// At this limit, in microseconds.
         us: u64,
     },
-    /// Most of the latency is the phase of the kernel's own periods, which every activation has: a task that SCHED_DEADLINE
-    /// releases begins when its runtime is replenished, not when it is due.
+    /// A part of the latency is the phase of the kernel's own periods, which can jump: a task that SCHED_DEADLINE releases
+    /// begins when its runtime is replenished, not when it is due.
     ReplenishmentPhase {
         /// The smallest latency.
-        phase_ns: i64,
+        least_ns: i64,
         /// The usual one.
         usual_ns: i64,
     },
@@ -216,12 +216,11 @@ fn throttled(task: &TaskRun, run: &RunInfo) -> Option<Caveat> {
         .then_some(Caveat::Throttled { hole_ns: result.longest_hole_ns, runtime_us, period_us })
 }
 
-/// The constant part of the latency of a task that SCHED_DEADLINE releases, where it is the greater part.
+/// What the latency of a task that SCHED_DEADLINE releases is made of.
 fn replenishment_phase(summary: &Summary, task: &TaskRun) -> Option<Caveat> {
-    let (phase_ns, usual_ns) = (summary.latency.min_ns?, summary.latency.at(P50).exactly()?);
+    let (least_ns, usual_ns) = (summary.latency.min_ns?, summary.latency.at(P50).exactly()?);
     let released = task.spec.wake == WakeMethod::Deadline;
-    (released && phase_ns > 0 && phase_ns * 2 > usual_ns)
-        .then_some(Caveat::ReplenishmentPhase { phase_ns, usual_ns })
+    released.then_some(Caveat::ReplenishmentPhase { least_ns, usual_ns })
 }
 
 /// The CPUs a task ran on.

@@ -22,9 +22,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub task: Option<String>,
     /// Period of another tool's task, if its output does not say: a time (250us) or a rate (4kHz) [default: the tool's usual
-    /// one, with a warning]
-    #[arg(long, value_parser = parse_period_ns, value_name = "TIME")]
-    pub period: Option<i64>,
+    /// one, with a warning]; given once for each task where they differ
+    #[arg(long = "period", value_parser = parse_period_ns, value_name = "TIME")]
+    periods: Vec<i64>,
     /// Unit of another tool's values, if its output does not say [default: the tool's usual one]
     #[arg(long, value_enum)]
     unit: Option<Unit>,
@@ -68,6 +68,11 @@ impl RunArgs {
         Ok(open(path, &hints)?)
     }
 
+    /// The period of a loop that no run is given of.
+    pub fn period(&self) -> Option<i64> {
+        self.periods.last().copied()
+    }
+
     /// What the user says of another tool's output.
     pub fn hints(&self) -> Hints {
         let unit_ns = self.unit.map(|unit| match unit {
@@ -83,7 +88,7 @@ impl RunArgs {
             packets: self.packets,
             raw: false,
         };
-        Hints { period_ns: self.period, unit_ns, columns: self.columns.clone(), capture }
+        Hints { periods_ns: self.periods.clone(), unit_ns, columns: self.columns.clone(), capture }
     }
 
     /// Refuses a task where there is no run to have it.

@@ -194,8 +194,6 @@ pub enum Warning {
     OnlyExtremes,
     /// Only percentiles are known: what lies between two of them counts as the upper one.
     OnlyPercentiles,
-    /// How many activations ran is not known: as many as fit into the time are assumed.
-    CountAssumed,
     /// The tool prints no due times and skips missed ones without counting them: each follows the last is assumed.
     DueTimesAssumed {
         /// The tool.
@@ -236,6 +234,7 @@ pub enum Warning {
         tool: String,
     },
     /// How many activations ran is not known.
+    #[serde(alias = "count-assumed")]
     CountUnknown,
     /// The figure is the largest of every test that was ever made on the machine, of whatever thread.
     LargestOfAllTests,

@@ -40,6 +40,6 @@ impl JudgedRun {
     /// Whether it is told how many activations there were: a source of extremes need not say of how many they are.
     #[must_use]
     pub fn is_counted(&self) -> bool {
-        !self.warnings.iter().any(|w| matches!(w, Warning::CountUnknown | Warning::CountAssumed))
+        !self.warnings.iter().any(|w| matches!(w, Warning::CountUnknown))
     }
 }

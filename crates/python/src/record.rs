@@ -185,7 +185,7 @@ pub(crate) fn write(
         roles.push((name.parse().said()?, values));
     }
     let overrun = overrun.map(str::parse::<Overrun>).transpose().said()?;
-    let hints = Hints { period_ns: period_ns(period.as_ref())?, ..Hints::default() };
+    let hints = Hints { periods_ns: period_ns(period.as_ref())?.into_iter().collect(), ..Hints::default() };
     let import = import_columns(&path, task, &roles, overrun, &hints).said()?;
     Ok(import.write(path).said()?.rows)
 }

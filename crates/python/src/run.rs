@@ -54,7 +54,7 @@ impl Run {
             raw: false,
         };
         let hints = Hints {
-            period_ns: period_ns(period.as_ref())?,
+            periods_ns: period_ns(period.as_ref())?.into_iter().collect(),
             unit_ns: unit.map(unit_ns).transpose()?,
             columns: read::<Column>(&columns)?,
             capture,

@@ -175,10 +175,10 @@ pub fn clause(caveat: &Caveat) -> String {
             "/dev/cpu_dma_latency was held at {us} µs, which keeps CPUs out of deep idle states: without that the machine \
              may be later"
         ),
-        Caveat::ReplenishmentPhase { phase_ns, usual_ns } => format!(
-            "{} of the usual latency of {} is a phase that every activation has: SCHED_DEADLINE releases the task when \
-             its runtime is replenished, a period after it was first woken; only what is beyond that is jitter",
-            time(*phase_ns as f64),
+        Caveat::ReplenishmentPhase { least_ns, usual_ns } => format!(
+            "SCHED_DEADLINE releases the task when its runtime is replenished, at a phase of its own that can jump: the \
+             latency (at least {}, usually {}) holds that phase, and the period error is the jitter without it",
+            time(*least_ns as f64),
             time(*usual_ns as f64)
         ),
         Caveat::Throttled { hole_ns, runtime_us, period_us } => format!(

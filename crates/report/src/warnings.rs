@@ -111,9 +111,6 @@ pub fn sentence(warning: &Warning) -> String {
              upper one"
                 .into()
         }
-        Warning::CountAssumed => {
-            "the output does not count activations: as many as fit into its time are assumed".into()
-        }
         Warning::DueTimesAssumed { tool } => format!(
             "{tool} prints no due times and skips missed activations without counting them: periods are unknown, and \
              times over the run are as if none had been missed"

@@ -76,7 +76,7 @@ fn what_another_tool_does_not_tell_is_unknown_and_no_requirement_on_it_passes() 
 #[test]
 fn hints_fill_in_what_an_output_leaves_out_for_one_task_too() {
     let folder = TempDir::new().unwrap();
-    let hints = Hints { period_ns: Some(250_000), unit_ns: Some(1), ..Hints::default() };
+    let hints = Hints { periods_ns: vec![250_000], unit_ns: Some(1), ..Hints::default() };
     let one = OneTask::of(Run::open(histogram(&folder), &hints).unwrap(), None, |_| 0).unwrap();
     assert_eq!((one.stats.latency.max_ns(), one.stats.period_ns()), (Some(41), 250_000));
     assert!(!one.warnings.iter().any(|w| matches!(w, Warning::UnitAssumed { .. })), "{:?}", one.warnings);

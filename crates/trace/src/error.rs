@@ -356,6 +356,21 @@ pub enum Unreadable {
     /// It ends before its figures do.
     #[error("it is cut short: its last figures are missing")]
     Cut,
+    /// Tasks of different periods, of which one was said.
+    #[error("{} have a period each: say them in this order, such as --period 25us --period 1ms", .tasks.join(" and "))]
+    PeriodOfEach {
+        /// Their names.
+        tasks: Vec<String>,
+    },
+    /// Periods that were said are not those of the tasks.
+    #[error(
+        "these are not the periods of {}: --period is given once, or once for each of them in this order where they have \
+         different ones and the output does not say them", .tasks.join(", ")
+    )]
+    OtherPeriods {
+        /// Their names.
+        tasks: Vec<String>,
+    },
     /// Figures of an unknown number of samples.
     #[error("it does not say how many samples it is of")]
     NoSampleCount,

@@ -329,9 +329,16 @@ fn linuxcnc_tells_period_errors_and_no_latencies() {
         (base.missed(), import.info.tasks[0].overrun()),
         (Known::Exactly(0), Known::Exactly(Overrun::CatchUp))
     );
-    let hints = Hints { period_ns: Some(50_000), ..Hints::default() };
+    let hints = Hints { periods_ns: vec![50_000, 1_000_000], ..Hints::default() };
     let slower = jitterlab_trace::import(sample("linuxcnc-nox.txt"), &hints).unwrap();
     assert_eq!((stats(&slower, 0).period_ns(), stats(&slower, 1).period_ns()), (50_000, 1_000_000));
+    for (periods, said) in
+        [(vec![50_000], "a period each"), (vec![50_000; 3], "not the periods of base, servo")]
+    {
+        let hints = Hints { periods_ns: periods, ..Hints::default() };
+        let error = jitterlab_trace::import(sample("linuxcnc-nox.txt"), &hints).unwrap_err();
+        assert!(error.to_string().contains(said), "{error}");
+    }
     let calm = "    2 s   base min:  -8.120 us max:  10.301 us sdev:   0.412 us\n";
     let calm = stats(&read_text("nox", calm).unwrap(), 0).period_error;
     assert!((calm.standard_deviation_ns().unwrap() - 412.0).abs() < 1.0);
@@ -366,7 +373,7 @@ fn pins_of_linuxcnc_tell_each_threads_period() {
 
 fn with_columns(columns: &[&str], period_ns: Option<i64>) -> Hints {
     let columns = columns.iter().map(|column| column.parse().unwrap()).collect();
-    Hints { period_ns, columns, ..Hints::default() }
+    Hints { periods_ns: period_ns.into_iter().collect(), columns, ..Hints::default() }
 }
 
 fn table(text: &str, hints: &Hints) -> Result<Import, TraceError> {

@@ -32,7 +32,7 @@ fn through(path: &Path, data: &[u8]) {
         packets: data.len().is_multiple_of(2).then_some(PacketFilter::Udp(27_181)),
         ..CaptureHints::default()
     };
-    let hints = Hints { period_ns: Some(1_000_000), capture, ..Hints::default() };
+    let hints = Hints { periods_ns: vec![1_000_000], capture, ..Hints::default() };
     let Ok(run) = Run::open(path, &hints) else { return };
     let Ok(analysis) = run.analysis(None, AnalysisSection::ALL.to_vec(), true, None) else { return };
     for stats in run.timing().map(|stats| stats.into_parts().0).unwrap_or_default() {

@@ -193,7 +193,7 @@ impl Peer {
             })
         })?;
         let read = || -> Result<Option<TimingStats>, String> {
-            let hints = Hints { period_ns: Some(task.period_ns), unit_ns: Some(1), ..Hints::default() };
+            let hints = Hints { periods_ns: vec![task.period_ns], unit_ns: Some(1), ..Hints::default() };
             let imported = import_bytes(self.name, content, &hints).map_err(|error| error.to_string())?;
             let mut tasks = imported.info.tasks.iter().zip(&imported.tasks);
             let found = tasks.find(|(of, _)| (self.task)(&of.spec.name));

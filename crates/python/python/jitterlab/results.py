@@ -926,8 +926,8 @@ class Caveat:
     `latency-held`: Somebody held `/dev/cpu_dma_latency`, which keeps CPUs out of deep idle states: the machine was
     better than it is when nobody does.
 
-    `replenishment-phase`: Most of the latency is the phase of the kernel's own periods, which every activation has:
-    a task that SCHED_DEADLINE releases begins when its runtime is replenished, not when it is due.
+    `replenishment-phase`: A part of the latency is the phase of the kernel's own periods, which can jump: a task
+    that SCHED_DEADLINE releases begins when its runtime is replenished, not when it is due.
 
     `throttled`: The task polls all the time, and the kernel stops real-time tasks that take more than their share:
     the longest hole is as long as that stop.
@@ -977,7 +977,7 @@ class Caveat:
     """Their names, with policy and priority."""
     us: int | None = None
     """At this limit, in microseconds."""
-    phase_ns: int | None = None
+    least_ns: int | None = None
     """The smallest latency."""
     usual_ns: int | None = None
     """The usual one."""
@@ -4172,8 +4172,6 @@ class Warning:
 
     `only-percentiles`: Only percentiles are known: what lies between two of them counts as the upper one.
 
-    `count-assumed`: How many activations ran is not known: as many as fit into the time are assumed.
-
     `due-times-assumed`: The tool prints no due times and skips missed ones without counting them: each follows the
     last is assumed.
 
@@ -4216,7 +4214,7 @@ class Warning:
     `said`: What the tool itself says.
     """
 
-    about: Literal["shared-cpu", "load-on-measured-cpu", "load-failed", "isolated", "not-restored", "events-recorded", "events-lost", "pulsed", "no-wait-seen", "outside-core", "left-cpu", "parts", "emulated", "kernel", "interrupt-entries", "firmware", "mean-period", "first-event", "recording-ended", "records-lost", "journal-damaged", "not-closed", "still-recording", "unit-assumed", "threshold-found", "period-assumed", "above-histogram", "ends-below-maximum", "only-extremes", "only-percentiles", "count-assumed", "due-times-assumed", "missed-not-counted", "catches-up", "cut", "no-period", "stages", "relative-sleep", "only-period-errors", "count-unknown", "largest-of-all-tests", "only-largest", "traced", "phase-unknown", "due-from-first", "due-fitted", "no-grid-found", "said"]
+    about: Literal["shared-cpu", "load-on-measured-cpu", "load-failed", "isolated", "not-restored", "events-recorded", "events-lost", "pulsed", "no-wait-seen", "outside-core", "left-cpu", "parts", "emulated", "kernel", "interrupt-entries", "firmware", "mean-period", "first-event", "recording-ended", "records-lost", "journal-damaged", "not-closed", "still-recording", "unit-assumed", "threshold-found", "period-assumed", "above-histogram", "ends-below-maximum", "only-extremes", "only-percentiles", "due-times-assumed", "missed-not-counted", "catches-up", "cut", "no-period", "stages", "relative-sleep", "only-period-errors", "count-unknown", "largest-of-all-tests", "only-largest", "traced", "phase-unknown", "due-from-first", "due-fitted", "no-grid-found", "said"]
     cpus: str | None = None
     """The CPUs."""
     loads: list[str] | None = None

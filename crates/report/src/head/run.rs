@@ -4,6 +4,7 @@ use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested, Verdict};
+use jitterlab_model::units::Exact;
 use jitterlab_model::{Bench, Fitness, Gap, Refusal, RunInfo};
 
 use super::{Head, ON_THE_MACHINE, shown, word};
@@ -179,7 +180,7 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
     let is_virtual = facts.is_some_and(|facts| facts.virtualisation.virtual_machine == Some(true));
     let watched = run.tasks.iter().any(|task| task.watched.is_some());
     if run.is_imported() {
-        return next_of_import(verdict, file.unwrap_or("FILE"));
+        return next_of_import(run, verdict, file.unwrap_or("FILE"));
     }
     match verdict.fitness {
         Fitness::CannotTell if without(Untested::Policy) => match refused_policy(run) {
@@ -210,14 +211,19 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
 }
 
 /// The same where another tool measured, on a machine that need not be this one.
-fn next_of_import(verdict: &Verdict, file: &str) -> String {
+fn next_of_import(run: &RunInfo, verdict: &Verdict, file: &str) -> String {
     let why = |wanted: fn(&Untested) -> bool| {
         verdict.purposes.iter().filter_map(|purpose| purpose.untested).find(wanted)
     };
     match verdict.fitness {
         Fitness::CannotTell => {
             if why(|why| matches!(why, Untested::Gap { gap: Gap::Period })).is_some() {
-                return format!("jitterlab analyze --period 1ms {file}, with the period that it was told");
+                let mut periods: Vec<i64> = run.tasks.iter().map(|task| task.spec.period_ns).collect();
+                let alike = periods.iter().all(|ns| periods.first() == Some(ns));
+                periods.truncate(if alike { 1 } else { periods.len() });
+                let periods: String =
+                    periods.into_iter().map(|ns| format!("--period {} ", Exact(ns))).collect();
+                return format!("jitterlab analyze {periods}{file}, with what the tool was told");
             }
             match why(|why| matches!(why, Untested::Length { .. })) {
                 Some(Untested::Length { activations }) => {

@@ -240,7 +240,7 @@ fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mist
         })
         .collect();
     let dues: Vec<Span> = times.iter().map(|(due, _)| Span { start_ns: *due, end_ns: None }).collect();
-    let usual = hints.period_ns.or_else(|| starts::usual_distance_ns(&dues, task.steps()));
+    let usual = hints.period_ns().or_else(|| starts::usual_distance_ns(&dues, task.steps()));
     let period_ns = usual.filter(|ns| *ns > 0).ok_or(Unreadable::NoPeriod)?;
     let period = import.period(Some(period_ns), hints, period_ns);
     let mut rows: Vec<Activation> = Vec::with_capacity(times.len());
@@ -272,7 +272,7 @@ fn starts_alone(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), M
         starts.map(|(start, end_ns)| Span { start_ns: start.unwrap_or(0), end_ns }).collect()
     } else {
         let intervals = task.of(Role::Interval).all(|interval| interval.is_some());
-        let period_ns = if intervals { 0 } else { hints.period_ns.ok_or(Unreadable::NoPeriod)? };
+        let period_ns = if intervals { 0 } else { hints.period_ns().ok_or(Unreadable::NoPeriod)? };
         let mut start_ns = 0i64;
         let later = task.of(if intervals { Role::Interval } else { Role::PeriodError }).map(|value| {
             start_ns = start_ns.saturating_add(period_ns).saturating_add(value.unwrap_or(0));
@@ -280,7 +280,7 @@ fn starts_alone(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), M
         });
         std::iter::once(0).chain(later).map(|start_ns| Span { start_ns, end_ns: None }).collect()
     };
-    let said = hints.period_ns;
+    let said = hints.period_ns();
     let period_ns = said.or_else(|| starts::usual_distance_ns(&spans, None)).ok_or(Unreadable::NoPeriod)?;
     if said.is_none() {
         import.warn(Warning::MeanPeriod { period_ns });

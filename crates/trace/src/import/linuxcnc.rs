@@ -42,14 +42,11 @@ fn parse_nox(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             return Err(Unreadable::Second.at(number));
         }
     }
-    let alone = last.len() == 1;
+    if last.len() > 1 && hints.periods_ns.len() == 1 {
+        return Err(Unreadable::PeriodOfEach { tasks: last.into_keys().map(Into::into).collect() }.into());
+    }
     for (thread, (elapsed, [min, max, deviation])) in last {
-        // Each has a period of its own: what the user says is of the one thread there is, or of the base thread.
-        let period = match thread {
-            "servo" if !alone => import.period(None, &Hints::default(), SERVO_NS),
-            "servo" => import.period(None, hints, SERVO_NS),
-            _ => import.period(None, hints, BASE_NS),
-        };
+        let period = import.period(None, hints, if thread == "servo" { SERVO_NS } else { BASE_NS });
         let count = (elapsed * 1e9 / period.ns() as f64) as u64;
         let mut errors = Histogram {
             min_ns: Some(us(min)),
@@ -84,7 +81,7 @@ fn parse_dot_latency(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
 
 fn finish(mut import: Import) -> Result<Import, Mistake> {
     import.warn(Warning::OnlyExtremes);
-    import.warn(Warning::CountAssumed);
+    import.warn(Warning::CountUnknown);
     import.warn(Warning::OnlyPeriodErrors { tool: "LinuxCNC".into() });
     import.complete()
 }

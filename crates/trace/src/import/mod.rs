@@ -51,14 +51,21 @@ use crate::table::{FinishedRun, RunFileWriter};
 /// What the user knows and the output may not tell.
 #[derive(Debug, Clone, Default)]
 pub struct Hints {
-    /// The period of the tasks; what the output says goes first.
-    pub period_ns: Option<i64>,
+    /// The period of the tasks, or that of each task in the output's order; what the output says goes first.
+    pub periods_ns: Vec<i64>,
     /// Unit of the values in ns, where the output does not tell (cyclictest's text, tables).
     pub unit_ns: Option<i64>,
     /// What the columns of a table are (comma-separated values); those that its head names need not be given.
     pub columns: Vec<Column>,
     /// What is an activation in a capture of pins or packets.
     pub capture: CaptureHints,
+}
+
+impl Hints {
+    /// The period of the task, or of the first.
+    pub(crate) fn period_ns(&self) -> Option<i64> {
+        self.periods_ns.first().copied()
+    }
 }
 
 /// A measurement by another tool.
@@ -285,10 +292,21 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
                 line,
                 why: Box::new(why),
             };
-            return (peer.parse)(input, hints).and_then(checked).map_err(unreadable);
+            let parsed = (peer.parse)(input, hints).and_then(|import| as_said(import, hints));
+            return parsed.and_then(checked).map_err(unreadable);
         }
     }
     Err(TraceError::UnknownOutput { path: path.into(), known: names(PEERS) })
+}
+
+/// Refuses periods that were said for each task and are not those of the tasks.
+fn as_said(import: Import, hints: &Hints) -> Result<Import, Mistake> {
+    let found = import.info.tasks.iter().map(|task| task.spec.period_ns);
+    if hints.periods_ns.len() > 1 && !found.clone().eq(hints.periods_ns.iter().copied()) {
+        let tasks = import.info.tasks.iter().map(|task| task.spec.name.clone()).collect();
+        return Err(Unreadable::OtherPeriods { tasks }.into());
+    }
+    Ok(import)
 }
 
 /// Refuses an output that holds what cannot be: damaged, or of something else.

@@ -147,7 +147,8 @@ impl Import {
 
     /// The period: as the output says, else as the user says, else the tool's default, with a warning.
     pub(super) fn period(&mut self, said: Option<i64>, hints: &Hints, default_ns: i64) -> Period {
-        match said.or(hints.period_ns).filter(|p| *p > 0) {
+        let each = (hints.periods_ns.len() > 1).then(|| hints.periods_ns.get(self.tasks.len()).copied());
+        match said.or(each.unwrap_or(hints.period_ns())).filter(|p| *p > 0) {
             Some(period_ns) => Period::Told(period_ns),
             None => {
                 self.warn(Warning::PeriodAssumed { period_ns: default_ns });

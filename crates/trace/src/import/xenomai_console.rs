@@ -51,6 +51,6 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let told = Told::new("latency", period).lacks(Gap::Count);
     import.task(told, histogram.latency(period.ns()).with_missed(missed));
     import.warn(Warning::OnlyExtremes);
-    import.warn(Warning::CountAssumed);
+    import.warn(Warning::CountUnknown);
     import.complete()
 }

@@ -113,7 +113,7 @@ pub fn execute(args: &Args) -> Ending {
         return Ok(Status::of(args.output.show(Content::ServoLoops(Box::new(result)))?));
     }
     if args.live.live {
-        let question = args.question(args.read.period.unwrap_or(live::PERIOD_NS), None)?;
+        let question = args.question(args.read.period().unwrap_or(live::PERIOD_NS), None)?;
         let (seen, parts) = args.live.execute(&question, &args.references)?;
         args.output.show(Content::ServoLive(Box::new(seen)))?;
         kept_parts::close(true, |complete| parts.close(complete));
@@ -183,6 +183,6 @@ impl Args {
 
     /// A loop without a run.
     fn alone(&self) -> Result<Question, MotionError> {
-        self.question(self.read.period.ok_or(ServoError::NoPeriod)?, None)
+        self.question(self.read.period().ok_or(ServoError::NoPeriod)?, None)
     }
 }

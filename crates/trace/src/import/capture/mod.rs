@@ -132,7 +132,7 @@ fn task(import: &mut Import, name: String, spans: &[Span], hints: &Hints) -> Res
     if spans.windows(2).any(|pair| pair[1].start_ns < pair[0].start_ns) {
         return Err(Unreadable::Backwards.into());
     }
-    let said = hints.period_ns;
+    let said = hints.period_ns();
     let usual = said.or_else(|| starts::usual_distance_ns(spans, None)).ok_or(Unreadable::NoPeriod)?;
     if hints.capture.raw {
         let told =

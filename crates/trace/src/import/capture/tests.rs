@@ -93,7 +93,7 @@ fn a_given_period_is_the_nominal_one_and_the_clock_of_the_capture_its_own() {
         let at = 1_000_100 * k + 500 + k * 7 % 2_000;
         text += &format!("#{at} 1!\n#{} 0!\n", at + 10_000);
     }
-    let said = Hints { period_ns: Some(MS), ..hints(&[]) };
+    let said = Hints { periods_ns: vec![MS], ..hints(&[]) };
     let import = import_bytes("x.vcd", text.as_bytes(), &said).unwrap();
     let found = rows(&import, "D0");
     assert_eq!((found.len(), import.info.tasks[0].spec.period_ns), (5_000, MS));
