@@ -154,6 +154,22 @@ fn what_is_not_listed_is_of_nobody() {
 }
 
 #[test]
+fn long_texts_are_known_by_their_ends_or_else_by_all() {
+    let rows = (0..200_000u64).map(|k| format!("{},{}\n", 1_000_000 * k, 1_000_000 * k + 9_000 + k % 7));
+    let table = String::from("due_ns,start_ns\n") + &rows.collect::<String>();
+    assert!(table.len() > LONG);
+    let read = |text: &str| import_bytes("x", text.as_bytes(), &Hints::default());
+    let import = read(&table).unwrap();
+    assert_eq!(import.tasks[0].stats(&import.info.tasks[0]).executed(), 200_000);
+    let other = String::from_utf8(content("rtla-timerlat-hist.txt")).unwrap();
+    let both = read(&(table.clone() + &other)).unwrap_err();
+    assert!(matches!(both, TraceError::SeveralOutputs { .. }), "{both}");
+    let letters = "Dear Sir\n".repeat(LONG / 8);
+    let hidden = read(&[&letters, "\n", &other, "\n", &letters].concat()).unwrap();
+    assert_eq!(figures(&hidden), figures(&read(&other).unwrap()));
+}
+
+#[test]
 fn the_times_of_a_build_server_change_nothing() {
     for (fixture, _) in FIXTURES.iter().filter(|(name, _)| is_text(name)) {
         let bytes = content(fixture);

@@ -125,6 +125,7 @@ pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
 fn smooth(graph: &Graph, factors: &Factors, power: u32, scale: f64) -> Option<(f64, Factors)> {
     let n = factors.first()?.nrows();
     let inverses = factors.iter().map(|l| l.clone().try_inverse()).collect::<Option<Vec<_>>>()?;
+    let turned: Factors = inverses.iter().map(DMatrix::transpose).collect();
     let mut slopes = vec![DMatrix::zeros(n, n); factors.len()];
     // First the largest, so that no power overflows.
     let images: Vec<DMatrix<f64>> = graph
@@ -142,21 +143,27 @@ fn smooth(graph: &Graph, factors: &Factors, power: u32, scale: f64) -> Option<(f
         return None;
     }
     let mut sum = 0.0;
-    for ((arc, image), map) in graph.arcs.iter().zip(&images).zip(&maps) {
-        let g = map / size;
-        let square = g.transpose() * &g;
+    // One place for each product: to ask for memory takes longer than to multiply.
+    let [mut square, mut before, mut whole, mut next] = [(); 4].map(|()| DMatrix::zeros(n, n));
+    for ((arc, image), mut g) in graph.arcs.iter().zip(&images).zip(maps) {
+        g /= size;
+        g.tr_mul_to(&g, &mut square);
         // (G'G)^(p-1), by squarings: p is a power of two.
-        let (mut before, mut whole) = (DMatrix::identity(n, n), square.clone());
+        before.fill_with_identity();
+        whole.copy_from(&square);
         let mut p = 1;
         while p < power {
-            before = &before * &before * &square;
-            whole = &whole * &whole;
+            before.mul_to(&before, &mut next);
+            next.mul_to(&square, &mut before);
+            whole.mul_to(&whole, &mut next);
+            std::mem::swap(&mut whole, &mut next);
             p *= 2;
         }
         sum += whole.trace();
         let common = f64::from(2 * power);
-        slopes[arc.to] += (&g * &before) * image.transpose() * (common / size);
-        slopes[arc.from] -= whole * inverses[arc.from].transpose() * common;
+        g.mul_to(&before, &mut next);
+        slopes[arc.to].gemm(common / size, &next, &image.transpose(), 1.0);
+        slopes[arc.from].gemm(-common, &whole, &turned[arc.from], 1.0);
     }
     let scale = 1.0 / (f64::from(2 * power) * sum);
     slopes.iter_mut().for_each(|slope| *slope *= scale);
