@@ -35,7 +35,7 @@ pub const ROWS: [(Process, usize, usize); 22] = [
     (Process::Drift(3.0), 100, 200),
     (Process::Wandering(1.0), 1_000, 100),
     (Process::Wandering(20.0), 1_000, 100),
-    (Process::Regimes(5.0), 1_000, 100),
+    (Process::Regimes(5.0), 1_000, 400),
     (Process::Bursts(200.0), 1_000, 100),
 ];
 

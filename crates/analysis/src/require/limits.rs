@@ -4,6 +4,8 @@
 //! would, there is that much less to learn. The limit is that of a sum of independent bursts of any size (Fay & Feuer, Statistics
 //! in Medicine 1997), the widest over all lengths (`docs/method/calibration.md`).
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -15,6 +17,10 @@ use crate::predict::CONFIDENCE;
 const FEWEST_PARTS: usize = 8;
 /// Fewer independent bursts say nothing of their size.
 const FEWEST_BURSTS: f64 = 5.0;
+/// Parts of these numbers are long: if they depend on each other (first autocorrelation, 95 and 99 %), the run saw little more
+/// than one event.
+const LONG_PARTS: [(Range<usize>, f64); 2] =
+    [(2 * FEWEST_PARTS..4 * FEWEST_PARTS, UPPER), (4 * FEWEST_PARTS..8 * FEWEST_PARTS, 2.326)];
 /// 95 % of a normal law lie below.
 const UPPER: f64 = 1.645;
 /// Parts that hold what carries this share of the scatter are looked at by themselves, where there are so many parts.
@@ -92,7 +98,7 @@ fn upper(counts: &[u64]) -> (f64, f64) {
     let (mut high, mut effective) = (poisson_upper(seen, CONFIDENCE), seen);
     each_length(counts, |joined, variance| {
         let (parts, largest) = (joined.len() as f64, joined.iter().copied().fold(0.0, f64::max));
-        effective = effective.min(seen * seen / variance).min(carrying(joined, variance, seen));
+        effective = effective.min(effective_of(joined, variance, seen));
         // The size of the burst that may just not have come.
         let mut size = largest.min((variance / seen).max(1.0));
         let widened = widened(variance, seen, parts);
@@ -108,7 +114,7 @@ fn lower(counts: &[u64]) -> (f64, f64) {
     let seen: f64 = counts.iter().map(|c| *c as f64).sum();
     let (mut low, mut effective) = (poisson_lower(seen, CONFIDENCE), seen);
     each_length(counts, |joined, variance| {
-        effective = effective.min(seen * seen / variance).min(carrying(joined, variance, seen));
+        effective = effective.min(effective_of(joined, variance, seen));
         let variance = widened(variance, seen, joined.len() as f64);
         low = low.min(variance / (2.0 * seen) * chi_squared(2.0 * seen * seen / variance, 1.0 - CONFIDENCE));
     });
@@ -136,6 +142,27 @@ fn each_length(counts: &[u64], mut at: impl FnMut(&[f64], f64)) {
 /// Whether counts scatter by no more than chance.
 fn is_even(variance: f64, seen: f64, parts: f64) -> bool {
     variance <= seen * (1.0 + 2.0 * (2.0 / parts).sqrt())
+}
+
+/// As how many independent breaches those say that were seen in parts of one length: as none, where long parts still depend on the
+/// one before, since then longer ones than the run has would scatter more.
+fn effective_of(joined: &[f64], variance: f64, seen: f64) -> f64 {
+    let depends = |(parts, beyond): &(Range<usize>, f64)| {
+        parts.contains(&joined.len()) && autocorrelation(joined) * (joined.len() as f64).sqrt() > *beyond
+    };
+    if LONG_PARTS.iter().any(depends) {
+        return 0.0;
+    }
+    (seen * seen / variance).min(carrying(joined, variance, seen))
+}
+
+/// How alike neighbouring counts are.
+fn autocorrelation(joined: &[f64]) -> f64 {
+    let parts = joined.len() as f64;
+    let mean = joined.iter().sum::<f64>() / parts;
+    let squares: f64 = joined.iter().map(|c| (c - mean) * (c - mean)).sum();
+    let products: f64 = joined.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum();
+    products / squares.max(f64::MIN_POSITIVE)
 }
 
 /// As how many equal bursts those say that carry the scatter: many single breaches beside two bursts say nothing of bursts.
