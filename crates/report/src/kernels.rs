@@ -12,6 +12,7 @@ use jitterlab_model::kernel::Measures;
 
 use crate::chart::Terminal;
 use crate::comparison;
+use crate::head::kernels::BARE_LOOP;
 use crate::section::{Piece, Section};
 use crate::summary;
 use crate::warnings::{emulated, sentence};
@@ -129,7 +130,7 @@ fn tools(caption: String, tools: &[ToolResult]) -> Vec<Piece> {
     });
     let mut pieces = vec![Piece::table(caption, &header, rows)];
     let mean = |name: &str| tools.iter().find(|tool| tool.tool == name)?.summary.as_ref()?.latency.mean_ns;
-    if let (Some(own), Some(bare)) = (mean("jitterlab"), mean("bare loop")) {
+    if let (Some(own), Some(bare)) = (mean("jitterlab"), mean(BARE_LOOP)) {
         pieces.push(Piece::said(format!(
             "The mean of jitterlab is {:.4} times that of a loop as bare as can be, which only sleeps, reads the clock and stores a number: no tool can be below it.",
             own / bare

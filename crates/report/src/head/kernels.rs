@@ -1,99 +1,194 @@
 //! The heads of what was measured on kernels: which is better, whether a change shows, which tool adds least.
 
-use jitterlab_analysis::Summary;
-use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRun, PathsOfTask};
-use jitterlab_model::Fitness;
+use jitterlab_analysis::kernels::{
+    BestKernels, KernelDiff, KernelPeers, KernelRun, PathsOfTask, RunOnKernel, ToolResult, Unlike,
+};
+use jitterlab_model::kernel::Measures;
+use jitterlab_model::{Fitness, Known};
 
 use super::{Head, shown};
 use crate::words::{list, plural, time};
 
-/// How late the tasks of a kernel started at worst; `None` of a task of which that is not known.
-type Worst<'a> = (&'a str, Vec<(&'a str, Option<i64>)>);
+/// What the bench calls the loop that tools are held against.
+pub(crate) const BARE_LOOP: &str = "bare loop";
+
+/// Starts or misses that a difference rests on, below which it may be chance: six of a kind in a row come by chance less
+/// often than one time in twenty.
+const FEW: u64 = 6;
 
 /// The head of the same tasks on one kernel after the other; `None` where nothing was measured.
 pub(crate) fn run(run: &KernelRun) -> Option<Head> {
-    let worst = |summary: &'_ Summary| summary.latency.max_ns;
-    let kernels: Vec<Worst> = run
-        .kernels
-        .iter()
-        .map(|of| {
-            let tasks = of.measured.summaries();
-            (of.kernel.as_str(), tasks.map(|summary| (summary.task.as_str(), worst(summary))).collect())
-        })
-        .collect();
-    match kernels.as_slice() {
+    match run.kernels.as_slice() {
         [] => None,
-        [(kernel, tasks)] => Some(alone(kernel, tasks, run.ns_per_instruction.is_some())),
-        [(_, tasks), ..] => Some(beside(&kernels, tasks, run.ns_per_instruction.is_some())),
+        [only] => Some(alone(only, run.ns_per_instruction.is_some())),
+        [first, second, ..] => Some(beside(run, first, second)),
     }
 }
 
+/// How late a task started at worst on a kernel, and what it missed there.
+fn late(kernel: &RunOnKernel, task: usize) -> String {
+    let Some(of) = kernel.measured.tasks.get(task).map(|task| &task.summary) else {
+        return "not measured".into();
+    };
+    let worst =
+        of.latency.max_ns.map_or("how late is unknown".into(), |ns| format!("{} late", time(ns as f64)));
+    match of.missed {
+        Known::Exactly(0) => worst,
+        Known::Exactly(missed) => format!("{worst} ({} missed)", plural(missed, "due time")),
+        _ => format!("{worst} (how many due times were missed is unknown)"),
+    }
+}
+
+fn tasks(kernel: &RunOnKernel) -> impl Iterator<Item = (usize, &str)> {
+    kernel.measured.summaries().map(|summary| summary.task.as_str()).enumerate()
+}
+
 /// One kernel: virtual time says nothing of a machine.
-fn alone(kernel: &str, tasks: &[(&str, Option<i64>)], counted: bool) -> Head {
+fn alone(kernel: &RunOnKernel, counted: bool) -> Head {
     let why = match counted {
         true => "virtual time counts instructions, so it compares kernels",
         false => "in an emulated machine the delays of this computer are part of the figures",
     };
-    let late = tasks.iter().map(|(task, worst)| match worst {
-        Some(ns) => format!("{task} started up to {} late", time(*ns as f64)),
-        None => format!("how late {task} was is not known"),
-    });
+    let worst: Vec<String> =
+        tasks(kernel).map(|(number, task)| format!("{task} at worst {}", late(kernel, number))).collect();
     Head {
         fitness: Fitness::CannotTell,
         asked: false,
         verdict: format!("CANNOT TELL for a machine: {why}."),
-        number: format!("On {kernel}, {}.", list(&late.collect::<Vec<_>>())),
+        number: format!("On {}: {}.", kernel.kernel, list(&worst)),
         next: format!(
             "jitterlab kernel run --kernel {0} --kernel OTHER, or kernel diff {0} OTHER",
-            shown(kernel)
+            shown(&kernel.kernel)
         ),
     }
 }
 
-/// Several kernels: the one on which each task's latest start is earliest.
-fn beside(kernels: &[Worst], tasks: &[(&str, Option<i64>)], counted: bool) -> Head {
-    let worst = |kernel: usize, task: usize| kernels[kernel].1.get(task).and_then(|(_, worst)| *worst);
-    // The kernel with the least of each task's worst latencies; `None` where they do not differ or are not known.
-    let best = |task: usize| {
-        let known: Vec<(usize, i64)> =
-            (0..kernels.len()).filter_map(|kernel| Some((kernel, worst(kernel, task)?))).collect();
-        let least = known.iter().min_by_key(|(_, ns)| *ns)?;
-        let only = known.iter().filter(|(_, ns)| *ns == least.1).count() == 1;
-        (only && known.len() == kernels.len()).then_some(least.0)
-    };
-    let all: Vec<Option<usize>> = (0..tasks.len()).map(best).collect();
-    let same = all.iter().all(|best| *best == all[0]);
-    let (fitness, verdict) = match all.first().copied().flatten() {
-        _ if !counted => (
+/// Several kernels: the one on which each task's latest start is earliest and that misses no more than others.
+fn beside(run: &KernelRun, first: &RunOnKernel, second: &RunOnKernel) -> Head {
+    let (fitness, verdict) = match (run.ns_per_instruction, run.unlike()) {
+        (None, _) => (
             Fitness::CannotTell,
             "CANNOT TELL: in emulated machines the delays of this computer are part of the figures.".into(),
         ),
-        Some(best) if same => {
-            (Fitness::Good, format!("BEST: {}, where the latest start is the earliest.", kernels[best].0))
-        }
-        _ if all.iter().any(Option::is_some) => {
-            let each = all
-                .iter()
-                .zip(tasks)
-                .filter_map(|(best, (task, _))| Some(format!("{} for {task}", kernels[(*best)?].0)));
-            (Fitness::Limited, format!("BEST: {}.", list(&each.collect::<Vec<_>>())))
-        }
-        _ => (Fitness::CannotTell, "NO DIFFERENCE of the latest starts.".into()),
+        (Some(_), Some(unlike)) => (Fitness::CannotTell, unranked(run, unlike)),
+        (Some(_), None) => ranked(run, first),
     };
-    let number = tasks.iter().enumerate().map(|(number, (task, _))| {
-        let each = kernels.iter().enumerate().map(|(kernel, (name, _))| match worst(kernel, number) {
-            Some(ns) => format!("{} on {name}", time(ns as f64)),
-            None => format!("unknown on {name}"),
-        });
-        format!("{task} started up to {} late", list(&each.collect::<Vec<_>>()))
+    let number = tasks(first).map(|(number, task)| {
+        let each = run.kernels.iter().map(|kernel| format!("{} on {}", late(kernel, number), kernel.kernel));
+        format!("{task} at worst {}", list(&each.collect::<Vec<_>>()))
     });
-    let names: Vec<String> = kernels.iter().take(2).map(|(name, _)| shown(name)).collect();
     Head {
         fitness,
         asked: false,
         verdict,
         number: format!("{}.", number.collect::<Vec<_>>().join("; ")),
-        next: format!("jitterlab kernel diff {} (which code paths differ)", names.join(" ")),
+        next: format!(
+            "jitterlab kernel diff {} {} (which code paths differ)",
+            shown(&first.kernel),
+            shown(&second.kernel)
+        ),
+    }
+}
+
+/// Why kernels are not ranked.
+fn unranked(run: &KernelRun, unlike: Unlike) -> String {
+    let name = |number: usize| run.kernels.get(number).map_or("one", |kernel| kernel.kernel.as_str());
+    let first = name(0);
+    let why = match unlike {
+        Unlike::Asked(other) => {
+            format!("on {} the tasks, the load or the length were others than on {first}", name(other))
+        }
+        Unlike::Granted(other) => {
+            format!("on {} the tasks got another policy or memory lock than on {first}", name(other))
+        }
+        Unlike::Load(other) => format!("on {} a load failed", name(other)),
+        Unlike::CutShort(other) => format!("on {} the run ended before its time", name(other)),
+    };
+    format!("NOT RANKED: {why}.")
+}
+
+/// Which kernel is best, for each task where they differ.
+fn ranked(run: &KernelRun, first: &RunOnKernel) -> (Fitness, String) {
+    let all: Vec<(&str, BestKernels)> = tasks(first).map(|(number, task)| (task, run.best(number))).collect();
+    let Some((_, best)) = all.first() else {
+        return (Fitness::CannotTell, "CANNOT TELL: no task was measured.".into());
+    };
+    let only = all.iter().all(|(_, other)| named(other) == named(best));
+    if only {
+        let fewest = all.iter().filter_map(|(_, best)| rests_on(best)).min().unwrap_or_default();
+        return (fitness(best, fewest), of_all(run, best, fewest));
+    }
+    let each: Vec<String> = all.iter().map(|(task, best)| of_one(run, task, best)).collect();
+    (Fitness::Limited, format!("DIFFERENT by task: {}.", each.join("; ")))
+}
+
+/// What a verdict names, whatever it rests on.
+fn named(best: &BestKernels) -> Option<(&[usize], &[usize])> {
+    match best {
+        BestKernels::These { kernels, .. } => Some((kernels, &[])),
+        BestKernels::All => Some((&[], &[])),
+        BestKernels::Split { least_missed, least_late } => Some((least_missed, least_late)),
+        BestKernels::Unknown => None,
+    }
+}
+
+fn rests_on(best: &BestKernels) -> Option<u64> {
+    match best {
+        BestKernels::These { rests_on, .. } => Some(*rests_on),
+        _ => None,
+    }
+}
+
+fn fitness(best: &BestKernels, rests_on: u64) -> Fitness {
+    match best {
+        BestKernels::These { .. } if rests_on >= FEW => Fitness::Good,
+        BestKernels::These { .. } | BestKernels::Split { .. } => Fitness::Limited,
+        BestKernels::All | BestKernels::Unknown => Fitness::CannotTell,
+    }
+}
+
+/// The names of kernels; of several, that they are alike.
+fn names(run: &KernelRun, kernels: &[usize]) -> String {
+    let names = kernels.iter().filter_map(|number| Some(run.kernels.get(*number)?.kernel.clone()));
+    let names: Vec<String> = names.collect();
+    let alike = if names.len() > 1 { " alike" } else { "" };
+    format!("{}{alike}", list(&names))
+}
+
+/// The verdict where all tasks say the same.
+fn of_all(run: &KernelRun, best: &BestKernels, rests_on: u64) -> String {
+    const WHY: &str = "nowhere else is the latest start earlier, or are fewer due times missed";
+    match best {
+        BestKernels::These { kernels, .. } if rests_on >= FEW => {
+            format!("BEST: {}; {WHY}.", names(run, kernels))
+        }
+        BestKernels::These { kernels, .. } => format!(
+            "BEST as seen: {}; {WHY}, but that rests on {}, which may be chance.",
+            names(run, kernels),
+            plural(rests_on, "due time")
+        ),
+        BestKernels::All => "NO DIFFERENCE: the latest starts and the missed due times are alike.".into(),
+        BestKernels::Split { least_missed, least_late } => format!(
+            "NONE IS BEST: fewest due times are missed on {}, the latest start is earliest on {}.",
+            names(run, least_missed),
+            names(run, least_late)
+        ),
+        BestKernels::Unknown => {
+            "CANNOT TELL: what would rank the kernels is not known of all of them.".into()
+        }
+    }
+}
+
+/// The same of one task of several that differ.
+fn of_one(run: &KernelRun, task: &str, best: &BestKernels) -> String {
+    match best {
+        BestKernels::These { kernels, rests_on } => {
+            let as_seen = if *rests_on < FEW { " as seen" } else { "" };
+            format!("best{as_seen} for {task} is {}", names(run, kernels))
+        }
+        BestKernels::All => format!("no difference for {task}"),
+        BestKernels::Split { .. } => format!("none is best for {task}"),
+        BestKernels::Unknown => format!("not known for {task}"),
     }
 }
 
@@ -135,23 +230,281 @@ pub(crate) fn diff(diff: &KernelDiff) -> Head {
 /// The head of tools one after the other: which adds least to a wake-up; `None` where nothing was measured.
 pub(crate) fn peers(peers: &KernelPeers) -> Option<Head> {
     let first = peers.kernels.first()?;
-    let mut means: Vec<(&str, f64)> = first
-        .tools
-        .iter()
-        .filter_map(|tool| Some((tool.tool.as_str(), tool.summary.as_ref()?.latency.mean_ns?)))
-        .collect();
+    let mean = |tool: &ToolResult| Some((tool.tool.clone(), tool.summary.as_ref()?.latency.mean_ns?));
+    let users = first.tools.iter().filter(|tool| tool.measures == Measures::UserThread);
+    let mut means: Vec<(String, f64)> = users.filter_map(mean).collect();
     means.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let (best, least) = *means.first()?;
-    let others = means.iter().skip(1).map(|(tool, mean)| format!("{tool} {}", time(*mean)));
-    let others: Vec<String> = others.collect();
+    // The bare loop is what tools are held against, and none itself.
+    let tools: Vec<&(String, f64)> = means.iter().filter(|(tool, _)| tool != BARE_LOOP).collect();
+    let least = time(tools.first()?.1);
+    let best = tools.iter().filter(|(_, mean)| time(*mean) == least).map(|(tool, _)| tool.clone());
+    let best: Vec<String> = best.collect();
+    let alike = if best.len() > 1 { " alike" } else { "" };
+    let each: Vec<String> = means.iter().map(|(tool, mean)| format!("{tool} {}", time(*mean))).collect();
     Some(Head {
-        fitness: if peers.ns_per_instruction.is_some() { Fitness::Good } else { Fitness::CannotTell },
-        asked: false,
-        verdict: format!("LEAST: {best} on {}, by its mean latency.", first.kernel),
-        number: match others.is_empty() {
-            true => format!("{best} {}.", time(least)),
-            false => format!("{best} {}; {}.", time(least), list(&others)),
+        fitness: match (peers.ns_per_instruction, tools.len()) {
+            (Some(_), 2..) => Fitness::Good,
+            _ => Fitness::CannotTell,
         },
+        asked: false,
+        verdict: match tools.len() {
+            1 => format!("ONLY {} measured a user's thread on {}.", list(&best), first.kernel),
+            _ => format!("LEAST: {}{alike} on {}, by the mean latency.", list(&best), first.kernel),
+        },
+        number: format!("{}.", list(&each)),
         next: "jitterlab run on the machine itself: virtual time counts instructions only".into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::code_paths::{CodePath, PathChange};
+    use jitterlab_analysis::kernels::PeersOnKernel;
+    use jitterlab_analysis::measured::MeasuredRun;
+    use jitterlab_model::{Bench, Granted, Policy, RunInfo, StopReason, TaskResult, TaskSpec, TimingStats};
+
+    use crate::sample;
+
+    /// On this kernel, tasks with these latencies that missed so many due times each.
+    fn on(kernel: &str, tasks: &[(&[i64], u64)]) -> RunOnKernel {
+        let spec = |number: usize| TaskSpec { name: ["base", "servo"][number].into(), ..TaskSpec::default() };
+        let mut run = RunInfo::new(Bench::Kernel, "monotonic", (0..tasks.len()).map(spec));
+        run.stop = Some(StopReason::Count);
+        run.count = Some(20);
+        let stats: Vec<TimingStats> = tasks.iter().map(|(latencies, _)| sample::stats(latencies)).collect();
+        for (task, (latencies, missed)) in run.tasks.iter_mut().zip(tasks) {
+            task.granted = Some(Granted {
+                policy: Policy::Fifo(80),
+                cpus: vec![0],
+                memory_locked: true,
+                timer_slack_ns: None,
+            });
+            task.result = Some(TaskResult {
+                executed: latencies.len() as u64,
+                missed: *missed,
+                min_latency_ns: *latencies.iter().min().unwrap(),
+                max_latency_ns: *latencies.iter().max().unwrap(),
+                ..TaskResult::default()
+            });
+        }
+        let measured = MeasuredRun::new(run, &stats, None);
+        RunOnKernel { kernel: kernel.into(), release: "6.1".into(), version: "#1".into(), measured }
+    }
+
+    fn kernels(kernels: Vec<RunOnKernel>) -> KernelRun {
+        KernelRun { ns_per_instruction: Some(1), kernels, also: Vec::new() }
+    }
+
+    #[track_caller]
+    fn said(run: &KernelRun, fitness: Fitness, verdict: &str, number: &str) {
+        let head = super::run(run).unwrap();
+        assert_eq!((head.fitness, head.verdict.as_str(), head.number.as_str()), (fitness, verdict, number));
+        assert!(!head.asked);
+    }
+
+    const EARLY: &[i64] = &[4_000; 20];
+    const LATE: &[i64] = &[9_000; 20];
+
+    #[test]
+    fn the_best_kernel_starts_earliest_at_worst_and_misses_no_more() {
+        said(
+            &kernels(vec![on("rt", &[(EARLY, 0)]), on("generic", &[(LATE, 3)])]),
+            Fitness::Good,
+            "BEST: rt; nowhere else is the latest start earlier, or are fewer due times missed.",
+            "base at worst 4 µs late on rt and 9 µs late (3 due times missed) on generic.",
+        );
+        // What misses due times is not best because it started early otherwise.
+        said(
+            &kernels(vec![on("rt", &[(EARLY, 3)]), on("generic", &[(LATE, 0)])]),
+            Fitness::Limited,
+            "NONE IS BEST: fewest due times are missed on generic, the latest start is earliest on rt.",
+            "base at worst 4 µs late (3 due times missed) on rt and 9 µs late on generic.",
+        );
+        let run = kernels(vec![on("a", &[(EARLY, 9)]), on("b", &[(EARLY, 1)])]);
+        assert!(super::run(&run).unwrap().verdict.starts_with("BEST: b;"));
+    }
+
+    #[test]
+    fn what_is_alike_to_its_digits_is_a_tie() {
+        let nearly: &[i64] = &[4_003; 20];
+        said(
+            &kernels(vec![on("a", &[(EARLY, 0)]), on("b", &[(nearly, 0)])]),
+            Fitness::CannotTell,
+            "NO DIFFERENCE: the latest starts and the missed due times are alike.",
+            "base at worst 4 µs late on a and 4 µs late on b.",
+        );
+        said(
+            &kernels(vec![on("a", &[(nearly, 0)]), on("b", &[(LATE, 0)]), on("c", &[(EARLY, 0)])]),
+            Fitness::Good,
+            "BEST: a and c alike; nowhere else is the latest start earlier, or are fewer due times missed.",
+            "base at worst 4 µs late on a, 9 µs late on b and 4 µs late on c.",
+        );
+    }
+
+    #[test]
+    fn a_few_late_starts_may_be_chance() {
+        let rarely = |late: usize| [&[9_000].repeat(late)[..], &EARLY[late..]].concat();
+        let verdict = |late| {
+            let head = run(&kernels(vec![on("a", &[(EARLY, 0)]), on("b", &[(&rarely(late), 0)])]));
+            head.map(|head| (head.fitness, head.verdict)).unwrap()
+        };
+        let (fitness, text) = verdict(5);
+        assert_eq!(
+            (fitness, text.as_str()),
+            (
+                Fitness::Limited,
+                "BEST as seen: a; nowhere else is the latest start earlier, or are fewer due times missed, but that rests on 5 \
+                 due times, which may be chance."
+            )
+        );
+        assert_eq!(verdict(6).0, Fitness::Good);
+        assert!(verdict(1).1.contains("rests on 1 due time,"), "{}", verdict(1).1);
+    }
+
+    #[test]
+    fn tasks_that_differ_are_each_named() {
+        said(
+            &kernels(vec![on("a", &[(EARLY, 0), (LATE, 0)]), on("b", &[(LATE, 0), (EARLY, 0)])]),
+            Fitness::Limited,
+            "DIFFERENT by task: best for base is a; best for servo is b.",
+            "base at worst 4 µs late on a and 9 µs late on b; servo at worst 9 µs late on a and 4 µs late on b.",
+        );
+        let verdict = |b: &[(&[i64], u64)]| {
+            let a = on("a", &[(EARLY, 0), (EARLY, 0)]);
+            run(&kernels(vec![a, on("b", b)])).unwrap().verdict
+        };
+        assert_eq!(
+            verdict(&[(LATE, 0), (EARLY, 0)]),
+            "DIFFERENT by task: best for base is a; no difference for servo."
+        );
+        assert!(verdict(&[(LATE, 0), (LATE, 0)]).starts_with("BEST: a;"));
+    }
+
+    #[test]
+    fn lost_records_do_not_hide_the_worst_and_what_is_unknown_is_not_ranked() {
+        // Its thread saw more than was recorded.
+        let mut lossy = on("b", &[(EARLY, 0)]);
+        let mut task = lossy.measured.run.tasks[0].clone();
+        let result = task.result.as_mut().unwrap();
+        (result.executed, result.dropped, result.max_latency_ns) = (25, 5, 9_000);
+        let stats = sample::stats(EARLY);
+        lossy.measured.tasks[0].summary = jitterlab_analysis::Summary::of(&task, &stats);
+        let run = kernels(vec![on("a", &[(EARLY, 0)]), lossy]);
+        let head = super::run(&run).unwrap();
+        assert!(head.number.contains("9 µs late on b"), "{}", head.number);
+        assert!(head.verdict.starts_with("BEST as seen: a;") && head.fitness == Fitness::Limited);
+
+        let mut silent = on("b", &[(LATE, 0)]);
+        silent.measured.tasks[0].summary.missed = Known::Unknown;
+        said(
+            &kernels(vec![on("a", &[(EARLY, 0)]), silent]),
+            Fitness::CannotTell,
+            "CANNOT TELL: what would rank the kernels is not known of all of them.",
+            "base at worst 4 µs late on a and 9 µs late (how many due times were missed is unknown) on b.",
+        );
+    }
+
+    #[test]
+    fn what_was_not_measured_alike_is_not_ranked() {
+        let verdict = |change: &dyn Fn(&mut RunInfo)| {
+            let mut other = on("b", &[(LATE, 0)]);
+            change(&mut other.measured.run);
+            let head = run(&kernels(vec![on("a", &[(EARLY, 0)]), other])).unwrap();
+            assert_eq!(head.fitness, Fitness::CannotTell);
+            head.verdict
+        };
+        let asked = "NOT RANKED: on b the tasks, the load or the length were others than on a.";
+        assert_eq!(verdict(&|run| run.load = jitterlab_model::Load::of(["cpu:1".parse().unwrap()])), asked);
+        assert_eq!(verdict(&|run| run.count = Some(30)), asked);
+        assert_eq!(verdict(&|run| run.tasks[0].spec.period_ns = 500_000), asked);
+        assert_eq!(
+            verdict(&|run| run.tasks[0].granted.as_mut().unwrap().policy = Policy::Other),
+            "NOT RANKED: on b the tasks got another policy or memory lock than on a."
+        );
+        let cut = "NOT RANKED: on b the run ended before its time.";
+        assert_eq!(verdict(&|run| run.stop = None), cut);
+        let mut real = kernels(vec![on("a", &[(EARLY, 0)]), on("b", &[(LATE, 0)])]);
+        real.ns_per_instruction = None;
+        assert!(run(&real).unwrap().verdict.starts_with("CANNOT TELL: in emulated machines"));
+    }
+
+    #[test]
+    fn one_kernel_says_nothing_of_a_machine() {
+        said(
+            &kernels(vec![on("rt", &[(EARLY, 2), (LATE, 0)])]),
+            Fitness::CannotTell,
+            "CANNOT TELL for a machine: virtual time counts instructions, so it compares kernels.",
+            "On rt: base at worst 4 µs late (2 due times missed) and servo at worst 9 µs late.",
+        );
+        assert_eq!(run(&kernels(Vec::new())), None);
+    }
+
+    #[test]
+    fn a_change_of_code_paths_is_unfit_and_names_the_task_whose_worst_moved_most() {
+        let path = CodePath { count: 1, share: 0.9, min_ns: 4_000, median_ns: 4_000, max_ns: 4_000 };
+        let task = |task: &str, new_max_ns, changes| PathsOfTask {
+            task: task.into(),
+            changes,
+            old_max_ns: Some(4_000),
+            new_max_ns,
+            steps: Vec::new(),
+            causes: None,
+        };
+        let diff = |differs, tasks| KernelDiff {
+            old: "a".into(),
+            new: "b".into(),
+            ns_per_instruction: Some(1),
+            tolerance_ns: 100,
+            differs,
+            tasks,
+        };
+        let found = diff(
+            true,
+            vec![
+                task("base", Some(4_100), vec![PathChange::Appeared { new: path }]),
+                task("servo", Some(9_000), Vec::new()),
+            ],
+        );
+        let head = super::diff(&found);
+        assert_eq!((head.fitness, head.asked), (Fitness::Unfit, true));
+        assert_eq!(head.verdict, "DIFFERENT: 1 code path taken by 1 % of the activations or more.");
+        assert_eq!(head.number, "servo started up to 4 µs late, and now up to 9 µs.");
+        let same = super::diff(&diff(false, vec![task("base", None, Vec::new())]));
+        assert_eq!((same.fitness, same.asked), (Fitness::Good, true));
+        assert_eq!(same.number, "How late starts were at worst is not known.");
+    }
+
+    #[test]
+    fn tools_are_ranked_by_what_they_add_to_a_users_thread() {
+        let tool = |tool: &str, measures, latency_ns: i64| ToolResult {
+            tool: tool.into(),
+            command: String::new(),
+            measures,
+            summary: Some(on("rt", &[(&[latency_ns; 20], 0)]).measured.tasks.remove(0).summary),
+            failure: None,
+        };
+        let peers = |tools| KernelPeers {
+            period_ns: 1_000_000,
+            priority: 90,
+            background: None,
+            ns_per_instruction: Some(1),
+            kernels: vec![PeersOnKernel { kernel: "rt".into(), release: "6.1".into(), tools }],
+        };
+        let user = Measures::UserThread;
+        let head = super::peers(&peers(vec![
+            tool("jitterlab", user, 3_760),
+            tool("bare loop", user, 3_700),
+            tool("cyclictest", user, 3_910),
+            tool("timerlat", Measures::KernelThread, 3_000),
+        ]))
+        .unwrap();
+        assert_eq!(head.verdict, "LEAST: jitterlab on rt, by the mean latency.");
+        assert_eq!(head.number, "bare loop 3.70 µs, jitterlab 3.76 µs and cyclictest 3.91 µs.");
+        let tie = super::peers(&peers(vec![tool("a", user, 3_760), tool("b", user, 3_761)])).unwrap();
+        assert_eq!(tie.verdict, "LEAST: a and b alike on rt, by the mean latency.");
+        let one = super::peers(&peers(vec![tool("a", user, 3_760)])).unwrap();
+        assert_eq!(one.verdict, "ONLY a measured a user's thread on rt.");
+        assert_eq!(super::peers(&peers(Vec::new())), None);
+    }
 }
