@@ -112,6 +112,13 @@ impl WayFigures {
             longest_hole_ns: blocks.iter().map(|b| b.result.longest_hole_ns).max().unwrap_or(0),
         }
     }
+
+    /// The middle of the turns' 99th percentiles of the latency, in ns; `None` where all turns are too short for one.
+    #[must_use]
+    pub fn usual_p99_ns(&self) -> Option<f64> {
+        let turns = self.p99_of_turns_ns.iter().flatten().map(|ns| *ns as f64);
+        MedianInterval::of(turns).map(|middle| middle.median)
+    }
 }
 
 /// Ways to wait, measured in turns.
@@ -131,45 +138,45 @@ pub struct WaysCompared {
 }
 
 impl WaysCompared {
-    /// The way to take: of those that sleep, the one with the lowest middle of its turns' p99. `None` where none was
-    /// measured to its end.
+    /// The way with the lowest p99 of those that sleep. `None` where none was measured to its end.
     #[must_use]
     pub fn best(&self) -> Option<BestWay<'_>> {
         let measured = self.ways.iter().filter(|way| way.trouble.is_none());
-        let sleeping = measured.filter_map(|way| Some((way, way.figures.as_ref()?)));
-        let mut ranked: Vec<(f64, &WayToWait, &WayFigures)> = sleeping
+        let mut ranked: Vec<(f64, &WayToWait, &WayFigures)> = measured
+            .filter_map(|way| Some((way, way.figures.as_ref()?)))
             .filter(|(_, figures)| figures.polled_share < MOSTLY_POLLED)
-            .filter_map(|(way, figures)| {
-                let turns = figures.p99_of_turns_ns.iter().flatten().map(|ns| *ns as f64);
-                Some((MedianInterval::of(turns)?.median, way, figures))
-            })
+            .filter_map(|(way, figures)| Some((figures.usual_p99_ns()?, way, figures)))
             .collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (_, way, figures) = *ranked.first()?;
-        let turns = |figures: &WayFigures| figures.p99_of_turns_ns.clone();
         let shown_worse = |other: &WayFigures| {
-            let pairs = turns(other).into_iter().zip(turns(figures));
-            let factors = pairs.filter_map(|(other, best)| Some(other? as f64 / best?.max(1) as f64));
+            let pairs = other.p99_of_turns_ns.iter().zip(&figures.p99_of_turns_ns);
+            let factors = pairs.filter_map(|(other, best)| Some((*other)? as f64 / (*best)?.max(1) as f64));
             let found = MedianInterval::of(factors).and_then(|factor| factor.interval);
             found.is_some_and(|(low, _)| low > 1.0)
         };
-        let others = ranked.iter().skip(1);
-        let alike = others.filter(|(_, _, other)| !shown_worse(other)).map(|(_, way, _)| way.name.as_str());
-        let worst = ranked.last().filter(|_| ranked.len() > 1).map(|(_, way, _)| *way);
-        Some(BestWay { way, alike: alike.collect(), worst })
+        let others = || ranked.iter().skip(1);
+        let alike = others().filter(|(_, _, other)| !shown_worse(other)).map(|(_, way, _)| way.name.as_str());
+        let fewest = others().min_by_key(|(_, _, other)| other.missed);
+        let misses_fewer =
+            fewest.filter(|(_, _, other)| other.missed < figures.missed).map(|(_, way, _)| *way);
+        let worst = others().next_back().map(|(_, way, _)| *way);
+        Some(BestWay { way, alike: alike.collect(), misses_fewer, worst })
     }
 }
 
 /// A way that polls this share of the time or more does not sleep.
 const MOSTLY_POLLED: f64 = 0.5;
 
-/// The way to take.
+/// The way to take, unless missed due times weigh more.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BestWay<'a> {
     /// It.
     pub way: &'a WayToWait,
     /// Those whose p99 is not shown to be higher, turn by turn, by the sign test's interval of 95 % each.
     pub alike: Vec<&'a str>,
+    /// The way that misses fewest due times of those that sleep, where that is fewer than this one misses.
+    pub misses_fewer: Option<&'a WayToWait>,
     /// The way with the highest p99 of those that sleep, where there is another.
     pub worst: Option<&'a WayToWait>,
 }
@@ -352,6 +359,14 @@ mod tests {
         let best = compared.best().unwrap();
         assert_eq!((best.way.name.as_str(), best.alike), ("quick", vec!["alike"]));
         assert_eq!(best.worst.map(|way| way.name.as_str()), Some("slow"));
+        assert_eq!(best.misses_fewer, None);
+        // One that starts early and misses due times for it.
+        let (careful, careless) = (result(200), TaskResult { missed: 3, ..result(200) });
+        let ways = vec![way("quick", |_| 1_000, &careless), way("slow", |_| 9_000, &careful)];
+        let compared = WaysCompared { ways, ..compared };
+        let best = compared.best().unwrap();
+        assert_eq!((best.way.name.as_str(), best.way.figures.as_ref().unwrap().missed), ("quick", 18));
+        assert_eq!(best.misses_fewer.map(|way| way.name.as_str()), Some("slow"));
         let ways = vec![way("spin", |_| 0, &polling)];
         assert!(WaysCompared { ways, ..compared }.best().is_none());
     }

@@ -29,22 +29,18 @@ fn trouble(trouble: &WayTrouble) -> String {
 
 /// The three lines: the way to take of those that sleep.
 pub(crate) fn head(compared: &WaysCompared) -> Head {
-    let Some(BestWay { way, alike, worst }) = compared.best() else {
-        return Head {
-            fitness: Fitness::CannotTell,
-            asked: false,
-            verdict: "CANNOT TELL: no way that sleeps was measured long enough.".into(),
-            number: "A turn has to hold some hundred due times for its p99.".into(),
-            next: "the same with a longer --duration, and --rounds 6 or more".into(),
-        };
-    };
-    let p99 = |way: &WayToWait| {
-        let figures = way.figures.as_ref()?;
-        let missed = plural(figures.missed, "due time");
-        Some(format!("{} p99 {}, {missed} missed", way.name, time(figures.latency.at(P99).exactly())))
-    };
-    let (fitness, verdict, next) = match alike.as_slice() {
-        [] => (
+    let Some(best) = compared.best() else { return untold(compared) };
+    let BestWay { way, alike, misses_fewer, worst } = best;
+    let again = |why: &str| format!("the same with --rounds {}{why}", compared.rounds.max(5) * 2);
+    let alike: Vec<String> = alike.into_iter().map(Into::into).collect();
+    let are = if alike.len() == 1 { "is" } else { "are" };
+    let (fitness, verdict, next) = match misses_fewer {
+        Some(fewer) => (
+            Fitness::Limited,
+            format!("BEST by p99: {}, but with {} fewer due times are missed.", way.name, fewer.name),
+            again(" (whether the misses stay)"),
+        ),
+        None if alike.is_empty() => (
             Fitness::Good,
             format!("BEST of the ways that sleep: {}.", way.name),
             match way.name.parse::<WakeMethod>() {
@@ -52,16 +48,46 @@ pub(crate) fn head(compared: &WaysCompared) -> Head {
                 Err(_) => format!("jitterlab run with a task that waits so ({})", way.name),
             },
         ),
-        alike => {
-            let names: Vec<String> = alike.iter().map(|name| (*name).to_owned()).collect();
-            let are = if names.len() == 1 { "is" } else { "are" };
-            let verdict =
-                format!("BEST as seen: {}; {} {are} not shown to be worse.", way.name, list(&names));
-            (Fitness::Limited, verdict, format!("the same with --rounds {}", compared.rounds.max(5) * 2))
-        }
+        None => (
+            Fitness::Limited,
+            format!("BEST as seen: {}; {} {are} not shown to be worse.", way.name, list(&alike)),
+            again(""),
+        ),
     };
-    let said: Vec<String> = [Some(way), worst].into_iter().flatten().filter_map(p99).collect();
+    let mut named: Vec<&WayToWait> = [Some(way), misses_fewer, worst].into_iter().flatten().collect();
+    named.dedup_by_key(|way| &way.name);
+    let said: Vec<String> = named.into_iter().filter_map(deciding).collect();
     Head { fitness, asked: false, verdict, number: format!("{}.", said.join("; ")), next }
+}
+
+/// What a way is ranked by, and what it missed.
+fn deciding(way: &WayToWait) -> Option<String> {
+    let figures = way.figures.as_ref()?;
+    let (p99, missed) = (Human(figures.usual_p99_ns()?), plural(figures.missed, "due time"));
+    Some(format!("{}: p99 {p99}, {missed} missed", way.name))
+}
+
+/// Why no way is the best.
+fn untold(compared: &WaysCompared) -> Head {
+    let mut measured =
+        compared.ways.iter().filter(|way| way.trouble.is_none()).filter_map(|way| way.figures.as_ref());
+    let (number, next) = match measured.any(|figures| figures.usual_p99_ns().is_none()) {
+        true => (
+            "A turn has to hold a hundred due times for its p99.",
+            "the same with a longer --duration, and --rounds 6 or more",
+        ),
+        false => (
+            "What was measured polls, or was not measured to its end.",
+            "the same with --way wake=nanosleep and --way wake=timerfd",
+        ),
+    };
+    Head {
+        fitness: Fitness::CannotTell,
+        asked: false,
+        verdict: "CANNOT TELL: no way that sleeps was measured long enough.".into(),
+        number: number.into(),
+        next: next.into(),
+    }
 }
 
 /// The table and what its columns mean.
@@ -115,6 +141,10 @@ mod tests {
     use jitterlab_analysis::wakeup::{BlockView, WayFigures, WayToWait};
     use jitterlab_model::{Activation, TaskResult};
 
+    fn compared(ways: Vec<WayToWait>) -> WaysCompared {
+        WaysCompared { period_ns: 1_000_000, rounds: 1, turn_ns: 2_000_000, interrupted: false, ways }
+    }
+
     #[test]
     fn measured_ways_have_a_row_and_refused_ones_a_reason() {
         let result = TaskResult {
@@ -130,9 +160,8 @@ mod tests {
             WayFigures::of(&[BlockView { period_ns: 1_000_000, result: &result, activations: &rows }]);
         let way = |name: &str, figures, trouble| WayToWait { name: name.into(), figures, trouble };
         let why = WayTrouble::Impossible { why: "not permitted".into() };
-        let ways = vec![way("nanosleep", Some(figures), None), way("deadline", None, Some(why))];
         let compared =
-            WaysCompared { period_ns: 1_000_000, rounds: 1, turn_ns: 2_000_000, interrupted: false, ways };
+            compared(vec![way("nanosleep", Some(figures), None), way("deadline", None, Some(why))]);
         let text = section(&compared).text(Terminal { columns: 80, ascii: false, colour: false });
         assert!(text.contains("nanosleep 2.30 µs"), "{text}");
         assert!(
@@ -142,5 +171,51 @@ mod tests {
         );
         assert!(text.contains("deadline: not permitted"));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert_eq!(head(&compared).number, "A turn has to hold a hundred due times for its p99.");
+    }
+
+    /// A way with these turns of a hundred activations, each late by as much.
+    fn way(name: &str, turns_ns: &[i64], missed: u64) -> WayToWait {
+        let result = TaskResult { executed: 100, missed, last_end_ns: 100_000_000, ..TaskResult::default() };
+        let late = |start_ns: &i64| vec![Activation { start_ns: *start_ns, ..Activation::default() }; 100];
+        let turns: Vec<Vec<Activation>> = turns_ns.iter().map(late).collect();
+        let block = |turn| BlockView { period_ns: 1_000_000, result: &result, activations: turn };
+        let blocks: Vec<BlockView> = turns.iter().map(|turn| block(turn)).collect();
+        WayToWait { name: name.into(), figures: Some(WayFigures::of(&blocks)), trouble: None }
+    }
+
+    #[test]
+    fn the_best_way_is_named_with_what_it_is_ranked_by_and_what_speaks_against_it() {
+        let said = |ways| {
+            let Head { fitness, verdict, number, next, .. } = head(&compared(ways));
+            (fitness, [verdict, number, next].join("\n"))
+        };
+        let slow = || way("timerfd", &[9_000; 6], 0);
+        let (fitness, text) =
+            said(vec![slow(), way("nanosleep", &[4_000, 4_000, 4_000, 5_000, 5_000, 900_000], 0)]);
+        assert_eq!(fitness, Fitness::Limited, "in one turn of six it was worse: {text}");
+        let (fitness, text) = said(vec![slow(), way("nanosleep", &[4_000; 6], 0)]);
+        assert_eq!(
+            (fitness, text.as_str()),
+            (
+                Fitness::Good,
+                "BEST of the ways that sleep: nanosleep.\nnanosleep: p99 4 µs, 0 due times missed; timerfd: p99 9 µs, 0 due \
+                 times missed.\njitterlab run --wake nanosleep"
+            )
+        );
+        let (fitness, text) = said(vec![slow(), way("nanosleep", &[4_000; 6], 2)]);
+        assert_eq!(
+            (fitness, text.as_str()),
+            (
+                Fitness::Limited,
+                "BEST by p99: nanosleep, but with timerfd fewer due times are missed.\nnanosleep: p99 4 µs, 12 due times \
+                 missed; timerfd: p99 9 µs, 0 due times missed.\nthe same with --rounds 10 (whether the misses stay)"
+            )
+        );
+        let (_, text) = said(vec![way("nanosleep", &[4_000; 5], 0), way("timerfd", &[9_000; 5], 0)]);
+        assert!(text.contains("BEST as seen: nanosleep; timerfd is not shown to be worse."), "{text}");
+        let refused = WayTrouble::Impossible { why: "not permitted".into() };
+        let (_, text) = said(vec![WayToWait { trouble: Some(refused), ..slow() }]);
+        assert!(text.contains("polls, or was not measured to its end"), "{text}");
     }
 }
