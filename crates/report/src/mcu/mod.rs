@@ -1,6 +1,7 @@
 //! What was measured on a microcontroller: tables for the terminal.
 
 pub mod firmware;
+pub(crate) mod head;
 
 use jitterlab_model::Fitness;
 use jitterlab_model::mcu::{AlarmFigures, McuCost, McuRecommendation, Overload};

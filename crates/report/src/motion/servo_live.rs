@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_model::Compensation;
+use jitterlab_model::{Compensation, Fitness};
 use jitterlab_motion::servo::{LiveTrouble, LiveWay, ServoLive, TrackingError};
 
 use super::change;
 use super::servo_tables::described;
+use crate::head::Head;
 use crate::section::{Piece, Section};
 use crate::table::columns;
 use crate::words::{count, time};
@@ -20,29 +21,73 @@ const WIDTH: usize = 80;
 const EXPLAINED: &str = "rms, max: tracking error, root mean square and largest, in the output's unit; worse: rms of the \
                          output that lost most, against punctual activations";
 
-/// The answer in a sentence.
-fn sentence(live: &ServoLive) -> String {
-    let ways = live.ranked();
+/// Ways that were run as asked for under every load, each with its worst run, the best first: what was not run under a load is
+/// not ranked.
+fn worst_of_each(live: &ServoLive) -> Vec<&LiveWay> {
+    let ranked = live.ranked();
+    let loads = by_load(live).count();
+    // From the worst on, so that the first run of a name is its worst.
+    let mut ways: Vec<&LiveWay> = Vec::new();
+    for way in ranked.iter().rev() {
+        let runs = ranked.iter().filter(|other| other.name() == way.name()).count();
+        if runs >= loads && ways.iter().all(|known| known.name() != way.name()) {
+            ways.push(way);
+        }
+    }
+    ways.reverse();
+    ways
+}
+
+/// The three lines: how well the loop tracks with the best way to wait, and with the worst.
+pub(crate) fn head(live: &ServoLive) -> Head {
+    let ways = worst_of_each(live);
     let named = |way: &LiveWay| {
         let what = match live.excess(way) {
-            excess if excess.is_finite() => {
-                format!("{} tracking error against punctual activations", change(excess, 2))
-            }
+            excess if excess.is_finite() => change(excess, 2),
             _ => "the loop ran away".into(),
         };
-        format!("{} under load {} ({what})", way.name(), way.load)
+        format!("{} {what} (load {})", way.name(), way.load)
     };
-    match (ways.first(), ways.last()) {
-        (Some(_), Some(worst)) if ways.len() > 1 && live.excess(worst) < ALIKE => format!(
-            "Every way to wait tracks as punctual activations do, within {:.0} %; the worst was {}.",
-            ALIKE * 100.0,
-            named(worst)
+    let (Some(best), Some(worst)) = (ways.first(), ways.last()) else {
+        return Head {
+            fitness: Fitness::CannotTell,
+            asked: false,
+            verdict: "CANNOT TELL: no way to wait could be run as asked for under every load.".into(),
+            number: "What stood against each is named below.".into(),
+            next: "the same with --way wake=nanosleep --policy other, which need no rights".into(),
+        };
+    };
+    let alike = ways.len() > 1 && live.excess(worst) < ALIKE;
+    let with = if alike { "every way to wait".into() } else { best.name() };
+    let (fitness, verdict) = match live.excess(best) {
+        excess if excess < ALIKE => (
+            Fitness::Good,
+            format!("GOOD with {with}: it tracks as punctual activations do, within {:.0} %.", ALIKE * 100.0),
         ),
-        (Some(best), Some(worst)) if ways.len() > 1 => {
-            format!("Best was {}, worst {}.", named(best), named(worst))
-        }
-        (Some(only), _) => format!("Seen: {}.", named(only)),
-        _ => "No way could be run as asked for.".into(),
+        excess if excess.is_finite() => (
+            Fitness::Limited,
+            format!(
+                "LIMITED with {with}, {} tracking error against punctual activations.",
+                change(excess, 2)
+            ),
+        ),
+        _ => (Fitness::Unfit, "NOT FIT: the loop ran away with every way to wait.".into()),
+    };
+    let both: Vec<String> = match ways.len() {
+        1 => vec![named(best)],
+        _ => vec![named(best), named(worst)],
+    };
+    Head {
+        fitness,
+        asked: false,
+        verdict,
+        number: format!("Tracking error of a way's worst run: {}.", both.join("; ")),
+        next: match fitness {
+            Fitness::Good => {
+                "the same under the loads of your machine (--load cpu:1), for longer (--duration 1min)".into()
+            }
+            _ => "jitterlab check (what holds it up, and what to change first)".into(),
+        },
     }
 }
 
@@ -94,7 +139,7 @@ fn caveats(live: &ServoLive) -> Vec<String> {
 
 /// The whole answer, readable at 80 columns.
 pub fn text(live: &ServoLive) -> String {
-    let mut text = wrap(&sentence(live)) + "\n" + &wrap(&basis(live));
+    let mut text = wrap(&basis(live));
     for (load, ways) in by_load(live) {
         let _ = write!(text, "\n{}{}", wrap(&load), tables(live, ways));
     }
@@ -108,7 +153,7 @@ pub fn text(live: &ServoLive) -> String {
 pub fn section(live: &ServoLive) -> Section {
     let text = |text: String| Piece::Text { text };
     let outputs: Vec<usize> = (0..live.closed.outputs.len()).collect();
-    let mut pieces = vec![text(sentence(live)), text(basis(live))];
+    let mut pieces = vec![text(basis(live))];
     pieces.extend(by_load(live).map(|(load, ways)| {
         let (header, rows) = table(live, ways, true, &outputs);
         Piece::Table { caption: format!("{load}. {EXPLAINED}"), header, rows }
@@ -195,6 +240,8 @@ fn error(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::Terminal;
+    use crate::document::{Content, Document};
     use jitterlab_analysis::Caveat;
     use jitterlab_motion::servo::{LoopDescription, Reference};
 
@@ -232,7 +279,8 @@ mod tests {
             punctual: vec![TrackingError { rms: 0.1, max: 0.2 }; 2],
             ways: ways.to_vec(),
         };
-        let text = text(&live);
+        let terminal = Terminal { columns: WIDTH, ascii: false, colour: false };
+        let text = Document::new(Content::ServoLive(Box::new(live))).text(terminal);
         assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -246,10 +294,13 @@ mod tests {
         ];
         let text = shown(["pan", "tilt"], &ways);
         assert!(
-            text.starts_with("Best was timer-signal margin:100us under load cpu:1 (0.98 CPUs) ("),
+            text.starts_with(
+                "GOOD with timer-signal margin:100us: it tracks as punctual activations do, within 1 %. Tracking \
+                 error of a way's worst run: timer-signal margin:100us 0.00 % (load cpu:1 (0.98 CPUs)); nanosleep-relative \
+                 +20.00 %"
+            ),
             "{text}"
         );
-        assert!(text.contains("worst nanosleep-relative under load") && text.contains("+20.00 %"), "{text}");
         assert!(text.contains("(!) deadline: no rights"), "{text}");
         assert!(text.contains("Each way 5 s, 5 000 activations due; overrun skip."), "{text}");
         assert!(
@@ -271,13 +322,40 @@ mod tests {
     fn ways_that_hardly_differ_are_not_ranked_and_a_loop_that_ran_away_is_said_to_have() {
         let alike = shown(["pan", "tilt"], &[way("nanosleep", 1.002, None), way("spin", 0.999, None)]);
         assert!(
-            alike.starts_with("Every way to wait tracks as punctual activations do, within 1 %"),
+            alike
+                .starts_with("GOOD with every way to wait: it tracks as punctual activations do, within 1 %"),
             "{alike}"
         );
         let lost = [way("nanosleep", 1.0, None), way("timerfd", 1e20, None), way("spin", f64::NAN, None)];
         let text = shown(["pan", "tilt"], &lost);
-        assert!(text.starts_with("Best was nanosleep") && text.contains("the loop ran away"), "{text}");
+        assert!(text.starts_with("GOOD with nanosleep: ") && text.contains("the loop ran away"), "{text}");
+        let lost = shown(["pan", "tilt"], &[way("timerfd", 1e20, None)]);
+        assert!(lost.starts_with("NOT FIT: the loop ran away with every way to wait."), "{lost}");
         assert!(text.contains("1e19"), "{text}");
+    }
+
+    #[test]
+    fn ways_are_ranked_by_their_worst_load_and_only_where_they_ran_under_all() {
+        let loaded =
+            |way: LiveWay| LiveWay { asked_loads: vec!["disk:1".into()], load: "disk:1".into(), ..way };
+        let ways = [
+            way("nanosleep", 1.0, None),
+            way("spin", 1.05, None),
+            way("timerfd", 1.0, None),
+            loaded(way("nanosleep", 1.3, None)),
+            loaded(way("spin", 1.1, None)),
+            loaded(way("timerfd", 1.0, Some("no timer"))),
+        ];
+        let text = shown(["pan", "tilt"], &ways);
+        assert!(
+            text.starts_with(
+                "LIMITED with spin, +10.00 % tracking error against punctual activations. Tracking error of a way's \
+                 worst run: spin +10.00 % (load disk:1); nanosleep +30.00 % (load disk:1)."
+            ),
+            "{text}"
+        );
+        let never = shown(["pan", "tilt"], &[way("timerfd", 1.0, Some("no timer"))]);
+        assert!(never.starts_with("CANNOT TELL: no way to wait could be run as asked for"), "{never}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod athlon;
 pub mod contents;
 mod epos;
 mod epos_figures;
+pub(crate) mod head;
 mod nist;
 mod nist_jitter;
 mod twente;
@@ -163,14 +164,21 @@ pub fn figures(found: &Found) -> Vec<PaperFigure> {
     }
 }
 
-/// A statement, what became of it, and the numbers that decide.
-type Words = [String; 3];
+/// A statement in words.
+struct Said {
+    /// What the document says.
+    statement: String,
+    /// What became of it.
+    standing: Standing,
+    /// The numbers that decide.
+    numbers: String,
+}
 
 /// Statements in words; `words` gives the statement and the numbers.
-fn claims<S>(tested: &[Tested<S>], words: impl Fn(&S) -> (String, String)) -> Vec<Words> {
+fn claims<S>(tested: &[Tested<S>], words: impl Fn(&S) -> (String, String)) -> Vec<Said> {
     let each = tested.iter().map(|tested| {
         let (statement, numbers) = words(&tested.statement);
-        [statement, standing(tested.standing).into(), numbers]
+        Said { statement, standing: tested.standing, numbers }
     });
     each.collect()
 }
@@ -184,19 +192,24 @@ fn standing(standing: Standing) -> &'static str {
 }
 
 /// Statements as a list.
-fn listed(claims: &[Words]) -> String {
-    claims
-        .iter()
-        .map(|[statement, standing, why]| wrap(&format!("- {statement}: {standing} ({why})")))
-        .collect()
+fn listed(claims: &[Said]) -> String {
+    claims.iter().map(|said| wrap(&format!("- {}", outcome(said)))).collect()
+}
+
+/// A statement with what became of it.
+fn outcome(Said { statement, standing: became, numbers }: &Said) -> String {
+    format!("{statement}: {} ({numbers})", standing(*became))
 }
 
 /// Statements as a table.
-fn table(caption: &str, claims: Vec<Words>) -> Piece {
+fn table(caption: &str, claims: Vec<Said>) -> Piece {
     Piece::Table {
         caption: caption.into(),
         header: ["the document says", "here", "numbers that decide"].map(String::from).into(),
-        rows: claims.into_iter().map(Vec::from).collect(),
+        rows: claims
+            .into_iter()
+            .map(|said| vec![said.statement, standing(said.standing).into(), said.numbers])
+            .collect(),
     }
 }
 

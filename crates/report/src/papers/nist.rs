@@ -6,7 +6,7 @@ use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::papers::nist::{LatencyRange, NistLoads, NistVirtual, Statement};
 use jitterlab_motion::stepper::nist::{Claim, NistTorques, TorqueRow};
 
-use super::{NistReproduction, Words, claims, details, each, listed, nist_jitter};
+use super::{NistReproduction, Said, claims, details, each, listed, nist_jitter};
 use crate::chart::Terminal;
 use crate::section::{Piece, Section};
 use crate::table::columns;
@@ -61,7 +61,7 @@ fn equations(row: &TorqueRow) -> Vec<String> {
     ]
 }
 
-fn torque_claims(found: &NistTorques) -> Vec<Words> {
+pub(super) fn torque_claims(found: &NistTorques) -> Vec<Said> {
     let behind = |range: Option<(f64, f64)>| match range {
         Some((from, to)) => {
             format!("digits cut off, they follow from any jitter in {:.4} to {:.4} µs", from * 1e6, to * 1e6)
@@ -213,7 +213,7 @@ fn factors(all: &[Option<MedianInterval>]) -> String {
     all.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-fn statements(found: &NistVirtual) -> Vec<Words> {
+pub(super) fn statements(found: &NistVirtual) -> Vec<Said> {
     let ranges = |ranges_ns: &[Option<i64>]| format!("ranges {}", each(ranges_ns, |ns| time(ns as f64)));
     claims(&found.statements, |statement| match statement {
         Statement::RangeGrowsWithLoad { system, ranges_ns, growth } => (

@@ -3,7 +3,7 @@
 use jitterlab_analysis::papers::SystemUnderLoads;
 use jitterlab_analysis::papers::twente::{Conclusion, LoopTimes, PrintedLoop, TwenteCase, TwenteVirtual};
 
-use super::{PaperFigure, Words, claims, each, listed};
+use super::{PaperFigure, Said, claims, each, listed};
 use crate::figure::{Figure, FigureError};
 use crate::page::PageRun;
 use crate::section::{Piece, Section};
@@ -166,7 +166,7 @@ fn caution(found: &TwenteVirtual) -> String {
     )
 }
 
-fn conclusions(found: &TwenteVirtual) -> Vec<Words> {
+pub(super) fn conclusions(found: &TwenteVirtual) -> Vec<Said> {
     let sds = |sds_ns: &[Option<f64>]| format!("standard deviations {}", each(sds_ns, time));
     let known = |ns: Option<f64>| ns.map_or_else(|| "unknown".into(), ms);
     claims(&found.conclusions, |conclusion| match conclusion {

@@ -1,0 +1,291 @@
+//! The head of a source document's repetition: how many of its statements hold here, the number that decides, what is left.
+
+use jitterlab_analysis::matrix::Answer;
+use jitterlab_analysis::papers::Standing;
+use jitterlab_analysis::papers::athlon::{Asked, AthlonReproduction, Compared};
+use jitterlab_analysis::papers::epos::{EposReproduction, Inconsistency};
+use jitterlab_analysis::papers::twente::TwenteCase;
+use jitterlab_model::Fitness;
+
+use super::contents::{PaperContents, PaperItem, Stands};
+use super::{Found, NistReproduction, Reproduction, Said, nist, outcome, twente};
+use crate::head::{Head, shown};
+use crate::matrix::observation;
+use crate::words::{plural, time};
+
+/// The head; `None` where nothing was measured.
+pub(crate) fn of(reproduction: &Reproduction) -> Option<Head> {
+    let directory = shown(&reproduction.directory.display().to_string());
+    match &reproduction.found {
+        Found::Athlon(found) => {
+            let next = match found.left {
+                0 => "jitterlab matrix (which CPUs to take here)".into(),
+                cells => format!("the same again, for the {} left", plural(cells as u64, "cell")),
+            };
+            Some(tested(&observations(found), next))
+        }
+        Found::Epos(found) => epos(found),
+        Found::Nist(found) => Some(tested(&of_nist(found), virtually("nist"))),
+        Found::NistVirtual(found) => Some(tested(&nist::statements(found), here("nist"))),
+        Found::Twente(cases) => twente_cases(cases, &directory),
+        Found::TwenteVirtual(found) => Some(tested(&twente::conclusions(found), here("twente"))),
+    }
+}
+
+/// The head of what the documents hold: how much of it works here, is wrong, or cannot be tested.
+pub(crate) fn of_contents(contents: &PaperContents) -> Option<Head> {
+    let count =
+        |wanted: &[Stands]| contents.items.iter().filter(|item| wanted.contains(&item.stands)).count();
+    let [works, refuted] = [Stands::Works, Stands::Refuted].map(|stands| count(&[stands]));
+    let needs = count(&[Stands::NeedsImage, Stands::NeedsHardware]);
+    let not = count(&[Stands::CannotBeTested, Stands::NotBuilt]);
+    let wrong = contents.items.iter().find(|item| item.stands == Stands::Refuted);
+    let first = contents.items.first()?;
+    let first_wrong = |item: &PaperItem| {
+        format!("The first that is refuted, {} of {}: {}.", item.name(), item.document.name(), item.says)
+    };
+    Some(Head {
+        fitness: if works == contents.items.len() { Fitness::Good } else { Fitness::Limited },
+        asked: false,
+        verdict: format!(
+            "REPEATED: {works} of {} figures, tables, equations and claims; refuted: {refuted}; waiting for an image or \
+             hardware: {needs}; not testable here, or not built: {not}.",
+            contents.items.len()
+        ),
+        number: wrong.map_or_else(|| "None of them is refuted.".into(), first_wrong),
+        next: format!("jitterlab reproduce {}", first.document.name()),
+    })
+}
+
+fn virtually(document: &str) -> String {
+    format!("jitterlab reproduce {document} --virtual (on an ordinary and a real-time kernel)")
+}
+
+fn here(document: &str) -> String {
+    format!("jitterlab reproduce {document} (on this machine)")
+}
+
+/// How many statements hold, and the first that does not, else the first that cannot be told, else the first.
+fn tested(all: &[Said], next: String) -> Head {
+    let count = |standing| all.iter().filter(|said| said.standing == standing).count();
+    let [holds, not, open] = [Standing::Holds, Standing::DoesNotHold, Standing::CannotBeTold].map(count);
+    let (fitness, word) = match (holds, not) {
+        (0, 0) => (Fitness::CannotTell, "CANNOT TELL"),
+        (_, 0) if open == 0 => (Fitness::Good, "ALL HOLD"),
+        (0, _) => (Fitness::Unfit, "NONE HOLDS"),
+        _ => (Fitness::Limited, "SOME HOLD"),
+    };
+    let deciding = [Standing::DoesNotHold, Standing::CannotBeTold, Standing::Holds];
+    let deciding = deciding.iter().find_map(|standing| all.iter().find(|said| said.standing == *standing));
+    let decided =
+        deciding.map_or_else(|| "Nothing was measured.".into(), |said| format!("{}.", outcome(said)));
+    let do_not = if not == 1 { "does" } else { "do" };
+    Head {
+        fitness,
+        asked: false,
+        verdict: format!(
+            "{word}: of {}, {holds} hold{} here, {not} {do_not} not, {open} cannot be told.",
+            plural(all.len() as u64, "statement"),
+            if holds == 1 { "s" } else { "" },
+        ),
+        number: decided,
+        next,
+    }
+}
+
+/// What the Athlon report observes, all of which its own numbers affirm.
+fn observations(found: &AthlonReproduction) -> Vec<Said> {
+    let said = |compared: &Compared| {
+        let statement = match compared.asked {
+            Asked::SameCpu => "both threads do better on one CPU, idle",
+            Asked::SameCpuWithHogs => "both threads do better on one CPU, beside CPU hogs",
+            Asked::Hogs => "CPU hogs help",
+            Asked::ReadingProc => "reading /proc during the run harms the base thread",
+        };
+        let standing = match compared.today.as_ref().map(|today| today.answer) {
+            Some(Answer::Yes | Answer::Little) => Standing::Holds,
+            Some(Answer::No | Answer::Opposite) => Standing::DoesNotHold,
+            Some(Answer::CannotTell) | None => Standing::CannotBeTold,
+        };
+        let numbers = compared.today.as_ref();
+        let numbers =
+            numbers.map_or_else(|| "nothing was measured".into(), |today| observation("here:", today));
+        Said { statement: statement.into(), standing, numbers }
+    };
+    found.observations.iter().map(said).collect()
+}
+
+/// Table 1 is computed; figure 3 has one run of each load, which proves nothing.
+fn of_nist(found: &NistReproduction) -> Vec<Said> {
+    let grows = Said {
+        statement: "the range of latencies grows with the load".into(),
+        standing: Standing::CannotBeTold,
+        numbers: match found.loads.wider {
+            Some((wider, of)) => format!("wider under {wider} of {of} loads, by one run of each"),
+            None => "too little was measured".into(),
+        },
+    };
+    nist::torque_claims(&found.torques).into_iter().chain([grows]).collect()
+}
+
+/// Table 1 beside the paper's, programmed alike.
+fn epos(found: &EposReproduction) -> Option<Head> {
+    let rows = found.rows();
+    // Periodic, then single shot: as printed and measured alike, a count apart or less.
+    let pairs = rows.iter().flat_map(|row| {
+        let [periodic, as_periodic, _, single, as_single, ..] = row.errors_us;
+        [periodic.zip(as_periodic), single.zip(as_single)].map(|pair| (pair, 1e6 / row.timer_hz))
+    });
+    let pairs: Vec<((f64, f64), f64)> =
+        pairs.filter_map(|(pair, count_us)| Some((pair?, count_us))).collect();
+    let near =
+        pairs.iter().filter(|((printed, alike), count_us)| (printed - alike).abs() <= *count_us).count();
+    let of = pairs.len();
+    let fitness = match near {
+        _ if of == 0 => return None,
+        0 => Fitness::Unfit,
+        near if near == of => Fitness::Good,
+        _ => Fitness::Limited,
+    };
+    let better = found.inconsistent.iter().find_map(|of| match of {
+        Inconsistency::NotUsuallyBetter { better, cells } => Some((better, cells)),
+        _ => None,
+    });
+    let better = better.map_or_else(String::new, |(better, cells)| {
+        format!(
+            "\"The single-shot timing strategy usually presents better results\": in {better} of the {cells} cells that it \
+             prints. "
+        )
+    });
+    Some(Head {
+        fitness,
+        asked: false,
+        verdict: format!(
+            "AGREES in {near} of {of} cells of table 1, programmed as in the paper, to one count of the timer."
+        ),
+        number: format!(
+            "{better}It contradicts itself or its table in {}, named below.",
+            plural(found.inconsistent.len() as u64, "place")
+        ),
+        next: "jitterlab mcu recommend --need PERIOD:TOLERANCE (which strategy keeps your periods)".into(),
+    })
+}
+
+/// The report's measurements on this machine, of which it concludes nothing that one machine and kernel could test.
+fn twente_cases(cases: &[TwenteCase], directory: &str) -> Option<Head> {
+    let measured = cases.iter().filter(|case| case.here.is_some()).count();
+    let (last, here) = cases.iter().rev().find_map(|case| Some((case, case.here.as_ref()?)))?;
+    let printed = last.printed.sd_ms.map_or_else(|| "none".into(), |ms| time(ms * 1e6));
+    Some(Head {
+        fitness: Fitness::CannotTell,
+        asked: false,
+        verdict: format!(
+            "NOT TESTED: what the report concludes takes an ordinary and a real-time kernel; {measured} of its {} measurements \
+             were repeated.",
+            cases.len()
+        ),
+        number: format!(
+            "Under {}, load {}, periods have a standard deviation of {} here, {printed} in the report.",
+            last.policy,
+            last.load,
+            time(here.sd_ns)
+        ),
+        next: format!("{}; or jitterlab report {directory}/*.parquet", virtually("twente")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::matrix::Matrix;
+    use jitterlab_analysis::papers::athlon::matrix;
+    use jitterlab_analysis::papers::twente::{LoopTimes, PRINTED};
+    use jitterlab_model::{Policy, SystemFacts};
+
+    fn head(found: Found) -> Option<Head> {
+        of(&Reproduction { directory: "twente".into(), found })
+    }
+
+    fn athlon(left: usize, today: Matrix) -> Head {
+        let found = AthlonReproduction::of(SystemFacts::default(), Vec::new(), 1, 3, left, today);
+        head(Found::Athlon(Box::new(found))).unwrap()
+    }
+
+    #[test]
+    fn statements_are_counted_and_what_does_not_hold_decides() {
+        let said = |standing| Said { statement: "it is so".into(), standing, numbers: "1 of 2".into() };
+        let of = |standings: &[Standing]| {
+            let all: Vec<Said> = standings.iter().map(|standing| said(*standing)).collect();
+            let head = tested(&all, "sleep".into());
+            (head.fitness, head.verdict + "\n" + &head.number)
+        };
+        let (yes, no, open) = (Standing::Holds, Standing::DoesNotHold, Standing::CannotBeTold);
+        assert_eq!(
+            of(&[yes, no, open, yes]),
+            (
+                Fitness::Limited,
+                "SOME HOLD: of 4 statements, 2 hold here, 1 does not, 1 cannot be told.\nit is so: DOES NOT HOLD (1 of 2)."
+                    .into()
+            )
+        );
+        assert_eq!(of(&[yes, yes]).0, Fitness::Good);
+        assert!(
+            of(&[yes, open]).1.starts_with("SOME HOLD: of 2 statements, 1 holds here, 0 do not, 1 cannot")
+        );
+        assert!(of(&[no, open]).1.starts_with("NONE HOLDS"));
+        assert_eq!(of(&[open]).0, Fitness::CannotTell);
+        assert!(of(&[]).1.ends_with("Nothing was measured."));
+    }
+
+    #[test]
+    fn the_athlon_report_holds_on_its_own_numbers_as_far_as_it_gives_any() {
+        let head = athlon(0, matrix());
+        assert_eq!(head.verdict, "SOME HOLD: of 4 statements, 3 hold here, 0 do not, 1 cannot be told.");
+        assert_eq!(
+            head.number,
+            "reading /proc during the run harms the base thread: cannot be told (nothing was measured)."
+        );
+        assert!(athlon(3, Matrix::default()).next.starts_with("the same again, for the 3 cells left"));
+        assert_eq!(athlon(3, Matrix::default()).fitness, Fitness::CannotTell);
+    }
+
+    #[test]
+    fn what_the_documents_hold_is_counted() {
+        let all = PaperContents::of(None);
+        let head = of_contents(&all).unwrap();
+        let words = head.verdict.split_whitespace().map(|word| word.trim_matches([';', '.']));
+        let numbers: Vec<usize> = words.filter_map(|word| word.parse().ok()).collect();
+        assert_eq!((numbers.len(), numbers[1]), (5, all.items.len()), "{}", head.verdict);
+        assert_eq!(numbers.iter().sum::<usize>(), 2 * numbers[1], "{}", head.verdict);
+        assert!(head.number.starts_with("The first that is refuted, "), "{}", head.number);
+        let none = PaperContents { items: Vec::new() };
+        assert_eq!(of_contents(&none), None);
+    }
+
+    #[test]
+    fn twente_s_measurements_of_one_machine_test_no_conclusion() {
+        let times = |sd_ns| LoopTimes {
+            mean_ns: 1e6,
+            sd_ns,
+            shortest_ns: 900_000,
+            longest_ns: 1_100_000,
+            executed: 5_000,
+            missed: 0,
+        };
+        let case = |number: usize, here| TwenteCase {
+            figure: 2 * number as u32 + 1,
+            policy: Policy::Fifo(80),
+            load: "stress -c 4".into(),
+            printed: PRINTED[number],
+            here,
+        };
+        let cases = vec![case(3, Some(times(700.0))), case(4, Some(times(500.0))), case(5, None)];
+        let head = head(Found::Twente(cases)).unwrap();
+        assert!(head.verdict.ends_with("2 of its 3 measurements were repeated."), "{}", head.verdict);
+        assert_eq!(
+            head.number,
+            "Under fifo:80, load stress -c 4, periods have a standard deviation of 500 ns here, 22 µs in the report."
+        );
+        assert_eq!(of(&Reproduction { directory: "x".into(), found: Found::Twente(Vec::new()) }), None);
+    }
+}
