@@ -21,6 +21,17 @@ pub enum CliError {
     /// No size of motors.
     #[error("{0:?} is no NEMA frame size: write a number, such as 17, 23 or 34")]
     NotAFrame(String),
+    /// The width of a motor's flange.
+    #[error("{0:?} is no NEMA frame size, such as 17, 23 or 34: did you mean {1}?")]
+    FrameInMillimetres(String, u32),
+    /// A frame size where a motor is named.
+    #[error(
+        "{0:?} is a frame size, no motor: say --frame {0} and its holding torque, such as --torque 1.9Nm"
+    )]
+    FrameAsMotor(String),
+    /// A number where a load is described.
+    #[error("{0:?} is no load: did you mean cpu:{0}? (--load help describes them)")]
+    LoadWithoutKind(String),
     /// A run file is recovered by its name, which standard output has not.
     #[error("a run file needs a name of its own")]
     RunFileWithoutName,

@@ -121,6 +121,9 @@ impl MeasureArgs {
 
 /// The loads of all `--load` options.
 pub fn loads(options: &[String]) -> Result<Vec<LoadSpec>, Failure> {
+    if let Some(number) = options.iter().find(|text| text.parse::<u32>().is_ok()) {
+        return Err(Failure::bad_use(CliError::LoadWithoutKind(number.clone())));
+    }
     let read = options.iter().map(|text| load::parse_loads(text)).collect::<Result<Vec<_>, _>>();
     Ok(read.map_err(Failure::bad_use)?.concat())
 }

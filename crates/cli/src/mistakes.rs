@@ -4,31 +4,110 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jitterlab_model::units::{UnitError, parse_duration_ns};
-use jitterlab_report::start::{CYCLICTEST, TOOLS, to_analyze};
+use jitterlab_report::start::{CYCLICTEST, TOOLS, VALUES, to_analyze};
 
 use crate::error::CliError;
 
-/// The same error with what was meant, where that is known.
+/// The same error with what was meant, where that is known: instead of what is merely spelt alike.
 pub fn answered(mut error: clap::Error) -> clap::Error {
     let given = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,
     };
     let meant = match error.kind() {
-        ErrorKind::UnknownArgument => given(ContextKind::InvalidArg).and_then(|argument| {
-            let habit = CYCLICTEST.iter().find(|(option, _)| *option == argument);
-            habit.map(|(_, ours)| (*ours).to_owned())
-        }),
+        ErrorKind::UnknownArgument => {
+            let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+            given(ContextKind::InvalidArg).and_then(|argument| meant_argument(&argument, &usage))
+        }
         ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand).and_then(|name| {
             let tool = TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, ours)| (*ours).to_owned());
-            tool.or_else(|| Path::new(&name).is_file().then(|| to_analyze(&name)))
+            tool.or_else(|| meant_file(&name))
         }),
+        ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
+            let option = given(ContextKind::InvalidArg).unwrap_or_default();
+            let option = option.split(' ').next().unwrap_or_default().to_owned();
+            given(ContextKind::InvalidValue).and_then(|value| meant_value(&option, &value))
+        }
         _ => None,
     };
     if let Some(meant) = meant {
+        for alike in
+            [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
+        {
+            // The usage is that of what is spelt alike.
+            if error.remove(alike).is_some() && alike == ContextKind::SuggestedArg {
+                error.remove(ContextKind::Usage);
+            }
+        }
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![meant.into()]));
     }
     error
+}
+
+fn meant_file(name: &str) -> Option<String> {
+    Path::new(name).is_file().then(|| to_analyze(name))
+}
+
+/// What is meant by an argument that the command of this usage does not take.
+fn meant_argument(argument: &str, usage: &str) -> Option<String> {
+    let habit = CYCLICTEST.iter().find(|(option, _)| *option == argument);
+    let unit = || parse_duration_ns(&format!("1{argument}")).is_ok() || argument == "%";
+    let of = |command: &str| usage.contains(&format!("jitterlab {command} "));
+    match habit {
+        Some((_, ours)) => Some((*ours).to_owned()),
+        None if argument.starts_with('-') => None,
+        None if unit() => Some(format!("a value and its unit are one word: 10{argument}")),
+        None if of("watch") && argument.parse::<u32>().is_ok() => {
+            Some(format!("did you mean --pid {argument}?"))
+        }
+        None if of("watch") => Some(format!("did you mean -- {argument}?")),
+        None => meant_file(argument),
+    }
+}
+
+/// What is meant by a value that an option does not take.
+fn meant_value(option: &str, value: &str) -> Option<String> {
+    let word = value.to_ascii_lowercase();
+    let known = VALUES.iter().find(|(of, given, _)| *of == option && *given == word);
+    let several = || several_units(value).map(|time| format!("did you mean {time}?"));
+    let meant = match option {
+        "--policy" => policy(&word),
+        "--work" => parse_duration_ns(value).is_ok().then(|| format!("spin:{value}")),
+        "--clock" => value.parse::<u32>().is_ok().then(|| format!("{value}MHz")),
+        "--pid" => {
+            return Some(format!("a process has a number; a thread goes by its name: --thread {value}"));
+        }
+        _ => None,
+    };
+    known
+        .map(|(_, _, meant)| format!("did you mean {meant}?"))
+        .or_else(|| meant.map(|meant| format!("did you mean {meant}?")))
+        .or_else(several)
+}
+
+/// `fifo80`, `FIFO:80`, `80` and `fifo:100` as a policy.
+fn policy(word: &str) -> Option<String> {
+    let digits = word.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let name = if word.contains("rr") { "rr" } else { "fifo" };
+    let known = ["fifo", "rr", "sched_fifo", "sched_rr", "rt", ""];
+    let begins = word[..word.len() - digits.len()].trim_end_matches([':', '=', '-', ' ', '/']);
+    let priority: u32 = digits.parse().ok()?;
+    known.contains(&begins).then(|| format!("{name}:{}", priority.clamp(1, 99)))
+}
+
+/// A length of time in several units, such as `5min30s`, in one.
+fn several_units(text: &str) -> Option<String> {
+    let (mut ns, mut parts, mut rest) = (0i64, 0, text.trim());
+    while !rest.is_empty() {
+        let unit = rest.find(|c: char| c.is_ascii_alphabetic())?;
+        let end = rest[unit..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |next| unit + next);
+        ns = ns.checked_add(parse_duration_ns(&rest[..end]).ok()?)?;
+        (parts, rest) = (parts + 1, rest[end..].trim_start());
+    }
+    (parts > 1).then(|| match ns {
+        ns if ns % 1_000_000_000 == 0 => format!("{}s", ns / 1_000_000_000),
+        ns => format!("{ns}ns"),
+    })
 }
 
 /// How long something lasts. A number alone is meant in seconds, and told so.
@@ -60,5 +139,17 @@ pub fn processor(text: &str) -> Result<u16, CliError> {
 pub fn frame(text: &str) -> Result<u32, CliError> {
     let lower = text.trim().to_ascii_lowercase();
     let number = lower.strip_prefix("nema").unwrap_or(&lower).trim_start_matches([' ', '-']);
-    number.parse().map_err(|_| CliError::NotAFrame(text.into()))
+    // The widths of their flanges, by which they are sold, too.
+    let widths = [("28mm", 11), ("35mm", 14), ("42mm", 17), ("57mm", 23), ("60mm", 24), ("86mm", 34)];
+    let meant = widths.iter().find(|(width, _)| *width == number.replace(' ', "")).map(|(_, size)| *size);
+    number.parse().map_err(|_| match meant {
+        Some(size) => CliError::FrameInMillimetres(text.into(), size),
+        None => CliError::NotAFrame(text.into()),
+    })
+}
+
+/// A motor's name or file; a frame size is none.
+pub fn motor(text: &str) -> Result<String, CliError> {
+    let is_frame = text.to_ascii_lowercase().starts_with("nema") && frame(text).is_ok();
+    if is_frame { Err(CliError::FrameAsMotor(text.into())) } else { Ok(text.into()) }
 }

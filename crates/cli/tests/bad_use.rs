@@ -65,7 +65,61 @@ fn what_was_meant_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("histogram.txt");
     std::fs::write(&file, "").unwrap();
-    refused(&[file.to_str().unwrap()], 2, &["jitterlab analyze", "histogram.txt"]);
+    let file = file.to_str().unwrap();
+    refused(&[file], 2, &["jitterlab analyze", "histogram.txt"]);
+    refused(&["run", file], 2, &["jitterlab analyze", "histogram.txt"]);
+}
+
+#[test]
+fn values_and_options_of_other_habits_are_answered_with_ours() {
+    for (args, meant) in [
+        (&["run", "--duration", "10", "s"][..], "one word: 10s"),
+        (&["run", "--duration", "5min30s"], "did you mean 330s?"),
+        (&["run", "--period", "1ms500us"], "did you mean 1500000ns?"),
+        (&["run", "--policy", "fifo80"], "did you mean fifo:80?"),
+        (&["run", "--policy", "FIFO:80"], "did you mean fifo:80?"),
+        (&["run", "--policy", "80"], "did you mean fifo:80?"),
+        (&["run", "--policy", "SCHED_RR 10"], "did you mean rr:10?"),
+        (&["run", "--policy", "fifo:100"], "did you mean fifo:99?"),
+        (&["run", "--priority", "80"], "--policy fifo:80"),
+        (&["run", "--prio", "80"], "--policy fifo:80"),
+        (&["run", "--affinity", "1"], "--cpu 1"),
+        (&["run", "--core", "1"], "--cpu 1"),
+        (&["run", "--threads", "4"], "--task name=a"),
+        (&["run", "--mlockall"], "leave --mlockall out"),
+        (&["run", "--load", "4"], "did you mean cpu:4?"),
+        (&["run", "--work", "100us"], "did you mean spin:100us?"),
+        (&["run", "--wake", "sleep"], "did you mean nanosleep?"),
+        (&["run", "--for", "cnc"], "step-50us"),
+        (&["run", "--for", "EtherCAT"], "did you mean fieldbus-1ms?"),
+        (&["doctor", "--for", "cnc"], "jitterlab doctor cnc"),
+        (&["watch", "1234"], "did you mean --pid 1234?"),
+        (&["watch", "cyclictest"], "did you mean -- cyclictest?"),
+        (&["watch", "--pid", "init"], "--thread init"),
+        (&["kernel", "run", "--kernel", "rt"], "did you mean debian:rt?"),
+        (&["kernel", "run", "--kernel", "debian"], "debian:rt"),
+        (
+            &["mcu", "recommend", "--mcu", "atmega328p", "--clock", "16", "--need", "1ms:9us"],
+            "did you mean 16MHz?",
+        ),
+        (&["stepper", "--frame", "57mm", "--torque", "1.9Nm"], "did you mean 23?"),
+        (&["stepper", "--motor", "nema23"], "--frame nema23"),
+        (&["export", "run.parquet", "--as", "json"], "jitterlab analyze --json"),
+        (&["export", "run.parquet", "--as", "excel"], "csv"),
+        (&["plot", "run.parquet", "--figure", "cdf"], "percentiles"),
+        (&["compensate", "--margin", "50us"], "--compensate margin:50us"),
+        (&["test"], "jitterlab run"),
+        (&["version"], "jitterlab --version"),
+        (&["recommend"], "jitterlab mcu recommend"),
+        (&["diff", "a", "b"], "jitterlab compare"),
+    ] {
+        refused(args, 2, &[meant]);
+    }
+    // What is merely spelt alike is not said beside it.
+    let (_, text) = jitterlab(&["doctor", "--for", "cnc"]);
+    assert!(!text.contains("--force"), "{text}");
+    let (_, text) = jitterlab(&["test"]);
+    assert!(!text.contains("restore"), "{text}");
 }
 
 #[test]

@@ -22,9 +22,23 @@ All commands: jitterlab --help; a command's options: jitterlab run --help
 ";
 
 /// The options that cyclictest's users type, and ours.
-pub const CYCLICTEST: [(&str, &str); 18] = [
+pub const CYCLICTEST: [(&str, &str); 26] = [
     ("-p", "cyclictest's -p 80 is --policy fifo:80 here"),
     ("--prio", "cyclictest's --prio is --policy fifo:80 here"),
+    ("--priority", "a priority belongs to its policy here: --policy fifo:80"),
+    ("--affinity", "cyclictest's --affinity is --cpu 1 here"),
+    ("--core", "a core is a CPU here: --cpu 1"),
+    ("--threads", "cyclictest's --threads is --task name=a,period=1ms here, once for each thread"),
+    ("--mlockall", "memory is always locked here: leave --mlockall out"),
+    ("--breaktrace", "cyclictest's --breaktrace is --stop-above 100us here"),
+    (
+        "--margin",
+        "how early a task wakes is --compensate margin:50us, of jitterlab run; compensate finds it out",
+    ),
+    (
+        "--for",
+        "what it is for is said to run (--for servo-thread); to doctor without an option: jitterlab doctor cnc",
+    ),
     ("-i", "cyclictest's -i 1000 is --period 1000us here"),
     ("--interval", "cyclictest's --interval is --period 1000us here"),
     ("-D", "cyclictest's -D 60 is --duration 60s here"),
@@ -47,7 +61,7 @@ pub const CYCLICTEST: [(&str, &str); 18] = [
 ];
 
 /// Other tools and figures that are typed as commands, and what does that here.
-pub const TOOLS: [(&str, &str); 9] = [
+pub const TOOLS: [(&str, &str); 15] = [
     (
         "cyclictest",
         "what cyclictest measures: jitterlab run --period 1ms; its output: jitterlab analyze FILE",
@@ -62,7 +76,31 @@ pub const TOOLS: [(&str, &str); 9] = [
     ("hwlatdetect", "what holds a machine up: jitterlab check, then jitterlab analyze RUN"),
     ("rtcqs", "whether a machine is set up for real time: jitterlab check"),
     ("measure", "to measure: jitterlab run"),
+    ("test", "to measure: jitterlab run; all that is to be done, step by step: jitterlab doctor"),
+    ("record", "to measure and record: jitterlab run -o run.parquet"),
+    ("recommend", "which timer of a microcontroller: jitterlab mcu recommend"),
+    ("diff", "runs: jitterlab compare BEFORE AFTER; kernels: jitterlab kernel diff OLD NEW"),
+    ("open", "to look at a run: jitterlab report RUN -o page.html"),
+    ("version", "jitterlab --version"),
     ("show", "to see what a run shows: jitterlab analyze RUN, or jitterlab report RUN -o page.html"),
+];
+
+/// Values that are typed for those that an option takes: option, value, and what is meant.
+pub const VALUES: [(&str, &str, &str); 14] = [
+    ("--for", "cnc", "step-50us where software makes the steps, servo-thread where a card does"),
+    ("--for", "linuxcnc", "step-50us where software makes the steps, servo-thread where a card does"),
+    ("--for", "stepper", "step-50us where software makes the steps, servo-thread where a card does"),
+    ("--for", "ethercat", "fieldbus-1ms"),
+    ("--for", "jack", "audio"),
+    ("--wake", "sleep", "nanosleep"),
+    ("--wake", "timer", "timerfd"),
+    ("--wake", "busy", "spin"),
+    ("--as", "json", "the figures as JSON: jitterlab analyze --json RUN; single activations: csv"),
+    ("--as", "excel", "csv, which spreadsheets open"),
+    ("--as", "xlsx", "csv, which spreadsheets open"),
+    ("--as", "parquet", "a run file is Parquet already: copy it"),
+    ("--figure", "latency", "histogram or series"),
+    ("--figure", "cdf", "percentiles"),
 ];
 
 /// What is meant by a file without a command.

@@ -60,6 +60,9 @@ pub enum ImageError {
         "Debian has no kernel {0:?} here: use debian:rt, debian:generic, debian:cloud, or the path of a kernel image"
     )]
     UnknownFlavour(String),
+    /// A flavour without `debian:`.
+    #[error("{0:?} is no kernel image: did you mean debian:{0}? (a file of that name is ./{0})")]
+    BareFlavour(String),
     /// It could not be read.
     #[error("cannot read the kernel image {path}: {error}")]
     Read {
@@ -86,6 +89,10 @@ impl FromStr for KernelChoice {
 
     fn from_str(text: &str) -> Result<Self, ImageError> {
         match text.strip_prefix("debian:") {
+            None if text == "debian" => Err(ImageError::UnknownFlavour(String::new())),
+            None if Flavour::ALL.iter().any(|flavour| flavour.name() == text) => {
+                Err(ImageError::BareFlavour(text.into()))
+            }
             None => Ok(KernelChoice::File(text.into())),
             Some(word) => Flavour::ALL
                 .into_iter()

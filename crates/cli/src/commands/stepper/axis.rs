@@ -11,7 +11,7 @@ use crate::mistakes;
 #[derive(clap::Args)]
 pub struct AxisArgs {
     /// The motor's data sheet: a name from --list, or a TOML file
-    #[arg(long, help_heading = "Motor", value_name = "NAME|FILE")]
+    #[arg(long, help_heading = "Motor", value_parser = mistakes::motor, value_name = "NAME|FILE")]
     motor: Option<String>,
     /// NEMA frame size, such as 23, for a motor without a data sheet
     #[arg(long, help_heading = "Motor", value_parser = mistakes::frame, value_name = "SIZE")]
