@@ -128,6 +128,10 @@ fn no_result_is_wider_than_the_terminal() {
             let told = document.told(extent, Terminal { columns, ascii: false, colour: false });
             let widest = widest(&told);
             assert!(widest <= columns, "{path:?} at {columns}: {widest}\n{told}");
+            let is_for_all = extent != Extent::Details && kind["kind"] != "analysis";
+            for word in SPECIALISTS.iter().filter(|_| is_for_all) {
+                assert!(!told.contains(word), "{path:?}: {word} in\n{told}");
+            }
         }
     }
     for kind in [

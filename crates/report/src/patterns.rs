@@ -63,7 +63,9 @@ pub fn section_help(section: Section) -> &'static str {
         Section::Spikes => "The largest latencies, their periods and bursts",
         Section::Misses => "Missed due times: runs, windows, bursts",
         Section::Change => "Drift and changes of level over the run",
-        Section::TimeError => "MTIE, TDEV, ADEV, MDEV",
+        Section::TimeError => {
+            "By how much the latency changes within stretches of each length (MTIE, TDEV, ADEV, MDEV)"
+        }
     }
 }
 
@@ -240,7 +242,9 @@ fn spikes(spikes: &Spikes, period_ns: f64, unknown: &str) -> String {
     }
     if let Some(bursts) = &spikes.bursts {
         let how = if bursts.bursty { "in bursts" } else { "each for itself" };
-        let index = bursts.extremal_index.map_or(String::new(), |i| format!(", extremal index {i:.2}"));
+        let index = bursts
+            .extremal_index
+            .map_or(String::new(), |i| format!(", clusters per value {i:.2} (extremal index)"));
         text.push_str(&note(&format!(
             "the {} from {} on come {how}: {:.2} together in the mean{index}, p {}",
             count(bursts.spikes),
@@ -319,8 +323,13 @@ fn change(change: &Change, period_ns: f64) -> String {
     });
     text.push_str(&columns(&["from", "to", "level"], rows));
     if let Some(kpss) = change.kpss {
-        let _ =
-            writeln!(text, "  constant level: KPSS {:.3} with {} lags, p {}", kpss.eta, kpss.lags, p(kpss.p));
+        let _ = writeln!(
+            text,
+            "  the level stays the same: p {} (KPSS test: {:.3} with {} lags)",
+            p(kpss.p),
+            kpss.eta,
+            kpss.lags
+        );
     }
     if let Some(runs) = change.runs {
         let _ = writeln!(
@@ -348,6 +357,10 @@ fn time_error(errors: Option<&TimeErrors>, unknown: &str) -> String {
         ]
     });
     text.push_str(&columns(&["over", "MTIE", "TDEV", "ADEV", "MDEV"], rows));
+    text.push_str(&note(
+        "MTIE: by how much the latency changed at most within so long; TDEV: what is left of it when it is averaged over so long; \
+         ADEV, MDEV: how much its rate changes from one such stretch to the next",
+    ));
     match &errors.lines {
         None => text.push_str(&note(
             "not detrended: due times and starts are of one clock, and a fitted line would hide the mean latency",

@@ -81,7 +81,7 @@ pub fn section(predictions: &[(String, &Prediction)]) -> Option<Section> {
 fn pieces(name: &str, prediction: &Prediction) -> Vec<Piece> {
     let rows = prediction.gates.iter().map(|gate| {
         let outcome = if gate.passed { "passed" } else { "FAILED" };
-        vec![gate.condition.id().into(), outcome.into(), condition(gate)]
+        vec![gate.condition.id().into(), outcome.into(), with_method(gate)]
     });
     let gates = Piece::Table {
         caption: format!("{name}: conditions of the extrapolation"),
@@ -173,7 +173,7 @@ fn prediction(name: &str, prediction: &Prediction) -> String {
     });
     text.push_str(&columns(&["condition", "", "statistic", "limit"], rows));
     for gate in prediction.gates.iter().filter(|gate| !gate.passed) {
-        text.push_str(&paragraph(&format!("{}: {}.", gate.condition.id(), condition(gate)), 2, 4));
+        text.push_str(&paragraph(&format!("{}: {}.", gate.condition.id(), with_method(gate)), 2, 4));
     }
     text.push('\n');
     text.push_str(&bound(prediction));
@@ -183,13 +183,29 @@ fn prediction(name: &str, prediction: &Prediction) -> String {
     text
 }
 
-/// What a gate looked at and found, as a clause.
+/// The same with the name of what was computed, for a reader who knows the method.
+fn with_method(gate: &Gate) -> String {
+    let index = |index: f64| format!(" (extremal index {index:.2})");
+    let method = match &gate.condition {
+        Condition::Size { clustered: Some(of) } => index(*of),
+        Condition::ClusterSizes { extremal_index, .. } => index(*extremal_index),
+        Condition::GoodnessOfFit { latencies: Some(_) } => {
+            " (generalised Pareto tail, Anderson-Darling)".into()
+        }
+        Condition::Shape { .. } => " (xi)".into(),
+        Condition::Level { .. } => " (KPSS test)".into(),
+        _ => String::new(),
+    };
+    condition(gate) + &method
+}
+
+/// What a condition looked at and found, as a clause in plain words.
 fn condition(gate: &Gate) -> String {
     let whole = |number: f64| count(number as u64);
     let statistic = gate.statistic.unwrap_or(f64::NAN);
     match &gate.condition {
         Condition::Size { clustered: Some(index) } => format!(
-            "the largest values come in clusters of about {:.1} (extremal index {index:.2}): {} clusters, {} needed",
+            "the largest values come in clusters of about {:.1}: {} clusters, {} needed",
             1.0 / index.max(1e-3),
             whole(statistic),
             whole(gate.critical)
@@ -203,15 +219,12 @@ fn condition(gate: &Gate) -> String {
             format!("the {latencies} largest latencies over {parts} equal parts of the run: an even spread")
         }
         Condition::ClusterSizes { clusters: Some(clusters), extremal_index } => format!(
-            "{clusters} clusters of the largest values, of about {:.1} each (extremal index {extremal_index:.2}): the size of \
-             the largest",
+            "{clusters} clusters of the largest values, of about {:.1} each: the size of the largest",
             1.0 / extremal_index.max(1e-3)
         ),
-        Condition::ClusterSizes { clusters: None, extremal_index } => {
-            format!("the largest values come each for itself (extremal index {extremal_index:.2})")
-        }
+        Condition::ClusterSizes { clusters: None, .. } => "the largest values come each for itself".into(),
         Condition::GoodnessOfFit { latencies: Some(latencies) } => {
-            format!("the {latencies} largest latencies against a generalised Pareto tail (Anderson-Darling)")
+            format!("the {latencies} largest latencies against the tail that largest values have in theory")
         }
         Condition::GoodnessOfFit { latencies: None } => {
             "the largest latencies are all equal: there is no tail to fit".into()
@@ -219,7 +232,7 @@ fn condition(gate: &Gate) -> String {
         Condition::Shape { variation } => {
             let variation = variation.map_or("unknown".into(), |v| format!("{v:.2}"));
             format!(
-                "weight of the tail (xi; standard deviation over mean {variation}, 1 for an exponential tail)"
+                "weight of the tail (standard deviation over mean {variation}, 1 for an exponential tail)"
             )
         }
         Condition::TopCluster { latencies } => format!(
@@ -229,7 +242,7 @@ fn condition(gate: &Gate) -> String {
             "of the {latencies} largest latencies {first_half} in the first half (difference in standard deviations)"
         ),
         Condition::Level { parts } => {
-            format!("the maxima of {parts} equal parts of the run: that the level stays the same (KPSS test)")
+            format!("the maxima of {parts} equal parts of the run: that the level stays the same")
         }
         Condition::Migrations if gate.passed => "the task stayed on one processor".into(),
         Condition::Migrations => {
