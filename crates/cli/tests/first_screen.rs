@@ -1,5 +1,6 @@
-//! A person in a hurry opens the page of a run and of a motor: on the first screen, on a desk and on a phone, stand how
-//! fit the computer is, the number that decides it and what to do next. Needs Chromium and playwright.
+//! From a fresh start to a decision: what a CNC builder reads who measures for software stepping and asks what the motor
+//! makes of it, in few words on the terminal, and on the first screen of the page, on a desk and on a phone. The page needs
+//! Chromium and playwright.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot make its files or start its program has failed")]
 
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 
 const PERIOD_NS: i64 = 50_000;
 const COUNT: i64 = 200_000;
+const MOST_WORDS: usize = 150;
 
 /// Ten seconds of a base thread every 50 us that is `usual_ns` late, and `worst_ns` once in a while.
 fn measured(path: &Path, usual_ns: i64, worst_ns: i64, change: impl FnOnce(&mut RunInfo)) {
@@ -101,6 +103,33 @@ fn page(folder: &Path, name: &str) -> Value {
     json!({ "name": name, "page": page, "heads": [analysis["head"], motor["head"]] })
 }
 
+/// Five users by the computers that they measured, their runs in this folder.
+fn users(folder: &Path) -> [&'static str; 5] {
+    let file = |name: &str| folder.join(format!("{name}.parquet"));
+    measured(&file("good"), 3_000, 12_000, |_| ());
+    measured(&file("limited"), 5_000, 38_000, |_| ());
+    measured(&file("unfit"), 9_000, 400_000, |_| ());
+    measured(&file("unprivileged"), 60_000, 2_700_000, unprivileged);
+    measured(&file("virtual"), 15_000, 6_700_000, in_a_virtual_machine);
+    ["good", "limited", "unfit", "unprivileged", "virtual"]
+}
+
+#[test]
+fn five_users_read_their_answer_in_150_words() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in users(folder.path()) {
+        let run = format!("{name}.parquet");
+        let machine = said(folder.path(), &["analyze", "--brief", "--for", "step-50us", &run]);
+        let motor = ["--frame", "23", "--torque", "1.9Nm", "--travel", "5mm/rev", "--voltage", "36V"];
+        let motor = said(folder.path(), &[&["stepper"], &motor[..], &["--microsteps", "8", &run]].concat());
+        let words = machine.split_whitespace().chain(motor.split_whitespace()).count();
+        let text = format!("{machine}---\n{motor}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(words <= MOST_WORDS, "{words} words: {text}");
+        insta::assert_snapshot!(name, text);
+    }
+}
+
 #[test]
 fn five_users_read_their_answer_on_the_first_screen() {
     let python = std::env::var_os("JITTERLAB_PYTHON").map_or_else(|| "python3".into(), PathBuf::from);
@@ -110,13 +139,7 @@ fn five_users_read_their_answer_on_the_first_screen() {
         return println!("skipped: no playwright, or no chromium");
     }
     let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str| folder.path().join(format!("{name}.parquet"));
-    measured(&file("good"), 3_000, 12_000, |_| ());
-    measured(&file("limited"), 5_000, 38_000, |_| ());
-    measured(&file("unfit"), 9_000, 400_000, |_| ());
-    measured(&file("unprivileged"), 60_000, 2_700_000, unprivileged);
-    measured(&file("virtual"), 15_000, 6_700_000, in_a_virtual_machine);
-    let users = ["good", "limited", "unfit", "unprivileged", "virtual"].map(|name| page(folder.path(), name));
+    let users = users(folder.path()).map(|name| page(folder.path(), name));
     let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/first_screen.py");
     let mut command = Command::new("timeout");
     command.env("PYTHONDONTWRITEBYTECODE", "1").arg("300").arg(python).arg(check);

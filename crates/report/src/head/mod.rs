@@ -6,8 +6,6 @@
 pub(crate) mod kernels;
 pub(crate) mod outlook;
 pub(crate) mod run;
-#[cfg(test)]
-mod tests;
 
 use jitterlab_model::Fitness;
 use schemars::JsonSchema;

@@ -156,9 +156,9 @@ fn lost(result: &StepperResult) -> String {
     };
     let at = speed(&result.axis, simulations.steps_per_s);
     wrap(&match (worst.response.lost_steps, worst.response.lost_at_s) {
-        (0, None) => format!("Simulated with the run's timing at {at}: no step lost."),
+        (0, None) => format!("Simulated at {at}: no step lost."),
         (lost, _) => {
-            format!("Simulated with the run's timing at {at}: {} full steps LOST.", lost.unsigned_abs())
+            format!("Simulated at {at}: {} full steps LOST.", lost.unsigned_abs())
         }
     })
 }
