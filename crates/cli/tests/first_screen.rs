@@ -139,11 +139,15 @@ fn five_users_read_their_answer_on_the_first_screen() {
         return println!("skipped: no playwright, or no chromium");
     }
     let folder = tempfile::tempdir().unwrap();
-    let users = users(folder.path()).map(|name| page(folder.path(), name));
+    let names = users(folder.path());
+    let runs = names.map(|name| format!("{name}.parquet"));
+    let all: Vec<&str> = runs.iter().map(String::as_str).collect();
+    said(folder.path(), &[&["report"], &all[..], &["-o", "all.html"]].concat());
+    let users = names.map(|name| page(folder.path(), name));
     let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/first_screen.py");
     let mut command = Command::new("timeout");
     command.env("PYTHONDONTWRITEBYTECODE", "1").arg("300").arg(python).arg(check);
-    command.arg(json!(users).to_string());
+    command.arg(json!(users).to_string()).arg(folder.path().join("all.html"));
     command.args(std::env::var_os("JITTERLAB_SCREENSHOTS"));
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);

@@ -60,6 +60,9 @@ FOLD = "folded => document.querySelectorAll('details.more').forEach(details => {
 SHEETS = 6
 
 
+# Figures whose drawing is stretched where it is shown, by how much.
+SQUASHED = """jitterlab.figures.flatMap(({ plots }) => plots).filter(({ canvas }) => canvas.clientHeight).map(({ canvas }) => canvas.width / canvas.height * canvas.clientHeight / canvas.clientWidth).filter(stretch => Math.abs(Math.log(stretch)) > 0.1)"""
+
 # The first chart of the series, and from where to where it is seen.
 VIEW = "(() => { const [from, to] = jitterlab.figures[0].plots[0].drawing.range[0]; return { from, to }; })()"
 SERIES = "#figure-series-0 .plot"
@@ -86,6 +89,11 @@ def check_opening(page):
     expect(view(page)["from"] > near["from"], "the right arrow does not move")
     page.keyboard.press("0")
     expect(view(page) == whole, "the key 0 does not show the whole run")
+    for key in ("Enter", "Space"):
+        page.keyboard.press(key)
+        expect(page.is_visible(".hint") and len(page.inner_text(".hint")) > 10, f"the key {key} does not say what is in the middle")
+        page.keyboard.press("Home")
+        expect(not page.is_visible(".hint"), "what was said stays when the figure moves on")
 
 
 def check_mouse(page):
@@ -155,6 +163,10 @@ def check_paper(context, page_file, shots):
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     expect(paper == "rgb(255, 255, 255)", f"print: the page is {paper}, not white")
     expect(not page.is_visible("nav"), "print: the navigation is printed")
+    # As wide as between the margins of A4.
+    page.set_viewport_size({"width": 703, "height": 1000})
+    squashed = page.evaluate(SQUASHED)
+    expect(not squashed, f"print: figures are out of proportion: {squashed}")
     page.pdf(path=(shots or page_file.parent) / "print.pdf", format="A4")
     page.evaluate(FOLD, True)
     for paper in ("A4", "Letter"):

@@ -1,9 +1,10 @@
-"""What stands on the first screen of a page, on a desk and on a phone.
+"""What stands on the first screen of a page, on a desk and on a phone; and five runs on one page, beside one another.
 
-usage: first_screen.py USERS [SCREENSHOT-DIRECTORY]
+usage: first_screen.py USERS ALL.html [SCREENSHOT-DIRECTORY]
 
 USERS is a list of {name, page, heads}, with the heads as JSON gives them. Exits with 1 and a sentence for each of their
-verdicts, numbers and next steps that has to be scrolled to, and for answers that are too long.
+verdicts, numbers and next steps that has to be scrolled to, for answers that are too long, and for what of five runs does
+not stand side by side or leaves the paper.
 """
 import json
 import pathlib
@@ -32,8 +33,38 @@ def plain(text):
     return " ".join(text.split())
 
 
+# CSS pixels between the margins of A4, the narrower of both.
+PAPER = {"width": 703, "height": 1000}
+
+
+def of_five(browser, page_file, shots):
+    """One comparison, runs side by side on a desk and below one another on a phone, nothing beside the paper."""
+    wrong = []
+    for screen, viewport in {**SCREENS, "paper": PAPER}.items():
+        page = browser.new_page(viewport=viewport)
+        page.goto(page_file.as_uri())
+        page.wait_for_selector("html[data-ready=yes]")
+        if screen == "paper":
+            page.emulate_media(media="print")
+            page.wait_for_timeout(100)
+        runs = page.evaluate("[...document.querySelectorAll('.runs > article')].map(run => run.getBoundingClientRect().top)")
+        beside = sum(top == runs[0] for top in runs)
+        if len(runs) != 5 or (beside < 2) != (screen == "phone"):
+            wrong.append(f"five runs on {screen}: {beside} of {len(runs)} stand side by side")
+        tables = page.evaluate("document.querySelectorAll('#comparison table').length")
+        if tables != 1:
+            wrong.append(f"five runs on {screen}: {tables} tables compare them")
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        if wide > 0:
+            wrong.append(f"five runs on {screen}: {wide} pixels are beside it")
+        if shots:
+            page.screenshot(path=shots / f"all-{screen}.png", full_page=True)
+        page.close()
+    return wrong
+
+
 def main():
-    users, shots = json.loads(sys.argv[1]), pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    users, shots = json.loads(sys.argv[1]), pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
     wrong = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"])
@@ -56,6 +87,7 @@ def main():
                     wrong.append(f"{user['name']} on a {screen}: {words} words to the decision")
                 page.close()
             context.close()
+        wrong += of_five(browser, pathlib.Path(sys.argv[2]), shots)
         browser.close()
     print("\n".join(wrong))
     sys.exit(1 if wrong else 0)

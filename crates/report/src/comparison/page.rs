@@ -8,6 +8,7 @@ use super::table::side_by_side;
 use super::{causes, settings};
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::section::{Piece, Section};
+use crate::words::list;
 
 /// The page's section; `None` where nothing is compared.
 #[must_use]
@@ -76,20 +77,30 @@ fn chart(task: &str, comparison: &Comparison) -> Option<Chart> {
             let at = shown().position(|s| *s == d.statistic)?;
             Some([at as f64 + shift, low, middle, high])
         });
-        Layer::new(&other.name, k, Shape::Intervals(values.collect()))
+        // In the colour that the run has in the other figures.
+        Layer::new(&other.name, k + 1, Shape::Intervals(values.collect()))
     };
     let layers: Vec<Layer> = comparison.against_first.iter().enumerate().map(layer).collect();
     if layers.iter().all(|l| matches!(&l.shape, Shape::Intervals(v) if v.is_empty())) {
         return None;
     }
     let base = &comparison.runs.first()?.name;
-    let level = Layer::new("", 4, Shape::Level(0.0));
+    let is_empty = |layer: &&Layer| matches!(&layer.shape, Shape::Intervals(values) if values.is_empty());
+    let (without, drawn): (Vec<&Layer>, Vec<&Layer>) = layers.iter().partition(is_empty);
+    let names_of = |of: &[&Layer]| list(&of.iter().map(|layer| layer.name.to_string()).collect::<Vec<_>>());
+    let lacking = match without.as_slice() {
+        [] => String::new(),
+        some => format!(" No interval is known of {}.", names_of(some)),
+    };
+    let caption = format!(
+        "Latency of task {task} in {}, against {base}: change of each figure in percent; below zero is better. Bars: 95 % \
+         intervals of all together.{lacking}",
+        names_of(&drawn)
+    );
+    let level = Layer::new("", 0, Shape::Level(0.0));
     Some(Chart {
         name: "comparison",
-        caption: format!(
-            "Latency of task {task} in {}, against {base}: change of each figure in percent; below zero is better. Bars: 95 % intervals of all together.",
-            comparison.against_first.iter().map(|o| o.name.as_str()).collect::<Vec<_>>().join(", "),
-        ),
+        caption,
         x: Axis::names("figure of the latency", names),
         y: Axis::linear(format!("change against {base}, %")),
         layers: [level].into_iter().chain(layers).collect(),

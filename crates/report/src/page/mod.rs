@@ -85,6 +85,7 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
     let script = format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"));
     let mut environment = Environment::new();
     environment.add_filter("prose", prose);
+    environment.add_filter("whole", whole);
     environment.add_template("page.html", TEMPLATE)?;
     let page = environment.get_template("page.html")?.render(context! {
         title,
@@ -127,6 +128,12 @@ fn prose(rows: Vec<Vec<String>>) -> Vec<bool> {
         }
     }
     prose
+}
+
+/// A sentence in which no line ends between a number and its unit, or between its digits.
+fn whole(sentence: String) -> String {
+    let words = crate::wrap::words(&sentence).into_iter().map(|word| word.replace(' ', "\u{a0}"));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// JSON that cannot end the script element it stands in.

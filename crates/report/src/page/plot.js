@@ -4,8 +4,6 @@ const byId = id => document.getElementById(id);
 const onPaper = () => matchMedia('print').matches;
 // A4 and Letter leave so many CSS pixels between their margins.
 const PAPER_WIDTH = 690;
-// So that the three charts of a series stand on one sheet.
-const PAPER_HEIGHT = 0.7;
 const make = (name, attributes = {}, ...children) => {
   const element = Object.assign(document.createElement(name), attributes);
   element.append(...children);
@@ -32,7 +30,7 @@ class Plot {
   }
 
   draw() {
-    const [width, height] = onPaper() ? [PAPER_WIDTH, this.chart.height * PAPER_HEIGHT] : [this.element.clientWidth, this.chart.height];
+    const [width, height] = onPaper() ? [PAPER_WIDTH, this.chart.height * css('--sheet')] : [this.element.clientWidth, this.chart.height];
     if (!width) return;
     const layers = this.layers, seen = layers.map((layer, i) => ({ ...layer, i })).filter(({ i, shape }) => !this.hidden.has(i) && (shape.kind === 'level' || shape.columns[0].length));
     const [x, y] = [new Axis(this.chart.x, this.other.x), new Axis(this.chart.y, this.other.y)];
@@ -98,8 +96,13 @@ class Plot {
     let from = null;
     element.addEventListener('keydown', event => {
       const keys = { '+': 'in', '=': 'in', '-': 'out', ArrowLeft: 'left', ArrowRight: 'right', 0: 'all', Home: 'all', n: 'next' };
-      if (event.ctrlKey || event.altKey || event.metaKey || !(event.key in keys)) return;
+      const reads = event.key === 'Enter' || event.key === ' ';
+      if (event.ctrlKey || event.altKey || event.metaKey || event.target !== element || !(reads || event.key in keys)) return;
       event.preventDefault();
+      hint.hidden = true;
+      // What a finger does by a tap, at the middle of what is seen.
+      const { left, right, top, bottom } = this.drawing;
+      if (reads) { this.click({ x: (left + right) / 2, y: (top + bottom) / 2 }); return; }
       this.act(keys[event.key]);
     });
     element.addEventListener('dblclick', () => this.act('all'));
@@ -187,7 +190,7 @@ class Plot {
   }
 }
 
-const hint = make('div', { className: 'hint', hidden: true });
+const hint = make('div', { className: 'hint', hidden: true, role: 'status' });
 document.body.append(hint);
 document.addEventListener('pointerdown', () => { hint.hidden = true; });
 
