@@ -110,8 +110,11 @@ fn worst(of: &TaskWhy, main: &CauseRow) -> String {
     let unusual = of.causes.iter().filter(|row| is_unusual(row.cause.class));
     let most = unusual.filter_map(|row| Some((row, without(row)?))).min_by_key(|(_, ns)| *ns);
     let less = most.map_or(String::new(), |(row, ns)| {
-        let cause =
-            if row.cause == main.cause { "it".into() } else { format!("“{}”", cause(&row.cause)) };
+        let cause = if row.cause == main.cause {
+            "that cause".into()
+        } else {
+            format!("“{}”", cause(&row.cause))
+        };
         format!("; without {cause} it would have been {}", time(ns as f64))
     });
     let (worst, latest) = (time(main.worst_ns as f64), time(of.max_ns as f64));
