@@ -69,9 +69,6 @@ pub enum CliError {
     /// A file that would be overwritten.
     #[error("{} exists already: remove it, or choose another --output", .0.display())]
     Exists(PathBuf),
-    /// The Athlon report compares processors.
-    #[error("--virtual has one processor, the report compares them: leave it out")]
-    AthlonVirtual,
     /// EPOS runs on a simulated microcontroller only.
     #[error("epos is simulated in any case: leave --virtual out")]
     EposVirtual,

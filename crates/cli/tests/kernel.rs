@@ -10,7 +10,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use jitterlab_model::Activation;
+use jitterlab_bench::kernel::machine::TURN_NS;
+use jitterlab_model::{Activation, Warning};
 use jitterlab_trace::{Columns, RunReader};
 use tempfile::TempDir;
 
@@ -167,11 +168,10 @@ fn the_emulator_ends_with_a_killed_jitterlab() {
 
 #[test]
 fn mistakes_are_told_before_anything_is_booted() {
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 5] = [
         (&["run", "--kernel", "debian:rtai"], "debian:rt"),
         (&["run", "--kernel", "/etc/hostname"], "not an x86 Linux kernel"),
         (&["run", "--kernel", "x", "--period", "0"], "period"),
-        (&["run", "--kernel", "debian:rt", "--cpus", "2"], "take turns"),
         (&["diff", "/etc/hostname", "debian:rt", "--time", "real"], "virtual time"),
         (&["peers", "--period", "1500ns"], "microseconds"),
     ];
@@ -245,6 +245,40 @@ fn real_kernels_boot_and_repeat_to_the_nanosecond() {
     assert_eq!(same.status.code(), Some(0), "{}", String::from_utf8_lossy(&same.stderr));
     let other = diff("debian-generic.parquet");
     assert_eq!(other.status.code(), Some(1), "{}", String::from_utf8_lossy(&other.stderr));
+}
+
+#[test]
+fn a_load_on_another_processor_invents_no_latency_beyond_turns() {
+    let folder = TempDir::new().unwrap();
+    let run = |cpus: &str, cpu: &str| {
+        let words = ["run", "-q", "--kernel", "debian:rt", "--cpus", cpus];
+        let task =
+            ["--period", "1ms", "--policy", "fifo:90", "--cpu", cpu, "--count", "200", "--load", "hog@0"];
+        on_debian(folder.path(), &[&words[..], &task[..]].concat())
+    };
+    let Some(alone) = run("1", "0") else { return };
+    assert!(alone.status.success(), "{}", String::from_utf8_lossy(&alone.stderr));
+    for _ in 0..2 {
+        let output = run("2", "1").unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let file = |name: &str| activations(&folder.path().join(name));
+    let (alone, beside) = (file("debian-rt.parquet"), file("debian-rt-2.parquet"));
+    assert_eq!(beside, file("debian-rt-3.parquet"));
+    // Nothing is missed, where whole milliseconds were lost without turns.
+    assert_eq!(beside.len(), 200);
+    let sorted = |all: &[Activation]| {
+        let mut latencies: Vec<i64> = all.iter().map(Activation::latency_ns).collect();
+        latencies.sort_unstable();
+        latencies
+    };
+    let (alone, beside) = (sorted(&alone), sorted(&beside));
+    let bound = |own: i64| 2 * (TURN_NS + own);
+    assert!(beside[100] <= bound(alone[100]), "{} of {}", beside[100], alone[100]);
+    // A lock that the other processor holds costs its turns again.
+    assert!(beside[199] <= 3 * bound(alone[199]), "{} of {}", beside[199], alone[199]);
+    let info = RunReader::open(folder.path().join("debian-rt-2.parquet")).unwrap().info().clone();
+    assert!(info.warnings.contains(&Warning::Turns { cpus: 2, turn_ns: TURN_NS }));
 }
 
 #[test]

@@ -112,6 +112,13 @@ pub enum Warning {
         /// Virtual time of an instruction in nanoseconds; `None` where the guest's time passed as the host's.
         ns_per_instruction: Option<u32>,
     },
+    /// The processors of the emulated machine took turns while its time went on for all of them.
+    Turns {
+        /// How many.
+        cpus: u16,
+        /// The longest turn in nanoseconds of the guest's time.
+        turn_ns: i64,
+    },
     /// The kernel that an emulator ran.
     Kernel {
         /// How the user named it.

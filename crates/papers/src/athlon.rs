@@ -1,15 +1,25 @@
 //! The Athlon report: a servo and a base thread on every pair of CPUs, idle, beside CPU hogs, and while somebody reads
-//! the kernel's figures.
+//! the kernel's figures; and on four emulated processors.
+
+use std::path::Path;
 
 use jitterlab_analysis::matrix::{CellSetting, MatrixIndex, Proposal, propose};
 use jitterlab_analysis::papers::athlon::{AthlonReproduction, HOGS, NO_LOAD, READING};
 use jitterlab_bench::host::facts::{self, Root};
 use jitterlab_bench::host::load::parse_loads;
 use jitterlab_bench::host::matrix::{self as cells, OVERHEAD_NS};
+use jitterlab_bench::kernel::job::Step as JobStep;
+use jitterlab_bench::kernel::machine::TURN_NS;
+use jitterlab_bench::kernel::session::run_step;
+use jitterlab_bench::kernel::{GuestTime, Machine};
+use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Policy, SystemFacts, TaskSpec};
+use jitterlab_report::document::{Content, Document};
 use jitterlab_report::matrix::CellStep;
 use jitterlab_report::papers::{Found, Step};
+use jitterlab_runs::{Hints, Run};
 
+use crate::systems::{self, Kernels};
 use crate::{PapersError, Workplace, nist};
 
 /// The report made one; a spread needs more.
@@ -66,12 +76,75 @@ fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal)
         setting(HOGS, &format!("hog@{hogs}"))?,
         setting(READING, &format!("proc@{open}"))?,
     ];
+    Ok((MatrixIndex::new(tasks().into(), settings, &proposal.cpus, REPETITIONS, duration_ns, 2012), proposal))
+}
+
+/// The report's threads.
+fn tasks() -> [TaskSpec; 2] {
     let task = |name: &str, period_ns: i64, priority: u8| TaskSpec {
         name: name.into(),
         period_ns,
         policy: Some(Policy::Fifo(priority)),
         ..TaskSpec::default()
     };
-    let tasks = vec![task("servo", 1_000_000, 90), task("base", 25_000, 95)];
-    Ok((MatrixIndex::new(tasks, settings, &proposal.cpus, REPETITIONS, duration_ns, 2012), proposal))
+    [task("servo", 1_000_000, 90), task("base", 25_000, 95)]
+}
+
+/// Length of a cell on emulated processors where no other is asked for: 10 000 activations of the base thread.
+pub const VIRTUAL_CELL_NS: i64 = 250_000_000;
+/// The report's processors and the isolated ones among them.
+const CPUS: (u16, &str) = (4, "isolcpus=2,3");
+/// The steps of the boot: all cells, and a run whose file describes the guest.
+const CELLS: &str = "cells";
+const GUEST: &str = "guest";
+
+/// The report's 32 cells on four emulated processors of a kernel with PREEMPT_RT, in one boot.
+///
+/// # Errors
+/// The kernel cannot be measured, or a file cannot be written.
+pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, PapersError> {
+    at.make()?;
+    let file = at.run_file(GUEST);
+    let index = match cells::read(at.directory)? {
+        Some(index) if file.exists() => {
+            (at.tell)(&Step::Kept(at.directory.into()));
+            index
+        }
+        _ => booted(at, kernels, &file)?,
+    };
+    let info = Run::open(&file, &Hints::default())?.info().clone();
+    let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
+    let machine = info.facts_before.unwrap_or_default();
+    let found = AthlonReproduction::of(machine, tasks, duration_ns, 1, index.left(), index.matrix());
+    Ok(Found::Athlon(Box::new(found.in_turns(TURN_NS))))
+}
+
+fn booted(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, PapersError> {
+    let (cpus, isolated) = CPUS;
+    let duration = Exact(at.duration_ns).to_string();
+    let mut cells: Vec<String> =
+        ["jitterlab", "matrix", "--json", "--output", "/tmp/cells"].map(String::from).into();
+    cells.extend(["--rounds", "1", "--budget", "24h", "--duration", &duration].map(String::from));
+    cells.extend([NO_LOAD, HOGS].iter().flat_map(|load| ["--load".into(), String::from(*load)]));
+    cells.extend(tasks().iter().flat_map(|task| ["--task".into(), task.to_string()]));
+    cells.extend(["--cpus".into(), CpuSet::from_iter(0..cpus).to_string()]);
+    let guest = ["--period", "1ms", "--count", "1"].map(String::from);
+    let kernel = &kernels.preempt_rt;
+    let machine = Machine { cpus, parameters: vec![isolated.into()], ..Machine::default() };
+    let steps = vec![run_step(GUEST, &guest), JobStep { name: CELLS.into(), command: cells }];
+    let session = systems::session(machine, steps)?;
+    (at.tell)(&Step::Booting { system: "preempt-rt".into(), kernel: kernel.to_string() });
+    let tell = &mut at.tell;
+    let measured = session.on(kernel, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ())?;
+    let said = measured.output(CELLS)?;
+    let index = match Document::read(said) {
+        Ok(Document { content: Content::Matrix(result), .. }) => result.index,
+        _ => return Err(PapersError::NoCells(said.lines().next().unwrap_or_default().into())),
+    };
+    cells::write(&index, at.directory)?;
+    let guest = measured.run_file(GUEST)?;
+    jitterlab_trace::redescribe(guest.path(), file, |info| {
+        measured.describe(info, GuestTime::default(), std::env::args());
+    })?;
+    Ok(index)
 }

@@ -96,6 +96,9 @@ pub enum PapersError {
         /// Why not.
         error: TraceError,
     },
+    /// The guest's answer is no matrix.
+    #[error("the guest did not send the cells it measured but {0:?}; please report this")]
+    NoCells(String),
     /// Pairs of CPUs need two.
     #[error("this machine has one CPU: there are no pairs to compare. `jitterlab run` measures it")]
     OneCpu,

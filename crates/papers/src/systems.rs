@@ -6,6 +6,7 @@ use std::time::Duration;
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::papers::{SystemUnderLoads, UnderLoad};
 use jitterlab_bench::kernel::elf::LibraryPath;
+use jitterlab_bench::kernel::job;
 use jitterlab_bench::kernel::session::run_step;
 use jitterlab_bench::kernel::{GuestTime, KernelChoice, KernelSession, Machine};
 use jitterlab_model::units::Exact;
@@ -78,6 +79,20 @@ pub struct Case {
     pub load: &'static str,
 }
 
+/// These steps of this program on a machine.
+pub(crate) fn session(machine: Machine, steps: Vec<job::Step>) -> Result<KernelSession, PapersError> {
+    Ok(KernelSession {
+        machine: Machine { timeout: TIMEOUT, ..machine },
+        jitterlab: std::env::current_exe().map_err(PapersError::Program)?,
+        with: Vec::new(),
+        programs: Vec::new(),
+        modules: Vec::new(),
+        libraries: LibraryPath::of_this_machine(),
+        background: None,
+        steps,
+    })
+}
+
 impl Workplace<'_> {
     /// Measures a task on a system under all loads, in one boot. Run files that are there from before are kept. Gives what
     /// `of` takes from each, and the runs.
@@ -118,16 +133,9 @@ impl Workplace<'_> {
             let duration = Exact(self.duration_ns).to_string();
             ["--task", &task.to_string(), "--load", case.load, "--duration", &duration].map(String::from)
         };
-        let mut session = KernelSession {
-            machine: Machine { memory_mib: MEMORY_MIB, timeout: TIMEOUT, ..Machine::default() },
-            jitterlab: std::env::current_exe().map_err(PapersError::Program)?,
-            with: Vec::new(),
-            programs: Vec::new(),
-            modules: Vec::new(),
-            libraries: LibraryPath::of_this_machine(),
-            background: None,
-            steps: missing.iter().map(|(case, _)| run_step(case.name, &options(case))).collect(),
-        };
+        let machine = Machine { memory_mib: MEMORY_MIB, ..Machine::default() };
+        let steps = missing.iter().map(|(case, _)| run_step(case.name, &options(case))).collect();
+        let mut session = session(machine, steps)?;
         session.bring_cores(std::slice::from_ref(task));
         (self.tell)(&Step::Booting { system: system.name.into(), kernel: system.kernel.to_string() });
         let tell = &mut self.tell;

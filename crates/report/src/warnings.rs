@@ -72,6 +72,11 @@ pub fn sentence(warning: &Warning) -> String {
             plural(*parts, "block")
         ),
         Warning::Emulated { ns_per_instruction } => emulated(*ns_per_instruction),
+        Warning::Turns { cpus, turn_ns } => format!(
+            "The {cpus} processors take turns of up to {} in virtual time: while n of them have work, a start can come n - 1 \
+             turns later than alone, and later again for each further turn its own path takes and each lock it waits for.",
+            time(*turn_ns as f64)
+        ),
         Warning::Kernel { name, release, version } => {
             format!("Kernel {name}, {release} {version}, booted in QEMU.")
         }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::nist::NistLoads;
 use crate::matrix::{
-    CellMeasurement, CellStatistic, CellTiming, Matrix, Observation, condition_effect, exceptions, same_cpu,
+    Answer, CellMeasurement, CellStatistic, CellTiming, Matrix, Observation, condition_effect, exceptions,
+    same_cpu,
 };
 
 /// Name of the condition without load, the report's test series 1.
@@ -95,6 +96,8 @@ pub struct AthlonReproduction {
     pub duration_ns: i64,
     /// How often each cell is measured.
     pub repetitions: u32,
+    /// The longest turn of emulated processors that share counted time; `None` where the processors are real.
+    pub turn_ns: Option<i64>,
     /// Cells that an interrupted measurement left; another call measures them.
     pub left: usize,
     /// The report's numbers.
@@ -119,6 +122,8 @@ pub struct Compared {
     pub printed: Option<Observation>,
     /// What today's say; `None` where nothing was measured.
     pub today: Option<Observation>,
+    /// Whether emulated processors that take turns push towards today's answer, so that it is perhaps theirs alone.
+    pub turns_decide: bool,
 }
 
 /// What the report observes.
@@ -164,6 +169,7 @@ impl AthlonReproduction {
             asked,
             printed: asked.answer(&printed),
             today: asked.answer(&today),
+            turns_decide: false,
         });
         let exceptions = Exceptions { printed: standing_out(&printed), today: standing_out(&today) };
         AthlonReproduction {
@@ -171,6 +177,7 @@ impl AthlonReproduction {
             tasks,
             duration_ns,
             repetitions,
+            turn_ns: None,
             left,
             observations: observations.into(),
             exceptions,
@@ -178,6 +185,17 @@ impl AthlonReproduction {
             today,
             nist_figure_3: None,
         }
+    }
+
+    /// The same of emulated processors that take turns of this length while their clock goes on for all.
+    #[must_use]
+    pub fn in_turns(mut self, turn_ns: i64) -> Self {
+        self.turn_ns = Some(turn_ns);
+        for compared in &mut self.observations {
+            let answer = compared.today.as_ref().map(|today| today.answer);
+            compared.turns_decide = answer.is_some_and(|answer| compared.asked.is_what_turns_do(answer));
+        }
+        self
     }
 
     /// The isolated CPUs of this machine.
@@ -199,6 +217,19 @@ impl Asked {
     }
 }
 
+impl Asked {
+    /// Whether processors that take turns give this answer where there is nothing to find: whatever has work elsewhere, the
+    /// other task or a load, makes them wait.
+    fn is_what_turns_do(self, answer: Answer) -> bool {
+        match self {
+            Asked::SameCpu | Asked::SameCpuWithHogs | Asked::ReadingProc => {
+                matches!(answer, Answer::Yes | Answer::Little)
+            }
+            Asked::Hogs => answer == Answer::Opposite,
+        }
+    }
+}
+
 fn standing_out(matrix: &Matrix) -> Option<Vec<(u16, f64)>> {
     (matrix.cpus_of(0).len() >= 3).then(|| exceptions(matrix, NO_LOAD, CellStatistic::PeriodError))
 }
@@ -206,7 +237,6 @@ fn standing_out(matrix: &Matrix) -> Option<Vec<(u16, f64)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::Answer;
 
     #[test]
     fn the_report_s_observations_hold_on_its_own_numbers() {
@@ -220,5 +250,9 @@ mod tests {
         let nothing = of(Matrix::default());
         assert!(nothing.observations.iter().all(|o| o.today.is_none()));
         assert_eq!(nothing.exceptions.today, None);
+        // Turns make tasks apart wait, so "better together" may be theirs; that hogs help they do not do.
+        assert!(same.observations.iter().all(|o| !o.turns_decide));
+        let turns: Vec<bool> = same.in_turns(7_000).observations.iter().map(|o| o.turns_decide).collect();
+        assert_eq!(turns, [true, true, false, false]);
     }
 }

@@ -46,8 +46,11 @@ pub fn read(folder: &Path) -> Result<Option<MatrixIndex>, MatrixError> {
     serde_json::from_str(&text).map(Some).map_err(other)
 }
 
-/// Written whole under another name first, so that a crash leaves the old one.
-fn write(index: &MatrixIndex, folder: &Path) -> Result<(), MatrixError> {
+/// Keeps an index in a directory. Written whole under another name first, so that a crash leaves the old one.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(index: &MatrixIndex, folder: &Path) -> Result<(), MatrixError> {
     let text = serde_json::to_string_pretty(index)? + "\n";
     Ok(place::write(folder.join(INDEX), text.as_bytes(), false)?)
 }

@@ -15,7 +15,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
-use nix::sys::termios::{SetArg, cfmakeraw, tcdrain, tcgetattr, tcsetattr};
+use nix::sys::termios::{BaudRate, SetArg, cfmakeraw, cfsetspeed, tcdrain, tcgetattr, tcsetattr};
 use nix::unistd::Pid;
 
 use super::job::{Answer, COMPLAINT, JOB_FILE, Job, MODULES, RESULTS, Step, StepResult};
@@ -201,6 +201,7 @@ fn send(answer: &[u8]) -> io::Result<()> {
     let mut line = OpenOptions::new().read(true).write(true).open(path).map_err(named(path))?;
     let mut settings = tcgetattr(&line).map_err(|error| named(path)(error.into()))?;
     cfmakeraw(&mut settings);
+    cfsetspeed(&mut settings, BaudRate::B115200).map_err(|error| named(path)(error.into()))?;
     tcsetattr(&line, SetArg::TCSANOW, &settings)?;
     line.write_all(answer).map_err(named(path))?;
     Ok(tcdrain(&line)?)

@@ -97,17 +97,13 @@ impl Default for Machine {
     }
 }
 
-/// Several processors whose time is counted in instructions.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "where time is counted in instructions, the {cpus} virtual processors take turns: each stands still for milliseconds \
-     while another has work, and its tasks would look late for that alone; measure on one (--cpus 1), or with --time \
-     real, where every delay of the emulation is in the figures"
-)]
-pub struct TakesTurns {
-    /// How many processors.
-    pub cpus: u16,
-}
+/// The processors' model.
+const CPU: &str = "qemu64";
+/// The longest that a processor runs while the others stand still, where several share counted time. No divisor of usual
+/// periods, so that due times fall on every part of a turn.
+pub const TURN_NS: i64 = 7_000;
+/// The object of the emulator that ends the turns.
+pub(super) const TURNS: &str = "turns";
 
 /// The files QEMU opens.
 #[derive(Debug, Clone, Copy)]
@@ -119,15 +115,27 @@ pub(super) struct Files<'a> {
 }
 
 impl Machine {
-    /// Whether what is measured in it means anything.
+    /// Whether its processors take turns of [`TURN_NS`]: several whose time is counted in instructions.
+    pub fn takes_turns(&self) -> bool {
+        self.cpus > 1 && self.time != GuestTime::Real
+    }
+
+    /// Processors for an emulator that runs them one after the other, each until its clock's next timer.
     ///
-    /// # Errors
-    /// Several processors in counted time.
-    pub fn check(&self) -> Result<(), TakesTurns> {
-        match (self.cpus, self.time) {
-            (2.., GuestTime::PerInstruction { .. }) => Err(TakesTurns { cpus: self.cpus }),
-            _ => Ok(()),
+    /// A timer that does nothing ends every turn. The processor behind one that ran to the end of its turn does not get the
+    /// next one (the emulator spends it on timers), so between any two there is one that the kernel does not start.
+    fn turns(&self, add: &mut dyn FnMut(&[&str])) {
+        let cpus = self.cpus;
+        add(&["-smp", &format!("1,maxcpus={},sockets=2,cores={cpus},threads=1", 2 * cpus)]);
+        for core in 1..cpus {
+            for socket in [1, 0] {
+                let place = format!("{CPU}-x86_64-cpu,socket-id={socket},core-id={core},thread-id=0");
+                add(&["-device", &place]);
+            }
         }
+        let interval = TURN_NS / 1_000;
+        add(&["-netdev", "hubport,id=nowhere,hubid=0", "-object"]);
+        add(&[&format!("filter-buffer,id={TURNS},netdev=nowhere,interval={interval}")]);
     }
 
     /// Tells the kernel to trust the processor's time stamp counter, unless it is told otherwise. Sleeps hang in a virtual
@@ -151,6 +159,13 @@ impl Machine {
         if let Some(ns) = self.time.ns_per_instruction() {
             words.push(format!("{VIRTUAL_TIME}={ns}"));
         }
+        if self.takes_turns() {
+            // A console that prints its thousands of lines is a great part of such a boot.
+            words.extend([format!("nr_cpus={}", self.cpus), "quiet".into()]);
+            if !self.parameters.iter().any(|word| word.starts_with("tsc=")) {
+                words.push("tsc=reliable".into());
+            }
+        }
         words.extend(self.parameters.iter().cloned());
         words.push("--".into());
         words.extend(INIT_WORDS.map(String::from));
@@ -162,7 +177,11 @@ impl Machine {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
         add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
-        add(&["-machine", "pc", "-cpu", "qemu64", "-smp", &self.cpus.to_string()]);
+        add(&["-machine", "pc", "-cpu", CPU]);
+        match self.takes_turns() {
+            true => self.turns(&mut add),
+            false => add(&["-smp", &self.cpus.to_string()]),
+        }
         add(&["-m", &self.memory_mib.to_string()]);
         match self.time {
             // sleep=off: idle time is skipped instead of waited for. The clock and the random numbers of the
@@ -223,5 +242,21 @@ mod tests {
         for part in ["shift=0,sleep=off", "clock=vm", "-seed 7", "-nodefaults", "-cpu qemu64", "-smp 1"] {
             assert!(line.contains(part), "{part} is not in {line}");
         }
+    }
+
+    #[test]
+    fn several_processors_take_short_turns_where_time_is_counted_and_only_there() {
+        let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", monitor: 9 };
+        let several = Machine { cpus: 3, ..Machine::default() };
+        let line = several.arguments(files, &[]).join(std::ffi::OsStr::new(" ")).into_string().unwrap();
+        let spare = line.find("socket-id=1,core-id=1").unwrap();
+        assert!(spare < line.find("socket-id=0,core-id=1").unwrap(), "{line}");
+        for part in ["maxcpus=6,", "interval=7 ", "nr_cpus=3 ", "tsc=reliable"] {
+            assert!(line.contains(part), "{part} is not in {line}");
+        }
+        let told = Machine { parameters: vec!["tsc=unstable".into()], ..several.clone() };
+        assert!(!told.command_line(&[]).contains("tsc=reliable"));
+        let real = Machine { time: GuestTime::Real, ..several };
+        assert!(!real.takes_turns() && !real.command_line(&[]).contains("nr_cpus"));
     }
 }

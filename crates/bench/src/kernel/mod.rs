@@ -25,6 +25,6 @@ pub mod session;
 
 pub use boots::GuestWatch;
 pub use image::KernelChoice;
-pub use machine::{GuestTime, Machine, TakesTurns};
+pub use machine::{GuestTime, Machine};
 pub use qemu::GuestProgress;
 pub use session::{GuestRun, KernelError, KernelSession};

@@ -6,6 +6,8 @@ use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
 
+use super::machine::TURNS;
+
 /// Something QEMU said of the guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -51,6 +53,11 @@ impl Monitor {
     pub fn ask_processors(&mut self) {
         let arguments = json!({"command-line": "info registers -a"});
         self.say(&json!({"execute": "human-monitor-command", "arguments": arguments}));
+    }
+
+    /// Ends the turns that several processors take.
+    pub fn end_turns(&mut self) {
+        self.say(&json!({"execute": "object-del", "arguments": {"id": TURNS}}));
     }
 
     /// What is not taken is not worth waiting for: a QEMU that has gone is noticed by its exit.

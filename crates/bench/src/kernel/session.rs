@@ -15,7 +15,7 @@ use super::elf::LibraryPath;
 use super::image::{Image, ImageError, KernelChoice};
 use super::initramfs::{self, Contents, Included, InitramfsError};
 use super::job::{Job, Step, StepResult};
-use super::machine::{GuestTime, Machine};
+use super::machine::{GuestTime, Machine, TURN_NS};
 use super::modules::{self, ModuleError};
 use super::qemu::{self, Boot, BootError, GuestProgress};
 use crate::host::load;
@@ -107,6 +107,8 @@ pub struct GuestRun {
     pub image: Image,
     /// What the guest sent back, and how long it took.
     pub boot: Boot,
+    /// How many processors took turns in counted time, if any did.
+    pub turns: Option<u16>,
 }
 
 impl KernelSession {
@@ -182,7 +184,8 @@ impl KernelSession {
             machine.trust_time_stamp_counter();
         }
         let boot = qemu::boot(&machine, &image, &contents.build()?, progress)?;
-        Ok(GuestRun { image, boot })
+        let turns = machine.takes_turns().then_some(machine.cpus);
+        Ok(GuestRun { image, boot, turns })
     }
 }
 
@@ -205,6 +208,22 @@ impl GuestRun {
         let (name, release, version) =
             (self.image.name.clone(), self.image.release.clone(), self.image.version.clone());
         info.warnings.insert(1, Warning::Kernel { name, release, version });
+        if let Some(cpus) = self.turns {
+            info.warnings.insert(2, Warning::Turns { cpus, turn_ns: TURN_NS });
+        }
+    }
+
+    /// What a step wrote to its standard output.
+    ///
+    /// # Errors
+    /// The step failed, or was not run.
+    pub fn output(&self, step: &str) -> Result<&str, KernelError> {
+        let result = self.boot.answer.steps.get(step);
+        if let Some(done) = result.filter(|done| done.status == Some(0)) {
+            return Ok(&done.stdout);
+        }
+        let result = result.cloned().unwrap_or_default();
+        Err(KernelError::Step { name: step.into(), how: StepEnd::from(&result), said: said(&result) })
     }
 
     /// The run file of a [`run_step`] of that name, in memory.

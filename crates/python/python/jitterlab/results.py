@@ -4132,6 +4132,8 @@ class Warning:
 
     `emulated`: The run was measured in a guest of an emulator.
 
+    `turns`: The processors of the emulated machine took turns while its time went on for all of them.
+
     `kernel`: The kernel that an emulator ran.
 
     `interrupt-entries`: What a simulated processor was charged for entering interrupts: of run files of earlier
@@ -4214,8 +4216,8 @@ class Warning:
     `said`: What the tool itself says.
     """
 
-    about: Literal["shared-cpu", "load-on-measured-cpu", "load-failed", "isolated", "not-restored", "events-recorded", "events-lost", "pulsed", "no-wait-seen", "outside-core", "left-cpu", "parts", "emulated", "kernel", "interrupt-entries", "firmware", "mean-period", "first-event", "recording-ended", "records-lost", "journal-damaged", "not-closed", "still-recording", "unit-assumed", "threshold-found", "period-assumed", "above-histogram", "ends-below-maximum", "only-extremes", "only-percentiles", "due-times-assumed", "missed-not-counted", "catches-up", "cut", "no-period", "stages", "relative-sleep", "only-period-errors", "count-unknown", "largest-of-all-tests", "only-largest", "traced", "phase-unknown", "due-from-first", "due-fitted", "no-grid-found", "said"]
-    cpus: str | None = None
+    about: Literal["shared-cpu", "load-on-measured-cpu", "load-failed", "isolated", "not-restored", "events-recorded", "events-lost", "pulsed", "no-wait-seen", "outside-core", "left-cpu", "parts", "emulated", "turns", "kernel", "interrupt-entries", "firmware", "mean-period", "first-event", "recording-ended", "records-lost", "journal-damaged", "not-closed", "still-recording", "unit-assumed", "threshold-found", "period-assumed", "above-histogram", "ends-below-maximum", "only-extremes", "only-percentiles", "due-times-assumed", "missed-not-counted", "catches-up", "cut", "no-period", "stages", "relative-sleep", "only-period-errors", "count-unknown", "largest-of-all-tests", "only-largest", "traced", "phase-unknown", "due-from-first", "due-fitted", "no-grid-found", "said"]
+    cpus: str | int | None = None
     """The CPUs."""
     loads: list[str] | None = None
     """The loads, as they were asked for."""
@@ -4275,6 +4277,8 @@ class Warning:
     """How many."""
     ns_per_instruction: int | None = None
     """Virtual time of an instruction in nanoseconds; None where the guest's time passed as the host's."""
+    turn_ns: int | None = None
+    """The longest turn in nanoseconds of the guest's time."""
     name: str | None = None
     """How the user named it."""
     release: str | None = None

@@ -8,7 +8,7 @@ use crate::chart::Terminal;
 use crate::machine::machine_line;
 use crate::matrix::{caption, charts, left, observation, tables};
 use crate::section::{Piece, Section};
-use crate::words::{list, plural};
+use crate::words::{list, plural, time};
 use crate::wrap::wrap;
 
 /// What LinuxCNC's latency test calls max jitter.
@@ -63,8 +63,15 @@ pub(super) fn figures(found: &AthlonReproduction) -> Vec<PaperFigure> {
 }
 
 fn here(found: &AthlonReproduction) -> String {
+    let turns = found.turn_ns.map_or_else(String::new, |turn_ns| {
+        format!(
+            " Its processors are emulated: an instruction takes a nanosecond, and those that have work take turns of up to {}. \
+             That a task elsewhere or a load makes another wait for turns is not a property of any machine.",
+            time(turn_ns as f64)
+        )
+    });
     format!(
-        "This machine, {}: largest of {}; the report's CPUs 2 and 3 were isolated, here {}.",
+        "This machine, {}: largest of {}; the report's CPUs 2 and 3 were isolated, here {}.{turns}",
         machine_line(&found.machine),
         plural(found.repetitions.into(), "repetition"),
         found.isolated().map_or_else(|| "none is".into(), |isolated| format!("CPU {isolated} is"))
@@ -89,6 +96,10 @@ fn sentences(found: &AthlonReproduction) -> Vec<String> {
             sentences.push(format!("report: {}.", observation(&question, printed)));
         }
         sentences.push(match &compared.today {
+            Some(today) if compared.turns_decide => format!(
+                "today: {question} cannot tell, because it is what turns do by themselves. By the numbers: {}.",
+                observation("", today).trim_start()
+            ),
             Some(today) => format!("today: {}.", observation(&question, today)),
             None => format!("today: {question} cannot tell: nothing was measured."),
         });
@@ -148,6 +159,12 @@ mod tests {
             "CPU 0 is 1.9 times as bad as the others",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+        let turns = super::text(&of(matrix(), 0).in_turns(7_000), terminal);
+        let turns = turns.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["take turns of up to 7 µs", "today: Better on the same CPU (none)? cannot tell, because"]
+        {
+            assert!(turns.contains(part), "{part} is not in\n{turns}");
         }
         let caption = caption(&found.tasks, found.duration_ns, &found.today);
         assert!(caption.contains("32 cells of 5 s, 0 activations, 0 missed"), "{caption}");

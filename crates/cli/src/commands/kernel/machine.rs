@@ -15,7 +15,7 @@ use crate::measure_args::MeasureArgs;
 /// The emulated machine.
 #[derive(clap::Args)]
 pub struct MachineArgs {
-    /// Virtual processors; more than one only with --time real
+    /// Virtual processors; several take turns of 7 us of counted time
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64), value_name = "N")]
     cpus: u16,
     /// Memory of the guest in MiB
@@ -67,7 +67,6 @@ impl MachineArgs {
             background: None,
             steps,
         };
-        session.machine.check().map_err(Failure::bad_use)?;
         if let Some(measure) = measure {
             session.bring_cores(&measure.specs());
             session.bring_programs(&measure.loads()?);
