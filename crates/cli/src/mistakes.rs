@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jitterlab_model::units::{UnitError, parse_duration_ns};
-use jitterlab_report::start::{CYCLICTEST, TOOLS, VALUES, to_analyze};
+use jitterlab_report::start::{CYCLICTEST, TOOLS, VALUES, one_word, thread_by_name, to_analyze};
 
 use crate::error::CliError;
 
@@ -56,7 +56,7 @@ fn meant_argument(argument: &str, usage: &str) -> Option<String> {
     match habit {
         Some((_, ours)) => Some((*ours).to_owned()),
         None if argument.starts_with('-') => None,
-        None if unit() => Some(format!("a value and its unit are one word: 10{argument}")),
+        None if unit() => Some(one_word(argument)),
         None if of("watch") && argument.parse::<u32>().is_ok() => {
             Some(format!("did you mean --pid {argument}?"))
         }
@@ -74,9 +74,7 @@ fn meant_value(option: &str, value: &str) -> Option<String> {
         "--policy" => policy(&word),
         "--work" => parse_duration_ns(value).is_ok().then(|| format!("spin:{value}")),
         "--clock" => value.parse::<u32>().is_ok().then(|| format!("{value}MHz")),
-        "--pid" => {
-            return Some(format!("a process has a number; a thread goes by its name: --thread {value}"));
-        }
+        "--pid" => return Some(thread_by_name(value)),
         _ => None,
     };
     known

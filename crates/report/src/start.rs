@@ -108,3 +108,15 @@ pub const VALUES: [(&str, &str, &str); 14] = [
 pub fn to_analyze(file: &str) -> String {
     format!("to see what a run shows: jitterlab analyze {file}")
 }
+
+/// What is meant by a unit that stands behind its value as a word of its own.
+#[must_use]
+pub fn one_word(unit: &str) -> String {
+    format!("a value and its unit are one word: 10{unit}")
+}
+
+/// What is meant by a name where the number of a process is wanted.
+#[must_use]
+pub fn thread_by_name(name: &str) -> String {
+    format!("a process has a number; a thread goes by its name: --thread {name}")
+}

@@ -131,8 +131,8 @@ fn prose(rows: Vec<Vec<String>>) -> Vec<bool> {
 }
 
 /// A sentence in which no line ends between a number and its unit, or between its digits.
-fn whole(sentence: String) -> String {
-    let words = crate::wrap::words(&sentence).into_iter().map(|word| word.replace(' ', "\u{a0}"));
+fn whole(sentence: &str) -> String {
+    let words = crate::wrap::words(sentence).into_iter().map(|word| word.replace(' ', "\u{a0}"));
     words.collect::<Vec<_>>().join(" ")
 }
 
