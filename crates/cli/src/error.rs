@@ -75,6 +75,12 @@ pub enum CliError {
     /// EPOS ends by itself.
     #[error("epos is simulated until its events have come: leave --duration out")]
     EposDuration,
+    /// Code paths and tools beside each other where processors take turns.
+    #[error(
+        "several processors of counted time take turns, which blurs code paths and tools of nanoseconds: leave --cpus out, or \
+         use kernel run"
+    )]
+    TurnsBlur,
     /// Code paths of a guest whose time is not counted in instructions.
     #[error("code paths show in virtual time only: leave --time real out")]
     PathsInRealTime,

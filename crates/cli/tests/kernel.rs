@@ -168,11 +168,12 @@ fn the_emulator_ends_with_a_killed_jitterlab() {
 
 #[test]
 fn mistakes_are_told_before_anything_is_booted() {
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 6] = [
         (&["run", "--kernel", "debian:rtai"], "debian:rt"),
         (&["run", "--kernel", "/etc/hostname"], "not an x86 Linux kernel"),
         (&["run", "--kernel", "x", "--period", "0"], "period"),
         (&["diff", "/etc/hostname", "debian:rt", "--time", "real"], "virtual time"),
+        (&["peers", "--kernel", "debian:rt", "--cpus", "2"], "take turns"),
         (&["peers", "--period", "1500ns"], "microseconds"),
     ];
     for (words, expected) in cases {

@@ -74,6 +74,7 @@ pub fn execute(args: &Args) -> Ending {
             kernels.push(name.parse::<KernelChoice>().map_err(Failure::bad_use)?);
         }
     }
+    args.machine.without_turns()?;
     let session = args.machine.session(vec![step], Some(&args.measure))?;
     let booted = boot(&session, &kernels, None, args.quiet, |_, guest| {
         Side::of(&run(guest.run_file(RUN_STEP)?.path())?)

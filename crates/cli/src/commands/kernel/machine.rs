@@ -47,6 +47,15 @@ impl MachineArgs {
         self.time
     }
 
+    /// For what several processors that take turns would blur.
+    ///
+    /// # Errors
+    /// They would.
+    pub fn without_turns(&self) -> Result<(), Failure> {
+        let turns = self.cpus > 1 && self.time != GuestTime::Real;
+        if turns { Err(Failure::bad_use(CliError::TurnsBlur)) } else { Ok(()) }
+    }
+
     /// A session of these steps on such a machine, with what the tasks and loads of a run among them need in the
     /// guest.
     pub fn session(&self, steps: Vec<Step>, measure: Option<&MeasureArgs>) -> Result<KernelSession, Failure> {

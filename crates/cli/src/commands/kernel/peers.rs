@@ -57,6 +57,7 @@ pub fn execute(args: &Args) -> Ending {
     let task = PeerTask { period_ns: args.period, priority: args.priority, cpu: 0, count: args.count };
     let mut steps = vec![own_step(&task)];
     steps.extend(PEERS.iter().map(|peer| peer.step(&task)));
+    args.machine.without_turns()?;
     let mut session = args.machine.session(steps, None)?;
     for peer in &PEERS {
         let program = peer.program(&mut session.libraries, &mut |text| output::note(text));
