@@ -32,6 +32,11 @@ const PAIRS: usize = 16;
 /// # Errors
 /// The machine has one CPU or cannot measure the tasks; a file cannot be written.
 pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
+    let guest = at.run_file(GUEST);
+    if guest.exists() {
+        // Cells of emulated processors, which are no part of this machine's.
+        return Err(PapersError::InTheWay(guest));
+    }
     let machine = facts::read(&Root::system());
     let mut index = match cells::read(at.directory)? {
         Some(index) => index,
@@ -110,7 +115,9 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
             (at.tell)(&Step::Kept(at.directory.into()));
             index
         }
-        _ => booted(at, kernels, &file)?,
+        // Cells of this machine, which took their time.
+        Some(_) => return Err(PapersError::InTheWay(at.directory.into())),
+        None => booted(at, kernels, &file)?,
     };
     let info = Run::open(&file, &Hints::default())?.info().clone();
     let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
