@@ -35,7 +35,7 @@ pub struct RecordArgs {
     pub quiet: bool,
     /// How it is shown while it goes on: screen is all of a terminal that has 64 x 18 characters or more, with keys; lines are
     /// a few lines of it; elsewhere a plain line is printed every 5 s
-    #[arg(long, value_enum, default_value = "screen", default_missing_value = "screen", num_args = 0..=1, require_equals = true, value_name = "VIEW", conflicts_with = "quiet")]
+    #[arg(long, value_enum, default_value = "screen", default_missing_value = "screen", num_args = 0..=1, value_name = "VIEW", conflicts_with = "quiet")]
     live: Live,
     #[command(flatten)]
     pub show: OutputArgs,

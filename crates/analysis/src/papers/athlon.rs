@@ -123,6 +123,7 @@ pub struct Compared {
     /// What today's say; `None` where nothing was measured.
     pub today: Option<Observation>,
     /// Whether emulated processors that take turns push towards today's answer, so that it is perhaps theirs alone.
+    #[serde(default)]
     pub turns_decide: bool,
 }
 
