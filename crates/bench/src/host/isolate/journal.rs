@@ -252,9 +252,11 @@ fn undo(change: Change) -> Result<(), String> {
         Change::Value { file, before } => write(&file, &before)
             .or_else(|error| lift_limit(&file, &before).unwrap_or(Err(error)))
             .map_err(|error| format!("{} to {before:?}: {error}", file.display())),
+        // Of a thread that the kernel binds the change was refused, and a kill left no time to note that; or it was made while
+        // the kernel was still making the thread.
         Change::Affinity { thread, before } if thread.is_alive() => thread
             .bind(&before)
-            .or_else(|error| if thread.is_alive() { Err(error) } else { Ok(()) })
+            .or_else(|error| if thread.is_alive() && !thread.is_bound() { Err(error) } else { Ok(()) })
             .map_err(|error| format!("CPUs {before} to {}: {error}", thread.name)),
         Change::Member { process, group } if process.is_alive() => write(&group, &process.id.to_string())
             .or_else(|error| if process.is_alive() { Err(error) } else { Ok(()) })

@@ -8,7 +8,7 @@ use jitterlab_model::warning::{Chore, LeftBehind};
 
 use super::journal::{Journal, lift_limit};
 use super::others::journals_of;
-use super::thread::Thread;
+use super::thread::{Thread, processes};
 use super::*;
 use crate::host::facts::fixture::Machine;
 use crate::host::facts::read;
@@ -191,6 +191,19 @@ fn a_thread_that_ended_needs_nothing() {
     assert!(thread.is_alive());
     drop(sleeper);
     assert!(!thread.is_alive());
+    assert_eq!(journal.undo(), Vec::<String>::new());
+}
+
+#[test]
+fn a_thread_that_the_kernel_binds_needs_nothing() {
+    // As a kill leaves it between a refusal and the note of it.
+    let bound = processes(&|_| true).into_iter().filter_map(Thread::find).find(Thread::is_bound);
+    let Some(thread) = bound else { return eprintln!("skipped: no thread of the kernel is seen here") };
+    let machine = Machine::of("");
+    let root = machine.root();
+    let cpus = thread.cpus().unwrap();
+    let mut journal = Journal::create(&Turn::take(&root).unwrap(), &root, &cpus).unwrap();
+    journal.note_cpus(thread, cpus).unwrap();
     assert_eq!(journal.undo(), Vec::<String>::new());
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Thread {
 
 /// The kernel's mark of its own threads, in the flags of `/proc/PID/stat`.
 const PF_KTHREAD: u64 = 0x0020_0000;
+/// The same of threads whose CPUs the kernel lets nobody choose.
+const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 
 impl Thread {
     /// This process's first thread.
@@ -39,12 +41,21 @@ impl Thread {
         Some(Thread { id, started: number(22)?, name: name.into(), kernel: number(9)? & PF_KTHREAD != 0 })
     }
 
+    /// What this field of proc(5), behind the name, says of it now.
+    fn field(&self, number: usize) -> Option<u64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id)).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(number - 3)?.parse().ok()
+    }
+
     /// Whether the kernel schedules it before all ordinary threads.
     pub(super) fn is_real_time(&self) -> bool {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id)).unwrap_or_default();
-        // Field 41 of proc(5): SCHED_FIFO, SCHED_RR and SCHED_DEADLINE.
-        let policy = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(41 - 3));
-        matches!(policy, Some("1" | "2" | "6"))
+        // SCHED_FIFO, SCHED_RR and SCHED_DEADLINE.
+        matches!(self.field(41), Some(1 | 2 | 6))
+    }
+
+    /// Whether the kernel lets nobody choose its CPUs.
+    pub(super) fn is_bound(&self) -> bool {
+        self.field(9).is_some_and(|flags| flags & PF_NO_SETAFFINITY != 0)
     }
 
     pub(super) fn is_alive(&self) -> bool {
