@@ -92,7 +92,7 @@ fn join(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Option<DMatrix<f64>> {
 }
 
 /// Numbers that are multiplied at most on the way to a goal, in products of matrices for all arcs.
-const MOST_PRODUCTS: usize = 200_000_000;
+const MOST_PRODUCTS: usize = 100_000_000;
 
 /// Descends from these factors; stops early once they prove a bound below `goal`.
 pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
