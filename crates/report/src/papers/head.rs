@@ -103,6 +103,7 @@ fn observations(found: &AthlonReproduction) -> Vec<Said> {
             Asked::ReadingProc => "reading /proc during the run harms the base thread",
         };
         let standing = match compared.today.as_ref().map(|today| today.answer) {
+            _ if compared.turns_decide => Standing::CannotBeTold,
             Some(Answer::Yes | Answer::Little) => Standing::Holds,
             Some(Answer::No | Answer::Opposite) => Standing::DoesNotHold,
             Some(Answer::CannotTell) | None => Standing::CannotBeTold,
@@ -239,12 +240,16 @@ mod tests {
 
     #[test]
     fn the_athlon_report_holds_on_its_own_numbers_as_far_as_it_gives_any() {
-        let head = athlon(0, matrix());
-        assert_eq!(head.verdict, "SOME HOLD: of 4 statements, 3 hold here, 0 do not, 1 cannot be told.");
+        let whole = athlon(0, matrix());
+        assert_eq!(whole.verdict, "SOME HOLD: of 4 statements, 3 hold here, 0 do not, 1 cannot be told.");
         assert_eq!(
-            head.number,
+            whole.number,
             "reading /proc during the run harms the base thread: cannot be told (nothing was measured)."
         );
+        let found =
+            AthlonReproduction::of(SystemFacts::default(), Vec::new(), 1, 1, 0, matrix()).in_turns(7_000);
+        let turns = head(Found::Athlon(Box::new(found))).unwrap();
+        assert_eq!(turns.verdict, "SOME HOLD: of 4 statements, 1 holds here, 0 do not, 3 cannot be told.");
         assert!(athlon(3, Matrix::default()).next.starts_with("the same again, for the 3 cells left"));
         assert_eq!(athlon(3, Matrix::default()).fitness, Fitness::CannotTell);
     }
