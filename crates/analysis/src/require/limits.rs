@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::Breaches;
+use crate::correlation::autocorrelation;
 use crate::exact::{binomial_lower, binomial_upper, chi_squared, poisson_lower, poisson_upper};
 use crate::predict::CONFIDENCE;
 
@@ -148,21 +149,13 @@ fn is_even(variance: f64, seen: f64, parts: f64) -> bool {
 /// one before, since then longer ones than the run has would scatter more.
 fn effective_of(joined: &[f64], variance: f64, seen: f64) -> f64 {
     let depends = |(parts, beyond): &(Range<usize>, f64)| {
-        parts.contains(&joined.len()) && autocorrelation(joined) * (joined.len() as f64).sqrt() > *beyond
+        let first = || autocorrelation(joined, 1).get(1).copied().unwrap_or(0.0);
+        parts.contains(&joined.len()) && first() * (joined.len() as f64).sqrt() > *beyond
     };
     if LONG_PARTS.iter().any(depends) {
         return 0.0;
     }
     (seen * seen / variance).min(carrying(joined, variance, seen))
-}
-
-/// How alike neighbouring counts are.
-fn autocorrelation(joined: &[f64]) -> f64 {
-    let parts = joined.len() as f64;
-    let mean = joined.iter().sum::<f64>() / parts;
-    let squares: f64 = joined.iter().map(|c| (c - mean) * (c - mean)).sum();
-    let products: f64 = joined.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum();
-    products / squares.max(f64::MIN_POSITIVE)
 }
 
 /// As how many equal bursts those say that carry the scatter: many single breaches beside two bursts say nothing of bursts.
