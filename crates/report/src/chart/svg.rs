@@ -363,8 +363,11 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
         }
         Shape::Spans(spans) => {
             let corners = |s: &Span| at(s.from, s.lane - Span::HALF).zip(at(s.to, s.lane + Span::HALF));
-            let spans = spans.iter().filter_map(corners);
-            plot.draw_series(spans.map(|(from, to)| Rectangle::new([from, to], colour.filled())))?;
+            // With an outline: what is narrower than a pixel would vanish.
+            for style in [colour.filled(), colour.stroke_width(1)] {
+                let spans = spans.iter().filter_map(corners);
+                plot.draw_series(spans.map(|(from, to)| Rectangle::new([from, to], style)))?;
+            }
         }
         Shape::Marks(marks) => {
             for place in marks.iter().filter_map(|(at, _)| chart.x.place(*at)) {
