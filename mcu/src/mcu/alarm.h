@@ -44,7 +44,7 @@ protected:
 ///
 /// Nothing is allocated: the object itself is the queue's element, so it must live as long as it is pending, and
 /// its destruction cancels it. Alarms may be made and cancelled anywhere, in handlers too; handlers run in the
-/// timer's interrupt only.
+/// timer's interrupt only, or in `Services::poll`.
 template <class Traits>
 class Alarm : public Missed<Traits::SKIP_MISSED> {
     typedef typename Traits::template Strategy<Traits> Strategy;
@@ -147,6 +147,13 @@ public:
         alarm.arm(alarm._period.next(), 1);
         Traits::wait_for(&alarm._over);
         return true;
+    }
+
+    /// Outside of the interrupt: serves what is due.
+    static void poll() {
+        static_assert(!Strategy::COUNTS_TICKS, "only an interrupt lets time pass under this strategy: Soft, or Anchored with GRACE");
+        const CPU::Lock lock;
+        if (_queue.head() != nullptr && Strategy::remaining() <= 0 && Strategy::expired()) serve_any(_queue.head());
     }
 
     /// The head is due: takes it to its next due time, times the next event, and invokes the handler. Called with

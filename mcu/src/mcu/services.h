@@ -8,6 +8,7 @@
 #include <mcu/strategy/anchored.h>
 #include <mcu/strategy/periodic.h>
 #include <mcu/strategy/single_shot.h>
+#include <mcu/strategy/soft.h>
 #include <mcu/traits.h>
 
 namespace mcu {
@@ -24,6 +25,10 @@ struct Services {
 
     /// Counts of the timer since `start`, modulo 2^32 (trait TIME_STAMPS).
     static uint32_t now() { return TSC::time_stamp(); }
+
+    /// Serves the events that are due, here and now, before their interrupt comes: for places that a program passes often. Of use
+    /// with the strategy Soft, or the trait GRACE.
+    static void poll() { Alarm::poll(); }
 
     /// Starts the timer and lets interrupts in: once, before anything else is used.
     static void start() {

@@ -25,6 +25,9 @@ struct Timer {
 
     static_assert(uint64_t(Traits::PRESCALER) * 1000000u / COMMON <= 0xffffffffu, "the prescaler is too large");
 
+    /// Which interrupt of the hardware serves the alarms.
+    static constexpr unsigned irq() { return Device::IRQ; }
+
     /// 2^r - 1: the largest number of counts in one hardware period.
     static constexpr uint64_t MAX_COUNTS = (uint64_t(1) << Device::RESOLUTION) - 1;
 

@@ -27,12 +27,16 @@ struct Default_Traits {
     /// Microseconds: the longest period an alarm may have. Short ones make the code smaller and faster.
     static constexpr uint32_t MAX_PERIOD = 10000000;
 
-    /// Microseconds: the period of the tick of the strategy Periodic.
+    /// Microseconds: the period of the tick of the strategies Periodic and Soft.
     static constexpr uint32_t TICK = 1000;
 
     /// Whether periods may be inexact, as the paper's are: Periodic and Single_Shot round them to ticks, and Single_Shot
     /// begins each when the event before is served. Without it, what is not kept exactly is refused.
     static constexpr bool INEXACT = false;
+
+    /// Microseconds: how late an event may be on purpose, under Anchored. Events that are due within it of each other take one
+    /// interrupt together, and those that `Services::poll` finds due before take none.
+    static constexpr uint32_t GRACE = 0;
 
     /// Microseconds: the tick of an inexact Single_Shot where MAX_PERIOD is beyond the hardware.
     static constexpr uint32_t SOFTWARE_TICK = 10000;

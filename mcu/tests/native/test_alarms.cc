@@ -13,6 +13,10 @@ struct Common : mcu::Default_Traits {
     static constexpr bool INEXACT = true;
     static constexpr uint32_t EVENT_CYCLES = 1;
     static constexpr int64_t TICK_COUNTS = 1;
+    /// Counts by which an event may be late on purpose, where the program can ask for it.
+    static constexpr int64_t LENIENT = 0;
+    template <class Time>
+    static void poll() {}
     /// Microseconds of about three counts.
     static constexpr uint32_t SHORT = uint32_t(3000000ull * DIVIDER / HZ + 1);
     /// Counts of a long wait, and of interrupts off: a quarter of the range at most.
@@ -25,6 +29,24 @@ struct Anchored : Base {
     static constexpr Rule RULE = ABSOLUTE;
     template <class Traits>
     using Strategy = mcu::Anchored<Traits>;
+};
+
+/// Smart timers, or firm ones where the program asks.
+template <class Base, uint32_t GRACE_US, int64_t COUNTS>
+struct Firm : Anchored<Base> {
+    static constexpr uint32_t GRACE = GRACE_US;
+    static constexpr int64_t LENIENT = COUNTS;
+    template <class Time>
+    static void poll() {
+        Time::poll();
+    }
+};
+
+template <class Base, uint32_t TICK_US, int64_t COUNTS>
+struct Soft : Firm<Base, 0, COUNTS> {
+    static constexpr uint32_t TICK = TICK_US;
+    template <class Traits>
+    using Strategy = mcu::Soft<Traits>;
 };
 
 template <class Base>
@@ -76,6 +98,17 @@ static uint64_t run_all(const uint8_t* data, size_t size) {
         one(Anchored<Wide>(), read_cost * 20);
     }
     one(Anchored<Far_Byte>(), 4); // nearly as slow as its counter's range is long
+    for (unsigned read_cost = 0; read_cost < 2; ++read_cost) {
+        one(Firm<Byte, 20, 20>(), read_cost);
+        one(Firm<Far_Byte, 2000, 14>(), read_cost);
+        one(Firm<Word, 5000, 576>(), read_cost);
+        one(Firm<Far_Word, 5000, 625>(), read_cost);
+        one(Firm<Wide, 100000, 100000>(), read_cost);
+        one(Soft<Byte, 20, 20>(), read_cost);
+        one(Soft<Far_Byte, 4000, 29>(), read_cost);
+        one(Soft<Far_Word, 1000, 125>(), read_cost);
+        one(Soft<Wide, 50, 50>(), read_cost);
+    }
     one(Shot<Byte>(), 0);
     one(Shot<Odd_Byte>(), 0);
     one(Shot<Full_Byte>(), 0);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use jitterlab_bench::mcu::{Board, Compiler, Program, Setup, Strategy, simulate};
+use jitterlab_bench::mcu::{Board, Compiler, Firmware, McuError, Program, Setup, Strategy, simulate};
 
 use super::{bench, test_source};
 
@@ -77,8 +77,42 @@ fn every_timer_and_unit_keeps_a_period() {
     }
 }
 
+/// To bind another interrupt than that of the timer would leave all alarms silent.
+#[test]
+fn a_wrong_interrupt_does_not_compile() {
+    let Some(compiler) = bench() else { return };
+    let build = |vector| {
+        let error = build_for(&compiler, "atmega328p", ("1", "A"), vector).err();
+        error.map(|error| error.to_string())
+    };
+    assert_eq!(build("TIMER1_COMPA"), None);
+    for vector in ["TIMER1_COMPB", "TIMER2_COMPA"] {
+        let error = build(vector).unwrap_or_default();
+        assert!(error.contains("another interrupt than the one bound here"), "{vector}: {error}");
+    }
+}
+
 /// The cycles at which an alarm every millisecond at 16 MHz has its events.
 fn starts(compiler: &Compiler, mcu: &str, timer: &str, unit: &str) -> Vec<u64> {
+    let vector = format!("TIMER{timer}_COMP{unit}");
+    let firmware = build_for(compiler, mcu, (timer, unit), &vector).unwrap();
+    let setup = Setup {
+        mcu: Some(mcu.into()),
+        clock_hz: Some(16_000_000),
+        pins: vec!["B0".parse().unwrap()],
+        edges: Some(200),
+        ..Setup::new(&firmware.elf, 3_200_000)
+    };
+    simulate(&setup).unwrap().log.edges_of(0, true).collect()
+}
+
+/// That alarm on a timer's unit, with a vector bound to it.
+fn build_for(
+    compiler: &Compiler,
+    mcu: &str,
+    (timer, unit): (&str, &str),
+    vector: &str,
+) -> Result<Firmware, McuError> {
     let eight_bits = timer == "2";
     let (header, device) = match eight_bits {
         true => ("avr_timer2", "AVR_Timer2".to_owned()),
@@ -94,7 +128,7 @@ fn starts(compiler: &Compiler, mcu: &str, timer: &str, unit: &str) -> Vec<u64> {
              template <class Traits> using Strategy = mcu::Anchored<Traits>;\n\
          }};\n\
          typedef mcu::Services<Board> Time;\n\
-         MCU_INTERRUPTS_OF(Time, TIMER{timer}_COMP{unit}_vect, TIMER{timer}_OVF_vect);\n\
+         MCU_INTERRUPTS_OF(Time, {vector}_vect, TIMER{timer}_OVF_vect);\n\
          static void pulse() {{ PORTB |= 1; PORTB &= 0xfe; }}\n\
          int main() {{\n\
              DDRB = 1;\n\
@@ -109,13 +143,5 @@ fn starts(compiler: &Compiler, mcu: &str, timer: &str, unit: &str) -> Vec<u64> {
     let source = directory.path().join("timer.cc");
     fs::write(&source, program).unwrap();
     let board = Board::ideal(Strategy::Anchored, 64, 10_000).on(mcu, 16_000_000);
-    let firmware = compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board).unwrap();
-    let setup = Setup {
-        mcu: Some(mcu.into()),
-        clock_hz: Some(16_000_000),
-        pins: vec!["B0".parse().unwrap()],
-        edges: Some(200),
-        ..Setup::new(&firmware.elf, 3_200_000)
-    };
-    simulate(&setup).unwrap().log.edges_of(0, true).collect()
+    compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board)
 }

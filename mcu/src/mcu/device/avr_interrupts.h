@@ -9,6 +9,7 @@
 ///
 ///     MCU_INTERRUPTS_OF(Time, TIMER3_COMPB_vect, TIMER3_OVF_vect);
 ///
+/// The wrong interrupt does not compile: the timer names its own.
 /// A strategy that counts ticks leaves most of its interrupts after one subtraction. To keep those short, what they do not
 /// need is saved only where something is due. `flatten` makes an inline handler part of the interrupt.
 #define MCU_INTERRUPTS_OF(Time, MATCH_VECTOR, OVERFLOW_VECTOR)                                    \
@@ -20,4 +21,4 @@
         }                                                                                         \
     }                                                                                             \
     ISR(OVERFLOW_VECTOR) { Time::TSC::overflow(); }                                               \
-    static_assert(true, "")
+    static_assert(Time::Timer::irq() == MATCH_VECTOR##_num, "the trait Device has another interrupt than the one bound here")

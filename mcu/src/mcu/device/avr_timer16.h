@@ -14,6 +14,9 @@ struct AVR_Timer16 {
     typedef uint16_t Count;
     static constexpr unsigned RESOLUTION = 16;
 
+    /// The number of the match's vector.
+    static constexpr unsigned IRQ = Registers::IRQ;
+
     /// Counts from 0 to 2^16 - 1 and again, for ever.
     static void run_free() {
         Registers::mode() = 0;
@@ -69,6 +72,7 @@ private:
         static constexpr bool ENDS_THE_COUNT = IS_A;                             \
         static constexpr uint8_t MATCH = _BV(OCIE##N##U);                        \
         static constexpr uint8_t OVERFLOW = _BV(TOIE##N);                        \
+        static constexpr unsigned IRQ = TIMER##N##_COMP##U##_vect_num;           \
         static volatile uint8_t& mode() { return TCCR##N##A; }                   \
         static volatile uint8_t& clock() { return TCCR##N##B; }                  \
         static volatile uint16_t& counter() { return TCNT##N; }                  \

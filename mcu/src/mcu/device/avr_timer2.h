@@ -13,6 +13,9 @@ struct AVR_Timer2 {
     typedef uint8_t Count;
     static constexpr unsigned RESOLUTION = 8;
 
+    /// The number of the match's vector.
+    static constexpr unsigned IRQ = TIMER2_COMPA_vect_num;
+
     /// Counts from 0 to 255 and again, for ever.
     static void run_free() {
         TCCR2A = 0;

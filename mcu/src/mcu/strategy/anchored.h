@@ -14,6 +14,9 @@ namespace mcu {
 /// Events further away than half the counter's range are reached over stations, which cost an interrupt each but no
 /// accuracy.
 ///
+/// With the trait GRACE the interrupt comes that much after the due time: what is due by then is served by one interrupt (smart
+/// timers), and what the program asks for before, with `Services::poll`, by none (firm timers).
+///
 /// No lock and no handler may last a quarter of the counter's range, or a whole range could be lost unseen.
 template <class Traits>
 class Anchored : public Free_Running<Traits> {
@@ -26,6 +29,9 @@ class Anchored : public Free_Running<Traits> {
     static constexpr bool STATIONS = Timer::counts(Traits::MAX_PERIOD) >= QUARTER;
     /// From station to station: with a quarter of the range to be late, it stays within the half that is the future.
     static constexpr Count SPAN = Count(QUARTER + QUARTER / 2);
+    /// From a due time to its interrupt.
+    static constexpr uint64_t GRACE = Timer::counts(Traits::GRACE);
+    static_assert(GRACE < QUARTER / 2, "GRACE is above an eighth of the timer's range: shorten it or choose a larger prescaler");
 
 public:
     static constexpr bool COUNTS_TICKS = false;
@@ -95,7 +101,7 @@ public:
         const Tick rest = ahead > 0 ? Tick(Tick(ahead) - stage(Tick(ahead))) : Tick(0);
         _last = Count(_last + Count(beyond()) + Count(ticks) - Count(rest));
         set_beyond(rest);
-        bool comes = match_after(_last, true);
+        bool comes = match_after(Count(_last + GRACE), true);
         for (Count margin = 1; !comes; margin = Count(margin * 2)) comes = match_after(Count(Device::count() + margin), true);
     }
 
@@ -113,7 +119,8 @@ private:
         set_beyond(Tick(ticks - step));
         const Count last = Count(_last + step);
         _last = last;
-        return match_after(last, forget);
+        const bool comes = match_after(Count(last + GRACE), forget);
+        return GRACE == 0 ? comes : Signed_Count(last - Device::count()) >= 0;
     }
 
     /// Asks for a match when the counter leaves `value`, and for no other. False if it has left it: then none comes.
