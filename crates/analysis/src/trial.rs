@@ -110,6 +110,8 @@ pub enum TrialStep {
     },
     /// NIST, figures 1 and 2.
     NistSeries,
+    /// NIST, figure 4.
+    NistCalls,
     /// NIST, figure 5.
     NistLoad,
     /// NIST, figure 6.

@@ -177,6 +177,63 @@ pub struct DelayFigures {
     pub longest_us: f64,
 }
 
+/// A kind of timer of the paper's introduction and related work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum TimerKind {
+    /// A periodic tick.
+    Tick,
+    /// An interrupt for each event (one-shot timers).
+    SingleShot,
+    /// Served where the program asks, and at the latest by a tick (Aron and Druschel).
+    Soft,
+    /// An interrupt that may come later, for all that is due by then (Tsafrir and others).
+    Smart,
+    /// The same, and served where the program asks before (Goel and others).
+    Firm,
+}
+
+impl TimerKind {
+    /// All of them.
+    pub const ALL: [TimerKind; 5] =
+        [TimerKind::Tick, TimerKind::SingleShot, TimerKind::Soft, TimerKind::Smart, TimerKind::Firm];
+
+    /// Whether its events may be late on purpose.
+    #[must_use]
+    pub const fn is_lenient(self) -> bool {
+        !matches!(self, TimerKind::SingleShot)
+    }
+
+    /// Whether the program asks for what is due.
+    #[must_use]
+    pub const fn is_asked(self) -> bool {
+        matches!(self, TimerKind::Soft | TimerKind::Firm)
+    }
+}
+
+/// Three alarms of one period whose events lie close to each other, under one kind of timer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NearbyFigures {
+    /// The kind.
+    pub kind: TimerKind,
+    /// By how much its events may be late on purpose, or its tick; `None` where neither is.
+    pub lenient_us: Option<u32>,
+    /// Events that were served.
+    pub events: u64,
+    /// Interrupts in a second.
+    pub interrupts_per_s: f64,
+    /// Share of the time spent in interrupts; handlers that are served where the program asks are not in it.
+    pub interrupt_share: f64,
+    /// By how much the first handler began after its due time, which counts from where the alarm was asked for: least, ...
+    pub earliest_us: f64,
+    /// ... median ...
+    pub median_us: f64,
+    /// ... and most.
+    pub latest_us: f64,
+}
+
 /// What the program of the paper's figure 3 says under one strategy: an alarm, a delay of one period more than it has events,
 /// and a chronometer around that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

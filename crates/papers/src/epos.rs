@@ -1,9 +1,11 @@
-//! EPOS: table 1, figures 3, 5 and 7 and the introduction's delay on a simulated microcontroller, with a third strategy.
+//! EPOS: table 1, figures 3, 5 and 7, the introduction's delay and the timers of the related work on a simulated
+//! microcontroller, with a third strategy.
 
 use jitterlab_analysis::papers::epos::{self, EposReproduction, LedThread, Variant};
 use jitterlab_bench::mcu::sweep::{self, Cell};
 use jitterlab_bench::mcu::{
-    AlarmFigures, Board, Compiler, McuError, McuPins, Program, Setup, Strategy, cost, delays, leds, simulate,
+    AlarmFigures, Board, Compiler, McuError, McuPins, Program, Setup, Strategy, TimerKind, cost, delays,
+    leds, nearby, simulate,
 };
 use jitterlab_model::mcu::ServicesSaid;
 use jitterlab_report::papers::Found;
@@ -46,8 +48,10 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
         Strategy::ALL.into_iter().map(|of| time_services(of, &compiler)).collect();
     let delays: Result<_, McuError> =
         Strategy::ALL.into_iter().map(|of| delays::measure(of, &compiler)).collect();
+    let nearby: Result<_, McuError> =
+        TimerKind::ALL.into_iter().map(|kind| nearby::measure(kind, &compiler)).collect();
     let found = EposReproduction::of(table, threads, costs, without_arduino);
-    Ok(Found::Epos(EposReproduction { figure_3: figure_3?, delays: delays?, ..found }))
+    Ok(Found::Epos(EposReproduction { figure_3: figure_3?, delays: delays?, nearby: nearby?, ..found }))
 }
 
 /// The program of figure 3, with the paper's 100 events of 100 ms.

@@ -2,6 +2,7 @@
 
 use jitterlab_analysis::papers::UnderLoad;
 use jitterlab_analysis::papers::nist::{LatencyRange, NistLoads, NistVirtual, PERIOD_NS};
+use jitterlab_analysis::papers::stretches::STRETCHES;
 use jitterlab_bench::kernel::GuestTime;
 use jitterlab_model::Quantity;
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
@@ -18,9 +19,6 @@ const LOADS: [Case; 3] = [
     Case { name: "network", load: "net:2" },
     Case { name: "disk", load: "disk:2" },
 ];
-
-/// Stretches in which a run's range is looked at, at least: enough for a narrow interval of their median.
-const STRETCHES: usize = 20;
 
 fn task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, ..TaskSpec::default() }
@@ -70,7 +68,7 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
     Ok(Found::NistVirtual(NistVirtual::of(measured, &stretches, GuestTime::default().ns_per_instruction())))
 }
 
-/// The latencies' ranges in equal stretches of a run.
+/// The latencies' ranges in equal stretches of a run, of which there are this many or more.
 fn ranges(run: &PageRun) -> Vec<f64> {
     let spans = run.tasks.first().map_or_else(Vec::new, |task| task.scan.spans.joined(STRETCHES));
     spans.iter().map(|span| (span.max_ns - span.min_ns) as f64).collect()

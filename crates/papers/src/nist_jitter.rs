@@ -1,5 +1,5 @@
 //! NIST, sections 2 and 3: the jitter of a task of 500 us, what compensating it costs, and what it brings (figures
-//! 1, 2, 5 and 6).
+//! 1, 2, 4, 5 and 6).
 
 use jitterlab_analysis::clusters::latency_clusters;
 use jitterlab_analysis::deviations::Deviations;
@@ -9,7 +9,7 @@ use jitterlab_analysis::papers::nist::{NistJitter, PERIOD_NS, PRINTED};
 use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
 use jitterlab_analysis::trial::TrialStep;
-use jitterlab_bench::host::{Block, DmaLatency, Session, SessionProgress};
+use jitterlab_bench::host::{Block, DmaLatency, Session, SessionProgress, early_calls};
 use jitterlab_model::{Activation, Compensation, ReadClock, TaskSpec};
 use jitterlab_report::papers::Step;
 use jitterlab_trace::Parts;
@@ -68,6 +68,9 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, PapersError> {
     let (first, second) =
         (deviations(&short.activations, SHORT)?, deviations(&long[0].activations, usize::MAX)?);
 
+    session.step(TrialStep::NistCalls);
+    let early_calls = early_calls::measure(&plain, PRINTED.least_load_every_ns)?;
+
     session.step(TrialStep::NistLoad);
     let service = session.service(&long)?;
     let load_curve = session.load_curve(&service, &long)?;
@@ -97,6 +100,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, PapersError> {
         long_clusters: latency_clusters(&second.distribution()),
         short: first,
         long: second,
+        early_calls,
         service,
         load_curve,
         uncompensated: shown_plain,

@@ -1,9 +1,11 @@
 //! Twente: a loop of 1 ms, ordinary and real-time, without load, beside `stress -c 4 -m 2` and beside
 //! `stress -c 4 -m 6`.
 
-use jitterlab_analysis::papers::SystemUnderLoads;
+use std::path::Path;
+
 use jitterlab_analysis::papers::twente::{
-    LoopTimes, PERIOD_NS, PRINTED, PrintedLoop, TwenteCase, TwenteVirtual,
+    LoopStretches, LoopTimes, PERIOD_NS, PRINTED, PrintedLoop, TwenteCase, TwenteHost, TwenteSystem,
+    TwenteVirtual, WorkTime,
 };
 use jitterlab_bench::kernel::GuestTime;
 use jitterlab_model::Quantity;
@@ -12,7 +14,8 @@ use jitterlab_report::figure::Figure;
 use jitterlab_report::page::{PageRun, render};
 use jitterlab_report::papers::{self, Found};
 use jitterlab_report::section::Piece;
-use jitterlab_trace::place;
+use jitterlab_runs::{Hints, Run};
+use jitterlab_trace::{Columns, place};
 
 use crate::systems::{Case, Kernels, System};
 use crate::{PapersError, Workplace, read};
@@ -57,13 +60,30 @@ pub fn host(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
         .collect();
     let figures = papers::twente_run_figures(&cases, &runs)?;
     at.draw(&figures)?;
-    let found = Found::Twente(cases);
+    let found = Found::Twente(TwenteHost::of(cases, work(at)?));
     let mut sections = papers::sections(&found);
     if let Some(section) = sections.first_mut() {
         section.pieces.extend(figures.into_iter().flat_map(|(_, charts)| charts).map(Piece::Figure));
     }
     place::write(at.directory.join("report.html"), render(&runs, &sections)?.as_bytes(), false)?;
     Ok(found)
+}
+
+/// How long the numbers of divisions take that the report weighs; with the ordinary policy, since the most of them may take
+/// longer than the period.
+fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, PapersError> {
+    let mut files = Vec::new();
+    for divisions in TwenteHost::DIVISIONS {
+        let task = TaskSpec { policy: Some(Policy::Other), work: Work::Twente { divisions }, ..task() };
+        files.push(at.measure(&format!("work-{divisions}"), task, "none")?);
+    }
+    let runs = read(&files)?;
+    let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
+    Ok(TwenteHost::DIVISIONS
+        .into_iter()
+        .zip(summaries)
+        .map(|(k, summary)| WorkTime::of(k, summary))
+        .collect())
 }
 
 fn case(figure: u32, (policy, load): (Policy, &str), run: &PageRun, printed: PrintedLoop) -> TwenteCase {
@@ -95,7 +115,7 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
 }
 
 /// One system under the report's loads, with the report's two kinds of figure for each.
-fn measured(at: &mut Workplace<'_>, system: &System) -> Result<SystemUnderLoads<LoopTimes>, PapersError> {
+fn measured(at: &mut Workplace<'_>, system: &System) -> Result<TwenteSystem, PapersError> {
     let (found, runs) = at.boot(system, &LOADS, &task(), LoopTimes::of)?;
     for (case, run) in LOADS.iter().zip(&runs) {
         for (name, what) in [(Figure::SERIES, "series"), (Figure::HISTOGRAM, "histogram")] {
@@ -103,5 +123,14 @@ fn measured(at: &mut Workplace<'_>, system: &System) -> Result<SystemUnderLoads<
             at.draw(&[(format!("{}-{}-{what}", system.name, case.name), charts)])?;
         }
     }
-    Ok(found)
+    let files = LOADS.iter().map(|case| at.run_file(&format!("{}-{}", system.name, case.name)));
+    let stretches = files.map(|file| stretches(&file)).collect::<Result<_, _>>()?;
+    Ok(TwenteSystem { found, stretches })
+}
+
+fn stretches(file: &Path) -> Result<LoopStretches, PapersError> {
+    let mut starts = Vec::new();
+    Run::open(file, &Hints::default())?
+        .visit(0, Columns::ALL, |rows| starts.extend(rows.iter().map(|activation| activation.start_ns)))?;
+    Ok(LoopStretches::of(&starts))
 }

@@ -50,6 +50,7 @@ pub fn step(step: TrialStep) -> String {
             format!("proving {} against the start in turns", plural(knobs as u64, "setting"))
         }
         TrialStep::NistSeries => "figures 1 and 2: series of the time stamp counter".into(),
+        TrialStep::NistCalls => "figure 4: one activation with its early calls".into(),
         TrialStep::NistLoad => "figure 5: the load of repeated early wake-ups".into(),
         TrialStep::NistTurns => "figure 6: uncompensated and compensated in turns".into(),
     }

@@ -1,7 +1,9 @@
 //! A. Fröhlich and others, "Temporal Event Management in EPOS" (SAC 2009): what it prints in table 1 and figure 7, beside
 //! what is measured on a simulated microcontroller, and where it does not agree with itself.
 
-use jitterlab_model::mcu::{AlarmFigures, CostFigures, DelayFigures, ServicesSaid, Strategy, ThreadFigures};
+use jitterlab_model::mcu::{
+    AlarmFigures, CostFigures, DelayFigures, NearbyFigures, ServicesSaid, Strategy, ThreadFigures,
+};
 use serde::{Deserialize, Serialize};
 
 /// Prescalers of the paper's clocks 7200, 28800 and 115200 Hz at 7.3728 MHz, in the order of its table's columns.
@@ -156,6 +158,9 @@ pub struct EposReproduction {
     /// A delay of one tick and a half.
     #[serde(default)]
     pub delays: Vec<DelayFigures>,
+    /// The timers of the related work.
+    #[serde(default)]
+    pub nearby: Vec<NearbyFigures>,
     /// Figure 3's program.
     #[serde(default)]
     pub figure_3: Vec<ServicesSaid>,
@@ -172,7 +177,7 @@ pub struct EposReproduction {
 }
 
 impl EposReproduction {
-    /// Of what was measured; delays and figure 3 are to be added.
+    /// Of what was measured; delays, figure 3 and the timers of the related work are to be added.
     pub fn of(
         table_1: Vec<AlarmFigures>,
         led_thread: Vec<LedThread>,
@@ -180,8 +185,16 @@ impl EposReproduction {
         without_arduino: Option<String>,
     ) -> Self {
         let inconsistent = inconsistencies(&table_1);
-        let (delays, figure_3) = (Vec::new(), Vec::new());
-        EposReproduction { delays, figure_3, table_1, led_thread, costs, without_arduino, inconsistent }
+        EposReproduction {
+            delays: Vec::new(),
+            nearby: Vec::new(),
+            figure_3: Vec::new(),
+            table_1,
+            led_thread,
+            costs,
+            without_arduino,
+            inconsistent,
+        }
     }
 
     /// Table 1's rows: the paper's errors, those measured programmed as in the paper, those measured programmed rightly.

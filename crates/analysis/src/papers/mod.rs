@@ -5,6 +5,8 @@
 pub mod athlon;
 pub mod epos;
 pub mod nist;
+pub mod nist_calls;
+pub mod stretches;
 pub mod twente;
 
 use serde::{Deserialize, Serialize};

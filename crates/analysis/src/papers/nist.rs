@@ -4,6 +4,8 @@
 use jitterlab_model::ClockFit;
 use serde::{Deserialize, Serialize};
 
+use super::nist_calls::EarlyCalls;
+use super::stretches::{each_is_above, factor};
 use super::{SystemUnderLoads, Tested, UnderLoad};
 use crate::Summary;
 use crate::clusters::LatencyCluster;
@@ -68,6 +70,9 @@ pub struct NistJitter {
     pub long: Deviations,
     /// Their clusters.
     pub long_clusters: Vec<LatencyCluster>,
+    /// Figure 4: one activation, called early at the distance that equation 2 recommends; `None` where none was called early.
+    #[serde(default)]
+    pub early_calls: Option<EarlyCalls>,
     /// Figure 5: S.
     pub service: ServiceTime,
     /// Figure 5: measured loads.
@@ -204,7 +209,7 @@ impl NistVirtual {
                 let growth: Vec<_> = stretches.split_first().map_or_else(Vec::new, |(normal, loaded)| {
                     loaded.iter().map(|loaded| factor(normal, loaded)).collect()
                 });
-                let grows = each_is_above_1(&growth);
+                let grows = each_is_above(1.0, &growth);
                 let system = system.system.clone();
                 Tested::new(Statement::RangeGrowsWithLoad { system, ranges_ns, growth }, grows)
             })
@@ -228,22 +233,6 @@ impl NistVirtual {
         statements.push(Tested::new(Statement::WorstOfTenMicroseconds { worst_ns }, of_ten));
         NistVirtual { systems, ns_per_instruction, statements }
     }
-}
-
-/// How many times as large the ranges of one run's stretches are as another's, stretch by stretch.
-fn factor(of: &[f64], to: &[f64]) -> Option<MedianInterval> {
-    MedianInterval::of(of.iter().zip(to).filter(|(of, _)| **of > 0.0).map(|(of, to)| to / of))
-}
-
-/// Whether all of these factors are above 1; `None` where an interval leaves that open and none decides against it.
-fn each_is_above_1(factors: &[Option<MedianInterval>]) -> Option<bool> {
-    let intervals: Vec<Option<(f64, f64)>> = factors.iter().map(|factor| factor.as_ref()?.interval).collect();
-    if intervals.iter().flatten().any(|(_, high)| *high <= 1.0) {
-        return Some(false);
-    }
-    let decided =
-        !intervals.is_empty() && intervals.iter().all(|interval| interval.is_some_and(|(low, _)| low > 1.0));
-    decided.then_some(true)
 }
 
 #[cfg(test)]
@@ -281,20 +270,6 @@ mod tests {
         assert_eq!(standings(known([[4_000, 9_000, 11_000], [5_000, 7_000, 8_000]])), [Holds; 4]);
         assert_eq!(standings(known([[900, 800, 700], [50, 60, 40]])), [DoesNotHold; 4]);
         assert_eq!(standings([[None; 3]; 2]), [CannotBeTold; 4]);
-    }
-
-    #[test]
-    fn a_factor_whose_interval_holds_1_is_left_open() {
-        let normal = [1.0; 12];
-        let mixed: Vec<f64> = (0..12).map(|k| 0.7 + 0.1 * f64::from(k)).collect();
-        let grows = |loads: &[&[f64]]| {
-            each_is_above_1(&loads.iter().map(|to| factor(&normal, to)).collect::<Vec<_>>())
-        };
-        assert_eq!(grows(&[&mixed]), None);
-        assert_eq!(grows(&[&[2.0; 12], &mixed]), None);
-        assert_eq!(grows(&[&[2.0; 12], &[3.0; 12]]), Some(true));
-        assert_eq!(grows(&[&mixed, &[0.9; 12]]), Some(false));
-        assert_eq!((grows(&[&[2.0; 3]]), grows(&[])), (None, None));
     }
 
     #[test]

@@ -4,8 +4,11 @@
 use jitterlab_model::Policy;
 use serde::{Deserialize, Serialize};
 
+use super::stretches::{STRETCHES, change, each_is_above, each_is_within, factor};
 use super::{SystemUnderLoads, Tested};
 use crate::Summary;
+use crate::median_interval::MedianInterval;
+use crate::summary::{P50, P99};
 
 /// The report's period.
 pub const PERIOD_NS: i64 = 1_000_000;
@@ -48,6 +51,41 @@ impl LoopTimes {
             missed: summary.missed.exactly()?,
         })
     }
+}
+
+/// Durations of the loop in equal stretches of a run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LoopStretches {
+    /// Mean of each stretch.
+    pub means_ns: Vec<f64>,
+    /// Standard deviation of each stretch.
+    pub sds_ns: Vec<f64>,
+}
+
+impl LoopStretches {
+    /// Of the starts of a run, in order.
+    #[must_use]
+    pub fn of(starts_ns: &[i64]) -> Self {
+        let loops: Vec<f64> = starts_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        let mut all = LoopStretches::default();
+        for stretch in loops.chunks_exact((loops.len() / STRETCHES).max(2)).take(STRETCHES) {
+            let n = stretch.len() as f64;
+            let mean_ns = stretch.iter().sum::<f64>() / n;
+            let squares: f64 = stretch.iter().map(|ns| (ns - mean_ns).powi(2)).sum();
+            all.means_ns.push(mean_ns);
+            all.sds_ns.push((squares / (n - 1.0)).sqrt());
+        }
+        all
+    }
+}
+
+/// A system under the report's loads, with the stretches of each run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TwenteSystem {
+    /// What was found of each run as a whole.
+    pub found: SystemUnderLoads<LoopTimes>,
+    /// The stretches of each run.
+    pub stretches: Vec<LoopStretches>,
 }
 
 /// What the report prints of one measurement, in milliseconds.
@@ -129,6 +167,84 @@ pub struct TwenteCase {
     pub here: Option<LoopTimes>,
 }
 
+/// The report's measurements repeated on this machine.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TwenteHost {
+    /// The six measurements, in the order of the figures.
+    pub cases: Vec<TwenteCase>,
+    /// How long the work takes for each number of divisions that the report weighs, least first.
+    pub work: Vec<WorkTime>,
+    /// What the report says of these numbers, tested.
+    pub choice: Vec<Tested<Choice>>,
+}
+
+/// How long a number of divisions takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorkTime {
+    /// k, the number of divisions.
+    pub divisions: u32,
+    /// The median; `None` where it is not known.
+    pub median_ns: Option<i64>,
+    /// Not exceeded by 99 of 100.
+    pub p99_ns: Option<i64>,
+}
+
+impl WorkTime {
+    /// Of a run with so many divisions.
+    #[must_use]
+    pub fn of(divisions: u32, summary: &Summary) -> Self {
+        let at = |percentile| summary.execution.at(percentile).exactly();
+        WorkTime { divisions, median_ns: at(P50), p99_ns: at(P99) }
+    }
+}
+
+/// What the report says of the number of divisions k (its section 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "says", rename_all = "kebab-case")]
+pub enum Choice {
+    /// More than 10^5 take longer than the period.
+    LongerThanPeriod {
+        /// What 10^5 take.
+        work: WorkTime,
+    },
+    /// Fewer than 10^3 are too little to matter: here, less than the loop's own standard deviation in the report.
+    TooLittle {
+        /// What 10^3 take.
+        work: WorkTime,
+        /// That standard deviation.
+        sd_ns: i64,
+    },
+}
+
+/// The standard deviation of the report's loop without load, in its figures 1 and 2.
+const LOOP_SD_NS: i64 = 22_000;
+
+impl TwenteHost {
+    /// The numbers of divisions that the report weighs, least first.
+    pub const DIVISIONS: [u32; 3] = [1_000, 10_000, 100_000];
+
+    /// Tests what the report says of k.
+    #[must_use]
+    pub fn of(cases: Vec<TwenteCase>, work: Vec<WorkTime>) -> Self {
+        let mut choice = Vec::new();
+        if let (Some(least), Some(most)) = (work.first(), work.last()) {
+            // Both the median and the 99th percentile on one side, so that neither luck nor an interruption decides.
+            let beyond = |of: &WorkTime, limit_ns| match (of.median_ns? > limit_ns, of.p99_ns? > limit_ns) {
+                (true, true) => Some(true),
+                (false, false) => Some(false),
+                _ => None,
+            };
+            let little = beyond(least, LOOP_SD_NS).map(|beyond| !beyond);
+            choice.push(Tested::new(Choice::LongerThanPeriod { work: *most }, beyond(most, PERIOD_NS)));
+            choice.push(Tested::new(Choice::TooLittle { work: *least, sd_ns: LOOP_SD_NS }, little));
+        }
+        TwenteHost { cases, work, choice }
+    }
+}
+
 /// The report's measurements repeated on kernels in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -143,7 +259,8 @@ pub struct TwenteVirtual {
     pub conclusions: Vec<Tested<Conclusion>>,
 }
 
-/// What the report concludes in sections 2.1 to 2.2.2. Standard deviations are those of the loads from none to most.
+/// What the report concludes in sections 2.1 to 2.2.2. Standard deviations are those of the loads from none to most; factors and
+/// changes are those of a stretch, with intervals, which decide.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "says", rename_all = "kebab-case")]
@@ -152,11 +269,17 @@ pub enum Conclusion {
     StressEnlargesJitter {
         /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
+        /// How many times as large as without load it is, for each load.
+        #[serde(default)]
+        growth: Vec<Option<MedianInterval>>,
     },
     /// Ordinary Linux: the jitter grows with the stress applied.
     JitterGrowsWithStress {
         /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
+        /// How many times as large as under the load before it is, for each load.
+        #[serde(default)]
+        growth: Vec<Option<MedianInterval>>,
     },
     /// Ordinary Linux: the mean rises under stress, from 1.15 to 1.3 ms.
     MeanRisesUnderStress {
@@ -164,6 +287,9 @@ pub enum Conclusion {
         idle_ns: Option<f64>,
         /// Mean under the larger load.
         stressed_ns: Option<f64>,
+        /// How many times as long it is under the larger load.
+        #[serde(default)]
+        growth: Option<MedianInterval>,
         /// Loops missed under the larger load: they lengthen the mean, since the grid is absolute.
         missed: Option<u64>,
     },
@@ -173,6 +299,9 @@ pub enum Conclusion {
         system: String,
         /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
+        /// By how much it changed, for each load.
+        #[serde(default)]
+        changes_ns: Vec<Option<MedianInterval>>,
         /// By how much the report's standard deviation changed.
         not_significant_ns: f64,
     },
@@ -180,82 +309,76 @@ pub enum Conclusion {
     MoreAccurate {
         /// The system.
         system: String,
-        /// How many times as large the ordinary Linux's standard deviation is.
+        /// How many times as large the ordinary Linux's standard deviation is, of whole runs.
         factors: Vec<Option<f64>>,
+        /// The same of stretches.
+        #[serde(default)]
+        of_stretches: Vec<Option<MedianInterval>>,
     },
 }
 
 impl TwenteVirtual {
     /// Tests the conclusions on what was measured.
-    pub fn of(
-        ordinary: SystemUnderLoads<LoopTimes>,
-        real_time: Vec<SystemUnderLoads<LoopTimes>>,
-        ns_per_instruction: Option<u32>,
-    ) -> Self {
+    pub fn of(ordinary: TwenteSystem, real_time: Vec<TwenteSystem>, ns_per_instruction: Option<u32>) -> Self {
         let mut conclusions = of_ordinary(&ordinary);
         conclusions.extend(real_time.iter().flat_map(|system| of_real_time(system, &ordinary)));
-        TwenteVirtual { ordinary, real_time, ns_per_instruction, conclusions }
+        let real_time = real_time.into_iter().map(|system| system.found).collect();
+        TwenteVirtual { ordinary: ordinary.found, real_time, ns_per_instruction, conclusions }
     }
 }
 
-fn sds(system: &SystemUnderLoads<LoopTimes>) -> Vec<Option<f64>> {
-    system.each(|loops| loops.sd_ns)
+fn sds(system: &TwenteSystem) -> Vec<Option<f64>> {
+    system.found.each(|loops| loops.sd_ns)
 }
 
-fn of_ordinary(system: &SystemUnderLoads<LoopTimes>) -> Vec<Tested<Conclusion>> {
-    let sds_ns = sds(system);
-    let known = || match sds_ns.as_slice() {
-        [idle, some, most] => Some((*idle, *some, *most)),
-        _ => None,
-    };
-    let test = |holds: fn(f64, f64, f64) -> bool| {
-        let (idle, some, most) = known()?;
-        Some(holds(idle?, some?, most?))
-    };
-    let means = system.each(|loops| loops.mean_ns);
-    let (idle_ns, stressed_ns) = (means.first().copied().flatten(), means.last().copied().flatten());
-    let missed = system.loads.last().and_then(|load| Some(load.found?.missed));
-    let risen = idle_ns.zip(stressed_ns).map(|(idle, stressed)| stressed > RISEN * idle);
+fn of_ordinary(system: &TwenteSystem) -> Vec<Tested<Conclusion>> {
+    let (sds_ns, runs) = (sds(system), &system.stretches);
+    let growth = |from: &LoopStretches, to: &LoopStretches| factor(&from.sds_ns, &to.sds_ns);
+    let idle = runs.first();
+    let enlarged: Vec<_> =
+        runs.iter().skip(1).map(|loaded| idle.and_then(|idle| growth(idle, loaded))).collect();
+    let grown: Vec<_> = runs.windows(2).map(|pair| growth(&pair[0], &pair[1])).collect();
+    let means = system.found.each(|loops| loops.mean_ns);
+    let risen = idle.zip(runs.last()).and_then(|(idle, most)| factor(&idle.means_ns, &most.means_ns));
+    let (enlarges, grows, rises) =
+        (each_is_above(1.0, &enlarged), each_is_above(1.0, &grown), each_is_above(RISEN, &[risen]));
     vec![
+        Tested::new(Conclusion::StressEnlargesJitter { sds_ns: sds_ns.clone(), growth: enlarged }, enlarges),
+        Tested::new(Conclusion::JitterGrowsWithStress { sds_ns, growth: grown }, grows),
         Tested::new(
-            Conclusion::StressEnlargesJitter { sds_ns: sds_ns.clone() },
-            test(|idle, some, most| some > idle && most > idle),
+            Conclusion::MeanRisesUnderStress {
+                idle_ns: means.first().copied().flatten(),
+                stressed_ns: means.last().copied().flatten(),
+                growth: risen,
+                missed: system.found.loads.last().and_then(|load| Some(load.found?.missed)),
+            },
+            rises,
         ),
-        Tested::new(
-            Conclusion::JitterGrowsWithStress { sds_ns: sds_ns.clone() },
-            test(|idle, some, most| some > idle && most > some),
-        ),
-        Tested::new(Conclusion::MeanRisesUnderStress { idle_ns, stressed_ns, missed }, risen),
     ]
 }
 
-fn of_real_time(
-    system: &SystemUnderLoads<LoopTimes>,
-    ordinary: &SystemUnderLoads<LoopTimes>,
-) -> [Tested<Conclusion>; 2] {
+fn of_real_time(system: &TwenteSystem, ordinary: &TwenteSystem) -> [Tested<Conclusion>; 2] {
     let sds_ns = sds(system);
-    let known: Option<Vec<f64>> = sds_ns.iter().copied().collect();
-    let unmoved = known.as_deref().and_then(|sds| {
-        let (idle, loaded) = sds.split_first()?;
-        Some(loaded.iter().all(|sd| (sd - idle).abs() <= NOT_SIGNIFICANT_NS))
+    let factors = sds_ns.iter().zip(sds(ordinary)).map(|(here, there)| Some(there? / (*here)?)).collect();
+    let changes_ns: Vec<_> = system.stretches.split_first().map_or_else(Vec::new, |(idle, loaded)| {
+        loaded.iter().map(|loaded| change(&idle.sds_ns, &loaded.sds_ns)).collect()
     });
-    let pairs: Vec<_> = sds_ns.iter().zip(sds(ordinary)).map(|(here, there)| (*here).zip(there)).collect();
-    let better: Option<Vec<bool>> = pairs.iter().map(|pair| pair.map(|(here, there)| here < there)).collect();
-    let factors = pairs.iter().map(|pair| pair.map(|(here, there)| there / here)).collect();
-    let name = &system.system;
+    let pairs = system.stretches.iter().zip(&ordinary.stretches);
+    let of_stretches: Vec<_> = pairs.map(|(here, there)| factor(&here.sds_ns, &there.sds_ns)).collect();
+    let unmoved = each_is_within(NOT_SIGNIFICANT_NS, &changes_ns);
+    let better = each_is_above(1.0, &of_stretches);
+    let name = &system.found.system;
     [
         Tested::new(
             Conclusion::StressDoesNotMatter {
                 system: name.clone(),
-                sds_ns: sds_ns.clone(),
+                sds_ns,
+                changes_ns,
                 not_significant_ns: NOT_SIGNIFICANT_NS,
             },
             unmoved,
         ),
-        Tested::new(
-            Conclusion::MoreAccurate { system: name.clone(), factors },
-            better.map(|better| better.into_iter().all(|better| better)),
-        ),
+        Tested::new(Conclusion::MoreAccurate { system: name.clone(), factors, of_stretches }, better),
     ]
 }
 
@@ -265,7 +388,7 @@ mod tests {
     use crate::papers::Standing::{self, CannotBeTold, DoesNotHold, Holds};
     use crate::papers::UnderLoad;
 
-    fn system(name: &str, sds_ns: [Option<f64>; 3]) -> SystemUnderLoads<LoopTimes> {
+    fn system(name: &str, sds_ns: [Option<f64>; 3]) -> TwenteSystem {
         let of = |sd_ns: Option<f64>| UnderLoad {
             condition: "idle".into(),
             load: "none".into(),
@@ -278,7 +401,14 @@ mod tests {
                 missed: 0,
             }),
         };
-        SystemUnderLoads { system: name.into(), loads: sds_ns.map(of).into() }
+        let stretches = sds_ns.map(|sd| LoopStretches {
+            means_ns: sd.map_or(vec![], |_| vec![1e6; 10]),
+            sds_ns: sd.map_or(vec![], |sd| vec![sd; 10]),
+        });
+        TwenteSystem {
+            found: SystemUnderLoads { system: name.into(), loads: sds_ns.map(of).into() },
+            stretches: stretches.into(),
+        }
     }
 
     fn standings(ordinary: [Option<f64>; 3], real_time: [Option<f64>; 3]) -> Vec<Standing> {
@@ -296,6 +426,35 @@ mod tests {
         );
         assert_eq!(standings(known([22e3, 21e3, 20e3]), known([20e3, 50e3, 24e3])), [DoesNotHold; 5]);
         let some = [None, Some(22e3), None];
-        assert_eq!(standings(some, some), [CannotBeTold; 5]);
+        // The one mean of two is not enough, nor is the one deviation that there is to compare with.
+        assert_eq!(standings(some, some)[..4], [CannotBeTold; 4]);
+        assert_eq!(standings([None; 3], [None; 3]), [CannotBeTold; 5]);
+    }
+
+    #[test]
+    fn the_choice_of_k_holds_fails_and_stays_open() {
+        let standings = |least: [i64; 2], most: [i64; 2]| {
+            let work = |divisions, [median, p99]: [i64; 2]| WorkTime {
+                divisions,
+                median_ns: Some(median),
+                p99_ns: Some(p99),
+            };
+            let all = vec![work(1_000, least), work(100_000, most)];
+            TwenteHost::of(Vec::new(), all).choice.iter().map(|tested| tested.standing).collect::<Vec<_>>()
+        };
+        assert_eq!(standings([9_000, 12_000], [1_100_000, 1_400_000]), [Holds; 2]);
+        assert_eq!(standings([30_000, 31_000], [400_000, 500_000]), [DoesNotHold; 2]);
+        assert_eq!(standings([9_000, 50_000], [900_000, 1_400_000]), [CannotBeTold; 2]);
+        assert!(TwenteHost::of(Vec::new(), Vec::new()).choice.is_empty());
+    }
+
+    #[test]
+    fn stretches_are_equal_and_of_successive_starts() {
+        let starts: Vec<i64> = (0..=400).map(|k| k * 1_000_000 + k % 2 * 10).collect();
+        let stretches = LoopStretches::of(&starts);
+        assert_eq!(stretches.sds_ns.len(), STRETCHES);
+        assert!(stretches.means_ns.iter().all(|mean| (mean - 1e6).abs() < 1e-6));
+        assert!(stretches.sds_ns.iter().all(|sd| (sd - 10.0 * (20f64 / 19.0).sqrt()).abs() < 1e-6));
+        assert_eq!(LoopStretches::of(&[0, 1]), LoopStretches::default());
     }
 }

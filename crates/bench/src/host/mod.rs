@@ -3,6 +3,7 @@
 pub mod blocks;
 pub mod check;
 pub mod dma_latency;
+pub mod early_calls;
 mod error;
 pub mod facts;
 pub mod isolate;

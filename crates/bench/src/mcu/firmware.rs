@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use jitterlab_model::mcu::{Size, Strategy};
+use jitterlab_model::mcu::{Size, Strategy, TimerKind};
 
-use super::{McuError, image, sources, tools};
+use super::{McuError, image, nearby, sources, tools};
 use crate::scratch::Scratch;
 
 /// The prescalers of timer 1.
@@ -97,6 +97,11 @@ pub enum Program {
         /// How long.
         time_us: u32,
     },
+    /// Three alarms of 10 ms whose events lie close to each other, beside a program that works.
+    NearbyAlarms {
+        /// How their events are timed, and whether the program asks for them.
+        kind: TimerKind,
+    },
     /// The paper's figure 6: a thread lets leds glow, its rounds at pin B0, and an alarm changes the intensities.
     GlowingLeds {
         /// Interval of the alarm.
@@ -147,6 +152,7 @@ impl Program {
             Program::InlineAlarm { .. } => "inline_alarm",
             Program::ByHand { .. } => "by_hand",
             Program::Alarms { .. } => "alarms",
+            Program::NearbyAlarms { .. } => "nearby_alarms",
             Program::Empty => "empty",
             Program::Reprogramming => "reprogramming",
             Program::ArduinoMillis { .. } => "arduino_millis",
@@ -161,6 +167,19 @@ impl Program {
             }
             Program::PeriodicAlarm { period_us, events } | Program::TimeServices { period_us, events } => {
                 vec![format!("MCU_PERIOD={period_us}UL"), format!("MCU_EVENTS={events}")]
+            }
+            Program::NearbyAlarms { kind } => {
+                let (class, grace_us) = match kind {
+                    TimerKind::Tick => ("Periodic", 0),
+                    TimerKind::SingleShot => ("Anchored", 0),
+                    TimerKind::Soft => ("Soft", 0),
+                    TimerKind::Smart | TimerKind::Firm => ("Anchored", nearby::LENIENT_US),
+                };
+                let mut defines = vec![format!("MCU_OF_KIND={class}"), format!("MCU_GRACE={grace_us}UL")];
+                if kind.is_asked() {
+                    defines.push("MCU_POLLS".into());
+                }
+                defines
             }
             Program::Delays { time_us } => vec![format!("MCU_PERIOD={time_us}UL")],
             Program::GlowingLeds { period_us, empty_handler } => {

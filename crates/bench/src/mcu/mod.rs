@@ -13,6 +13,7 @@ pub mod firmware;
 pub mod image;
 pub mod leds;
 mod names;
+pub mod nearby;
 pub mod recommend;
 mod report;
 pub mod request;
@@ -31,8 +32,8 @@ pub use firmware::{Board, Compiler, Firmware, Program};
 pub use jitterlab_chip::log::Rest;
 pub use jitterlab_chip::{Edge, Log, Pin, Stop, Vector};
 pub use jitterlab_model::mcu::{
-    AlarmFigures, Choice, CostFigures, DelayFigures, Interruption, Overload, Size, Strategy, ThreadFigures,
-    WorstAlarm,
+    AlarmFigures, Choice, CostFigures, DelayFigures, Interruption, NearbyFigures, Overload, Size, Strategy,
+    ThreadFigures, TimerKind, WorstAlarm,
 };
 pub use request::{McuRequest, Subject};
 pub use run::{McuPins, McuRun};

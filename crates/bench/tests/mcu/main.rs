@@ -10,6 +10,7 @@ mod entries;
 mod interrupts;
 mod manual;
 mod native;
+mod nearby;
 mod packages;
 mod paper;
 mod periods;

@@ -62,7 +62,7 @@ enum Document {
     /// "Timing of periodic non-realtime and realtime threads", University of Twente: figures 1 to 12
     Twente,
     /// "Real-time Operating System Timing Jitter and its Impact on Motor Control", NIST 2001: table 1 (computed),
-    /// figures 1, 2, 3, 5 and 6; with --virtual figure 3 for an ordinary and a real-time kernel
+    /// figures 1 to 6; with --virtual figure 3 for an ordinary and a real-time kernel
     Nist,
 }
 

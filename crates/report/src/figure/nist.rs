@@ -1,12 +1,13 @@
-//! Figures 1, 2 and 6 of the NIST paper: deviations of starts from the line through them.
+//! Figures 1, 2, 4 and 6 of the NIST paper: deviations of starts from the line through them, and the early calls of one.
 
-use crate::words::count;
+use crate::words::{count, exact, plural};
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::deviations::Deviations;
+use jitterlab_analysis::papers::nist_calls::{Call, EarlyCalls};
 use jitterlab_model::units::Human;
 
 use super::histogram::cluster_words;
-use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
+use crate::chart::{Axis, Chart, Layer, Shape, Span, Stroke};
 
 /// Bars of the histogram.
 const BARS: usize = 60;
@@ -25,6 +26,40 @@ pub fn figure_1(deviations: &Deviations, clusters: &[LatencyCluster]) -> [Chart;
 /// Figure 2: a long series.
 pub fn figure_2(deviations: &Deviations) -> Chart {
     series(&[("", deviations)])
+}
+
+/// Figure 4: the calls of one activation on a time line, as bars in two lanes.
+pub fn figure_4(calls: &EarlyCalls) -> Chart {
+    let bar = |call: &Call, lane: f64, words: &str| Span {
+        from: call.woken_ns as f64,
+        to: call.done_ns as f64,
+        lane,
+        words: format!("{words}, {}", Human(call.took_ns() as f64)),
+    };
+    let returned = calls.returned.iter().map(|call| bar(call, 1.0, "called, slept again"));
+    let served = calls.service_ns().map_or_else(String::new, |ns| {
+        format!(" after {} in the median, as the task itself sees it", Human(ns as f64))
+    });
+    Chart {
+        name: "nist-figure-4",
+        caption: format!(
+            "One activation of a task that is called every A = {}: {} slept again{served}; the last polled for {}, until the \
+             due time had come. Of {} activations the one whose calls took the median time together. The switches to the task \
+             and from it are outside of the bars.",
+            exact(calls.every_ns),
+            plural(calls.returned.len() as u64, "call"),
+            Human(calls.polled.took_ns() as f64),
+            count(calls.of)
+        ),
+        x: Axis::linear("time from the due time").time(),
+        y: Axis::names("", ["polls", "slept again"]),
+        layers: vec![
+            Layer::new("", 0, Shape::Spans(returned.collect())),
+            Layer::new("", 3, Shape::Spans(vec![bar(&calls.polled, 0.0, "polls")])),
+            Layer::new("", 5, Shape::Marks(vec![(0.0, "due".into())])),
+        ],
+        height: 200,
+    }
 }
 
 /// Figure 6: uncompensated and compensated starts.
@@ -107,6 +142,22 @@ mod tests {
             Activation { index: k, start_ns: k as i64 * 500_000 + late_ns, ..Activation::default() }
         };
         Deviations::of(&(0..samples).map(start).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn every_early_call_is_drawn_however_short() {
+        let call = |woken_ns, took_ns| Call { woken_ns, done_ns: woken_ns + took_ns };
+        let calls = EarlyCalls {
+            every_ns: 50_000,
+            returned: (1..=8).rev().map(|k| call(k * -50_000, 350)).collect(),
+            polled: call(-24_550, 24_552),
+            of: 1_000,
+        };
+        let chart = figure_4(&calls);
+        assert!(chart.caption.contains("8 calls slept again after 350 ns"), "{}", chart.caption);
+        let svg = crate::figure::svg(&[chart]).unwrap();
+        let colour = svg.matches(r##"fill="none" stroke="#0072B2""##).count();
+        assert_eq!(colour, 8, "{svg}");
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! EPOS: tables 1, figures 5 and 7 in numbers, costs, and where the paper is inconsistent.
 
 use jitterlab_analysis::papers::epos::{EposReproduction, Inconsistency, LedThread, PrintedThread, Row};
-use jitterlab_model::mcu::{AlarmFigures, CostFigures, DelayFigures, ServicesSaid};
+use jitterlab_model::mcu::{AlarmFigures, CostFigures, DelayFigures, NearbyFigures, ServicesSaid, TimerKind};
 
 use super::details;
 use crate::chart::Terminal;
 use crate::mcu::{number, period, signed_us, sweep};
 use crate::section::{Piece, Section};
 use crate::table::columns;
-use crate::words::count;
+use crate::words::{count, exact, share, time};
 use crate::wrap::wrap;
 
 pub(super) fn text(found: &EposReproduction) -> String {
@@ -40,7 +40,7 @@ pub(super) fn section(found: &EposReproduction) -> Section {
 const WIDE: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 
 /// Every table with its title.
-fn tables(found: &EposReproduction) -> [(String, String); 7] {
+fn tables(found: &EposReproduction) -> [(String, String); 8] {
     let rows = found.rows();
     let right: Vec<AlarmFigures> = found.table_1.iter().filter(|f| !f.compare_as_paper).cloned().collect();
     let rounds = found.led_thread.first().map_or(0, |thread| thread.figures.rounds);
@@ -48,6 +48,12 @@ fn tables(found: &EposReproduction) -> [(String, String); 7] {
         (
             "A delay of one and a half ticks, asked for anywhere between two ticks".into(),
             delays(&found.delays),
+        ),
+        (
+            "Soft, smart and firm timers: three alarms of 10 ms, 0.3 ms apart, beside a\n\
+             program that works, on an ATmega328P at 8 MHz"
+                .into(),
+            nearby(&found.nearby),
         ),
         ("Figure 3: what its program prints".into(), said(&found.figure_3)),
         (
@@ -91,6 +97,38 @@ fn delays(figures: &[DelayFigures]) -> String {
         + &wrap(
             "The paper: 15 ms on a tick of 10 ms may take 30 ms. A delay never ends early, so a tick adds up to two of its own.",
         )
+}
+
+/// The timers of the related work.
+fn nearby(figures: &[NearbyFigures]) -> String {
+    let header = ["", "lenient", "interrupts/s", "of the time", "late: least", "median", "most"];
+    let rows = figures.iter().map(|of| {
+        vec![
+            kind(of.kind).into(),
+            of.lenient_us.map_or("-".into(), |us| exact(i64::from(us) * 1_000)),
+            format!("{:.0}", of.interrupts_per_s),
+            share(of.interrupt_share),
+            time(of.earliest_us * 1e3),
+            time(of.median_us * 1e3),
+            time(of.latest_us * 1e3),
+        ]
+    });
+    columns(&header, rows)
+        + &wrap(
+            "Lateness of a handler's first action, from where its alarm was asked for; lenient: how late it may be on purpose, or \
+             the tick. Soft and firm: the program asks whether anything is due after each stretch of work of at most half a \
+             millisecond, and what it then serves is not in the interrupts. In a tick of 1 ms the three alarms are rounded to it.",
+        )
+}
+
+fn kind(kind: TimerKind) -> &'static str {
+    match kind {
+        TimerKind::Tick => "tick",
+        TimerKind::SingleShot => "single shot",
+        TimerKind::Soft => "soft",
+        TimerKind::Smart => "smart",
+        TimerKind::Firm => "firm",
+    }
 }
 
 /// The lines of the program under each strategy.
@@ -306,6 +344,16 @@ pub(super) mod tests {
             shortest_us: 20_004.0,
             longest_us: 29_961.5,
         };
+        let soft = NearbyFigures {
+            kind: TimerKind::Soft,
+            lenient_us: Some(1_000),
+            events: 1_500,
+            interrupts_per_s: 1_000.0,
+            interrupt_share: 0.0123,
+            earliest_us: 40.5,
+            median_us: 250.0,
+            latest_us: 512.5,
+        };
         let services = ServicesSaid {
             strategy: Strategy::Anchored,
             period_us: 100_000,
@@ -314,6 +362,7 @@ pub(super) mod tests {
         };
         EposReproduction {
             delays: vec![delay],
+            nearby: vec![soft],
             figure_3: vec![services],
             ..EposReproduction::of(
                 Vec::new(),
@@ -329,6 +378,8 @@ pub(super) mod tests {
         let text = text(&found());
         for part in [
             "20.004 29.962",
+            "soft 1 ms",
+            "512 µs",
             "100 events and a delay of 10100000 µs: Current Time: 0; Elapsed time: 10100069",
             "981 of 1000",
             "19 by 47",

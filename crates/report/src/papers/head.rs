@@ -4,7 +4,7 @@ use jitterlab_analysis::matrix::Answer;
 use jitterlab_analysis::papers::Standing;
 use jitterlab_analysis::papers::athlon::{Asked, AthlonReproduction, Compared};
 use jitterlab_analysis::papers::epos::{EposReproduction, Inconsistency};
-use jitterlab_analysis::papers::twente::TwenteCase;
+use jitterlab_analysis::papers::twente::TwenteHost;
 use jitterlab_model::Fitness;
 
 use super::contents::{PaperContents, PaperItem, Stands};
@@ -27,7 +27,7 @@ pub(crate) fn of(reproduction: &Reproduction) -> Option<Head> {
         Found::Epos(found) => epos(found),
         Found::Nist(found) => Some(tested(&of_nist(found), virtually("nist"))),
         Found::NistVirtual(found) => Some(tested(&nist::statements(found), here("nist"))),
-        Found::Twente(cases) => twente_cases(cases, &directory),
+        Found::Twente(found) => twente_cases(found, &directory),
         Found::TwenteVirtual(found) => Some(tested(&twente::conclusions(found), here("twente"))),
     }
 }
@@ -173,7 +173,7 @@ fn epos(found: &EposReproduction) -> Option<Head> {
 }
 
 /// The report's measurements on this machine, of which it concludes nothing that one machine and kernel could test.
-fn twente_cases(cases: &[TwenteCase], directory: &str) -> Option<Head> {
+fn twente_cases(TwenteHost { cases, .. }: &TwenteHost, directory: &str) -> Option<Head> {
     let measured = cases.iter().filter(|case| case.here.is_some()).count();
     let (last, here) = cases.iter().rev().find_map(|case| Some((case, case.here.as_ref()?)))?;
     let printed = last.printed.sd_ms.map_or_else(|| "none".into(), |ms| time(ms * 1e6));
@@ -197,10 +197,11 @@ fn twente_cases(cases: &[TwenteCase], directory: &str) -> Option<Head> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::twente::times;
     use super::*;
     use jitterlab_analysis::matrix::Matrix;
     use jitterlab_analysis::papers::athlon::matrix;
-    use jitterlab_analysis::papers::twente::{LoopTimes, PRINTED};
+    use jitterlab_analysis::papers::twente::{PRINTED, TwenteCase};
     use jitterlab_model::{Policy, SystemFacts};
 
     fn head(found: Found) -> Option<Head> {
@@ -269,14 +270,6 @@ mod tests {
 
     #[test]
     fn twente_s_measurements_of_one_machine_test_no_conclusion() {
-        let times = |sd_ns| LoopTimes {
-            mean_ns: 1e6,
-            sd_ns,
-            shortest_ns: 900_000,
-            longest_ns: 1_100_000,
-            executed: 5_000,
-            missed: 0,
-        };
         let case = |number: usize, here| TwenteCase {
             figure: 2 * number as u32 + 1,
             policy: Policy::Fifo(80),
@@ -285,12 +278,15 @@ mod tests {
             here,
         };
         let cases = vec![case(3, Some(times(700.0))), case(4, Some(times(500.0))), case(5, None)];
-        let head = head(Found::Twente(cases)).unwrap();
+        let head = head(Found::Twente(TwenteHost::of(cases, Vec::new()))).unwrap();
         assert!(head.verdict.ends_with("2 of its 3 measurements were repeated."), "{}", head.verdict);
         assert_eq!(
             head.number,
             "Under fifo:80, load stress -c 4, periods have a standard deviation of 500 ns here, 22 µs in the report."
         );
-        assert_eq!(of(&Reproduction { directory: "x".into(), found: Found::Twente(Vec::new()) }), None);
+        assert_eq!(
+            of(&Reproduction { directory: "x".into(), found: Found::Twente(TwenteHost::default()) }),
+            None
+        );
     }
 }

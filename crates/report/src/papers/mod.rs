@@ -14,10 +14,11 @@ mod twente;
 use std::path::PathBuf;
 
 use jitterlab_analysis::matrix::Proposal;
+use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::papers::athlon::AthlonReproduction;
 use jitterlab_analysis::papers::epos::EposReproduction;
 use jitterlab_analysis::papers::nist::{NistJitter, NistLoads, NistVirtual};
-use jitterlab_analysis::papers::twente::{TwenteCase, TwenteVirtual};
+use jitterlab_analysis::papers::twente::{TwenteHost, TwenteVirtual};
 use jitterlab_analysis::papers::{Standing, Tested};
 use jitterlab_analysis::trial::{TrialNote, TrialStep};
 use jitterlab_motion::stepper::nist::NistTorques;
@@ -54,7 +55,7 @@ pub enum Found {
     /// Its figure 3 in virtual time.
     NistVirtual(NistVirtual),
     /// The University of Twente's report.
-    Twente(Vec<TwenteCase>),
+    Twente(TwenteHost),
     /// The same in virtual time.
     TwenteVirtual(TwenteVirtual),
 }
@@ -64,7 +65,7 @@ pub enum Found {
 pub struct NistReproduction {
     /// Table 1.
     pub torques: NistTorques,
-    /// Figures 1, 2, 5 and 6.
+    /// Figures 1, 2, 4, 5 and 6.
     pub jitter: NistJitter,
     /// Figure 3.
     pub loads: NistLoads,
@@ -131,7 +132,7 @@ pub fn text(reproduction: &Reproduction, terminal: Terminal) -> String {
             format!("{}\n{jitter}\n{}", nist::torques(&found.torques), nist::loads(&found.loads))
         }
         Found::NistVirtual(found) => nist::virtual_time(found),
-        Found::Twente(cases) => twente::text(cases),
+        Found::Twente(found) => twente::text(found),
         Found::TwenteVirtual(found) => twente::virtual_time(found),
     };
     format!("{text}run files and figures: {}\n", reproduction.directory.display())
@@ -145,7 +146,7 @@ pub fn sections(found: &Found) -> Vec<Section> {
         Found::Epos(found) => epos::section(found),
         Found::Nist(found) => nist::section(found),
         Found::NistVirtual(found) => nist::virtual_section(found),
-        Found::Twente(cases) => twente::section(cases),
+        Found::Twente(found) => twente::section(found),
         Found::TwenteVirtual(found) => twente::virtual_section(found),
     };
     let charts = figures(found).into_iter().flat_map(|(_, charts)| charts);
@@ -229,6 +230,18 @@ fn each<N: Copy>(numbers: &[Option<N>], show: impl Fn(N) -> String) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
+/// Medians with their intervals.
+fn intervals(all: &[Option<MedianInterval>], show: impl Fn(f64) -> String) -> String {
+    let one = |median: &Option<MedianInterval>| match median {
+        Some(MedianInterval { median, interval: Some((low, high)) }) => {
+            format!("{} ({} to {})", show(*median), show(*low), show(*high))
+        }
+        Some(MedianInterval { median, interval: None }) => format!("{} (no interval)", show(*median)),
+        None => "unknown".into(),
+    };
+    all.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,13 +249,17 @@ mod tests {
     use jitterlab_analysis::matrix::Matrix;
     use jitterlab_analysis::papers::UnderLoad;
     use jitterlab_analysis::papers::athlon::matrix;
-    use jitterlab_analysis::papers::twente::{LoopTimes, PRINTED};
+    use jitterlab_analysis::papers::twente::{LoopStretches, LoopTimes, PRINTED, TwenteCase, TwenteSystem};
     use jitterlab_analysis::papers::{SystemUnderLoads, nist::LatencyRange};
     use jitterlab_model::{Policy, SystemFacts};
 
     fn system<T>(found: Vec<Option<T>>) -> SystemUnderLoads<T> {
         let load = |found| UnderLoad { condition: "idle".into(), load: "none".into(), found };
         SystemUnderLoads { system: "ordinary".into(), loads: found.into_iter().map(load).collect() }
+    }
+
+    fn twente(found: Option<LoopTimes>) -> TwenteSystem {
+        TwenteSystem { found: system(vec![found]), stretches: vec![LoopStretches::default()] }
     }
 
     #[test]
@@ -262,12 +279,8 @@ mod tests {
                 &[vec![vec![9.0; 8], vec![]]],
                 Some(1),
             )),
-            Found::Twente(vec![case]),
-            Found::TwenteVirtual(TwenteVirtual::of(
-                system(vec![Some(times)]),
-                vec![system(vec![None])],
-                None,
-            )),
+            Found::Twente(TwenteHost::of(vec![case], Vec::new())),
+            Found::TwenteVirtual(TwenteVirtual::of(twente(Some(times)), vec![twente(None)], None)),
         ];
         for found in all {
             let reproduction = Reproduction { directory: "here".into(), found };

@@ -6,7 +6,7 @@ use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::papers::nist::{LatencyRange, NistLoads, NistVirtual, Statement};
 use jitterlab_motion::stepper::nist::{Claim, NistTorques, TorqueRow};
 
-use super::{NistReproduction, Said, claims, details, each, listed, nist_jitter};
+use super::{NistReproduction, Said, claims, details, each, intervals, listed, nist_jitter};
 use crate::chart::Terminal;
 use crate::section::{Piece, Section};
 use crate::table::columns;
@@ -147,11 +147,12 @@ pub(super) fn section(found: &NistReproduction) -> Section {
     };
     let said = super::table("What the paper says of table 1", torque_claims(&found.torques));
     let terminal = Terminal { columns: 80, ascii: false, colour: false };
-    let jitter = details("Figures 1, 2, 5 and 6 in numbers", nist_jitter::numbers(&found.jitter, terminal));
+    let jitter =
+        details("Figures 1, 2, 4, 5 and 6 in numbers", nist_jitter::numbers(&found.jitter, terminal));
     let pieces = [torques, equations, said, jitter].into_iter().chain(loads_pieces(&found.loads));
     super::section(
         "nist",
-        "NIST, table 1 and figures 1, 2, 3, 5 and 6",
+        "NIST, table 1 and figures 1 to 6",
         "The paper's computations and measurements, repeated on this machine.",
         pieces.collect(),
     )
@@ -201,19 +202,8 @@ fn caution(found: &NistVirtual) -> String {
     format!("{} The guest has no disk: the disk load writes to memory.", emulated(found.ns_per_instruction))
 }
 
-/// Medians with their intervals.
-fn factors(all: &[Option<MedianInterval>]) -> String {
-    let one = |factor: &Option<MedianInterval>| match factor {
-        Some(MedianInterval { median, interval: Some((low, high)) }) => {
-            format!("{median:.2} ({low:.2} to {high:.2})")
-        }
-        Some(MedianInterval { median, interval: None }) => format!("{median:.2} (no interval)"),
-        None => "unknown".into(),
-    };
-    all.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
 pub(super) fn statements(found: &NistVirtual) -> Vec<Said> {
+    let factors = |all: &[Option<MedianInterval>]| intervals(all, |factor| format!("{factor:.2}"));
     let ranges = |ranges_ns: &[Option<i64>]| format!("ranges {}", each(ranges_ns, |ns| time(ns as f64)));
     claims(&found.statements, |statement| match statement {
         Statement::RangeGrowsWithLoad { system, ranges_ns, growth } => (

@@ -11,25 +11,29 @@ use super::PaperFigure;
 use crate::chart::{Chart, Terminal};
 use crate::compensation::{interval, load_table};
 use crate::figure::load;
-use crate::figure::nist::{figure_1, figure_2, figure_6};
+use crate::figure::nist::{figure_1, figure_2, figure_4, figure_6};
 use crate::table;
 use crate::waiting::clock;
 use crate::words::{exact, share, time};
 use crate::wrap::wrap;
 
-/// Figures 1, 2, 5 and 6.
+/// Figures 1, 2, 4, 5 and 6.
 pub(super) fn figures(found: &NistJitter) -> Vec<PaperFigure> {
     let beside = format!("the paper: equation 1, S = {}", time(found.printed.service_ns));
     let beside = Some((found.printed.service_ns, beside.as_str()));
-    vec![
+    let calls = found.early_calls.as_ref().map(|calls| ("figure-4".into(), vec![figure_4(calls)]));
+    let first = [
         ("figure-1".into(), figure_1(&found.short, &found.short_clusters).into()),
         ("figure-2".into(), vec![figure_2(&found.long)]),
+    ];
+    let last = [
         (
             "figure-5".into(),
             vec![load::curve(found.period_ns, found.service.often_ns, &found.load_curve, beside)],
         ),
         ("figure-6".into(), vec![figure_6(&found.uncompensated, &found.compensated)]),
-    ]
+    ];
+    first.into_iter().chain(calls).chain(last).collect()
 }
 
 /// For the terminal, with its figures.
@@ -64,6 +68,16 @@ fn words(found: &NistJitter, terminal: Terminal, draw: &dyn Fn(&Chart) -> String
     out.push_str(&series(("2", &paper), &found.long));
     out.push_str(&draw(&figure_2(&found.long)));
     out.push_str(&clusters(&found.long_clusters));
+    out.push_str("\nFigure 4: the early calls of one activation. Paper: \"about 9 calls will return\"\n");
+    match &found.early_calls {
+        Some(calls) => {
+            let chart = figure_4(calls);
+            // A drawing has its caption below it.
+            let drawn = draw(&chart);
+            out.push_str(&if drawn.is_empty() { wrap(&chart.caption) } else { drawn });
+        }
+        None => out.push_str("  not measured: no call came before its due time\n"),
+    }
     out.push('\n');
     out.push_str(&wrap(&format!(
         "Figure 5: extra load of waking every A. Paper: S = {} assumed, least {} at {}",

@@ -1,15 +1,18 @@
 //! The University of Twente's report: the duration of a loop of 1 ms under ordinary Linux and in real time.
 
+use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::papers::SystemUnderLoads;
-use jitterlab_analysis::papers::twente::{Conclusion, LoopTimes, PrintedLoop, TwenteCase, TwenteVirtual};
+use jitterlab_analysis::papers::twente::{
+    Choice, Conclusion, LoopTimes, PERIOD_NS, PrintedLoop, TwenteCase, TwenteHost, TwenteVirtual, WorkTime,
+};
 
-use super::{PaperFigure, Said, claims, each, listed};
+use super::{PaperFigure, Said, claims, each, intervals, listed};
 use crate::figure::{Figure, FigureError};
 use crate::page::PageRun;
 use crate::section::{Piece, Section};
 use crate::table::columns;
 use crate::warnings::emulated;
-use crate::words::{count, time};
+use crate::words::{count, share, time};
 use crate::wrap::wrap;
 use jitterlab_model::Quantity;
 
@@ -19,26 +22,71 @@ const WHY_NOT_ONE: &str = "The report's program is said to sleep until absolute 
     default attributes; here it is SCHED_FIFO on this machine's kernel.";
 
 /// Of the six measurements on this machine.
-pub(super) fn text(cases: &[TwenteCase]) -> String {
-    let each = cases.iter().map(|case| {
+pub(super) fn text(found: &TwenteHost) -> String {
+    let each = found.cases.iter().map(|case| {
         let [figures, policy, load, here, printed] = row(case);
         format!("figure {figures}: {policy}, load {load}\n  here:   {here}\n  report: {printed}\n")
     });
-    each.collect::<String>() + &wrap(WHY_NOT_ONE)
+    let mut text = each.collect::<String>() + &wrap(WHY_NOT_ONE);
+    if !found.work.is_empty() {
+        text.push_str("\nhow long the work takes, and what the report says of that\n");
+        text.push_str(&columns(&WORK, found.work.iter().map(work_row)));
+        text.push_str(&listed(&choice(found)));
+    }
+    text
 }
 
-pub(super) fn section(cases: &[TwenteCase]) -> Section {
+const WORK: [&str; 4] = ["divisions", "median", "p99", "of the period"];
+
+fn work_row(work: &WorkTime) -> Vec<String> {
+    let known = |ns: Option<i64>| ns.map_or_else(|| "unknown".into(), |ns| time(ns as f64));
+    let of_period = work.median_ns.map(|ns| share(ns as f64 / PERIOD_NS as f64));
+    vec![
+        count(u64::from(work.divisions)),
+        known(work.median_ns),
+        known(work.p99_ns),
+        of_period.unwrap_or_else(|| "unknown".into()),
+    ]
+}
+
+/// What the report says of the number of divisions.
+fn choice(found: &TwenteHost) -> Vec<Said> {
+    let took = |work: &WorkTime| {
+        let [_, median, p99, _] = <[String; 4]>::try_from(work_row(work)).unwrap_or_default();
+        format!("median {median}, p99 {p99}")
+    };
+    claims(&found.choice, |choice| match choice {
+        Choice::LongerThanPeriod { work } => {
+            ("100 000 divisions take longer than the period".into(), took(work))
+        }
+        Choice::TooLittle { work, sd_ns } => (
+            "1000 divisions are too little to matter".into(),
+            format!("{}; the report's loop has a standard deviation of {}", took(work), time(*sd_ns as f64)),
+        ),
+    })
+}
+
+pub(super) fn section(found: &TwenteHost) -> Section {
     let header = ["figures", "policy in force", "load", "period here", "the report"].map(String::from);
     let table = Piece::Table {
         caption: "Time between successive starts of a loop of 1 ms".into(),
         header: header.into(),
-        rows: cases.iter().map(|case| row(case).into()).collect(),
+        rows: found.cases.iter().map(|case| row(case).into()).collect(),
     };
+    let mut pieces = vec![table, Piece::Text { text: WHY_NOT_ONE.into() }];
+    if !found.work.is_empty() {
+        pieces.push(Piece::Table {
+            caption: "How long the work of an activation takes".into(),
+            header: WORK.map(String::from).into(),
+            rows: found.work.iter().map(work_row).collect(),
+        });
+        pieces.push(super::table("What the report says of the number of divisions", choice(found)));
+    }
     super::section(
         "twente",
         "Twente, figures 1 to 12",
         "The report's six measurements, repeated on this machine. Odd figures are its line plots, even ones its histograms.",
-        vec![table, Piece::Text { text: WHY_NOT_ONE.into() }],
+        pieces,
     )
 }
 
@@ -169,53 +217,58 @@ fn caution(found: &TwenteVirtual) -> String {
 pub(super) fn conclusions(found: &TwenteVirtual) -> Vec<Said> {
     let sds = |sds_ns: &[Option<f64>]| format!("standard deviations {}", each(sds_ns, time));
     let known = |ns: Option<f64>| ns.map_or_else(|| "unknown".into(), ms);
+    let factors = |all: &[Option<MedianInterval>]| intervals(all, |factor| format!("{factor:.2}"));
     claims(&found.conclusions, |conclusion| match conclusion {
-        Conclusion::StressEnlargesJitter { sds_ns } => {
-            ("ordinary Linux: stress enlarges the jitter".into(), sds(sds_ns))
-        }
-        Conclusion::JitterGrowsWithStress { sds_ns } => {
-            ("ordinary Linux: the jitter grows with the stress applied".into(), sds(sds_ns))
-        }
-        Conclusion::MeanRisesUnderStress { idle_ns, stressed_ns, missed } => (
+        Conclusion::StressEnlargesJitter { sds_ns, growth } => (
+            "ordinary Linux: stress enlarges the jitter".into(),
+            format!("{}; of a stretch, times that without load: {}", sds(sds_ns), factors(growth)),
+        ),
+        Conclusion::JitterGrowsWithStress { sds_ns, growth } => (
+            "ordinary Linux: the jitter grows with the stress applied".into(),
+            format!("{}; of a stretch, times that under the load before: {}", sds(sds_ns), factors(growth)),
+        ),
+        Conclusion::MeanRisesUnderStress { idle_ns, stressed_ns, growth, missed } => (
             "ordinary Linux: the mean rises under stress, from 1.15 to 1.3 ms".into(),
             format!(
-                "{} to {} ms, {} loops missed",
+                "{} to {} ms; of a stretch, {} times as long, above 1.05 or not; {} loops missed",
                 known(*idle_ns),
                 known(*stressed_ns),
+                factors(&[*growth]),
                 missed.map_or_else(|| "unknown".into(), count)
             ),
         ),
-        Conclusion::StressDoesNotMatter { system, sds_ns, not_significant_ns } => (
+        Conclusion::StressDoesNotMatter { system, sds_ns, changes_ns, not_significant_ns } => (
             format!("{system}: stress does not significantly affect the timing"),
-            format!("{}; the report's changed by {}", sds(sds_ns), time(*not_significant_ns)),
+            format!(
+                "{}; of a stretch, changed by {}; the report's changed by {}",
+                sds(sds_ns),
+                intervals(changes_ns, time),
+                time(*not_significant_ns)
+            ),
         ),
-        Conclusion::MoreAccurate { system, factors } => (
+        Conclusion::MoreAccurate { system, factors: of_runs, of_stretches } => (
             format!("{system}: the period is met more accurately than on ordinary Linux"),
             format!(
-                "ordinary Linux's standard deviation is {} times as large",
-                each(factors, |factor| format!("{factor:.1}"))
+                "ordinary Linux's standard deviation is {} times as large; of a stretch: {}",
+                each(of_runs, |factor| format!("{factor:.1}")),
+                factors(of_stretches)
             ),
         ),
     })
+}
+
+/// A measurement for tests.
+#[cfg(test)]
+pub(super) fn times(sd_ns: f64) -> LoopTimes {
+    LoopTimes { mean_ns: 1e6, sd_ns, shortest_ns: 900_000, longest_ns: 1_100_000, executed: 5_000, missed: 0 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use jitterlab_analysis::papers::UnderLoad;
-    use jitterlab_analysis::papers::twente::PRINTED;
+    use jitterlab_analysis::papers::twente::{LoopStretches, PRINTED, TwenteSystem};
     use jitterlab_model::Policy;
-
-    fn times(sd_ns: f64) -> LoopTimes {
-        LoopTimes {
-            mean_ns: 1e6,
-            sd_ns,
-            shortest_ns: 900_000,
-            longest_ns: 1_100_000,
-            executed: 5_000,
-            missed: 0,
-        }
-    }
 
     #[test]
     fn the_report_s_numbers_stand_beside_those_measured() {
@@ -226,7 +279,7 @@ mod tests {
             printed: PRINTED[figure as usize / 2],
             here,
         };
-        let text = text(&[case(7, Some(times(500.0))), case(3, None)]);
+        let text = text(&TwenteHost::of(vec![case(7, Some(times(500.0))), case(3, None)], Vec::new()));
         for part in [
             "figure 7, 8: fifo:80, load none\n  here:   mean 1.0000 ms, sd 0.0005 ms, longest 1.10 ms, 0 missed\n",
             "report: mean 1.08 ms (1.072 in another place), sd 0.031 ms (0.3 in another place)\n",
@@ -238,11 +291,14 @@ mod tests {
 
     #[test]
     fn conclusions_are_sentences_and_what_is_unknown_is_said() {
-        let system = |name: &str, sds: [Option<f64>; 3]| SystemUnderLoads {
-            system: name.into(),
-            loads: sds
-                .map(|sd| UnderLoad { condition: "idle".into(), load: "none".into(), found: sd.map(times) })
-                .into(),
+        let load = |found| UnderLoad { condition: "idle".into(), load: "none".into(), found };
+        let stretches = |sd: Option<f64>| LoopStretches {
+            means_ns: vec![1e6; 10],
+            sds_ns: sd.map_or(vec![], |sd| vec![sd; 10]),
+        };
+        let system = |name: &str, sds: [Option<f64>; 3]| TwenteSystem {
+            found: SystemUnderLoads { system: name.into(), loads: sds.map(|sd| load(sd.map(times))).into() },
+            stretches: sds.map(stretches).into(),
         };
         let found = TwenteVirtual::of(
             system("ordinary", [22e3, 80e3, 120e3].map(Some)),

@@ -1,7 +1,7 @@
 //! "Temporal Event Management in EPOS", SAC 2009.
 
 use super::Row;
-use super::Stands::{CannotBeTested, NotBuilt, Refuted, Works};
+use super::Stands::{CannotBeTested, Refuted, Works};
 
 const REPRODUCE: &str = "jitterlab reproduce epos";
 
@@ -23,9 +23,9 @@ pub(super) const ROWS: &[Row] = &[
     (
         "soft-timers",
         "soft, smart and firm timers: timers served at system calls, grouped, or both",
-        NotBuilt,
-        "none of them is among the strategies",
-        "",
+        Works,
+        "the strategy Soft, and Anchored with the trait GRACE, measured beside a tick and single shots: interrupts and lateness",
+        REPRODUCE,
     ),
     (
         "figure-1",
@@ -108,9 +108,9 @@ pub(super) const ROWS: &[Row] = &[
     (
         "irq",
         "which interrupt the alarm handles depends on the configuration: the timer informs its IRQ",
-        NotBuilt,
-        "one interrupt is bound when a program is compiled, and the timer names none",
-        "",
+        Works,
+        "`Timer::irq()`; to bind another interrupt than the timer's is an error of the compiler",
+        REPRODUCE,
     ),
     (
         "short-periods",

@@ -1,0 +1,57 @@
+//! The timers of the EPOS paper's related work: soft, smart and firm ones, beside a tick and single shots.
+
+use jitterlab_model::mcu::{NearbyFigures, TimerKind};
+
+use super::{Board, Compiler, McuError, Program, Setup, Strategy, cost, simulate};
+
+/// The period of the three alarms of the program.
+const PERIOD_US: u32 = 10_000;
+/// By how much each is asked to begin after it is armed.
+const FIRST_US: [u32; 3] = [10_000, 10_300, 10_600];
+/// The tick of the kinds that have one, and how late an event may be on purpose.
+pub const LENIENT_US: u32 = 1_000;
+/// How long it is measured.
+const SECONDS: u64 = 5;
+
+/// The three alarms under one kind of timer.
+///
+/// # Errors
+/// Firmware that does not build or run.
+pub fn measure(kind: TimerKind, compiler: &Compiler) -> Result<NearbyFigures, McuError> {
+    let board = Board {
+        tick_us: LENIENT_US,
+        max_period_us: 2 * PERIOD_US,
+        ..Board::ideal(Strategy::Anchored, 64, PERIOD_US)
+    };
+    let board = board.on(cost::CHIP, cost::CLOCK_HZ);
+    let firmware = compiler.build(&Program::NearbyAlarms { kind }, &board)?;
+    let clock = u64::from(board.clock_hz);
+    let setup = Setup {
+        mcu: Some(board.mcu.clone()),
+        clock_hz: Some(board.clock_hz),
+        pins: ["B0", "B1", "B2", "B3"].map(str::parse).into_iter().collect::<Result<_, _>>()?,
+        ..Setup::new(&firmware.elf, clock * SECONDS)
+    };
+    let log = simulate(&setup)?.log;
+    let us = |cycles: u64| cycles as f64 * 1e6 / clock as f64;
+    let mut late_us: Vec<f64> = Vec::new();
+    for (pin, (asked, first_us)) in log.edges_of(3, true).zip(FIRST_US).enumerate() {
+        let due_us = |k: u32| f64::from(first_us) + f64::from(k) * f64::from(PERIOD_US);
+        late_us.extend((0u32..).zip(log.edges_of(pin, true)).map(|(k, start)| us(start - asked) - due_us(k)));
+    }
+    late_us.sort_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (late_us.first(), late_us.last()) else {
+        return Err(McuError::Silent { pin: "B0".into(), edges: log.edges.len(), seconds: SECONDS as f64 });
+    };
+    let in_interrupts: u64 = log.vectors.iter().map(|v| v.cycles).sum();
+    Ok(NearbyFigures {
+        kind,
+        lenient_us: kind.is_lenient().then_some(LENIENT_US),
+        events: late_us.len() as u64,
+        interrupts_per_s: log.entries as f64 / SECONDS as f64,
+        interrupt_share: in_interrupts as f64 / log.cycles as f64,
+        earliest_us: *least,
+        median_us: late_us[late_us.len() / 2],
+        latest_us: *most,
+    })
+}
