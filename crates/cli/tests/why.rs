@@ -13,11 +13,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use jitterlab_model::TaskRun;
+use jitterlab_model::watched::{DueTimes, Waits};
+use jitterlab_runs::{Hints, Run};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use known::{answered, refused};
-use tracing::{activations, before_own, may_trace, why};
+use tracing::{activations, before_own, may_trace, return_ns, why};
 
 fn number(of: &Value, field: &str) -> i64 {
     of[field].as_i64().unwrap_or_else(|| panic!("{field} in {of}"))
@@ -64,19 +67,19 @@ fn a_watched_program_starts_when_it_says_itself() {
         return;
     }
     let folder = TempDir::new().unwrap();
-    let watch = ["watch", "-q", "--json", "--find", "5s", "-d", "60s", "-o", "watched.parquet", "--"];
+    let watch = ["watch", "-q", "--find", "5s", "-d", "60s", "-o", "watched.parquet", "--"];
     let own = ["run", "-q", "-d", "10s", "--period", "2ms", "-o", "own.parquet"];
     let program = [env!("CARGO_BIN_EXE_jitterlab")];
-    let watched: Value =
-        serde_json::from_str(&answered(folder.path(), &[&watch[..], &program, &own].concat())).unwrap();
-    let tasks = watched["result"]["run"]["tasks"].as_array().unwrap();
-    let main = tasks.iter().position(|task| task["watched"]["waits"] == "nanosleep").unwrap();
-    assert_eq!(tasks[main]["spec"]["period_ns"], 2_000_000);
-    assert_eq!(tasks[main]["watched"]["due"], "own-timer");
+    answered(folder.path(), &[&watch[..], &program, &own].concat());
+    let file = folder.path().join("watched.parquet");
+    let tasks = Run::open(&file, &Hints::default()).unwrap().info().tasks.clone();
+    let how = |task: &TaskRun| task.watched.as_ref().map(|watched| (watched.waits, watched.due));
+    let main = tasks.iter().position(|t| how(t) == Some((Waits::Nanosleep, DueTimes::OwnTimer))).unwrap();
+    assert_eq!(tasks[main].spec.period_ns, 2_000_000);
     let own = activations(&folder.path().join("own.parquet"), 0);
-    let seen = activations(&folder.path().join("watched.parquet"), main);
-    let hidden = tasks[main]["result"]["dropped"].as_u64().unwrap() as usize;
-    assert!(before_own(&own, &seen, hidden).len() > 100);
+    let seen = activations(&file, main);
+    let hidden = tasks[main].result.as_ref().unwrap().dropped as usize;
+    assert!(before_own(&own, &seen, hidden, return_ns(&tasks[main])).len() > 100);
 }
 
 /// A control group of our own, where they may be made here.

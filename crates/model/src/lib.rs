@@ -52,4 +52,4 @@ pub use task::{Overrun, Policy, TaskSpec, Work};
 pub use timing::TimingStats;
 pub use wake::{Compensation, Probability, ReadClock, SleepClock, WakeMethod, WakeTraits};
 pub use warning::Warning;
-pub use watched::Watched;
+pub use watched::{Returns, Watched};

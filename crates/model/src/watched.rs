@@ -43,6 +43,22 @@ pub enum DueTimes {
     FittedGrid,
 }
 
+/// How long after its return from the kernel a thread reads a clock if it does nothing before, in nanoseconds: as a thread of
+/// jitterlab's own did, half of the times registered for restartable sequences (rseq), which takes the kernel some more.
+/// The same clock stamps the kernel's event of the return and is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Returns {
+    /// So many returns.
+    pub times: u32,
+    /// A quarter took less.
+    pub lower_ns: i64,
+    /// Starts count so much after the return of their wait: the mean of the medians of both halves.
+    pub taken_ns: i64,
+    /// A quarter took longer.
+    pub upper_ns: i64,
+}
+
 /// How often a system call was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -67,6 +83,9 @@ pub struct Watched {
     pub waits: Waits,
     /// Where its due times come from.
     pub due: DueTimes,
+    /// How long after the return of its wait a start counts; `None` where that was not measured: the return is the start then.
+    #[serde(default)]
+    pub returns: Option<Returns>,
     /// System calls in its activations, waits and those that ask for the time not among them; the most frequent first.
     #[serde(default)]
     pub calls: Vec<CallCount>,

@@ -2,7 +2,7 @@
 
 use jitterlab_model::units::Human;
 use jitterlab_model::watched::{DueTimes, Waits};
-use jitterlab_model::{ClockFit, MarginUsed, ReadClock, SleepClock, TaskRun, TaskSpec, Watched};
+use jitterlab_model::{ClockFit, MarginUsed, ReadClock, Returns, SleepClock, TaskRun, TaskSpec, Watched};
 
 use crate::words::share;
 use crate::wrap::wrap_indented;
@@ -48,7 +48,8 @@ pub fn watched(watched: &Watched) -> String {
 /// What the task's thread found out about its wait, a line each; nothing for a plain one.
 pub fn findings(task: &TaskRun) -> String {
     let Some(result) = &task.result else { return String::new() };
-    let mut lines = Vec::new();
+    let mut lines: Vec<String> =
+        task.watched.as_ref().map(|watched| begins(watched.returns)).into_iter().collect();
     let length_ns = result.last_end_ns.saturating_sub(result.first_due_ns);
     if result.polled_ns > 0 && length_ns > 0 {
         lines.push(format!(
@@ -68,6 +69,22 @@ pub fn findings(task: &TaskRun) -> String {
     }
     lines.extend(result.clock_fit.as_ref().map(|fit| clock(task.spec.read, fit)));
     lines.iter().map(|line| wrap_indented(line)).collect()
+}
+
+/// Where the starts of a watched thread are.
+fn begins(returns: Option<Returns>) -> String {
+    let Some(Returns { times, lower_ns, taken_ns, upper_ns }) = returns else {
+        return "starts are its returns from the kernel; how long after them it can read a clock was not measured"
+            .into();
+    };
+    let show = |ns: i64| Human(ns as f64);
+    format!(
+        "starts are {} after its returns from the kernel: so long a thread of jitterlab's own took there to read a \
+         clock, with restartable sequences and without (quartiles of {times}: {} and {})",
+        show(taken_ns),
+        show(lower_ns),
+        show(upper_ns)
+    )
 }
 
 fn margin(used: &MarginUsed) -> Option<String> {
@@ -120,6 +137,14 @@ mod tests {
         let unchecked = ClockFit { units_per_s: 2_000_000_000, ..ClockFit::default() };
         assert!(clock(ReadClock::Tsc, &unchecked).ends_with("never checked"));
         assert_eq!((how(&plain.spec).as_str(), findings(&plain).as_str()), ("wake nanosleep", ""));
+    }
+
+    #[test]
+    fn where_the_starts_of_a_watched_thread_are_is_told() {
+        let returns = Returns { times: 64, lower_ns: 2_100, taken_ns: 2_400, upper_ns: 2_900 };
+        let told = begins(Some(returns));
+        assert!(told.contains("2.4 µs after") && told.contains("of 64: 2.1 µs and 2.9 µs"), "{told}");
+        assert!(begins(None).contains("was not measured"));
     }
 
     #[test]

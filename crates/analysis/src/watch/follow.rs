@@ -13,7 +13,9 @@ const ON_GRID: f64 = 0.01;
 #[derive(Debug)]
 pub struct Follower {
     found: Found,
-    /// The activation that runs, without its end.
+    /// How long after its return from the kernel a start counts.
+    return_ns: i64,
+    /// The activation that runs; its end is when it returned.
     running: Option<Activation>,
     /// The last one before events were lost: of it and of what came up to the next pass nothing is known.
     before_gap: Option<Activation>,
@@ -32,7 +34,23 @@ impl Follower {
     /// Follows a loop.
     #[must_use]
     pub fn new(found: Found) -> Self {
-        Follower { found, running: None, before_gap: None, unknown: 0, since_fitted: (0, i64::MAX) }
+        Self::reading_after(found, 0)
+    }
+
+    /// Follows a loop whose thread can read a clock so long after its return from the kernel: its starts count then.
+    #[must_use]
+    pub fn reading_after(mut found: Found, return_ns: i64) -> Self {
+        if found.due == DueTimes::FittedGrid {
+            found.origin_ns += return_ns as f64;
+        }
+        Follower {
+            found,
+            return_ns,
+            running: None,
+            before_gap: None,
+            unknown: 0,
+            since_fitted: (0, i64::MAX),
+        }
     }
 
     /// The loop.
@@ -48,14 +66,20 @@ impl Follower {
         if pass.key != self.found.key {
             return None;
         }
+        let start_ns = pass.ended_ns.saturating_add(self.return_ns);
         let due_ns = match self.found.due {
             DueTimes::OwnTimer => self.own_due(pass)?,
-            DueTimes::FittedGrid => self.fitted_due(pass.ended_ns),
+            DueTimes::FittedGrid => self.fitted_due(start_ns),
         };
         let complete = self.running.take().map(|running| {
             let periods = self.periods(due_ns - running.due_ns);
             let missed = u32::try_from(periods - 1).unwrap_or(u32::MAX);
-            (Activation { end_ns: pass.began_ns.max(running.start_ns), missed, ..running }, periods)
+            // One that waits again before it could have read a clock began somewhere in between.
+            let start_ns = match running.start_ns <= pass.began_ns {
+                true => running.start_ns,
+                false => running.end_ns + (pass.began_ns - running.end_ns).max(0) / 2,
+            };
+            (Activation { start_ns, end_ns: pass.began_ns.max(start_ns), missed, ..running }, periods)
         });
         let index = match (complete, self.before_gap.take()) {
             (Some((before, periods)), _) => before.index + periods,
@@ -69,7 +93,7 @@ impl Follower {
         self.running = Some(Activation {
             index,
             due_ns,
-            start_ns: pass.ended_ns,
+            start_ns,
             end_ns: pass.ended_ns,
             cpu: pass.cpu,
             ..Activation::default()
@@ -86,7 +110,7 @@ impl Follower {
     pub fn ended(&mut self, end_ns: i64) -> Option<Activation> {
         let running = self.running.take()?;
         self.before_gap = Some(running);
-        Some(Activation { end_ns, ..running })
+        Some(Activation { end_ns: end_ns.max(running.start_ns), ..running })
     }
 
     /// The due time of a pass of a thread with a timer of its own. One that is late may ask for the time that has passed,

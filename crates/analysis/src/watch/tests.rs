@@ -148,6 +148,27 @@ fn what_falls_into_a_gap_of_the_events_is_neither_missed_nor_late() {
 }
 
 #[test]
+fn a_start_is_where_a_clock_can_be_read_and_never_behind_the_next_wait() {
+    let mut script = Script::new();
+    for k in 1..20 {
+        let due = k * PERIOD_NS;
+        // Every other time it does next to nothing before it waits again.
+        let works = if k % 2 == 0 { 1_000 } else { 300_000 };
+        script.call(due - PERIOD_NS + 5_000 + works, Call::ClockNanosleep, [1, 1, 0]);
+        script.timer(due - 500_000, 1, "hrtimer_wakeup", due);
+        script.sleep(due - 400_000, due + 2_000, Some(HandlerKind::Timer));
+        script.back(due + 5_000);
+    }
+    let mut follower = Follower::reading_after(script.found(), 3_000);
+    let rows: Vec<Activation> = script.waits.iter().filter_map(|pass| follower.pass(pass)).collect();
+    assert_eq!(rows.len(), 18);
+    for row in rows {
+        let (latency_ns, execution_ns) = if row.index % 2 == 0 { (5_500, 500) } else { (8_000, 297_000) };
+        assert_eq!((row.latency_ns(), row.execution_ns()), (latency_ns, execution_ns), "{row:?}");
+    }
+}
+
+#[test]
 fn due_times_that_passed_are_missed_or_served_late() {
     let mut script = Script::new();
     let mut next = 1;

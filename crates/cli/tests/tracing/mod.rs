@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, TaskRun};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::Columns;
 use serde_json::Value;
@@ -66,10 +66,16 @@ pub fn activations(file: &Path, task: usize) -> Vec<Activation> {
     rows
 }
 
-/// How long before the program's own clock each watched start is, sorted. Each activation of its own was seen, but for so
-/// many at most that lost events hide; due times agree to the nanosecond; and what was seen of one lies around its own times
-/// and before the next.
-pub fn before_own(own: &[Activation], seen: &[Activation], hidden: usize) -> Vec<i64> {
+/// How long after its returns from the kernel the starts of a watched task count.
+pub fn return_ns(task: &TaskRun) -> i64 {
+    let returns = task.watched.as_ref().and_then(|watched| watched.returns);
+    returns.map_or(0, |returns| returns.taken_ns)
+}
+
+/// How long before the program's own clock each watched start is, sorted; they count so long after the return from the
+/// kernel. Each activation of its own was seen, but for so many at most that lost events hide; due times agree to the
+/// nanosecond; and what was seen of one lies around its own times and before the next.
+pub fn before_own(own: &[Activation], seen: &[Activation], hidden: usize, return_ns: i64) -> Vec<i64> {
     let own: BTreeMap<i64, &Activation> = own.iter().map(|a| (a.due_ns, a)).collect();
     let there = own.range(seen[0].due_ns..=seen[seen.len() - 1].due_ns).count();
     assert!(
@@ -84,7 +90,7 @@ pub fn before_own(own: &[Activation], seen: &[Activation], hidden: usize) -> Vec
         assert!(own.contains_key(&a.due_ns), "no such due time: {a:?}");
         let own = own[&a.due_ns];
         assert!(
-            a.due_ns <= a.start_ns && a.start_ns <= own.start_ns && a.end_ns >= own.end_ns,
+            a.due_ns <= a.start_ns && a.start_ns - return_ns <= own.start_ns && a.end_ns >= own.end_ns,
             "{a:?} {own:?}"
         );
         own.start_ns - a.start_ns
@@ -93,7 +99,7 @@ pub fn before_own(own: &[Activation], seen: &[Activation], hidden: usize) -> Vec
     before.sort_unstable();
     let at = |p: usize| before[p * (before.len() - 1) / 100];
     println!(
-        "{} of {there} matched; starts {} ns before its own clock, p1 {}, p99 {}, {} to {}",
+        "{} of {there} matched; starts {} ns before its own clock, p1 {}, p99 {}, {} to {}; {return_ns} ns after the return",
         seen.len(),
         at(50),
         at(1),

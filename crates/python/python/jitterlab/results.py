@@ -3012,6 +3012,23 @@ class Residual:
 
 
 @dataclass(kw_only=True)
+class Returns:
+    """How long after its return from the kernel a thread reads a clock if it does nothing before, in nanoseconds: as a
+    thread of jitterlab's own did, half of the times registered for restartable sequences (rseq), which takes the
+    kernel some more. The same clock stamps the kernel's event of the return and is read.
+    """
+
+    lower_ns: int
+    """A quarter took less."""
+    taken_ns: int
+    """Starts count so much after the return of their wait: the mean of the medians of both halves."""
+    times: int
+    """So many returns."""
+    upper_ns: int
+    """A quarter took longer."""
+
+
+@dataclass(kw_only=True)
 class Reversal:
     """What a change of direction takes on a base period: whole ticks between the last step and the new direction, and
     between that and the next step.
@@ -4366,6 +4383,10 @@ class Watched:
     """The number of its process."""
     program: str
     """Its program."""
+    returns: Returns | None = None
+    """How long after the return of its wait a start counts; None where that was not measured: the return is the start
+    then.
+    """
     thread: int
     """Its own number."""
     waits: Waits

@@ -5,7 +5,7 @@ use std::fs;
 
 use jitterlab_analysis::watch::Found;
 use jitterlab_model::watched::{CallCount, DueTimes, Waits, Watched};
-use jitterlab_model::{CpuSet, Granted, Policy, TaskResult, TaskRun, TaskSpec, WakeMethod, Warning};
+use jitterlab_model::{CpuSet, Granted, Policy, Returns, TaskResult, TaskRun, TaskSpec, WakeMethod, Warning};
 use jitterlab_rt::sys::sched;
 use nix::sched::{CpuSet as Mask, sched_getaffinity};
 use nix::time::{ClockId, clock_gettime};
@@ -29,8 +29,11 @@ pub(super) fn realtime_to_monotonic_ns() -> i64 {
     now(ClockId::CLOCK_MONOTONIC) - now(ClockId::CLOCK_REALTIME)
 }
 
-/// The threads as tasks, each of a name of its own.
-pub(super) fn tasks<'a>(found: impl Iterator<Item = (&'a ThreadOf, &'a Found)>) -> Vec<TaskRun> {
+/// The threads as tasks, each of a name of its own, with what was measured of returns from the kernel.
+pub(super) fn tasks<'a>(
+    found: impl Iterator<Item = (&'a ThreadOf, &'a Found)>,
+    returns: Option<Returns>,
+) -> Vec<TaskRun> {
     let mut tasks: Vec<TaskRun> = Vec::new();
     for (thread, found) in found {
         let taken = tasks.iter().any(|task| task.spec.name == thread.name);
@@ -57,6 +60,7 @@ pub(super) fn tasks<'a>(found: impl Iterator<Item = (&'a ThreadOf, &'a Found)>) 
             thread: thread.thread,
             waits: found.waits,
             due: found.due,
+            returns,
             calls: Vec::new(),
             moves: 0,
         };

@@ -2,6 +2,7 @@
 
 mod error;
 mod found;
+mod returns;
 mod target;
 mod threads;
 
@@ -109,6 +110,8 @@ impl Watch {
         let mut command = Started(request.target.start()?);
         let seen = look(request, &mut events, &mut names, &mut command, &facts.usable(), interrupted)?;
 
+        let returns = returns::measure(&mut events, &mut names, &seen.cpus);
+        let return_ns = returns.map_or(0, |returns| returns.taken_ns);
         let mut loops = Vec::new();
         let passes_seen = seen.threads.values().map(|seen| seen.waits.len()).sum();
         let threads_seen = seen.threads.len();
@@ -116,7 +119,7 @@ impl Watch {
             let Some(found) = find(&thread.waits) else { continue };
             loops.push(Loop {
                 passes: thread.passes,
-                follower: Follower::new(found),
+                follower: Follower::reading_after(found, return_ns),
                 before: found::Used::default(),
                 result: TaskResult::default(),
                 last: None,
@@ -144,7 +147,7 @@ impl Watch {
 
         let numbers: Vec<i32> = loops.iter().map(|of| of.thread.thread).collect();
         let explainer = Explainer::new(&numbers, names, why::machine(&facts));
-        let tasks = found::tasks(loops.iter().map(|of| (&of.thread, of.follower.found())));
+        let tasks = found::tasks(loops.iter().map(|of| (&of.thread, of.follower.found())), returns);
         let mut info = RunInfo::new(Bench::Host, "monotonic", []);
         info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
         info.command.clone_from(&request.command);
