@@ -159,8 +159,11 @@ impl Task {
             polled: a.flags.contains(Flags::POLLED),
             below: machine.below,
             before: self.previous.map(|p| p.cpu),
+            worked_until_ns: self.previous.map(|p| p.end_ns),
         };
-        let mut cuts: Vec<i64> = armed.into_iter().flat_map(|armed| [armed.soft_ns, armed.hard_ns]).collect();
+        let mut cuts: Vec<i64> =
+            armed.into_iter().flat_map(|armed| [armed.t_ns, armed.soft_ns, armed.hard_ns]).collect();
+        cuts.extend(self.previous.map(|p| p.end_ns));
         cuts.extend(wake.map(|wake| wake.t_ns));
         cuts.extend(self.thread.faults.iter().copied().filter(|t| *t > a.due_ns && *t < a.start_ns));
         let late = split(&self.thread, processors, (a.due_ns, a.start_ns), a.cpu, &cuts);

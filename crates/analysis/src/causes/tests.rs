@@ -24,6 +24,8 @@ struct Scene {
     counted_ns: i64,
     /// How much of what comes is not counted.
     missing: i64,
+    /// Whether the task has set its timer and has not got to its sleep yet.
+    sets: bool,
 }
 
 /// What is different about one activation.
@@ -48,6 +50,8 @@ struct Twist<'a> {
     /// Events from the switch on.
     running: &'a [(i64, i32, What)],
     flags: Flags,
+    /// Whether it does not get to its sleep before the next timer interrupt comes.
+    next_sets: bool,
 }
 
 impl Scene {
@@ -57,7 +61,7 @@ impl Scene {
 
     fn on(machine: Machine) -> Self {
         let explainer = Explainer::new(&[TASK], Names::default(), machine);
-        let mut scene = Scene { explainer, k: 0, counted_ns: -3_000, missing: 0 };
+        let mut scene = Scene { explainer, k: 0, counted_ns: -3_000, missing: 0, sets: false };
         let task = scene.switch(OTHER, TASK);
         scene.send(-3_000, OTHER, task);
         scene.sleep(-2_000, 0);
@@ -98,6 +102,9 @@ impl Scene {
     fn sleep(&mut self, at: i64, next: i64) {
         let (function, soft_ns) = (self.name("hrtimer_wakeup"), self.due() + next);
         self.send(at, TASK, What::TimerStart { timer: 1, function, soft_ns, hard_ns: soft_ns });
+        if self.sets {
+            return;
+        }
         let ns = self.due() + at + 700 - self.counted_ns - std::mem::take(&mut self.missing);
         self.send(at + 700, TASK, What::Ran { pid: TASK, ns });
         let other = self.switch(TASK, OTHER);
@@ -106,7 +113,7 @@ impl Scene {
     }
 
     fn activation(&mut self, twist: &Twist<'_>) {
-        let mut running = OTHER;
+        let mut running = if self.sets { TASK } else { OTHER };
         for (at, pid, what) in twist.before {
             self.send(*at, *pid, what.clone());
             if let What::Switch { to, .. } = what {
@@ -138,8 +145,11 @@ impl Scene {
             self.send(switch - 200, OTHER, What::Ran { pid: OTHER, ns });
             self.missing = twist.missing;
         }
-        let task = self.switch(running, TASK);
-        self.send(switch, running, task);
+        if !std::mem::take(&mut self.sets) {
+            let task = self.switch(running, TASK);
+            self.send(switch, running, task);
+        }
+        self.sets = twist.next_sets;
         for (at, pid, what) in twist.running {
             self.send(switch + at, *pid, what.clone());
         }
@@ -439,6 +449,22 @@ fn work_that_lasts_beyond_the_due_time_is_the_task_s_own() {
     scene.k += 1;
     let causes = scene.causes();
     assert_eq!((one(&causes).0, one(&causes).4), (Class::OwnWork, 200_000));
+}
+
+#[test]
+fn a_timer_that_is_set_too_slowly_is_not_the_task_s_work() {
+    for (machine, at, class, evidence) in [
+        (BARE, 310_000, Class::InterruptsOff, Evidence::LetIn),
+        (TOLD, 310_000, Class::InterruptsOff, Evidence::EventsOrOutside),
+        (TOLD, 810_000, Class::Outside, Evidence::TooLong),
+    ] {
+        let mut scene = Scene::on(machine);
+        scene.activation(&Twist { next_sets: true, ..Twist::default() });
+        let found = &["_raw_spin_unlock_irqrestore", "hrtimer_start_range_ns", "do_nanosleep"];
+        scene.activation(&Twist { interrupt_at: Some(at), found, ..Twist::default() });
+        let causes = scene.causes();
+        assert_eq!((one(&causes).0, one(&causes).3), (class, evidence), "{:#?}", causes.latest[0]);
+    }
 }
 
 #[test]

@@ -61,6 +61,8 @@ pub struct Around<'a> {
     pub below: Below,
     /// The processor on which the task ran before it waited.
     pub before: Option<u16>,
+    /// When its work before was done, where that is known.
+    pub worked_until_ns: Option<i64>,
 }
 
 impl Around<'_> {
@@ -143,7 +145,11 @@ impl Around<'_> {
 
     fn running(&self, fragment: &Fragment) -> Verdict {
         if !self.polled && self.wake.is_none_or(|wake| fragment.from_ns < wake.t_ns) {
-            return all(Class::OwnWork, Evidence::Events);
+            return if self.sets_timer(fragment) {
+                self.setting(fragment)
+            } else {
+                all(Class::OwnWork, Evidence::Events)
+            };
         }
         let faulted = self
             .thread
@@ -153,6 +159,36 @@ impl Around<'_> {
         match faulted {
             true => excess(Step::Return, Class::PageFault, Evidence::Events),
             false => excess(Step::Return, Class::SlowReturn, Evidence::None),
+        }
+    }
+
+    /// Whether the task had done its work, and was in the call that sets the timer that woke it: the timer came before the
+    /// kernel could let another thread run.
+    fn sets_timer(&self, fragment: &Fragment) -> bool {
+        self.worked_until_ns.is_some_and(|ns| ns <= fragment.from_ns)
+            && self.armed.is_some_and(|armed| armed.t_ns <= fragment.from_ns)
+            && self.wake.is_some_and(|wake| wake.by == Waker::Timer)
+    }
+
+    /// The timer was set, and its interrupt came late while the kernel was still in that call. Setting a timer leaves a virtual
+    /// machine, and how long its hypervisor takes for that is not counted as taken away.
+    fn setting(&self, fragment: &Fragment) -> Verdict {
+        let ns = fragment.to_ns - fragment.from_ns;
+        let verdict = self.late_interrupt(fragment.occupant, ns);
+        match self.below {
+            Below::TellingHypervisor | Below::Hypervisor if verdict.cause.class == Class::InterruptsOff => {
+                let verdict = Verdict { evidence: Evidence::EventsOrOutside, ..verdict };
+                if ns > LONG_HANDLER_NS {
+                    return Verdict {
+                        cause: Class::Outside.into(),
+                        evidence: Evidence::TooLong,
+                        function: None,
+                        ..verdict
+                    };
+                }
+                verdict
+            }
+            _ => verdict,
         }
     }
 
