@@ -42,6 +42,8 @@ impl Kept {
 
 /// The kernel's events of the tasks' processors, and what they say.
 pub(super) struct Why {
+    /// Whether each task is one of Linux: events of Linux say nothing of the others.
+    of_linux: Vec<bool>,
     events: TraceEvents,
     explainer: Explainer,
     kept: Kept,
@@ -61,7 +63,8 @@ impl Why {
         let mut events = TraceEvents::open(&mut names)?;
         events.record_everything(&cpus, &numbers, rate_hz)?;
         let explainer = Explainer::new(&numbers, names, machine(facts));
-        Ok(Why { events, explainer, kept: Kept::default() })
+        let of_linux = tasks.iter().map(|task| !task.wake.traits().core).collect();
+        Ok(Why { of_linux, events, explainer, kept: Kept::default() })
     }
 
     /// Reads what has happened, and says up to when all is known.
@@ -73,7 +76,9 @@ impl Why {
 
     /// Takes the next activations of a task.
     pub(super) fn activations(&mut self, task: usize, rows: &[Activation]) {
-        self.explainer.activations(task, rows);
+        if self.of_linux.get(task) == Some(&true) {
+            self.explainer.activations(task, rows);
+        }
     }
 
     /// Explains what can be. The answer is what is known until now, where it is time to keep that.

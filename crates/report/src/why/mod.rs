@@ -132,6 +132,10 @@ fn gaps(of: &TaskWhy) -> Vec<String> {
 /// What to know first of a task, and what to do next.
 pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     if of.explained == 0 {
+        let spec = run.tasks.iter().map(|task| &task.spec).find(|spec| spec.name == of.task);
+        if let Some(core) = spec.map(|spec| spec.wake).filter(|wake| wake.traits().core) {
+            return vec![format!("The kernel's events say nothing of it: tasks of {core} run beside Linux.")];
+        }
         return vec!["No activation was explained: none ended while events were recorded.".into()];
     }
     let Some(main) = of.main_cause() else {
