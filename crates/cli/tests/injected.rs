@@ -240,6 +240,8 @@ fn page_faults_in_the_work_are_counted() {
     let ends = Arc::new(AtomicBool::new(false));
     let asked = ends.clone();
     let work = move || {
+        // Beside other work an ordinary thread is anything but periodic.
+        urgent(30);
         while !asked.load(Ordering::Relaxed) {
             thread::sleep(Duration::from_millis(5));
             // Larger than what the C library keeps for later, so that its pages are new each time.
