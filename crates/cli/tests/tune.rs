@@ -4,13 +4,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
 #[allow(dead_code, reason = "not all that is shared is needed here")]
 mod known;
+#[allow(dead_code, reason = "not all that is shared is needed here")]
+mod tracing;
 
 use known::{answered, jitterlab, refused};
+use tracing::may_trace;
 
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
@@ -82,4 +86,58 @@ fn only_what_was_kept_is_reverted() {
                 && path("etc/tmpfiles.d/jitterlab.conf").exists()
         );
     }
+}
+
+/// A program that is ended with this.
+struct Beside(Child);
+
+impl Beside {
+    fn begin(command: &mut Command) -> Self {
+        Beside(command.stdout(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_thread_that_runs_already_is_tuned_as_it_is() {
+    if !may_trace() || std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let run =
+        ["run", "-q", "--no-file", "-d", "5min", "--task", "name=tuned-one,period=2ms,cpu=1,policy=other"];
+    let _program =
+        Beside::begin(Command::new(env!("CARGO_BIN_EXE_jitterlab")).args(run).current_dir(folder.path()));
+    // It shares its processor with somebody who never stops.
+    let _hog = Beside::begin(Command::new("taskset").args(["-c", "1", "sh", "-c", "while :; do :; done"]));
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let args = [
+        "tune",
+        "--watch",
+        "tuned-one",
+        "--only",
+        "other-threads,policy",
+        "--budget",
+        "1min",
+        "-q",
+        "--json",
+    ];
+    let document: Value = serde_json::from_str(&answered(folder.path(), &args)).unwrap();
+    let result = &document["result"];
+    assert_eq!(result["watched"]["program"], "jitterlab", "{result:#}");
+    assert_eq!((&result["knobs"][0]["knob"], result["cpu"].as_u64()), (&"other-threads".into(), Some(1)));
+    let left = &result["left"][0];
+    assert_eq!((&left["knob"], &left["why"]), (&"policy".into(), &"of-program".into()), "{result:#}");
+    assert!(
+        result["blocks"].as_u64().unwrap() > 1 && result["start"]["due"].as_u64().unwrap() > 100,
+        "{result:#}"
+    );
+    println!("{:#}\n{:#}", result["knobs"], result["proven"]);
+    refused(folder.path(), &["tune", "--watch", "no-such-thread"], 2, &["no-such-thread"]);
 }

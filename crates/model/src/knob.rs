@@ -75,6 +75,12 @@ impl Knob {
         Knob::Swappiness,
     ];
 
+    /// Whether it is set of the task, not of the machine.
+    #[must_use]
+    pub fn is_of_task(self) -> bool {
+        matches!(self, Knob::Policy | Knob::WakeEarly)
+    }
+
     /// Its name in options and in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {

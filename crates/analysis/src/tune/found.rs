@@ -1,6 +1,6 @@
 //! What an experiment over knobs found.
 
-use jitterlab_model::{CpuSet, Fitness, Knob, Warning};
+use jitterlab_model::{CpuSet, Fitness, Knob, Warning, Watched};
 use serde::{Deserialize, Serialize};
 
 use super::{Effect, Figure, Judgement, TunePlan};
@@ -133,6 +133,8 @@ pub enum LeftOut {
     NoTime,
     /// It bears on nothing that made the task late.
     NoCause,
+    /// It is set in the program whose thread is watched.
+    OfProgram,
 }
 
 /// A figure of the start and of what is proposed, in the proof.
@@ -200,8 +202,11 @@ pub enum TuneNote {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TuneResult {
-    /// The task, as `--task` takes it.
+    /// The task, as `--task` takes it; of a thread that is watched its name and period.
     pub task: String,
+    /// The thread that it is, if one that ran already was watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Watched>,
     /// The CPU that it ran on, if it was bound to one.
     pub cpu: Option<u16>,
     /// The loads beside it.

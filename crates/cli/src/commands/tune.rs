@@ -30,6 +30,9 @@ pub struct Args {
     purpose: PurposeArgs,
     #[command(flatten)]
     task: TaskArgs,
+    /// Tune the thread of this name, which runs already, as it is: it is watched in every block, and never changed itself
+    #[arg(long, value_name = "THREAD", conflicts_with_all = ["TaskArgs", "WaitArgs", "load"])]
+    watch: Option<String>,
     /// The time that everything may take
     #[arg(long, value_parser = mistakes::duration, default_value = "30m", value_name = "TIME")]
     budget: i64,
@@ -58,6 +61,7 @@ impl Args {
         task.validate().map_err(Failure::bad_use)?;
         Ok(TuneRequest {
             task,
+            watch: self.watch.clone(),
             loads: measure_args::loads(&self.load)?,
             wanted: if self.only.is_empty() { Knob::ALL.to_vec() } else { self.only.clone() },
             why: None,
@@ -104,7 +108,7 @@ pub fn execute(args: &Args) -> Ending {
         kept_parts::close(false, |complete| found.close(complete));
         return Ok(Status::Fine);
     };
-    let tuning = Tuning::prepare(request)?;
+    let tuning = Tuning::prepare(request, &interrupted)?;
     let mut parts = kept_parts::open("tune", &tuning.offered());
     if let Some(plan) = tuning.plan().filter(|_| !args.quiet) {
         let knobs: Vec<Knob> = tuning.offered().iter().map(|offered| offered.knob).collect();

@@ -4,8 +4,8 @@ pub mod kept;
 pub mod words;
 
 use jitterlab_analysis::tune::{Effect, Figure, Judgement, LeftOut, Proven, TuneNote, TunePlan, TuneResult};
-use jitterlab_model::Fitness;
 use jitterlab_model::units::Human;
+use jitterlab_model::{Fitness, Watched};
 
 use crate::chart::{Axis, Chart, Layer, Shape};
 use crate::head::{self, Head};
@@ -146,6 +146,12 @@ fn next(result: &TuneResult) -> String {
     }
 }
 
+/// What was tuned.
+fn subject(result: &TuneResult) -> String {
+    let of = |watched: &Watched| format!(" (thread {} of {}, watched)", watched.thread, watched.program);
+    format!("{}{}", result.task, result.watched.as_ref().map_or_else(String::new, of))
+}
+
 /// The table, the proof, and what was not tried.
 #[must_use]
 pub fn section(result: &TuneResult) -> Section {
@@ -174,7 +180,7 @@ pub fn section(result: &TuneResult) -> Section {
         });
         let caption = format!(
             "what each setting does to {}, tried together in {} of {} blocks",
-            result.task,
+            subject(result),
             plural(result.rounds as u64, "round"),
             count(result.blocks as u64)
         );

@@ -21,6 +21,7 @@ fn result() -> TuneResult {
     let change = |figure, start, tuned, effect| Change { figure, start, tuned, effect };
     TuneResult {
         task: "task,period=1ms".into(),
+        watched: None,
         cpu: Some(1),
         loads: vec!["cpu:2".into()],
         purpose: None,

@@ -58,6 +58,9 @@ pub(super) fn left(left: &KnobLeft) -> String {
         LeftOut::Already => "set already".into(),
         LeftOut::Refused { error } => format!("refused ({error})"),
         LeftOut::NoCause => "it bears on nothing that made the task late".into(),
+        LeftOut::OfProgram => {
+            "the program's own, which is only watched: set it there (chrt, --policy) and ask again".into()
+        }
         LeftOut::NoTime => "no time for it: raise --budget".into(),
     };
     format!("{}: {why}", left.knob)

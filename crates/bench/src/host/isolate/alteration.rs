@@ -29,15 +29,24 @@ pub(in crate::host) struct Alteration {
     journal: Journal,
     cpus: CpuSet,
     others: CpuSet,
+    /// Processes whose threads stay where they are.
+    spared: Vec<u32>,
 }
 
 impl Alteration {
-    /// Changes nothing yet. They are for these CPUs; what is moved off them goes to the others that are `usable`.
-    pub(in crate::host) fn begin(root: &Root, cpus: &CpuSet, usable: &CpuSet) -> Result<Self, IsolateError> {
+    /// Changes nothing yet. They are for these CPUs; what is moved off them goes to the others that are `usable`, but for
+    /// what our own process and those `spared` have started.
+    pub(in crate::host) fn begin(
+        root: &Root,
+        cpus: &CpuSet,
+        usable: &CpuSet,
+        spared: &[u32],
+    ) -> Result<Self, IsolateError> {
         let (turn, journal) = opened(root, cpus, &|_| false)?;
         drop(turn);
         let taken = journal.others().iter().fold(CpuSet::new(), |all, other| all.or(&other.cpus));
-        Ok(Alteration { journal, cpus: cpus.clone(), others: usable.without(cpus).without(&taken) })
+        let spared = spared.iter().copied().chain([std::process::id()]).collect();
+        Ok(Alteration { journal, cpus: cpus.clone(), others: usable.without(cpus).without(&taken), spared })
     }
 
     /// Writes to a file of the kernel, and reads back whether it took it.
@@ -63,11 +72,11 @@ impl Alteration {
         if report.interrupts_moved > 0 { Ok(()) } else { Err(io::Error::other(NotChanged::NoneMoved)) }
     }
 
-    /// Moves the threads of other programs, and those of the kernel that can be. What this program has started stays, and
-    /// so does another jitterlab that measures there, with all that it keeps free.
+    /// Moves the threads of other programs, and those of the kernel that can be. What this program and those that
+    /// are spared have started stays, and so does another jitterlab that measures there, with all that it keeps free.
     pub(in crate::host) fn move_threads(&mut self) -> io::Result<()> {
         let mut report = self.report()?;
-        let mut spared = vec![std::process::id()];
+        let mut spared = self.spared.clone();
         spared.extend(self.journal.others().iter().map(|other| other.process.id));
         while let Some(other) = others::measuring_on(&self.cpus, &|process| !spared.contains(&process)) {
             spared.push(other.process);

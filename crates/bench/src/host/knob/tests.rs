@@ -40,7 +40,7 @@ fn offered(root: &Root) -> Vec<Offered> {
 fn begin(root: &Root) -> Alteration {
     let usable = read(root).usable();
     let cpus = usable.iter().next_back().into_iter().collect();
-    Alteration::begin(root, &cpus, &usable).unwrap()
+    Alteration::begin(root, &cpus, &usable, &[]).unwrap()
 }
 
 #[test]

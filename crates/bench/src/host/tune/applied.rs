@@ -4,10 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::{Offered, Step};
-use jitterlab_model::{CpuSet, RunInfo, SystemFacts};
+use jitterlab_model::{CpuSet, Knob, RunInfo, SystemFacts};
 use jitterlab_trace::RunWriter;
 
 use super::TuneError;
+use super::running::Running;
 use crate::host::dma_latency::DmaLatency;
 use crate::host::facts::{self, Root};
 use crate::host::isolate::{self, Alteration};
@@ -21,6 +22,8 @@ pub(super) struct Machine<'a> {
     pub root: &'a Root,
     pub facts: &'a SystemFacts,
     pub cpus: &'a CpuSet,
+    /// Processes that keep their places, beside our own.
+    pub spared: &'a [u32],
 }
 
 /// A measurement that is shown and recorded.
@@ -47,7 +50,8 @@ pub fn record_with(
     let facts = facts::read(&root);
     let cpus = prepare::tasks(&facts, request.tasks.clone(), None, &isolate::taken(&root))?.measured;
     let settings: Vec<&Offered> = settings.iter().collect();
-    Machine { root: &root, facts: &facts, cpus: &cpus }.record_with(&settings, request, recording)
+    Machine { root: &root, facts: &facts, cpus: &cpus, spared: &[] }
+        .record_with(&settings, request, recording)
 }
 
 impl Machine<'_> {
@@ -60,13 +64,39 @@ impl Machine<'_> {
         if let Some(task) = request.tasks.first_mut() {
             *task = settings.iter().try_fold(task.clone(), |task, knob| knob::task_with(knob, task))?;
         }
-        let latency = settings.iter().flat_map(|knob| &knob.steps).find_map(|step| match step {
-            Step::IdleLatency { us } => Some(DmaLatency::Limit(*us)),
-            _ => None,
-        });
-        request.dma_latency = latency.unwrap_or(request.dma_latency);
+        request.dma_latency = dma_latency(settings).unwrap_or(request.dma_latency);
+        self.with(settings, || {
+            let measurement = Measurement::prepare(request)?;
+            let Recording { writer, watch, interrupted } = recording;
+            let writer = writer(measurement.info());
+            Ok(record(measurement, writer, watch, interrupted)?)
+        })
+    }
+
+    /// The same for a thread that runs already, of which nothing is set itself.
+    pub(super) fn watch_with(
+        &self,
+        settings: &[&Offered],
+        running: &Running,
+        duration_ns: i64,
+        interrupted: &AtomicBool,
+    ) -> Result<(MeasuredRun, Vec<String>), TuneError> {
+        self.with(settings, || {
+            let latency = dma_latency(settings).unwrap_or_default();
+            let _held =
+                latency.hold().map_err(|error| TuneError::Refused { knob: Knob::IdleLatency, error })?;
+            running.measure(duration_ns, interrupted)
+        })
+    }
+
+    /// Measures with settings on, and puts back what they set.
+    fn with(
+        &self,
+        settings: &[&Offered],
+        measure: impl FnOnce() -> Result<MeasuredRun, TuneError>,
+    ) -> Result<(MeasuredRun, Vec<String>), TuneError> {
         let mut machine = match settings.iter().any(|knob| knob::touches_machine(knob)) {
-            true => Some(Alteration::begin(self.root, self.cpus, &self.facts.usable())?),
+            true => Some(Alteration::begin(self.root, self.cpus, &self.facts.usable(), self.spared)?),
             false => None,
         };
         if let Some(machine) = &mut machine {
@@ -74,10 +104,15 @@ impl Machine<'_> {
                 knob::set(knob, machine).map_err(|error| TuneError::Refused { knob: knob.knob, error })?;
             }
         }
-        let measurement = Measurement::prepare(request)?;
-        let Recording { writer, watch, interrupted } = recording;
-        let writer = writer(measurement.info());
-        let measured = record(measurement, writer, watch, interrupted)?;
+        let measured = measure()?;
         Ok((measured, machine.map(Alteration::end).unwrap_or_default()))
     }
+}
+
+/// What of these is held while something is measured.
+fn dma_latency(settings: &[&Offered]) -> Option<DmaLatency> {
+    settings.iter().flat_map(|knob| &knob.steps).find_map(|step| match step {
+        Step::IdleLatency { us } => Some(DmaLatency::Limit(*us)),
+        _ => None,
+    })
 }

@@ -7,6 +7,7 @@ use jitterlab_trace::TraceError;
 
 use crate::host::error::{PrepareError, RecordError};
 use crate::host::isolate::IsolateError;
+use crate::host::watch::WatchError;
 
 /// Why an experiment over knobs came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,19 @@ pub enum TuneError {
     /// The machine cannot be changed.
     #[error(transparent)]
     Isolate(#[from] IsolateError),
+    /// The thread cannot be watched.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// There is not one periodic thread of a name.
+    #[error(
+        "{found} periodic threads are named {name:?}: one can be tuned at a time, so give it a name of its own"
+    )]
+    Threads {
+        /// The name.
+        name: String,
+        /// How many there are.
+        found: usize,
+    },
     /// A knob contradicts the task.
     #[error(transparent)]
     Task(#[from] TaskError),
@@ -51,7 +65,8 @@ impl TuneError {
     pub fn is_bad_use(&self) -> bool {
         match self {
             TuneError::Prepare(error) | TuneError::Record(RecordError::Prepare(error)) => error.is_bad_use(),
-            TuneError::Task(_) | TuneError::Budget { .. } => true,
+            TuneError::Watch(error) => error.is_bad_use(),
+            TuneError::Task(_) | TuneError::Budget { .. } | TuneError::Threads { .. } => true,
             _ => false,
         }
     }

@@ -12,6 +12,7 @@ use jitterlab_analysis::tune::{
     BLOCK_OVERHEAD_NS, BlockFigures, Change, Experiment, Figure, Judgement, KnobFound, KnobLeft, LeftOut,
     Offered, Proven, TuneNote, TunePlan, TuneResult, bears_on, is_worth_trying, median_of,
 };
+use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Knob, Known, LoadSpec, SystemFacts, TaskSpec, Warning};
 use jitterlab_trace::Parts;
 use serde::{Deserialize, Serialize};
@@ -23,13 +24,16 @@ use super::measure::{Measurement, Request};
 use super::prepare;
 use super::record::record;
 use super::session::SessionProgress;
+use super::watch::WatchError;
 
 mod applied;
 mod error;
+mod running;
 
 use applied::Machine;
 pub use applied::{Recording, record_with};
 pub use error::TuneError;
+use running::Running;
 
 /// Blocks of fewer due times are judged by a percentile less far out.
 const FEWEST_FOR_P99_9: i64 = 2_000;
@@ -37,8 +41,10 @@ const FEWEST_FOR_P99_9: i64 = 2_000;
 /// What is to be tuned.
 #[derive(Debug, Clone)]
 pub struct TuneRequest {
-    /// The task.
+    /// The task, where none that runs is watched.
     pub task: TaskSpec,
+    /// The name of a thread that runs already, to be watched in the task's place.
+    pub watch: Option<String>,
     /// What runs beside it in every block.
     pub loads: Vec<LoadSpec>,
     /// The knobs to try.
@@ -58,6 +64,8 @@ pub struct Tuning {
     facts: SystemFacts,
     /// The task with nothing left open.
     task: TaskSpec,
+    /// The thread that runs already, if one is tuned.
+    running: Option<Running>,
     cpus: CpuSet,
     tail: Percentile,
     offered: Vec<Offered>,
@@ -81,20 +89,33 @@ impl Tuning {
     ///
     /// # Errors
     /// A task that cannot be measured here, and a budget that is too short for one knob.
-    pub fn prepare(request: TuneRequest) -> Result<Self, TuneError> {
+    pub fn prepare(request: TuneRequest, interrupted: &AtomicBool) -> Result<Self, TuneError> {
         let root = Root::system();
         let facts = facts::read(&root);
-        let prepared = prepare::tasks(&facts, vec![request.task.clone()], None, &isolate::taken(&root))?;
-        let task = prepared.tasks.into_iter().next().unwrap_or_default();
-        let cpus = prepared.measured;
-        let (offered, mut left) = knob::offers(&root, &facts, &cpus, &task, &request.wanted);
+        let running = request.watch.as_deref().map(|name| Running::find(name, interrupted)).transpose()?;
+        let (task, cpus, warnings) = match &running {
+            Some(running) => (running.task.clone(), running.cpus.clone(), Vec::new()),
+            None => {
+                let tasks = vec![request.task.clone()];
+                let prepared = prepare::tasks(&facts, tasks, None, &isolate::taken(&root))?;
+                let task = prepared.tasks.into_iter().next().unwrap_or_default();
+                (task, prepared.measured, prepared.warnings)
+            }
+        };
+        let spared = spared(running.as_ref());
+        // A thread that runs already is its program's.
+        let of_program = |knob: &Knob| running.is_some() && knob.is_of_task();
+        let wanted: Vec<Knob> = request.wanted.iter().copied().filter(|knob| !of_program(knob)).collect();
+        let (offered, mut left) = knob::offers(&root, &facts, &cpus, &task, &wanted);
+        let foreign = request.wanted.iter().copied().filter(of_program);
+        left.extend(foreign.map(|knob| KnobLeft { knob, why: LeftOut::OfProgram }));
         let mut able = Vec::new();
         for offered in offered {
             if request.why.as_ref().is_some_and(|why| !is_worth_trying(offered.knob, why)) {
                 left.push(KnobLeft { knob: offered.knob, why: LeftOut::NoCause });
                 continue;
             }
-            match try_out(&root, &facts, &cpus, &offered) {
+            match try_out(&root, &facts, &cpus, &spared, &offered) {
                 Ok(()) => able.push(offered),
                 Err(error) => left.push(KnobLeft { knob: offered.knob, why: LeftOut::Refused { error } }),
             }
@@ -112,12 +133,13 @@ impl Tuning {
         left.extend(beyond.into_iter().map(|over| KnobLeft { knob: over.knob, why: LeftOut::NoTime }));
         let due = plan.map_or(0, |plan| plan.block_ns / task.period_ns);
         let tail = if due >= FEWEST_FOR_P99_9 { P99_9 } else { P99 };
-        let notes = prepared.warnings.into_iter().map(|warning| TuneNote::Machine { warning }).collect();
+        let notes = warnings.into_iter().map(|warning| TuneNote::Machine { warning }).collect();
         Ok(Tuning {
             request,
             root,
             facts,
             task,
+            running,
             cpus,
             tail,
             offered: able,
@@ -187,7 +209,12 @@ impl Tuning {
         let rank = |found: &KnobFound| found.effect(Figure::Tail).map_or(1.0, |effect| effect.change);
         knobs.sort_by(|a, b| a.judgement.cmp(&b.judgement).then(rank(a).total_cmp(&rank(b))));
         Ok(TuneResult {
-            task: self.task.to_string(),
+            task: match &self.running {
+                // How a program waits and works is its own, and not told.
+                Some(_) => format!("name={},period={}", self.task.name, Exact(self.task.period_ns)),
+                None => self.task.to_string(),
+            },
+            watched: self.running.map(|running| running.watched),
             cpu: self.task.cpu,
             loads: self.request.loads.iter().map(ToString::to_string).collect(),
             purpose: self.request.purpose.map(|purpose| purpose.name.to_owned()),
@@ -296,7 +323,10 @@ impl Tuning {
                 Some((kept, _)) => kept,
                 None => {
                     let begin = Instant::now();
-                    let figures = self.block(&settings(row), interrupted)?;
+                    let figures = match self.block(&settings(row), interrupted) {
+                        Err(TuneError::Watch(WatchError::Interrupted)) => return Ok(None),
+                        figures => figures?,
+                    };
                     if interrupted.load(Ordering::Relaxed) {
                         return Ok(None);
                     }
@@ -319,14 +349,20 @@ impl Tuning {
         let set: Vec<&Offered> =
             self.offered.iter().zip(on).filter(|(_, on)| **on).map(|(offered, _)| offered).collect();
         let block_ns = self.plan.map_or(0, |plan| plan.block_ns);
-        let request = Request {
-            duration_ns: Some(block_ns),
-            loads: self.request.loads.clone(),
-            ..Request::of(vec![self.task.clone()])
+        let spared = spared(self.running.as_ref());
+        let machine = Machine { root: &self.root, facts: &self.facts, cpus: &self.cpus, spared: &spared };
+        let (measured, problems) = match &self.running {
+            Some(running) => machine.watch_with(&set, running, block_ns, interrupted)?,
+            None => {
+                let request = Request {
+                    duration_ns: Some(block_ns),
+                    loads: self.request.loads.clone(),
+                    ..Request::of(vec![self.task.clone()])
+                };
+                let recording = Recording { writer: &mut |_| None, watch: &mut |_| (), interrupted };
+                machine.record_with(&set, request, recording)?
+            }
         };
-        let machine = Machine { root: &self.root, facts: &self.facts, cpus: &self.cpus };
-        let recording = Recording { writer: &mut |_| None, watch: &mut |_| (), interrupted };
-        let (measured, problems) = machine.record_with(&set, request, recording)?;
         self.notes.extend(problems.into_iter().map(|what| TuneNote::NotRestored { what }));
         for warning in
             measured.run.warnings.iter().filter(|warning| matches!(warning, Warning::LoadFailed { .. }))
@@ -366,6 +402,11 @@ pub fn find_causes(
     interrupted: &AtomicBool,
 ) -> Result<Option<TaskWhy>, TuneError> {
     let length_ns = (request.budget_ns / 20).clamp(CAUSES_NS[0], CAUSES_NS[1]);
+    if let Some(name) = &request.watch {
+        let measured = Running::find(name, interrupted)?.measure(length_ns, interrupted)?;
+        request.budget_ns -= length_ns;
+        return Ok(measured.why.into_iter().next().filter(|why| why.explained > 0));
+    }
     let measured = Request {
         duration_ns: Some(length_ns),
         loads: request.loads.clone(),
@@ -382,16 +423,28 @@ pub fn find_causes(
 }
 
 /// Whether a knob can be set: sets it and puts it back.
-fn try_out(root: &Root, facts: &SystemFacts, cpus: &CpuSet, offered: &Offered) -> Result<(), String> {
+fn try_out(
+    root: &Root,
+    facts: &SystemFacts,
+    cpus: &CpuSet,
+    spared: &[u32],
+    offered: &Offered,
+) -> Result<(), String> {
     if !knob::touches_machine(offered) {
         return Ok(());
     }
-    let mut machine = Alteration::begin(root, cpus, &facts.usable()).map_err(|error| error.to_string())?;
+    let begun = Alteration::begin(root, cpus, &facts.usable(), spared);
+    let mut machine = begun.map_err(|error| error.to_string())?;
     let outcome = knob::set(offered, &mut machine).map_err(|error| error.to_string());
     match machine.end().into_iter().next() {
         Some(problem) => Err(problem),
         None => outcome,
     }
+}
+
+/// Processes of which nothing is moved away.
+fn spared(running: Option<&Running>) -> Vec<u32> {
+    running.map(|running| running.watched.process.unsigned_abs()).into_iter().collect()
 }
 
 /// The shortest budget for one knob.

@@ -89,12 +89,13 @@ impl Session<'_> {
         let task = TaskSpec { cpu: self.tasks[0].cpu, ..purpose.map(Way::task).unwrap_or_default() };
         let why = why.and_then(|run| run.why.iter().find(|why| why.task == task.name)).cloned();
         let wanted = Knob::ALL.to_vec();
-        let request = TuneRequest { task, loads: self.loads.clone(), wanted, why, budget_ns, purpose };
+        let request =
+            TuneRequest { task, watch: None, loads: self.loads.clone(), wanted, why, budget_ns, purpose };
         let failed = |error: TuneError| match error {
             TuneError::Budget { .. } => Skipped::NoTime,
             error => Skipped::Failed { error: error.to_string() },
         };
-        let tuning = match Tuning::prepare(request) {
+        let tuning = match Tuning::prepare(request, self.interrupted) {
             Ok(tuning) => tuning,
             Err(error) => return nothing(failed(error)),
         };
