@@ -1,6 +1,6 @@
 //! What to do next, the most useful first.
 
-use jitterlab_analysis::causes::TaskWhy;
+use jitterlab_analysis::causes::{CauseRow, TaskWhy};
 use jitterlab_analysis::verdict::Untested;
 use jitterlab_model::causes::{Cause, CauseClass};
 use jitterlab_model::check::{CommandLinePlace, RemedyKind, Status};
@@ -108,7 +108,9 @@ impl DoctorResult {
             let is = |name: &str| why.run.tasks.iter().any(|task| task.spec.name == name);
             cause.who.as_deref().is_some_and(is)
         };
-        let causes = why.why.iter().filter_map(|task| Some((task, task.main_cause()?)));
+        // Lost events are the tracer's own trouble, and held up nobody.
+        let known = |row: &&CauseRow| row.latest_share > 0.0 && row.cause.class != CauseClass::Lost;
+        let causes = why.why.iter().filter_map(|task| Some((task, task.causes.iter().find(known)?)));
         let causes = causes.filter(|(_, row)| !own(&row.cause));
         let worst = causes.max_by_key(|(_, row)| row.worst_ns)?;
         Some((worst.0, &worst.1.cause))

@@ -8,7 +8,7 @@ mod tests;
 
 pub use advice::Advice;
 pub use jobs::{JOBS, Job, Way};
-pub use plan::{DoctorPlan, LEAST_NS};
+pub use plan::{DoctorPlan, LEAST_NS, TUNES_FROM_NS};
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::TuneResult;

@@ -11,8 +11,10 @@ pub const LEAST_NS: i64 = 15 * S;
 const REST_NS: [i64; 2] = [5 * S, 120 * S];
 /// Recording the kernel's events: a twelfth of the time, and between these.
 const WHY_NS: [i64; 2] = [3 * S, 300 * S];
-/// Trying settings: about half of the time, and between these.
-const TUNE_NS: [i64; 2] = [30 * S, 7_200 * S];
+/// Trying settings: about half of the time, and between these. In less the blocks are too few for several settings.
+const TUNE_NS: [i64; 2] = [120 * S, 7_200 * S];
+/// From this time on settings are tried.
+pub const TUNES_FROM_NS: i64 = 240 * S;
 
 /// How long each step takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +62,7 @@ impl DoctorPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jitterlab_analysis::tune::TunePlan;
 
     #[test]
     fn any_time_is_divided_and_never_exceeded() {
@@ -73,10 +76,16 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_has_all_steps_and_a_night_measures_for_hours() {
+    fn a_minute_measures_some_minutes_have_all_steps_and_a_night_measures_for_hours() {
         let minute = DoctorPlan::of(60 * S).unwrap();
-        assert!(minute.why_ns.is_some() && minute.tune_ns.is_some_and(|ns| ns > 30 * S), "{minute:?}");
-        assert_eq!(DoctorPlan::of(30 * S).unwrap().tune_ns, None);
+        assert!(minute.why_ns.is_some() && minute.measure_ns > 45 * S, "{minute:?}");
+        assert_eq!(DoctorPlan::of(TUNES_FROM_NS - 30 * S).unwrap().tune_ns, None);
+        let tuned = DoctorPlan::of(TUNES_FROM_NS).unwrap();
+        // Eight settings at a millisecond.
+        assert!(
+            TunePlan::of(8, tuned.tune_ns.unwrap(), 1_000_000).is_some_and(|plan| plan.knobs == 8),
+            "{tuned:?}"
+        );
         assert!(DoctorPlan::of(8 * 3_600 * S).unwrap().measure_ns > 2 * 3_600 * S);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jitterlab_model::units::Human;
-use jitterlab_motion::doctor::{DoctorAsked, DoctorStep, JOBS, Job, Skipped};
+use jitterlab_motion::doctor::{DoctorAsked, DoctorStep, JOBS, Job, Skipped, TUNES_FROM_NS};
 
 use crate::words::list;
 use crate::wrap::wrap;
@@ -94,10 +94,17 @@ pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
             " You are not root: what only root may do is left out, and named at the end (sudo jitterlab doctor does all of it)."
         }
     };
+    let first = match asked.plan.tune_ns {
+        Some(_) => String::new(),
+        None => format!(
+            " In so little time the answer is a first one, and no setting is tried: that takes --budget {} or more.",
+            Human(TUNES_FROM_NS as f64)
+        ),
+    };
     wrap(&format!(
         "Examining this computer for {}: {}. It takes up to {}. The computer is kept busy meanwhile ({}), so switch the machine's \
          drives off, and do not use the computer. Ctrl-C is safe at any time: everything is put back, and the same command \
-         goes on from there.{root}",
+         goes on from there.{first}{root}",
         job(asked.job.name),
         list(&purposes),
         Human(asked.plan.budget_ns as f64),

@@ -57,6 +57,10 @@ impl Session<'_> {
             Recording { writer: &mut writer, watch: &mut |_| progress.look(), interrupted: self.interrupted };
         let (run, problems) = record_with(settings, request, recording)?;
         problems.iter().for_each(|what| output::note(&words::not_restored(what)));
+        if let (true, Some(file)) = (self.interrupted.load(Ordering::Relaxed), &run.file) {
+            // It is measured again from its begin when the same command goes on.
+            std::fs::remove_file(file)?;
+        }
         Ok(run)
     }
 
