@@ -39,7 +39,7 @@ pub enum CauseClass {
     Softirq,
     /// Another timer that expired in the same interrupt.
     OtherTimer,
-    /// The timer interrupt itself, before or after the timers in it.
+    /// The timer interrupt itself, before or after the timers in it, and in a virtual machine the setting of the task's timer.
     TimerInterrupt,
     /// A thread of higher priority.
     Preempted,

@@ -143,7 +143,7 @@ mod tests {
     fn where_the_starts_of_a_watched_thread_are_is_told() {
         let returns = Returns { times: 64, lower_ns: 2_100, taken_ns: 2_400, upper_ns: 2_900 };
         let told = begins(Some(returns));
-        assert!(told.contains("2.4 µs after") && told.contains("of 64: 2.1 µs and 2.9 µs"), "{told}");
+        assert!(told.contains("2.40 µs after") && told.contains("of 64: 2.10 µs and 2.90 µs"), "{told}");
         assert!(begins(None).contains("was not measured"));
     }
 

@@ -455,7 +455,7 @@ fn work_that_lasts_beyond_the_due_time_is_the_task_s_own() {
 fn a_timer_that_is_set_too_slowly_is_not_the_task_s_work() {
     for (machine, at, class, evidence) in [
         (BARE, 310_000, Class::InterruptsOff, Evidence::LetIn),
-        (TOLD, 310_000, Class::InterruptsOff, Evidence::EventsOrOutside),
+        (TOLD, 310_000, Class::TimerInterrupt, Evidence::EventsOrOutside),
         (TOLD, 810_000, Class::Outside, Evidence::TooLong),
     ] {
         let mut scene = Scene::on(machine);

@@ -111,6 +111,8 @@ impl Around<'_> {
         match (fragment.state, fragment.occupant) {
             (State::Unknown, _) | (_, Occupant::Unknown) => all(Class::Lost, Evidence::None),
             (_, Occupant::Tracer) => self.noting(),
+            (State::Running(_), Occupant::Thread(_)) if self.sets_timer(fragment) => self.setting(fragment),
+            (State::Running(_), _) if self.sets_timer(fragment) => self.sleeping(fragment),
             (State::Running(_), Occupant::Thread(_)) => self.running(fragment),
             (State::Sleeping, _) => self.sleeping(fragment),
             (State::Ready(_), Occupant::Thread(thread)) => self.ready(fragment, thread, self.wake),
@@ -145,11 +147,7 @@ impl Around<'_> {
 
     fn running(&self, fragment: &Fragment) -> Verdict {
         if !self.polled && self.wake.is_none_or(|wake| fragment.from_ns < wake.t_ns) {
-            return if self.sets_timer(fragment) {
-                self.setting(fragment)
-            } else {
-                all(Class::OwnWork, Evidence::Events)
-            };
+            return all(Class::OwnWork, Evidence::Events);
         }
         let faulted = self
             .thread
@@ -165,28 +163,20 @@ impl Around<'_> {
     /// Whether the task had done its work, and was in the call that sets the timer that woke it: the timer came before the
     /// kernel could let another thread run.
     fn sets_timer(&self, fragment: &Fragment) -> bool {
-        self.worked_until_ns.is_some_and(|ns| ns <= fragment.from_ns)
+        let woken = |wake: &Wake| wake.by == Waker::Timer && wake.t_ns > fragment.from_ns;
+        !self.polled
+            && self.worked_until_ns.is_some_and(|ns| ns <= fragment.from_ns)
             && self.armed.is_some_and(|armed| armed.t_ns <= fragment.from_ns)
-            && self.wake.is_some_and(|wake| wake.by == Waker::Timer)
+            && self.wake.is_some_and(woken)
     }
 
     /// The timer was set, and its interrupt came late while the kernel was still in that call. Setting a timer leaves a virtual
-    /// machine, and how long its hypervisor takes for that is not counted as taken away.
+    /// machine: there it is this that took so long, not what the kernel does around it with interrupts off.
     fn setting(&self, fragment: &Fragment) -> Verdict {
-        let ns = fragment.to_ns - fragment.from_ns;
-        let verdict = self.late_interrupt(fragment.occupant, ns);
-        match self.below {
-            Below::TellingHypervisor | Below::Hypervisor if verdict.cause.class == Class::InterruptsOff => {
-                let verdict = Verdict { evidence: Evidence::EventsOrOutside, ..verdict };
-                if ns > LONG_HANDLER_NS {
-                    return Verdict {
-                        cause: Class::Outside.into(),
-                        evidence: Evidence::TooLong,
-                        function: None,
-                        ..verdict
-                    };
-                }
-                verdict
+        let verdict = self.late_interrupt(fragment.occupant, fragment.to_ns - fragment.from_ns);
+        match (self.below, verdict.cause.class) {
+            (Below::TellingHypervisor | Below::Hypervisor, Class::InterruptsOff) => {
+                Verdict { cause: Class::TimerInterrupt.into(), evidence: Evidence::Events, ..verdict }
             }
             _ => verdict,
         }

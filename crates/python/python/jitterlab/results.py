@@ -86,7 +86,8 @@ CauseClass = Literal["usual", "tracer", "own-work", "asked-late", "timer-slack",
 
 `other-timer`: Another timer that expired in the same interrupt.
 
-`timer-interrupt`: The timer interrupt itself, before or after the timers in it.
+`timer-interrupt`: The timer interrupt itself, before or after the timers in it, and in a virtual machine the
+setting of the task's timer.
 
 `preempted`: A thread of higher priority.
 

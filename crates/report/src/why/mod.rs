@@ -329,3 +329,23 @@ fn tracer(tracer: &Tracer) -> String {
         time(tracer.cpu_time_ns as f64)
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::causes::Told;
+    use jitterlab_model::causes::TaskCauses;
+    use jitterlab_model::{Bench, TaskSpec};
+
+    #[test]
+    fn of_a_task_on_a_xenomai_core_it_is_said_that_linux_does_not_see_it() {
+        let of = |wake: &str| {
+            let spec: TaskSpec = format!("name=servo,period=1ms,wake={wake}").parse().unwrap();
+            let run = RunInfo::new(Bench::Host, "monotonic", [spec]);
+            let nothing = TaskCauses::default();
+            head(&TaskWhy::of("servo", &nothing, Told::Latest(1)), &run).concat()
+        };
+        assert!(of("cobalt").contains("tasks of cobalt run beside Linux"), "{}", of("cobalt"));
+        assert!(of("nanosleep").contains("none ended while events were recorded"));
+    }
+}

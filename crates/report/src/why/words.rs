@@ -105,6 +105,9 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
             "keep the processor from idling (kernel parameter idle=poll) to see whether the host is at fault".into()
         }
         Class::Idle => "forbid deep idle states while the task runs: jitterlab run --cpu-dma-latency 0".into(),
+        Class::InterruptsOff | Class::NotPreemptible if run.tasks.iter().any(|task| task.spec.name == who) => {
+            "it is the task's own call of the kernel: look into what makes that slow (jitterlab why --event 1)".into()
+        }
         Class::InterruptsOff | Class::NotPreemptible if real_time => {
             format!("keep {who} off this CPU: jitterlab run --isolate, or isolcpus= on the kernel's command line")
         }
