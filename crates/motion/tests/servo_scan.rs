@@ -92,11 +92,21 @@ impl Cell {
                 Actuation::AtNextDue => When::NextDue,
             };
             let wait = self.wait * h / 1_000;
-            machine.stationary(&Asked { kinds, rows, late, zeroes: without == "zero", wait, when })
+            // A deep backlog is rare, and there are many of them.
+            let rarest = if is_slow(self) { 1e-20 } else { 1e-24 };
+            machine.stationary(&Asked { kinds, rows, late, zeroes: without == "zero", wait, when, rarest })
         };
         let is_range = self.parts.iter().any(|(low, high, _)| low < high);
         if !is_range {
             return of(1);
+        }
+        if is_slow(self) && self.parts.len() > 1 {
+            let [a, b] = [1, 2].map(of);
+            if a.cost.is_infinite() || b.cost.is_infinite() {
+                return b;
+            }
+            let limit = |a: f64, b: f64| (4.0 * b - a) / 3.0;
+            return Found { cost: limit(a.cost, b.cost), radius: limit(a.radius, b.radius), ..b };
         }
         let levels = [1, 2, 4].map(of);
         if levels.iter().any(|found| found.cost.is_infinite()) {
@@ -121,7 +131,15 @@ struct Apart {
 }
 
 impl Apart {
-    fn compare<const N: usize>(&mut self, name: &str, machine: &Machine<N>, h: i64, cells: &[Cell]) {
+    /// Costs may differ by this share.
+    fn compare<const N: usize>(
+        &mut self,
+        name: &str,
+        machine: &Machine<N>,
+        h: i64,
+        cells: &[Cell],
+        enough: f64,
+    ) {
         let plant: Plant = catalog::find(name, None).unwrap();
         for cell in cells {
             let told = cell.told(name);
@@ -136,7 +154,7 @@ impl Apart {
             }
             let apart = |a: f64, b: f64| (a / b - 1.0).abs();
             let (of_cost, of_radius) = (apart(cost, second.cost), apart(radius, second.radius));
-            assert!(of_cost < 1e-6, "{told}: {cost}, and by the second way {second:?}");
+            assert!(of_cost < enough, "{told}: {cost}, and by the second way {second:?}");
             assert!(apart(interval, second.interval) < 1e-6, "{told}: interval {interval}, {second:?}");
             if of_cost > self.cost.0 {
                 self.cost = (of_cost, told.clone());
@@ -154,8 +172,8 @@ impl Apart {
 
     fn of_both(cells: &[Cell]) -> Apart {
         let mut apart = Apart::default();
-        apart.compare("dc-servo", &Machine::new(dc_servo(), 4_000_000), 4_000_000, cells);
-        apart.compare("ball-screw", &Machine::new(ball_screw(), 1_000_000), 1_000_000, cells);
+        apart.compare("dc-servo", &Machine::new(dc_servo(), 4_000_000), 4_000_000, cells, 1e-6);
+        apart.compare("ball-screw", &Machine::new(ball_screw(), 1_000_000), 1_000_000, cells, 1e-6);
         println!("{apart:#?}");
         apart
     }
@@ -180,7 +198,9 @@ fn scan() -> Vec<Cell> {
         let rows = Some([[1.0 - enter, enter], [0.5, 0.5]]);
         let two = [(x, x, 0.9), (x + 400, x + 400, 0.1)];
         cells.extend(with_actions(&two).map(|cell| Cell { rows, ..cell }));
-        cells.extend(with_actions(&[(x - 100, x + 100, 1.0)]));
+        // Those that the machine needs seconds for at every other place.
+        let range = [(x - 100, x + 100, 1.0)];
+        cells.extend(with_actions(&range).filter(|cell| x % 200 == 0 || !is_slow(cell)));
     }
     cells
 }
@@ -244,24 +264,18 @@ fn is_slow(cell: &Cell) -> bool {
 
 #[test]
 fn every_cell_of_a_scan_costs_what_a_machine_of_events_finds() {
-    let quick: Vec<Cell> = scan().into_iter().filter(|cell| !is_slow(cell)).collect();
-    let apart = Apart::of_both(&quick);
-    assert!(apart.cells > 1_300, "{}", apart.cells);
+    let apart = Apart::of_both(&scan());
+    assert!(apart.cells > 1_400, "{}", apart.cells);
 }
 
+/// Ranges beside other times: a backlog can be any time. The first cost 2.4e14 once, where a share below zero came of interpolating,
+/// and 107.604 later, where its sign was lost; it is 91.7074 (three lattices of a thousand backlogs, in another program: 91.7074).
 #[test]
-#[ignore = "takes minutes: --ignored"]
-fn every_slow_cell_of_a_scan_too() {
-    let slow: Vec<Cell> = scan().into_iter().filter(is_slow).collect();
-    Apart::of_both(&slow);
-}
-
-/// Ranges beside other times: a backlog can be any time. The first cost 2.4e14 once, where a share below zero came of interpolating.
-#[test]
-#[ignore = "takes minutes: --ignored"]
 fn backlogs_of_any_time_cost_what_finer_and_finer_lattices_lead_to() {
     let mut apart = Apart::default();
-    apart.compare("dc-servo", &Machine::new(dc_servo(), 4_000_000), 4_000_000, &ranges());
+    let machine = Machine::new(dc_servo(), 4_000_000);
+    // What two lattices leave of it.
+    apart.compare("dc-servo", &machine, 4_000_000, &ranges(), 1e-5);
     println!("{apart:#?}");
 }
 

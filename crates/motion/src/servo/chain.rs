@@ -326,7 +326,7 @@ impl Chain {
         let Some(covariances) = stable() else { return Stationary::unstable(radius, per_period, interval) };
         let paid = |edge: &Edge| {
             let s = &balanced.stretches[edge.stretches];
-            pi[edge.from] * edge.factor * (s.cost.dot(&covariances[edge.from]) + s.offset)
+            edge.factor * (s.cost.dot(&covariances[edge.from]) + pi[edge.from] * s.offset)
         };
         let cost = self.edges.iter().map(paid).sum::<f64>() / time_s;
         let unscaled = |v: &DVector<f64>| {
@@ -334,7 +334,7 @@ impl Chain {
             let x = matrix(v.as_slice(), order);
             DMatrix::from_fn(order, order, |i, j| x[(i, j)] * scale[i] * scale[j])
         };
-        let mean = covariances.iter().zip(pi.iter()).map(|(x, share)| unscaled(x) * *share).sum();
+        let mean = covariances.iter().map(unscaled).sum();
         Stationary {
             cost,
             spectral_radius: radius,
@@ -411,11 +411,16 @@ struct Balanced<'a> {
 
 impl<'a> Balanced<'a> {
     fn new(chain: &'a Chain, scale: &DVector<f64>, pi: &DVector<f64>) -> Balanced<'a> {
+        // What is interpolated between states can give one a share below zero, or by chance next to none: what comes to it, signs
+        // left aside, says how much it matters. Of shares that are none of interpolation these are the same.
+        let mut comes = DVector::<f64>::zeros(chain.states);
+        for edge in &chain.edges {
+            comes[edge.to] += chain.probability(edge).abs() * pi[edge.from].abs();
+        }
         Balanced {
             chain,
             stretches: chain.stretches.iter().map(|s| s.scaled(scale)).collect(),
-            // What is interpolated between states can give one a share below zero.
-            roots: pi.iter().map(|share| share.abs().max(RAREST).sqrt()).collect(),
+            roots: comes.iter().map(|share| share.max(RAREST).sqrt()).collect(),
             size: length(scale.len()),
         }
     }
@@ -488,7 +493,7 @@ impl<'a> Balanced<'a> {
         (rate * period_s).exp()
     }
 
-    /// The covariance in each state, as vectors: pi_j P_j = sum over ways i -> j of p pi_i (F P_i F' + noise).
+    /// The covariance in each state times its share, as vectors: pi_j P_j = sum over ways i -> j of p pi_i (F P_i F' + noise).
     fn covariances(&self, pi: &DVector<f64>) -> Option<Vec<DVector<f64>>> {
         let mut right = DVector::zeros(self.chain.states * self.size);
         for edge in &self.chain.edges {
@@ -498,7 +503,7 @@ impl<'a> Balanced<'a> {
         }
         let x = self.solution(&right)?;
         Some(
-            self.roots.iter().enumerate().map(|(i, root)| x.rows(i * self.size, self.size) / *root).collect(),
+            self.roots.iter().enumerate().map(|(i, root)| x.rows(i * self.size, self.size) * *root).collect(),
         )
     }
 

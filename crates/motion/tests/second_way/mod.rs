@@ -40,6 +40,8 @@ pub struct Asked {
     pub zeroes: bool,
     pub wait: i64,
     pub when: When,
+    /// States that are rarer than this do not count.
+    pub rarest: f64,
 }
 
 /// The loop after a long time: mean cost, radius per period, and periods from one start to the next.
@@ -363,7 +365,7 @@ impl<const N: usize> Machine<N> {
                 let odd = odds[from] * share;
                 let to = match numbers.get(&state) {
                     Some(to) => *to,
-                    None if odd < RAREST => {
+                    None if odd < asked.rarest => {
                         is_whole = false;
                         continue;
                     }
@@ -392,9 +394,6 @@ impl<const N: usize> Machine<N> {
 
 /// So many jobs wait that there is always one.
 const ENDLESS: u32 = u32::MAX;
-/// States that are rarer than this do not count.
-const RAREST: f64 = 1e-24;
-
 /// The states at the begins of windows, with their shares.
 struct Reached {
     states: Vec<Processor>,
