@@ -1,6 +1,7 @@
 //! Tables of time stamps or latencies: comma-separated values, or separated by semicolons, tabs or blanks. What a column is
 //! says the head line, or the user.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jitterlab_model::{Activation, Flags, Gap, Warning};
@@ -31,6 +32,11 @@ fn cells(line: &str) -> Vec<&str> {
     cells.into_iter().map(|cell| cell.trim().trim_matches('"').trim()).collect()
 }
 
+/// A number with a point for a decimal comma.
+fn with_point(cell: &str) -> Cow<'_, str> {
+    if cell.contains(',') { cell.replace(',', ".").into() } else { cell.into() }
+}
+
 /// The lines that are no comments.
 fn table(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines(text).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
@@ -57,8 +63,7 @@ fn recognise(input: &Input) -> bool {
     let row = table(input.text).nth(1).map(|(_, line)| cells(line)).unwrap_or_default();
     row.len() >= named.len()
         && named.iter().zip(row).any(|(name, cell)| {
-            role_of(name).is_some_and(|(role, _)| tells(role))
-                && decimal_ns(&cell.replace(',', "."), 1).is_some()
+            role_of(name).is_some_and(|(role, _)| tells(role)) && decimal_ns(&with_point(cell), 1).is_some()
         })
 }
 
@@ -100,11 +105,13 @@ const TIMES: [Role; 5] = [Role::Due, Role::Start, Role::Latency, Role::PeriodErr
 /// What a line says, by [`Role`].
 type Row = [Option<i64>; Role::COUNT];
 
-/// What the rows of a task say, in their order.
+/// What the rows of a task say, in their order: the column of each [`Role`] that there is, all of one length. A table can have millions
+/// of rows, and few of the roles.
 #[derive(Default)]
 struct Task {
     name: String,
-    rows: Vec<Row>,
+    columns: [Vec<i64>; Role::COUNT],
+    length: usize,
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
@@ -124,24 +131,23 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             if *role == Role::Task {
                 name = cell;
             } else {
-                let value = decimal_ns(&cell.replace(',', "."), place.unit_ns);
+                let value = decimal_ns(&with_point(cell), place.unit_ns);
                 row[*role as usize] =
                     Some(value.ok_or_else(|| Unreadable::not(cell, Wanted::Time).at(number))?);
             }
         }
         let task = *numbers.entry(name).or_insert(tasks.len());
         if task == tasks.len() {
-            tasks.push(Task { name: name.into(), rows: Vec::new() });
+            tasks.push(Task { name: name.into(), ..Task::default() });
         }
-        let rows = &mut tasks[task].rows;
-        if rows.last().is_some_and(|last| goes_back(last, &row)) {
+        if !tasks[task].push(&row) {
             return Err(Unreadable::Backwards.at(number));
         }
-        rows.push(row);
     }
     let mut import = Import::new("the table", "unknown");
     let roles: Vec<Role> = places.into_keys().collect();
-    tasks.iter().try_for_each(|task| told(&mut import, task, &roles, hints))?;
+    // Each is given up once it is told.
+    tasks.into_iter().try_for_each(|task| told(&mut import, &task, &roles, hints))?;
     import.complete()
 }
 
@@ -168,60 +174,76 @@ pub(super) fn columns(name: &str, columns: &[(Role, Vec<i64>)], hints: &Hints) -
     if let Some((role, values)) = columns.iter().find(|(_, values)| values.len() != length) {
         return Err(Unreadable::Uneven { role: *role, values: values.len(), length }.into());
     }
-    let mut rows = vec![Row::default(); length];
-    for (role, values) in columns {
-        rows.iter_mut().zip(values).for_each(|(row, value)| row[*role as usize] = Some(*value));
-    }
-    if let Some(at) = rows.windows(2).position(|pair| goes_back(&pair[0], &pair[1])) {
+    let goes_back = |role: Role, values: &[i64]| {
+        ORDERED.contains(&role).then(|| values.windows(2).position(|pair| pair[0] > pair[1])).flatten()
+    };
+    if let Some(at) = columns.iter().filter_map(|(role, values)| goes_back(*role, values)).min() {
         return Err(Unreadable::Backwards.at(at + 2));
+    }
+    let mut task = Task { name: name.into(), length, ..Task::default() };
+    for (role, values) in columns {
+        task.columns[*role as usize].clone_from(values);
     }
     let mut import = Import::new("arrays", "unknown");
     if length > 0 {
-        told(&mut import, &Task { name: name.into(), rows }, &roles, hints)?;
+        told(&mut import, &task, &roles, hints)?;
     }
     import.complete()
 }
 
-/// Whether a row is earlier than the one before it.
-fn goes_back(before: &Row, row: &Row) -> bool {
-    [Role::Due, Role::Start, Role::Index].into_iter().any(|role| before[role as usize] > row[role as usize])
-}
+/// What no row goes back in.
+const ORDERED: [Role; 3] = [Role::Due, Role::Start, Role::Index];
 
 impl Task {
-    fn of(&self, role: Role) -> impl Iterator<Item = Option<i64>> {
-        self.rows.iter().map(move |row| row[role as usize])
+    /// Adds a row; `false` if it is earlier than the one before it.
+    fn push(&mut self, row: &Row) -> bool {
+        let goes_back = |role: Role| {
+            let last = self.columns[role as usize].last();
+            last.zip(row[role as usize]).is_some_and(|(last, value)| *last > value)
+        };
+        if ORDERED.into_iter().any(goes_back) {
+            return false;
+        }
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            column.extend(value);
+        }
+        self.length += 1;
+        true
+    }
+
+    /// What the rows say of a role; `None` where it has no column.
+    fn of(&self, role: Role) -> Option<&[i64]> {
+        Some(self.columns[role as usize].as_slice()).filter(|column| column.len() == self.length)
     }
 
     /// Whether rows are missing by their numbers.
     fn has_holes(&self) -> bool {
-        self.rows.windows(2).any(|pair| {
-            let [before, after] = [&pair[0], &pair[1]].map(|row| row[Role::Index as usize]);
-            before.zip(after).is_some_and(|(before, after)| after.saturating_sub(before) > 1)
-        })
+        let numbers = self.of(Role::Index).unwrap_or_default();
+        numbers.windows(2).any(|pair| pair[1].saturating_sub(pair[0]) > 1)
     }
 
     /// From the first number to the last.
     fn steps(&self) -> Option<i64> {
-        let number = |row: Option<&Row>| row?[Role::Index as usize];
-        number(self.rows.last())?.checked_sub(number(self.rows.first())?)
+        let numbers = self.of(Role::Index)?;
+        numbers.last()?.checked_sub(*numbers.first()?)
     }
 
     /// What is told of it, execution times too if the ends are.
     fn told(&self, period: Period) -> Told {
         let told = Told::new(self.name.clone(), period);
-        if self.of(Role::End).all(|end| end.is_some()) { told.with_ends() } else { told }
+        if self.of(Role::End).is_some() { told.with_ends() } else { told }
     }
 }
 
 /// Nothing but latencies: their order is known, not what lies between them.
 fn latencies(import: &mut Import, task: &Task, hints: &Hints) {
     let period = import.period(None, hints, 1_000_000);
-    let row = |(index, latency): (u64, Option<i64>)| {
+    let row = |(index, latency): (u64, &i64)| {
         let due_ns = i64::try_from(index).unwrap_or(i64::MAX).saturating_mul(period.ns());
-        let start_ns = due_ns.saturating_add(latency.unwrap_or(0));
+        let start_ns = due_ns.saturating_add(*latency);
         Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
     };
-    let rows = (0..).zip(task.of(Role::Latency)).map(row).collect();
+    let rows = (0..).zip(task.of(Role::Latency).unwrap_or_default()).map(row).collect();
     let told = Told::new(task.name.clone(), period).lacks(Gap::Missed).lacks(Gap::DueTimes);
     import.task(told, Measured::Rows(rows));
     import.warn(Warning::DueTimesAssumed { tool: import.info.tool.clone() });
@@ -229,23 +251,22 @@ fn latencies(import: &mut Import, task: &Task, hints: &Hints) {
 
 /// Due times with beginnings, or one of them with latencies: the grid is that of the due times.
 fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mistake> {
-    let times: Vec<(i64, i64)> = task
-        .rows
-        .iter()
-        .map(|row| {
-            let [due, start, late] = [Role::Due, Role::Start, Role::Latency].map(|role| row[role as usize]);
-            let late = late.unwrap_or(0);
-            let due = due.or(start.map(|start| start.saturating_sub(late))).unwrap_or(0);
-            (due, start.unwrap_or(due.saturating_add(late)))
-        })
-        .collect();
-    let dues: Vec<Span> = times.iter().map(|(due, _)| Span { start_ns: *due, end_ns: None }).collect();
-    let usual = hints.period_ns().or_else(|| starts::usual_distance_ns(&dues, task.steps()));
+    let [due, start, late, end] =
+        [Role::Due, Role::Start, Role::Latency, Role::End].map(|role| task.of(role));
+    let at = |column: Option<&[i64]>, row: usize| column.map(|column| column[row]);
+    let times = |row: usize| {
+        let (start, late) = (at(start, row), at(late, row).unwrap_or(0));
+        let due = at(due, row).or(start.map(|start| start.saturating_sub(late))).unwrap_or(0);
+        (due, start.unwrap_or(due.saturating_add(late)))
+    };
+    let dues = (0..task.length).map(|row| times(row).0);
+    let usual = hints.period_ns().or_else(|| starts::usual_distance_ns(dues, task.steps()));
     let period_ns = usual.filter(|ns| *ns > 0).ok_or(Unreadable::NoPeriod)?;
     let period = import.period(Some(period_ns), hints, period_ns);
-    let mut rows: Vec<Activation> = Vec::with_capacity(times.len());
+    let mut rows: Vec<Activation> = Vec::with_capacity(task.length);
     let mut holes = false;
-    for ((due_ns, start_ns), end_ns) in times.into_iter().zip(task.of(Role::End)) {
+    for row in 0..task.length {
+        let ((due_ns, start_ns), end_ns) = (times(row), at(end, row));
         // From one row to the next, so that a clock which is a little off does not add up.
         let (steps, index) = rows.last().map_or((1, 0), |last| {
             let distance = due_ns.saturating_sub(last.due_ns);
@@ -267,21 +288,28 @@ fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mist
 
 /// Beginnings without due times, or only what lies between them.
 fn starts_alone(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mistake> {
-    let spans: Vec<Span> = if task.of(Role::Start).all(|start| start.is_some()) {
-        let starts = task.of(Role::Start).zip(task.of(Role::End));
-        starts.map(|(start, end_ns)| Span { start_ns: start.unwrap_or(0), end_ns }).collect()
+    let spans: Vec<Span> = if let Some(starts) = task.of(Role::Start) {
+        let end = |row: usize| task.of(Role::End).map(|ends| ends[row]);
+        starts
+            .iter()
+            .enumerate()
+            .map(|(row, start_ns)| Span { start_ns: *start_ns, end_ns: end(row) })
+            .collect()
     } else {
-        let intervals = task.of(Role::Interval).all(|interval| interval.is_some());
-        let period_ns = if intervals { 0 } else { hints.period_ns().ok_or(Unreadable::NoPeriod)? };
+        let intervals = task.of(Role::Interval);
+        let period_ns =
+            if intervals.is_some() { 0 } else { hints.period_ns().ok_or(Unreadable::NoPeriod)? };
         let mut start_ns = 0i64;
-        let later = task.of(if intervals { Role::Interval } else { Role::PeriodError }).map(|value| {
-            start_ns = start_ns.saturating_add(period_ns).saturating_add(value.unwrap_or(0));
+        let later = intervals.or(task.of(Role::PeriodError)).unwrap_or_default().iter().map(|value| {
+            start_ns = start_ns.saturating_add(period_ns).saturating_add(*value);
             start_ns
         });
         std::iter::once(0).chain(later).map(|start_ns| Span { start_ns, end_ns: None }).collect()
     };
     let said = hints.period_ns();
-    let period_ns = said.or_else(|| starts::usual_distance_ns(&spans, None)).ok_or(Unreadable::NoPeriod)?;
+    let period_ns = said
+        .or_else(|| starts::usual_distance_ns(spans.iter().map(|span| span.start_ns), None))
+        .ok_or(Unreadable::NoPeriod)?;
     if said.is_none() {
         import.warn(Warning::MeanPeriod { period_ns });
     }

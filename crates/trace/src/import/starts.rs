@@ -25,13 +25,14 @@ const CLOCK_ERROR: f64 = 3e-4;
 
 /// The mean distance of the beginnings, or the median where it differs from that because some were left out; `steps` are
 /// those between the first and the last where their numbers tell.
-pub(super) fn usual_distance_ns(spans: &[Span], steps: Option<i64>) -> Option<i64> {
-    let distances = || spans.windows(2).map(|pair| pair[1].start_ns.saturating_sub(pair[0].start_ns));
-    let mut sorted: Vec<i64> = distances().collect();
+pub(super) fn usual_distance_ns(mut starts_ns: impl Iterator<Item = i64>, steps: Option<i64>) -> Option<i64> {
+    let first = starts_ns.next()?;
+    let mut last = first;
+    let distance = |start| i64::saturating_sub(start, std::mem::replace(&mut last, start));
+    let mut sorted: Vec<i64> = starts_ns.map(distance).collect();
     let middle = sorted.len() / 2;
     let median = (!sorted.is_empty()).then(|| *sorted.select_nth_unstable(middle).1)?;
-    let span = spans.last()?.start_ns.saturating_sub(spans.first()?.start_ns);
-    let mean = span / steps.filter(|steps| *steps > 0).unwrap_or(sorted.len() as i64);
+    let mean = last.saturating_sub(first) / steps.filter(|steps| *steps > 0).unwrap_or(sorted.len() as i64);
     let usual = if (mean - median).abs() as f64 <= 0.01 * mean as f64 { mean } else { median };
     (usual > 0).then_some(usual)
 }

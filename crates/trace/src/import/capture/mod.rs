@@ -133,7 +133,9 @@ fn task(import: &mut Import, name: String, spans: &[Span], hints: &Hints) -> Res
         return Err(Unreadable::Backwards.into());
     }
     let said = hints.period_ns();
-    let usual = said.or_else(|| starts::usual_distance_ns(spans, None)).ok_or(Unreadable::NoPeriod)?;
+    let usual = said
+        .or_else(|| starts::usual_distance_ns(spans.iter().map(|span| span.start_ns), None))
+        .ok_or(Unreadable::NoPeriod)?;
     if hints.capture.raw {
         let told =
             Told::new(name, import.period(Some(usual), hints, usual)).lacks(Gap::Phase).lacks(Gap::Missed);
