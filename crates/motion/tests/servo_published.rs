@@ -3,7 +3,8 @@
 
 use jitterlab_motion::catalog::Device;
 use jitterlab_motion::servo::{
-    Act, Chain, DelayMargin, Loop, Plant, Stationary, Stretches, delay_margin, phase_margin,
+    Act, Chain, DelayMargin, Execution, Kind, Loop, Moment, Plant, Question, Stationary, Stretches, TimeBase,
+    Walk, delay_margin, phase_margin,
 };
 use nalgebra::DMatrix;
 
@@ -170,4 +171,55 @@ fn a_controller_can_be_a_transfer_function_or_matrices() {
     let matrices =
         loop_with(&format!("kind = 'state-space'\na = [[0]]\nb = [[1]]\nc = [[{before}]]\nd = [[{now}]]"));
     assert!((given - 72.662933).abs() < 1e-6 && (matrices - given).abs() < 1e-9, "{given} {matrices}");
+}
+
+/// `test/example_1_test.jl` and `test_periodic.jl` of JitterTime.jl (example 1 of JitterTime, Cervin and others 2019): an integrator
+/// under minimum variance, whose controller misses its first two periods. What the tests there expect of the accumulated cost and of
+/// the variances is printed with sixteen digits.
+#[test]
+fn an_integrator_whose_first_outputs_are_missed_costs_what_jittertime_prints() {
+    let h = SECOND_NS as i64;
+    let gain = (3.0 + 3f64.sqrt()) / (2.0 + 3f64.sqrt());
+    let plant = plant(&format!(
+        "name = 'integrator'\n[state_space]\na = [[0]]\nb = [[1]]\nc = [[1]]\n[cost]\nstate = [1]\n\
+         [controller]\nkind = 'state-feedback'\ngain = [[{gain}]]"
+    ));
+    let closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
+    for (end, expected) in [(3, 4.5), (4, 5.803847577293369), (5, 6.629510429125013), (6, 7.420841162336913)]
+    {
+        let mut walk = Walk::new(&closed, TimeBase::Nominal, None, 0);
+        walk.pass(Moment::Cut(0));
+        for period in 3..=end {
+            walk.pass(Moment::At(period * h, Act::Sample.alone()));
+            walk.pass(Moment::At(period * h, Act::Finish.alone()));
+        }
+        let found = walk.finish();
+        assert!((found.cost * found.time_s - expected).abs() < 1e-12, "{end}: {found:?}");
+    }
+    let found = delayed(&plant, h, 0.0);
+    let variances = found.covariance.unwrap();
+    assert!((variances[(0, 0)] - 1.077350269189626).abs() < 1e-12, "{variances}");
+    assert!((variances[(1, 1)] - 1.732050807568876).abs() < 1e-12, "{variances}");
+}
+
+/// Sinopoli, Schenato, Franceschetti, Poolla, Jordan and Sastry, "Kalman Filtering With Intermittent Observations", IEEE
+/// Transactions on Automatic Control 49 (2004): of a scalar plant that grows by 1.25 in each step, an estimator needs more than
+/// 1 - 1/1.25^2 = 0.36 of its measurements. A constant gain needs as many where measurements are exact. Outputs go out at the end of
+/// the period here, of jobs that are done just before and, predicted, of those that are killed then.
+#[test]
+fn an_observer_needs_36_percent_of_its_data() {
+    let plant = plant(&format!(
+        "name = 'growing'\n[state_space]\na = [[{}]]\nb = [[1]]\nc = [[1]]\n[noise]\ninput = 1\nmeasurement = 1e-9\n\
+         [cost]\noutput = 1\ninput = 1\n[controller]\nkind = 'lqg'",
+        1.25f64.ln()
+    ));
+    let h = SECOND_NS;
+    let stable = |data: f64| {
+        let kind = |ns: f64, share| Kind { share, low_ns: ns, high_ns: ns };
+        let execution = Execution::independent(vec![kind(h - 1.0, data), kind(h, 1.0 - data)]);
+        let (overrun, design_delay_ns) = ("kill/predict".parse().unwrap(), h as i64);
+        let question = Question { overrun, design_delay_ns, ..Question::of(plant.clone(), h as i64) };
+        question.under(&execution).unwrap().is_stable()
+    };
+    assert!(stable(0.361) && !stable(0.359));
 }
