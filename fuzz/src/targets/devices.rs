@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jitterlab_motion::catalog::Device;
-use jitterlab_motion::servo::{Design, Plant, Question, ServoResult};
+use jitterlab_motion::servo::{Design, Plant, PlantOfLoops, Question, ServoResult, Several, TaskTiming};
 use jitterlab_motion::stepper::{Axis, AxisOptions, Drive, Motor, StepperQuestion};
 
 /// A TOML file as each kind of device, and what another program wrote, with what is first asked of them.
@@ -25,7 +25,10 @@ pub fn devices(folder: &Path, data: &[u8]) {
         }
     }
     if let Ok(plant) = Plant::from_toml("fuzzed", text) {
-        let question = Question::of(plant, 1_000_000);
-        let _ = ServoResult::alone(&question);
+        if plant.loops.is_empty() {
+            let _ = ServoResult::alone(&Question::of(plant, 1_000_000));
+        } else if let Ok(several) = Several::bind(&[(None, plant)], &[], None, TaskTiming::default()) {
+            several.iter().for_each(|plant| drop(PlantOfLoops::alone(plant)));
+        }
     }
 }
