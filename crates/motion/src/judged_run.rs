@@ -1,7 +1,7 @@
 //! The run whose timing is judged.
 
 use jitterlab_analysis::Caveat;
-use jitterlab_model::Warning;
+use jitterlab_model::{Gap, Warning};
 use jitterlab_runs::OneTask;
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,16 @@ pub struct JudgedRun {
     pub file: String,
     /// The task.
     pub task: String,
+    /// The run's other tasks, where none was asked for and this one was taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
     /// Its period.
     pub period_ns: i64,
     /// Activations of it that ran.
     pub executed: u64,
+    /// What the source does not tell of the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<Gap>,
     /// What the run itself warns of.
     pub warnings: Vec<Warning>,
     /// What speaks against the run's figures.
@@ -30,8 +36,10 @@ impl JudgedRun {
         JudgedRun {
             file: task.run().path().display().to_string(),
             task: task.name().into(),
+            others: task.others().to_vec(),
             period_ns: task.stats.period_ns(),
             executed: task.stats.executed(),
+            unknown: task.unknown().to_vec(),
             warnings: task.warnings.clone(),
             caveats: task.caveats.clone(),
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use jitterlab_analysis::patterns::Change;
 use jitterlab_analysis::{Caveat, Summary};
-use jitterlab_model::{Activation, Bench, TaskSpec, TimingStats, Warning};
+use jitterlab_model::{Activation, Bench, Gap, TaskSpec, TimingStats, Warning};
 use jitterlab_trace::Columns;
 
 use crate::{Run, RunsError};
@@ -23,6 +23,8 @@ pub struct OneTask {
     pub caveats: Vec<Caveat>,
     /// Place of its largest latency among its rows; `None` where not every activation is kept.
     worst_row: Option<u64>,
+    /// The run's other tasks, where none was named and this one was taken.
+    others: Vec<String>,
     clocks: Option<TwoClocks>,
 }
 
@@ -135,7 +137,10 @@ impl OneTask {
             caveats.insert(0, Caveat::TwoClocks { millionths });
         }
         let ((), warnings) = run.warned(()).into_parts();
-        Ok(OneTask { run, number, stats, warnings, caveats, worst_row: worst.map(|w| w.1), clocks })
+        let tasks =
+            run.info().tasks.iter().enumerate().filter(|(other, _)| name.is_none() && *other != number);
+        let others = tasks.map(|(_, task)| task.spec.name.clone()).collect();
+        Ok(OneTask { run, number, stats, warnings, caveats, worst_row: worst.map(|w| w.1), others, clocks })
     }
 
     /// The run it is of.
@@ -151,6 +156,16 @@ impl OneTask {
     /// The task's name.
     pub fn name(&self) -> &str {
         &self.run.info().tasks[self.number].spec.name
+    }
+
+    /// What the source does not tell of it.
+    pub fn unknown(&self) -> &[Gap] {
+        &self.run.info().tasks[self.number].unknown
+    }
+
+    /// The run's other tasks, where none was named and this one was taken.
+    pub fn others(&self) -> &[String] {
+        &self.others
     }
 
     /// The rows from `before` activations before the worst latency to `after` behind it.

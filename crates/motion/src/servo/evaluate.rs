@@ -115,10 +115,17 @@ impl Evaluation {
         }
     }
 
-    /// Where the loss as a share of the ideal cost lies.
-    pub fn loss_interval(&self) -> Option<Interval> {
+    /// The loss that is to be believed, as a share of the ideal cost, and where it lies: by how cycles follow each other, or where the run
+    /// remembers longer than that by the run itself.
+    pub fn believed(&self) -> (f64, Option<Interval>) {
+        let by_the_run = self.agreement() == Agreement::BelieveTheRun;
+        let (cost, interval) = if by_the_run {
+            (self.along.cost, self.along_interval)
+        } else {
+            (self.clustered.cost, self.cost_interval)
+        };
         let share = |cost: f64| cost / self.ideal.cost - 1.0;
-        self.cost_interval.map(|i| Interval { low: share(i.low), high: share(i.high) })
+        (share(cost), interval.map(|i| Interval { low: share(i.low), high: share(i.high) }))
     }
 
     /// Whether the two ways to the cost agree.

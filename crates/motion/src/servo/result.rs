@@ -130,7 +130,7 @@ impl ServoResult {
         let execution = Execution::parse(text, question.period_ns)?;
         let ideal = question.ideal()?;
         let stationary = question.under(&execution)?;
-        let side = cost_side(stationary.cost, stationary.radius_per_period, ideal.cost, None);
+        let side = cost_side(&stationary, (stationary.cost / ideal.cost - 1.0, None));
         let steps = question.task(execution.clone()).steps(&mut question.closed()?);
         let under = |at_most: &AtMost| steps.as_ref().map(|steps| steps.under(*at_most, Aim::Gap(1e-4)));
         let under = LoopUnderExecution {

@@ -4,6 +4,7 @@ use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
 
+use super::chain::Stationary;
 use super::evaluate::{Evaluation, Interval};
 use super::follow::FollowedReference;
 use super::gather::MeanTiming;
@@ -110,12 +111,12 @@ fn graded(value: f64, good: f64, usable: f64) -> Fitness {
     }
 }
 
-/// The cost of a stationary loop, or that it is none.
-pub(super) fn cost_side(cost: f64, radius_per_period: f64, ideal: f64, interval: Option<Interval>) -> Side {
-    if !cost.is_finite() {
+/// What a stationary loop costs, or that it has no cost: its loss, and where that lies.
+pub(super) fn cost_side(stationary: &Stationary, (loss, interval): (f64, Option<Interval>)) -> Side {
+    if !stationary.is_stable() {
+        let radius_per_period = stationary.radius_per_period;
         return Side { fitness: Fitness::Unfit, judgement: Judgement::Unstable { radius_per_period } };
     }
-    let loss = cost / ideal - 1.0;
     let fitness = graded(interval.map_or(loss, |i| i.high), GOOD_LOSS, USABLE_LOSS);
     Side { fitness, judgement: Judgement::Cost { loss, interval } }
 }
@@ -128,8 +129,7 @@ fn hardly_late(worst_response_ns: i64, period_ns: i64) -> bool {
 /// What a run costs.
 fn of_cost(found: &Evaluation, hardly_late: bool) -> Side {
     let stationary = &found.clustered;
-    let mut cost =
-        cost_side(stationary.cost, stationary.radius_per_period, found.ideal.cost, found.loss_interval());
+    let mut cost = cost_side(stationary, found.believed());
     // Without an interval only a timing that cannot matter is good, and only where enough of it was seen.
     let cannot_matter = hardly_late && found.timing.executed >= activations_needed();
     if stationary.is_stable() && found.cost_interval.is_none() && !cannot_matter {

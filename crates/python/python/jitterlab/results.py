@@ -1958,10 +1958,14 @@ class JudgedRun:
     """Activations of it that ran."""
     file: str
     """The file."""
+    others: list[str] = field(default_factory=list)
+    """The run's other tasks, where none was asked for and this one was taken."""
     period_ns: int
     """Its period."""
     task: str
     """The task."""
+    unknown: list[Gap] = field(default_factory=list)
+    """What the source does not tell of the task."""
     warnings: list[str | Warning]
     """What the run itself warns of."""
 

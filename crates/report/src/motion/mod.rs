@@ -13,6 +13,7 @@ pub(crate) mod stepper_answer;
 mod stepper_charts;
 
 use jitterlab_analysis::Caveat;
+use jitterlab_model::Gap;
 use jitterlab_motion::JudgedRun;
 
 use crate::caveats::clause;
@@ -30,9 +31,26 @@ fn minded_pieces(caveats: Vec<String>) -> impl Iterator<Item = Piece> {
     caveats.into_iter().map(|text| Piece::Text { text: format!("Bear in mind: {text}.") })
 }
 
-/// What speaks against a run, as clauses.
+/// What speaks against a run, as clauses; first which of its tasks was taken, where none was asked for.
 fn of_run(run: &JudgedRun) -> Vec<String> {
-    run.warnings.iter().map(sentence).chain(clauses(&run.caveats)).collect()
+    let taken = (!run.others.is_empty()).then(|| {
+        let others = run.others.join(", ");
+        format!(
+            "this is about task {}, and the run has other tasks: {others} (--task names another)",
+            run.task
+        )
+    });
+    let untold = run.unknown.contains(&Gap::Execution).then(|| {
+        "how long its jobs work is not told: outputs are taken to go out as soon as jobs start, and what the work takes comes on top \
+         (--execution judges times you know or fear)"
+            .into()
+    });
+    taken
+        .into_iter()
+        .chain(untold)
+        .chain(run.warnings.iter().map(sentence))
+        .chain(clauses(&run.caveats))
+        .collect()
 }
 
 /// Caveats of runs as clauses.
@@ -100,6 +118,8 @@ mod tests {
         let run = JudgedRun {
             file: "stalled.parquet".into(),
             task: "main".into(),
+            others: vec!["base".into()],
+            unknown: Vec::new(),
             period_ns: H,
             executed: trace.len() as u64,
             warnings: vec![jitterlab_model::Warning::Parts { parts: 3 }],

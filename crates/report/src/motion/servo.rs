@@ -1,5 +1,6 @@
 //! What timing means for a servo loop: the tables that its verdict rests on.
 
+use jitterlab_model::Gap;
 use jitterlab_motion::servo::{
     DelayMargin, Judged, Late, LoopDescription, LoopUnderExecution, LoopUnderRun, ServoResult,
 };
@@ -114,15 +115,23 @@ fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> String {
     } else {
         String::new()
     };
+    let untold = |gap| under.run.unknown.contains(&gap);
+    let execution = if untold(Gap::Execution) {
+        "execution not told".into()
+    } else {
+        format!("mean execution {}", time(timing.execution_ns))
+    };
+    let missed = if untold(Gap::Missed) && timing.missed == 0 {
+        "how many periods had no output is not told".into()
+    } else {
+        format!("{} of {} periods without an output{row}", count(timing.missed), count(timing.periods))
+    };
     wrap(&format!(
-        "{} (task {}); {} activations, mean latency {}, mean execution {}, {} of {} periods without an output{row}.",
+        "{} (task {}); {} activations, mean latency {}, {execution}, {missed}.",
         described(closed),
         under.run.task,
         count(timing.executed),
-        time(timing.latency_ns),
-        time(timing.execution_ns),
-        count(timing.missed),
-        count(timing.periods)
+        time(timing.latency_ns)
     ))
 }
 

@@ -200,9 +200,13 @@ fn jitter_margin(result: &ServoResult) -> Option<Chart> {
         let least = timing.least_response_ns.max(0);
         let point = [least as f64, (timing.worst_response_ns - least) as f64];
         layers.push(Layer::new("this machine", 3, Shape::Points(vec![point])));
-        told = " The point is this machine: its least response time, and how much longer its worst one was. Below the line the \
-                loop is stable whatever their order; above, that depends on how often and in which order they come."
+        told = " The point is this machine: its least response time, and how much longer its worst one was. "
             .into();
+        told += if timing.missed > 0 {
+            "Where it misses periods the line proves nothing, wherever the point lies: it is of loops that get an output for every period."
+        } else {
+            "Below the line the loop is stable whatever their order; above, that depends on how often and in which order they come."
+        };
     }
     Some(Chart {
         name: "jitter-margin",

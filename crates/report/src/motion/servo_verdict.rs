@@ -1,10 +1,10 @@
 //! The head of a loop: whether it may be closed, what decides that, and what to do next.
 
 use jitterlab_analysis::purposes::activations_needed;
-use jitterlab_model::Fitness;
+use jitterlab_model::{Fitness, Gap};
 use jitterlab_motion::servo::{
-    ActionCost, Evaluation, Guarantee, Interval, Judged, Judgement, LoopAssessment, LoopUnderExecution, Loss,
-    ServoResult, Side,
+    ActionCost, Agreement, Evaluation, Guarantee, Interval, Judged, Judgement, LoopAssessment,
+    LoopUnderExecution, Loss, ServoResult, Side,
 };
 
 use super::percent;
@@ -46,7 +46,16 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
         Fitness::Unfit => format!("{capital}: do not close {closed} on this machine."),
     };
     let deciding = verdict.sides.first().map_or(String::new(), |side| reason(side, found));
-    let so_far = if verdict.fitness == Fitness::CannotTell { "As far as it goes, " } else { "" };
+    let only_starts = match &result.judged {
+        Judged::Run(under) => under.run.unknown.contains(&Gap::Execution),
+        _ => false,
+    };
+    let so_far = match verdict.fitness {
+        Fitness::CannotTell => "As far as it goes, ",
+        // What is not known to be nothing is not judged as nothing.
+        _ if only_starts => "As far as its starts go (how long its jobs work is not told), ",
+        _ => "",
+    };
     let number = format!("{so_far}{deciding}.");
     Some(Head {
         fitness: verdict.fitness,
@@ -73,7 +82,16 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
                 radius_per_period.sqrt()
             )
         }
-        Judgement::Cost { loss, interval } => cost(loss, interval, found.map(Evaluation::loss)),
+        // The parts are of how cycles follow each other.
+        Judgement::Cost { loss, interval } => {
+            let by_cycles = found.filter(|found| found.agreement() != Agreement::BelieveTheRun);
+            let sentence = cost(loss, interval, by_cycles.map(Evaluation::loss));
+            if by_cycles.is_none() && found.is_some() {
+                format!("by the run itself {sentence}")
+            } else {
+                sentence
+            }
+        }
         Judgement::Delay { worst_ns, mean_ns, margin_ns } => {
             let margin = margin_ns.map_or("any delay".into(), |ns| format!("a delay of {}", time(ns as f64)));
             let mean = time(mean_ns as f64);
@@ -116,7 +134,10 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
 
 fn cost(loss: f64, interval: Option<Interval>, parts: Option<Loss>) -> String {
     if interval.is_some_and(|i| i.holds(0.0)) || loss.abs() < 5e-5 {
-        let within = interval.map_or(String::new(), |i| format!(" (its cost changes by {})", between(i)));
+        let within = interval.map_or(String::new(), |i| match i.low.abs().max(i.high.abs()) {
+            most if most < 1e-4 => " (its cost changes by less than 0.01 %)".into(),
+            _ => format!(" (its cost changes by {})", between(i)),
+        });
         return format!("this timing has no measurable effect on the loop{within}");
     }
     let sure = interval.map_or(String::new(), |i| format!(" ({} with 95 % confidence)", between(i)));
