@@ -8,6 +8,7 @@ use jitterlab_bench::host::check::check_run;
 use jitterlab_model::units::{Human, parse_period_ns};
 use jitterlab_model::{EdgeKind, TaskSpec};
 use jitterlab_motion::MotionError;
+use jitterlab_motion::servo::ServoError;
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_runs::{
     CaptureHints, Column, Hints, OneTask, PacketFilter, Progress, Run, RunsError, Threshold,
@@ -69,8 +70,12 @@ impl RunArgs {
     }
 
     /// The period of a loop that no run is given of.
-    pub fn period(&self) -> Option<i64> {
-        self.periods.last().copied()
+    pub fn period(&self) -> Result<Option<i64>, MotionError> {
+        match self.periods.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(*one)),
+            several => Err(ServoError::SeveralPeriods(several.len()).into()),
+        }
     }
 
     /// What the user says of another tool's output.

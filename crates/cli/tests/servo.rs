@@ -3,10 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
 mod known;
+mod servo_linuxcnc;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use jitterlab_model::{Activation, Bench, RunInfo, TaskSpec};
+use jitterlab_trace::RunWriter;
 use known::{answered, jitterlab, refused};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -303,4 +306,107 @@ fn a_loop_is_closed_in_real_time_and_its_error_is_near_the_punctual_one() {
         // machine's load at this moment.
         assert!(way["errors"].as_array().unwrap().iter().all(|e| e["rms"].as_f64() > Some(0.0)), "{way}");
     }
+}
+
+/// Eight seconds of two tasks, x every ms and z every 4 ms.
+fn two_tasks(folder: &Path) -> PathBuf {
+    let tasks = [("x", 1_000_000, 10_000, 100_000), ("z", 4_000_000, 120_000, 300_000)];
+    let spec = |(name, period_ns, ..): (&str, i64, i64, i64)| TaskSpec {
+        name: name.into(),
+        period_ns,
+        ..TaskSpec::default()
+    };
+    let info = RunInfo::new(Bench::Host, "CLOCK_MONOTONIC", tasks.map(spec));
+    let path = folder.join("two.parquet");
+    let mut writer = RunWriter::create(&path, &info).unwrap();
+    for (number, (_, period_ns, late_ns, work_ns)) in tasks.into_iter().enumerate() {
+        let row = |k: i64| {
+            let due_ns = k * period_ns;
+            let start_ns = due_ns + late_ns + k * 7_919 % 5_000;
+            Activation {
+                index: k as u64,
+                due_ns,
+                start_ns,
+                end_ns: start_ns + work_ns,
+                ..Activation::default()
+            }
+        };
+        writer.append(number, &(0..8_000_000_000 / period_ns).map(row).collect::<Vec<_>>()).unwrap();
+    }
+    writer.finish(info).unwrap().path
+}
+
+#[test]
+fn each_of_several_loops_has_its_controller_its_figures_and_its_redesign() {
+    let folder = TempDir::new().unwrap();
+    let run = two_tasks(folder.path());
+    let (run, gains) = (run.to_str().unwrap(), folder.path().join("better.hal"));
+    let plants = ["servo", "--plant", "x=ball-screw", "--plant", "z=dc-servo"];
+    let designed = ["--redesign", "--gains", gains.to_str().unwrap(), "--details", run];
+    let text = answered(folder.path(), &[&plants[..], &designed].concat());
+    assert_eq!(text.matches("designed anew").count(), 2, "{text}");
+    assert!(text.contains("what each part of the timing adds to the cost"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let gains = fs::read_to_string(gains).unwrap();
+    assert!(gains.contains("setp pid.0.Pgain") && gains.contains("setp pid.1.Dgain"), "{gains}");
+
+    let other =
+        ["--plant", "x=ball-screw", "--plant", "z=dc-servo", "--controller", "z=pid:1.5:500ms:35ms", run];
+    let found = json(folder.path(), &other);
+    assert_eq!(found["plants"][1]["tasks"][0]["loops"][0]["controller"], "pid", "{found}");
+    refused(
+        folder.path(),
+        &[&plants[..], &["--controller", "pd:1:1ms", run]].concat(),
+        2,
+        &["NAME=CONTROLLER", "x, z"],
+    );
+    let cascade = [
+        "servo",
+        "--plant",
+        "cascaded-axis",
+        "--loop",
+        "position=z",
+        "--loop",
+        "speed=x",
+        "--loop",
+        "current=x",
+    ];
+    refused(folder.path(), &[&cascade[..], &["--redesign", run]].concat(), 2, &["--redesign"]);
+    refused(
+        folder.path(),
+        &["servo", "--plant", "cascaded-axis", "--controller", "speed=lqg"],
+        2,
+        &["a loop of several"],
+    );
+    let stiffer = ["--plant", "cascaded-axis", "--controller", "position=pd:50:0s"];
+    let cost = |args: &[&str]| json(folder.path(), args)["plants"][0]["ideal"]["cost"].as_f64().unwrap();
+    assert!((cost(&stiffer) / cost(&stiffer[..2]) - 1.0).abs() > 1e-3);
+}
+
+#[test]
+fn what_was_taken_and_what_is_not_told_is_said() {
+    let folder = TempDir::new().unwrap();
+    let run = two_tasks(folder.path());
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let taken = words(answered(folder.path(), &["servo", run.to_str().unwrap()]));
+    assert!(
+        taken.contains("this is about task z, and the run has other tasks: x (--task names another)"),
+        "{taken}"
+    );
+    let named = words(answered(folder.path(), &["servo", "--task", "z", run.to_str().unwrap()]));
+    assert!(!named.contains("other tasks"), "{named}");
+    refused(
+        folder.path(),
+        &["servo", "--period", "1ms", "--period", "2ms"],
+        2,
+        &["--period is given 2 times"],
+    );
+    // No ends of jobs: their work is not nothing.
+    let starts = folder.path().join("starts.csv");
+    let row = |k: i64| format!("{},{}\n", k * 1_000_000, k * 1_000_000 + 2_000 + k * 7_919 % 5_000);
+    fs::write(&starts, "due_ns,start_ns\n".to_owned() + &(0..5_000).map(row).collect::<String>()).unwrap();
+    let text = words(answered(folder.path(), &["servo", starts.to_str().unwrap()]));
+    assert!(text.contains("as far as its starts go") || text.contains("As far as its starts go"), "{text}");
+    assert!(text.contains("execution not told") && !text.contains("mean execution 0 ns"), "{text}");
+    assert!(text.contains("what the work takes comes on top"), "{text}");
 }

@@ -270,7 +270,7 @@ impl Document {
             Content::Check(report) => crate::check::text(report, terminal),
             Content::Stepper(result) => motion::stepper::text(result, terminal),
             Content::Servo(result) => motion::servo::text(result, terminal),
-            Content::ServoLoops(result) => motion::servo_loops::text(result),
+            Content::ServoLoops(result) => motion::servo_loops::text(result, terminal),
             Content::ServoLive(live) => motion::servo_live::text(live),
             Content::StepperDevices(devices) => motion::devices::stepper_text(devices),
             Content::Plants(devices) => motion::devices::plants_text(devices),

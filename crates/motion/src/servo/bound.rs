@@ -1,10 +1,11 @@
 //! Which task closes which loop.
 
-use super::ServoError;
+use super::design::Design;
 use super::overrun::OverrunAction;
 use super::plant::Plant;
 use super::several::{LoopTask, Several};
 use super::timing::TaskTiming;
+use super::{PlantFault, ServoError};
 use crate::error::MotionError;
 
 /// A task that there is.
@@ -27,6 +28,33 @@ fn pair<'a>(text: &'a str, asked: &[PlantAsked]) -> Result<(&'a str, &'a str), M
         asked.iter().flat_map(|(_, plant)| &plant.loops).map(|l| l.name.as_str()).collect();
     let found = text.split_once('=').filter(|(name, task)| known.contains(name) && !task.is_empty());
     Ok(found.ok_or_else(|| ServoError::NotALoop { text: text.into(), loops: known.join(", ") })?)
+}
+
+/// Gives one of the plants another controller: `NAME=CONTROLLER`, of the task that closes a plant or of a loop of one.
+///
+/// # Errors
+/// No plant or loop of that name, and as [`Design::parse`].
+pub fn control(asked: &mut [PlantAsked], text: &str) -> Result<(), MotionError> {
+    let names = asked.iter().flat_map(|(task, plant)| {
+        task.as_deref().into_iter().chain(plant.loops.iter().map(|l| l.name.as_str()))
+    });
+    let fault =
+        ServoError::WhoseController { text: text.into(), names: names.collect::<Vec<_>>().join(", ") };
+    let Some((name, controller)) = text.split_once('=') else { return Err(fault.into()) };
+    for (task, plant) in asked {
+        if plant.loops.is_empty() && task.as_deref() == Some(name) {
+            plant.design = Design::parse(controller, plant.outputs.len())?;
+            return Ok(());
+        }
+        if let Some(l) = plant.loops.iter_mut().find(|l| l.name == name) {
+            l.design = Design::parse(controller, 1)?;
+            if l.design.of_states() {
+                return Err(PlantFault::LoopOfStates.of(&plant.name));
+            }
+            return Ok(());
+        }
+    }
+    Err(fault.into())
 }
 
 impl Several {

@@ -75,6 +75,11 @@ impl Design {
         }
     }
 
+    /// Whether it is made from all states of a plant, so that it is none of one loop of several.
+    pub(super) fn of_states(&self) -> bool {
+        matches!(self, Design::StateFeedback | Design::GivenFeedback(_) | Design::Lqg)
+    }
+
     /// Whether it can be designed for a constant delay; given numbers are what they are.
     pub fn knows_delay(&self) -> bool {
         !matches!(self, Design::Unnamed | Design::GivenFeedback(_) | Design::Discrete { .. })
@@ -113,6 +118,16 @@ impl Design {
             _ => return None,
         }
         design.numbers().filter(|all| all.iter().all(|v| v.is_finite())).map(|_| design)
+    }
+
+    /// K/Ti of each loop of a PID; nothing of others.
+    pub(super) fn integral_gains(&self) -> Vec<f64> {
+        match self {
+            Design::Pid { gain, integral_s, .. } => {
+                gain.iter().zip(integral_s).map(|(k, ti)| k / ti).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn numbers(&self) -> Option<Vec<f64>> {

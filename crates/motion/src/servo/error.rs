@@ -39,6 +39,16 @@ pub enum ServoError {
     /// A text that is no controller.
     #[error("{0:?} is not a controller: write pd:GAIN:TD, pid:GAIN:TI:TD, state-feedback or lqg")]
     NotAController(String),
+    /// A controller of several loops that is not said whose it is.
+    #[error(
+        "{text:?} does not say whose controller it is: write NAME=CONTROLLER, as x=pid:1.5:80ms:35ms, with one of {names}"
+    )]
+    WhoseController {
+        /// What was written.
+        text: String,
+        /// The tasks and loops there are.
+        names: String,
+    },
     /// A gain that is not a number.
     #[error("{text:?} is a gain that is not a number: write the controller like {example}")]
     NotAGain {
@@ -91,6 +101,12 @@ pub enum ServoError {
     /// Neither a run nor a period.
     #[error("no timing to judge: name a run file, or say --period 1ms to see what the loop stands")]
     NoPeriod,
+    /// Several periods, and no run with several tasks.
+    #[error(
+        "--period is given {0} times, and one loop without a run has one: give it once; of several loops --execution TASK@PERIOD=TIMES \
+         says whose it is"
+    )]
+    SeveralPeriods(usize),
     /// A period of days.
     #[error("a period of {0} days is none of a control loop: take one of at most a day")]
     LongPeriod(i64),

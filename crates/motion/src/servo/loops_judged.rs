@@ -6,6 +6,7 @@ use super::actions::ActionCost;
 use super::evaluate::Evaluation;
 use super::follow::FollowedReference;
 use super::gather::MeanTiming;
+use super::redesign::Redesign;
 use super::verdict::Verdict;
 use super::weakly_hard::UnderMisses;
 
@@ -61,4 +62,7 @@ pub struct PlantUnderRun {
     pub shown: u64,
     /// Responses of the outer loops around the worst event.
     pub responses: Vec<FollowedReference>,
+    /// Controllers designed anew for this timing, where that was asked for and one task closes the plant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redesigns: Vec<Redesign>,
 }

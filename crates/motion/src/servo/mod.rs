@@ -76,7 +76,7 @@ mod weakly_hard;
 pub use actions::ActionCost;
 pub use along_trace::{AlongTrace, CostStretch, TimeBase, Walk};
 pub use assessment::{LoopAssessment, VelocityError, Wishes};
-pub use bound::{PlantAsked, TaskThere};
+pub use bound::{PlantAsked, TaskThere, control};
 pub use chain::{Chain, Edge, Stationary, Stretches};
 pub use classes::Memory;
 pub use controller::Controller;

@@ -77,7 +77,7 @@ pub(super) fn loops(
             return fail(PlantFault::NoLoopPeriod(sheet.period));
         }
         let design = Design::read(name, sheet.controller, (1, 1, 1))?;
-        if matches!(design, Design::StateFeedback | Design::GivenFeedback(_) | Design::Lqg) {
+        if design.of_states() {
             return fail(PlantFault::LoopOfStates);
         }
         if all.iter().any(|l: &PlantLoop| l.writes == writes) {

@@ -9,7 +9,7 @@ use super::chain::{Chain, Stationary, Stretches};
 use super::controller::Controller;
 use super::cycles::Pattern;
 use super::design::Design;
-use super::evaluate::{Counted, Evaluation, Interval, curve_step_ns, jackknife, parts_of, spread};
+use super::evaluate::{Counted, Evaluation, Interval, Judging, curve_step_ns, jackknife, parts_of, spread};
 use super::gains::Gains;
 use super::gather::moments;
 use super::looped::{Act, Event, Loop};
@@ -72,6 +72,17 @@ const PHASE: f64 = 30.0;
 /// Factors by which a search changes numbers, as logarithms: the first and the last.
 const FIRST_STEP: f64 = 0.5;
 const LAST_STEP: f64 = 0.01;
+
+impl Question {
+    /// Every controller designed anew that the plant allows, for a task that closes its loop alone.
+    ///
+    /// # Errors
+    /// As [`Question::evaluate`].
+    pub(super) fn redesigns<R: Record + ?Sized>(&self, record: &R) -> Result<Vec<Redesign>, MotionError> {
+        let (now, counted) = Judging::new(self, record)?.finish(self, record)?;
+        redesigns(self, &counted, &now, record)
+    }
+}
 
 /// Every way that the question's plant allows.
 pub(super) fn redesigns<R: Record + ?Sized>(
@@ -263,6 +274,12 @@ fn retuned(question: &Question, few: &[Pattern], now: &Evaluation) -> Option<(De
     // What the loop has now is enough where it has less.
     let wanted_ns = longest(&first).min(now.timing.worst_response_ns.max(period_ns));
     let wanted_degrees = phase(&first).min(PHASE);
+    // What an integral is there for, a load that stays, is not in the cost: it is not given up.
+    let integral = begin.integral_gains();
+    let keeps = |logs: &[f64]| {
+        let found = begin.with_logarithms(logs).map_or(Vec::new(), |design| design.integral_gains());
+        found.iter().zip(&integral).all(|(now, before)| now.abs() >= before.abs() * (1.0 - 1e-9))
+    };
     let mut closed = question.closed_by(&first);
     let mut best = cost(&mut closed, few, period_ns).cost;
     let mut step = FIRST_STEP;
@@ -272,6 +289,9 @@ fn retuned(question: &Question, few: &[Pattern], now: &Evaluation) -> Option<(De
             for change in [step, -step] {
                 let mut other = logs.clone();
                 other[i] += change;
+                if !keeps(&other) {
+                    continue;
+                }
                 let Some(controller) = of(&other) else { continue };
                 closed = closed.closed_anew(&controller);
                 let price = cost(&mut closed, few, period_ns).cost;

@@ -14,6 +14,7 @@ use super::looped::{Act, Event, Loop};
 use super::loops_judged::{PlantUnderRun, TaskOfLoops};
 use super::merged::{Jobs, Merged};
 use super::overrun::{Late, OverrunAction, Without};
+use super::question::Question;
 use super::record::Record;
 use super::response::Reference;
 use super::schedule::Schedule;
@@ -52,7 +53,15 @@ impl Several {
             };
             self.all_tasks().zip(&sources).enumerate().map(of).collect()
         };
-        self.judged(&sources, replayed, wishes)
+        let judged = self.judged(&sources, replayed, wishes)?;
+        let redesigns = match (self.tasks.as_slice(), records) {
+            ([task], [record, ..]) if wishes.redesign && task.loops.is_empty() => {
+                let (plant, timing, overrun) = (self.plant.clone(), self.timing, task.overrun);
+                Question { timing, overrun, ..Question::of(plant, task.period_ns) }.redesigns(*record)?
+            }
+            _ => Vec::new(),
+        };
+        Ok(PlantUnderRun { redesigns, ..judged })
     }
 
     /// Judges the plant by jobs that a schedule makes.
@@ -178,6 +187,7 @@ impl Several {
             misses_period_ns: self.owed()?.period_ns,
             shown,
             responses,
+            redesigns: Vec::new(),
         })
     }
 

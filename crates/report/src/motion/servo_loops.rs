@@ -2,8 +2,9 @@
 
 use jitterlab_motion::servo::{PlantOfLoops, PlantUnderRun, ServoLoops, TaskOfLoops};
 
-use super::servo_tables as tables;
 use super::servo_verdict::reason;
+use super::{servo_charts, servo_redesign, servo_tables as tables};
+use crate::chart::Terminal;
 use crate::head::{Head, word};
 use crate::section::{Piece, Section};
 use crate::table::columns;
@@ -66,7 +67,7 @@ pub(crate) fn head(result: &ServoLoops) -> Option<Head> {
 }
 
 /// Everything below the head, readable at 80 columns.
-pub(crate) fn text(result: &ServoLoops) -> String {
+pub(crate) fn text(result: &ServoLoops, terminal: Terminal) -> String {
     let mut parts: Vec<String> = Vec::new();
     if !result.given.is_empty() {
         parts.push(wrap(&given(result)));
@@ -75,6 +76,7 @@ pub(crate) fn text(result: &ServoLoops) -> String {
     if let Some(run) = &result.run {
         parts.push(super::minded(&super::of_run(run)).trim_start_matches('\n').to_owned());
     }
+    parts.push(terminal.figures(&servo_charts::of_loops(result)));
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
@@ -96,6 +98,9 @@ fn of_plant(plant: &PlantOfLoops) -> String {
     if let Some(under) = plant.under.as_ref().filter(|under| !under.responses.is_empty()) {
         let heading = "What the outer loops are asked to follow, through the worst event:\n".to_owned();
         parts.push(heading + &under.responses.iter().map(tables::followed).collect::<String>());
+    }
+    if let Some(under) = plant.under.as_ref().filter(|under| !under.redesigns.is_empty()) {
+        parts.push(servo_redesign::text(&under.redesigns));
     }
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
@@ -189,7 +194,7 @@ fn tasks(plant: &PlantOfLoops) -> String {
 pub(crate) fn section(result: &ServoLoops) -> Section {
     let mut pieces: Vec<Piece> =
         result.plants.iter().map(|plant| Piece::Text { text: described(plant) + "." }).collect();
-    pieces.extend(super::servo_charts::of_loops(result).into_iter().map(Piece::Figure));
+    pieces.extend(servo_charts::of_loops(result).into_iter().map(Piece::Figure));
     if let Some(run) = &result.run {
         pieces.extend(super::minded_pieces(super::of_run(run)));
     }

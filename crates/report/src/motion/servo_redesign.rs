@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use jitterlab_motion::servo::Judged;
-use jitterlab_motion::servo::{DelayMargin, Gains, Interval, PidGains, Redesign, RedesignKind, ServoResult};
+use jitterlab_motion::servo::{DelayMargin, Gains, Interval, PidGains, Redesign, RedesignKind};
 
 use super::percent;
 use super::servo_tables::cost;
@@ -23,7 +22,7 @@ fn way(redesign: &Redesign) -> String {
         RedesignKind::MeanDelay { delay_ns } => {
             format!("{} for the mean delay of {}", redesign.controller, time(delay_ns as f64))
         }
-        RedesignKind::Distribution => format!("{} for the delays as they are spread", redesign.controller),
+        RedesignKind::Distribution => format!("{} for the spread of delays", redesign.controller),
         RedesignKind::Retuned => format!("{} with other gains", redesign.controller),
     }
 }
@@ -40,28 +39,27 @@ pub(super) fn text(all: &[Redesign]) -> String {
             return if new.is_finite() { "stable".into() } else { "unstable".into() };
         }
         let value = percent(1.0 - new / old);
-        interval.map_or(value.clone(), |i| {
-            let low = percent(i.low);
-            format!("{} to {}", low.trim_end_matches(" %"), percent(i.high))
+        interval.map_or(value.clone(), |i| match (percent(i.low), percent(i.high)) {
+            (low, high) if low == high => low,
+            (low, high) => format!("{} to {high}", low.trim_end_matches(" %")),
         })
     };
     let rows = all.iter().map(|r| {
-        let stands = match r.delay {
-            DelayMargin::Always => "any".into(),
-            DelayMargin::UpTo(ns) => time(ns as f64),
-            DelayMargin::Never => "none".into(),
-        };
         vec![
             way(r),
             cost(r.cost),
             share(r.cost, r.instead_of, r.recovered),
             share(r.along, r.along_instead_of, r.along_recovered),
-            stands,
         ]
     });
-    let mut text = columns(&["designed anew", "cost", "recovers", "by the run", "stands"], rows);
+    let mut text = columns(&["designed anew", "cost", "recovers", "by the run"], rows);
     for redesign in all {
-        text.push_str(&wrap(&numbers(redesign)));
+        let stands = match redesign.delay {
+            DelayMargin::Always => "any constant delay".into(),
+            DelayMargin::UpTo(ns) => format!("a constant delay of {}", time(ns as f64)),
+            DelayMargin::Never => "no delay".into(),
+        };
+        text.push_str(&wrap(&format!("{}; stands {stands}", numbers(redesign))));
     }
     text
 }
@@ -100,19 +98,31 @@ fn terms(gains: &PidGains) -> impl Iterator<Item = (&'static str, f64)> {
         .chain(feedforward.into_iter().take(known))
 }
 
-/// The numbers of the redesigns as a file of this extension holds them: all of them in JSON; of the best one a plant's table
-/// [controller] in TOML, or LinuxCNC's commands in HAL. `None` where there is none that such a file could hold.
+/// The numbers of the redesigns of each plant as a file of this extension holds them: all of them in JSON; of the best one a plant's
+/// table [controller] in TOML, of one plant, or LinuxCNC's commands in HAL, plant by plant. `None` where there is none that such a
+/// file could hold.
 #[must_use]
-pub fn file(result: &ServoResult, extension: &str) -> Option<String> {
-    let Judged::Run(under) = &result.judged else { return None };
-    let all = &under.assessment.redesigns;
-    let best = |wanted: &dyn Fn(&&Redesign) -> bool| {
-        all.iter().filter(|r| r.cost.is_finite()).filter(wanted).min_by(|a, b| a.cost.total_cmp(&b.cost))
+pub fn file(of_plants: &[&[Redesign]], extension: &str) -> Option<String> {
+    let best = |all: &[Redesign], wanted: &dyn Fn(&Redesign) -> bool| {
+        let found = all.iter().filter(|r| r.cost.is_finite() && wanted(r));
+        found.min_by(|a, b| a.cost.total_cmp(&b.cost)).cloned()
     };
-    match extension {
-        "json" if !all.is_empty() => serde_json::to_string_pretty(all).ok().map(|text| text + "\n"),
-        "toml" => best(&|_| true).map(toml),
-        "hal" => best(&|r| matches!(r.gains, Gains::Pid { .. })).and_then(hal),
+    match (extension, of_plants) {
+        ("json", [all]) if !all.is_empty() => serde_json::to_string_pretty(all).ok().map(|text| text + "\n"),
+        ("json", [_, ..]) if of_plants.iter().any(|all| !all.is_empty()) => {
+            serde_json::to_string_pretty(of_plants).ok().map(|text| text + "\n")
+        }
+        ("toml", [all]) => best(all, &|_| true).as_ref().map(toml),
+        ("hal", _) => {
+            let mut text = String::new();
+            let mut number = 0;
+            for all in of_plants {
+                if let Some(best) = best(all, &|r| matches!(r.gains, Gains::Pid { .. })) {
+                    hal(&best, &mut number, &mut text);
+                }
+            }
+            Some(text).filter(|text| !text.is_empty())
+        }
         _ => None,
     }
 }
@@ -160,13 +170,16 @@ fn toml(redesign: &Redesign) -> String {
     text
 }
 
-fn hal(redesign: &Redesign) -> Option<String> {
-    let Gains::Pid { period_s, loops } = &redesign.gains else { return None };
-    let mut text = format!("# {}, for a thread of {} ns\n", way(redesign), (period_s * 1e9).round());
-    for (i, gains) in loops.iter().enumerate() {
+/// The commands for the loops of a plant, which are `pid` number `number` and so on.
+fn hal(redesign: &Redesign, number: &mut usize, text: &mut String) {
+    let Gains::Pid { period_s, loops } = &redesign.gains else { return };
+    let _ = writeln!(text, "# {}, for a thread of {} ns", way(redesign), (period_s * 1e9).round());
+    for gains in loops {
+        // Else pid takes the command of the cycle before, and a step is answered a cycle later than was computed.
+        let _ = writeln!(text, "setp pid.{number}.error-previous-target 0");
         for (name, value) in terms(gains) {
-            let _ = writeln!(text, "setp pid.{i}.{name} {}", exactly(value));
+            let _ = writeln!(text, "setp pid.{number}.{name} {}", exactly(value));
         }
+        *number += 1;
     }
-    Some(text)
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::servo::{
-    Actuation, AtMost, Design, OverrunAction, Plant, Question, Reference, Sampling, ServoError, ServoResult,
-    TaskTiming, Wishes,
+    Actuation, AtMost, Design, Judged, OverrunAction, Plant, Question, Redesign, Reference, Sampling,
+    ServoError, ServoResult, TaskTiming, Wishes,
 };
 use jitterlab_motion::{JudgedRun, MotionError, catalog};
 use jitterlab_report::chart::Chart;
@@ -43,8 +43,9 @@ pub struct Args {
     #[arg(long = "loop", value_name = "LOOP=TASK", conflicts_with = "live")]
     loops: Vec<String>,
     /// Another controller than the plant's file names: pd:GAIN:TD, pid:GAIN:TI:TD, state-feedback or lqg
-    #[arg(long, value_name = "CONTROLLER")]
-    controller: Option<String>,
+    /// With NAME=CONTROLLER that of the plant of this task, or of this loop of a plant; may be given several times
+    #[arg(long = "controller", value_name = "[NAME=]CONTROLLER")]
+    controllers: Vec<String>,
     /// Constant delay that the controller's design takes into account
     #[arg(long, value_parser = parse_duration_ns, default_value = "0ns", value_name = "TIME")]
     design_delay: i64,
@@ -110,10 +111,12 @@ pub fn execute(args: &Args) -> Ending {
     if let Some(plants) = several::asked(args)? {
         let result = several::judged(args, &plants)?;
         args.draw(&motion::servo_charts::responses_of_loops(&result))?;
+        let under = result.plants.iter().filter_map(|plant| plant.under.as_ref());
+        args.write_gains(&under.map(|under| under.redesigns.as_slice()).collect::<Vec<_>>())?;
         return Ok(Status::of(args.output.show(Content::ServoLoops(Box::new(result)))?));
     }
     if args.live.live {
-        let question = args.question(args.read.period().unwrap_or(live::PERIOD_NS), None)?;
+        let question = args.question(args.read.period()?.unwrap_or(live::PERIOD_NS), None)?;
         let (seen, parts) = args.live.execute(&question, &args.references)?;
         args.output.show(Content::ServoLive(Box::new(seen)))?;
         kept_parts::close(true, |complete| parts.close(complete));
@@ -128,12 +131,8 @@ pub fn execute(args: &Args) -> Ending {
         }
     };
     args.draw(&motion::servo_charts::responses(&result))?;
-    if let Some(file) = &args.gains {
-        let extension = file.extension().unwrap_or_default().to_string_lossy();
-        let text = motion::servo_redesign::file(&result, &extension);
-        let text =
-            text.ok_or_else(|| MotionError::from(ServoError::NoSuchGains(extension.clone().into_owned())))?;
-        output::write_file(file, text.as_bytes())?;
+    if let Judged::Run(under) = &result.judged {
+        args.write_gains(&[&under.assessment.redesigns])?;
     }
     Ok(Status::of(args.output.show(Content::Servo(Box::new(result)))?))
 }
@@ -142,8 +141,10 @@ impl Args {
     fn question(&self, period_ns: i64, measured: Option<OverrunAction>) -> Result<Question, MotionError> {
         let usual = if self.live.live { live::PLANT } else { "dc-servo" };
         let mut plant: Plant = catalog::known(self.plant.first().map_or(usual, String::as_str))?;
-        if let Some(text) = &self.controller {
-            plant.design = Design::parse(text, plant.outputs.len())?;
+        match self.controllers.as_slice() {
+            [] => {}
+            [text] => plant.design = Design::parse(text, plant.outputs.len())?,
+            [_, more, ..] => return Err(ServoError::NotAController(more.clone()).into()),
         }
         let question = Question {
             timing: self.timing(),
@@ -176,6 +177,16 @@ impl Args {
         }
     }
 
+    /// Writes the numbers of controllers designed anew, of each plant, where that is asked for.
+    fn write_gains(&self, of_plants: &[&[Redesign]]) -> Result<(), Failure> {
+        let Some(file) = &self.gains else { return Ok(()) };
+        let extension = file.extension().unwrap_or_default().to_string_lossy();
+        let text = motion::servo_redesign::file(of_plants, &extension);
+        let text =
+            text.ok_or_else(|| MotionError::from(ServoError::NoSuchGains(extension.clone().into_owned())))?;
+        Ok(output::write_file(file, text.as_bytes())?)
+    }
+
     fn wishes(&self) -> Wishes {
         let (references, misses) = (self.references.clone(), self.misses.clone());
         Wishes { references, misses, redesign: self.redesign }
@@ -183,6 +194,6 @@ impl Args {
 
     /// A loop without a run.
     fn alone(&self) -> Result<Question, MotionError> {
-        self.question(self.read.period().ok_or(ServoError::NoPeriod)?, None)
+        self.question(self.read.period()?.ok_or(ServoError::NoPeriod)?, None)
     }
 }

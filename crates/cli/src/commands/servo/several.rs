@@ -3,6 +3,7 @@
 use jitterlab_model::TaskSpec;
 use jitterlab_motion::servo::{
     GivenTimes, Late, Plant, PlantAsked, PlantOfLoops, Schedule, ServoError, ServoLoops, Several, TaskThere,
+    control,
 };
 use jitterlab_motion::{JudgedRun, MotionError, catalog};
 use jitterlab_runs::OneTask;
@@ -17,16 +18,16 @@ pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
         let (task, name) = named.map_or((None, text.as_str()), |(task, name)| (Some(task.to_owned()), name));
         Ok((task, catalog::known::<Plant>(name)?))
     };
-    let plants: Vec<PlantAsked> = args.plant.iter().map(read).collect::<Result<_, _>>()?;
+    let mut plants: Vec<PlantAsked> = args.plant.iter().map(read).collect::<Result<_, _>>()?;
     let one = plants.len() < 2 && plants.iter().all(|(task, plant)| task.is_none() && plant.loops.is_empty());
     if one && args.loops.is_empty() {
         return Ok(None);
     }
     let refused = [
         (args.live.live, "--live"),
-        (args.controller.is_some(), "--controller"),
         (args.design_delay != 0, "--design-delay"),
-        (args.redesign, "--redesign"),
+        // Of loops within each other the gains of one decide what the others are good for.
+        (args.redesign && plants.iter().any(|(_, plant)| !plant.loops.is_empty()), "--redesign"),
         // On a grid that begins anew, tasks are never due together again.
         (args.overrun.is_some_and(|action| action.late == Late::RePhase), "--overrun re-phase"),
         // What a run recorded is judged as it was; what other actions would have made of it stands beside it.
@@ -35,7 +36,10 @@ pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
     ];
     match refused.into_iter().find(|(is_given, _)| *is_given) {
         Some((_, option)) => Err(ServoError::NotOfSeveral(option).into()),
-        None => Ok(Some(plants)),
+        None => {
+            args.controllers.iter().try_for_each(|text| control(&mut plants, text))?;
+            Ok(Some(plants))
+        }
     }
 }
 
