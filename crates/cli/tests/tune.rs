@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -15,6 +16,9 @@ mod tracing;
 
 use known::{answered, jitterlab, refused};
 use tracing::may_trace;
+
+/// An experiment changes the machine for all: one at a time.
+static ALONE: Mutex<()> = Mutex::new(());
 
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
@@ -36,6 +40,7 @@ fn state() -> BTreeMap<&'static str, Option<String>> {
 
 #[test]
 fn an_ended_experiment_leaves_the_machine_as_it_was_and_tells_all() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     if is_root() {
         answered(folder.path(), &["restore"]);
@@ -71,6 +76,7 @@ fn what_cannot_be_is_refused_before_anything_is_measured() {
 
 #[test]
 fn only_what_was_kept_is_reverted() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::create_dir_all(path("etc/sysctl.d")).unwrap();
@@ -106,6 +112,7 @@ impl Drop for Beside {
 
 #[test]
 fn a_thread_that_runs_already_is_tuned_as_it_is() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     if !may_trace() || std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
         return;
     }

@@ -127,8 +127,8 @@ pub(super) const ROWS: &[Row] = &[
         "two-plus-two",
         "Xenomai on two of the four cores, Linux on the other two",
         Works,
-        "on four processors that take turns in virtual time: of a start's lateness up to some 21 us are theirs; with hardware `--isolate 2-3`",
-        "jitterlab kernel run --kernel debian:rt --cpus 4 --parameter isolcpus=2,3 --memory 3072 -d 1s --task period=1ms,work=twente:10000,cpu=2 --load 'stress -c 4 -m 6'",
+        "on four processors that take turns in virtual time: of a start's lateness up to some 21 us are theirs; docs/papers/twente.md has all of the command, and its load",
+        "jitterlab kernel run --kernel debian:rt --cpus 4 --work twente:10000",
     ),
     (
         "default-attributes",
