@@ -40,8 +40,20 @@ pub struct Extent {
 }
 
 impl Extent {
-    fn of(value_ns: Option<i64>) -> Self {
-        value_ns.map_or(Extent::default(), |v| Extent { count: 1, min_ns: v, max_ns: v, sum_ns: v.into() })
+    fn of(values_ns: impl Iterator<Item = Option<i64>>) -> Self {
+        let mut extent = Extent { min_ns: i64::MAX, max_ns: i64::MIN, ..Extent::default() };
+        for value_ns in values_ns.flatten() {
+            extent.count += 1;
+            extent.min_ns = extent.min_ns.min(value_ns);
+            extent.max_ns = extent.max_ns.max(value_ns);
+            extent.sum_ns += i128::from(value_ns);
+        }
+        if extent.count == 0 { Extent::default() } else { extent }
+    }
+
+    /// Something of the extremes; `i64::MIN` where there are none.
+    fn score(&self, of: impl Fn(i64, i64) -> i64) -> i64 {
+        if self.count == 0 { i64::MIN } else { of(self.min_ns, self.max_ns) }
     }
 
     /// Adds the values of another extent.
@@ -76,6 +88,17 @@ pub struct Step {
 }
 
 impl Step {
+    /// Of consecutive activations, one at least.
+    fn of(rows: &[ExactRow]) -> Self {
+        let extent = |quantity: usize| Extent::of(rows.iter().map(|row| row.values_ns[quantity]));
+        Step {
+            due_ns: rows.first().map_or(0, |row| row.due_ns),
+            executed: rows.len() as u64,
+            missed: rows.iter().map(|row| u64::from(row.missed)).sum(),
+            extents: std::array::from_fn(extent),
+        }
+    }
+
     fn merge(&mut self, later: &Step) {
         if self.executed == 0 {
             *self = *later;
@@ -127,6 +150,8 @@ pub struct SeriesBuilder {
     per_step: u64,
     /// Every activation is kept exactly, and there are no steps.
     complete: bool,
+    /// Steps come from slices, not from activations.
+    sliced: bool,
     in_step: u64,
     step: Step,
     steps: Vec<Step>,
@@ -167,7 +192,11 @@ pub struct Share {
 impl SeriesBuilder {
     /// For a task of this period whose activations all come.
     pub fn new(period_ns: i64, share: Share) -> Self {
-        SeriesBuilder { complete: share.total <= COMPLETE, ..Self::for_spikes(period_ns, share) }
+        SeriesBuilder {
+            complete: share.total <= COMPLETE,
+            sliced: false,
+            ..Self::for_spikes(period_ns, share)
+        }
     }
 
     /// For a task of a run that kept only spikes: its steps come from its slices.
@@ -185,6 +214,7 @@ impl SeriesBuilder {
             period_ns,
             per_step,
             complete: false,
+            sliced: true,
             in_step: 0,
             step: Step::default(),
             steps: Vec::new(),
@@ -207,10 +237,6 @@ impl SeriesBuilder {
                 self.first_latencies_ns.push(a.latency_ns());
                 self.unbroken = a.missed == 0;
             }
-            if !self.complete {
-                let extents = exact.values_ns.map(Extent::of);
-                self.push_step(&Step { due_ns: a.due_ns, executed: 1, missed: a.missed.into(), extents });
-            }
             self.push_exact(exact);
         }
     }
@@ -225,8 +251,13 @@ impl SeriesBuilder {
 
     /// What the next activations were together (a slice of a run that kept only spikes).
     pub fn push_step(&mut self, step: &Step) {
-        self.step.merge(step);
-        self.in_step += 1;
+        self.push_part(step, 1);
+    }
+
+    /// A part of a step, which is so much of it.
+    fn push_part(&mut self, part: &Step, of_step: u64) {
+        self.step.merge(part);
+        self.in_step += of_step;
         if self.in_step == self.per_step {
             self.steps.push(std::mem::take(&mut self.step));
             self.in_step = 0;
@@ -247,22 +278,38 @@ impl SeriesBuilder {
     fn push_exact(&mut self, exact: ExactRow) {
         self.block.push(exact);
         if self.block.len() == BLOCK {
-            self.judge();
+            self.settle();
         }
     }
 
-    /// Keeps the full block if it holds one of the largest values so far.
-    fn judge(&mut self) {
+    /// Takes the block into the steps, and keeps it if it holds one of the largest values so far.
+    fn settle(&mut self) {
+        let block = std::mem::take(&mut self.block);
+        let mut whole = Step::default();
+        // Steps and blocks are powers of two: the one that is shorter divides the other.
+        for rows in block.chunks(BLOCK.min(self.per_step as usize)) {
+            let part = Step::of(rows);
+            whole.merge(&part);
+            if !self.complete && !self.sliced {
+                self.push_part(&part, rows.len() as u64);
+            }
+        }
+        self.block = block;
+        self.judge(&whole);
+    }
+
+    /// Keeps the block if it holds one of the largest values so far. `whole` is what it was like.
+    fn judge(&mut self, whole: &Step) {
         let number = self.blocks_seen;
         self.blocks_seen += 1;
-        let most =
-            |of: fn(&ExactRow) -> Option<i64>| self.block.iter().filter_map(of).max().unwrap_or(i64::MIN);
+        let [latency, execution, period_error] = &whole.extents;
+        let missed = self.block.iter().map(|row| i64::from(row.missed)).max().filter(|missed| *missed > 0);
         let scores = [
-            most(|e| e.values_ns[0]),
-            most(|e| e.values_ns[0].map(i64::saturating_neg)),
-            most(|e| e.values_ns[1]),
-            most(|e| e.values_ns[2].map(i64::saturating_abs)),
-            most(|e| Some(e.missed.into()).filter(|missed| *missed > 0)),
+            latency.score(|_, max| max),
+            latency.score(|min, _| min.saturating_neg()),
+            execution.score(|_, max| max),
+            period_error.score(|min, max| min.saturating_abs().max(max.saturating_abs())),
+            missed.unwrap_or(i64::MIN),
         ];
         let mut holders = u32::from(self.complete);
         for (top, score) in self.tops.iter_mut().zip(scores) {
@@ -287,11 +334,11 @@ impl SeriesBuilder {
 
     /// What was gathered.
     pub fn finish(mut self) -> Series {
+        if !self.block.is_empty() {
+            self.settle();
+        }
         if self.in_step > 0 {
             self.steps.push(self.step);
-        }
-        if !self.block.is_empty() {
-            self.judge();
         }
         let exact = self.kept.into_values().flat_map(|(_, rows)| rows).collect();
         Series {
