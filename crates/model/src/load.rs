@@ -59,19 +59,22 @@ pub struct LoadSpec {
     pub start_percent: u8,
 }
 
+/// What stands before a start such as `+36%`, and that number.
+fn start_of(text: &str) -> Option<(&str, u32)> {
+    let (before, percent) = text.strip_suffix('%')?.rsplit_once('+')?;
+    Some((before.trim_end(), percent.parse().ok()?))
+}
+
 impl FromStr for LoadSpec {
     type Err = LoadSpecError;
 
     fn from_str(text: &str) -> Result<Self, LoadSpecError> {
         let mut rest = text.trim();
         let mut start_percent = 0;
-        if let Some((before, percent)) = rest.strip_suffix('%').and_then(|r| r.rsplit_once('+'))
-            && let Ok(n) = percent.parse::<u32>()
-        {
-            start_percent = u8::try_from(n)
-                .ok()
-                .filter(|n| *n < 100)
-                .ok_or_else(|| LoadSpecError::BadStart(text.into()))?;
+        if let Some((before, start)) = start_of(rest) {
+            let single = start_of(before).is_none();
+            let percent = u8::try_from(start).ok().filter(|percent| *percent < 100 && single);
+            start_percent = percent.ok_or_else(|| LoadSpecError::BadStart(text.into()))?;
             rest = before;
         }
         // Commands may hold an @ of their own, so it only counts before a list of CPUs.
@@ -283,6 +286,21 @@ mod tests {
             ("exec".into(), "mail root@example".into(), Placement::Housekeeping, 0)
         );
         assert_eq!(read("stress-ng:--vm 2 --vm-bytes 80%").1, "--vm 2 --vm-bytes 80%");
+    }
+
+    #[test]
+    fn what_is_printed_is_read_as_the_same_with_blanks_and_without_a_start() {
+        for (text, printed) in
+            [("cpu:4@1[\t+0%", "cpu:4@1["), ("cpu +5%", "cpu+5%"), ("exec:a b @0 +0%", "exec:a b @0")]
+        {
+            let load: LoadSpec = text.parse().unwrap();
+            assert_eq!(load.to_string(), printed);
+            assert_eq!(printed.parse(), Ok(load));
+        }
+        // Two starts: without the second, of which nothing is printed, the first would be one.
+        for text in ["cpu:1+3%+0%", "cpu:1@0+3% +0%", "cpu:1+3%+4%"] {
+            assert_eq!(text.parse::<LoadSpec>(), Err(LoadSpecError::BadStart(text.into())));
+        }
     }
 
     #[test]
