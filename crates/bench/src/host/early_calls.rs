@@ -9,7 +9,7 @@ use std::time::Duration;
 use jitterlab_analysis::papers::nist_calls::EarlyCalls;
 use jitterlab_model::{Policy, TaskSpec};
 use jitterlab_rt::compensate::Repeat;
-use jitterlab_rt::wake::{Nanosleep, Wake, WakeReport};
+use jitterlab_rt::wake::{Nanosleep, Wake};
 use jitterlab_rt::{Arrival, BuildError, Linux, PeriodicLoop, System, WakeUp};
 
 use super::error::PrepareError;
@@ -33,10 +33,6 @@ impl WakeUp<Linux> for Noting {
         // The channel has room for every wait there can be, so this neither blocks nor allocates.
         let _ = self.waits.try_send((asked_ns, woken_ns));
         Ok(Wake::Read(Arrival::at(woken_ns)))
-    }
-
-    fn report(&self) -> WakeReport {
-        WakeReport::default()
     }
 }
 
