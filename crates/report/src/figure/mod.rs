@@ -7,6 +7,7 @@
 mod autocorrelation;
 mod causes;
 mod comparison;
+mod fount;
 pub mod glance;
 mod histogram;
 mod kitty;

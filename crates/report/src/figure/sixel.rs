@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use resvg::tiny_skia::Pixmap;
+use tiny_skia::Pixmap;
 
 use super::FigureError;
 use super::png::pixels;
@@ -84,7 +84,7 @@ fn palette(colours: &[Colour]) -> (Vec<Colour>, BTreeMap<Colour, usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use resvg::tiny_skia::{Color, Paint, Rect, Transform};
+    use tiny_skia::{Color, Paint, Rect, Transform};
 
     /// What such a terminal draws of it: the colour of each pixel.
     fn drawn(text: &str, width: usize, height: usize) -> Vec<Colour> {
