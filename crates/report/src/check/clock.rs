@@ -28,6 +28,7 @@ pub(super) const WORDS: &[Words] = &[
         why: "A counter that changes speed or stops in idle states makes the kernel fall back to a slower clock in the middle of a run.",
         found: &[
             ("none", "this processor has no TSC"),
+            ("architectural", "one speed, in every idle state: the architecture promises it"),
             ("declared-unstable", "declared unstable by the kernel parameter tsc=unstable"),
             ("stable", "runs at one speed and in every idle state"),
             ("not-promised-to-guest", "the guest is not promised {missing:and}"),

@@ -64,6 +64,10 @@ pub(super) const WORDS: &[Words] = &[
         found: &[
             ("unreadable", "the counter could not be read"),
             ("not-counted", "this processor does not count them"),
+            (
+                "other-processor",
+                "there are none on this kind of processor; what its firmware takes by other ways is counted nowhere",
+            ),
             ("none", "none since the start"),
             ("counted", "{count} since the start[, {an_hour:one} an hour]"),
         ],

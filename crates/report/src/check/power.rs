@@ -45,18 +45,18 @@ pub(super) const WORDS: &[Words] = &[
     },
     Words {
         id: "idle-states",
-        title: "Idle states (C-states)",
+        title: "Idle states",
         why: "A CPU in a deep idle state needs its exit latency before the first instruction of a woken task.",
         found: &[
             ("unreadable", "how long they take to leave could not be read"),
-            ("polling", "none: idle CPUs poll (idle=poll)"),
+            ("polling", "none: idle CPUs poll ({parameter})"),
             ("no-choice", "the kernel offers no choice of idle states"),
             ("all-disabled", "all are disabled"),
             ("down-to", "down to {state}, which takes up to {exit_us} µs to leave"),
         ],
         advice: &[(
             "host",
-            "disable deep idle states on the host, or let the guest poll: `idle=poll` in the guest",
+            "disable deep idle states on the host, or let the guest poll: `idle=poll` in the guest, `nohlt` if it is ARM",
         )],
     },
     Words {
@@ -93,7 +93,7 @@ pub(super) const WORDS: &[Words] = &[
         title: "Voltage and firmware throttling",
         why: "Boards with a weak supply are slowed down by their firmware.",
         found: &[
-            ("not-reported", "this firmware does not report it"),
+            ("not-reported", "no firmware reports it here"),
             ("enough", "enough, and never throttled since the start"),
             ("since-start", "low voltage or throttling since the start"),
             ("now", "low voltage or throttling at this moment"),

@@ -77,7 +77,7 @@ pub(super) const WORDS: &[Words] = &[
         why: "They lengthen every entry into the kernel, and so every wake-up, by a part of a microsecond each.",
         found: &[
             ("off", "switched off: for machines that run trusted programs only"),
-            ("not-listed", "this kernel lists no vulnerabilities"),
+            ("not-listed", "this kernel lists none that this processor has"),
             ("none", "none is active"),
             ("active", "active: {active}"),
         ],

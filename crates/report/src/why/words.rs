@@ -93,16 +93,16 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
             "nothing: in virtual time, so much is how the emulator lets interrupts in".into()
         }
         Class::Idle | Class::TimerInterrupt if run.bench == Bench::Kernel => {
-            "keep the processor from idling, and other timers off it, to see what they cost (idle=poll, nohz_full=)".into()
+            "keep the processor from idling, and other timers off it, to see what they cost (idle=poll, on ARM nohlt; nohz_full=)".into()
         }
         Class::Outside | Class::LateInterrupt if virtual_machine => {
             "only the host can help: give this virtual machine CPUs of its own, or measure without one".into()
         }
         Class::Outside | Class::LateInterrupt => {
-            "look into the firmware: system management interrupts (jitterlab check smi), power limits, USB legacy support".into()
+            "look into the firmware: its power limits; on a PC, system management interrupts (jitterlab check smi) and USB legacy support".into()
         }
         Class::Idle if virtual_machine => {
-            "keep the processor from idling (kernel parameter idle=poll) to see whether the host is at fault".into()
+            "keep the processor from idling (kernel parameter idle=poll, on ARM nohlt) to see whether the host is at fault".into()
         }
         Class::Idle => "forbid deep idle states while the task runs: jitterlab run --cpu-dma-latency 0".into(),
         Class::InterruptsOff | Class::NotPreemptible if run.tasks.iter().any(|task| task.spec.name == who) => {

@@ -37,6 +37,10 @@ fn is_fast(source: &str) -> bool {
 
 fn tsc(s: &Subject<'_>) -> Ruling {
     let processor = &s.facts.processor;
+    // Arm's architecture: it counts at one frequency, in a power domain that is always on.
+    if s.facts.clock.available.iter().any(|name| name == "arch_sys_counter") {
+        return pass("architectural");
+    }
     if processor.vendor.is_none() {
         return not_applicable("none");
     }

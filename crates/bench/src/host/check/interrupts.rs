@@ -1,7 +1,7 @@
 //! Interrupts on the real-time CPUs.
 
 use jitterlab_model::CpuSet;
-use jitterlab_model::check::RemedyKind::{Command, Lasting, Machine};
+use jitterlab_model::check::RemedyKind::{Command, Host, Lasting, Machine};
 use jitterlab_model::facts::{Interrupt, Preemption};
 
 use super::{Rule, Ruling, Scope, Subject, alternatives, not_applicable, pass, unknown, warn};
@@ -11,7 +11,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "default-irq-affinity", scope: Scope::Kernel, ruling: default_affinity },
     Rule { id: "irqbalance", scope: Scope::Kernel, ruling: irqbalance },
     Rule { id: "threaded-interrupts", scope: Scope::Kernel, ruling: threaded },
-    Rule { id: "smi", scope: Scope::Hardware, ruling: smi },
+    Rule { id: "smi", scope: Scope::Kernel, ruling: smi },
 ];
 
 /// Where an interrupt goes, as far as is known.
@@ -82,9 +82,13 @@ fn threaded(s: &Subject<'_>) -> Ruling {
 
 fn smi(s: &Subject<'_>) -> Ruling {
     let counts: Vec<u64> = s.facts.cpus.iter().filter_map(|cpu| cpu.smi_count).collect();
+    let x86 =
+        s.facts.kernel.architecture.as_deref().is_none_or(|name| name.ends_with("86") || name == "x86_64");
     let intel = s.facts.processor.vendor.as_deref() == Some("GenuineIntel");
     match counts.iter().max() {
         None if intel && !s.in_virtual_machine() => unknown().advise(Command, "modprobe"),
+        None if !x86 => not_applicable("other-processor"),
+        None if s.in_virtual_machine() => not_applicable("not-counted").advise(Host, "host"),
         None => not_applicable("not-counted"),
         Some(0) => pass("none"),
         Some(n) => {

@@ -101,8 +101,13 @@ fn reachable<'a>(s: &'a Subject<'_>, cpu: &'a Cpu) -> impl Iterator<Item = &'a I
 }
 
 fn idle_states(s: &Subject<'_>) -> Ruling {
-    if s.facts.kernel.parameter("idle") == Some("poll") {
-        return pass("polling");
+    let kernel = &s.facts.kernel;
+    let polls = [
+        (kernel.parameter("idle") == Some("poll"), "idle=poll"),
+        (kernel.parameter("nohlt").is_some(), "nohlt"),
+    ];
+    if let Some((_, parameter)) = polls.into_iter().find(|(set, _)| *set) {
+        return pass("polling").with("parameter", parameter);
     }
     if cpus(s).all(|cpu| cpu.idle_states.is_empty()) {
         return not_applicable("no-choice");
@@ -134,7 +139,9 @@ fn idle_states(s: &Subject<'_>) -> Ruling {
     ruling.for_one_run("--cpu-dma-latency 0").write(1, &cpu_file(s.cpus, &file)).parameter(
         match s.facts.power.idle_driver.as_deref() {
             Some("intel_idle") => "intel_idle.max_cstate=1",
-            _ => "processor.max_cstate=1",
+            Some("acpi_idle") | None => "processor.max_cstate=1",
+            // Other drivers have no such limit; the kernel can only do without them.
+            Some(_) => "cpuidle.off=1",
         },
     )
 }

@@ -1,5 +1,7 @@
 //! Power management of the whole machine, and who limits it.
 
+use std::process::Command;
+
 use jitterlab_model::facts::{LatencyHolder, NO_REQUEST_US, Power};
 use nix::unistd::{AccessFlags, access};
 
@@ -21,8 +23,22 @@ pub(super) fn power(root: &Root) -> Power {
             .or_else(|| root.word("sys/devices/system/cpu/cpuidle/current_governor_ro")),
         firmware_throttled: root
             .text("sys/devices/platform/soc/soc:firmware/get_throttled")
-            .and_then(|bits| u32::from_str_radix(bits.trim_start_matches("0x"), 16).ok()),
+            .or_else(|| asked_firmware(root))
+            .and_then(|said| throttled_bits(&said)),
     }
+}
+
+/// The answer of a Raspberry Pi's firmware, where the kernel is not its maker's and shows no file of it.
+fn asked_firmware(root: &Root) -> Option<String> {
+    let asked = root.is_system() && root.exists("dev/vcio");
+    let answer = asked.then(|| Command::new("vcgencmd").arg("get_throttled").output())?.ok()?;
+    Some(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
+}
+
+/// `50005`, as the file has it, or `throttled=0x50005`, as the program says it.
+fn throttled_bits(said: &str) -> Option<u32> {
+    let digits = said.strip_prefix("throttled=").unwrap_or(said);
+    u32::from_str_radix(digits.trim_start_matches("0x"), 16).ok()
 }
 
 /// Whether the device may be opened for writing; asked without opening it.
@@ -53,4 +69,17 @@ fn holders(root: &Root) -> Vec<LatencyHolder> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_says_in_either_way_that_it_is_throttled() {
+        for said in ["50005", "0x50005", "throttled=0x50005"] {
+            assert_eq!(throttled_bits(said), Some(0x5_0005), "{said}");
+        }
+        assert_eq!(throttled_bits("error=1 error_msg=\"Command not registered\""), None);
+    }
 }

@@ -94,7 +94,7 @@ fn a_board_without_pc_files_is_read() {
     let f = facts("arm-board");
     assert_eq!(f.kernel.preemption, Some(Preemption::Full));
     assert_eq!(f.processor.model.as_deref(), Some("Raspberry Pi 4 Model B Rev 1.4"));
-    assert_eq!(f.virtualisation.virtual_machine, None);
+    assert_eq!(f.virtualisation.virtual_machine, Some(false), "its device tree names a board");
     assert_eq!(f.power.firmware_throttled, Some(0x5_0005));
     assert_eq!(f.usable().to_string(), "0-3", "isolcpus hides CPU 3 from programs, yet they may ask for it");
     assert_eq!(f.interrupts.lines.iter().filter(|l| l.is_device()).count(), 2, "the timer is each CPU's own");

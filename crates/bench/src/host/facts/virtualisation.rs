@@ -43,10 +43,12 @@ pub(super) fn virtualisation(root: &Root, cpu_info: &str) -> Virtualisation {
         .or_else(|| device_tree(root))
         .or_else(|| clocksource(root));
     let flagged = field(cpu_info, "flags").map(|flags| flags.split_whitespace().any(|f| f == "hypervisor"));
-    // On x86 the processor says so; elsewhere only a hypervisor that can be named is known.
+    // On x86 the processor says so; a device tree names a hypervisor or the board; elsewhere only a hypervisor that can be
+    // named is known.
     let virtual_machine = match flagged {
         Some(flagged) => Some(flagged || root.exists("sys/hypervisor/type")),
-        None => hypervisor.as_ref().map(|_| true),
+        None if hypervisor.is_some() => Some(true),
+        None => root.exists("proc/device-tree/model").then_some(false),
     };
     Virtualisation {
         virtual_machine,
