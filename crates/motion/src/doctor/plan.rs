@@ -11,9 +11,9 @@ pub const LEAST_NS: i64 = 15 * S;
 const REST_NS: [i64; 2] = [5 * S, 120 * S];
 /// Recording the kernel's events: a twelfth of the time, and between these.
 const WHY_NS: [i64; 2] = [3 * S, 300 * S];
-/// Trying settings: about half of the time, and between these. In less the blocks are too few for several settings.
-const TUNE_NS: [i64; 2] = [120 * S, 7_200 * S];
-/// From this time on settings are tried.
+/// Trying settings: about half of the time, and at most this.
+const TUNE_NS: i64 = 7_200 * S;
+/// From this time on settings are tried: in less the blocks are too few for several.
 pub const TUNES_FROM_NS: i64 = 240 * S;
 
 /// How long each step takes.
@@ -40,7 +40,7 @@ impl DoctorPlan {
         let left_ns = budget_ns - (budget_ns / 20).clamp(REST_NS[0], REST_NS[1]);
         let share = |part_ns: i64, [least, most]: [i64; 2]| (part_ns >= least).then_some(part_ns.min(most));
         let why_ns = share(budget_ns / 12, WHY_NS);
-        let tune_ns = share(left_ns / 100 * 58, TUNE_NS);
+        let tune_ns = (budget_ns >= TUNES_FROM_NS).then(|| (left_ns / 100 * 58).min(TUNE_NS));
         let left_ns = left_ns - why_ns.unwrap_or(0) - tune_ns.unwrap_or(0);
         // What is tuned is measured again.
         let measure_ns = if tune_ns.is_some() { left_ns / 2 } else { left_ns };
@@ -79,7 +79,7 @@ mod tests {
     fn a_minute_measures_some_minutes_have_all_steps_and_a_night_measures_for_hours() {
         let minute = DoctorPlan::of(60 * S).unwrap();
         assert!(minute.why_ns.is_some() && minute.measure_ns > 45 * S, "{minute:?}");
-        assert_eq!(DoctorPlan::of(TUNES_FROM_NS - 30 * S).unwrap().tune_ns, None);
+        assert_eq!(DoctorPlan::of(TUNES_FROM_NS - S).unwrap().tune_ns, None);
         let tuned = DoctorPlan::of(TUNES_FROM_NS).unwrap();
         // Eight settings at a millisecond.
         assert!(
