@@ -27,7 +27,7 @@ struct Attacked {
     within_ms: u64,
 }
 
-const ATTACKED: [Attacked; 15] = [
+const ATTACKED: [Attacked; 16] = [
     Attacked {
         words: "run -q -d 60s --policy other -o r.parquet --load cpu:1 --load fork:1 --load net:1",
         within_ms: 3_000,
@@ -42,6 +42,11 @@ const ATTACKED: [Attacked; 15] = [
     Attacked {
         words: "tune -q --budget 90s --policy other --only interrupts,timer-migration,real-time-throttling,huge-pages,\
                 memory-statistics,unbound-work,wake-early",
+        within_ms: 3_000,
+    },
+    Attacked {
+        words: "tune -q --budget 90s --policy fifo:40 --only cpuset,kernel-threads,rcu-normal,network-threads,\
+                network-coalescing,priority,wake-up,watchdogs,swappiness",
         within_ms: 3_000,
     },
     Attacked { words: "servo --live --policy other -d 300ms --way wake=timerfd", within_ms: 3_000 },

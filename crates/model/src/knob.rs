@@ -13,8 +13,14 @@ use serde::{Deserialize, Serialize};
 pub enum Knob {
     /// Everybody else's threads off the task's processor.
     OtherThreads,
+    /// The same by control groups, which also hold what is started later.
+    Cpuset,
+    /// Everybody else's threads off the processors that share a core with the task's.
+    SmtSibling,
     /// Devices' interrupts off it.
     Interrupts,
+    /// The kernel's threads that came before the task get a priority below it.
+    KernelThreads,
     /// A request for wake-ups from idle without delay (`/dev/cpu_dma_latency` at 0).
     IdleLatency,
     /// Deep idle states of the processor switched off.
@@ -33,6 +39,12 @@ pub enum Knob {
     RealTimeThrottling,
     /// The kernel's unbound work off the processor.
     UnboundWork,
+    /// No grace periods of RCU that interrupt every processor to be short.
+    RcuNormal,
+    /// Network cards' packets are taken by threads, which the task comes before.
+    NetworkThreads,
+    /// Network cards interrupt less often.
+    NetworkCoalescing,
     /// No watchdogs.
     Watchdogs,
     /// No transparent huge pages.
@@ -47,16 +59,24 @@ pub enum Knob {
     Swappiness,
     /// The task under a real-time policy.
     Policy,
+    /// The task before every thread but those that the kernel cannot do without.
+    Priority,
+    /// The task waits another way.
+    WakeUp,
     /// The task wakes early and polls.
     WakeEarly,
 }
 
 impl Knob {
     /// Every knob, those first that help most often where they help.
-    pub const ALL: [Knob; 19] = [
+    pub const ALL: [Knob; 27] = [
         Knob::OtherThreads,
+        Knob::Cpuset,
+        Knob::SmtSibling,
         Knob::Interrupts,
         Knob::Policy,
+        Knob::Priority,
+        Knob::KernelThreads,
         Knob::IdleLatency,
         Knob::IdleStates,
         Knob::Governor,
@@ -64,9 +84,13 @@ impl Knob {
         Knob::Turbo,
         Knob::Preemption,
         Knob::WakeEarly,
+        Knob::WakeUp,
         Knob::RealTimeThrottling,
         Knob::TimerMigration,
         Knob::UnboundWork,
+        Knob::NetworkThreads,
+        Knob::NetworkCoalescing,
+        Knob::RcuNormal,
         Knob::Watchdogs,
         Knob::HugePages,
         Knob::SamePageMerging,
@@ -78,7 +102,7 @@ impl Knob {
     /// Whether it is set of the task, not of the machine.
     #[must_use]
     pub fn is_of_task(self) -> bool {
-        matches!(self, Knob::Policy | Knob::WakeEarly)
+        matches!(self, Knob::Policy | Knob::Priority | Knob::WakeUp | Knob::WakeEarly)
     }
 
     /// Its name in options and in JSON.
@@ -86,7 +110,10 @@ impl Knob {
     pub fn name(self) -> &'static str {
         match self {
             Knob::OtherThreads => "other-threads",
+            Knob::Cpuset => "cpuset",
+            Knob::SmtSibling => "smt-sibling",
             Knob::Interrupts => "interrupts",
+            Knob::KernelThreads => "kernel-threads",
             Knob::IdleLatency => "idle-latency",
             Knob::IdleStates => "idle-states",
             Knob::Governor => "governor",
@@ -96,6 +123,9 @@ impl Knob {
             Knob::TimerMigration => "timer-migration",
             Knob::RealTimeThrottling => "real-time-throttling",
             Knob::UnboundWork => "unbound-work",
+            Knob::RcuNormal => "rcu-normal",
+            Knob::NetworkThreads => "network-threads",
+            Knob::NetworkCoalescing => "network-coalescing",
             Knob::Watchdogs => "watchdogs",
             Knob::HugePages => "huge-pages",
             Knob::SamePageMerging => "same-page-merging",
@@ -103,6 +133,8 @@ impl Knob {
             Knob::MemoryStatistics => "memory-statistics",
             Knob::Swappiness => "swappiness",
             Knob::Policy => "policy",
+            Knob::Priority => "priority",
+            Knob::WakeUp => "wake-up",
             Knob::WakeEarly => "wake-early",
         }
     }

@@ -35,7 +35,7 @@ fn bears(knob: Knob, cause: &Cause) -> bool {
     let threads = matches!(class, Class::Preempted | Class::Shared | Class::NotPreemptible);
     let speed = matches!(class, Class::Usual | Class::OwnWork | Class::SlowReturn | Class::TimerInterrupt);
     match knob {
-        Knob::OtherThreads => {
+        Knob::OtherThreads | Knob::Cpuset => {
             open || threads
                 || matches!(
                     class,
@@ -48,6 +48,12 @@ fn bears(knob: Knob, cause: &Cause) -> bool {
                 )
         }
         Knob::Interrupts => open || matches!(class, Class::Interrupt | Class::Vector | Class::Softirq),
+        // What shares the core takes its share of everything, and is seen in how long everything takes.
+        Knob::SmtSibling => open || speed,
+        Knob::Priority | Knob::KernelThreads => matches!(class, Class::Preempted | Class::Shared),
+        Knob::NetworkThreads => open || class == Class::Softirq,
+        Knob::NetworkCoalescing => open || matches!(class, Class::Interrupt | Class::Vector | Class::Softirq),
+        Knob::RcuNormal => open || class == Class::Vector,
         Knob::Policy => threads || matches!(class, Class::TimerSlack | Class::Throttled),
         Knob::IdleLatency | Knob::IdleStates => class == Class::Idle,
         // The frequency is seen nowhere but in how long everything takes that the kernel and the task do themselves.
@@ -55,6 +61,7 @@ fn bears(knob: Knob, cause: &Cause) -> bool {
         Knob::Preemption => open || class == Class::NotPreemptible,
         // It hides whatever comes every time.
         Knob::WakeEarly => speed || class == Class::Idle,
+        Knob::WakeUp => speed || class == Class::OtherTimer,
         Knob::RealTimeThrottling => class == Class::Throttled,
         Knob::TimerMigration => open || matches!(class, Class::OtherTimer | Class::Softirq),
         Knob::UnboundWork => open || (threads && is_kworker(cause)),

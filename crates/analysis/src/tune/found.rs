@@ -61,6 +61,23 @@ pub enum Step {
         /// Where to.
         to: CpuSet,
     },
+    /// The same of threads that may run on these CPUs, which share a core with the task's.
+    Siblings {
+        /// Where from.
+        off: CpuSet,
+        /// Where to.
+        to: CpuSet,
+    },
+    /// Control groups hold other programs, those that are started later too, on these CPUs.
+    Cpuset {
+        /// Where to.
+        to: CpuSet,
+    },
+    /// The kernel's threads of the task's processor with a higher real-time priority get this one.
+    KernelThreads {
+        /// The priority.
+        priority: u8,
+    },
     /// `/dev/cpu_dma_latency` is held at so many microseconds while the task runs.
     IdleLatency {
         /// The limit.
@@ -122,6 +139,8 @@ pub struct KnobLeft {
 pub enum LeftOut {
     /// This machine has no such thing.
     Absent,
+    /// The task, as it waits and runs, has no use for it.
+    NotOfTask,
     /// It is set that way already.
     Already,
     /// The system refuses to set it.

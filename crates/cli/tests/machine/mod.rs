@@ -82,9 +82,16 @@ impl State {
             "/sys/devices/virtual/workqueue/cpumask",
             "/proc/irq/default_smp_affinity",
             "/proc/sys/vm/stat_interval",
+            "/proc/sys/vm/swappiness",
+            "/sys/kernel/rcu_normal",
             "/sys/kernel/mm/transparent_hugepage/enabled",
         ] {
             state.note(place.into());
+        }
+        for card in names("/sys/class/net") {
+            for file in ["threaded", "gro_flush_timeout", "napi_defer_hard_irqs"] {
+                state.note(format!("/sys/class/net/{card}/{file}"));
+            }
         }
         let mounts = text("/proc/mounts");
         let mounts = mounts.lines().filter(|line| line.contains("jitterlab") || line.contains("tracefs"));
@@ -113,9 +120,9 @@ impl State {
                 let Some(thread) = Thread::read(process, &thread) else { continue };
                 // Workers of the kernel come, go, and change their queue.
                 if (thread.kernel || ours.contains(&process)) && !thread.name.starts_with("kworker") {
-                    state
-                        .threads
-                        .insert((format!("{} {}", thread.id, thread.name), thread.began), thread.cpus);
+                    let name = format!("{} {}", thread.id, thread.name);
+                    state.threads.insert((format!("{name}, scheduled"), thread.began.clone()), thread.policy);
+                    state.threads.insert((name, thread.began), thread.cpus);
                 }
             }
         }
@@ -147,6 +154,8 @@ struct Thread {
     began: String,
     kernel: bool,
     cpus: String,
+    /// Its policy and its real-time priority.
+    policy: String,
 }
 
 impl Thread {
@@ -163,6 +172,7 @@ impl Thread {
             began: (*words.get(22 - 3)?).into(),
             kernel: flags & 0x0020_0000 != 0,
             cpus: cpus.trim().into(),
+            policy: format!("{}:{}", words.get(41 - 3)?, words.get(40 - 3)?),
         })
     }
 }

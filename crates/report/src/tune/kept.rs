@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use jitterlab_analysis::tune::{Figure, KnobFound, Step, TuneResult};
+use jitterlab_model::CpuSet;
 
 use super::{change, interval, words};
 use crate::printable::printable;
@@ -11,23 +12,40 @@ use crate::printable::printable;
 pub const MARK: &str = "# Written by jitterlab tune --keep; jitterlab tune --revert removes it.";
 
 /// Where files are kept, below the root of the file system: all that there may be.
-pub const PLACES: [&str; 5] = [
+pub const PLACES: [&str; 9] = [
     "etc/sysctl.d/99-jitterlab.conf",
     "etc/tmpfiles.d/jitterlab.conf",
     "etc/systemd/system/jitterlab-idle-latency.service",
     "etc/systemd/system.conf.d/jitterlab.conf",
     "etc/default/grub.d/jitterlab.cfg",
+    "etc/udev/rules.d/99-jitterlab.rules",
+    "etc/systemd/system/system.slice.d/jitterlab.conf",
+    "etc/systemd/system/user.slice.d/jitterlab.conf",
+    "etc/systemd/system/init.scope.d/jitterlab.conf",
 ];
 
-/// The file that keeps a step, and its lines in it; `None` for what belongs to the task.
-fn line(step: &Step) -> Option<(&'static str, String)> {
-    let [sysctl, tmpfiles, service, manager, grub] = PLACES;
-    Some(match step {
-        Step::File { file, value } => match file.strip_prefix("/proc/sys/") {
-            Some(name) => (sysctl, format!("{} = {value}\n", name.replace('/', "."))),
-            None => (tmpfiles, format!("w {file} - - - - {value}\n")),
+/// The files that keep a step, with its lines in them; none for what belongs to the task or to threads that the kernel starts.
+/// Programs are started on `programs`.
+fn lines(step: &Step, programs: &CpuSet) -> Vec<(&'static str, String)> {
+    let [sysctl, tmpfiles, service, manager, grub, udev, groups @ ..] = PLACES;
+    vec![match step {
+        Step::File { file, value } => match (file.strip_prefix("/proc/sys/"), card(file)) {
+            (Some(name), _) => (sysctl, format!("{} = {value}\n", name.replace('/', "."))),
+            (None, Some((card, attribute))) => (
+                udev,
+                format!(
+                    "ACTION==\"add\", SUBSYSTEM==\"net\", KERNEL==\"{card}\", ATTR{{{attribute}}}=\"{value}\"\n"
+                ),
+            ),
+            (None, None) => (tmpfiles, format!("w {file} - - - - {value}\n")),
         },
-        Step::Threads { to } => (manager, format!("[Manager]\nCPUAffinity={to}\n")),
+        Step::Threads { .. } | Step::Siblings { .. } => {
+            (manager, format!("[Manager]\nCPUAffinity={programs}\n"))
+        }
+        Step::Cpuset { to } => {
+            let section = |place: &str| if place.contains(".scope.") { "Scope" } else { "Slice" };
+            return groups.map(|place| (place, format!("[{}]\nAllowedCPUs={to}\n", section(place)))).into();
+        }
         Step::Interrupts { to } => {
             (grub, format!("GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT irqaffinity={to}\"\n"))
         }
@@ -39,8 +57,37 @@ fn line(step: &Step) -> Option<(&'static str, String)> {
                  WantedBy=multi-user.target\n"
             ),
         ),
-        Step::Task { .. } => return None,
-    })
+        Step::Task { .. } | Step::KernelThreads { .. } => return Vec::new(),
+    }]
+}
+
+/// The network card and the attribute that a file is of.
+fn card(file: &str) -> Option<(&str, &str)> {
+    file.strip_prefix("/sys/class/net/")?.split_once('/')
+}
+
+/// Where programs may go with all that is worth keeping: systemd adds up what its lines name.
+fn programs(result: &TuneResult) -> CpuSet {
+    let steps = result.worth().flat_map(|found| &found.offered.steps);
+    let to = steps.filter_map(|step| match step {
+        Step::Threads { to } | Step::Siblings { to, .. } => Some(to.clone()),
+        _ => None,
+    });
+    to.reduce(|all, to| all.and(&to)).unwrap_or_default()
+}
+
+/// What is worth keeping and in no file: it is set where the program is, or again after each restart.
+#[must_use]
+pub fn by_hand(result: &TuneResult) -> Vec<String> {
+    let of = |found: &KnobFound| {
+        let steps = found.offered.steps.iter().filter(|step| lines(step, &CpuSet::new()).is_empty());
+        let steps: Vec<String> = steps.map(words::step).collect();
+        let what = format!("no file keeps {} ({})", found.offered.knob, steps.join(", "));
+        let task = found.offered.knob.is_of_task();
+        let how = if task { "set it in the program itself" } else { "set it after each restart (chrt -p)" };
+        (!steps.is_empty()).then(|| format!("{what}: {how}"))
+    };
+    result.worth().filter_map(of).collect()
 }
 
 fn gain(found: &KnobFound, result: &TuneResult) -> String {
@@ -54,6 +101,7 @@ fn gain(found: &KnobFound, result: &TuneResult) -> String {
 /// The files with their content, those of [`PLACES`] that something is kept in.
 #[must_use]
 pub fn files(result: &TuneResult) -> Vec<(&'static str, String)> {
+    let programs = programs(result);
     let of = |place: &'static str| {
         // What a load runs may have several lines, and only the first would be a comment.
         let mut text = format!("{MARK}\n# Measured with {}", printable(&result.task));
@@ -67,9 +115,9 @@ pub fn files(result: &TuneResult) -> Vec<(&'static str, String)> {
                 .offered
                 .steps
                 .iter()
-                .filter_map(line)
+                .flat_map(|step| lines(step, &programs))
                 .filter(|(at, _)| *at == place)
-                .map(|(_, l)| l)
+                .map(|(_, line)| line)
                 .collect();
             if !lines.is_empty() {
                 any = true;
@@ -108,6 +156,10 @@ fn then(place: &str) -> &'static str {
             "systemctl enable --now jitterlab-idle-latency"
         }
         "etc/default/grub.d/jitterlab.cfg" => "update-grub and a restart",
+        "etc/udev/rules.d/99-jitterlab.rules" => "udevadm trigger -c add -s net, or a restart",
+        place if place.contains(".slice.") || place.contains(".scope.") => {
+            "systemctl daemon-reload, or a restart"
+        }
         _ => "a restart",
     }
 }

@@ -89,3 +89,38 @@ fn what_is_not_proven_is_not_kept() {
     result.proven = None;
     assert!(head(&result).verdict.contains("NO HELP FOUND"));
 }
+
+#[test]
+fn what_is_kept_lies_where_the_system_reads_it_and_the_rest_is_named() {
+    let mut result = result();
+    let cpus = |text: &str| text.parse().unwrap();
+    let file = |file: &str, value: &str| Step::File { file: file.into(), value: value.into() };
+    let kept = [
+        (Knob::OtherThreads, Step::Threads { to: cpus("0,2-3") }),
+        (Knob::SmtSibling, Step::Siblings { off: cpus("3"), to: cpus("0,2") }),
+        (Knob::Cpuset, Step::Cpuset { to: cpus("0,2-3") }),
+        (Knob::NetworkThreads, file("/sys/class/net/eth0/threaded", "1")),
+        (Knob::RcuNormal, file("/sys/kernel/rcu_normal", "1")),
+        (Knob::KernelThreads, Step::KernelThreads { priority: 79 }),
+        (Knob::Priority, Step::Task { parts: "policy=fifo:98".into() }),
+    ];
+    result.proven.as_mut().unwrap().knobs = kept.iter().map(|(knob, _)| *knob).collect();
+    result.knobs = kept.map(|(knob, step)| found(knob, Judgement::Helps, 0.5, step)).into();
+    let files = kept::files(&result);
+    let text =
+        |part: &str| files.iter().find(|(place, _)| place.contains(part)).map(|(_, text)| text.as_str());
+    let holds = |part: &str, line: &str| text(part).is_some_and(|text| text.lines().any(|one| one == line));
+    // systemd adds up the CPUs of its lines: each names what all of them leave.
+    assert!(
+        holds("system.conf.d", "CPUAffinity=0,2") && !holds("system.conf.d", "CPUAffinity=0,2-3"),
+        "{files:?}"
+    );
+    assert!(holds("system.slice.d", "AllowedCPUs=0,2-3") && holds("init.scope.d", "[Scope]"), "{files:?}");
+    let rule = r#"ACTION=="add", SUBSYSTEM=="net", KERNEL=="eth0", ATTR{threaded}="1""#;
+    assert!(holds("udev", rule) && holds("tmpfiles", "w /sys/kernel/rcu_normal - - - - 1"), "{files:?}");
+    let by_hand = kept::by_hand(&result);
+    assert!(
+        by_hand.len() == 2 && by_hand[0].contains("kernel-threads") && by_hand[1].contains("fifo:98"),
+        "{by_hand:?}"
+    );
+}

@@ -8,6 +8,14 @@ use jitterlab_model::Knob;
 pub fn does(knob: Knob) -> &'static str {
     match knob {
         Knob::OtherThreads => "other programs off the task's processor",
+        Knob::Cpuset => "control groups hold other programs off the task's processor",
+        Knob::SmtSibling => "other programs off the processors that share the task's core",
+        Knob::KernelThreads => "the kernel's threads behind the task",
+        Knob::RcuNormal => "no RCU grace periods that interrupt every processor",
+        Knob::NetworkThreads => "network packets taken by threads",
+        Knob::NetworkCoalescing => "network cards interrupt less often",
+        Knob::Priority => "the task before all threads that may wait",
+        Knob::WakeUp => "the task waits another way",
         Knob::Interrupts => "devices' interrupts off the task's processor",
         Knob::IdleLatency => "processors kept out of idle states (cpu_dma_latency 0)",
         Knob::IdleStates => "deep idle states off on the task's processor",
@@ -36,6 +44,9 @@ pub(super) fn step(step: &Step) -> String {
         Step::File { file, value } => format!("{value} in {file}"),
         Step::Interrupts { to } => format!("interrupts to CPU {to}"),
         Step::Threads { to } => format!("threads to CPU {to}"),
+        Step::Siblings { off, to } => format!("threads of CPU {off} to CPU {to}"),
+        Step::Cpuset { to } => format!("control groups of other programs to CPU {to}"),
+        Step::KernelThreads { priority } => format!("kernel threads above it to priority {priority}"),
         Step::IdleLatency { us } => format!("{us} in /dev/cpu_dma_latency while the task runs"),
         Step::Task { parts } => format!("--task with {parts}"),
     }
@@ -55,6 +66,7 @@ pub(super) fn judgement(judgement: Judgement) -> &'static str {
 pub(super) fn left(left: &KnobLeft) -> String {
     let why = match &left.why {
         LeftOut::Absent => "not on this machine".into(),
+        LeftOut::NotOfTask => "of no use to a task that waits and runs like this one".into(),
         LeftOut::Already => "set already".into(),
         LeftOut::Refused { error } => format!("refused ({error})"),
         LeftOut::NoCause => "it bears on nothing that made the task late".into(),

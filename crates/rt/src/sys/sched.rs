@@ -26,6 +26,14 @@ struct SchedAttr {
 /// # Errors
 /// What the kernel answered.
 pub fn set_policy(policy: Policy, period_ns: i64) -> io::Result<()> {
+    set_policy_of(0, policy, period_ns)
+}
+
+/// The same of the thread of this number; 0 is the calling one.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn set_policy_of(thread: i32, policy: Policy, period_ns: i64) -> io::Result<()> {
     let (number, priority) = match policy {
         Policy::Other => (libc::SCHED_OTHER, 0),
         Policy::Batch => (libc::SCHED_BATCH, 0),
@@ -47,8 +55,8 @@ pub fn set_policy(policy: Policy, period_ns: i64) -> io::Result<()> {
         // Otherwise the kernel forbids the thread to start others.
         attr.flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
     }
-    // SAFETY: `attr` states its own size and outlives the call; 0 is the calling thread.
-    super::check_long(unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) }).map(drop)
+    // SAFETY: `attr` states its own size and outlives the call.
+    super::check_long(unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attr, 0) }).map(drop)
 }
 
 /// The policy the calling thread runs with.

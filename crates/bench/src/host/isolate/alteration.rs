@@ -2,11 +2,11 @@
 
 use std::io;
 
-use jitterlab_model::CpuSet;
-use jitterlab_model::warning::Isolated;
+use jitterlab_model::warning::{Isolated, LeftBehind};
+use jitterlab_model::{CpuSet, Policy};
 
 use super::journal::{Journal, chosen};
-use super::{IsolateError, kernel, opened, others, threads};
+use super::{IsolateError, cpuset, kernel, opened, others, thread, threads};
 use crate::host::facts::Root;
 
 /// Why something was not changed.
@@ -16,8 +16,14 @@ enum NotChanged {
     #[error("it took {value:?} and holds {now:?}")]
     Other { value: String, now: String },
     /// Nothing could be moved.
-    #[error("none could be moved")]
+    #[error("there was none")]
     NoneMoved,
+    /// A control group holds whole programs.
+    #[error("the control group of a program that is only watched would be limited")]
+    Watched,
+    /// Control groups refused.
+    #[error("{0}")]
+    Groups(String),
     /// There is nowhere to move anything to.
     #[error("there is no other CPU")]
     NoOther,
@@ -75,15 +81,61 @@ impl Alteration {
     /// Moves the threads of other programs, and those of the kernel that can be. What this program and those that
     /// are spared have started stays, and so does another jitterlab that measures there, with all that it keeps free.
     pub(in crate::host) fn move_threads(&mut self) -> io::Result<()> {
+        let (cpus, others) = (self.cpus.clone(), self.others.clone());
+        self.move_threads_off(&cpus, &others)
+    }
+
+    /// The same off other CPUs than those that all this is for.
+    pub(in crate::host) fn move_threads_off(&mut self, cpus: &CpuSet, to: &CpuSet) -> io::Result<()> {
+        let mut report = Isolated { cpus: cpus.clone(), ..self.report()? };
+        let spared = self.spared();
+        let wanted = &|process: u32| !others::descends(process, &spared);
+        threads::move_away(&mut self.journal, to, wanted, 0, &mut report);
+        Ok(())
+    }
+
+    /// Holds other programs off by control groups.
+    pub(in crate::host) fn confine(&mut self) -> io::Result<()> {
         let mut report = self.report()?;
+        if self.spared.len() > 1 && !cpuset::moves_single_programs(self.journal.root()) {
+            return Err(io::Error::other(NotChanged::Watched));
+        }
+        let spared = self.spared();
+        let wanted = &|process: u32| !others::descends(process, &spared);
+        cpuset::confine(&mut self.journal, &self.others, wanted, &mut report);
+        match report.left.pop() {
+            Some(LeftBehind::Chore { error, .. }) => Err(io::Error::other(NotChanged::Groups(error))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the kernel's threads that may run on these CPUs with a higher real-time priority this one.
+    pub(in crate::host) fn lower_kernel_threads(&mut self, priority: u8) -> io::Result<()> {
+        let mut lowered = 0;
+        for thread in thread::processes(&|_| true).into_iter().filter_map(thread::Thread::find) {
+            let here = || thread.cpus().is_some_and(|cpus| cpus.overlaps(&self.cpus));
+            if !thread.kernel || !thread::may_wait(&thread.name) || !here() {
+                continue;
+            }
+            let lower = match thread.policy() {
+                Some(Policy::Fifo(now)) if now > priority => Policy::Fifo(priority),
+                Some(Policy::RoundRobin(now)) if now > priority => Policy::RoundRobin(priority),
+                _ => continue,
+            };
+            self.journal.schedule(&thread, lower)?;
+            lowered += 1;
+        }
+        if lowered > 0 { Ok(()) } else { Err(io::Error::other(NotChanged::NoneMoved)) }
+    }
+
+    /// Processes whose threads stay where they are, another jitterlab that measures there among them.
+    fn spared(&self) -> Vec<u32> {
         let mut spared = self.spared.clone();
         spared.extend(self.journal.others().iter().map(|other| other.process.id));
         while let Some(other) = others::measuring_on(&self.cpus, &|process| !spared.contains(&process)) {
             spared.push(other.process);
         }
-        let wanted = &|process: u32| !others::descends(process, &spared);
-        threads::move_away(&mut self.journal, &self.others, wanted, 0, &mut report);
-        Ok(())
+        spared
     }
 
     fn report(&self) -> io::Result<Isolated> {

@@ -8,6 +8,7 @@ use jitterlab_model::warning::{Chore, Isolated, LeftBehind};
 
 use super::journal::Journal;
 use super::thread::{Thread, processes, threads};
+use crate::host::facts::Root;
 
 /// Why control groups cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +38,7 @@ pub(super) fn confine(
 ) -> u64 {
     let root = journal.root().clone();
     let result = match () {
-        () if root.exists(&format!("{V1}/cpuset.cpus")) => version_1(journal, others, wanted),
+        () if moves_single_programs(&root) => version_1(journal, others, wanted),
         () if root.exists(&format!("{V2}/cgroup.controllers")) => version_2(journal, others),
         () => return 0,
     };
@@ -52,6 +53,11 @@ pub(super) fn confine(
             0
         }
     }
+}
+
+/// Whether it is done program by program: else whole groups are limited.
+pub(super) fn moves_single_programs(root: &Root) -> bool {
+    root.exists(&format!("{V1}/cpuset.cpus"))
 }
 
 /// Version 1: a group for the rest, and no load balancing across the isolated CPUs.

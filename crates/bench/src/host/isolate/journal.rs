@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use jitterlab_model::CpuSet;
+use jitterlab_model::{CpuSet, Policy};
 use serde::{Deserialize, Serialize};
 
 use super::others::{Turn, journals, journals_of};
@@ -27,6 +27,8 @@ enum Change {
     Value { file: PathBuf, before: String },
     /// A thread could run on these CPUs.
     Affinity { thread: Thread, before: CpuSet },
+    /// A thread was scheduled like this.
+    Policy { thread: Thread, before: Policy },
     /// A process was in this control group, given by its file of processes.
     Member { process: Thread, group: PathBuf },
     /// A control group was made; its members go to the one given by `above`, its file of processes.
@@ -39,6 +41,7 @@ impl Change {
         match (self, other) {
             (Change::Value { file, .. }, Change::Value { file: other, .. }) => file == other,
             (Change::Affinity { thread, .. }, Change::Affinity { thread: other, .. }) => thread == other,
+            (Change::Policy { thread, .. }, Change::Policy { thread: other, .. }) => thread == other,
             (Change::Member { process, .. }, Change::Member { process: other, .. }) => process == other,
             _ => false,
         }
@@ -175,6 +178,16 @@ impl Journal {
         self.make(Change::Affinity { thread: thread.clone(), before }, || thread.bind(cpus))
     }
 
+    /// Schedules a thread another way.
+    pub(super) fn schedule(&mut self, thread: &Thread, policy: Policy) -> io::Result<()> {
+        let Some(now) = thread.policy() else { return Ok(()) };
+        let before = match self.made_before(&Change::Policy { thread: thread.clone(), before: now }) {
+            Some(Change::Policy { before, .. }) => *before,
+            _ => now,
+        };
+        self.make(Change::Policy { thread: thread.clone(), before }, || thread.schedule(policy))
+    }
+
     /// Notes the CPUs of a thread that is about to lose some in another way.
     pub(super) fn note_cpus(&mut self, thread: Thread, before: CpuSet) -> io::Result<()> {
         self.note(Change::Affinity { thread, before })
@@ -258,10 +271,13 @@ fn undo(change: Change) -> Result<(), String> {
             .bind(&before)
             .or_else(|error| if thread.is_alive() && !thread.is_bound() { Err(error) } else { Ok(()) })
             .map_err(|error| format!("CPUs {before} to {}: {error}", thread.name)),
+        Change::Policy { thread, before } if thread.is_alive() => {
+            thread.schedule(before).map_err(|error| format!("{before} of {}: {error}", thread.name))
+        }
         Change::Member { process, group } if process.is_alive() => write(&group, &process.id.to_string())
             .or_else(|error| if process.is_alive() { Err(error) } else { Ok(()) })
             .map_err(|error| format!("{} to {}: {error}", process.name, group.display())),
-        Change::Affinity { .. } | Change::Member { .. } => Ok(()),
+        Change::Affinity { .. } | Change::Policy { .. } | Change::Member { .. } => Ok(()),
         Change::Group { folder, above } => {
             remove_group(&folder, &above).map_err(|error| format!("removal of {}: {error}", folder.display()))
         }

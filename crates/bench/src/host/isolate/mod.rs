@@ -21,6 +21,7 @@ mod threads;
 pub(super) use alteration::Alteration;
 pub(super) use journal::chosen;
 pub use journal::{Restored, restore};
+pub(super) use thread::may_wait;
 
 /// Why isolation could not begin. The message says what to do.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,8 @@
 use std::fs;
 use std::io;
 
-use jitterlab_model::CpuSet;
+use jitterlab_model::{CpuSet, Policy};
+use jitterlab_rt::sys::sched::{policy_of, set_policy_of};
 use nix::sched::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,16 @@ impl Thread {
         Some((0..most).filter(|cpu| mask.is_set(usize::from(*cpu)) == Ok(true)).collect())
     }
 
+    /// How it is scheduled, where that is one that jitterlab knows.
+    pub(super) fn policy(&self) -> Option<Policy> {
+        policy_of(self.pid().as_raw()).ok()
+    }
+
+    /// Schedules it another way; of a deadline neither is asked.
+    pub(super) fn schedule(&self, policy: Policy) -> io::Result<()> {
+        set_policy_of(self.pid().as_raw(), policy, 0)
+    }
+
     pub(super) fn bind(&self, cpus: &CpuSet) -> io::Result<()> {
         let mut mask = Mask::new();
         for cpu in cpus.iter() {
@@ -79,6 +90,13 @@ impl Thread {
         }
         Ok(sched_setaffinity(self.pid(), &mask)?)
     }
+}
+
+/// Whether a thread of the kernel may wait for others. Those of these names carry out what every processor has to do at once.
+pub(in crate::host) fn may_wait(name: &str) -> bool {
+    !["migration/", "stopper/", "watchdog/", "idle_inject/", "cpuhp/"]
+        .iter()
+        .any(|must| name.starts_with(must))
 }
 
 /// Every process but this one.

@@ -20,6 +20,10 @@ pub(super) fn real_time_throttling(scene: &Scene<'_>) -> Offer {
     scene.file("proc/sys/kernel/sched_rt_runtime_us", "-1")
 }
 
+pub(super) fn rcu_normal(scene: &Scene<'_>) -> Offer {
+    scene.file("sys/kernel/rcu_normal", "1")
+}
+
 pub(super) fn watchdogs(scene: &Scene<'_>) -> Offer {
     // One switch for both, which puts them back as they were.
     let both =

@@ -14,6 +14,7 @@ use super::isolate::{Alteration, chosen};
 
 mod kernel;
 mod memory;
+mod network;
 mod power;
 mod processor;
 mod task;
@@ -34,13 +35,18 @@ enum Offer {
     Sets(Vec<Step>),
     Already,
     Absent,
+    /// The task, as it waits and runs, has no use for it.
+    NotOfTask,
 }
 
 /// What each knob would set.
 fn offer(knob: Knob, scene: &Scene<'_>) -> Offer {
     match knob {
         Knob::OtherThreads => processor::other_threads(scene),
+        Knob::Cpuset => processor::cpuset(scene),
+        Knob::SmtSibling => processor::smt_sibling(scene),
         Knob::Interrupts => processor::interrupts(scene),
+        Knob::KernelThreads => processor::kernel_threads(scene),
         Knob::UnboundWork => processor::unbound_work(scene),
         Knob::IdleLatency => power::idle_latency(scene),
         Knob::IdleStates => power::idle_states(scene),
@@ -50,6 +56,9 @@ fn offer(knob: Knob, scene: &Scene<'_>) -> Offer {
         Knob::Preemption => kernel::preemption(scene),
         Knob::TimerMigration => kernel::timer_migration(scene),
         Knob::RealTimeThrottling => kernel::real_time_throttling(scene),
+        Knob::RcuNormal => kernel::rcu_normal(scene),
+        Knob::NetworkThreads => network::threads(scene),
+        Knob::NetworkCoalescing => network::coalescing(scene),
         Knob::Watchdogs => kernel::watchdogs(scene),
         Knob::HugePages => memory::huge_pages(scene),
         Knob::SamePageMerging => memory::same_page_merging(scene),
@@ -57,6 +66,8 @@ fn offer(knob: Knob, scene: &Scene<'_>) -> Offer {
         Knob::MemoryStatistics => memory::statistics(scene),
         Knob::Swappiness => memory::swappiness(scene),
         Knob::Policy => task::policy(scene),
+        Knob::Priority => task::priority(scene),
+        Knob::WakeUp => task::wake_up(scene),
         Knob::WakeEarly => task::wake_early(scene),
         _ => Offer::Absent,
     }
@@ -109,7 +120,7 @@ pub(super) fn offers(
     let (mut offered, mut left) = (Vec::new(), Vec::new());
     for knob in Knob::ALL.into_iter().filter(|knob| wanted.contains(knob)) {
         let why = match offer(knob, &scene) {
-            _ if knob == Knob::Policy && !task::may_be_real_time(facts) => {
+            _ if task::asked_of(knob).is_some_and(|priority| !task::may_have(facts, priority)) => {
                 LeftOut::Refused { error: Errno::EPERM.desc().to_owned() }
             }
             Offer::Sets(steps) => match steps.iter().find_map(|step| refused(root, step)) {
@@ -121,6 +132,7 @@ pub(super) fn offers(
             },
             Offer::Already => LeftOut::Already,
             Offer::Absent => LeftOut::Absent,
+            Offer::NotOfTask => LeftOut::NotOfTask,
         };
         left.push(KnobLeft { knob, why });
     }
@@ -137,7 +149,9 @@ fn refused(root: &Root, step: &Step) -> Option<String> {
         Step::File { file, .. } => writable(file),
         Step::Interrupts { .. } => writable("/proc/irq/default_smp_affinity"),
         Step::IdleLatency { .. } => writable("/dev/cpu_dma_latency"),
-        Step::Threads { .. } => writable("/run"),
+        Step::Threads { .. } | Step::Siblings { .. } | Step::Cpuset { .. } | Step::KernelThreads { .. } => {
+            writable("/run")
+        }
         Step::Task { .. } => None,
     }
 }
@@ -150,6 +164,9 @@ pub(super) fn set(offered: &Offered, machine: &mut Alteration) -> std::io::Resul
         }
         Step::Interrupts { .. } => machine.move_interrupts(),
         Step::Threads { .. } => machine.move_threads(),
+        Step::Siblings { off, to } => machine.move_threads_off(off, to),
+        Step::Cpuset { .. } => machine.confine(),
+        Step::KernelThreads { priority } => machine.lower_kernel_threads(*priority),
         Step::IdleLatency { .. } | Step::Task { .. } => Ok(()),
     })
 }

@@ -2,15 +2,27 @@
 
 use jitterlab_analysis::tune::Step;
 use jitterlab_model::facts::Limit;
-use jitterlab_model::{Compensation, SystemFacts};
+use jitterlab_model::{Compensation, Knob, Policy, SystemFacts, WakeMethod};
 
 use super::{Offer, Scene};
 use crate::host::prepare::DEFAULT_PRIORITY;
 
-/// Whether the policy that `policy` sets is permitted; where that is not known, it may be.
-pub(super) fn may_be_real_time(facts: &SystemFacts) -> bool {
+/// Only what keeps the machine alive comes before it.
+const HIGHEST: u8 = 98;
+
+/// The real-time priority that a knob gives the task.
+pub(super) fn asked_of(knob: Knob) -> Option<u8> {
+    match knob {
+        Knob::Policy => Some(DEFAULT_PRIORITY),
+        Knob::Priority => Some(HIGHEST),
+        _ => None,
+    }
+}
+
+/// Whether a priority is permitted; where that is not known, it may be.
+pub(super) fn may_have(facts: &SystemFacts, priority: u8) -> bool {
     let limited = match facts.process.limits.rtprio {
-        Some(Limit::AtMost(priority)) => priority < u64::from(DEFAULT_PRIORITY),
+        Some(Limit::AtMost(most)) => most < u64::from(priority),
         _ => false,
     };
     facts.process.can_use_any_priority() == Some(true) || !limited
@@ -23,11 +35,34 @@ pub(super) fn policy(scene: &Scene<'_>) -> Offer {
     Offer::Sets(vec![Step::Task { parts: format!("policy=fifo:{DEFAULT_PRIORITY}") }])
 }
 
+pub(super) fn priority(scene: &Scene<'_>) -> Offer {
+    let (policy, own) = match scene.task.policy {
+        Some(Policy::Fifo(own)) => ("fifo", own),
+        Some(Policy::RoundRobin(own)) => ("rr", own),
+        _ => return Offer::NotOfTask,
+    };
+    // Those that are seen have 50 or more.
+    let mut before = scene.facts.real_time_threads.iter().filter(|thread| thread.priority >= own);
+    if own < HIGHEST && before.any(|thread| thread.priority <= HIGHEST) {
+        return Offer::Sets(vec![Step::Task { parts: format!("policy={policy}:{HIGHEST}") }]);
+    }
+    Offer::Already
+}
+
+pub(super) fn wake_up(scene: &Scene<'_>) -> Offer {
+    let other = match scene.task.wake {
+        WakeMethod::Nanosleep => WakeMethod::Timerfd,
+        WakeMethod::Timerfd | WakeMethod::TimerSignal => WakeMethod::Nanosleep,
+        _ => return Offer::NotOfTask,
+    };
+    Offer::Sets(vec![Step::Task { parts: format!("wake={other}") }])
+}
+
 pub(super) fn wake_early(scene: &Scene<'_>) -> Offer {
     let traits = scene.task.wake.traits();
     // Polling all the time leaves nothing to wake early from, and a wake-up that drifts no time to poll up to.
     if traits.polls || traits.drifts || traits.deadline {
-        return Offer::Absent;
+        return Offer::NotOfTask;
     }
     match scene.task.compensate {
         Compensation::None => Offer::Sets(vec![Step::Task { parts: "compensate=adaptive:1e-3".into() }]),

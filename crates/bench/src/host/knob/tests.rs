@@ -29,9 +29,26 @@ fn contents(root: &Root) -> BTreeMap<PathBuf, String> {
     found
 }
 
+/// What the kernel says of a network card and of the loopback, which is none.
+const NETWORK: &str = "=== sys/class/net/eth0/threaded
+0
+=== sys/class/net/eth0/gro_flush_timeout
+0
+=== sys/class/net/eth0/napi_defer_hard_irqs
+0
+=== sys/class/net/eth0/device/vendor
+0x8086
+=== sys/class/net/lo/threaded
+0
+=== sys/kernel/rcu_normal
+0
+";
+
 /// Those that can be tried without touching this machine: threads are those of the running one.
 fn offered(root: &Root) -> Vec<Offered> {
-    let wanted: Vec<Knob> = Knob::ALL.into_iter().filter(|knob| *knob != Knob::OtherThreads).collect();
+    // Threads and their groups are those of the running machine.
+    const REAL: [Knob; 4] = [Knob::OtherThreads, Knob::SmtSibling, Knob::Cpuset, Knob::KernelThreads];
+    let wanted: Vec<Knob> = Knob::ALL.into_iter().filter(|knob| !REAL.contains(knob)).collect();
     let facts = read(root);
     let cpus = facts.usable().iter().next_back().into_iter().collect();
     offers(root, &facts, &cpus, &TaskSpec::default(), &wanted).0
@@ -48,6 +65,7 @@ fn every_knob_of_every_machine_is_read_back_and_put_back() {
     let mut tried = std::collections::BTreeSet::new();
     for name in ["cnc-rt", "laptop", "server", "vm", "arm-board"] {
         let machine = Machine::named(name);
+        machine.add(NETWORK);
         let root = machine.root();
         let before = contents(&root);
         for one in offered(&root).iter().filter(|one| touches_machine(one)) {
@@ -66,7 +84,16 @@ fn every_knob_of_every_machine_is_read_back_and_put_back() {
         }
     }
     // What these machines have between them.
-    for knob in [Knob::Governor, Knob::IdleStates, Knob::Turbo, Knob::HugePages, Knob::Interrupts] {
+    for knob in [
+        Knob::Governor,
+        Knob::IdleStates,
+        Knob::Turbo,
+        Knob::HugePages,
+        Knob::Interrupts,
+        Knob::RcuNormal,
+        Knob::NetworkThreads,
+        Knob::NetworkCoalescing,
+    ] {
         assert!(tried.contains(&knob), "{knob} of {tried:?}");
     }
 }
@@ -118,4 +145,53 @@ fn what_is_set_already_or_not_there_is_not_tried() {
     let (offered, _) = offers(&machine.root(), &facts, &cpus, &other, &[Knob::Policy]);
     let with = task_with(&offered[0], other.clone()).unwrap();
     assert_eq!((with.policy, with.name), (Some("fifo:80".parse().unwrap()), other.name));
+}
+
+/// What is offered of one knob for a task on the last CPU of a machine.
+fn of_task(name: &str, more: &str, task: &str, knob: Knob) -> Result<Vec<Step>, LeftOut> {
+    let machine = Machine::named(name);
+    machine.add(more);
+    let facts = read(&machine.root());
+    let cpus = facts.usable().iter().next_back().into_iter().collect();
+    let (mut offered, mut left) = offers(&machine.root(), &facts, &cpus, &task.parse().unwrap(), &[knob]);
+    offered.pop().map(|offered| offered.steps).ok_or_else(|| left.remove(0).why)
+}
+
+#[test]
+fn loopback_is_no_card_and_other_cards_are_all_set() {
+    let steps = of_task("laptop", NETWORK, "period=1ms", Knob::NetworkThreads);
+    let file = Step::File { file: "/sys/class/net/eth0/threaded".into(), value: "1".into() };
+    assert_eq!(steps, Ok(vec![file]));
+    assert_eq!(of_task("vm", "", "period=1ms", Knob::NetworkCoalescing), Err(LeftOut::Absent));
+}
+
+#[test]
+fn what_shares_the_core_is_kept_off_and_the_rest_has_a_place() {
+    let Ok(steps) = of_task("laptop", "=== run/lock/none\n\n", "period=1ms", Knob::SmtSibling) else {
+        panic!("no sibling")
+    };
+    let [Step::Siblings { off, to }] = &steps[..] else { panic!("{steps:?}") };
+    let facts = read(&Machine::named("laptop").root());
+    let own = facts.usable().iter().next_back().unwrap();
+    assert!(off.iter().all(|cpu| cpu != own && facts.cpu(own).unwrap().siblings.contains(cpu)), "{off}");
+    assert!(!to.is_empty() && !to.overlaps(off) && !to.contains(own), "{to}");
+}
+
+#[test]
+fn what_is_of_no_use_to_a_task_is_not_tried_of_it() {
+    let ordinary = "policy=other";
+    for knob in [Knob::Priority, Knob::KernelThreads] {
+        assert!(
+            matches!(
+                of_task("cnc-rt", "", ordinary, knob),
+                Err(LeftOut::NotOfTask | LeftOut::Refused { .. })
+            ),
+            "{knob}"
+        );
+    }
+    let sets = |parts: &str| Ok(vec![Step::Task { parts: parts.into() }]);
+    assert_eq!(of_task("cnc-rt", "", "wake=nanosleep", Knob::WakeUp), sets("wake=timerfd"));
+    assert_eq!(of_task("cnc-rt", "", "wake=timerfd", Knob::WakeUp), sets("wake=nanosleep"));
+    assert_eq!(of_task("cnc-rt", "", "wake=spin,policy=fifo:80", Knob::WakeUp), Err(LeftOut::NotOfTask));
+    assert_eq!(of_task("cnc-rt", "", "wake=spin,policy=fifo:80", Knob::WakeEarly), Err(LeftOut::NotOfTask));
 }

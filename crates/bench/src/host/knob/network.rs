@@ -1,0 +1,27 @@
+//! Network cards: how often they interrupt, and who takes their packets.
+
+use super::{Offer, Scene};
+
+const CLASS: &str = "sys/class/net";
+
+/// How long packets may wait for others, and in how many polls no packet has to come before the card interrupts again: as the
+/// kernel's document on NAPI has them for software that may wait a little.
+const WAIT_NS: &str = "200000";
+const EMPTY_POLLS: &str = "2";
+
+/// The same files of every card; what is no card (loopback, bridges) has no device.
+fn of_cards(scene: &Scene<'_>, files: &[(&str, &str)]) -> Offer {
+    let names = scene.root.names(CLASS).into_iter().map(|name| format!("{CLASS}/{name}"));
+    let cards = names.filter(|card| scene.root.exists(&format!("{card}/device")));
+    scene.files(cards.flat_map(|card| {
+        files.iter().map(move |(file, value)| (format!("{card}/{file}"), (*value).to_owned()))
+    }))
+}
+
+pub(super) fn threads(scene: &Scene<'_>) -> Offer {
+    of_cards(scene, &[("threaded", "1")])
+}
+
+pub(super) fn coalescing(scene: &Scene<'_>) -> Offer {
+    of_cards(scene, &[("gro_flush_timeout", WAIT_NS), ("napi_defer_hard_irqs", EMPTY_POLLS)])
+}
