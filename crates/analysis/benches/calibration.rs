@@ -14,19 +14,20 @@ mod calibration;
 use std::time::Instant;
 
 use calibration::table::Wanted;
-use calibration::{comparison, periods, prediction, requirement, settings};
+use calibration::{comparison, periods, prediction, requirement, settings, starts};
 
 /// Prints what is wanted of a table.
 type Table = fn(&Wanted);
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let tables: [(&str, Table); 5] = [
+    let tables: [(&str, Table); 6] = [
         ("compare", comparison::table),
         ("require", requirement::table),
         ("predict", prediction::table),
         ("periods", periods::table),
         ("settings", settings::table),
+        ("starts", starts::table),
     ];
     let named = |name: &str| words.iter().any(|word| word == name);
     let all = !tables.iter().any(|(name, _)| named(name));

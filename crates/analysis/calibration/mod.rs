@@ -7,4 +7,5 @@ pub mod prediction;
 pub mod requirement;
 pub mod series;
 pub mod settings;
+pub mod starts;
 pub mod table;

@@ -1,7 +1,7 @@
 //! Does an experiment over settings find those that do something, and no others? And is it better to try them together or one
 //! at a time?
 
-use jitterlab_analysis::tune::{BlockFigures, Experiment, Judgement, LEVEL};
+use jitterlab_analysis::tune::{BlockFigures, Experiment, Judgement, LEVEL, TunePlan};
 
 use super::series::Noise;
 use super::table::{Rate, Wanted, head, row, shown};
@@ -43,15 +43,20 @@ struct Machine {
     level: f64,
     burst: bool,
     measured: usize,
+    /// Whether a program takes the processor for as long as the first setting is not on.
+    hog: bool,
+    /// Standard deviation of what is white.
+    scatter: f64,
 }
 
 impl Machine {
     fn new(blocks: Blocks, effects: Vec<f64>, seed: u64) -> Self {
-        Machine { blocks, noise: Noise::new(seed), effects, level: 0.0, burst: false, measured: 0 }
+        let noise = Noise::new(seed);
+        Machine { blocks, noise, effects, level: 0.0, burst: false, measured: 0, hog: false, scatter: 0.1 }
     }
 
     fn deviation(&mut self) -> f64 {
-        let white = 0.1 * self.noise.normal();
+        let white = self.scatter * self.noise.normal();
         match self.blocks {
             Blocks::White => white,
             Blocks::Wandering => {
@@ -70,6 +75,10 @@ impl Machine {
 
     fn value(&mut self, on: &[bool]) -> f64 {
         self.measured += 1;
+        if self.hog && !on[0] {
+            // 60 times as slow, and how slow that is depends on how they meet.
+            return 60f64.ln() + 0.6 * self.noise.normal();
+        }
         let set: f64 = self.effects.iter().zip(on).filter(|(_, on)| **on).map(|(effect, _)| effect).sum();
         set + self.deviation()
     }
@@ -96,6 +105,32 @@ pub fn nulls(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: 
         found.iter().any(says)
     });
     Rate { count: wrong.count(), of: repeats, bound: LEVEL }
+}
+
+/// Experiments over so many settings, the first of which moves a hog away while the others do nothing: those in which any of
+/// these is said to do something.
+pub fn nulls_beside_a_hog(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: u64) -> Rate {
+    let says = |judgement: &Judgement| !matches!(judgement, Judgement::Undecided | Judgement::NoMatter);
+    let wrong = (0..repeats as u64).filter(|n| {
+        let mut machine = Machine::new(blocks, vec![0.0; knobs], seed * 10_000 + n);
+        machine.hog = true;
+        machine.tune(rounds, seed + n)[1..].iter().any(says)
+    });
+    Rate { count: wrong.count(), of: repeats, bound: LEVEL }
+}
+
+/// How often a tenth is found that the first of so many settings adds, as the plan of a budget in minutes has it, where white
+/// blocks scatter by so much; beside it, what the plan says it finds with 80 %.
+pub fn power(knobs: usize, minutes: i64, scatter: f64, repeats: usize, seed: u64) -> Option<(f64, f64)> {
+    let plan = TunePlan::of(knobs, minutes * 60_000_000_000, 1_000_000)?;
+    let mut effects = vec![0.0; plan.knobs];
+    effects[0] = 1.1f64.ln();
+    let found = (0..repeats as u64).filter(|n| {
+        let mut machine = Machine::new(Blocks::White, effects.clone(), seed * 10_000 + n);
+        machine.scatter = scatter;
+        machine.tune(plan.rounds, seed + n)[0] == Judgement::Harms
+    });
+    Some((found.count() as f64 / repeats as f64, plan.shows(scatter)))
 }
 
 /// Experiments over ten settings, one of which is a tenth better and one a tenth worse.
@@ -166,6 +201,33 @@ pub fn table(wanted: &Wanted) {
         let rates = [(1, 20, 5), (6, 8, 5), (40, 4, 1)]
             .map(|(knobs, rounds, times)| nulls(blocks, knobs, rounds, times * repeats, seed));
         row([blocks.name().to_owned()].into_iter().chain(rates.map(|rate| rate.to_string())));
+    }
+    head(&[
+        "the first of so many stops a hog, the others do nothing",
+        "3, 6 rounds",
+        "3, 20 rounds",
+        "7, 8 rounds",
+    ]);
+    for (seed, blocks) in (31..).zip(BLOCKS).filter(|(_, of)| wanted.row(of.name())) {
+        let rates = [(3, 6), (3, 20), (7, 8)]
+            .map(|(knobs, rounds)| nulls_beside_a_hog(blocks, knobs, rounds, 5 * repeats, seed));
+        row([blocks.name().to_owned()].into_iter().chain(rates.map(|rate| rate.to_string())));
+    }
+    head(&[
+        "10 % on one, white blocks",
+        "1 in 2 min",
+        "1 in 10 min",
+        "10 in 10 min",
+        "10 in 30 min",
+        "10 in 8 h",
+    ]);
+    for (seed, scatter) in (41..).zip([0.05, 0.1, 0.2]) {
+        let cell = |(knobs, minutes)| match power(knobs, minutes, scatter, repeats, seed) {
+            Some((found, shows)) => format!("{} ({:.0} %)", shown(found), 100.0 * shows),
+            None => "-".into(),
+        };
+        let cells = [(1, 2), (1, 10), (10, 10), (10, 30), (10, 480)].map(cell);
+        row([format!("differ by {:.0} %", 100.0 * scatter)].into_iter().chain(cells));
     }
     head(&[
         "one of ten is 10 % better, one 10 % worse",

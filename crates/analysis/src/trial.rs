@@ -108,6 +108,8 @@ pub enum TrialStep {
         /// How many knobs helped.
         knobs: usize,
     },
+    /// This start of the machine.
+    ThisStart,
     /// NIST, figures 1 and 2.
     NistSeries,
     /// NIST, figure 4.

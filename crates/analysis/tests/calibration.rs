@@ -10,6 +10,7 @@ use calibration::comparison;
 use calibration::periods;
 use calibration::requirement;
 use calibration::settings;
+use calibration::starts;
 use calibration::table::Rate;
 
 fn assert_holds(what: &str, rate: Rate) {
@@ -93,5 +94,25 @@ fn a_tenth_is_found_among_ten_settings_and_harm_is_never_taken_for_help() {
             "{}: {found:?}",
             blocks.name()
         );
+    }
+}
+
+#[test]
+fn what_a_plan_of_settings_says_it_finds_it_finds_and_a_hog_makes_no_others() {
+    let (found, shows) = settings::power(10, 30, 0.05, 60, 41).unwrap();
+    assert!(shows < 0.1 && found >= 0.8, "{found} of 10 % where {shows} are found");
+    for (seed, blocks) in (31..).zip(settings::BLOCKS) {
+        assert_holds(
+            &format!("beside a hog, {}", blocks.name()),
+            settings::nulls_beside_a_hog(blocks, 3, 6, 60, seed),
+        );
+    }
+}
+
+#[test]
+fn ways_to_start_that_do_not_differ_are_not_told_apart_and_those_that_do_are() {
+    for (seed, boots) in (1..).zip(starts::BOOTS) {
+        assert_holds(boots.name(), starts::nulls(boots, 400, seed));
+        assert!(starts::power(boots, 0.5, 60, 100 + seed) >= 0.8, "{}", boots.name());
     }
 }

@@ -142,6 +142,17 @@ pub enum CliError {
     /// Somebody else's file, where a setting would be kept.
     #[error("{} is not from jitterlab: move it away, or keep below another directory", .0.display())]
     NotOurs(PathBuf),
+    /// What earlier starts left cannot be read.
+    #[error("{}: {error}; remove it to begin anew", path.display())]
+    StartsUnreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: String,
+    },
+    /// Starts that were measured otherwise.
+    #[error("{} holds starts that were measured with another task, load or --budget: give the same, or none of them, or begin anew in another directory", .0.display())]
+    OtherStarts(PathBuf),
     /// A time in which nothing can be found out.
     #[error("--budget {} is too short for any answer: give {} or more", jitterlab_model::units::Exact(*.0), jitterlab_model::units::Exact(*.1))]
     DoctorBudget(i64, i64),
@@ -172,6 +183,7 @@ impl CliError {
                 | CliError::NothingToUndo
                 | CliError::NotKept { .. }
                 | CliError::NotOurs(_)
+                | CliError::StartsUnreadable { .. }
         )
     }
 }

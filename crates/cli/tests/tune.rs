@@ -148,3 +148,39 @@ fn a_thread_that_runs_already_is_tuned_as_it_is() {
     println!("{:#}\n{:#}", result["knobs"], result["proven"]);
     refused(folder.path(), &["tune", "--watch", "no-such-thread"], 2, &["no-such-thread"]);
 }
+
+#[test]
+fn starts_are_kept_and_one_of_each_decides_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["tune", "--continue", "-q", "--json"];
+    let first = [&words[..], &["--policy", "other", "--period", "500us", "--budget", "3300ms"]].concat();
+    let measured = |args: &[&str]| -> Value {
+        let document: Value = serde_json::from_str(&answered(folder.path(), args)).unwrap();
+        assert_eq!(document["kind"], "starts");
+        document["result"].clone()
+    };
+    let result = measured(&first);
+    assert_eq!((result["ways"].as_array().unwrap().len(), &result["seen"]), (1, &Value::Null), "{result:#}");
+    let blocks = result["starts"][0]["blocks"].as_u64().unwrap();
+    assert!(blocks >= 4, "{result:#}");
+    refused(folder.path(), &[&words[..], &["--way", "other"]].concat(), 2, &["restart it first"]);
+    refused(folder.path(), &[&words[..], &["--period", "2ms"]].concat(), 2, &["another task", "directory"]);
+    // As if the machine had been restarted since with another command line.
+    let file = folder.path().join("jitterlab-starts.json");
+    let mut kept: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    kept["starts"][0]["boot"] = "another".into();
+    kept["starts"][0]["way"]["command_line"] = "quiet isolcpus=1".into();
+    fs::write(&file, kept.to_string()).unwrap();
+    let result = measured(&words);
+    assert_eq!(
+        (result["pairs"].as_u64(), &result["judgement"]),
+        (Some(1), &"undecided".into()),
+        "{result:#}"
+    );
+    assert!(
+        result["seen"].as_f64().is_some() && result["effects"].as_array().unwrap().is_empty(),
+        "{result:#}"
+    );
+    fs::write(&file, "{").unwrap();
+    refused(folder.path(), &words, 3, &["jitterlab-starts.json", "remove it"]);
+}

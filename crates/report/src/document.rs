@@ -13,7 +13,7 @@ use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::outlook::Outlook;
 use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::trial::CompensationTrial;
-use jitterlab_analysis::tune::TuneResult;
+use jitterlab_analysis::tune::{StartsResult, TuneResult};
 use jitterlab_analysis::wakeup::WaysCompared;
 use jitterlab_model::check::CheckReport;
 use jitterlab_model::mcu::{McuCost, McuRecommendation, McuSweep};
@@ -88,6 +88,8 @@ pub enum Content {
     Doctor(Box<DoctorResult>),
     /// What `tune` found.
     Tune(Box<TuneResult>),
+    /// What `tune --continue` says of ways to start the machine.
+    Starts(Box<StartsResult>),
     /// What `compare-wakeups` measured.
     CompareWakeups(WaysCompared),
     /// What `analyze` says of a run.
@@ -136,6 +138,7 @@ impl Content {
             "comparison" => Content::Comparison(result(text)?),
             "compensation" => Content::Compensation(result(text)?),
             "tune" => Content::Tune(result(text)?),
+            "starts" => Content::Starts(result(text)?),
             "compare-wakeups" => Content::CompareWakeups(result(text)?),
             "analysis" => Content::Analysis(result(text)?),
             "why" => Content::Why(result(text)?),
@@ -288,6 +291,7 @@ impl Document {
             Content::CompareWakeups(_)
             | Content::Alignment(_)
             | Content::Tune(_)
+            | Content::Starts(_)
             | Content::KernelDiff(_)
             | Content::KernelPeers(_)
             | Content::McuSweep(_)
@@ -326,6 +330,7 @@ impl Document {
             Content::Matrix(result) => crate::matrix::sections(result),
             Content::Doctor(result) => crate::doctor::sections(result),
             Content::Tune(result) => vec![crate::tune::section(result)],
+            Content::Starts(result) => vec![crate::tune::starts::section(result)],
             Content::CompareWakeups(compared) => vec![crate::wakeups::section(compared)],
             Content::KernelRun(run) => vec![crate::kernels::section(run)],
             Content::KernelDiff(diff) => vec![crate::kernels::difference(diff)],
@@ -354,6 +359,7 @@ fn head_of(content: &Content) -> Option<Head> {
         Content::Matrix(result) => crate::matrix::head(result),
         Content::Doctor(result) => Some(crate::doctor::head(result)),
         Content::Tune(result) => Some(crate::tune::head(result)),
+        Content::Starts(result) => Some(crate::tune::starts::head(result)),
         Content::Compensation(trial) => crate::compensation::head(trial),
         Content::ServoLive(live) => Some(motion::servo_live::head(live)),
         Content::Reproduction(found) => crate::papers::head::of(found),

@@ -46,6 +46,7 @@ pub fn step(step: TrialStep) -> String {
         TrialStep::KnobRound { round, of } => {
             format!("trying settings in turns, round {round} of at most {of}")
         }
+        TrialStep::ThisStart => "this start of the machine".into(),
         TrialStep::KnobProof { knobs } => {
             format!("proving {} against the start in turns", plural(knobs as u64, "setting"))
         }

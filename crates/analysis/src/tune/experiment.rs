@@ -9,7 +9,7 @@ use crate::random::Random;
 /// A change of the figure that decides by less than this share does not matter.
 pub const MATTERS: f64 = 0.05;
 /// Percentiles are told no finer: the width of a histogram's bin.
-const RESOLUTION: f64 = 0.008;
+pub(super) const RESOLUTION: f64 = 0.008;
 
 /// Rounds of blocks over knobs, looked at several times.
 #[derive(Debug, Clone)]
@@ -170,7 +170,7 @@ impl Experiment {
 }
 
 /// An effect with its interval, as it is told.
-fn told(figure: Figure, effect: f64, reach: f64) -> Effect {
+pub(super) fn told(figure: Figure, effect: f64, reach: f64) -> Effect {
     let back = |v: f64| if figure.is_relative() { v.exp() } else { v };
     let [low, high] = [effect - reach, effect + reach];
     Effect { figure, change: back(effect), interval: [back(low), back(high)], real: low > 0.0 || high < 0.0 }

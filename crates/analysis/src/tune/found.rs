@@ -198,6 +198,22 @@ impl Proven {
     }
 }
 
+/// Something that holds from a restart on, and is tried by `tune --continue`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "restart", rename_all = "kebab-case")]
+pub enum Restart {
+    /// A word for the kernel's command line.
+    Parameter {
+        /// The word, such as `isolcpus=1`.
+        word: String,
+        /// Whether virtual time, which counts instructions, shows what it does: not where it is about what processors do.
+        in_virtual_time: bool,
+    },
+    /// A kernel with PREEMPT_RT.
+    RealTimeKernel,
+}
+
 /// What a reader has to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -252,6 +268,9 @@ pub struct TuneResult {
     pub knobs: Vec<KnobFound>,
     /// Those that were not.
     pub left: Vec<KnobLeft>,
+    /// What could be tried over restarts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restart: Vec<Restart>,
     /// What helped, together against the start; `None` where nothing did.
     pub proven: Option<Proven>,
     /// What a reader has to know.

@@ -9,14 +9,16 @@ mod effects;
 mod experiment;
 mod found;
 mod plan;
+mod starts;
 
 pub use candidates::{bears_on, is_worth_trying};
 pub use experiment::{Experiment, MATTERS};
 pub use found::{
-    BlockFigures, Change, KnobFound, KnobLeft, LeftOut, Offered, Proven, Step, TuneNote, TuneResult,
+    BlockFigures, Change, KnobFound, KnobLeft, LeftOut, Offered, Proven, Restart, Step, TuneNote, TuneResult,
     median_of,
 };
-pub use plan::{BLOCK_OVERHEAD_NS, TunePlan, detectable};
+pub use plan::{BLOCK_OVERHEAD_NS, TunePlan, blocks_of_start, detectable};
+pub use starts::{FEWEST_STARTS, MOST_STARTS, Start, StartSeen, StartsResult, Way};
 
 use serde::{Deserialize, Serialize};
 

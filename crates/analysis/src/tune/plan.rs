@@ -21,6 +21,10 @@ const PROOF: i64 = 3;
 /// Pairs of blocks that a proof needs, and has at most.
 const PAIRS: [i64; 2] = [6, 60];
 
+/// Blocks that are wanted of a start of the machine, and without which there is no saying what it was like.
+const BLOCKS_OF_START: i64 = 12;
+const FEWEST_OF_START: i64 = 4;
+
 /// How the time is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -86,6 +90,16 @@ impl TunePlan {
     pub fn proves(&self, scatter: f64) -> f64 {
         detectable(scatter, 2 * self.pairs, 1)
     }
+}
+
+/// The blocks of one start of the machine in so much time: how many, and how long each is. `None` where it allows too few.
+#[must_use]
+pub fn blocks_of_start(budget_ns: i64, period_ns: i64) -> Option<(usize, i64)> {
+    let shortest = BLOCK_NS[0].max(FEWEST_DUE.saturating_mul(period_ns));
+    let wanted = budget_ns / BLOCKS_OF_START - BLOCK_OVERHEAD_NS;
+    let block_ns = wanted.min(BLOCK_NS[1]).max(shortest);
+    let count = budget_ns / (block_ns + BLOCK_OVERHEAD_NS);
+    (count >= FEWEST_OF_START).then_some((count as usize, block_ns))
 }
 
 /// How much of a change, as a share, `blocks` show with 80 %, one half with and one without it, one of `family` that are judged

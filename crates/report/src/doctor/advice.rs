@@ -39,7 +39,11 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
             format!("What made {task} late most was {}: {}", cause(of), remedy(of, run))
         }
         Advice::KernelParameters { parameters, place } => {
-            format!("Give the kernel these words at its start: {parameters} ({})", how_to_set_parameters(*place))
+            format!(
+                "Give the kernel these words at its start: {parameters} ({}); whether that helps is said by jitterlab tune --continue, called before \
+                 and after restarts",
+                how_to_set_parameters(*place)
+            )
         }
         Advice::Firmware { checks: ids } => {
             let found = result.check.checks.iter().filter(|check| ids.contains(&check.id));

@@ -1,6 +1,7 @@
 //! Which settings help: before it begins, and what was found.
 
 pub mod kept;
+pub mod starts;
 pub mod words;
 
 use jitterlab_analysis::tune::{Effect, Figure, Judgement, LeftOut, Proven, TuneNote, TunePlan, TuneResult};
@@ -142,6 +143,9 @@ fn next(result: &TuneResult) -> String {
         None if result.knobs.iter().any(|found| found.judgement == Judgement::Undecided) => {
             "the same command with a longer --budget, or jitterlab run --why for what makes it late".into()
         }
+        None if !result.restart.is_empty() => {
+            "jitterlab tune --continue, for what needs a restart (see below), or jitterlab run --why".into()
+        }
         None => "jitterlab run --why: what makes it late".into(),
     }
 }
@@ -211,6 +215,11 @@ pub fn section(result: &TuneResult) -> Section {
     if !result.left.is_empty() {
         let lines = result.left.iter().map(|left| words::left(left) + "\n");
         pieces.push(Piece::Details { summary: "Not tried".into(), text: lines.collect() });
+    }
+    if !result.restart.is_empty() {
+        pieces.push(Piece::said(starts::RESTARTS));
+        let text = result.restart.iter().map(|restart| starts::restart(restart) + "\n").collect();
+        pieces.push(Piece::Details { summary: "What needs a restart".into(), text });
     }
     pieces.extend(result.notes.iter().map(|note| Piece::said(self::note(note))));
     Section {

@@ -44,6 +44,10 @@ fn result() -> TuneResult {
                 },
             ),
         ],
+        restart: vec![jitterlab_analysis::tune::Restart::Parameter {
+            word: "isolcpus=1".into(),
+            in_virtual_time: true,
+        }],
         left: vec![KnobLeft { knob: Knob::Governor, why: LeftOut::Absent }],
         proven: Some(Proven {
             knobs: vec![Knob::OtherThreads],
@@ -69,7 +73,12 @@ fn the_answer_comes_first_and_the_table_fits() {
     assert!(head.next.contains("--keep"), "{head:?}");
     let text = section(&result).text(Terminal { columns: 80, ascii: false, colour: false });
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(text.contains("governor: not on this machine") && text.contains("not decided"), "{text}");
+    assert!(
+        text.contains("governor: not on this machine")
+            && text.contains("* isolcpus=1")
+            && text.contains("not decided"),
+        "{text}"
+    );
 }
 
 #[test]

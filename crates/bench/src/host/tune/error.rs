@@ -54,6 +54,31 @@ pub enum TuneError {
         /// What it takes.
         least_ns: i64,
     },
+    /// One start cannot be told in the time.
+    #[error("--budget {} is too short to tell what a start of the machine is like: give {} or more", Exact(*budget_ns), Exact(*least_ns))]
+    StartBudget {
+        /// What was given.
+        budget_ns: i64,
+        /// What it takes.
+        least_ns: i64,
+    },
+    /// Starts cannot be told apart.
+    #[error("this system does not tell {what}, without which its starts cannot be told apart")]
+    UnknownStart {
+        /// What it does not tell.
+        what: &'static str,
+    },
+    /// The same start under another name.
+    #[error("this start of the machine was measured before as {}: restart it first", name.as_deref().unwrap_or("one without a name"))]
+    SameStart {
+        /// Its name.
+        name: Option<String>,
+    },
+    /// More than two ways.
+    #[error(
+        "two other ways to start this machine are being compared here: start it as one of them, or begin anew in another directory"
+    )]
+    ThirdWay,
     /// What was measured cannot be kept, or not be removed.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -66,7 +91,12 @@ impl TuneError {
         match self {
             TuneError::Prepare(error) | TuneError::Record(RecordError::Prepare(error)) => error.is_bad_use(),
             TuneError::Watch(error) => error.is_bad_use(),
-            TuneError::Task(_) | TuneError::Budget { .. } | TuneError::Threads { .. } => true,
+            TuneError::Task(_)
+            | TuneError::Budget { .. }
+            | TuneError::StartBudget { .. }
+            | TuneError::SameStart { .. }
+            | TuneError::ThirdWay
+            | TuneError::Threads { .. } => true,
             _ => false,
         }
     }

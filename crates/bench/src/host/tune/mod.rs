@@ -29,11 +29,13 @@ use super::watch::WatchError;
 mod applied;
 mod error;
 mod running;
+mod starts;
 
 use applied::Machine;
 pub use applied::{Recording, record_with};
 pub use error::TuneError;
-use running::Running;
+pub use running::Running;
+pub use starts::{Kept, ThisStart};
 
 /// Blocks of fewer due times are judged by a percentile less far out.
 const FEWEST_FOR_P99_9: i64 = 2_000;
@@ -45,6 +47,8 @@ pub struct TuneRequest {
     pub task: TaskSpec,
     /// The name of a thread that runs already, to be watched in the task's place.
     pub watch: Option<String>,
+    /// The same where it was found already.
+    pub running: Option<Running>,
     /// What runs beside it in every block.
     pub loads: Vec<LoadSpec>,
     /// The knobs to try.
@@ -71,6 +75,8 @@ pub struct Tuning {
     offered: Vec<Offered>,
     left: Vec<KnobLeft>,
     plan: Option<TunePlan>,
+    /// How long a block is.
+    block_ns: i64,
     notes: Vec<TuneNote>,
     blocks: usize,
     /// How long these took, in all calls together.
@@ -92,7 +98,9 @@ impl Tuning {
     pub fn prepare(request: TuneRequest, interrupted: &AtomicBool) -> Result<Self, TuneError> {
         let root = Root::system();
         let facts = facts::read(&root);
-        let running = request.watch.as_deref().map(|name| Running::find(name, interrupted)).transpose()?;
+        let found = request.running.clone().map(Ok);
+        let find = || request.watch.as_deref().map(|name| Running::find(name, interrupted));
+        let running = found.or_else(find).transpose()?;
         let (task, cpus, warnings) = match &running {
             Some(running) => (running.task.clone(), running.cpus.clone(), Vec::new()),
             None => {
@@ -131,8 +139,8 @@ impl Tuning {
         }
         let beyond = able.split_off(plan.map_or(0, |plan| plan.knobs));
         left.extend(beyond.into_iter().map(|over| KnobLeft { knob: over.knob, why: LeftOut::NoTime }));
-        let due = plan.map_or(0, |plan| plan.block_ns / task.period_ns);
-        let tail = if due >= FEWEST_FOR_P99_9 { P99_9 } else { P99 };
+        let block_ns = plan.map_or(0, |plan| plan.block_ns);
+        let task_period_ns = task.period_ns;
         let notes = warnings.into_iter().map(|warning| TuneNote::Machine { warning }).collect();
         Ok(Tuning {
             request,
@@ -141,10 +149,11 @@ impl Tuning {
             task,
             running,
             cpus,
-            tail,
+            tail: tail(block_ns, task_period_ns),
             offered: able,
             left,
             plan,
+            block_ns,
             notes,
             blocks: 0,
             spent_ns: 0,
@@ -209,11 +218,7 @@ impl Tuning {
         let rank = |found: &KnobFound| found.effect(Figure::Tail).map_or(1.0, |effect| effect.change);
         knobs.sort_by(|a, b| a.judgement.cmp(&b.judgement).then(rank(a).total_cmp(&rank(b))));
         Ok(TuneResult {
-            task: match &self.running {
-                // How a program waits and works is its own, and not told.
-                Some(_) => format!("name={},period={}", self.task.name, Exact(self.task.period_ns)),
-                None => self.task.to_string(),
-            },
+            task: self.described(),
             watched: self.running.map(|running| running.watched),
             cpu: self.task.cpu,
             loads: self.request.loads.iter().map(ToString::to_string).collect(),
@@ -227,9 +232,19 @@ impl Tuning {
             start: median_of(&starts),
             knobs,
             left: self.left,
+            restart: starts::restarts(&self.facts, &self.cpus),
             proven: proof.flatten(),
             notes: self.notes,
         })
+    }
+
+    /// The task as `--task` takes it.
+    fn described(&self) -> String {
+        match &self.running {
+            // How a program waits and works is its own, and not told.
+            Some(_) => format!("name={},period={}", self.task.name, Exact(self.task.period_ns)),
+            None => self.task.to_string(),
+        }
     }
 
     /// What order the blocks are drawn with: that of the call that is gone on with, or a new one.
@@ -348,7 +363,7 @@ impl Tuning {
     fn block(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<BlockFigures, TuneError> {
         let set: Vec<&Offered> =
             self.offered.iter().zip(on).filter(|(_, on)| **on).map(|(offered, _)| offered).collect();
-        let block_ns = self.plan.map_or(0, |plan| plan.block_ns);
+        let block_ns = self.block_ns;
         let spared = spared(self.running.as_ref());
         let machine = Machine { root: &self.root, facts: &self.facts, cpus: &self.cpus, spared: &spared };
         let (measured, problems) = match &self.running {
@@ -389,6 +404,11 @@ impl Tuning {
     }
 }
 
+/// As far out as a block has values for.
+fn tail(block_ns: i64, period_ns: i64) -> Percentile {
+    if block_ns / period_ns >= FEWEST_FOR_P99_9 { P99_9 } else { P99 }
+}
+
 /// How long it is found out what makes the task late: a twentieth of the time, and between these.
 const CAUSES_NS: [i64; 2] = [2_000_000_000, 30_000_000_000];
 
@@ -403,7 +423,9 @@ pub fn find_causes(
 ) -> Result<Option<TaskWhy>, TuneError> {
     let length_ns = (request.budget_ns / 20).clamp(CAUSES_NS[0], CAUSES_NS[1]);
     if let Some(name) = &request.watch {
-        let measured = Running::find(name, interrupted)?.measure(length_ns, interrupted)?;
+        let running = Running::find(name, interrupted)?;
+        let measured = running.measure(length_ns, interrupted)?;
+        request.running = Some(running);
         request.budget_ns -= length_ns;
         return Ok(measured.why.into_iter().next().filter(|why| why.explained > 0));
     }

@@ -18,13 +18,13 @@ const TRIES: usize = 5;
 
 /// A thread that is tuned as it runs.
 #[derive(Debug, Clone)]
-pub(super) struct Running {
+pub struct Running {
     /// What it is like.
-    pub task: TaskSpec,
+    pub(super) task: TaskSpec,
     /// The CPUs that it may use.
-    pub cpus: CpuSet,
+    pub(super) cpus: CpuSet,
     /// Who it is.
-    pub watched: Watched,
+    pub(super) watched: Watched,
 }
 
 impl Running {

@@ -93,8 +93,9 @@ impl Session<'_> {
         let task = TaskSpec { cpu: self.tasks[0].cpu, ..purpose.map(Way::task).unwrap_or_default() };
         let why = why.and_then(|run| run.why.iter().find(|why| why.task == task.name)).cloned();
         let wanted = Knob::ALL.to_vec();
+        let loads = self.loads.clone();
         let request =
-            TuneRequest { task, watch: None, loads: self.loads.clone(), wanted, why, budget_ns, purpose };
+            TuneRequest { task, watch: None, running: None, loads, wanted, why, budget_ns, purpose };
         let failed = |error: TuneError| match error {
             TuneError::Budget { .. } => Skipped::NoTime,
             error => Skipped::Failed { error: error.to_string() },

@@ -19,11 +19,16 @@ use crate::purpose_args::PurposeArgs;
 use crate::task_args::TaskArgs;
 use crate::{interrupt, kept_files, kept_parts, measure_args, mistakes};
 
+mod starts;
+
+const BUDGET_NS: i64 = 1_800_000_000_000;
+
 /// Find out which settings of this machine make a task more regular: try them in turns, prove what helped, put all back
 ///
 /// Settings are tried together, each in half of the blocks of a round drawn at random; what helps is set together and measured
 /// against the start in fresh blocks that alternate. Everything is put back after each block, on Ctrl-C too, and after a
 /// kill by `jitterlab restore`. As root; an ordinary user can try what belongs to the task. Called again after Ctrl-C it goes on.
+/// What needs a restart is compared by --continue: called once in every start, it says when starts are enough to decide.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -33,15 +38,21 @@ pub struct Args {
     /// Tune the thread of this name, which runs already, as it is: it is watched in every block, and never changed itself
     #[arg(long, value_name = "THREAD", conflicts_with_all = ["TaskArgs", "WaitArgs", "load"])]
     watch: Option<String>,
-    /// The time that everything may take
-    #[arg(long, value_parser = mistakes::duration, default_value = "30m", value_name = "TIME")]
-    budget: i64,
+    /// The time that everything may take [default: 30m; with --continue 2m, of each start]
+    #[arg(long, value_parser = mistakes::duration, value_name = "TIME")]
+    budget: Option<i64>,
     /// What runs beside the task, as for `run`; may be given several times
     #[arg(long, value_name = "LOAD")]
     load: Vec<String>,
     /// Try these settings only, such as interrupts,other-threads [default: all that this machine has]
     #[arg(long, value_delimiter = ',', value_name = "SETTING,...")]
     only: Vec<Knob>,
+    /// Compare two ways to start this machine: measure this start, beside those before a restart
+    #[arg(long = "continue", conflicts_with_all = ["only", "keep"])]
+    starts: bool,
+    /// Call the way that this machine was started NAME: firmware settings are seen nowhere
+    #[arg(long, value_name = "NAME", requires = "starts")]
+    way: Option<String>,
     /// Write what helped as files below this directory (/ for this machine), with the measured gain
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -56,7 +67,7 @@ pub struct Args {
 }
 
 impl Args {
-    fn request(&self) -> Result<TuneRequest, Failure> {
+    fn request_within(&self, usual_ns: i64) -> Result<TuneRequest, Failure> {
         let task = self.task.one(self.purpose.task())?;
         task.validate().map_err(Failure::bad_use)?;
         Ok(TuneRequest {
@@ -65,7 +76,8 @@ impl Args {
             loads: measure_args::loads(&self.load)?,
             wanted: if self.only.is_empty() { Knob::ALL.to_vec() } else { self.only.clone() },
             why: None,
-            budget_ns: self.budget,
+            running: None,
+            budget_ns: self.budget.unwrap_or(usual_ns),
             purpose: self.purpose.purpose,
         })
     }
@@ -77,7 +89,7 @@ impl Args {
         found: &mut Parts,
         interrupted: &AtomicBool,
     ) -> Result<Option<TuneRequest>, Failure> {
-        let mut request = self.request()?;
+        let mut request = self.request_within(BUDGET_NS)?;
         if !self.only.is_empty() {
             return Ok(Some(request));
         }
@@ -102,6 +114,9 @@ pub fn execute(args: &Args) -> Ending {
         kept_files::revert(folder)?;
         return Ok(Status::Fine);
     }
+    if args.starts {
+        return starts::execute(args);
+    }
     let interrupted = interrupt::requested()?;
     let mut found = kept_parts::open("tune-causes", &());
     let Some(request) = args.with_causes(&mut found, &interrupted)? else {
@@ -121,10 +136,11 @@ pub fn execute(args: &Args) -> Ending {
     drop(progress);
     kept_parts::close(measured.is_ok(), |complete| Ok(parts.close(complete)? + found.close(complete)?));
     let result = measured?;
-    let kept = words::kept::files(&result);
+    let (kept, by_hand) = (words::kept::files(&result), words::kept::by_hand(&result));
     let status = Status::of(args.output.show(Content::Tune(Box::new(result)))?);
     if let Some(folder) = &args.keep {
         kept_files::keep(folder, &kept)?;
+        by_hand.iter().for_each(|what| output::note(what));
     }
     Ok(status)
 }

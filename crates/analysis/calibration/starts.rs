@@ -1,0 +1,89 @@
+//! Are two ways to start a machine told apart by their starts, and are those that do not differ called different?
+
+use jitterlab_analysis::tune::{BlockFigures, Judgement, LEVEL, MOST_STARTS, Start, StartsResult, Way};
+
+use super::series::Noise;
+use super::table::{Rate, Wanted, head, row, shown};
+
+/// How starts of a machine differ by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Boots {
+    White,
+    TwoModes,
+    Seldom,
+    HeavyTail,
+    Wandering,
+    Drift,
+}
+
+/// All of them.
+pub const BOOTS: [Boots; 6] =
+    [Boots::White, Boots::TwoModes, Boots::Seldom, Boots::HeavyTail, Boots::Wandering, Boots::Drift];
+
+impl Boots {
+    /// What tables call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Boots::White => "white, 10 %",
+            Boots::TwoModes => "every second one 35 % slower, by chance",
+            Boots::Seldom => "one of seven twice as slow",
+            Boots::HeavyTail => "heavy tail",
+            Boots::Wandering => "wandering by 10 % a start",
+            Boots::Drift => "5 %, drifts by 2 % a start",
+        }
+    }
+}
+
+/// What so many starts in turns say of two ways of which the second has this effect on the logarithm.
+fn judged(boots: Boots, effect: f64, seed: u64) -> StartsResult {
+    let mut noise = Noise::new(seed);
+    let mut level = 0.0;
+    let mut start = |n: usize| {
+        let white = 0.1 * noise.normal();
+        level += white;
+        let deviation = match boots {
+            Boots::White => white,
+            Boots::TwoModes => 0.2 * white + if noise.below(2) == 0 { 0.3 } else { 0.0 },
+            Boots::Seldom => 0.5 * white + if noise.below(7) == 0 { 2f64.ln() } else { 0.0 },
+            Boots::HeavyTail => (1.0 + 0.1 * (noise.uniform().powf(-0.5) - 1.0)).ln(),
+            Boots::Wandering => level + 0.03 * noise.normal(),
+            Boots::Drift => 0.5 * white + 0.02 * n as f64,
+        };
+        let second = n % 2 == 1;
+        let tail_ns = (50_000.0 * (deviation + if second { effect } else { 0.0 }).exp()) as i64;
+        let block = BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None };
+        let way = Way { kernel: String::new(), command_line: second.to_string(), name: None };
+        Start { boot: n.to_string(), measured: String::new(), way, blocks: vec![block] }
+    };
+    let starts: Vec<Start> = (0..2 * MOST_STARTS).map(&mut start).collect();
+    StartsResult::of(String::new(), Vec::new(), "p99".into(), &starts)
+}
+
+/// Trials over ways that do not differ, in which one is called better or worse.
+pub fn nulls(boots: Boots, repeats: usize, seed: u64) -> Rate {
+    let called = (0..repeats as u64)
+        .filter(|n| judged(boots, 0.0, seed * 1_000_000 + n).judgement != Judgement::Undecided);
+    Rate { count: called.count(), of: repeats, bound: LEVEL }
+}
+
+/// How often a second way that is better by this factor is found to be.
+pub fn power(boots: Boots, factor: f64, repeats: usize, seed: u64) -> f64 {
+    let found = (0..repeats as u64)
+        .filter(|n| judged(boots, factor.ln(), seed * 1_000_000 + n).judgement == Judgement::Helps);
+    found.count() as f64 / repeats as f64
+}
+
+pub fn table(wanted: &Wanted) {
+    let repeats = 4_000.min(wanted.most);
+    head(&[
+        "starts of two ways in turns, 3 to 8 of each",
+        "called different, alike",
+        "found, 20 % better",
+        "50 % better",
+    ]);
+    for (seed, boots) in (1..).zip(BOOTS).filter(|(_, of)| wanted.row(of.name())) {
+        let powers = [0.8, 0.5].map(|factor| shown(power(boots, factor, repeats, 100 + seed)));
+        let rate = nulls(boots, repeats, seed).to_string();
+        row([boots.name().to_owned(), rate].into_iter().chain(powers));
+    }
+}

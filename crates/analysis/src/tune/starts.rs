@@ -1,0 +1,277 @@
+//! What needs a restart: two ways to start the machine, compared over its starts.
+//!
+//! The unit is the start: what differs from one to the next (where things lie in memory, which processor serves what) is in
+//! all blocks of a start alike, so blocks say nothing of it. Starts come in turns, so that a machine that changes over days
+//! cannot pose as an effect; of starts of one way in a row only their mean counts.
+
+use jitterlab_model::Watched;
+use serde::{Deserialize, Serialize};
+
+use super::experiment::{RESOLUTION, told};
+use super::{BlockFigures, Effect, Figure, Judgement, LEVEL, median_of};
+use crate::long_run::student;
+
+/// Starts of each way without which nothing is decided.
+pub const FEWEST_STARTS: usize = 3;
+/// Those after which nothing more is: what needs more is not worth a restart.
+pub const MOST_STARTS: usize = 8;
+
+/// How a machine was started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Way {
+    /// Release and version of the kernel.
+    pub kernel: String,
+    /// The kernel's command line.
+    pub command_line: String,
+    /// What a person calls it: firmware settings are seen nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+impl Way {
+    /// The words of the command line that another one lacks.
+    #[must_use]
+    pub fn words_beyond(&self, other: &Way) -> Vec<&str> {
+        let has = |word: &&str| !other.command_line.split_whitespace().any(|known| known == *word);
+        self.command_line.split_whitespace().filter(has).collect()
+    }
+}
+
+/// A start of the machine, and what was measured in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The kernel's number for it (`boot_id`).
+    pub boot: String,
+    /// When its first block was measured.
+    pub measured: String,
+    /// How it was started.
+    pub way: Way,
+    /// The blocks.
+    pub blocks: Vec<BlockFigures>,
+}
+
+/// A start as it is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StartSeen {
+    /// Which of the ways.
+    pub way: usize,
+    /// When it was measured.
+    pub measured: String,
+    /// Its blocks.
+    pub blocks: usize,
+    /// Medians of them.
+    pub figures: BlockFigures,
+}
+
+/// What two ways to start the machine do to a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StartsResult {
+    /// The task, as `--task` takes it; of a thread that is watched its name and period.
+    pub task: String,
+    /// The thread that it is, if one that ran already was watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Watched>,
+    /// The loads beside it.
+    pub loads: Vec<String>,
+    /// The percentile that decides, such as p99.9.
+    pub tail: String,
+    /// The ways: one, or two, the one that was measured first before the other.
+    pub ways: Vec<Way>,
+    /// Every start, in the order they were measured.
+    pub starts: Vec<StartSeen>,
+    /// Starts of each way in turns.
+    pub pairs: usize,
+    /// How many of these it takes at least.
+    pub fewest: usize,
+    /// And at most.
+    pub most: usize,
+    /// The second way over the first, of the figure that decides; `None` before both were seen. By itself it decides nothing.
+    pub seen: Option<f64>,
+    /// Of each figure, once there are enough starts: at the look that decided, else at the last one.
+    pub effects: Vec<Effect>,
+    /// What is decided.
+    pub judgement: Judgement,
+}
+
+/// Starts of one way in a row, as one value of each figure.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    way: usize,
+    starts: usize,
+    values: [f64; 3],
+}
+
+impl StartsResult {
+    /// What these starts of one or two ways say.
+    #[must_use]
+    pub fn of(task: String, loads: Vec<String>, tail: String, starts: &[Start]) -> StartsResult {
+        let mut ways: Vec<Way> = Vec::new();
+        let mut seen = Vec::new();
+        let mut turns: Vec<Turn> = Vec::new();
+        for start in starts {
+            let Some(figures) = median_of(&start.blocks.iter().collect::<Vec<_>>()) else { continue };
+            let way = ways.iter().position(|way| *way == start.way).unwrap_or_else(|| {
+                ways.push(start.way.clone());
+                ways.len() - 1
+            });
+            add(&mut turns, way, values(&start.blocks));
+            let blocks = start.blocks.len();
+            seen.push(StartSeen { way, measured: start.measured.clone(), blocks, figures });
+        }
+        let of =
+            |way: usize| turns.iter().filter(move |turn| turn.way == way).map(|turn| turn.values).collect();
+        let (first, second): (Vec<[f64; 3]>, Vec<[f64; 3]>) = (of(0), of(1));
+        let pairs = first.len().min(second.len());
+        let decided = decide(&first, &second);
+        StartsResult {
+            task,
+            watched: None,
+            loads,
+            tail,
+            ways,
+            starts: seen,
+            pairs,
+            fewest: FEWEST_STARTS,
+            most: MOST_STARTS,
+            seen: (pairs > 0).then(|| (mean(&second, 0) - mean(&first, 0)).exp()),
+            judgement: decided.as_ref().map_or(Judgement::Undecided, |(judgement, _)| *judgement),
+            effects: decided.map(|(_, effects)| effects).unwrap_or_default(),
+        }
+    }
+
+    /// The way that is to be started next: the other one. `None` where it is decided, or no more can be.
+    #[must_use]
+    pub fn next_way(&self) -> Option<usize> {
+        let open = self.judgement == Judgement::Undecided && self.pairs < self.most;
+        self.starts.last().filter(|_| open).map(|last| 1 - last.way.min(1))
+    }
+}
+
+/// The mean of each figure over the blocks of a start, as it is compared.
+fn values(blocks: &[BlockFigures]) -> [f64; 3] {
+    Figure::ALL.map(|figure| {
+        blocks.iter().map(|block| block.value(figure)).sum::<f64>() / blocks.len().max(1) as f64
+    })
+}
+
+fn add(turns: &mut Vec<Turn>, way: usize, values: [f64; 3]) {
+    match turns.last_mut() {
+        Some(last) if last.way == way => {
+            last.starts += 1;
+            for (mean, value) in last.values.iter_mut().zip(values) {
+                *mean += (value - *mean) / last.starts as f64;
+            }
+        }
+        _ => turns.push(Turn { way, starts: 1, values }),
+    }
+}
+
+fn mean(of: &[[f64; 3]], figure: usize) -> f64 {
+    of.iter().map(|values| values[figure]).sum::<f64>() / of.len().max(1) as f64
+}
+
+/// Looks at the first three starts of each, the first four, and so on; each look has half the chance of the one before, so that
+/// all of them together stay within the level however many there are. `None` before the first look.
+fn decide(first: &[[f64; 3]], second: &[[f64; 3]]) -> Option<(Judgement, Vec<Effect>)> {
+    let pairs = first.len().min(second.len()).min(MOST_STARTS);
+    let mut told = None;
+    for count in FEWEST_STARTS..=pairs {
+        let level = LEVEL / 2f64.powi((count - FEWEST_STARTS + 1) as i32);
+        let (judgement, effects) = look(&first[..count], &second[..count], level);
+        told = Some((judgement, effects));
+        if judgement != Judgement::Undecided {
+            break;
+        }
+    }
+    told
+}
+
+fn look(first: &[[f64; 3]], second: &[[f64; 3]], level: f64) -> (Judgement, Vec<Effect>) {
+    let degrees = first.len() + second.len() - 2;
+    let mut worse = false;
+    let mut effects = Vec::new();
+    for (at, figure) in Figure::ALL.into_iter().enumerate() {
+        let squares = |of: &[[f64; 3]]| {
+            let mean = mean(of, at);
+            of.iter().map(|values| (values[at] - mean).powi(2)).sum::<f64>()
+        };
+        let width = if figure.is_relative() { RESOLUTION } else { 0.0 };
+        let variance = (squares(first) + squares(second)) / degrees as f64 + width * width / 12.0;
+        let error = (variance * (1.0 / first.len() as f64 + 1.0 / second.len() as f64)).sqrt();
+        let effect = mean(second, at) - mean(first, at);
+        if error > 0.0 {
+            effects.push(told(figure, effect, student(level, degrees) * error));
+        }
+        // Harm needs less evidence than help.
+        worse |= figure != Figure::Tail && effect - student(LEVEL, degrees) * error > 0.0;
+    }
+    let judgement = match effects.iter().find(|effect| effect.figure == Figure::Tail) {
+        Some(Effect { real: true, change, .. }) if *change < 1.0 && worse => Judgement::HelpsAndHarms,
+        Some(Effect { real: true, change, .. }) if *change < 1.0 => Judgement::Helps,
+        Some(Effect { real: true, .. }) => Judgement::Harms,
+        _ => Judgement::Undecided,
+    };
+    (judgement, effects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    fn start(word: &str, tail_ns: i64, max_ns: i64) -> Start {
+        let way = Way { kernel: "6.1".into(), command_line: format!("quiet {word}"), name: None };
+        let block = BlockFigures { tail_ns, max_ns, missed: 0, due: 5_000, verdict: None };
+        Start { boot: String::new(), measured: String::new(), way, blocks: vec![block; 4] }
+    }
+
+    fn judged(starts: &[Start]) -> StartsResult {
+        StartsResult::of("task".into(), Vec::new(), "p99".into(), starts)
+    }
+
+    /// Starts of two ways in turns, with this much beside the usual 50 us, and 5 % from start to start.
+    fn in_turns(count: usize, tail: f64, max: f64, random: &mut Random) -> Vec<Start> {
+        let mut of = |n: usize| {
+            let noise = (0.05 * random.normal()).exp();
+            let (word, tail, max) = if n % 2 == 1 { ("isolcpus=1", tail, max) } else { ("", 1.0, 1.0) };
+            start(word, (50e3 * tail * noise) as i64, (90e3 * max * noise) as i64)
+        };
+        (0..count).map(&mut of).collect()
+    }
+
+    #[test]
+    fn one_start_of_each_decides_nothing_however_far_apart_they_are() {
+        let found = judged(&[start("", 5_000_000, 9_000_000), start("isolcpus=1", 5_000, 9_000)]);
+        assert_eq!((found.judgement, found.pairs, found.next_way()), (Judgement::Undecided, 1, Some(0)));
+        assert!(found.seen.is_some_and(|seen| (seen - 1e-3).abs() < 1e-6) && found.effects.is_empty());
+        assert_eq!(found.ways[1].words_beyond(&found.ways[0]), ["isolcpus=1"]);
+        assert_eq!(judged(&[start("", 1, 1)]).seen, None);
+    }
+
+    #[test]
+    fn starts_in_turns_decide_and_those_in_a_row_count_once() {
+        let mut random = Random::new(7);
+        let starts = in_turns(6, 0.5, 0.5, &mut random);
+        let found = judged(&starts);
+        assert_eq!(
+            (found.judgement, found.pairs, found.next_way()),
+            (Judgement::Helps, 3, None),
+            "{found:?}"
+        );
+        let in_a_row: Vec<Start> = [0, 2, 4, 1, 3, 5].map(|n: usize| starts[n].clone()).into();
+        let found = judged(&in_a_row);
+        assert_eq!((found.judgement, found.pairs), (Judgement::Undecided, 1));
+    }
+
+    #[test]
+    fn what_is_worse_is_told_and_what_may_harm_is_no_help() {
+        let mut random = Random::new(3);
+        assert_eq!(judged(&in_turns(10, 2.0, 1.0, &mut random)).judgement, Judgement::Harms);
+        assert_eq!(judged(&in_turns(10, 0.5, 3.0, &mut random)).judgement, Judgement::HelpsAndHarms);
+        let alike = judged(&in_turns(16, 1.0, 1.0, &mut random));
+        assert_eq!((alike.judgement, alike.next_way()), (Judgement::Undecided, None), "{alike:?}");
+    }
+}

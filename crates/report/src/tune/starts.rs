@@ -1,0 +1,250 @@
+//! Ways to start the machine, in words: what was seen, whether it decides, and what to start next.
+
+use jitterlab_analysis::tune::{Effect, Figure, Judgement, Restart, StartSeen, StartsResult, Way};
+use jitterlab_model::{Fitness, Watched};
+
+use super::{change, interval};
+use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::head::Head;
+use crate::printable::printable;
+use crate::section::{Piece, Section};
+use crate::words::{count, plural, time};
+
+/// What a person calls the ways.
+const NAMES: [&str; 2] = ["A", "B"];
+
+/// Where starts are kept, in the directory of the call.
+pub const FILE: &str = "jitterlab-starts.json";
+
+/// Said where it was interrupted.
+pub const GOES_ON: &str = "what was measured of this start counts; the same command measures more of it";
+
+/// Said before a start is measured.
+#[must_use]
+pub fn outset(known: usize) -> String {
+    let before = match known {
+        0 => "the first one".to_owned(),
+        _ => format!("beside {}", plural(known as u64, "start")),
+    };
+    format!("measuring this start of the machine, {before}; {FILE} keeps it over restarts")
+}
+
+/// What one way has that the other lacks.
+fn beyond(way: &Way, other: &Way) -> Vec<String> {
+    let mut all: Vec<String> = way.name.iter().map(|name| printable(name).into_owned()).collect();
+    if way.kernel != other.kernel {
+        all.push(printable(&way.kernel).into_owned());
+    }
+    all.extend(way.words_beyond(other).into_iter().map(|word| printable(word).into_owned()));
+    all
+}
+
+/// A way, told apart from the other one.
+fn way(result: &StartsResult, at: usize) -> String {
+    let (Some(this), name) = (result.ways.get(at), NAMES[at.min(1)]) else { return NAMES[at.min(1)].into() };
+    match result.ways.get(1 - at.min(1)) {
+        None => format!("{name} (as it is now)"),
+        Some(other) => match beyond(this, other) {
+            mine if mine.is_empty() => format!("{name} (without what {} has)", NAMES[1 - at.min(1)]),
+            mine => format!("{name} ({})", mine.join(" ")),
+        },
+    }
+}
+
+/// The three lines.
+pub(crate) fn head(result: &StartsResult) -> Head {
+    let tail = &result.tail;
+    let verdict = match (result.judgement, result.ways.len()) {
+        (_, 0 | 1) => "NOTHING TO COMPARE YET: one way to start this machine was measured.".to_owned(),
+        (Judgement::Helps, _) => format!("BETTER when started as {}.", way(result, 1)),
+        (Judgement::HelpsAndHarms, _) => {
+            format!(
+                "NOT BETTER when started as {}: {tail} is lower, but max or missed may be higher.",
+                way(result, 1)
+            )
+        }
+        (Judgement::Harms, _) => format!("WORSE when started as {}.", way(result, 1)),
+        (_, _) if result.pairs >= result.most => {
+            format!(
+                "NOT DECIDED, and left at that: {} of each do not tell the two ways apart.",
+                starts(result.most)
+            )
+        }
+        _ => "NOT DECIDED: starts differ by themselves.".to_owned(),
+    };
+    let fitness = match result.judgement {
+        Judgement::Helps => Fitness::Good,
+        Judgement::Harms | Judgement::HelpsAndHarms => Fitness::Limited,
+        _ => Fitness::CannotTell,
+    };
+    Head { fitness, asked: false, verdict, number: number(result), next: next(result) }
+}
+
+fn starts(n: usize) -> String {
+    plural(n as u64, "start")
+}
+
+fn number(result: &StartsResult) -> String {
+    let tail = &result.tail;
+    if let Some(effect) = result.effects.iter().find(|effect| effect.figure == Figure::Tail) {
+        let of = change(Figure::Tail, effect.change);
+        let look = "an interval that each look keeps its share of";
+        return format!(
+            "{tail} {of} ({}: {look}), {} of each in turns.",
+            interval(effect),
+            starts(result.pairs)
+        );
+    }
+    match (result.seen, result.starts.last()) {
+        (Some(seen), _) => format!(
+            "Seen: {tail} {} from A to B; {} of each decides nothing. To decide: {} of each in turns or more, {} so far.",
+            change(Figure::Tail, seen),
+            starts(result.pairs),
+            starts(result.fewest),
+            result.pairs
+        ),
+        (None, Some(last)) => format!("{tail} {} at this start.", time(last.figures.tail_ns as f64)),
+        (None, None) => "Nothing was measured.".into(),
+    }
+}
+
+fn next(result: &StartsResult) -> String {
+    const SAME: &str = "then jitterlab tune --continue in this directory";
+    match (result.next_way(), result.ways.len()) {
+        (Some(_), 1) => format!(
+            "change what is to be tried (kernel, its command line, firmware with --way NAME), restart, {SAME}"
+        ),
+        (Some(at), _) => format!("start it as {}, {SAME}", way(result, at)),
+        (None, _) => match result.judgement {
+            Judgement::Helps => "leave it as B is; jitterlab tune for what can be set while it runs".into(),
+            Judgement::Undecided => "keep the simpler of the two".into(),
+            _ => "start it as A again".into(),
+        },
+    }
+}
+
+/// The starts one by one, and what they say together.
+#[must_use]
+pub fn section(result: &StartsResult) -> Section {
+    let mut pieces = Vec::new();
+    let row = |(n, start): (usize, &StartSeen)| {
+        vec![
+            (n + 1).to_string(),
+            NAMES[start.way.min(1)].into(),
+            start.measured.clone(),
+            count(start.blocks as u64),
+            time(start.figures.tail_ns as f64),
+            time(start.figures.max_ns as f64),
+            count(start.figures.missed),
+        ]
+    };
+    let header = ["start", "way", "measured", "blocks", &result.tail, "max", "missed"];
+    let subject = |watched: &Watched| format!("thread {} of {}, watched", watched.thread, watched.program);
+    let subject = result.watched.as_ref().map_or_else(|| result.task.clone(), subject);
+    let caption = format!("each start of the machine: medians of its blocks of {}", printable(&subject));
+    pieces.push(Piece::table(caption, &header, result.starts.iter().enumerate().map(row)));
+    if !result.effects.is_empty() {
+        let rows = result.effects.iter().map(|effect: &Effect| {
+            let name = match effect.figure {
+                Figure::Tail => result.tail.as_str(),
+                Figure::Maximum => "max",
+                Figure::Missed => "missed",
+            };
+            let decided = if effect.real { "yes" } else { "no" };
+            vec![name.to_owned(), change(effect.figure, effect.change), interval(effect), decided.to_owned()]
+        });
+        pieces.push(Piece::table("from A to B", &["", "change", "between", "differs"], rows));
+    }
+    let ways = (0..result.ways.len()).map(|at| way(result, at) + "\n").collect();
+    pieces.push(Piece::Details { summary: "The ways".into(), text: ways });
+    pieces.extend(chart(result).map(Piece::Figure));
+    Section {
+        id: "starts".into(),
+        title: "Ways to start this machine".into(),
+        lead: "A start is one value: what differs from start to start is the same in all its blocks. Starts of one way in a row \
+               count as one."
+            .into(),
+        pieces,
+    }
+}
+
+/// Each start where it lies, way by way.
+fn chart(result: &StartsResult) -> Option<Chart> {
+    if result.starts.len() < 2 {
+        return None;
+    }
+    let of = |way: usize| {
+        let mine = result.starts.iter().enumerate().filter(move |(_, start)| start.way == way);
+        Shape::Points(mine.map(|(n, start)| [n as f64, start.figures.tail_ns as f64 / 1e3]).collect())
+    };
+    let names = result.starts.iter().enumerate();
+    Some(Chart {
+        name: "starts",
+        caption: format!("{} of each start, in the order they were measured.", result.tail),
+        x: Axis::names("start", names.map(|(n, start)| format!("{} {}", n + 1, NAMES[start.way.min(1)]))),
+        y: Axis::log(format!("{} in us", result.tail)),
+        layers: vec![Layer::new("A", 0, of(0)), Layer::new("B", 1, of(1))],
+        height: 280,
+    })
+}
+
+/// Said before what could be tried over restarts.
+pub(super) const RESTARTS: &str = "What needs a restart is tried by jitterlab tune --continue, which compares two ways to start this machine over its starts. What \
+     those marked with * change in the kernel is seen in virtual time, too: jitterlab kernel run --parameter WORD, or with two kernels.";
+
+/// What could be tried over restarts, one line each.
+pub(super) fn restart(restart: &Restart) -> String {
+    match restart {
+        Restart::Parameter { word, in_virtual_time: true } => format!("* {}", printable(word)),
+        Restart::Parameter { word, in_virtual_time: false } => format!("  {}", printable(word)),
+        Restart::RealTimeKernel => "* a real-time kernel (PREEMPT_RT)".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::Terminal;
+    use jitterlab_analysis::tune::{BlockFigures, Start};
+
+    fn result(count: usize) -> StartsResult {
+        let start = |n: usize| {
+            let word = if n % 2 == 1 { "isolcpus=1" } else { "" };
+            let tail_ns = if n % 2 == 1 { 21_000 } else { 50_000 } + 500 * n as i64;
+            let block = BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None };
+            let way = Way { kernel: "6.1 rt".into(), command_line: format!("quiet {word}"), name: None };
+            let measured = "2026-01-01T10:00:00Z".into();
+            Start { boot: n.to_string(), measured, way, blocks: vec![block; 6] }
+        };
+        let starts: Vec<Start> = (0..count).map(start).collect();
+        StartsResult::of("task,period=1ms".into(), Vec::new(), "p99.9".into(), &starts)
+    }
+
+    #[test]
+    fn one_start_of_each_is_told_and_decides_nothing() {
+        let first = head(&result(1));
+        assert!(
+            first.verdict.starts_with("NOTHING TO COMPARE YET") && first.next.contains("restart"),
+            "{first:?}"
+        );
+        let head = head(&result(2));
+        assert!(head.verdict.starts_with("NOT DECIDED"), "{head:?}");
+        let said = "Seen: p99.9 -57.0 % from A to B; 1 start of each decides nothing. To decide: 3 starts of each in turns or more, 1 so far.";
+        assert_eq!(head.number, said);
+        assert!(head.next.contains("start it as A (without what B has)"), "{head:?}");
+    }
+
+    #[test]
+    fn enough_starts_decide_and_all_fits_the_terminal() {
+        let result = result(6);
+        let head = head(&result);
+        assert_eq!(
+            (head.fitness, head.verdict.as_str()),
+            (Fitness::Good, "BETTER when started as B (isolcpus=1).")
+        );
+        let terminal = Terminal { columns: 80, ascii: false, colour: false };
+        let text = section(&result).text(terminal);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains("A (without what B has)") && text.contains("from A to B"), "{text}");
+    }
+}
