@@ -3,12 +3,15 @@
 //! The model is the manuals': each file names the chapter it follows. Firmware comes as an [`Image`], what is wanted as a [`Setup`], and
 //! what happened as a [`Log`].
 
+pub mod arm;
 pub mod avr;
+mod chip;
 mod image;
 pub mod log;
 mod pin;
 mod stimulus;
 
+pub use chip::Chip;
 pub use image::Image;
 pub use log::{Edge, Entry, Finding, Log, Off, Stack, Stop, Vector};
 pub use pin::{NotAPin, Pin};

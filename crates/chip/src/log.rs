@@ -132,6 +132,13 @@ pub enum Finding {
         /// What was taken, in cycles.
         cycles: u64,
     },
+    /// Code came from flash behind a cache, and was taken to be in the cache always.
+    FlashAssumedFast,
+    /// The firmware sets the processor's clock to another frequency than the one that was counted with.
+    ClockDiffers {
+        /// To which; `None` where it is that of an oscillator nobody knows exactly.
+        hz: Option<u32>,
+    },
 }
 
 /// Why a chip does nothing any more.
@@ -159,6 +166,12 @@ pub enum Fault {
     NoAccess(u32),
     /// It reached a breakpoint that no debugger waits for.
     Breakpoint,
+    /// ARM: it branched to an even address, where there are no Thumb instructions.
+    NoThumb,
+    /// ARM: a supervisor call where it cannot interrupt what runs.
+    NoCall,
+    /// It resets itself, which is not followed.
+    Reset,
 }
 
 /// Why the simulation ended.

@@ -3,18 +3,23 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A pin: port and bit, such as `B0`.
+/// A pin: port and bit, such as `B0`, or of a chip without ports its number, such as `GP25`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pin {
-    /// 0 for port A.
+    /// 0 for port A; [`Pin::GPIO`] on chips without ports.
     pub port: u8,
-    /// 0 to 15.
+    /// 0 to 15, or 0 to 99.
     pub bit: u8,
+}
+
+impl Pin {
+    /// The port of chips that have no ports.
+    pub const GPIO: u8 = 15;
 }
 
 /// Something that is not a pin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a pin: write a port and a bit, such as B0, PB0 or D5")]
+#[error("{0:?} is not a pin: write a port and a bit, such as B0, PB0 or D5, or a number, such as GP25")]
 pub struct NotAPin(pub String);
 
 impl FromStr for Pin {
@@ -24,6 +29,10 @@ impl FromStr for Pin {
         let no_pin = || NotAPin(text.into());
         let upper = text.to_ascii_uppercase();
         let mut name = upper.as_str();
+        let number = name.strip_prefix("GPIO").or(name.strip_prefix("GP")).unwrap_or(name);
+        if let ([b'0'..=b'9'] | [b'1'..=b'9', b'0'..=b'9'], Ok(bit)) = (number.as_bytes(), number.parse()) {
+            return Ok(Pin { port: Pin::GPIO, bit });
+        }
         // "P" alone is a port's name, too: PB0 is pin 0 of port B.
         if let Some(rest) =
             name.strip_prefix('P').filter(|r| r.starts_with(|c: char| c.is_ascii_alphabetic()))
@@ -43,7 +52,10 @@ impl FromStr for Pin {
 
 impl fmt::Display for Pin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", char::from(b'A' + self.port), self.bit)
+        match self.port {
+            Pin::GPIO => write!(f, "GP{}", self.bit),
+            port => write!(f, "{}{}", char::from(b'A' + port), self.bit),
+        }
     }
 }
 
@@ -56,8 +68,12 @@ mod tests {
         for text in ["B0", "b0", "PB0", "pb0"] {
             assert_eq!(text.parse::<Pin>().unwrap().to_string(), "B0");
         }
+        for text in ["25", "GP25", "gp25", "GPIO25"] {
+            assert_eq!(text.parse::<Pin>().unwrap().to_string(), "GP25");
+        }
+        assert_eq!("G2".parse::<Pin>().unwrap(), Pin { port: 6, bit: 2 });
         assert_eq!("PA15".parse::<Pin>().unwrap(), Pin { port: 0, bit: 15 });
-        for text in ["", "B16", "M0", "0B", "B", "PB", "B-1", "B 0", "B01"] {
+        for text in ["", "B16", "M0", "0B", "B", "PB", "B-1", "B 0", "B01", "GP025", "025", "GP", "100"] {
             assert!(text.parse::<Pin>().is_err(), "{text}");
         }
     }

@@ -106,6 +106,28 @@ pub enum Part {
     ClockDivision,
     /// A register that the manual calls reserved.
     Reserved,
+    /// The second core.
+    SecondCore,
+    /// Programmable input and output (PIO).
+    Pio,
+    /// Direct memory access.
+    Dma,
+    /// Pulse width modulation.
+    Pwm,
+    /// The converter of voltages.
+    Adc,
+    /// SPI.
+    Spi,
+    /// The two-wire interface (I2C).
+    TwoWire,
+    /// The clock of the time of day.
+    RealTimeClock,
+    /// The watchdog's reset.
+    Watchdog,
+    /// The interpolators.
+    Interpolator,
+    /// Interrupts of serial ports.
+    SerialInterrupts,
 }
 
 /// Something about a firmware on its chip that a person has to know.
@@ -167,6 +189,13 @@ pub enum Finding {
     StartUpAssumed {
         /// What was taken, in cycles.
         cycles: u64,
+    },
+    /// Code came from flash behind a cache, and was taken to be in the cache always.
+    FlashAssumedFast,
+    /// The firmware sets the processor's clock to another frequency than the one that was counted with.
+    ClockDiffers {
+        /// To which, in Hz; `None` where it is that of an oscillator nobody knows exactly.
+        hz: Option<u32>,
     },
     /// Interrupts never came: their flag was set again before it was served.
     InterruptsLost {

@@ -38,10 +38,10 @@ pub enum McuError {
         message: String,
     },
     /// A file of another kind.
-    #[error("{} is neither an ELF file nor Intel HEX: give what the linker wrote (.elf), or what is flashed (.hex)", .0.display())]
+    #[error("{} is neither an ELF file, Intel HEX nor UF2: give what the linker wrote (.elf), or what is flashed (.hex, .uf2)", .0.display())]
     NeitherElfNorHex(PathBuf),
     /// A firmware that does not name its chip.
-    #[error("{} does not name its chip: say it, such as --mcu atmega328p", .0.display())]
+    #[error("{} does not name its chip: say it, such as --mcu atmega328p or --mcu rp2040", .0.display())]
     NoChip(PathBuf),
     /// A firmware that does not tell its clock.
     #[error("{} does not tell its clock's frequency: say it, such as --clock 16MHz", .0.display())]
@@ -54,6 +54,11 @@ pub enum McuError {
         /// Those that are.
         known: String,
     },
+    /// A measurement that there is for chips with an AVR alone.
+    #[error(
+        "this is measured on chips with an AVR only, such as atmega328p; on the {0}, `jitterlab mcu run` measures one alarm at a time"
+    )]
+    OnlyAvr(String),
     /// A pin that the chip has not.
     #[error("{mcu} has no pin {pin}")]
     NoSuchPin {
@@ -106,6 +111,9 @@ pub enum McuError {
     /// A prescaler that timer 1 has not.
     #[error("{0:?} is not one of 1, 8, 64, 256, 1024")]
     NotAPrescaler(String),
+    /// A prescaler for a chip whose timers have none.
+    #[error("the timers of the {0} have no prescaler: leave --prescaler out")]
+    NoPrescaler(&'static str),
     /// A need that is not written as one.
     #[error("{0:?} is not PERIOD:TOLERANCE: write it like 20ms:50us")]
     NotANeed(String),
@@ -196,6 +204,11 @@ impl fmt::Display for Fault {
             log::Fault::NoAccess(data) => {
                 write!(f, "it reached memory at {data:#x} that cannot be accessed so")
             }
+            log::Fault::NoThumb => {
+                f.write_str("it branched to an even address, where no Thumb instruction is")
+            }
+            log::Fault::NoCall => f.write_str("a supervisor call (SVC) cannot interrupt what runs"),
+            log::Fault::Reset => f.write_str("it resets itself, which is not followed"),
             log::Fault::Breakpoint => f.write_str("a breakpoint stops it, and no debugger is there"),
         }
     }
@@ -214,16 +227,22 @@ pub(super) fn no_level(pin: Pin, at_ns: u64) -> String {
 /// A file without code.
 pub(super) const NO_CODE: &str = "it holds no code";
 
+/// A firmware whose addresses are not the chip's.
+pub(super) fn elsewhere(mcu: &str) -> String {
+    format!("it does not lie in the memories of the {mcu}, but is for another chip")
+}
+/// A firmware for an ARM that is none of those here.
+pub(super) const OTHER_ARM: &str = "of the chips with an ARM the rp2040 is simulated, and it does not lie in its memories but is for another one";
+
 /// A file for another processor, by the number in its header.
-pub(super) fn not_avr(machine: u16) -> String {
+pub(super) fn other_processor(machine: u16) -> String {
     let kind = match machine {
-        object::elf::EM_ARM => "ARM",
         object::elf::EM_X86_64 | object::elf::EM_386 => "this computer's own processor",
         object::elf::EM_RISCV => "RISC-V",
         object::elf::EM_XTENSA => "Xtensa (ESP)",
         _ => "another processor",
     };
-    format!("it is built for {kind}, not for an AVR")
+    format!("it is built for {kind}, not for an AVR or a Cortex-M0+")
 }
 
 impl McuError {
@@ -242,6 +261,7 @@ impl McuError {
                 | E::NotAPeriod(_)
                 | E::NotAPrescaler(_)
                 | E::NotANeed(_)
+                | E::NoPrescaler(_)
                 | E::NoPeriod(_)
                 | E::NoPin
                 | E::NotAStimulus(_)
@@ -254,6 +274,7 @@ impl McuError {
                 | E::NoClock(_)
                 | E::UnknownChip { .. }
                 | E::NoSuchPin { .. }
+                | E::OnlyAvr(_)
         )
     }
 

@@ -1,15 +1,16 @@
-//! Firmware as people have it, an ELF file or Intel HEX, read into what goes onto the chip.
+//! Firmware as people have it, an ELF file, Intel HEX or UF2, read into what goes onto the chip.
 
 use std::fs;
 use std::path::Path;
 
 use jitterlab_chip::Image;
+use jitterlab_chip::arm::rp2040;
 use jitterlab_model::mcu::Size;
 use object::elf::{FileHeader32, PT_LOAD};
 use object::read::elf::{ElfFile32, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol};
 
-use super::McuError;
+use super::{McuError, uf2};
 
 /// A firmware and what it says about itself.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +23,8 @@ pub struct Loaded {
     pub clock_hz: Option<u32>,
     /// What it takes of the chip's memories.
     pub size: Size,
+    /// It says that it is for an AVR.
+    pub is_avr: bool,
     /// The file's bytes, if it is an ELF file: who looks for names of functions and lines finds them there.
     pub elf: Option<Vec<u8>>,
 }
@@ -41,6 +44,10 @@ pub fn load(path: &Path) -> Result<Loaded, McuError> {
     let refused = |message: String| McuError::NotFirmware { firmware: path.into(), message };
     if bytes.starts_with(b"\x7fELF") {
         from_elf(bytes).map_err(refused)
+    } else if uf2::is_one(&bytes) {
+        uf2::read(&bytes)
+            .and_then(|flash| without_names(Image { flash, ..Image::default() }))
+            .map_err(refused)
     } else if bytes.first() == Some(&b':') {
         from_hex(&String::from_utf8_lossy(&bytes)).map_err(refused)
     } else {
@@ -52,8 +59,14 @@ fn from_elf(bytes: Vec<u8>) -> Result<Loaded, String> {
     let file = ElfFile32::<LittleEndian>::parse(bytes.as_slice()).map_err(|e| e.to_string())?;
     let header: &FileHeader32<LittleEndian> = file.elf_header();
     let machine = header.e_machine(LittleEndian);
-    if machine != object::elf::EM_AVR {
-        return Err(super::error::not_avr(machine));
+    match machine {
+        object::elf::EM_AVR => {}
+        object::elf::EM_ARM => {
+            let (image, size) = super::arm_image::read(&file, &bytes)?;
+            let mcu = Some(rp2040::NAME.into());
+            return Ok(Loaded { image, size, mcu, elf: Some(bytes), ..Loaded::default() });
+        }
+        other => return Err(super::error::other_processor(other)),
     }
     let mut image = Image::default();
     let mut size = Size::default();
@@ -89,7 +102,7 @@ fn from_elf(bytes: Vec<u8>) -> Result<Loaded, String> {
     let (mut mcu, mut clock_hz) = section(".mmcu").map_or((None, None), simavr_notes);
     mcu = mcu.or_else(|| device_note(section(".note.gnu.avr.deviceinfo")?));
     clock_hz = clock_hz.filter(|hz| *hz > 0);
-    Ok(Loaded { image, mcu, clock_hz, size, elf: Some(bytes) })
+    Ok(Loaded { image, mcu, clock_hz, size, is_avr: true, elf: Some(bytes) })
 }
 
 /// The note that avr-libc's start-up code leaves: a header of 16 bytes, the bounds of three memories, a table of offsets and strings.
@@ -143,11 +156,17 @@ fn from_hex(content: &str) -> Result<Loaded, String> {
             _ => {}
         }
     }
+    without_names(image)
+}
+
+/// Of a file that holds nothing but what is flashed.
+fn without_names(image: Image) -> Result<Loaded, String> {
     if image.flash.is_empty() {
         return Err(super::error::NO_CODE.to_owned());
     }
     let size = Size { flash: image.flash.iter().map(|(_, bytes)| bytes.len() as u32).sum(), ram: 0 };
-    Ok(Loaded { image, size, ..Loaded::default() })
+    let mcu = rp2040::holds(&image).then(|| rp2040::NAME.into());
+    Ok(Loaded { image, mcu, size, ..Loaded::default() })
 }
 
 #[cfg(test)]

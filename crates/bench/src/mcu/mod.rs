@@ -5,6 +5,7 @@
 //! Times of the records are cycles turned into nanoseconds, each from its absolute cycle and rounded to the nearest, so
 //! no rounding accumulates.
 
+mod arm_image;
 pub mod cost;
 pub mod delays;
 mod dump;
@@ -24,6 +25,7 @@ mod stimulus;
 pub mod sweep;
 pub mod together;
 mod tools;
+mod uf2;
 mod workers;
 
 pub use dump::value_changes;
@@ -37,5 +39,5 @@ pub use jitterlab_model::mcu::{
 };
 pub use request::{McuRequest, Subject};
 pub use run::{McuPins, McuRun};
-pub use simulator::{Length, Recording, Setup, simulate};
+pub use simulator::{Length, Recording, Setup, avr_chip, simulate};
 pub use stimulus::StimulusSpec;

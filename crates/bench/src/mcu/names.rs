@@ -27,6 +27,7 @@ impl<'a> Names<'a> {
         let Some(file) = elf.and_then(|bytes| ElfFile32::<LittleEndian>::parse(bytes).ok()) else {
             return nothing;
         };
+        let is_arm = file.elf_header().e_machine.get(LittleEndian) == object::elf::EM_ARM;
         let code = |s: &object::read::elf::ElfSymbol32<'a, '_, LittleEndian>| {
             s.is_definition()
                 && matches!(s.kind(), SymbolKind::Text | SymbolKind::Unknown | SymbolKind::Label)
@@ -35,8 +36,14 @@ impl<'a> Names<'a> {
             .symbols()
             .filter(code)
             .filter_map(|symbol| {
-                let address = u32::try_from(symbol.address()).ok().filter(|a| *a < super::image::DATA)?;
-                let name = symbol.name().ok().filter(|n| !n.is_empty() && !n.starts_with('.'))?;
+                // Of an ARM's Thumb functions the last bit is set.
+                let address = u32::try_from(symbol.address()).ok();
+                let address = if is_arm {
+                    address.map(|a| a & !1)
+                } else {
+                    address.filter(|a| *a < super::image::DATA)
+                }?;
+                let name = symbol.name().ok().filter(|n| !n.is_empty() && !n.starts_with(['.', '$']))?;
                 let handler = name.strip_prefix("__vector_").and_then(|n| n.parse().ok()).and_then(&vector);
                 let plain = || addr2line::demangle_auto(Cow::Borrowed(name), None).into_owned();
                 Some((address, handler.unwrap_or_else(plain)))

@@ -1,18 +1,12 @@
 //! From the log of a chip to what a person is told of it.
 
-use jitterlab_chip::avr::chips::Chip;
 use jitterlab_chip::log::Rest;
-use jitterlab_chip::{Log, Stop, log};
+use jitterlab_chip::{Chip, Log, Stop, log};
 use jitterlab_model::Warning;
 use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, InterruptsOff, StackDepth};
 use jitterlab_model::mcu::Size;
 
 use super::names::Names;
-
-/// The name of a vector.
-pub fn vector_name(chip: &Chip, number: u8) -> Option<String> {
-    chip.vectors.iter().find(|(n, _)| *n == number).map(|(_, name)| (*name).to_owned())
-}
 
 /// Of a log with times of `clock_hz`.
 pub fn report(log: &Log, mcu: &str, clock_hz: u32, size: Size, names: &Names<'_>) -> FirmwareReport {
@@ -54,7 +48,7 @@ pub fn nanoseconds(cycle: u64, clock_hz: u32) -> i64 {
 }
 
 /// What a person has to know.
-pub fn warnings(log: &Log, clock_hz: u32, chip: &Chip, names: &Names<'_>) -> Vec<Warning> {
+pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<Warning> {
     let ns = |cycle| nanoseconds(cycle, clock_hz);
     let found = log.findings.iter().map(|finding| match *finding {
         log::Finding::NotSimulated { part, cycle, address } => {
@@ -68,11 +62,13 @@ pub fn warnings(log: &Log, clock_hz: u32, chip: &Chip, names: &Names<'_>) -> Vec
             Finding::OutsideMemory { data, written, at_ns: ns(cycle), place: names.place(address) }
         }
         log::Finding::Restarted { cycle, vector, times } => {
-            let vector = vector.and_then(|number| vector_name(chip, number));
+            let vector = vector.and_then(|number| chip.vector_name(number));
             Finding::Restarted { vector, times, at_ns: ns(cycle) }
         }
         log::Finding::WatchdogReset { cycle, times } => Finding::WatchdogReset { times, at_ns: ns(cycle) },
         log::Finding::StartUpAssumed { cycles } => Finding::StartUpAssumed { cycles },
+        log::Finding::FlashAssumedFast => Finding::FlashAssumedFast,
+        log::Finding::ClockDiffers { hz } => Finding::ClockDiffers { hz },
     });
     let lost = log.vectors.iter().filter(|vector| vector.lost > 0);
     let lost = lost.map(|vector| Finding::InterruptsLost { vector: vector.name.clone(), lost: vector.lost });

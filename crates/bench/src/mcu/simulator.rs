@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use jitterlab_chip::avr::Avr;
-use jitterlab_chip::avr::chips::{CHIPS, Chip};
-use jitterlab_chip::{Log, Pin, Stimulus, Stop};
+use jitterlab_chip::arm::rp2040;
+use jitterlab_chip::avr::chips;
+use jitterlab_chip::{Chip, Log, Pin, Stimulus, Stop};
 use jitterlab_model::Warning;
 use jitterlab_model::firmware::FirmwareReport;
 
@@ -91,13 +91,17 @@ pub fn simulate(setup: &Setup) -> Result<Recording, McuError> {
     let loaded = image::load(&setup.firmware)?;
     let (chip, clock_hz) = board(setup, &loaded)?;
     let size = loaded.image.flash_end();
-    if size > chip.flash {
-        return Err(McuError::TooLarge { mcu: chip.name.into(), size, flash: chip.flash });
+    if matches!(chip, Chip::Avr(_)) && size > chip.flash() {
+        return Err(McuError::TooLarge { mcu: chip.name().into(), size, flash: chip.flash() });
+    }
+    if matches!(chip, Chip::Rp2040) != (rp2040::holds(&loaded.image) && !loaded.is_avr) {
+        let message = error::elsewhere(chip.name());
+        return Err(McuError::NotFirmware { firmware: setup.firmware.clone(), message });
     }
     let driven: Vec<Pin> = setup.stimuli.iter().map(Stimulus::pin).collect();
     for pin in setup.pins.iter().chain(&driven) {
         if !chip.has(*pin) {
-            return Err(McuError::NoSuchPin { mcu: chip.name.into(), pin: *pin });
+            return Err(McuError::NoSuchPin { mcu: chip.name().into(), pin: *pin });
         }
     }
     let cycles = match setup.length {
@@ -115,8 +119,8 @@ pub fn simulate(setup: &Setup) -> Result<Recording, McuError> {
         entries: setup.entries,
         pokes: setup.pokes.clone(),
     };
-    let log = Avr::new(chip, &chip_setup).run();
-    let names = Names::new(elf.as_deref(), |number| report::vector_name(chip, number));
+    let log = chip.run(&chip_setup);
+    let names = Names::new(elf.as_deref(), |number| chip.vector_name(number));
     if let Stop::Crashed { fault, address, from } = log.stop {
         let seconds = report::nanoseconds(log.cycles, clock_hz) as f64 / 1e9;
         let place = |address| error::At(Box::new(names.place(address)));
@@ -127,25 +131,36 @@ pub fn simulate(setup: &Setup) -> Result<Recording, McuError> {
             seconds,
         });
     }
-    let report = report::report(&log, chip.name, clock_hz, size, &names);
+    let report = report::report(&log, chip.name(), clock_hz, size, &names);
     let warnings = report::warnings(&log, clock_hz, chip, &names);
-    Ok(Recording { mcu: chip.name.into(), clock_hz, log, report, warnings })
+    Ok(Recording { mcu: chip.name().into(), clock_hz, log, report, warnings })
 }
 
 /// The chip and its clock: as asked for, else as the firmware says.
-fn board(setup: &Setup, loaded: &Loaded) -> Result<(&'static Chip, u32), McuError> {
+fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32), McuError> {
     let name =
         setup.mcu.as_ref().or(loaded.mcu.as_ref()).ok_or_else(|| McuError::NoChip(setup.firmware.clone()))?;
-    let chip = chip(name)?;
-    let clock_hz =
-        setup.clock_hz.or(loaded.clock_hz).ok_or_else(|| McuError::NoClock(setup.firmware.clone()))?;
-    Ok((chip, clock_hz))
+    let chip = Chip::named(name).ok_or_else(|| unknown(name))?;
+    let told = setup.clock_hz.or(loaded.clock_hz).or_else(|| match chip {
+        // Firmware sets the clock itself.
+        Chip::Rp2040 => Some(rp2040::clock_of(&loaded.image).unwrap_or(rp2040::CLOCK_HZ)),
+        Chip::Avr(_) => None,
+    });
+    Ok((chip, told.ok_or_else(|| McuError::NoClock(setup.firmware.clone()))?))
 }
 
-/// A chip by its name.
-pub(super) fn chip(name: &str) -> Result<&'static Chip, McuError> {
-    Chip::named(name).ok_or_else(|| McuError::UnknownChip {
-        mcu: name.into(),
-        known: CHIPS.map(|chip| chip.name).join(", "),
-    })
+fn unknown(name: &str) -> McuError {
+    McuError::UnknownChip { mcu: name.into(), known: Chip::names().collect::<Vec<_>>().join(", ") }
+}
+
+/// A chip with an AVR by its name.
+///
+/// # Errors
+/// There is none of that name, or it has another processor.
+pub fn avr_chip(name: &str) -> Result<&'static chips::Chip, McuError> {
+    match Chip::named(name) {
+        Some(Chip::Avr(chip)) => Ok(chip),
+        Some(Chip::Rp2040) => Err(McuError::OnlyAvr(name.into())),
+        None => Err(unknown(name)),
+    }
 }

@@ -108,7 +108,7 @@ impl Together {
     /// # Errors
     /// It does not build, or its chip is not simulated.
     pub fn build(board: &Board, periods_us: &[u32], compiler: &Compiler) -> Result<Self, McuError> {
-        let chip = super::simulator::chip(&board.mcu)?;
+        let chip = super::simulator::avr_chip(&board.mcu)?;
         let longest = periods_us.iter().copied().max().unwrap_or(1);
         let mut board = board.clone();
         board.max_period_us = longest.saturating_add(first_us(&board));

@@ -269,7 +269,7 @@ Overrun = Literal["skip", "catch-up", "re-phase"]
 """
 
 
-Part = Literal["writing-flash", "boot-vectors", "usb", "fast-timer", "external-memory", "clock-division", "reserved"]
+Part = Literal["writing-flash", "boot-vectors", "usb", "fast-timer", "external-memory", "clock-division", "reserved", "second-core", "pio", "dma", "pwm", "adc", "spi", "two-wire", "real-time-clock", "watchdog", "interpolator", "serial-interrupts"]
 """A part of a chip that is not simulated.
 
 `writing-flash`: Writing flash.
@@ -285,6 +285,28 @@ Part = Literal["writing-flash", "boot-vectors", "usb", "fast-timer", "external-m
 `clock-division`: The division of the clock by XDIV.
 
 `reserved`: A register that the manual calls reserved.
+
+`second-core`: The second core.
+
+`pio`: Programmable input and output (PIO).
+
+`dma`: Direct memory access.
+
+`pwm`: Pulse width modulation.
+
+`adc`: The converter of voltages.
+
+`spi`: SPI.
+
+`two-wire`: The two-wire interface (I2C).
+
+`real-time-clock`: The clock of the time of day.
+
+`watchdog`: The watchdog's reset.
+
+`interpolator`: The interpolators.
+
+`serial-interrupts`: Interrupts of serial ports.
 """
 
 
@@ -1472,6 +1494,11 @@ class Finding:
     `start-up-assumed`: The oscillator's start-up time after deep sleep is set by fuses, which the firmware does not
     bring.
 
+    `flash-assumed-fast`: Code came from flash behind a cache, and was taken to be in the cache always.
+
+    `clock-differs`: The firmware sets the processor's clock to another frequency than the one that was counted
+    with.
+
     `interrupts-lost`: Interrupts never came: their flag was set again before it was served.
 
     `asleep-for-ever`: The firmware sleeps for ever: nothing that runs in its sleep mode can wake it.
@@ -1479,7 +1506,7 @@ class Finding:
 
     at_ns: int | None = None
     """When it first did, since reset."""
-    found: Literal["not-simulated", "analog-read", "stack-overflow", "outside-memory", "restarted", "watchdog-reset", "start-up-assumed", "interrupts-lost", "asleep-for-ever"]
+    found: Literal["not-simulated", "analog-read", "stack-overflow", "outside-memory", "restarted", "watchdog-reset", "start-up-assumed", "flash-assumed-fast", "clock-differs", "interrupts-lost", "asleep-for-ever"]
     part: Part | None = None
     """Which."""
     place: Place | None = None
@@ -1496,6 +1523,8 @@ class Finding:
     """The interrupt that has no handler, if that is why."""
     cycles: int | None = None
     """What was taken, in cycles."""
+    hz: int | None = None
+    """To which, in Hz; None where it is that of an oscillator nobody knows exactly."""
     lost: int | None = None
     """How many."""
     mode: str | None = None
@@ -4319,7 +4348,7 @@ class Warning:
     """Those of them that woke the processor."""
     at_ns: int | None = None
     """When it first did, since reset."""
-    found: Literal["not-simulated", "analog-read", "stack-overflow", "outside-memory", "restarted", "watchdog-reset", "start-up-assumed", "interrupts-lost", "asleep-for-ever"] | None = None
+    found: Literal["not-simulated", "analog-read", "stack-overflow", "outside-memory", "restarted", "watchdog-reset", "start-up-assumed", "flash-assumed-fast", "clock-differs", "interrupts-lost", "asleep-for-ever"] | None = None
     part: Part | None = None
     """Which."""
     place: Place | None = None
@@ -4334,6 +4363,8 @@ class Warning:
     """How often."""
     vector: str | None = None
     """The interrupt that has no handler, if that is why."""
+    hz: int | None = None
+    """To which, in Hz; None where it is that of an oscillator nobody knows exactly."""
     lost: int | None = None
     """How many."""
     mode: str | None = None

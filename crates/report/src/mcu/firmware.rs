@@ -76,6 +76,17 @@ fn part_name(part: Part) -> &'static str {
         Part::ExternalMemory => "memory outside of the chip",
         Part::ClockDivision => "the division of the clock by XDIV",
         Part::Reserved => "a register that the manual calls reserved",
+        Part::SecondCore => "the second core",
+        Part::Pio => "programmable input and output (PIO)",
+        Part::Dma => "direct memory access (DMA)",
+        Part::Pwm => "pulse width modulation (PWM)",
+        Part::Adc => "the converter of voltages (ADC)",
+        Part::Spi => "SPI",
+        Part::TwoWire => "the two-wire interface (I2C)",
+        Part::RealTimeClock => "the clock of the time of day (RTC)",
+        Part::Watchdog => "the watchdog's reset",
+        Part::Interpolator => "an interpolator",
+        Part::SerialInterrupts => "interrupts of a serial port",
     }
 }
 
@@ -125,6 +136,20 @@ pub(crate) fn finding(finding: &Finding) -> String {
              say it are not in the firmware's file",
             count(*cycles)
         ),
+        Finding::FlashAssumedFast => {
+            "the firmware runs from flash, and every instruction was taken to be in the cache: what is not takes longer on the \
+             chip, by how much the flash decides. Code that must not wait belongs into RAM"
+                .into()
+        }
+        Finding::ClockDiffers { hz: Some(hz) } => format!(
+            "the firmware sets the processor's clock to {} MHz, and times were counted with another: say --clock {hz}Hz",
+            f64::from(*hz) / 1e6
+        ),
+        Finding::ClockDiffers { hz: None } => {
+            "the firmware leaves the processor on an oscillator whose frequency nobody knows exactly: times are those of \
+             the frequency that was counted with"
+                .into()
+        }
         Finding::InterruptsLost { vector, lost } => format!(
             "{} of {vector} never came: interrupts were off, or handlers ran, until the next one was due",
             plural(*lost, "interrupt")

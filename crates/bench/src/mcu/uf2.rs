@@ -1,0 +1,69 @@
+//! UF2, as the Raspberry Pi Pico is flashed: blocks of 512 bytes, each with its address (Microsoft's "USB Flashing Format").
+
+use super::error;
+
+/// How a block begins and ends, and whose it is.
+const BEGIN: [u8; 8] = *b"UF2\nWQ]\x9e";
+const END: u32 = 0x0ab1_6f30;
+const RP2040: u32 = 0xe48b_ff56;
+/// A flag of blocks that are not for the main memory.
+const NOT_MAIN: u32 = 1;
+/// Where the data of a block begin, and how long they can be.
+const DATA: usize = 32;
+const LONGEST: usize = 476;
+
+/// Whether a file is of this kind.
+pub(super) fn is_one(bytes: &[u8]) -> bool {
+    bytes.starts_with(&BEGIN)
+}
+
+/// Addresses and bytes.
+pub(super) fn read(bytes: &[u8]) -> Result<Vec<(u32, Vec<u8>)>, String> {
+    let mut pieces: Vec<(u32, Vec<u8>)> = Vec::new();
+    let (blocks, rest) = bytes.as_chunks::<512>();
+    for block in blocks {
+        let word = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
+        let size = word(16) as usize;
+        if !is_one(block) || word(508) != END || size > LONGEST {
+            return Err(error::CUT_OFF.to_owned());
+        }
+        if word(8) & NOT_MAIN != 0 {
+            continue;
+        }
+        if word(28) != RP2040 {
+            return Err(error::OTHER_ARM.to_owned());
+        }
+        let data = &block[DATA..DATA + size];
+        match pieces.last_mut() {
+            Some((at, before)) if at.checked_add(before.len() as u32) == Some(word(12)) => {
+                before.extend(data)
+            }
+            _ => pieces.push((word(12), data.to_vec())),
+        }
+    }
+    if rest.is_empty() { Ok(pieces) } else { Err(error::CUT_OFF.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(at: u32, data: &[u8], family: u32) -> Vec<u8> {
+        let mut block = BEGIN.to_vec();
+        for word in [0x2000, at, data.len() as u32, 0, 1, family] {
+            block.extend(word.to_le_bytes());
+        }
+        block.extend(data);
+        block.resize(508, 0);
+        block.extend(END.to_le_bytes());
+        block
+    }
+
+    #[test]
+    fn blocks_are_put_together() {
+        let file = [block(0x1000_0000, &[1; 256], RP2040), block(0x1000_0100, &[2; 4], RP2040)].concat();
+        assert_eq!(read(&file).unwrap(), [(0x1000_0000, [vec![1; 256], vec![2; 4]].concat())]);
+        assert!(read(&file[..700]).unwrap_err().contains("cut off"));
+        assert!(read(&block(0x1000_0000, &[1; 4], 1)).unwrap_err().contains("another one"));
+    }
+}

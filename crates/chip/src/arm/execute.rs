@@ -1,0 +1,407 @@
+//! What instructions do and how long they take: ARMv6-M manual, chapters A5 and A6; Technical Reference Manual, table 3-1.
+//!
+//! Time goes by with `self.now`, when an instruction is over: accesses to peripherals see its first cycle.
+
+use super::{Bus, Core, Sleep, Width};
+use crate::log::Fault;
+
+/// Cycles of a branch that is taken.
+const BRANCH: u64 = 2;
+
+impl<B: Bus> Core<B> {
+    /// The instruction that begins with this halfword, at R15.
+    pub(super) fn execute(&mut self, op: u16) {
+        match op >> 11 {
+            0b00000..=0b00010 => self.shift_immediate(op),
+            0b00011 => self.add_three(op),
+            0b00100..=0b00111 => self.immediate(op),
+            0b01000 if op & 0x0400 == 0 => self.data(op),
+            0b01000 => self.high_or_branch(op),
+            0b01001 => {
+                let address = (self.pc_value() & !3).wrapping_add(u32::from(op & 0xff) * 4);
+                self.load_into(reg(op >> 8), address, Width::Word, false);
+            }
+            0b01010 | 0b01011 => self.register_offset(op),
+            0b01100..=0b10001 => self.immediate_offset(op),
+            0b10010 | 0b10011 => {
+                let address = self.r[13].wrapping_add(u32::from(op & 0xff) * 4);
+                self.access(op & 0x0800 != 0, reg(op >> 8), address, Width::Word);
+            }
+            0b10100 => {
+                let address = (self.pc_value() & !3).wrapping_add(u32::from(op & 0xff) * 4);
+                self.set(reg(op >> 8), address);
+            }
+            0b10101 => self.set(reg(op >> 8), self.r[13].wrapping_add(u32::from(op & 0xff) * 4)),
+            0b10110 | 0b10111 => self.miscellaneous(op),
+            0b11000 | 0b11001 => self.multiple(op),
+            0b11010 | 0b11011 => self.conditional(op),
+            0b11100 => {
+                let offset = sign_extend(u32::from(op & 0x7ff) << 1, 12);
+                self.jump(self.pc_value().wrapping_add(offset), BRANCH);
+            }
+            0b11110 => self.long(op),
+            _ => self.crash(Fault::NoInstruction(op)),
+        }
+    }
+
+    /// The value of R15 as instructions read it.
+    fn pc_value(&self) -> u32 {
+        self.r[15].wrapping_add(4)
+    }
+
+    fn read_register(&self, register: usize) -> u32 {
+        if register == 15 { self.pc_value() } else { self.r[register] }
+    }
+
+    /// On to the next instruction.
+    pub(super) fn over(&mut self, cycles: u64) {
+        self.r[15] = self.r[15].wrapping_add(2);
+        self.now += cycles;
+    }
+
+    fn set(&mut self, register: usize, value: u32) {
+        self.r[register] = value;
+        self.over(1);
+    }
+
+    pub(super) fn jump(&mut self, target: u32, cycles: u64) {
+        self.came_from = self.r[15];
+        self.r[15] = target & !1;
+        self.now += cycles;
+    }
+
+    /// A branch to an address from a register or memory: its last bit says that there is Thumb code, or it ends an exception.
+    pub(super) fn branch_to(&mut self, target: u32, cycles: u64) {
+        if self.is_return(target) {
+            self.now += cycles;
+            self.leave(target);
+        } else if target & 1 == 0 {
+            self.crash(Fault::NoThumb);
+        } else {
+            self.jump(target, cycles);
+        }
+    }
+
+    fn nz(&mut self, value: u32) {
+        (self.n, self.z) = (value >> 31 != 0, value == 0);
+    }
+
+    fn add(&mut self, a: u32, b: u32, carry: bool) -> u32 {
+        let (sum, first) = a.overflowing_add(b);
+        let (sum, second) = sum.overflowing_add(u32::from(carry));
+        (self.c, self.v) = (first || second, ((a ^ sum) & (b ^ sum)) >> 31 != 0);
+        self.nz(sum);
+        sum
+    }
+
+    fn shift_immediate(&mut self, op: u16) {
+        let value = self.r[reg(op >> 3)];
+        let by = u32::from(op >> 6 & 0x1f);
+        let result = match (op >> 11, by) {
+            (0, 0) => value,
+            (0, _) => self.shifted(Shift::Left, value, by),
+            // Zero stands for 32.
+            (1, _) => self.shifted(Shift::Right, value, if by == 0 { 32 } else { by }),
+            _ => self.shifted(Shift::Arithmetic, value, if by == 0 { 32 } else { by }),
+        };
+        self.nz(result);
+        self.set(reg(op), result);
+    }
+
+    /// With the carry that it makes; nothing changes where the distance is 0.
+    fn shifted(&mut self, shift: Shift, value: u32, by: u32) -> u32 {
+        if by == 0 {
+            return value;
+        }
+        let wide = u64::from(value);
+        let (result, carry) = match shift {
+            Shift::Left if by > 32 => (0, false),
+            Shift::Left => ((wide << by) as u32, wide << by >> 32 & 1 != 0),
+            Shift::Right if by > 32 => (0, false),
+            Shift::Right => ((wide >> by) as u32, wide >> (by - 1) & 1 != 0),
+            Shift::Arithmetic => {
+                let wide = i64::from(value.cast_signed());
+                let by = by.min(32);
+                ((wide >> by) as u32, wide >> (by - 1) & 1 != 0)
+            }
+            Shift::Rotate => {
+                let result = value.rotate_right(by & 31);
+                (result, result >> 31 != 0)
+            }
+        };
+        self.c = carry;
+        result
+    }
+
+    fn add_three(&mut self, op: u16) {
+        let a = self.r[reg(op >> 3)];
+        let b = if op & 0x0400 != 0 { u32::from(op >> 6 & 7) } else { self.r[reg(op >> 6)] };
+        let result = if op & 0x0200 != 0 { self.add(a, !b, true) } else { self.add(a, b, false) };
+        self.set(reg(op), result);
+    }
+
+    fn immediate(&mut self, op: u16) {
+        let (register, value) = (reg(op >> 8), u32::from(op & 0xff));
+        let old = self.r[register];
+        let result = match op >> 11 & 3 {
+            0 => {
+                self.nz(value);
+                value
+            }
+            1 => {
+                self.add(old, !value, true);
+                old
+            }
+            2 => self.add(old, value, false),
+            _ => self.add(old, !value, true),
+        };
+        self.set(register, result);
+    }
+
+    /// Two low registers.
+    fn data(&mut self, op: u16) {
+        let (register, b) = (reg(op), self.r[reg(op >> 3)]);
+        let a = self.r[register];
+        let carry = self.c;
+        let result = match op >> 6 & 0xf {
+            0x0 => a & b,
+            0x1 => a ^ b,
+            0x2 => self.shifted(Shift::Left, a, b & 0xff),
+            0x3 => self.shifted(Shift::Right, a, b & 0xff),
+            0x4 => self.shifted(Shift::Arithmetic, a, b & 0xff),
+            0x5 => return self.summed(register, a, b, carry),
+            0x6 => return self.summed(register, a, !b, carry),
+            0x7 => self.shifted(Shift::Rotate, a, b & 0xff),
+            0x8 => return self.compared(a & b),
+            0x9 => return self.summed(register, !b, 0, true),
+            0xa => {
+                self.add(a, !b, true);
+                return self.over(1);
+            }
+            0xb => {
+                self.add(a, b, false);
+                return self.over(1);
+            }
+            0xc => a | b,
+            // In one cycle, as the chips here have it; a multiplier of 32 cycles exists.
+            0xd => a.wrapping_mul(b),
+            0xe => a & !b,
+            _ => !b,
+        };
+        self.nz(result);
+        self.set(register, result);
+    }
+
+    fn summed(&mut self, register: usize, a: u32, b: u32, carry: bool) {
+        let sum = self.add(a, b, carry);
+        self.set(register, sum);
+    }
+
+    fn compared(&mut self, value: u32) {
+        self.nz(value);
+        self.over(1);
+    }
+
+    /// Any two registers; BX and BLX.
+    fn high_or_branch(&mut self, op: u16) {
+        let from = usize::from(op >> 3 & 15);
+        let to = reg(op) | usize::from(op >> 4 & 8);
+        let (a, b) = (self.read_register(to), self.read_register(from));
+        match op >> 8 & 3 {
+            1 => {
+                self.add(a, !b, true);
+                self.over(1);
+            }
+            3 => {
+                let target = b;
+                if op & 0x80 != 0 {
+                    self.r[14] = self.r[15].wrapping_add(2) | 1;
+                }
+                self.branch_to(target, BRANCH);
+            }
+            which => {
+                let value = if which == 0 { a.wrapping_add(b) } else { b };
+                match to {
+                    // ADD and MOV to the PC do not look at the last bit.
+                    15 => self.jump(value, BRANCH),
+                    13 => {
+                        self.r[13] = value & !3;
+                        self.stack_set(which == 0);
+                        self.over(1);
+                    }
+                    _ => self.set(to, value),
+                }
+            }
+        }
+    }
+
+    fn register_offset(&mut self, op: u16) {
+        let address = self.r[reg(op >> 3)].wrapping_add(self.r[reg(op >> 6)]);
+        let register = reg(op);
+        match op >> 9 & 7 {
+            0 => self.access(false, register, address, Width::Word),
+            1 => self.access(false, register, address, Width::Half),
+            2 => self.access(false, register, address, Width::Byte),
+            3 => self.load_into(register, address, Width::Byte, true),
+            4 => self.access(true, register, address, Width::Word),
+            5 => self.access(true, register, address, Width::Half),
+            6 => self.access(true, register, address, Width::Byte),
+            _ => self.load_into(register, address, Width::Half, true),
+        }
+    }
+
+    fn immediate_offset(&mut self, op: u16) {
+        let offset = u32::from(op >> 6 & 0x1f);
+        let (width, offset) = match op >> 12 {
+            6 => (Width::Word, offset * 4),
+            7 => (Width::Byte, offset),
+            _ => (Width::Half, offset * 2),
+        };
+        let address = self.r[reg(op >> 3)].wrapping_add(offset);
+        self.access(op & 0x0800 != 0, reg(op), address, width);
+    }
+
+    fn access(&mut self, loads: bool, register: usize, address: u32, width: Width) {
+        if loads {
+            self.load_into(register, address, width, false)
+        } else {
+            self.store(register, address, width)
+        }
+    }
+
+    fn miscellaneous(&mut self, op: u16) {
+        let (register, value) = (reg(op), self.r[reg(op >> 3)]);
+        match op >> 6 & 0x3f {
+            0b00_0000 | 0b00_0001 => {
+                self.r[13] = self.r[13].wrapping_add(u32::from(op & 0x7f) * 4);
+                self.over(1);
+            }
+            0b00_0010 | 0b00_0011 => {
+                self.r[13] = self.r[13].wrapping_sub(u32::from(op & 0x7f) * 4);
+                self.grew();
+                self.over(1);
+            }
+            0b00_1000 => self.set(register, sign_extend(value & 0xffff, 16)),
+            0b00_1001 => self.set(register, sign_extend(value & 0xff, 8)),
+            0b00_1010 => self.set(register, value & 0xffff),
+            0b00_1011 => self.set(register, value & 0xff),
+            0b01_0000..=0b01_0111 => self.push(op),
+            0b01_1001 if op & 0xffef == 0xb662 => self.change_primask(op & 0x10 != 0),
+            0b10_1000 => self.set(register, value.swap_bytes()),
+            0b10_1001 => {
+                let swapped = value.swap_bytes();
+                self.set(register, swapped.rotate_left(16));
+            }
+            0b10_1011 => {
+                let swapped = (value as u16).swap_bytes();
+                self.set(register, sign_extend(u32::from(swapped), 16));
+            }
+            0b11_0000..=0b11_0111 => self.pop(op),
+            0b11_1000..=0b11_1011 => self.crash(Fault::Breakpoint),
+            0b11_1100..=0b11_1111 => self.hint(op),
+            _ => self.crash(Fault::NoInstruction(op)),
+        }
+    }
+
+    fn hint(&mut self, op: u16) {
+        match op & 0xff {
+            0x20 => {
+                self.over(BRANCH);
+                if !std::mem::take(&mut self.event) {
+                    self.fall_asleep(Sleep::Event);
+                }
+            }
+            0x30 => {
+                self.over(BRANCH);
+                self.fall_asleep(Sleep::Interrupt);
+            }
+            0x40 => {
+                self.event = true;
+                self.over(1);
+            }
+            // YIELD, NOP, and what is kept for hints to come.
+            low if low & 0xf == 0 => self.over(1),
+            _ => self.crash(Fault::NoInstruction(op)),
+        }
+    }
+
+    fn conditional(&mut self, op: u16) {
+        let holds = match op >> 8 & 0xf {
+            0x0 => self.z,
+            0x1 => !self.z,
+            0x2 => self.c,
+            0x3 => !self.c,
+            0x4 => self.n,
+            0x5 => !self.n,
+            0x6 => self.v,
+            0x7 => !self.v,
+            0x8 => self.c && !self.z,
+            0x9 => !self.c || self.z,
+            0xa => self.n == self.v,
+            0xb => self.n != self.v,
+            0xc => !self.z && self.n == self.v,
+            0xd => self.z || self.n != self.v,
+            0xe => return self.crash(Fault::NoInstruction(op)),
+            _ => return self.supervisor_call(),
+        };
+        if holds {
+            let offset = sign_extend(u32::from(op & 0xff) << 1, 9);
+            self.jump(self.pc_value().wrapping_add(offset), BRANCH);
+        } else {
+            self.over(1);
+        }
+    }
+
+    /// Instructions of two halfwords.
+    fn long(&mut self, first: u16) {
+        let Some(second) = self.bus.fetch(self.r[15].wrapping_add(2)) else {
+            return self.crash(Fault::NoCode);
+        };
+        match (first, second) {
+            (_, s) if s & 0xd000 == 0xd000 => {
+                let sign = u32::from(first >> 10 & 1);
+                let bit = |of: u32| !(u32::from(second) >> of ^ sign) & 1;
+                let offset = sign << 24 | bit(13) << 23 | bit(11) << 22;
+                let offset = offset | u32::from(first & 0x3ff) << 12 | u32::from(second & 0x7ff) << 1;
+                let target = self.pc_value().wrapping_add(sign_extend(offset, 25));
+                self.r[14] = self.pc_value() | 1;
+                self.jump(target, 3);
+            }
+            (f, s) if f & 0xfff0 == 0xf380 && s & 0xff00 == 0x8800 => {
+                self.over_long(3);
+                self.write_special(s & 0xff, self.r[usize::from(f & 15)]);
+            }
+            (0xf3ef, s) if s & 0xf000 == 0x8000 => {
+                let register = usize::from(s >> 8 & 15);
+                self.r[register] = self.read_special(s & 0xff);
+                self.over_long(3);
+            }
+            (0xf3bf, s) if s & 0xffc0 == 0x8f40 => self.over_long(3),
+            _ => self.crash(Fault::NoInstruction(first)),
+        }
+    }
+
+    fn over_long(&mut self, cycles: u64) {
+        self.r[15] = self.r[15].wrapping_add(2);
+        self.over(cycles);
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Shift {
+    Left,
+    Right,
+    Arithmetic,
+    Rotate,
+}
+
+/// A low register, by the lowest three bits.
+pub(super) const fn reg(op: u16) -> usize {
+    (op & 7) as usize
+}
+
+/// The lowest `bits` as a signed number.
+pub(super) const fn sign_extend(value: u32, bits: u32) -> u32 {
+    let up = 32 - bits;
+    ((value << up).cast_signed() >> up).cast_unsigned()
+}

@@ -1,0 +1,165 @@
+//! Loads and stores: of one register, and of several (ARMv6-M manual, A6.7; Technical Reference Manual, table 3-1 and 3.6.1).
+
+use super::execute::{reg, sign_extend};
+use super::{Bus, Core, Now, Width};
+use crate::log::Fault;
+
+/// The registers of the processor itself.
+const SYSTEM: std::ops::Range<u32> = 0xe000_0000..0xe010_0000;
+
+impl<B: Bus> Core<B> {
+    fn here(&self) -> Now {
+        Now { cycle: self.now, address: self.r[15] }
+    }
+
+    /// What is read and the cycles of its data phase, or a hard fault.
+    fn read(&mut self, address: u32, width: Width) -> Option<(u32, u64)> {
+        let found = if address & (width.bytes() - 1) != 0 {
+            None
+        } else if SYSTEM.contains(&address) {
+            (width == Width::Word && !self.is_unprivileged()).then(|| (self.read_system(address), 1))
+        } else {
+            self.bus.read(address, width, self.here())
+        };
+        if found.is_none() {
+            self.crash(Fault::NoAccess(address));
+        }
+        found
+    }
+
+    fn write(&mut self, address: u32, value: u32, width: Width) -> Option<u64> {
+        let done = if address & (width.bytes() - 1) != 0 {
+            None
+        } else if SYSTEM.contains(&address) {
+            let may = width == Width::Word && !self.is_unprivileged();
+            may.then(|| {
+                self.write_system(address, value);
+                1
+            })
+        } else {
+            let done = self.bus.write(address, value, width, self.here());
+            // A register of a peripheral may have changed what happens next.
+            if address >= PERIPHERALS {
+                self.next_event = self.now;
+            }
+            done
+        };
+        if done.is_none() {
+            self.crash(Fault::NoAccess(address));
+        }
+        done
+    }
+
+    pub(super) fn load_into(&mut self, register: usize, address: u32, width: Width, signed: bool) {
+        let Some((value, cycles)) = self.read(address, width) else { return };
+        self.r[register] = if signed { sign_extend(value, 8 * width.bytes()) } else { value };
+        self.over(1 + cycles);
+    }
+
+    pub(super) fn store(&mut self, register: usize, address: u32, width: Width) {
+        let Some(cycles) = self.write(address, self.r[register], width) else { return };
+        self.over(1 + cycles);
+    }
+
+    /// Whether an interrupt comes before so many registers are moved: then the instruction is given up, and begins again after the handler.
+    fn is_given_up(&mut self, cycles: u64) -> bool {
+        let until = self.now + cycles;
+        while self.next_event < until && self.stop.is_none() {
+            self.now = self.now.max(self.next_event);
+            self.settle();
+            if self.nvic.due().is_some() {
+                return true;
+            }
+        }
+        self.stop.is_some()
+    }
+
+    /// As [`Core::is_given_up`], with the time as it was where it is not.
+    pub(super) fn interrupted(&mut self, cycles: u64) -> bool {
+        let began = self.now;
+        if self.next_event >= began + cycles {
+            return false;
+        }
+        if self.is_given_up(cycles) {
+            return true;
+        }
+        self.now = began;
+        false
+    }
+
+    /// LDM and STM.
+    pub(super) fn multiple(&mut self, op: u16) {
+        let (base, loads) = (reg(op >> 8), op & 0x0800 != 0);
+        let list = op & 0xff;
+        if list == 0 {
+            return self.crash(Fault::NoInstruction(op));
+        }
+        if self.interrupted(1 + u64::from(list.count_ones())) {
+            return;
+        }
+        let mut address = self.r[base];
+        let mut cycles = 1;
+        for register in (0..8).filter(|n| list & 1 << n != 0) {
+            let Some(data) = self.move_one(register, address, loads) else { return };
+            cycles += data;
+            address = address.wrapping_add(4);
+        }
+        if !(loads && list & 1 << base != 0) {
+            self.r[base] = address;
+        }
+        self.over(cycles);
+    }
+
+    fn move_one(&mut self, register: usize, address: u32, loads: bool) -> Option<u64> {
+        if loads {
+            let (value, cycles) = self.read(address, Width::Word)?;
+            self.r[register] = value;
+            Some(cycles)
+        } else {
+            self.write(address, self.r[register], Width::Word)
+        }
+    }
+
+    pub(super) fn push(&mut self, op: u16) {
+        let list = op & 0xff | (op & 0x100) << 6;
+        let count = list.count_ones();
+        if self.interrupted(1 + u64::from(count)) {
+            return;
+        }
+        let bottom = self.r[13].wrapping_sub(4 * count);
+        let (mut address, mut cycles) = (bottom, 1);
+        for register in (0..15).filter(|n| list & 1 << n != 0) {
+            let Some(data) = self.move_one(register, address, false) else { return };
+            cycles += data;
+            address = address.wrapping_add(4);
+        }
+        self.r[13] = bottom;
+        self.grew();
+        self.over(cycles);
+    }
+
+    pub(super) fn pop(&mut self, op: u16) {
+        let (list, with_pc) = (op & 0xff, op & 0x100 != 0);
+        let count = list.count_ones() + u32::from(with_pc);
+        if self.interrupted(1 + u64::from(count)) {
+            return;
+        }
+        let (mut address, mut cycles) = (self.r[13], 1);
+        for register in (0..8).filter(|n| list & 1 << n != 0) {
+            let Some(data) = self.move_one(register, address, true) else { return };
+            cycles += data;
+            address = address.wrapping_add(4);
+        }
+        if with_pc {
+            let Some((target, data)) = self.read(address, Width::Word) else { return };
+            self.r[13] = address.wrapping_add(4);
+            self.branch_to(target, cycles + data + 2);
+        } else {
+            self.r[13] = address;
+            self.over(cycles);
+        }
+    }
+}
+
+/// From here on there are no memories.
+const PERIPHERALS: u32 = 0x4000_0000;

@@ -1,0 +1,263 @@
+//! ARMv6-M as the Cortex-M0+ has it: processor, exceptions, SysTick; and the chips around it.
+//!
+//! Sources: "ARMv6-M Architecture Reference Manual" (DDI 0419) for what instructions and exceptions do; "Cortex-M0+ Technical Reference
+//! Manual" (DDI 0484C) for what they take: table 3-1 and section 3.6.1. Where those do not say how long something takes, the place
+//! where it is charged does ([`exceptions`]).
+
+mod exceptions;
+mod execute;
+mod memory;
+mod nvic;
+pub mod rp2040;
+mod system;
+mod systick;
+mod watch;
+
+use crate::log::{Fault, Log, Rest, Stop};
+
+use nvic::Nvic;
+use systick::SysTick;
+use watch::Watch;
+
+/// How much is accessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Width {
+    Byte,
+    Half,
+    Word,
+}
+
+impl Width {
+    const fn bytes(self) -> u32 {
+        match self {
+            Width::Byte => 1,
+            Width::Half => 2,
+            Width::Word => 4,
+        }
+    }
+}
+
+/// When something is done, and by which instruction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Now {
+    /// The instruction's first cycle.
+    pub cycle: u64,
+    /// Its address.
+    pub address: u32,
+}
+
+/// What a chip puts around the processor: memory, peripherals, pins.
+pub(crate) trait Bus {
+    /// The halfword of code at an even address; `None` where there is no memory.
+    fn fetch(&mut self, address: u32) -> Option<u16>;
+    /// What is read there and the cycles of its data phase: 1 in memory, 0 at the single-cycle port, more behind a bridge.
+    fn read(&mut self, address: u32, width: Width, now: Now) -> Option<(u32, u64)>;
+    /// Writes there; the cycles of its data phase.
+    fn write(&mut self, address: u32, value: u32, width: Width, now: Now) -> Option<u64>;
+    /// Brings the peripherals up to a cycle.
+    fn settle(&mut self, cycle: u64);
+    /// When a peripheral does something next by itself.
+    fn next(&self) -> u64;
+    /// The lines of interrupts that are high.
+    fn lines(&self) -> u32;
+    /// An interrupt's name.
+    fn interrupt_name(&self, line: u8) -> &'static str;
+    /// What is recorded.
+    fn log(&mut self) -> &mut Log;
+}
+
+/// A processor at work on its bus.
+#[derive(Debug)]
+pub(crate) struct Core<B> {
+    /// What is around it.
+    pub bus: B,
+    /// R0 to R15; R13 is the stack pointer in use, R15 the address of the instruction that runs.
+    r: [u32; 16],
+    /// The stack pointer that is not in use.
+    other_sp: u32,
+    n: bool,
+    z: bool,
+    c: bool,
+    v: bool,
+    /// The exception that is handled; 0 in thread mode.
+    ipsr: u32,
+    primask: bool,
+    /// Thread mode uses the process stack (CONTROL, SPSEL), and is not privileged (nPRIV).
+    process_stack: bool,
+    unprivileged: bool,
+    nvic: Nvic,
+    systick: SysTick,
+    /// The cycle at which the next instruction begins.
+    now: u64,
+    /// When to settle the peripherals next.
+    next_event: u64,
+    sleep: Option<Sleep>,
+    /// The event register that WFE looks at.
+    event: bool,
+    /// Where the last branch was.
+    came_from: u32,
+    limit: u64,
+    edges: usize,
+    stop: Option<Stop>,
+    watch: Watch,
+}
+
+/// What ends a sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sleep {
+    /// An exception that would be taken with PRIMASK clear.
+    Interrupt,
+    /// That, or an event.
+    Event,
+}
+
+/// How a processor begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start {
+    /// The address of its vectors.
+    pub vectors: u32,
+    /// Its stack pointer.
+    pub sp: u32,
+    /// Its first instruction.
+    pub pc: u32,
+}
+
+impl<B: Bus> Core<B> {
+    pub fn new(bus: B, start: Start, setup: &crate::Setup) -> Self {
+        let mut r = [0; 16];
+        (r[13], r[14], r[15]) = (start.sp & !3, u32::MAX, start.pc & !1);
+        let mut core = Core {
+            bus,
+            r,
+            other_sp: 0,
+            n: false,
+            z: false,
+            c: false,
+            v: false,
+            ipsr: 0,
+            primask: false,
+            process_stack: false,
+            unprivileged: false,
+            nvic: Nvic::new(start.vectors),
+            systick: SysTick::default(),
+            now: 0,
+            next_event: 0,
+            sleep: None,
+            event: false,
+            came_from: start.pc & !1,
+            limit: setup.cycles,
+            edges: setup.edges.map_or(usize::MAX, |edges| usize::try_from(edges).unwrap_or(usize::MAX)),
+            stop: None,
+            watch: Watch::new(start.sp, setup.image.variables_end, setup.entries),
+        };
+        core.settle();
+        core
+    }
+
+    /// Lets it work until something ends it: what happened, the registers R0 to R15 and xPSR as they are then, and the bus.
+    pub fn run(mut self) -> (Log, [u32; 16], u32, B) {
+        self.work();
+        let mut log = std::mem::take(self.bus.log());
+        log.stop = self.stop.unwrap_or_default();
+        log.cycles = self.now;
+        let bus = &self.bus;
+        let name = |exception: u8| match exception {
+            nvic::NMI => "NMI",
+            nvic::SVCALL => "SVCall",
+            nvic::PENDSV => "PendSV",
+            nvic::SYSTICK => "SysTick",
+            line => bus.interrupt_name(line.saturating_sub(nvic::LINE)),
+        };
+        self.watch.finish(&mut log, self.primask, self.r[15], self.nvic.lost(), name);
+        (log, self.r, self.xpsr(), self.bus)
+    }
+
+    fn work(&mut self) {
+        while self.stop.is_none() {
+            if self.now >= self.next_event {
+                self.settle();
+            } else if let Some(sleep) = self.sleep {
+                self.doze(sleep);
+            } else if let Some(exception) = self.nvic.due() {
+                self.enter(exception, true);
+            } else {
+                self.step();
+            }
+        }
+    }
+
+    /// One instruction.
+    fn step(&mut self) {
+        let pc = self.r[15];
+        let Some(op) = self.bus.fetch(pc) else { return self.crash(Fault::NoCode) };
+        self.execute(op);
+    }
+
+    /// Brings the peripherals up to now and finds out when to do so again.
+    fn settle(&mut self) {
+        self.bus.settle(self.now);
+        self.tick();
+        self.pend();
+        self.plan();
+    }
+
+    fn plan(&mut self) {
+        self.next_event = self.bus.next().min(self.systick.next()).min(self.limit);
+        if self.now >= self.limit {
+            self.stop = self.stop.or(Some(Stop::Cycles));
+        }
+        if self.bus.log().edges.len() >= self.edges {
+            self.stop = self.stop.or(Some(Stop::Edges));
+        }
+    }
+
+    /// Takes over what the lines of interrupts say.
+    fn pend(&mut self) {
+        if self.nvic.set_lines(self.bus.lines(), self.now) {
+            self.event = true;
+        }
+    }
+
+    /// SysTick has reached zero.
+    fn tick(&mut self) {
+        if let Some(at) = self.systick.settle(self.now) {
+            self.nvic.pend(nvic::SYSTICK, at);
+        }
+    }
+
+    /// Asleep until something wakes it.
+    fn doze(&mut self, sleep: Sleep) {
+        if self.nvic.wakes() || (sleep == Sleep::Event && std::mem::take(&mut self.event)) {
+            self.sleep = None;
+            self.watch.awake(self.primask, self.now, self.r[15].wrapping_sub(2));
+            return;
+        }
+        let until = self.next_event;
+        let nobody = self.nvic.nothing_enabled() && sleep == Sleep::Interrupt;
+        if self.systick.next() == u64::MAX && (nobody || self.bus.next() == u64::MAX) {
+            let mode = if sleep == Sleep::Event { "WFE" } else { "WFI" };
+            let rest = match self.primask {
+                true => Rest::Done,
+                false => Rest::Unwakeable { mode, address: self.r[15].wrapping_sub(2) },
+            };
+            self.stop = Some(Stop::Asleep(rest));
+            return;
+        }
+        self.bus.log().slept += until.saturating_sub(self.now);
+        self.now = until.max(self.now);
+    }
+
+    fn crash(&mut self, fault: Fault) {
+        self.stop = Some(Stop::Crashed { fault, address: self.r[15], from: self.came_from });
+    }
+
+    fn xpsr(&self) -> u32 {
+        let flag = |on, bit: u32| u32::from(on) << bit;
+        flag(self.n, 31) | flag(self.z, 30) | flag(self.c, 29) | flag(self.v, 28) | 1 << 24 | self.ipsr
+    }
+
+    fn set_flags(&mut self, psr: u32) {
+        let flag = |bit: u32| psr >> bit & 1 != 0;
+        (self.n, self.z, self.c, self.v) = (flag(31), flag(30), flag(29), flag(28));
+    }
+}

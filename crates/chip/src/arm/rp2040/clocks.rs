@@ -1,0 +1,165 @@
+//! Where the clocks come from and what is held in reset (data sheet, 2.14 to 2.18 and 4.7.2). Oscillators and loops are steady at once.
+
+use std::collections::BTreeMap;
+
+use crate::log::{Finding, Log};
+
+/// The crystal of the boards (data sheet, 2.16.1).
+const CRYSTAL: u64 = 12_000_000;
+
+const REF_CTRL: u32 = 0x4000_8030;
+const REF_DIV: u32 = 0x4000_8034;
+const SYS_CTRL: u32 = 0x4000_803c;
+const SYS_DIV: u32 = 0x4000_8040;
+const PERI_CTRL: u32 = 0x4000_8048;
+const RESET: u32 = 0x4000_c000;
+const PLL_SYS: u32 = 0x4002_8000;
+const PLL_USB: u32 = 0x4002_c000;
+const TICK: u32 = 0x4005_802c;
+
+/// A frequency as a fraction, in Hz.
+type Hz = Option<(u64, u64)>;
+
+/// The registers of clocks, resets, oscillators, loops, and of the watchdog's tick.
+#[derive(Debug, Clone)]
+pub struct Clocks {
+    /// The processor's clock, as everything is counted.
+    pub hz: u32,
+    /// Code was fetched from flash.
+    pub runs_from_flash: bool,
+    registers: BTreeMap<u32, u32>,
+}
+
+impl Clocks {
+    pub fn new(hz: u32) -> Self {
+        // As the ROM leaves it: all in reset but the flash's pins, the loops off, the tick enabled without a length.
+        let at_reset = [
+            (RESET, 0x01ff_fdbf),
+            (REF_DIV, 0x100),
+            (SYS_DIV, 0x100),
+            (PLL_SYS, 1),
+            (PLL_SYS + 4, 0x2d),
+            (PLL_SYS + 12, 0x7_7000),
+            (PLL_USB, 1),
+            (PLL_USB + 4, 0x2d),
+            (PLL_USB + 12, 0x7_7000),
+            (TICK, 0x200),
+        ];
+        Clocks { hz, runs_from_flash: false, registers: at_reset.into_iter().collect() }
+    }
+
+    fn get(&self, address: u32) -> u32 {
+        self.registers.get(&address).copied().unwrap_or_default()
+    }
+
+    /// Whether writes to a peripheral are lost.
+    pub fn holds_in_reset(&self, base: u32) -> bool {
+        let bit = match base {
+            0x4001_4000 => 5,
+            0x4001_c000 => 8,
+            0x4005_4000 => 21,
+            0x4003_4000 => 22,
+            0x4003_8000 => 23,
+            _ => return false,
+        };
+        self.get(RESET) >> bit & 1 != 0
+    }
+
+    pub fn read(&self, address: u32) -> u32 {
+        match address {
+            0x4000_c008 => !self.get(RESET) & 0x01ff_ffff,
+            // Which source is selected: one bit, at once.
+            0x4000_8038 => 1 << (self.get(REF_CTRL) & 3),
+            0x4000_8044 => 1 << (self.get(SYS_CTRL) & 1),
+            0x4000_8008 | 0x4000_8014 | 0x4000_8020 | 0x4000_802c | 0x4000_8050 | 0x4000_805c
+            | 0x4000_8068 | 0x4000_8074 => 1,
+            // The counter of frequencies: done.
+            0x4000_8098 => 1 << 4,
+            // Crystal and ring oscillator: enabled and stable.
+            0x4002_4004 | 0x4006_0018 => 1 << 31 | 1 << 12,
+            PLL_SYS | PLL_USB => self.get(address) | u32::from(self.get(address + 4) & 0x21 == 0) << 31,
+            TICK => self.get(TICK) & 0x3ff | (self.get(TICK) & 0x200) << 1,
+            _ => self.get(address),
+        }
+    }
+
+    pub fn write(&mut self, address: u32, value: u32) {
+        self.registers.insert(address, value);
+    }
+
+    fn pll(&self, base: u32) -> Hz {
+        let primary = self.get(base + 12);
+        let divisor =
+            u64::from(self.get(base) & 0x3f) * u64::from(primary >> 16 & 7) * u64::from(primary >> 12 & 7);
+        let runs = self.get(base + 4) & 0x21 == 0 && divisor != 0;
+        runs.then(|| (CRYSTAL * u64::from(self.get(base + 8) & 0xfff), divisor))
+    }
+
+    /// The reference clock; `None` from the ring oscillator, whose frequency nobody knows.
+    fn reference(&self) -> Hz {
+        let source = match self.get(REF_CTRL) & 0x63 {
+            0x01 => self.pll(PLL_USB),
+            2 | 0x22 | 0x42 | 0x62 => Some((CRYSTAL, 1)),
+            _ => None,
+        };
+        let divisor = u64::from(self.get(REF_DIV) >> 8 & 3);
+        source.filter(|_| divisor != 0).map(|(over, under)| (over, under * divisor))
+    }
+
+    fn system(&self) -> Hz {
+        let control = self.get(SYS_CTRL);
+        let source = match (control & 1, control >> 5 & 7) {
+            (0, _) => self.reference(),
+            (_, 0) => self.pll(PLL_SYS),
+            (_, 1) => self.pll(PLL_USB),
+            (_, 3) => Some((CRYSTAL, 1)),
+            _ => None,
+        };
+        // 24 bits of whole, 8 of fraction.
+        let divisor = u64::from(self.get(SYS_DIV)).max(1);
+        source.map(|(over, under)| (over * 256, under * divisor))
+    }
+
+    /// The processor's clock as the firmware has set it, rounded.
+    pub fn sys_hz(&self) -> Option<u32> {
+        self.system()
+            .and_then(|(over, under)| u32::try_from((over + under / 2) / under).ok())
+            .filter(|hz| *hz > 0)
+    }
+
+    /// The clock of serial ports; the processor's where it is not known.
+    pub fn peripheral_hz(&self) -> u64 {
+        let from = match self.get(PERI_CTRL) >> 5 & 7 {
+            1 => self.pll(PLL_SYS),
+            2 => self.pll(PLL_USB),
+            4 => Some((CRYSTAL, 1)),
+            _ => None,
+        };
+        from.map_or(u64::from(self.hz), |(over, under)| over / under)
+    }
+
+    /// How long a tick of the timer takes: so many cycles of the processor, as a fraction; none while it stands. From the ring oscillator it is
+    /// taken to be right.
+    pub fn tick(&self) -> Option<(u64, u64)> {
+        let tick = self.get(TICK);
+        let cycles = u64::from(tick & 0x1ff);
+        if tick & 0x200 == 0 || cycles == 0 {
+            return None;
+        }
+        match self.reference() {
+            Some((over, under)) => Some((u64::from(self.hz) * cycles * under, over)),
+            None => Some((u64::from(self.hz), 1_000_000)),
+        }
+    }
+
+    /// What a person has to know about the time that was counted.
+    pub fn warn(&self, log: &mut Log) {
+        if self.runs_from_flash {
+            log.find(Finding::FlashAssumedFast);
+        }
+        let set = self.sys_hz();
+        if set != Some(self.hz) {
+            log.find(Finding::ClockDiffers { hz: set });
+        }
+    }
+}

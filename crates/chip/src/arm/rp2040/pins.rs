@@ -1,0 +1,206 @@
+//! Pins: who drives them, what they show, and their interrupts (data sheet, 2.19: IO_BANK0 and PADS_BANK0).
+
+use super::peripherals::Write;
+use crate::{Edge, Log, Pin};
+
+const PINS: u32 = 30;
+const ALL: u32 = (1 << PINS) - 1;
+/// FUNCSEL of SIO; at reset no function is selected.
+const SIO: u32 = 5;
+const NONE: u32 = 31;
+/// Bits of a pad: outputs off, inputs on, pull-up.
+const OUTPUT_DISABLE: u32 = 1 << 7;
+const PULL_UP: u32 = 1 << 3;
+/// At reset: inputs on, 4 mA, pull-down, Schmitt trigger.
+const PAD: u32 = 0x56;
+/// Cycles that a level takes through the two stages of the synchroniser (2.19.1).
+const SYNCHRONISER: u64 = 2;
+
+/// The pins of bank 0.
+#[derive(Debug, Clone)]
+pub struct Pins {
+    control: [u32; PINS as usize],
+    pads: [u32; PINS as usize],
+    /// What SIO gives out, and where.
+    out: u32,
+    enabled: u32,
+    driven: u32,
+    outside: u32,
+    level: u32,
+    before: u32,
+    changed_at: u64,
+    /// Edges seen, four bits a pin as the registers have them, and the masks of the first core.
+    edges: [u32; 4],
+    masks: [u32; 4],
+    forced: [u32; 4],
+    watched: [Option<usize>; PINS as usize],
+}
+
+impl Pins {
+    pub fn new(watch: &[Pin]) -> Self {
+        let mut watched = [None; PINS as usize];
+        for (index, pin) in watch.iter().enumerate() {
+            if let Some(place) = watched.get_mut(usize::from(pin.bit)) {
+                *place = Some(index);
+            }
+        }
+        Pins {
+            control: [NONE; PINS as usize],
+            pads: [PAD; PINS as usize],
+            out: 0,
+            enabled: 0,
+            driven: 0,
+            outside: 0,
+            level: 0,
+            before: 0,
+            changed_at: 0,
+            edges: [0; 4],
+            masks: [0; 4],
+            forced: [0; 4],
+            watched,
+        }
+    }
+
+    /// GPIO_OUT and GPIO_OE.
+    pub fn out(&self) -> u32 {
+        self.out
+    }
+
+    pub fn enabled(&self) -> u32 {
+        self.enabled
+    }
+
+    /// GPIO_IN: what was there two cycles before.
+    pub fn read(&self, now: u64) -> u32 {
+        if now >= self.changed_at + SYNCHRONISER { self.level } else { self.before }
+    }
+
+    pub fn set_out(&mut self, value: u32, now: u64, log: &mut Log) {
+        self.out = value & ALL;
+        self.resolve(now, log);
+    }
+
+    pub fn set_enabled(&mut self, value: u32, now: u64, log: &mut Log) {
+        self.enabled = value & ALL;
+        self.resolve(now, log);
+    }
+
+    /// A level comes from outside.
+    pub fn drive(&mut self, bit: u8, high: bool, now: u64, log: &mut Log) {
+        let mask = 1 << bit;
+        self.driven |= mask;
+        self.outside = if high { self.outside | mask } else { self.outside & !mask };
+        self.resolve(now, log);
+    }
+
+    /// An output shows its value; an input what comes from outside, else high with a pull-up, else low.
+    fn resolve(&mut self, now: u64, log: &mut Log) {
+        let mut level = 0;
+        for (bit, (control, pad)) in (0..PINS).zip(self.control.iter().zip(&self.pads)) {
+            let mask = 1 << bit;
+            let selected = control & 0x1f == SIO;
+            let value = over(control >> 8, selected && self.out & mask != 0);
+            let drives =
+                over(control >> 12, selected && self.enabled & mask != 0) && pad & OUTPUT_DISABLE == 0;
+            let outside = if self.driven & mask != 0 { self.outside & mask != 0 } else { pad & PULL_UP != 0 };
+            if if drives { value } else { outside } {
+                level |= mask;
+            }
+        }
+        let changed = level ^ self.level;
+        if changed == 0 {
+            return;
+        }
+        if now != self.changed_at {
+            self.before = self.level;
+        }
+        (self.level, self.changed_at) = (level, now);
+        for bit in (0..PINS).filter(|bit| changed & 1 << bit != 0) {
+            let high = level & 1 << bit != 0;
+            self.edges[(bit / 8) as usize] |= if high { 8 } else { 4 } << (bit % 8 * 4);
+            if let Some(pin) = self.watched[bit as usize] {
+                log.edges.push(Edge { cycle: now, pin, high });
+            }
+        }
+    }
+
+    /// INTR: edges that were seen, and levels as they are.
+    fn raw(&self, register: usize) -> u32 {
+        let levels = (0..8).map(|n| {
+            let bit = register as u32 * 8 + n;
+            let high = bit < PINS && self.level & 1 << bit != 0;
+            (if high { 2 } else { 1 }) << (4 * n)
+        });
+        levels.sum::<u32>() | self.edges[register]
+    }
+
+    fn status(&self, register: usize) -> u32 {
+        self.raw(register) & self.masks[register] | self.forced[register]
+    }
+
+    /// Whether the bank asks for an interrupt of the first core.
+    pub fn interrupts(&self) -> bool {
+        (0..4)
+            .any(|register| (self.masks[register] | self.forced[register]) != 0 && self.status(register) != 0)
+    }
+
+    pub fn read_bank(&self, register: u32) -> u32 {
+        let group = (register >> 2 & 3) as usize;
+        let pin = (register >> 3) as usize;
+        match register {
+            0x000..0x0f0 if register & 4 != 0 => self.control[pin],
+            0x000..0x0f0 => {
+                let (mask, control) = (1 << pin, self.control[pin]);
+                let high = self.level & mask != 0;
+                let value = control & 0x1f == SIO && self.out & mask != 0;
+                let enabled = control & 0x1f == SIO && self.enabled & mask != 0;
+                let bit = |on: bool, at: u32| u32::from(on) << at;
+                bit(over(control >> 8, value), 9)
+                    | bit(over(control >> 12, enabled), 13)
+                    | bit(high, 17)
+                    | bit(high, 19)
+            }
+            0x0f0..0x100 => self.raw(group),
+            0x100..0x110 => self.masks[group],
+            0x110..0x120 => self.forced[group],
+            0x120..0x130 => self.status(group),
+            _ => 0,
+        }
+    }
+
+    pub fn write_bank(&mut self, register: u32, how: Write, value: u32, now: u64, log: &mut Log) {
+        let group = (register >> 2 & 3) as usize;
+        let onto = |old: &mut u32| *old = how.onto(*old, value);
+        match register {
+            0x000..0x0f0 if register & 4 != 0 => {
+                onto(&mut self.control[(register >> 3) as usize]);
+                self.resolve(now, log);
+            }
+            0x0f0..0x100 if how != Write::Flip => self.edges[group] &= !value,
+            0x100..0x110 => onto(&mut self.masks[group]),
+            0x110..0x120 => onto(&mut self.forced[group]),
+            _ => {}
+        }
+    }
+
+    pub fn read_pad(&self, register: u32) -> u32 {
+        (register as usize / 4).checked_sub(1).and_then(|pin| self.pads.get(pin)).copied().unwrap_or_default()
+    }
+
+    pub fn write_pad(&mut self, register: u32, how: Write, value: u32, now: u64, log: &mut Log) {
+        if let Some(pad) = (register as usize / 4).checked_sub(1).and_then(|pin| self.pads.get_mut(pin)) {
+            *pad = how.onto(*pad, value) & 0xff;
+            self.resolve(now, log);
+        }
+    }
+}
+
+/// A signal as two bits of the control register override it: as it is, inverted, low, high.
+const fn over(bits: u32, signal: bool) -> bool {
+    match bits & 3 {
+        0 => signal,
+        1 => !signal,
+        2 => false,
+        _ => true,
+    }
+}

@@ -1,0 +1,134 @@
+//! The timer: 64 bits of microseconds, and four alarms on the lower 32 (data sheet, 4.6). It counts the watchdog's ticks (4.7.2).
+//!
+//! An alarm matches when the counter becomes equal to it, or is equal when it is written (the data sheet tells the first alone).
+
+use super::clocks::Clocks;
+use super::peripherals::Write;
+
+/// The timer.
+#[derive(Debug, Clone, Default)]
+pub struct Timer {
+    /// What it counted at a cycle.
+    base: u64,
+    since: u64,
+    /// Cycles of a tick, as a fraction; none while it stands.
+    tick: Option<(u64, u64)>,
+    paused: bool,
+    alarms: [u32; 4],
+    /// The counts at which those that are armed come.
+    due: [u64; 4],
+    armed: u32,
+    interrupts: u32,
+    enabled: u32,
+    forced: u32,
+    latched_high: u32,
+    to_write_low: u32,
+}
+
+impl Timer {
+    /// The count at a cycle.
+    fn count(&self, now: u64) -> u64 {
+        let Some((over, under)) = self.tick else { return self.base };
+        let ticks = u128::from(now.saturating_sub(self.since)) * u128::from(under) / u128::from(over.max(1));
+        self.base.wrapping_add(ticks as u64)
+    }
+
+    /// The cycle at which it reaches a count that lies ahead.
+    fn cycle_of(&self, count: u64) -> u64 {
+        let Some((over, under)) = self.tick else { return u64::MAX };
+        let cycles =
+            (u128::from(count.wrapping_sub(self.base)) * u128::from(over)).div_ceil(u128::from(under.max(1)));
+        u64::try_from(cycles).unwrap_or(u64::MAX).saturating_add(self.since)
+    }
+
+    /// Ticks are as long as the clocks say from now on; one that has begun begins again.
+    pub fn rebase(&mut self, now: u64, clocks: &Clocks) {
+        let tick = clocks.tick().filter(|_| !self.paused);
+        if tick != self.tick {
+            (self.base, self.since, self.tick) = (self.count(now), now, tick);
+        }
+    }
+
+    /// The next count whose lower half is an alarm's: this one, too.
+    fn arm(&mut self, alarm: usize, now: u64) {
+        let count = self.count(now);
+        self.due[alarm] = count.wrapping_add(u64::from(self.alarms[alarm].wrapping_sub(count as u32)));
+        self.armed |= 1 << alarm;
+    }
+
+    fn armed(&self) -> impl Iterator<Item = usize> + use<> {
+        let armed = self.armed;
+        (0..4).filter(move |alarm| armed & 1 << alarm != 0)
+    }
+
+    /// Alarms that have come by a cycle.
+    pub fn settle(&mut self, now: u64) {
+        for alarm in self.armed() {
+            if self.cycle_of(self.due[alarm]) <= now {
+                self.armed &= !(1 << alarm);
+                self.interrupts |= 1 << alarm;
+            }
+        }
+    }
+
+    /// When an alarm comes next.
+    pub fn next(&self) -> u64 {
+        self.armed().map(|alarm| self.cycle_of(self.due[alarm])).min().unwrap_or(u64::MAX)
+    }
+
+    /// The lines of its four interrupts.
+    pub fn lines(&self) -> u32 {
+        self.interrupts & self.enabled | self.forced
+    }
+
+    pub fn read(&mut self, register: u32, now: u64) -> u32 {
+        let count = self.count(now);
+        match register {
+            0x08 => self.latched_high,
+            0x0c => {
+                self.latched_high = (count >> 32) as u32;
+                count as u32
+            }
+            0x10..0x20 => self.alarms[(register >> 2 & 3) as usize],
+            0x20 => self.armed,
+            0x24 => (count >> 32) as u32,
+            0x28 => count as u32,
+            0x2c => 7,
+            0x30 => u32::from(self.paused),
+            0x34 => self.interrupts,
+            0x38 => self.enabled,
+            0x3c => self.forced,
+            0x40 => self.lines(),
+            _ => 0,
+        }
+    }
+
+    pub fn write(&mut self, register: u32, how: Write, value: u32, now: u64, clocks: &Clocks) {
+        match register {
+            0x00 => {
+                let count = u64::from(value) << 32 | u64::from(self.to_write_low);
+                (self.base, self.since) = (count, now);
+                for alarm in self.armed() {
+                    self.arm(alarm, now);
+                }
+            }
+            0x04 => self.to_write_low = value,
+            0x10..0x20 => {
+                let alarm = (register >> 2 & 3) as usize;
+                self.alarms[alarm] = how.onto(self.alarms[alarm], value);
+                self.arm(alarm, now);
+            }
+            // Ones disarm.
+            0x20 => self.armed &= !value,
+            0x30 => {
+                self.paused = how.onto(u32::from(self.paused), value) & 1 != 0;
+                self.rebase(now, clocks);
+            }
+            // Ones clear, by the aliases too.
+            0x34 if how != Write::Flip => self.interrupts &= !value,
+            0x38 => self.enabled = how.onto(self.enabled, value) & 15,
+            0x3c => self.forced = how.onto(self.forced, value) & 15,
+            _ => {}
+        }
+    }
+}

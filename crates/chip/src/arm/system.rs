@@ -1,0 +1,184 @@
+//! The processor's own registers: special ones (ARMv6-M manual, B5.2.2), and those in the system control space (B3.2).
+
+use super::nvic::{LINE, NMI, PENDSV, SVCALL, SYSTICK};
+use super::{Bus, Core};
+use crate::log::Fault;
+
+/// Cortex-M0+ r0p1.
+const CPUID: u32 = 0x410c_c601;
+/// SCR: SLEEPONEXIT.
+const SLEEP_ON_EXIT: u32 = 2;
+
+impl<B: Bus> Core<B> {
+    pub(super) fn is_unprivileged(&self) -> bool {
+        self.unprivileged && self.ipsr == 0
+    }
+
+    pub(super) fn sleeps_on_exit(&self) -> bool {
+        self.nvic.sleep_control & SLEEP_ON_EXIT != 0
+    }
+
+    /// CPSID and CPSIE.
+    pub(super) fn change_primask(&mut self, on: bool) {
+        self.over(1);
+        self.set_primask(on, 2);
+    }
+
+    /// PRIMASK is what it becomes with the end of an instruction, so many bytes back.
+    fn set_primask(&mut self, on: bool, back: u32) {
+        if self.is_unprivileged() || self.primask == on {
+            return;
+        }
+        self.primask = on;
+        self.nvic.set_primask(on);
+        self.watch.switched(!on, self.now, self.r[15].wrapping_sub(back));
+    }
+
+    pub(super) fn supervisor_call(&mut self) {
+        if !self.nvic.can_interrupt(SVCALL) {
+            return self.crash(Fault::NoCall);
+        }
+        self.over(1);
+        self.nvic.pend(SVCALL, self.now);
+    }
+
+    pub(super) fn read_special(&self, which: u16) -> u32 {
+        let psr = self.xpsr();
+        let (thread_sp, handler_sp) = match self.process_stack {
+            true => (self.r[13], self.other_sp),
+            false => (self.other_sp, self.r[13]),
+        };
+        match which {
+            0 | 2 => psr & 0xf000_0000,
+            1 | 3 => psr & 0xf000_003f,
+            5 | 7 => psr & 0x3f,
+            8 if !self.is_unprivileged() => handler_sp,
+            9 if !self.is_unprivileged() => thread_sp,
+            16 if !self.is_unprivileged() => u32::from(self.primask),
+            20 => u32::from(self.process_stack && self.ipsr == 0) << 1 | u32::from(self.unprivileged),
+            _ => 0,
+        }
+    }
+
+    /// What is in a register goes to a special one; the instruction is over by then.
+    pub(super) fn write_special(&mut self, which: u16, value: u32) {
+        match which {
+            0..=3 => self.set_flags(value),
+            8 | 9 if !self.is_unprivileged() => {
+                if (which == 9) == self.process_stack {
+                    self.r[13] = value & !3;
+                    self.stack_set(false);
+                } else {
+                    self.other_sp = value & !3;
+                }
+            }
+            16 => self.set_primask(value & 1 != 0, 4),
+            20 if !self.is_unprivileged() => {
+                self.unprivileged = value & 1 != 0;
+                if self.ipsr == 0 && (value & 2 != 0) != self.process_stack {
+                    std::mem::swap(&mut self.r[13], &mut self.other_sp);
+                    self.process_stack = value & 2 != 0;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A register of the system control space.
+    pub(super) fn read_system(&mut self, address: u32) -> u32 {
+        match address & 0xfff {
+            register @ (0x10 | 0x14 | 0x18 | 0x1c) if is_control(address) => {
+                if register == 0x10 {
+                    self.tick();
+                }
+                self.systick.read(register, self.now)
+            }
+            0x100 | 0x180 => self.nvic.enabled_lines(),
+            0x200 | 0x280 => self.nvic.pending_lines(),
+            register @ 0x400..0x420 => self.nvic.priorities(LINE + (register & 0x1c) as u8),
+            0xd00 => CPUID,
+            0xd04 => {
+                let pending = |exception, bit: u32| u32::from(self.nvic.is_pending(exception)) << bit;
+                pending(NMI, 31)
+                    | pending(PENDSV, 28)
+                    | pending(SYSTICK, 26)
+                    | u32::from(self.nvic.pending_lines() != 0) << 22
+                    | u32::from(self.nvic.first_pending()) << 12
+                    | self.ipsr
+            }
+            0xd08 => self.nvic.vectors,
+            0xd0c => 0xfa05_0000,
+            0xd10 => self.nvic.sleep_control,
+            0xd14 => 0x208,
+            0xd1c => self.nvic.priorities(8),
+            0xd20 => self.nvic.priorities(12),
+            0xd24 => u32::from(self.nvic.is_pending(SVCALL)) << 15,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn write_system(&mut self, address: u32, value: u32) {
+        // With the end of the store; what it waits for is settled then.
+        let at = self.now + 2;
+        match address & 0xfff {
+            register @ (0x10 | 0x14 | 0x18) if is_control(address) => {
+                self.tick();
+                self.systick.write(register, value, at);
+            }
+            0x100 => self.nvic.enable(value, true, at),
+            0x180 => self.nvic.enable(value, false, at),
+            0x200 => self.nvic.pend_lines(value, true, at),
+            0x280 => self.nvic.pend_lines(value, false, at),
+            register @ 0x400..0x420 => self.nvic.set_priorities(LINE + (register & 0x1c) as u8, value),
+            0xd04 => {
+                for (bit, exception, on) in [
+                    (31, NMI, true),
+                    (28, PENDSV, true),
+                    (27, PENDSV, false),
+                    (26, SYSTICK, true),
+                    (25, SYSTICK, false),
+                ] {
+                    match (value >> bit & 1 != 0, on) {
+                        (true, true) => self.nvic.pend(exception, at),
+                        (true, false) => self.nvic.unpend(exception),
+                        _ => {}
+                    }
+                }
+            }
+            0xd08 => self.nvic.vectors = value & 0xffff_ff00,
+            // SYSRESETREQ, with its key.
+            0xd0c if value >> 16 == 0x05fa && value & 4 != 0 => self.crash(Fault::Reset),
+            0xd10 => self.nvic.sleep_control = value & 0x16,
+            // SVCall alone has a priority in the first, PendSV and SysTick in the second.
+            0xd1c => self.nvic.set_priorities(8, value & 0xff00_0000),
+            0xd20 => self.nvic.set_priorities(12, value & 0xffff_0000),
+            _ => {}
+        }
+        self.next_event = self.now;
+    }
+
+    /// The stack grew.
+    pub(super) fn grew(&mut self) {
+        if self.watch.is_deeper(self.r[13])
+            && !(self.process_stack && self.ipsr == 0)
+            && let Some(finding) = self.watch.grew(self.r[13], self.now, self.r[15])
+        {
+            self.bus.log().find(finding);
+        }
+    }
+
+    /// The firmware set the stack pointer; `frame` where a function makes room for its variables.
+    pub(super) fn stack_set(&mut self, frame: bool) {
+        if self.process_stack && self.ipsr == 0 {
+            return;
+        }
+        if let Some(finding) = self.watch.stack_set(self.r[13], frame, self.now, self.r[15]) {
+            self.bus.log().find(finding);
+        }
+    }
+}
+
+/// Whether it lies in the page of the system control space, where SysTick is too.
+const fn is_control(address: u32) -> bool {
+    address >> 12 == 0xe_000e
+}

@@ -1,0 +1,108 @@
+//! SysTick, the timer of the processor (ARMv6-M manual, B3.3): 24 bits, counting down.
+
+/// The timer, in cycles of the processor (CLKSOURCE 1). With the external reference (0) it counts every so many.
+#[derive(Debug, Default)]
+pub struct SysTick {
+    control: u32,
+    reload: u32,
+    /// The cycle at which it was or will be zero: the value now follows from it.
+    zero_at: u64,
+    /// The value where it stands.
+    stopped: u32,
+    /// It has been zero since COUNTFLAG was read.
+    flag: bool,
+    /// Cycles of a count of the external reference.
+    pub reference: u64,
+}
+
+const ENABLE: u32 = 1;
+const TICKINT: u32 = 2;
+const CLKSOURCE: u32 = 4;
+
+impl SysTick {
+    fn step(&self) -> u64 {
+        if self.control & CLKSOURCE != 0 { 1 } else { self.reference.max(1) }
+    }
+
+    fn runs(&self) -> bool {
+        self.control & ENABLE != 0
+    }
+
+    /// When it is zero next; never if that does not matter to anybody.
+    pub fn next(&self) -> u64 {
+        if self.runs() && (self.reload != 0 || self.zero_at != 0) && self.zero_at != u64::MAX {
+            self.zero_at
+        } else {
+            u64::MAX
+        }
+    }
+
+    /// Brings it up to a cycle: when it interrupted last, if it did.
+    pub fn settle(&mut self, now: u64) -> Option<u64> {
+        let mut interrupted = None;
+        while self.next() <= now {
+            let at = self.zero_at;
+            self.flag = true;
+            if self.control & TICKINT != 0 {
+                interrupted = Some(at);
+            }
+            // With the next count it holds the reload value again: a period is one count more.
+            self.zero_at = match self.reload {
+                0 => u64::MAX,
+                reload => at + (u64::from(reload) + 1) * self.step(),
+            };
+        }
+        interrupted
+    }
+
+    fn value(&self, now: u64) -> u32 {
+        if !self.runs() {
+            return self.stopped;
+        }
+        match self.zero_at {
+            u64::MAX => 0,
+            zero => (zero.saturating_sub(now).div_ceil(self.step()) as u32).min(self.reload),
+        }
+    }
+
+    /// CSR, RVR, CVR and CALIB, as they are read.
+    pub fn read(&mut self, register: u32, now: u64) -> u32 {
+        match register {
+            0x10 => self.control | u32::from(std::mem::take(&mut self.flag)) << 16,
+            0x14 => self.reload,
+            0x18 => self.value(now),
+            _ => 1 << 31,
+        }
+    }
+
+    pub fn write(&mut self, register: u32, value: u32, now: u64) {
+        match register {
+            0x10 => {
+                let stands = self.value(now);
+                let ran = self.runs();
+                self.control = value & 7;
+                self.stopped = stands;
+                if self.runs() && !ran {
+                    self.start(now);
+                }
+            }
+            0x14 => self.reload = value & 0xff_ffff,
+            0x18 => {
+                (self.stopped, self.flag) = (0, false);
+                if self.runs() {
+                    self.start(now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// It counts from where it stands; from zero, it takes the reload value with the next count.
+    fn start(&mut self, now: u64) {
+        let counts = match self.stopped {
+            0 => u64::from(self.reload) + 1,
+            value => u64::from(value),
+        };
+        self.zero_at = if counts == 1 && self.reload == 0 { u64::MAX } else { now + counts * self.step() };
+    }
+}
