@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The board of the example programs: an AVR, or this POSIX system. The macros are set by `jitterlab mcu`; for a board of
+// The board of the example programs: an AVR, a Raspberry Pi Pico, or this POSIX system. The macros are set by `jitterlab mcu`; for a board of
 // your own, write such a struct with fixed values.
 #pragma once
 
@@ -10,6 +10,8 @@
 #include <mcu/device/avr_rtc.h>
 #include <mcu/device/avr_timer16.h>
 #include <mcu/device/avr_uart.h>
+#elif defined(__arm__)
+#include "board_rp2040.h"
 #else
 #include <mcu/device/posix_board.h>
 #include <mcu/device/posix_timer.h>
@@ -53,6 +55,9 @@ struct Traits : mcu::Default_Traits {
 #ifdef __AVR__
     typedef mcu::AVR_Timer1<PRESCALER> Device;
     typedef mcu::AVR_RTC RTC;
+#elif defined(__arm__)
+    typedef MCU_DEVICE<CLOCK, PRESCALER> Device;
+    typedef mcu::RP2040_RTC RTC;
 #else
     typedef mcu::POSIX_Timer<CLOCK, PRESCALER> Device;
     typedef mcu::POSIX_RTC RTC;
@@ -79,7 +84,7 @@ inline void halt() {
     sleep_enable();
     for (;;) sleep_cpu();
 }
-#else
+#elif !defined(__arm__)
 typedef mcu::OStream<mcu::POSIX_Console> OStream;
 
 static constexpr unsigned STACK_SIZE = 65536;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use jitterlab_model::mcu::{Size, Strategy, TimerKind};
 
+use jitterlab_chip::arm::rp2040;
+
 use super::{McuError, image, nearby, sources, tools};
 use crate::scratch::Scratch;
 
@@ -17,7 +19,7 @@ pub struct Board {
     pub mcu: String,
     /// Its clock.
     pub clock_hz: u32,
-    /// Divides the clock for timer 1: one of [`PRESCALERS`].
+    /// Divides the clock for timer 1: one of [`PRESCALERS`]; on the RP2040 what its timer makes of it.
     pub prescaler: u16,
     /// How the time services use the timer.
     pub strategy: Strategy,
@@ -61,6 +63,16 @@ impl Board {
             tick_us: self.tick_us.max(one_count_us),
             ..self
         }
+    }
+
+    /// Whether it is the one with an ARM.
+    pub fn is_rp2040(&self) -> bool {
+        self.mcu == rp2040::NAME
+    }
+
+    /// The pins that show events and the request for them.
+    pub fn marks(&self) -> [&'static str; 2] {
+        if self.is_rp2040() { ["GP2", "GP3"] } else { ["B0", "B1"] }
     }
 
     /// The tick of a single shot beyond 16 bits: 10 ms, or what the hardware holds.
@@ -219,16 +231,32 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Checks that the compiler is there.
+    /// Checks that the compiler for AVR is there.
     ///
     /// # Errors
     /// [`McuError::Missing`] without avr-g++ or avr-libc; a temporary directory that cannot be written.
     pub fn new() -> Result<Self, McuError> {
-        let directory = Scratch::new().map_err(McuError::io("creating a temporary directory"))?;
-        sources::write_to(directory.path())?;
-        let compiler = Compiler { directory };
+        let compiler = Self::unchecked()?;
         compiler.check_libc()?;
         Ok(compiler)
+    }
+
+    /// Checks that the compiler for a board is there.
+    ///
+    /// # Errors
+    /// As [`Compiler::new`].
+    pub fn of(board: &Board) -> Result<Self, McuError> {
+        if !board.is_rp2040() {
+            return Self::new();
+        }
+        tools::ARM_CXX.run("nothing", ["--version".into()])?;
+        Self::unchecked()
+    }
+
+    fn unchecked() -> Result<Self, McuError> {
+        let directory = Scratch::new().map_err(McuError::io("creating a temporary directory"))?;
+        sources::write_to(directory.path())?;
+        Ok(Compiler { directory })
     }
 
     /// The compiler is a package without its library.
@@ -268,14 +296,24 @@ impl Compiler {
         let fixed = "-std=gnu++14 -Os -gdwarf-2 -Wall -Wextra -fno-exceptions -fno-rtti -fno-threadsafe-statics \
                      -ffunction-sections -fdata-sections -Wl,--gc-sections";
         let mut arguments: Vec<String> = fixed.split_whitespace().map(String::from).collect();
-        arguments.push(format!("-mmcu={}", board.mcu));
+        let compiler = if board.is_rp2040() { &tools::ARM_CXX } else { &tools::AVR_CXX };
+        if board.is_rp2040() {
+            let processor = "-mcpu=cortex-m0plus -mthumb -nostdlib -fno-tree-loop-distribute-patterns";
+            arguments.extend(processor.split(' ').map(String::from));
+        } else {
+            arguments.push(format!("-mmcu={}", board.mcu));
+        }
         arguments.extend(["src", "programs"].map(|d| format!("-I{root}/{d}")));
         arguments.extend(board_defines(board).into_iter().chain(program.defines()).map(|d| format!("-D{d}")));
         arguments.extend([source.to_owned(), "-o".into(), file.display().to_string()]);
         if matches!(program, Program::ArduinoMillis { .. }) {
             arguments.extend(arduino_core()?);
         }
-        tools::AVR_CXX.run(program.name(), arguments)?;
+        if board.is_rp2040() {
+            let own = |file: &str| format!("{root}/programs/rp2040/{file}");
+            arguments.extend(["-T".into(), own("memory.ld"), own("start.cc"), "-lgcc".into()]);
+        }
+        compiler.run(program.name(), arguments)?;
         let size = image::load(&file)?.size;
         Ok(Firmware { elf: file, board: board.clone(), program: program.clone(), size })
     }
@@ -315,13 +353,15 @@ const fn class(strategy: Strategy) -> &'static str {
 fn board_defines(board: &Board) -> Vec<String> {
     let mut defines = vec![
         format!("F_CPU={}UL", board.clock_hz),
-        format!("MCU_PRESCALER={}", board.prescaler),
         format!("MCU_STRATEGY={}", class(board.strategy)),
         format!("MCU_MAX_PERIOD={}UL", board.max_period_us),
         format!("MCU_TICK={}UL", board.tick_us),
         format!("MCU_SOFTWARE_TICK={}UL", board.software_tick_us()),
         format!("MCU_COMPARE_EXCESS={}", u8::from(board.compare_as_paper)),
     ];
+    if !board.is_rp2040() {
+        defines.push(format!("MCU_PRESCALER={}", board.prescaler));
+    }
     if board.inexact {
         defines.push("MCU_INEXACT".into());
     }

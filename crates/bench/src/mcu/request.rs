@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jitterlab_chip::Pin;
+use jitterlab_chip::arm::rp2040;
 use jitterlab_model::EdgeKind;
 use jitterlab_model::units::Exact;
 
@@ -12,6 +13,8 @@ use super::simulator::{Length, Setup, simulate};
 use super::sweep::{self, Cell};
 use super::{McuError, StimulusSpec, Strategy};
 
+/// The prescaler where none is asked for.
+const PRESCALER: u16 = 64;
 /// The period of an alarm where none is asked for, in ns.
 const PERIOD_NS: i64 = 10_000_000;
 /// The simulated time of somebody's own firmware where none is asked for, in ns.
@@ -47,8 +50,8 @@ pub struct McuRequest {
     pub duration_ns: Option<i64>,
     /// How the time services use the timer.
     pub strategy: Strategy,
-    /// Divides the clock for timer 1.
-    pub prescaler: u16,
+    /// Divides the clock for timer 1; none is 64, or what the RP2040's timers have.
+    pub prescaler: Option<u16>,
     /// The trait `TICK`, in us.
     pub tick_us: Option<u32>,
     /// The trait `MAX_PERIOD`, in us.
@@ -72,13 +75,13 @@ impl McuRequest {
                 };
                 let board = self.board()?;
                 // What it builds goes with it.
-                let compiler = Compiler::new()?;
+                let compiler = Compiler::of(&board)?;
                 let firmware = compiler.build_file(&source.display().to_string(), &program, &board)?;
                 self.by_pins(source, &firmware.elf, pins, Some(&board))
             }
             Subject::OwnAlarm => {
                 let cell = Cell { board: self.board()?, period_us: self.period_us()?, events: self.events };
-                let mut run = sweep::measure(&cell, &Compiler::new()?)?.run;
+                let mut run = sweep::measure(&cell, &Compiler::of(&cell.board)?)?.run;
                 run.info.count = Some(u64::from(self.events));
                 Ok(run)
             }
@@ -131,7 +134,12 @@ impl McuRequest {
 
     /// The traits asked for: what is not asked for is set ideally for the period.
     fn board(&self) -> Result<Board, McuError> {
-        let ideal = Board::ideal(self.strategy, self.prescaler, self.period_us()?);
+        let mcu = self.mcu.as_deref().unwrap_or_default();
+        let (prescaler, usual_hz) = match mcu == rp2040::NAME {
+            true => (self.rp2040_prescaler()?, Some(rp2040::CLOCK_HZ)),
+            false => (self.prescaler.unwrap_or(PRESCALER), None),
+        };
+        let ideal = Board::ideal(self.strategy, prescaler, self.period_us()?);
         let board = Board {
             tick_us: self.tick_us.unwrap_or(ideal.tick_us),
             max_period_us: self.max_period_us.unwrap_or(ideal.max_period_us),
@@ -139,8 +147,22 @@ impl McuRequest {
             ..ideal
         };
         let mcu = self.mcu.clone().unwrap_or(board.mcu.clone());
-        let clock_hz = self.clock_hz.unwrap_or(board.clock_hz);
+        let clock_hz = self.clock_hz.or(usual_hz).unwrap_or(board.clock_hz);
         Ok(board.on(&mcu, clock_hz))
+    }
+
+    /// Its timer counts microseconds, and SysTick, for the strategy periodic, cycles.
+    fn rp2040_prescaler(&self) -> Result<u16, McuError> {
+        if self.prescaler.is_some() {
+            return Err(McuError::NoPrescaler(rp2040::NAME));
+        }
+        let hz = self.clock_hz.unwrap_or(rp2040::CLOCK_HZ);
+        match self.strategy {
+            Strategy::Periodic => Ok(1),
+            Strategy::SingleShot | Strategy::Anchored => {
+                Ok(u16::try_from(hz / 1_000_000).unwrap_or(u16::MAX).max(1))
+            }
+        }
     }
 }
 

@@ -49,7 +49,8 @@ pub fn measure(cell: &Cell, compiler: &Compiler) -> Result<CellResult, McuError>
     let Cell { board, period_us, events } = cell;
     let program = Program::PeriodicAlarm { period_us: *period_us, events: *events };
     let firmware = compiler.build(&program, board)?;
-    let pins = vec!["B0".parse()?, "B1".parse()?];
+    let [event, request] = board.marks();
+    let pins = vec![event.parse()?, request.parse()?];
     // Twice the time the events should take: enough for the worst strategy, an end for one that fails.
     let planned_us = (u64::from(*events) + 2) * u64::from(*period_us) * 2 + 1_000_000;
     let setup = Setup {

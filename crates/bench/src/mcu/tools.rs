@@ -15,6 +15,9 @@ pub(super) struct Tool {
 /// The cross compiler, with its C library.
 pub(super) const AVR_CXX: Tool = Tool { name: "avr-g++", packages: "gcc-avr avr-libc" };
 
+/// The cross compiler for ARM, which needs no C library.
+pub(super) const ARM_CXX: Tool = Tool { name: "arm-none-eabi-g++", packages: "gcc-arm-none-eabi" };
+
 /// The directory of the Arduino core for AVR.
 pub(super) fn arduino_core() -> Result<PathBuf, McuError> {
     let path = PathBuf::from("/usr/share/arduino/hardware/arduino/avr");

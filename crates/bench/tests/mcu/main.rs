@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot run the tools has failed")]
 
 mod api;
+mod arm;
 mod chip;
 mod cost;
 mod entries;

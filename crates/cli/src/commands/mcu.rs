@@ -12,7 +12,7 @@ use jitterlab_bench::mcu::request::whole_us;
 use jitterlab_bench::mcu::sweep;
 use jitterlab_bench::mcu::together::Need;
 use jitterlab_bench::mcu::{
-    Compiler, McuError, McuRequest, McuRun, Pin, StimulusSpec, Strategy, Subject, cost, firmware,
+    Compiler, McuError, McuRequest, McuRun, Pin, StimulusSpec, Strategy, Subject, avr_chip, cost, firmware,
     value_changes,
 };
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
@@ -25,9 +25,9 @@ use crate::exit::{Ending, Status};
 use crate::mistakes;
 use crate::output::{self, OutputArgs};
 
-/// Measure firmware on a simulated AVR microcontroller, cycle by cycle
+/// Measure firmware on a simulated microcontroller (AVR, or the RP2040 of the Raspberry Pi Pico), cycle by cycle
 ///
-/// Programs that jitterlab builds itself need the cross compiler (Debian: gcc-avr avr-libc).
+/// Programs that jitterlab builds itself need the cross compiler (Debian: gcc-avr avr-libc; for the RP2040 gcc-arm-none-eabi).
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -55,7 +55,7 @@ struct RunArgs {
     /// Your program in C++, to be built with jitterlab's time services and the traits asked for here
     #[arg(long, value_name = "FILE", requires = "pins")]
     source: Option<PathBuf>,
-    /// The pin whose edges are the activations, such as B0; given several times, each is a task
+    /// The pin whose edges are the activations, such as B0 or GP25; given several times, each is a task
     #[arg(long = "pin", value_name = "PIN")]
     pins: Vec<Pin>,
     /// Which edges begin an activation: rising, falling, both
@@ -64,7 +64,7 @@ struct RunArgs {
     /// The chip; with --elf only needed if the firmware does not name it [default: atmega128]
     #[arg(long, value_name = "NAME")]
     mcu: Option<String>,
-    /// Its clock, such as 16MHz; with --elf only needed if the firmware does not name it [default: 7.3728MHz]
+    /// Its clock, such as 16MHz; with --elf only needed if the firmware does not name it [default: 7.3728MHz; rp2040: 125MHz]
     #[arg(long, value_parser = parse_frequency_hz, value_name = "FREQUENCY")]
     clock: Option<u32>,
     /// The period, as a time or a rate; once, or once for each pin [default: 10ms, of your own programs the mean distance of the edges]
@@ -89,9 +89,9 @@ struct RunArgs {
     /// How the time services use the timer: periodic, single-shot, anchored
     #[arg(long, default_value = "anchored")]
     strategy: Strategy,
-    /// Divides the clock for timer 1: 1, 8, 64, 256, 1024
-    #[arg(long, default_value_t = 64, value_parser = parse_prescaler)]
-    prescaler: u16,
+    /// Divides the clock for timer 1: 1, 8, 64, 256, 1024; the rp2040's timers have none [default: 64]
+    #[arg(long, value_parser = parse_prescaler)]
+    prescaler: Option<u16>,
     /// The tick of the strategy periodic (trait TICK) [default: the period]
     #[arg(long, value_parser = parse_period_us, value_name = "TIME")]
     tick: Option<u32>,
@@ -250,6 +250,7 @@ pub fn progress(quiet: bool) -> impl Fn(usize, usize) + Sync {
 }
 
 fn sweep(args: &SweepArgs) -> Ending {
+    avr_chip(&args.mcu)?;
     let compiler = Compiler::new()?;
     let mut cells = sweep::cells(&args.strategy, &args.prescaler, &args.period, args.events);
     for cell in &mut cells {
@@ -264,6 +265,7 @@ fn sweep(args: &SweepArgs) -> Ending {
 fn recommend(args: &RecommendArgs) -> Ending {
     let (lock_ns, handler_ns) = (args.lock, args.handler);
     let (mcu, clock_hz, needs) = (args.mcu.clone(), args.clock, args.needs.clone());
+    avr_chip(&mcu)?;
     let wanted = Wanted { mcu, clock_hz, needs, lock_ns, handler_ns };
     let choices = recommend::recommend(&wanted, &Compiler::new()?, &progress(args.output.is_json()))?;
     let found = McuRecommendation { mcu: wanted.mcu, clock_hz, lock_ns, handler_ns, choices };
