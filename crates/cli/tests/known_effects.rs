@@ -182,18 +182,22 @@ fn a_storm_of_timer_interrupts_is_moved_off_the_processor() {
 #[test]
 fn a_throttled_group_is_left_by_a_real_time_policy() {
     let group = PathBuf::from(format!("/sys/fs/cgroup/cpu/jitterlab-trial-{}", std::process::id()));
+    if trials() == 0 {
+        return;
+    }
+    // One for all trials: what a removed group may take of real time is given back much later.
+    fs::create_dir_all(&group).unwrap();
+    for (file, value) in
+        [("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "20000"), ("cpu.rt_runtime_us", "900000")]
+    {
+        fs::write(group.join(file), value).unwrap();
+    }
     all_are_first("throttling", || {
-        fs::create_dir_all(&group).unwrap();
-        for (file, value) in
-            [("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "20000"), ("cpu.rt_runtime_us", "900000")]
-        {
-            let _ = fs::write(group.join(file), value);
-        }
         let hog = Beside::on(0, HOG);
         fs::write(group.join("tasks"), hog.0.id().to_string()).unwrap();
         let outcome = Trial { knob: "policy", more: "--policy other", within: Some(&group) }.run();
         drop(hog);
-        let _ = fs::remove_dir(&group);
         outcome
     });
+    let _ = fs::remove_dir(&group);
 }

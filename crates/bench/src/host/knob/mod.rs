@@ -187,6 +187,17 @@ pub(super) fn task_with(offered: &Offered, task: TaskSpec) -> Result<TaskSpec, T
     Ok(TaskSpec { name, ..with })
 }
 
+/// Whether what a knob sets of a task is given to it: limits and control groups may refuse a policy.
+pub(super) fn try_task(offered: &Offered, task: &TaskSpec) -> Result<(), String> {
+    let with = task_with(offered, task.clone()).map_err(|error| error.to_string())?;
+    match with.policy {
+        Some(policy) if with.policy != task.policy => {
+            task::try_policy(policy, with.period_ns).map_err(|error| format!("{policy}: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether a folder holds what is looked for.
 fn is_folder(root: &Root, name: &str) -> bool {
     Path::is_dir(&root.path(name))

@@ -1,8 +1,13 @@
 //! The task itself.
 
+use std::io;
+
 use jitterlab_analysis::tune::Step;
 use jitterlab_model::facts::Limit;
 use jitterlab_model::{Compensation, Knob, Policy, SystemFacts, WakeMethod};
+
+use jitterlab_rt::sys::sched::set_policy;
+use nix::errno::Errno;
 
 use super::{Offer, Scene};
 use crate::host::prepare::DEFAULT_PRIORITY;
@@ -17,6 +22,12 @@ pub(super) fn asked_of(knob: Knob) -> Option<u8> {
         Knob::Priority => Some(HIGHEST),
         _ => None,
     }
+}
+
+/// Whether the system gives a thread this policy, tried by one that does nothing else.
+pub(super) fn try_policy(policy: Policy, period_ns: i64) -> io::Result<()> {
+    let tried = std::thread::spawn(move || set_policy(policy, period_ns)).join();
+    tried.unwrap_or_else(|_| Err(io::Error::other(Errno::EINVAL)))
 }
 
 /// Whether a priority is permitted; where that is not known, it may be.

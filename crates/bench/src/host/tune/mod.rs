@@ -123,7 +123,8 @@ impl Tuning {
                 left.push(KnobLeft { knob: offered.knob, why: LeftOut::NoCause });
                 continue;
             }
-            match try_out(&root, &facts, &cpus, &spared, &offered) {
+            let tried = knob::try_task(&offered, &task);
+            match tried.and_then(|()| try_out(&root, &facts, &cpus, &spared, &offered)) {
                 Ok(()) => able.push(offered),
                 Err(error) => left.push(KnobLeft { knob: offered.knob, why: LeftOut::Refused { error } }),
             }
