@@ -151,6 +151,7 @@ fn a_thread_that_runs_already_is_tuned_as_it_is() {
 
 #[test]
 fn starts_are_kept_and_one_of_each_decides_nothing() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let words = ["tune", "--continue", "-q", "--json"];
     let first = [&words[..], &["--policy", "other", "--period", "500us", "--budget", "3300ms"]].concat();

@@ -88,18 +88,18 @@ fn number(result: &StartsResult) -> String {
     let tail = &result.tail;
     if let Some(effect) = result.effects.iter().find(|effect| effect.figure == Figure::Tail) {
         let of = change(Figure::Tail, effect.change);
-        let look = "an interval that each look keeps its share of";
         return format!(
-            "{tail} {of} ({}: {look}), {} of each in turns.",
+            "{tail} {of} ({}), {} of each in turns; each look at them has its share of the 5 % that may be wrong.",
             interval(effect),
             starts(result.pairs)
         );
     }
     match (result.seen, result.starts.last()) {
         (Some(seen), _) => format!(
-            "Seen: {tail} {} from A to B; {} of each decides nothing. To decide: {} of each in turns or more, {} so far.",
+            "Seen: {tail} {} from A to B; {} of each decide{} nothing. To decide: {} of each in turns or more, {} so far.",
             change(Figure::Tail, seen),
             starts(result.pairs),
+            if result.pairs == 1 { "s" } else { "" },
             starts(result.fewest),
             result.pairs
         ),
