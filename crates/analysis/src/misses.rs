@@ -24,10 +24,28 @@ pub struct MissCounter {
     /// Due times so far; a gap in the records counts as [`LONGEST`], so that no window reaches across it.
     length: u64,
     largest: [u64; WINDOWS.len()],
-    /// Positions of the misses among the first and among the last [`LONGEST`] due times.
-    head: Vec<u64>,
-    tail: VecDeque<u64>,
+    /// What was missed among the first and among the last [`LONGEST`] due times.
+    head: Vec<Missed>,
+    tail: VecDeque<Missed>,
     ends_in_miss: bool,
+}
+
+/// Due times missed one after the other: however many, they take one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Missed {
+    /// Position of the first.
+    begin: u64,
+    /// Position behind the last.
+    end: u64,
+    /// Misses before them.
+    before: u64,
+}
+
+impl Missed {
+    /// The same in a trace with so many due times and misses before.
+    fn behind(self, length: u64, missed: u64) -> Self {
+        Missed { begin: self.begin + length, end: self.end + length, before: self.before + missed }
+    }
 }
 
 impl MissCounter {
@@ -81,44 +99,37 @@ impl MissCounter {
     fn push_burst(&mut self, burst: u64) {
         self.bursts.record(burst as i64);
         self.longest = self.longest.max(burst);
+        let missed = Missed { begin: self.length, end: self.length + burst, before: self.missed };
+        self.push_missed(missed);
+        self.count_windows(missed);
         self.missed += burst;
-        // What a window sees of a burst longer than itself is misses only: their first and last ones are enough.
-        let skipped = burst.saturating_sub(2 * LONGEST);
-        for position in (0..burst.min(LONGEST)).chain((burst.min(LONGEST) + skipped)..burst) {
-            self.push_miss(self.length + position);
-        }
         self.length += burst;
     }
 
-    fn push_miss(&mut self, position: u64) {
-        if position < LONGEST {
-            self.head.push(position);
+    /// Keeps them, and drops what no window that ends with them or later reaches.
+    fn push_missed(&mut self, missed: Missed) {
+        if missed.begin < LONGEST {
+            self.head.push(missed);
         }
-        self.tail.push_back(position);
-        self.forget(position);
-        self.count_windows();
-    }
-
-    /// Drops misses that no window ending at `position` or later reaches.
-    fn forget(&mut self, position: u64) {
-        while self.tail.front().is_some_and(|first| first + LONGEST <= position) {
+        self.tail.push_back(missed);
+        while self.tail.front().is_some_and(|first| first.end + LONGEST <= missed.end) {
             self.tail.pop_front();
         }
     }
 
-    /// The windows that end at the last miss.
-    fn count_windows(&mut self) {
-        let Some(&last) = self.tail.back() else { return };
+    /// The windows that end with the last of these misses: none that ends with one before it holds more of them.
+    fn count_windows(&mut self, Missed { begin, end, before }: Missed) {
         for (window, largest) in WINDOWS.iter().zip(&mut self.largest) {
-            let before = self.tail.partition_point(|p| p + window <= last);
-            *largest = (*largest).max((self.tail.len() - before) as u64);
+            let from = end.saturating_sub(*window);
+            let first = self.tail.partition_point(|missed| missed.end <= from);
+            let outside = self.tail.get(first).map_or(0, |m| m.before + from.saturating_sub(m.begin));
+            *largest = (*largest).max(before + (end - begin) - outside);
         }
     }
 
     /// Adds the part of the trace that follows this one.
     pub fn merge(&mut self, next: &MissCounter) {
         self.executed += next.executed;
-        self.missed += next.missed;
         self.late += next.late;
         self.overruns += next.overruns;
         self.bursts.merge(&next.bursts);
@@ -126,15 +137,18 @@ impl MissCounter {
         for (mine, theirs) in self.largest.iter_mut().zip(next.largest) {
             *mine = (*mine).max(theirs);
         }
-        for position in &next.head {
-            self.push_miss(self.length + position);
+        for missed in &next.head {
+            let missed = missed.behind(self.length, self.missed);
+            self.push_missed(missed);
+            self.count_windows(missed);
         }
-        for position in &next.tail {
-            if self.tail.back().is_none_or(|last| *last < self.length + position) {
-                self.tail.push_back(self.length + position);
-                self.forget(self.length + position);
+        for missed in &next.tail {
+            let missed = missed.behind(self.length, self.missed);
+            if self.tail.back().is_none_or(|last| last.begin < missed.begin) {
+                self.push_missed(missed);
             }
         }
+        self.missed += next.missed;
         self.length += next.length;
         if next.executed > 0 {
             self.ends_in_miss = next.ends_in_miss;
@@ -237,15 +251,13 @@ mod tests {
 
     /// The most misses in any window, from the definition.
     fn by_definition(missed: &[u32], window: u64) -> u64 {
-        let sequence: Vec<u64> = missed
-            .iter()
-            .flat_map(|m| std::iter::once(0).chain(std::iter::repeat_n(1, *m as usize)))
-            .collect();
-        sequence
-            .windows((window as usize).min(sequence.len().max(1)))
-            .map(|w| w.iter().sum())
-            .max()
-            .unwrap_or(0)
+        let sequence =
+            missed.iter().flat_map(|m| std::iter::once(0).chain(std::iter::repeat_n(1, *m as usize)));
+        // Misses before each due time.
+        let mut before = vec![0];
+        sequence.for_each(|miss: u64| before.push(before[before.len() - 1] + miss));
+        let window = (window as usize).min(before.len() - 1);
+        before.windows(window + 1).map(|w| w[window] - w[0]).max().unwrap_or(0)
     }
 
     #[test]
@@ -281,12 +293,14 @@ mod tests {
         let found = count(&trace(&[0, u32::MAX])).figures();
         assert_eq!(found.longest_run, u64::from(u32::MAX));
         assert!(found.weakly_hard.iter().all(|w| w.missed == w.window));
+        let stalls = count(&trace(&[u32::MAX; 100_000]));
+        assert_eq!(stalls.tail.len(), 1, "each takes one place");
     }
 
     proptest! {
         #[test]
         fn windows_hold_what_the_definition_says_however_the_trace_is_cut(
-            missed in prop::collection::vec(prop_oneof![4 => Just(0u32), 1 => 1u32..30, 1 => 300u32..400], 1..120),
+            missed in prop::collection::vec(prop_oneof![4 => Just(0u32), 1 => 1u32..30, 1 => 300u32..400, 1 => 900u32..2_100], 1..120),
             cuts in prop::collection::vec(0usize..120, 0..4),
         ) {
             let whole = count(&trace(&missed));
