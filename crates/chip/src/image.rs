@@ -18,6 +18,6 @@ pub struct Image {
 impl Image {
     /// The first address behind what is written into flash.
     pub fn flash_end(&self) -> u32 {
-        self.flash.iter().map(|(at, bytes)| at + bytes.len() as u32).max().unwrap_or(0)
+        self.flash.iter().map(|(at, bytes)| at.saturating_add(bytes.len() as u32)).max().unwrap_or(0)
     }
 }

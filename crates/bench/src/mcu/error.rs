@@ -216,6 +216,8 @@ impl fmt::Display for Fault {
 
 /// A file that ends too early.
 pub(super) const CUT_OFF: &str = "it is cut off";
+/// A file whose segments hold more than itself.
+pub(super) const OVERLAPS: &str = "its segments overlap";
 /// A recording that ends later than can be said.
 pub(super) const TOO_LONG: &str = "its times are beyond what can be simulated";
 /// A recording whose times go back.

@@ -1,11 +1,11 @@
 //! Firmware as people have it, an ELF file, Intel HEX or UF2, read into what goes onto the chip.
 
-use std::fs;
 use std::path::Path;
 
 use jitterlab_chip::Image;
 use jitterlab_chip::arm::rp2040;
 use jitterlab_model::mcu::Size;
+use jitterlab_trace::source;
 use object::elf::{FileHeader32, PT_LOAD};
 use object::read::elf::{ElfFile32, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol};
@@ -34,13 +34,16 @@ pub(super) const DATA: u32 = 0x80_0000;
 const EEPROM: u32 = 0x81_0000;
 const FUSES: u32 = 0x82_0000;
 const LOCK: u32 = 0x83_0000;
+/// No file is larger: what debuggers read takes the most of it.
+const LARGEST_BYTES: u64 = 64 << 20;
 
 /// Reads a firmware.
 ///
 /// # Errors
-/// The file cannot be read, or is none for a microcontroller.
+/// The file cannot be read, is a device or larger than 64 MiB, or is none for a microcontroller.
 pub fn load(path: &Path) -> Result<Loaded, McuError> {
-    let bytes = fs::read(path).map_err(McuError::io(format!("reading {}", path.display())))?;
+    let bytes =
+        source::read(path, LARGEST_BYTES).map_err(McuError::io(format!("reading {}", path.display())))?;
     let refused = |message: String| McuError::NotFirmware { firmware: path.into(), message };
     if bytes.starts_with(b"\x7fELF") {
         from_elf(bytes).map_err(refused)
@@ -70,18 +73,21 @@ fn from_elf(bytes: Vec<u8>) -> Result<Loaded, String> {
     }
     let mut image = Image::default();
     let mut size = Size::default();
+    // Each byte of the file goes to one place: else a small file would take a lot of memory.
+    let mut left = bytes.len();
     for segment in file.elf_program_headers() {
         if segment.p_type(LittleEndian) != PT_LOAD {
             continue;
         }
         if (DATA..EEPROM).contains(&segment.p_vaddr(LittleEndian)) {
-            size.ram += segment.p_memsz(LittleEndian);
+            size.ram = size.ram.saturating_add(segment.p_memsz(LittleEndian));
         }
         let data =
             segment.data(LittleEndian, bytes.as_slice()).map_err(|()| super::error::CUT_OFF.to_owned())?;
         if data.is_empty() {
             continue;
         }
+        left = left.checked_sub(data.len()).ok_or(super::error::OVERLAPS)?;
         let at = segment.p_paddr(LittleEndian);
         match at {
             ..DATA => {
@@ -146,7 +152,9 @@ fn from_hex(content: &str) -> Result<Loaded, String> {
             ihex::Record::Data { offset, value } => {
                 let at = base + u32::from(offset);
                 match image.flash.last_mut() {
-                    Some((first, bytes)) if *first + bytes.len() as u32 == at => bytes.extend(value),
+                    Some((first, bytes)) if u64::from(*first) + bytes.len() as u64 == u64::from(at) => {
+                        bytes.extend(value);
+                    }
                     _ => image.flash.push((at, value)),
                 }
             }
@@ -184,6 +192,33 @@ mod tests {
         );
         assert_eq!(loaded.size, Size { flash: 7, ram: 0 });
         assert!(from_hex(&text.replace("55", "56")).is_err(), "a sum that is wrong");
+    }
+
+    #[test]
+    fn bytes_at_the_end_of_all_addresses_are_more_than_a_chip_holds() {
+        let text = ":02000004FFFFFC\n:10FFF0000000000000000000000000000000000001\n:00000001FF\n";
+        assert_eq!(from_hex(text).unwrap().image.flash_end(), u32::MAX);
+    }
+
+    #[test]
+    fn segments_that_hold_more_than_the_file_are_refused() {
+        let mut elf = std::fs::read("../../fuzz/corpus/firmware/timer.elf").unwrap();
+        let at = |elf: &[u8], field: usize| usize::from(elf[field]) | usize::from(elf[field + 1]) << 8;
+        let (headers, length, count) = (at(&elf, 28), at(&elf, 42), at(&elf, 44));
+        let first = elf[headers..headers + length].to_vec();
+        assert!(from_elf(elf.clone()).is_ok());
+        // The same segment, again and again.
+        let many = 40_000 / first.len();
+        let end = elf.len() as u32;
+        elf[28..32].copy_from_slice(&end.to_le_bytes());
+        elf[44..46].copy_from_slice(&(many as u16).to_le_bytes());
+        assert!(count < many);
+        let mut whole = first;
+        let length_of_file = end + (many * length) as u32;
+        whole[4..8].fill(0);
+        whole[16..20].copy_from_slice(&length_of_file.to_le_bytes());
+        (0..many).for_each(|_| elf.extend(&whole));
+        assert_eq!(from_elf(elf).unwrap_err(), super::super::error::OVERLAPS);
     }
 
     #[test]
