@@ -33,6 +33,11 @@ const WINDOW: usize = 1 << 18;
 /// like the beginning of a long one do not cost a checksum of megabytes each. Recorders write no longer ones.
 const LONGEST_FOUND: u32 = 8 << 20;
 
+/// After checksums over so many times the file's length only a frame up to [`SHORTER`] is looked for: bytes that were made to
+/// look like beginnings of long frames cost no more than that.
+const CHECKED: u64 = 16;
+const SHORTER: u32 = 1 << 12;
+
 /// Reads the whole frames of a journal, and notes what stands between them.
 pub(crate) struct Salvage<'f> {
     file: &'f File,
@@ -40,6 +45,8 @@ pub(crate) struct Salvage<'f> {
     at: u64,
     window: Vec<u8>,
     window_at: u64,
+    /// Bytes that went into checksums.
+    checked: u64,
     skipped: Vec<Skipped>,
 }
 
@@ -53,6 +60,7 @@ impl<'f> Salvage<'f> {
             at: PREAMBLE as u64,
             window: Vec::new(),
             window_at: 0,
+            checked: 0,
             skipped: Vec::new(),
         })
     }
@@ -81,7 +89,10 @@ impl<'f> Salvage<'f> {
     pub(crate) fn next(&mut self) -> io::Result<Option<(u64, Frame<'_>)>> {
         let begin = self.at;
         while self.at < self.length {
-            let (at, longest) = (self.at, if self.at == begin { u32::MAX } else { LONGEST_FOUND });
+            let at = self.at;
+            let patient = self.checked / CHECKED < self.length;
+            let elsewhere = if patient { LONGEST_FOUND } else { SHORTER };
+            let longest = if at == begin { u32::MAX } else { elsewhere };
             let Some(header) = self.whole_frame(at, longest)? else {
                 self.at += 1;
                 continue;
@@ -121,6 +132,7 @@ impl<'f> Salvage<'f> {
         if header.length > longest || at + header.frame_bytes() > self.length {
             return Ok(None);
         }
+        self.checked += u64::from(header.length);
         let payload = self.bytes(at + HEADER as u64, header.length as usize)?;
         Ok(header.holds(payload).then_some(header))
     }
@@ -129,12 +141,14 @@ impl<'f> Salvage<'f> {
     fn bytes(&mut self, at: u64, wanted: usize) -> io::Result<&[u8]> {
         let end = at + wanted as u64;
         if at < self.window_at || end > self.window_at + self.window.len() as u64 {
-            let left = usize::try_from(self.length.saturating_sub(at)).unwrap_or(usize::MAX);
-            self.window.resize(wanted.max(WINDOW.min(left)), 0);
-            self.window_at = at;
+            // From where the search goes on.
+            let from = at.min(self.at);
+            let left = usize::try_from(self.length.saturating_sub(from)).unwrap_or(usize::MAX);
+            self.window.resize(((end - from) as usize).max(WINDOW.min(left)), 0);
+            self.window_at = from;
             let mut filled = 0;
             while filled < self.window.len() {
-                match self.file.read_at(&mut self.window[filled..], at + filled as u64) {
+                match self.file.read_at(&mut self.window[filled..], from + filled as u64) {
                     Ok(0) => break,
                     Ok(n) => filled += n,
                     Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -155,5 +169,31 @@ impl Header {
             Kind::Rows => (self.rows <= self.length / 2).then_some(u64::from(self.rows)),
             Kind::Info | Kind::Slice | Kind::Causes => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::frame::preamble;
+
+    #[test]
+    fn beginnings_of_frames_that_never_hold_cost_no_more_than_in_proportion_to_the_file() {
+        const HEADERS: usize = 20_000;
+        let mut file = tempfile::tempfile().unwrap();
+        let mut journal = preamble();
+        for left in (0..HEADERS).rev() {
+            for field in [Kind::Rows as u32, 0, 1, (left * HEADER) as u32, 0] {
+                journal.extend(field.to_le_bytes());
+            }
+        }
+        file.write_all(&journal).unwrap();
+        let mut frames = Salvage::new(&file).unwrap();
+        assert!(frames.next().unwrap().is_none());
+        assert_eq!(frames.skipped().len(), 1);
+        let most = journal.len() as u64 * (CHECKED + u64::from(SHORTER) / HEADER as u64 + 1);
+        assert!((1..=most).contains(&frames.checked), "{} bytes of {}", frames.checked, journal.len());
     }
 }
