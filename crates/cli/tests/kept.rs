@@ -182,7 +182,7 @@ fn a_damaged_journal_is_recovered_around_the_damage_and_kept() {
 }
 
 /// What a name may do to a terminal.
-const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}";
+const HOSTILE: &str = "\u{1b}[30;40m\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}";
 
 #[test]
 fn foreign_text_does_nothing_to_the_terminal() {

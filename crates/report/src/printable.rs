@@ -3,6 +3,9 @@
 
 use std::borrow::Cow;
 
+/// The backgrounds of tables, from good to bad (256-colour palette).
+pub(crate) const SHADES: [u8; 5] = [78, 148, 220, 208, 203];
+
 /// Whether a character does something instead of being seen: it moves the cursor, rings, clears, or turns the direction
 /// of what follows.
 fn acts(c: char) -> bool {
@@ -91,12 +94,14 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Length of the code of a colour at the beginning of a text, 0 if there is none: `ESC [ digits and semicolons m`.
+/// Length of the code of one of this program's colours at the beginning of a text, 0 if there is none: another one might
+/// hide what follows.
 fn colour_length(text: &str) -> usize {
-    let Some(code) = text.strip_prefix("\x1b[") else { return 0 };
-    match code.find(|c: char| !c.is_ascii_digit() && c != ';') {
-        // 8 would hide what follows.
-        Some(end) if code[end..].starts_with('m') && !code[..end].split(';').any(|n| n == "8") => end + 3,
+    let code = text.strip_prefix("\x1b[").and_then(|rest| rest.split_once('m'));
+    let is_shade = |number: &str| SHADES.iter().any(|shade| number == shade.to_string());
+    match code {
+        Some((code @ ("0" | "31;1" | "32;1" | "33;1"), _)) => code.len() + 3,
+        Some((code, _)) if code.strip_prefix("30;48;5;").is_some_and(is_shade) => code.len() + 3,
         _ => 0,
     }
 }
@@ -114,8 +119,8 @@ mod tests {
         );
         assert_eq!(printable_lines("\x1b[31;1mfail\x1b[0m\n\tok"), "\x1b[31;1mfail\x1b[0m\n\tok");
         assert_eq!(
-            printable_lines("\x1b[2J\x1b[8mx\x1b[31m\r\x1b"),
-            "\\u001b[2J\\u001b[8mx\x1b[31m\\u000d\\u001b"
+            printable_lines("\x1b[2J\x1b[8mx\x1b[30;40m\x1b[33;1m\r\x1b"),
+            "\\u001b[2J\\u001b[8mx\\u001b[30;40m\x1b[33;1m\\u000d\\u001b"
         );
     }
 

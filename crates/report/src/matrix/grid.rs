@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use jitterlab_analysis::matrix::{CellStatistic, Matrix};
 
 use crate::chart::{Axis, Cells, Chart, Layer, Shape};
+use crate::printable::SHADES;
 use crate::words::plural;
 use crate::wrap::wrap;
 
@@ -127,12 +128,11 @@ fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic
     text
 }
 
-/// From green over yellow to red, as background (256-colour palette).
+/// From green over yellow to red, as background.
 fn shaded(cell: &str, shade: Option<f64>, colours: bool) -> String {
-    const PALETTE: [u8; 5] = [78, 148, 220, 208, 203];
     match shade.filter(|_| colours) {
         Some(shade) => {
-            let colour = PALETTE[((shade * 4.0).round() as usize).min(4)];
+            let colour = SHADES[((shade * 4.0).round() as usize).min(4)];
             format!("\x1b[30;48;5;{colour}m{cell}\x1b[0m")
         }
         None => cell.into(),
