@@ -15,6 +15,9 @@ use crate::{Run, RunsError, Warned};
 /// The longest pause between two calls with the progress.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// Fewer activations are read sooner than threads begin.
+const SHORT: u64 = 1 << 13;
+
 /// How far the reading of a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -258,20 +261,20 @@ impl Run {
             }
             Ok(gathered)
         };
+        let shares = shares(reader);
+        let alone = shares.len() == 1 && self.progress.is_none();
         let parts: Vec<Option<Result<Vec<Option<T>>, TraceError>>> = thread::scope(|scope| {
             let begin = |groups: Range<usize>| {
-                let thread = thread::Builder::new().spawn_scoped(scope, {
-                    let (part, groups) = (&part, groups.clone());
-                    move || part(groups)
-                });
-                (groups, thread.ok())
+                let (part, own) = (&part, groups.clone());
+                let thread = || thread::Builder::new().spawn_scoped(scope, move || part(own)).ok();
+                (groups, if alone { None } else { thread() })
             };
-            let running: Vec<_> = shares(reader).into_iter().map(begin).collect();
+            let running: Vec<_> = shares.into_iter().map(begin).collect();
             let ended = |thread: &Option<thread::ScopedJoinHandle<_>>| {
                 thread.as_ref().is_none_or(thread::ScopedJoinHandle::is_finished)
             };
             self.watch(reader.rows(), &done, || running.iter().all(|(_, thread)| ended(thread)));
-            // What the system gave no thread for is read here.
+            // What has no thread is read here.
             let parts = running.into_iter();
             parts
                 .map(|(groups, thread)| thread.map_or_else(|| Some(part(groups)), |t| t.join().ok()))
@@ -332,11 +335,14 @@ impl Run {
     }
 }
 
-/// The row groups in one stretch for each processor, of about as many activations each.
+/// The row groups in one stretch for each processor, of about as many activations each; a short run is one stretch.
 fn shares(reader: &RunReader) -> Vec<Range<usize>> {
     let groups = reader.row_groups();
-    let processors = thread::available_parallelism().map_or(1, usize::from) as u64;
-    let share = reader.rows().div_ceil(processors).max(1);
+    let share = match reader.rows() {
+        rows @ ..SHORT => rows,
+        rows => rows.div_ceil(thread::available_parallelism().map_or(1, usize::from) as u64),
+    }
+    .max(1);
     let mut shares = Vec::new();
     let (mut begin, mut rows) = (0, 0);
     for (i, group) in groups.iter().enumerate() {
