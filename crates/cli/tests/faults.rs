@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use jitterlab_model::{Activation, Bench, RunInfo, StopReason, TaskSpec, Warning};
+use jitterlab_model::{Activation, Bench, RunInfo, StopReason, TaskResult, TaskSpec, Warning};
 use jitterlab_trace::{RunReader, RunWriter, recover};
 use tempfile::TempDir;
 
@@ -134,7 +134,10 @@ fn a_run_keeps_what_it_measured_whatever_fails() {
             let run = RunReader::open(&file).unwrap_or_else(|error| panic!("{what}: {error}"));
             let ended = run.info().warnings.iter().any(|w| matches!(w, Warning::RecordingEnded { .. }));
             let ended = ended || run.info().stop == Some(StopReason::Crashed);
-            assert!(run.rows() == 60 || ended, "{what}: {} rows, and nothing said", run.rows());
+            // A busy machine misses some of the due times.
+            let whole = |r: &TaskResult| r.executed == run.rows() && r.executed + r.missed >= 60;
+            let whole = run.info().tasks[0].result.as_ref().is_some_and(whole);
+            assert!(whole || ended, "{what}: {} rows, and nothing said", run.rows());
             let said = String::from_utf8_lossy(&output.stderr);
             let left = |name: &String| name == "run.parquet" || said.contains(name.as_str());
             assert!(names(folder).iter().all(left), "{what}: {:?}", names(folder));
