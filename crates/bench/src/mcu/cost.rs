@@ -74,6 +74,16 @@ pub fn measure_arduino(under: Conditions, compiler: &Compiler) -> Result<CostFig
     one_event("Arduino millis(), polled".into(), &program, &board, under, compiler)
 }
 
+/// A pin moved by `tone()` of the Arduino core: one period, on one pin, without a handler.
+///
+/// # Errors
+/// [`McuError::Missing`] without the Arduino core.
+pub fn measure_tone(under: Conditions, compiler: &Compiler) -> Result<CostFigures, McuError> {
+    let board = board(under, Strategy::Periodic, under.period_us);
+    let program = Program::ArduinoTone { period_us: under.period_us };
+    one_event("Arduino tone(), one pin".into(), &program, &board, under, compiler)
+}
+
 /// All of them, and why one is missing.
 ///
 /// # Errors
@@ -86,9 +96,11 @@ pub fn measure_all(compiler: &Compiler) -> Result<McuCost, McuError> {
     all.sort_by_key(anchored_first);
     costs.extend(all);
     costs.push(measure_by_hand(under, compiler)?);
-    let missing = match measure_arduino(under, compiler) {
+    let arduino =
+        measure_tone(under, compiler).and_then(|tone| Ok([tone, measure_arduino(under, compiler)?]));
+    let missing = match arduino {
         Ok(arduino) => {
-            costs.push(arduino);
+            costs.extend(arduino);
             None
         }
         Err(error @ McuError::Missing { .. }) => Some(error.to_string()),

@@ -150,6 +150,11 @@ pub enum Program {
         /// Time between events.
         period_us: u32,
     },
+    /// A pin that the Arduino core's `tone()` moves, without a handler.
+    ArduinoTone {
+        /// Time between events.
+        period_us: u32,
+    },
 }
 
 impl Program {
@@ -168,6 +173,7 @@ impl Program {
             Program::Empty => "empty",
             Program::Reprogramming => "reprogramming",
             Program::ArduinoMillis { .. } => "arduino_millis",
+            Program::ArduinoTone { .. } => "arduino_tone",
         }
     }
 
@@ -204,7 +210,8 @@ impl Program {
             Program::OneAlarm { period_us }
             | Program::InlineAlarm { period_us }
             | Program::ByHand { period_us }
-            | Program::ArduinoMillis { period_us } => {
+            | Program::ArduinoMillis { period_us }
+            | Program::ArduinoTone { period_us } => {
                 vec![format!("MCU_PERIOD={period_us}UL")]
             }
             Program::Empty | Program::Reprogramming => Vec::new(),
@@ -306,7 +313,7 @@ impl Compiler {
         arguments.extend(["src", "programs"].map(|d| format!("-I{root}/{d}")));
         arguments.extend(board_defines(board).into_iter().chain(program.defines()).map(|d| format!("-D{d}")));
         arguments.extend([source.to_owned(), "-o".into(), file.display().to_string()]);
-        if matches!(program, Program::ArduinoMillis { .. }) {
+        if matches!(program, Program::ArduinoMillis { .. } | Program::ArduinoTone { .. }) {
             arguments.extend(arduino_core()?);
         }
         if board.is_rp2040() {

@@ -15,6 +15,7 @@ macro_rules! sources {
 pub(super) const SOURCES: &[(&str, &str)] = sources![
     "programs/alarms.cc",
     "programs/arduino_millis.cc",
+    "programs/arduino_tone.cc",
     "programs/board.h",
     "programs/board_rp2040.h",
     "programs/by_hand.cc",
