@@ -68,8 +68,10 @@ impl Avr {
                 self.io.byte(address)
             }
             Unit::Asynchronous => {
-                let (bits, until) = self.watch_busy;
-                self.io.byte(address) | if self.io.clock.wall() < until { bits } else { 0 }
+                self.settle_timers();
+                let busy = self.timers.iter().filter(|timer| timer.is_fine()).flat_map(timer::Timer::busy);
+                let bits = busy.fold(0, |bits, reg| bits | self.busy_bit(reg));
+                self.io.byte(address) | bits
             }
             Unit::Status => self.sreg,
             Unit::StackLow => self.sp as u8,
@@ -133,9 +135,6 @@ impl Avr {
         match self.units[usize::from(address)] {
             Unit::Timer(index, reg) => {
                 self.timers[usize::from(index)].write(reg, value, &mut self.io);
-                if self.timers[usize::from(index)].is_asynchronous() {
-                    self.watch_timer_written(reg);
-                }
             }
             Unit::Usart(index, reg) => self.usarts[usize::from(index)].write(reg, value, &mut self.io),
             Unit::Eeprom(reg) => self.io.clock.now += self.eeprom.write(reg, value, &mut self.io),
@@ -173,7 +172,7 @@ impl Avr {
             }
             Unit::PowerReduction => {
                 self.io.set_byte(address, value);
-                self.switch_timers(false);
+                self.switch_timers(|_| false);
             }
             Unit::Pll => {
                 // It locks at once: PLOCK follows PLLE.
@@ -198,7 +197,7 @@ impl Avr {
         const TSM: u8 = 0x80;
         let before = self.io.byte(address);
         let held = |bits: u8, own: bool| bits & TSM != 0 && bits & if own { 2 } else { 1 } != 0;
-        self.switch_timers(false);
+        self.switch_timers(|_| false);
         for timer in &mut self.timers {
             let own = timer.is_fine();
             let reset = value & if own { 2 } else { 1 } != 0 || held(before, own);
@@ -212,11 +211,9 @@ impl Avr {
         self.io.set_byte(address, if value & TSM != 0 { value & 0x83 } else { 0 });
     }
 
-    /// Registers of a timer that counts a watch crystal are busy until they have been passed on to it: the second edge of
-    /// the crystal after the write (section 18.9).
-    fn watch_timer_written(&mut self, reg: timer::Reg) {
-        let newer = self.chip.family == super::chips::Family::Newer;
-        let bit = match (reg, newer) {
+    /// The bit of ASSR that says that a register of a timer on a watch crystal is busy.
+    fn busy_bit(&self, reg: timer::Reg) -> u8 {
+        match (reg, self.chip.family == super::chips::Family::Newer) {
             (timer::Reg::Count, true) => 0x10,
             (timer::Reg::Compare(0), true) => 0x08,
             (timer::Reg::Compare(_), true) => 0x04,
@@ -225,11 +222,7 @@ impl Avr {
             (timer::Reg::Count, false) => 0x04,
             (timer::Reg::Compare(_), false) => 0x02,
             _ => 0x01,
-        };
-        let wall = self.io.clock.wall();
-        let bits = if wall < self.watch_busy.1 { self.watch_busy.0 } else { 0 };
-        let edge = self.io.clock.periods(1_000_000_000 / 32_768);
-        self.watch_busy = (bits | bit, (wall / edge + 2) * edge);
+        }
     }
 
     /// SBI and CBI: of flags and pins, only the one bit is written (section 14.4.2 and the note of the register summary).

@@ -7,6 +7,7 @@ mod adc;
 mod bus;
 pub mod chips;
 mod clock;
+mod crystal;
 pub mod decode;
 mod eeprom;
 mod execute;
@@ -70,9 +71,8 @@ pub struct Avr {
     twi: twi::Twi,
     watchdog: watchdog::Watchdog,
     external: external::External,
-    /// Until when the clock's divider can be written, and a watch timer's registers are busy: bits and a moment.
+    /// Until when the clock's divider can be written.
     divider_unlocked: u64,
-    watch_busy: (u8, u64),
     stimuli: Vec<Stimulus>,
     limit: u64,
     edges: usize,
@@ -177,7 +177,6 @@ impl Avr {
             watchdog: watchdog::Watchdog::new(if newer { 0x60 } else { 0x41 }, named(&io, "WDT"), newer),
             external,
             divider_unlocked: 0,
-            watch_busy: (0, 0),
             stimuli: setup.stimuli.clone(),
             limit: setup.cycles,
             edges: setup.edges.map_or(usize::MAX, |edges| usize::try_from(edges).unwrap_or(usize::MAX)),

@@ -3,7 +3,7 @@
 //! Source: ATmega328P data sheet (DS40002061), chapter 10 "Power Management and Sleep Modes", table 10-1, and chapter 9 for start-up
 //! times.
 
-use super::{Avr, chips, flag};
+use super::{Avr, chips, flag, timer::Timer};
 use crate::log::{Finding, Rest, Stop};
 
 /// A sleep mode.
@@ -38,6 +38,15 @@ impl Mode {
     fn stops_cycles(self) -> bool {
         !matches!(self, Mode::Idle | Mode::AdcNoiseReduction)
     }
+
+    /// Whether a timer stands still in it.
+    fn stops(self, timer: &Timer) -> bool {
+        match self {
+            Mode::Idle => false,
+            Mode::PowerDown | Mode::Standby => true,
+            _ => !timer.is_asynchronous(),
+        }
+    }
 }
 
 /// What a crystal oscillator takes to start with the longest setting of its fuses (table 9-4).
@@ -70,6 +79,9 @@ impl Avr {
             _ => Mode::Idle,
         };
         self.sleep = Some(mode);
+        if mode != Mode::Idle {
+            self.timers.iter_mut().for_each(|timer| timer.fall_asleep(&mut self.io));
+        }
         if mode == Mode::AdcNoiseReduction {
             // "If the ADC is enabled, a conversion starts automatically when this mode is entered." (section 10.4)
             const ADEN: u8 = 0x80;
@@ -102,8 +114,8 @@ impl Avr {
             self.wake(mode);
             return;
         }
-        if mode == Mode::AdcNoiseReduction {
-            self.switch_timers(true);
+        if mode != Mode::Idle {
+            self.switch_timers(|timer| mode.stops(timer));
         }
         self.io.frozen = mode.stops_cycles();
         let before = self.io.clock.wall();
@@ -126,8 +138,8 @@ impl Avr {
     fn wake(&mut self, mode: Mode) {
         self.sleep = None;
         self.io.frozen = false;
-        if mode == Mode::AdcNoiseReduction {
-            self.switch_timers(false);
+        if mode != Mode::Idle {
+            self.switch_timers(|_| false);
         }
         if mode.stops_cycles() {
             let start = self.start_up(mode);
@@ -135,6 +147,7 @@ impl Avr {
             self.io.clock.stopped_until(before + start);
             self.io.log.slept += start;
         }
+        self.timers.iter_mut().for_each(|timer| timer.wake(&self.io));
         self.enter_from(true);
     }
 
@@ -158,8 +171,8 @@ impl Avr {
         }
     }
 
-    /// The timers' clock stops, or goes on but for those that PRR stops.
-    pub(super) fn switch_timers(&mut self, off: bool) {
+    /// The clock of some timers stops, that of the others goes on but for those that PRR stops.
+    pub(super) fn switch_timers(&mut self, stops: impl Fn(&Timer) -> bool) {
         for index in 0..self.timers.len() {
             let number = self.timer_numbers[index];
             let reduced = self
@@ -167,7 +180,7 @@ impl Avr {
                 .power_reduction
                 .iter()
                 .any(|(timer, address, bit)| *timer == number && self.io.byte(*address) & 1 << bit != 0);
-            let off = (off && !self.timers[index].is_asynchronous()) || reduced;
+            let off = stops(&self.timers[index]) || reduced;
             self.timers[index].switch(off, &mut self.io);
         }
     }

@@ -95,6 +95,11 @@ impl Sources {
         self.pending &= !(1 << source.vector);
     }
 
+    /// Whether a source's flag is set.
+    pub fn is_raised(&self, id: Id, data: &[u8]) -> bool {
+        self.list.get(id.0).is_some_and(|source| source.flag.is_set(data))
+    }
+
     /// Whether a source's flag would interrupt.
     pub fn is_enabled(&self, id: Id, data: &[u8]) -> bool {
         self.list.get(id.0).is_some_and(|source| source.enable.is_set(data))

@@ -3,6 +3,7 @@
 //! Sources: ATmega328P data sheet (DS40002061), chapters 15 "8-bit Timer/Counter0", 16 "16-bit Timer/Counter1", 17 "Prescalers", 18
 //! "8-bit Timer/Counter2"; ATmega128 data sheet (2467), the same chapters for the older registers.
 
+use super::crystal::{self, Crystal};
 use super::io::Io;
 use super::sources::Id;
 use crate::Pin;
@@ -81,9 +82,6 @@ enum Source {
     Edges(bool),
 }
 
-/// A watch crystal's frequency.
-const WATCH_HZ: u128 = 32_768;
-
 /// A timer at work.
 #[derive(Debug, Clone)]
 pub struct Timer {
@@ -92,6 +90,7 @@ pub struct Timer {
     source: Source,
     /// Counts a watch crystal, whose time is the oscillator's.
     asynchronous: bool,
+    crystal: Crystal<Reg>,
     /// Its clock is switched off (PRR).
     off: bool,
     wave: Wave,
@@ -118,6 +117,7 @@ impl Timer {
             control: [0; 2],
             source: Source::Stopped,
             asynchronous: false,
+            crystal: Crystal::new(),
             off: false,
             wave: Wave::Up,
             top: Top::Fixed(0xff),
@@ -226,33 +226,31 @@ impl Timer {
     /// Ticks from the prescaler's zero to a moment.
     fn ticks_until(&self, time: u64, divider: u64, io: &Io) -> u64 {
         let passed = time.saturating_sub(self.zero);
-        if self.asynchronous {
-            (u128::from(passed) * WATCH_HZ / u128::from(io.clock.hz) / u128::from(divider)) as u64
-        } else {
-            passed / divider
-        }
+        if self.asynchronous { crystal::edges(passed, &io.clock) / divider } else { passed / divider }
     }
 
     /// The moment of a tick.
     fn time_of(&self, tick: u64, divider: u64, io: &Io) -> u64 {
         if self.asynchronous {
-            let passed =
-                (u128::from(tick) * u128::from(divider) * u128::from(io.clock.hz)).div_ceil(WATCH_HZ);
-            self.zero + passed as u64
+            self.zero + crystal::moment(tick * divider, &io.clock)
         } else {
             self.zero + tick * divider
         }
     }
 
     /// From now on ticks are counted anew: the clock was chosen, or the prescaler reset.
-    fn restart(&mut self, io: &Io) {
+    fn restart(&mut self, time: u64, io: &Io) {
         if let Source::Divided(divider) = self.source {
-            self.counted = self.ticks_until(self.now(io), divider, io);
+            self.counted = self.ticks_until(time, divider, io);
         }
     }
 
     /// Counts all ticks until now.
     pub fn settle(&mut self, io: &mut Io) {
+        while let Some((at, reg, value)) = self.crystal.arrived(&io.clock) {
+            self.settle_until(at, io);
+            self.set(reg, value, at, io);
+        }
         self.settle_until(self.now(io), io);
     }
 
@@ -281,7 +279,7 @@ impl Timer {
 
     /// When to settle next: a cycle, and a moment of the oscillator.
     pub fn next(&self, io: &Io) -> (u64, u64) {
-        let never = (u64::MAX, u64::MAX);
+        let never = (u64::MAX, self.crystal.next(&io.clock));
         let Source::Divided(divider) = self.source else { return never };
         let drives = (0..self.spec.units).any(|unit| self.action(unit) != 0);
         let interrupts = self.spec.matches.iter().any(|id| io.is_enabled(*id))
@@ -291,7 +289,7 @@ impl Timer {
             return never;
         }
         let time = self.time_of(self.counted + self.ticks_to_event(), divider, io);
-        if self.asynchronous { (u64::MAX, time) } else { (time, u64::MAX) }
+        if self.asynchronous { (u64::MAX, time.min(never.1)) } else { (time, u64::MAX) }
     }
 
     /// Ticks to the next one that does more than count, itself included.
@@ -372,9 +370,12 @@ impl Timer {
         }
     }
 
-    fn raise(&self, id: Id, time: u64, io: &mut Io) {
+    fn raise(&mut self, id: Id, time: u64, io: &mut Io) {
         if self.asynchronous {
             io.raise_at(id, time);
+            if io.is_enabled(id) {
+                self.crystal.raised(id, time, &io.clock);
+            }
         } else {
             io.raise(id, time);
         }
@@ -418,6 +419,10 @@ impl Timer {
     /// The firmware reads a register.
     pub fn read(&mut self, reg: Reg, io: &mut Io) -> u8 {
         self.settle(io);
+        // Of the others "the value in the temporary storage register is read" (section 18.9).
+        if let Some(value) = self.crystal.on_its_way(reg).filter(|_| reg != Reg::Count) {
+            return value;
+        }
         match reg {
             Reg::ControlA => self.control[0],
             Reg::ControlB => self.control[1],
@@ -428,7 +433,7 @@ impl Timer {
             }
             Reg::Count => {
                 self.temporary = (self.count >> 8) as u8;
-                self.count as u8
+                self.crystal.old_count(&io.clock).unwrap_or(self.count as u8)
             }
             Reg::Capture => {
                 self.temporary = (self.capture >> 8) as u8;
@@ -444,14 +449,27 @@ impl Timer {
     /// The firmware writes a register.
     pub fn write(&mut self, reg: Reg, value: u8, io: &mut Io) {
         self.settle(io);
+        if self.asynchronous {
+            self.crystal.write(reg, value, io);
+        } else {
+            self.set(reg, value, io.clock.now, io);
+        }
+    }
+
+    /// A register gets its value, at a time as this timer counts it.
+    fn set(&mut self, reg: Reg, value: u8, time: u64, io: &mut Io) {
         let word = |timer: &Timer| match timer.spec.wide {
             true => u16::from(timer.temporary) << 8 | u16::from(value),
             false => u16::from(value),
         };
         match reg {
-            Reg::ControlA => self.reconfigure([value, self.control[1]], io),
+            Reg::ControlA => self.reconfigure([value, self.control[1]], time, io),
             Reg::ControlB => {
-                self.reconfigure([self.control[0], if self.spec.wide { value } else { value & 0xf }], io);
+                self.reconfigure(
+                    [self.control[0], if self.spec.wide { value } else { value & 0xf }],
+                    time,
+                    io,
+                );
                 if !self.spec.wide {
                     self.force(value, io);
                 }
@@ -459,7 +477,7 @@ impl Timer {
             Reg::ControlC => self.force(value, io),
             Reg::Control => {
                 let a = value >> 6 & 1 | value >> 2 & 2 | (value & 0x30) << 2;
-                self.reconfigure([a, value & 7], io);
+                self.reconfigure([a, value & 7], time, io);
                 self.force(value & 0x80, io);
             }
             Reg::Count => {
@@ -479,12 +497,12 @@ impl Timer {
         }
     }
 
-    fn reconfigure(&mut self, control: [u8; 2], io: &mut Io) {
+    fn reconfigure(&mut self, control: [u8; 2], time: u64, io: &mut Io) {
         let before = self.source;
         self.control = control;
         self.configure();
         if self.source != before {
-            self.restart(io);
+            self.restart(time, io);
         }
         let now = io.clock.now;
         for unit in 0..self.spec.units {
@@ -545,8 +563,31 @@ impl Timer {
         if self.asynchronous != asynchronous {
             self.settle(io);
             self.asynchronous = asynchronous;
+            self.crystal = Crystal::new();
             self.zero = 0;
-            self.restart(io);
+            self.restart(self.now(io), io);
         }
+    }
+
+    /// The registers that are busy passing on what was written.
+    pub fn busy(&self) -> impl Iterator<Item = Reg> + '_ {
+        self.crystal.busy()
+    }
+
+    /// A sleep begins that stops the processor's clock.
+    pub fn fall_asleep(&mut self, io: &mut Io) {
+        if !self.asynchronous {
+            return;
+        }
+        self.settle(io);
+        let again = self.crystal.fall_asleep(self.count as u8, &io.clock);
+        if let Some(again) = again.filter(|again| !io.sources.is_raised(*again, &io.data)) {
+            io.raise_at(again, io.clock.wall());
+        }
+    }
+
+    /// It ends.
+    pub fn wake(&mut self, io: &Io) {
+        self.crystal.wake(&io.clock);
     }
 }
