@@ -68,7 +68,7 @@ public:
     ///
     /// @param handler invoked at each event; must outlive the alarm
     constexpr explicit Alarm(Handler* handler)
-        : next(nullptr), delta(0), _handler(handler), _period(), _infinite(false), _over(true), _refused(false), _times(0) {}
+        : next(nullptr), delta(0), _handler(handler), _period(), _times(0), _over(true), _refused(false) {}
 
     /// An alarm that is armed, if its interval is kept: see `refused`.
     ///
@@ -122,13 +122,16 @@ public:
     /// No further events. Returns whether any were still to come.
     bool cancel() {
         const CPU::Lock lock;
-        if (_queue.head() != this) return _queue.remove_after_head(this);
-        const Tick later = _queue.pop();
+        const bool first = _queue.head() == this;
+        const Moment now = Strategy::now();
+        if (first) delta = Tick(Strategy::remaining(now));
+        if (!_queue.remove(this)) return false;
         if (_queue.head() == nullptr) {
             Strategy::stop();
-        } else {
-            Strategy::shift(Remaining(later));
+        } else if (first) {
+            Strategy::aim(now, Remaining(_queue.head()->delta));
         }
+        simplify();
         return true;
     }
 
@@ -153,53 +156,63 @@ public:
     static void poll() {
         static_assert(!Strategy::COUNTS_TICKS, "only an interrupt lets time pass under this strategy: Soft, or Anchored with GRACE");
         const CPU::Lock lock;
-        if (_queue.head() != nullptr && Strategy::remaining() <= 0 && Strategy::expired()) serve_any(_queue.head());
+        if (_queue.head() == nullptr || Strategy::remaining() > 0) return;
+        _simple = nullptr; // the interrupt has not been here
+        serve_others();
     }
 
-    /// The head is due: takes it to its next due time, times the next event, and invokes the handler. Called with
-    /// interrupts off. Only the commonest case is inline, a periodic alarm alone, with ticks that fit into two bytes: there
-    /// a call costs more than it saves.
-    static inline __attribute__((always_inline)) void serve() {
-        Alarm* const alarm = _queue.head();
-        if (Strategy::NEVER_STOPS && alarm == nullptr) return;
-        if (Traits::CHECKS && Strategy::late()) Traits::broken(LOCK_TOO_LONG);
-        if (sizeof(Tick) > 2 || Traits::SKIP_MISSED || !alarm->_infinite || alarm->next != nullptr) {
-            // An interrupt with its handler inline saves few registers: what is rare saves the others itself.
-            return Handler::INLINE ? CPU::call_from_interrupt<&Alarm::serve_any_head>() : serve_any(alarm);
+    /// The timer's interrupt. One that counts ticks mostly ends after a subtraction: what it does not need is saved only where
+    /// something is due.
+    static inline __attribute__((always_inline)) void interrupt() {
+        if (!Strategy::COUNTS_TICKS) {
+            serve();
+        } else if (Strategy::expired()) {
+            CPU::call_from_interrupt<&Alarm::serve_called>();
         }
-        if (!Strategy::next_after_match(alarm->_period.next())) {
-            return Handler::INLINE ? CPU::call_from_interrupt<&Alarm::serve_late_head>() : serve_late(alarm);
-        }
-        invoke(alarm);
     }
-
-    /// The same, for who can only call it.
-    static __attribute__((noinline)) void serve_called() { serve(); }
 
 private:
     template <class, class>
     friend class Relative_Queue;
 
-    /// The same as what follows them, for who can only call.
-    static __attribute__((noinline)) void serve_any_head() { serve_any(_queue.head()); }
-    static __attribute__((noinline)) void serve_late_head() { serve_late(_queue.head()); }
+    typedef typename Strategy::Moment Moment;
+    typedef typename Strategy::Short Short;
 
-    static __attribute__((noinline)) void serve_any(Alarm* alarm) {
-        const bool next_comes = alarm->leave();
-        if (!next_comes) return serve_late(alarm);
-        invoke(alarm);
+    /// Serves what is due. Only the commonest case is inline, since there a call costs more than it saves.
+    static inline __attribute__((always_inline)) void serve() {
+        Alarm* const alarm = _simple;
+        if (Traits::CHECKS && alarm != nullptr && Strategy::late()) Traits::broken(LOCK_TOO_LONG);
+        if (alarm != nullptr && Strategy::next_simple(alarm->_period.template next<Short>())) {
+            invoke(alarm);
+        } else if (Handler::INLINE) {
+            // Such an interrupt saves few registers: what is rare saves the others itself.
+            CPU::call_from_interrupt<&Alarm::serve_others>();
+        } else {
+            serve_others();
+        }
     }
 
-    /// Serves an alarm after which the next one is due at once, and all those that are.
-    static __attribute__((noinline)) void serve_late(Alarm* alarm) {
-        bool next_comes;
-        do {
+    /// The same, for who can only call it.
+    static __attribute__((noinline)) void serve_called() { serve(); }
+
+    /// What `serve` leaves: events that are not simple, and a simple one after which the next is due already. Takes what is due to its
+    /// next due time, times the next event, and invokes the handler; and so on with what is due by then.
+    static __attribute__((noinline)) void serve_others() {
+        Alarm* alarm = _simple;
+        bool next_comes = false;
+        if (alarm == nullptr) {
+            if (!Strategy::COUNTS_TICKS && !Strategy::expired()) return;
+            alarm = _queue.head();
+            if (alarm == nullptr) return;
+            if (Traits::CHECKS && Strategy::late()) Traits::broken(LOCK_TOO_LONG);
+            next_comes = alarm->leave();
+        }
+        for (;;) {
             invoke(alarm);
             alarm = _queue.head();
-            if (alarm == nullptr || Strategy::remaining() > 0) return;
+            if (next_comes || alarm == nullptr || Strategy::remaining() > 0) return;
             next_comes = alarm->leave();
-        } while (!next_comes);
-        invoke(alarm);
+        }
     }
 
     static inline __attribute__((always_inline)) void invoke(Alarm* alarm) {
@@ -232,8 +245,8 @@ private:
     void arm(Tick first, int times) {
         const CPU::Lock lock;
         if (!set(times)) return;
-        const bool alone = wake();
-        insert(Tick(first + Strategy::lead()), Strategy::remaining(), alone);
+        if (_queue.head() == nullptr) Strategy::start();
+        insert(Strategy::now(), Tick(first + Strategy::lead()));
     }
 
     /// The first event comes at a time stamp.
@@ -241,47 +254,33 @@ private:
         static_assert(Traits::TIME_STAMPS && !Strategy::COUNTS_TICKS,
                       "moments are time stamps of a counter that runs free: Anchored, with the trait TIME_STAMPS");
         const CPU::Lock lock;
-        const bool alone = wake();
         const uint32_t now = Strategy::time_stamp();
         const uint32_t ahead = at - now;
-        if (!check(ahead != 0 && ahead <= uint32_t(Timer<Traits>::counts(Traits::MAX_PERIOD))) || !set(times)) {
-            if (alone) Strategy::stop();
-            return !_refused;
-        }
-        insert(Tick(ahead), Strategy::remaining(typename Traits::Device::Count(now)), alone);
+        if (!check(ahead != 0 && ahead <= uint32_t(Timer<Traits>::counts(Traits::MAX_PERIOD)))) return false;
+        if (!set(times)) return true;
+        if (_queue.head() == nullptr) Strategy::start();
+        insert(Moment(now), Tick(ahead));
         return true;
     }
 
     /// What is to come. False if that is nothing.
     bool set(int times) {
-        _infinite = times < 0;
         _over = times == 0;
         _times = times;
         return times != 0;
     }
 
-    /// Makes the timer ready for an alarm. Whether it is the only one.
-    static bool wake() {
-        const bool alone = _queue.head() == nullptr;
-        if (alone) Strategy::start();
-        return alone;
-    }
-
-    /// Takes it into the queue: it is due after so many ticks, the head after `remaining`.
-    void insert(Tick due, Remaining remaining, bool alone) {
-        const Remaining earlier = Remaining(remaining - Remaining(due));
-        if (alone || earlier > 0) {
-            _queue.insert_first(this, Tick(earlier));
-            Strategy::shift(Remaining(-earlier));
-        } else {
-            _queue.insert_after_head(this, Tick(-earlier));
-        }
+    /// Takes it into the queue: it is due so many ticks after `now`.
+    void insert(Moment now, Tick due) {
+        if (_queue.head() != nullptr) _queue.head()->delta = Tick(Strategy::remaining(now));
+        if (_queue.insert(this, due)) Strategy::aim(now, Remaining(due));
+        simplify();
     }
 
     /// The head moves to its next due time, or out if this was its last event. False if what is first then is due already.
-    bool leave() {
-        Tick interval = _period.next(); // after the last event, too: it comes no sooner than the others did
-        const bool last = !_infinite && --_times == 0;
+    __attribute__((noinline)) bool leave() {
+        Tick interval = _period.next();
+        const bool last = _times >= 0 && --_times == 0;
         if (Traits::SKIP_MISSED && !last) {
             while (Remaining(Remaining(interval) + Strategy::remaining()) <= 0) {
                 interval = Tick(interval + _period.next());
@@ -289,27 +288,49 @@ private:
             }
         }
         _over = last;
-        const Tick later = last ? _queue.pop() : _queue.postpone_head(interval);
-        if (_queue.head() != nullptr) return Strategy::next(later);
-        Strategy::stop();
-        return true;
+        bool next_comes;
+        if (next == nullptr) {
+            // After the last event, too, the timer is set: it comes no sooner than the others did.
+            next_comes = Strategy::next(interval) || last;
+            if (last) {
+                _queue.clear();
+                Strategy::stop();
+            }
+        } else {
+            _queue.pop();
+            if (!last) _queue.insert(this, interval);
+            next_comes = Strategy::next(_queue.head()->delta);
+        }
+        simplify();
+        return next_comes;
+    }
+
+    /// Finds out whether what comes next is the commonest case: an alarm alone, endless, whose periods the hardware times alone.
+    static void simplify() {
+        Alarm* const head = _queue.head();
+        _simple = nullptr;
+        if (Traits::SKIP_MISSED || head == nullptr || head->next != nullptr || head->_times >= 0) return;
+        if (Strategy::is_simple(head->_period)) _simple = head;
     }
 
     static void do_nothing() {}
 
     static Relative_Queue<Alarm, Tick> _queue;
+    static Alarm* _simple; // the head, where its events are simple
 
-    Alarm* next;
+    Alarm* next; // first, so that a link to it is one to the alarm
     Tick delta;
     Handler* const _handler;
     Period _period;
-    bool _infinite;
+    int _times; // negative: for ever
     volatile bool _over;
     bool _refused;
-    int _times;
 };
 
 template <class Traits>
 Relative_Queue<Alarm<Traits>, typename Alarm<Traits>::Tick> Alarm<Traits>::_queue;
+
+template <class Traits>
+Alarm<Traits>* Alarm<Traits>::_simple;
 
 } // namespace mcu

@@ -13,8 +13,14 @@ public:
     constexpr Rounded_Period() : _ticks(1) {}
     explicit Rounded_Period(Tick ticks) : _ticks(ticks) {}
 
-    /// Ticks from this event to the next.
-    Tick next() const { return _ticks; }
+    /// Ticks from this event to the next, in a type that holds them.
+    template <class Result = Tick>
+    Result next() const {
+        return Result(_ticks);
+    }
+
+    /// What they are at least.
+    Tick ticks() const { return _ticks; }
 
 private:
     Tick _ticks;
@@ -25,29 +31,31 @@ private:
 template <class Tick, uint32_t DENOMINATOR>
 class Exact_Period {
 public:
-    constexpr Exact_Period() : _whole(1), _rest(0), _sum(0) {}
-    explicit Exact_Period(const Split& split)
-        : _whole(Tick(split.whole)), _rest(Fraction(split.rest)), _sum(Fraction(DENOMINATOR - 1)) {}
+    constexpr Exact_Period() : _whole(1), _rest(0), _left(0) {}
+    explicit Exact_Period(const Split& split) : _whole(Tick(split.whole)), _rest(Fraction(split.rest)), _left(0) {}
 
-    /// Ticks from this event to the next.
-    inline __attribute__((always_inline)) Tick next() {
-        Tick ticks = _whole;
-        const Fraction room = Fraction(DENOMINATOR - _rest);
-        if (_sum >= room) {
-            _sum = Fraction(_sum - room);
+    /// Ticks from this event to the next, in a type that holds them.
+    template <class Result = Tick>
+    inline __attribute__((always_inline)) Result next() {
+        Result ticks = Result(_whole);
+        Fraction left = _left;
+        if (left < _rest) {
+            left = Fraction(left + DENOMINATOR);
             ++ticks;
-        } else {
-            _sum = Fraction(_sum + _rest);
         }
+        _left = Fraction(left - _rest);
         return ticks;
     }
+
+    /// What they are at least.
+    Tick ticks() const { return _whole; }
 
 private:
     typedef typename If<DENOMINATOR <= 0xff, uint8_t,
                         typename If<DENOMINATOR <= 0xffff, uint16_t, uint32_t>::Result>::Result Fraction;
     Tick _whole;
     Fraction _rest; // 0 ... DENOMINATOR - 1
-    Fraction _sum;  // (k * rest - 1) mod DENOMINATOR: beginning at -1 makes the floor of the sum a ceiling
+    Fraction _left; // -k * rest mod DENOMINATOR: what is left of the tick in which event k is due
 };
 
 /// Periods are always whole where a microsecond is a whole number of ticks: then there is no fraction to carry.

@@ -6,7 +6,32 @@
 
 namespace mcu {
 
-/// The facts of a timer of RESOLUTION bits, clocked by the processor's clock through a prescaler.
+/// What a device may say of itself, and what holds where it does not.
+template <class Traits>
+struct Of_Device {
+    /// Hz: what it counts, through the prescaler.
+    template <class Device>
+    static constexpr uint32_t clock(decltype(Device::CLOCK)*) {
+        return Device::CLOCK;
+    }
+    template <class Device>
+    static constexpr uint32_t clock(...) {
+        return Traits::CLOCK;
+    }
+
+    /// How many counts ahead a compare value has to be when it is written, to be sure to match: 0 where the timer has the
+    /// processor's clock. Such a device has `wait()` too: until the compare register can be written.
+    template <class Device>
+    static constexpr uint8_t lead(decltype(Device::LEAD)*) {
+        return Device::LEAD;
+    }
+    template <class Device>
+    static constexpr uint8_t lead(...) {
+        return 0;
+    }
+};
+
+/// The facts of a timer of RESOLUTION bits, clocked through a prescaler by the processor's clock, or one of its own.
 ///
 /// A *count* is one step of the timer: PRESCALER / CLOCK seconds, the fraction DENOMINATOR / NUMERATOR of a
 /// microsecond. Equation 1 of Froehlich et al. (SAC 2009) bounds what one hardware period can be:
@@ -18,9 +43,11 @@ struct Timer {
     typedef typename Device::Count Count;
     typedef uint32_t Microsecond;
 
-    static constexpr uint64_t COMMON = gcd(Traits::CLOCK, uint64_t(Traits::PRESCALER) * 1000000u);
+    static constexpr uint32_t HZ = Of_Device<Traits>::template clock<Device>(nullptr);
+    static constexpr uint8_t LEAD = Of_Device<Traits>::template lead<Device>(nullptr);
+    static constexpr uint64_t COMMON = gcd(HZ, uint64_t(Traits::PRESCALER) * 1000000u);
     /// Counts per microsecond are NUMERATOR / DENOMINATOR, reduced.
-    static constexpr uint32_t NUMERATOR = uint32_t(Traits::CLOCK / COMMON);
+    static constexpr uint32_t NUMERATOR = uint32_t(HZ / COMMON);
     static constexpr uint32_t DENOMINATOR = uint32_t(uint64_t(Traits::PRESCALER) * 1000000u / COMMON);
 
     static_assert(uint64_t(Traits::PRESCALER) * 1000000u / COMMON <= 0xffffffffu, "the prescaler is too large");
@@ -30,6 +57,9 @@ struct Timer {
 
     /// 2^r - 1: the largest number of counts in one hardware period.
     static constexpr uint64_t MAX_COUNTS = (uint64_t(1) << Device::RESOLUTION) - 1;
+
+    /// No lock and no handler may last a quarter of the range, or a whole range could pass unseen.
+    static constexpr uint64_t QUARTER = (MAX_COUNTS + 1) / 4;
 
     /// Lower bound of equation 1: a period of at least one count.
     static constexpr bool not_too_short(uint64_t microseconds) { return microseconds * NUMERATOR >= DENOMINATOR; }
@@ -41,6 +71,9 @@ struct Timer {
 
     /// Counts nearest to a length of time, known at compile time.
     static constexpr uint64_t counts(uint64_t microseconds) { return nearest(microseconds * NUMERATOR, DENOMINATOR); }
+
+    /// Whether alarms may be further away than a quarter of the range: then their ticks take 32 bits.
+    static constexpr bool FAR = counts(Traits::MAX_PERIOD) >= QUARTER;
 
     static_assert(not_too_short(Traits::MAX_PERIOD),
                   "MAX_PERIOD is below one count of the timer (equation 1): choose a smaller prescaler");

@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // An alarm whose interval the simulator writes into memory: as good as one that a program computes. Pin B2 says that it is
-// refused.
+// refused. TEST_DEVICE and TEST_INTERRUPTS choose another timer, MCU_OF_KIND another strategy.
 #include "board.h"
 
-typedef mcu::Services<Traits> Time;
-MCU_INTERRUPTS(Time);
+#ifndef TEST_DEVICE
+#define TEST_DEVICE mcu::AVR_Timer1
+#define TEST_INTERRUPTS MCU_INTERRUPTS(Time)
+#endif
+
+struct Test_Traits : Traits {
+    typedef TEST_DEVICE<PRESCALER> Device;
+    static constexpr bool TIME_STAMPS = false;
+#ifdef MCU_OF_KIND
+    static constexpr uint32_t GRACE = MCU_GRACE;
+    template <class Traits>
+    using Strategy = mcu::MCU_OF_KIND<Traits>;
+#endif
+};
+
+typedef mcu::Services<Test_Traits> Time;
+TEST_INTERRUPTS;
 
 static void handler() {
     Mark::begin();

@@ -43,12 +43,14 @@ struct CPU {
     }
 };
 
-/// A counter of BITS bits with a compare unit, as AVR_Timer1 is one of 16.
-template <unsigned BITS, class CountType>
+/// A counter of BITS bits with a compare unit, as AVR_Timer1 is one of 16. With a DELAY, a compare value takes that many counts to
+/// reach it, as with AVR_Timer2_Crystal.
+template <unsigned BITS, class CountType, unsigned DELAY = 0>
 struct Mock_Timer {
     typedef CountType Count;
     static constexpr unsigned RESOLUTION = BITS;
     static constexpr uint64_t RANGE = uint64_t(1) << BITS;
+    static constexpr uint8_t LEAD = DELAY == 0 ? 0 : DELAY + 1;
 
     static void run_free() { _top = RANGE - 1; }
     static void run_periodic(Count top) {
@@ -62,7 +64,16 @@ struct Mock_Timer {
         return value();
     }
     static Count compare() { return _compare; }
-    static void compare(Count value) { _compare = value; }
+    static void compare(Count value) {
+        if (_arrives != 0) abort(); // what was on its way would be lost
+        (DELAY == 0 ? _compare : _written) = value;
+        _arrives = DELAY == 0 ? 0 : Mock::now + DELAY;
+    }
+
+    /// Until the compare register can be written.
+    static void wait() {
+        while (_arrives != 0) pass(1);
+    }
     static void enable_match() { _enabled = true; }
     static void disable_match() { _enabled = false; }
     static bool matched() { return _matched; }
@@ -72,6 +83,13 @@ struct Mock_Timer {
 
     /// Time passes; flags are set, nothing is served. Returns the number of matches.
     static uint64_t pass(uint64_t counts) {
+        if (_arrives != 0 && _arrives <= Mock::now + counts) {
+            const uint64_t until = _arrives - Mock::now;
+            _arrives = 0;
+            const uint64_t earlier = pass(until);
+            _compare = _written;
+            return earlier + pass(counts - until);
+        }
         const uint64_t matches = counts < to_match() ? 0 : 1 + (counts - to_match()) / (_top + 1);
         if (matches > 0) _matched = true;
         if (counts >= to_overflow()) _overflowed = true;
@@ -80,7 +98,10 @@ struct Mock_Timer {
     }
 
     /// Counts until a flag is set.
-    static uint64_t quiet() { return to_match() < to_overflow() ? to_match() : to_overflow(); }
+    static uint64_t quiet() {
+        const uint64_t flag = to_match() < to_overflow() ? to_match() : to_overflow();
+        return _arrives != 0 && _arrives - Mock::now < flag ? _arrives - Mock::now : flag;
+    }
 
     /// Serves what is pending, as the hardware does when interrupts are let in.
     template <class Time>
@@ -90,7 +111,7 @@ struct Mock_Timer {
             if (_enabled && _matched) {
                 _matched = false;
                 ++Mock::served;
-                if (Time::Strategy::expired()) Time::Alarm::serve();
+                Time::Alarm::interrupt();
             } else {
                 _overflowed = false;
                 Time::TSC::overflow();
@@ -106,6 +127,7 @@ struct Mock_Timer {
         _zero = 0;
         _top = RANGE - 1;
         _compare = 0;
+        _arrives = 0;
         _enabled = _matched = _overflow_enabled = _overflowed = false;
     }
 
@@ -114,18 +136,20 @@ private:
     static uint64_t to_match() { return (_compare + _top + 1 - value()) % (_top + 1) + 1; }
     static uint64_t to_overflow() { return RANGE - value(); }
 
-    static uint64_t _zero, _top;
-    static Count _compare;
+    static uint64_t _zero, _top, _arrives;
+    static Count _compare, _written;
     static bool _enabled, _matched, _overflow_enabled, _overflowed;
 };
 
-template <unsigned B, class C> uint64_t Mock_Timer<B, C>::_zero;
-template <unsigned B, class C> uint64_t Mock_Timer<B, C>::_top;
-template <unsigned B, class C> C Mock_Timer<B, C>::_compare;
-template <unsigned B, class C> bool Mock_Timer<B, C>::_enabled;
-template <unsigned B, class C> bool Mock_Timer<B, C>::_matched;
-template <unsigned B, class C> bool Mock_Timer<B, C>::_overflow_enabled;
-template <unsigned B, class C> bool Mock_Timer<B, C>::_overflowed;
+template <unsigned B, class C, unsigned D> uint64_t Mock_Timer<B, C, D>::_zero;
+template <unsigned B, class C, unsigned D> uint64_t Mock_Timer<B, C, D>::_top;
+template <unsigned B, class C, unsigned D> uint64_t Mock_Timer<B, C, D>::_arrives;
+template <unsigned B, class C, unsigned D> C Mock_Timer<B, C, D>::_compare;
+template <unsigned B, class C, unsigned D> C Mock_Timer<B, C, D>::_written;
+template <unsigned B, class C, unsigned D> bool Mock_Timer<B, C, D>::_enabled;
+template <unsigned B, class C, unsigned D> bool Mock_Timer<B, C, D>::_matched;
+template <unsigned B, class C, unsigned D> bool Mock_Timer<B, C, D>::_overflow_enabled;
+template <unsigned B, class C, unsigned D> bool Mock_Timer<B, C, D>::_overflowed;
 
 uint64_t Mock::now;
 uint64_t Mock::served;

@@ -42,6 +42,14 @@ struct Firm : Anchored<Base> {
     }
 };
 
+/// On a timer that what is written reaches two counts later: what is nearer than three comes in three, and each write may have to wait.
+template <class Base>
+struct Slow : Firm<Base, 0, 40> {
+    static constexpr uint32_t SHORT = 2000;
+    typedef mcu::Mock_Timer<8, uint8_t, 2> Device;
+    static constexpr bool TIME_STAMPS = false;
+};
+
 template <class Base, uint32_t TICK_US, int64_t COUNTS>
 struct Soft : Firm<Base, 0, COUNTS> {
     static constexpr uint32_t TICK = TICK_US;
@@ -77,6 +85,7 @@ struct Shot_In_Software : Base {
 typedef Common<8, uint8_t, 1000000, 1, 60> Byte;                    // no stations, no fraction
 typedef Common<8, uint8_t, 3000000, 7, 100> Odd_Byte;               // no stations, 3/7 counts a microsecond
 typedef Common<8, uint8_t, 7372800, 1024, 200000> Far_Byte;         // stations, 9/1250 counts a microsecond
+typedef Common<8, uint8_t, 32768, 1, 200000> Crystal;               // stations, 512/15625
 typedef Common<16, uint16_t, 7372800, 64, 100000> Word;             // the paper's fastest clock: 72/625
 typedef Common<16, uint16_t, 8000000, 64, 3000000> Far_Word;        // stations, 1/8
 typedef Common<32, uint32_t, 1000000, 1, 100000000> Wide;
@@ -104,6 +113,7 @@ static uint64_t run_all(const uint8_t* data, size_t size) {
         one(Firm<Word, 5000, 576>(), read_cost);
         one(Firm<Far_Word, 5000, 625>(), read_cost);
         one(Firm<Wide, 100000, 100000>(), read_cost);
+        one(Slow<Crystal>(), 1 + read_cost); // a write takes time, too
         one(Soft<Byte, 20, 20>(), read_cost);
         one(Soft<Far_Byte, 4000, 29>(), read_cost);
         one(Soft<Far_Word, 1000, 125>(), read_cost);

@@ -12,7 +12,12 @@ use jitterlab_model::firmware::{Finding, Part};
 use super::bench;
 
 /// Builds a program for a chip at 16 MHz and simulates it for 100 ms, or as `change` says.
-fn run_on(compiler: &Compiler, mcu: &str, program: &str, change: impl FnOnce(&mut Setup)) -> Recording {
+pub(super) fn run_on(
+    compiler: &Compiler,
+    mcu: &str,
+    program: &str,
+    change: impl FnOnce(&mut Setup),
+) -> Recording {
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("program.cc");
     let uart = "#include <mcu/device/avr_uart.h>\nstatic void send(uint8_t c) { mcu::AVR_UART<F_CPU>::put(char(c)); }\n";
@@ -42,7 +47,7 @@ fn findings(recording: &Recording) -> Vec<&Finding> {
     warnings.filter_map(|w| if let Warning::Firmware(finding) = w { Some(finding) } else { None }).collect()
 }
 
-fn done(log: &Log) -> &[u8] {
+pub(super) fn done(log: &Log) -> &[u8] {
     assert_eq!(log.stop, Stop::Asleep(Rest::Done));
     &log.serial
 }

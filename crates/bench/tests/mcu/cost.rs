@@ -10,7 +10,7 @@ fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
     let all = cost::measure(cost::OF_THE_PAPER, &compiler).unwrap();
     assert_eq!(all.len(), 6);
     for cost in &all {
-        assert!(cost.size.flash <= 1_536 && (1..=64).contains(&cost.size.ram), "{cost:?}");
+        assert!(cost.size.flash <= 1_280 && (1..=64).contains(&cost.size.ram), "{cost:?}");
         assert!(cost.programming_cycles.is_none_or(|c| (1..=120).contains(&c)), "{cost:?}");
     }
     assert_eq!(all.iter().filter(|c| c.programming_cycles.is_some()).count(), 3);
@@ -33,15 +33,21 @@ fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
 fn an_inline_handler_makes_the_interrupt_short() {
     let Some(compiler) = bench() else { return };
     let table = cost::measure_all(&compiler).unwrap();
-    let [inline, anchored, ..] = &table.costs[..] else { panic!("{table:?}") };
+    let [inline, anchored, far, ..] = &table.costs[..] else { panic!("{table:?}") };
     assert!(inline.longest_interrupt_cycles <= 100 && inline.size.flash <= 1_229, "{inline:?}");
-    assert!(anchored.name == "anchored, up to 10 ms" && anchored.size.flash <= 1_229, "{anchored:?}");
+    assert!(anchored.name == "anchored, up to 10 ms" && far.name == "anchored, up to 10 s");
+    for plain in [anchored, far] {
+        assert!(plain.size.flash <= 1_229, "{plain:?}");
+        // A call through a pointer alone makes an interrupt save 15 registers: 93 cycles by hand.
+        assert!(plain.longest_interrupt_cycles <= 135, "{plain:?}");
+    }
+    assert!(table.missing.is_some() || table.costs.iter().any(|of| of.name.starts_with("Arduino tone()")));
     let by_hand = table.costs.iter().find(|of| of.name.starts_with("by hand")).unwrap();
     assert!(by_hand.size.flash < inline.size.flash && by_hand.max_error_us.abs() < 1.0, "{by_hand:?}");
-    for (prescaler, most) in [(1, 100), (8, 100), (64, 120)] {
+    for (prescaler, most) in [(1, 100), (8, 100), (64, 105)] {
         let board = Board::ideal(Strategy::Anchored, prescaler, 1_000).on("atmega328p", 16_000_000);
         let firmware = compiler.build(&Program::InlineAlarm { period_us: 1_000 }, &board).unwrap();
-        assert!(firmware.size.flash <= 1_280, "{:?}, interrupt vectors and start included", firmware.size);
+        assert!(firmware.size.flash <= 1_120, "{:?}, interrupt vectors and start included", firmware.size);
         let setup = Setup {
             mcu: Some(board.mcu.clone()),
             clock_hz: Some(board.clock_hz),

@@ -7,6 +7,7 @@ mod api;
 mod arm;
 mod chip;
 mod cost;
+mod crystal;
 mod entries;
 mod interrupts;
 mod manual;

@@ -2,7 +2,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use jitterlab_bench::mcu::{Board, Compiler, Length, McuError, Program, Setup, Strategy, firmware, simulate};
+use jitterlab_bench::mcu::{
+    Board, Compiler, Firmware, Length, McuError, Program, Setup, Strategy, firmware, simulate,
+};
+
+use jitterlab_model::mcu::TimerKind;
 
 use super::{bench, test_source};
 
@@ -21,13 +25,64 @@ fn board(strategy: Strategy, clock_hz: u32, prescaler: u16, max_period_us: u32) 
     }
 }
 
+/// A way of timing alarms: a strategy on a timer.
+struct Way {
+    board: Board,
+    /// The class of timer 2, if not timer 1 is used.
+    timer_2: Option<&'static str>,
+    /// Whether the strategy is Soft, in the place of the board's.
+    soft: bool,
+    /// Counts of it in a second.
+    counts_hz: f64,
+    /// Cycles by which an event may be later than another: the tick of Soft, what a crystal's registers take.
+    late: u64,
+}
+
+impl Way {
+    fn of(board: Board) -> Self {
+        let (counts_hz, late) = (board.timer_hz(), u64::from(board.prescaler) + WAYS);
+        Way { board, timer_2: None, soft: false, counts_hz, late }
+    }
+
+    /// Every tick of a millisecond takes an interrupt, or every 96 counts of 8 bits: hours of that are long to simulate.
+    fn is_long(&self, interval_us: u32) -> bool {
+        let eight_bits = self.timer_2.is_some();
+        let interrupts = match self.soft || self.board.strategy == Strategy::Periodic {
+            true => f64::from(interval_us) / 1e3,
+            false if eight_bits => f64::from(interval_us) / 1e6 * self.counts_hz / 96.0,
+            false => 0.0,
+        };
+        interrupts > 10_000.0
+    }
+
+    fn build(&self, compiler: &Compiler) -> Result<Firmware, McuError> {
+        let directory = tempfile::tempdir().unwrap();
+        let source = directory.path().join("interval.cc");
+        let interval = test_source("interval");
+        let timer_2 = self.timer_2.map_or(String::new(), |class| {
+            format!(
+                "#include <mcu/device/avr_timer2_crystal.h>\n#define TEST_DEVICE mcu::{class}\n\
+                 #define TEST_INTERRUPTS MCU_INTERRUPTS_OF(Time, TIMER2_COMPA_vect, TIMER2_OVF_vect)\n"
+            )
+        });
+        let text = format!("{timer_2}#include \"{interval}\"\n");
+        std::fs::write(&source, text).unwrap();
+        let program = match self.soft {
+            true => Program::NearbyAlarms { kind: TimerKind::Soft },
+            false => Program::Empty,
+        };
+        compiler.build_file(source.to_str().unwrap(), &program, &self.board)
+    }
+}
+
 /// The longest period that 31 bits of counts hold, an hour at most.
 fn longest_us(clock_hz: u32, prescaler: u16) -> u32 {
     (0x7eff_0000 * u64::from(prescaler) * 1_000_000 / u64::from(clock_hz)).min(HOUR_US.into()) as u32
 }
 
 /// Intervals from 10 us to an hour, evenly in their logarithm, with whole milliseconds and borders among them.
-fn intervals(board: &Board, seed: u64) -> Vec<u32> {
+fn intervals(way: &Way, seed: u64) -> Vec<u32> {
+    let board = &way.board;
     let mut state = seed | 1;
     let mut random = || {
         state ^= state << 13;
@@ -37,19 +92,19 @@ fn intervals(board: &Board, seed: u64) -> Vec<u32> {
     };
     let mut all =
         vec![10, 11, 100, 300_000, 1_500_000, board.max_period_us, board.max_period_us.saturating_add(1)];
-    while all.len() < 80 {
+    let many = if way.soft || way.timer_2.is_some() { 32 } else { 80 };
+    while all.len() < many {
         let power = random() % 1_000;
         let us = (10.0 * (f64::from(HOUR_US) / 10.0).powf(power as f64 / 1_000.0)) as u32;
         all.push(if random() % 2 == 0 { us } else { us.div_ceil(1_000) * 1_000 });
     }
-    // A tick of a millisecond makes an hour long to simulate: once is enough.
-    let far = |us: &u32| board.strategy == Strategy::Periodic && *us > 10_000_000;
-    all.retain(|us| !far(us));
+    all.retain(|us| !way.is_long(*us));
     all
 }
 
 /// Whether the interval is kept; false if the program refused it.
-fn is_kept(elf: &std::path::Path, board: &Board, interval_us: u32) -> bool {
+fn is_kept(elf: &std::path::Path, way: &Way, interval_us: u32) -> bool {
+    let board = &way.board;
     let events: u64 = if interval_us <= 10_000 { 200 } else { 4 };
     let time_ns = (events + 2) * u64::from(interval_us) * 1_000 + 10_000_000;
     let pokes = (ADDRESS..).zip(interval_us.to_le_bytes()).collect();
@@ -76,10 +131,7 @@ fn is_kept(elf: &std::path::Path, board: &Board, interval_us: u32) -> bool {
     for (k, start) in (0u64..).zip(&starts) {
         let due = u128::from(k) * u128::from(interval_us) * u128::from(board.clock_hz) / 1_000_000;
         let off = u128::from(start - starts[0]).abs_diff(due) as u64;
-        assert!(
-            off <= u64::from(board.prescaler) + WAYS,
-            "{interval_us} us: event {k} is {off} cycles off: {board:?}"
-        );
+        assert!(off <= way.late, "{interval_us} us: event {k} is {off} cycles off: {board:?}");
     }
     true
 }
@@ -87,25 +139,39 @@ fn is_kept(elf: &std::path::Path, board: &Board, interval_us: u32) -> bool {
 #[test]
 fn every_interval_is_kept_or_refused() {
     let Some(compiler) = bench() else { return };
-    let mut boards = Vec::new();
+    let mut ways = Vec::new();
     for clock_hz in [1_000_000, 7_372_800, 16_000_000] {
         for prescaler in firmware::PRESCALERS {
             let longest = longest_us(clock_hz, prescaler);
             for max_period_us in [20_000, longest] {
-                boards.push(board(Strategy::Anchored, clock_hz, prescaler, max_period_us));
+                ways.push(Way::of(board(Strategy::Anchored, clock_hz, prescaler, max_period_us)));
             }
-            boards.push(board(Strategy::Periodic, clock_hz, prescaler, longest));
+            ways.push(Way::of(board(Strategy::Periodic, clock_hz, prescaler, longest)));
+            let soft = Way::of(board(Strategy::Anchored, clock_hz, prescaler, longest));
+            ways.push(Way { soft: true, late: soft.late + u64::from(clock_hz) / 1_000, ..soft });
         }
     }
-    boards.push(board(Strategy::SingleShot, 16_000_000, 64, 1_000_000));
+    ways.push(Way::of(board(Strategy::SingleShot, 16_000_000, 64, 1_000_000)));
+    // 8 bits: with a prescaler of 1 a quarter of the range is less than an event takes.
+    for prescaler in [1, 8, 32, 128, 1024] {
+        let clock_hz = 16_000_000;
+        let way = Way::of(board(Strategy::Anchored, clock_hz, prescaler, longest_us(clock_hz, prescaler)));
+        ways.push(Way { timer_2: Some("AVR_Timer2"), ..way });
+        // A watch crystal: a count, what is nearer than a write takes, the wait for a write.
+        let (clock_hz, edge) = (8_000_000, 245);
+        let way = Way::of(board(Strategy::Anchored, clock_hz, prescaler, HOUR_US));
+        let late = edge * u64::from(prescaler) * if prescaler == 1 { 4 } else { 2 } + 3 * edge + 2 * WAYS;
+        let counts_hz = 32_768.0 / f64::from(prescaler);
+        ways.push(Way { timer_2: Some("AVR_Timer2_Crystal"), counts_hz, late, ..way });
+    }
     let (kept, refused, next) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                while let Some((seed, board)) =
-                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, boards.get(n)?)))
+                while let Some((seed, way)) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, ways.get(n)?)))
                 {
-                    try_all(&compiler, board, seed as u64, &kept, &refused);
+                    try_all(&compiler, way, seed as u64, &kept, &refused);
                 }
             });
         }
@@ -115,18 +181,26 @@ fn every_interval_is_kept_or_refused() {
     assert!(kept > 1_000 && refused > 500, "{kept} kept, {refused} refused");
 }
 
-fn try_all(compiler: &Compiler, board: &Board, seed: u64, kept: &AtomicUsize, refused: &AtomicUsize) {
-    let intervals = intervals(board, seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    match compiler.build_file(&test_source("interval"), &Program::Empty, board) {
-        // A tick that is no whole number of counts.
-        Err(McuError::Compile { .. }) => {
-            assert!(board.strategy == Strategy::Periodic, "{board:?}");
+fn try_all(compiler: &Compiler, way: &Way, seed: u64, kept: &AtomicUsize, refused: &AtomicUsize) {
+    let intervals = intervals(way, seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    match way.build(compiler) {
+        // A tick that is no whole number of counts or not within a quarter of the range, a range that an event takes a quarter of.
+        Err(McuError::Compile { message, .. }) => {
+            assert!(
+                message.contains("choose another TICK") || message.contains("choose a larger prescaler"),
+                "{message}"
+            );
+            assert!(
+                way.board.strategy == Strategy::Periodic || way.soft || way.timer_2.is_some(),
+                "{:?}",
+                way.board
+            );
             refused.fetch_add(intervals.len(), Ordering::Relaxed);
         }
         Err(other) => panic!("{other}"),
         Ok(firmware) => {
             for interval_us in intervals {
-                let count = if is_kept(&firmware.elf, board, interval_us) { kept } else { refused };
+                let count = if is_kept(&firmware.elf, way, interval_us) { kept } else { refused };
                 count.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -138,9 +212,9 @@ fn try_all(compiler: &Compiler, board: &Board, seed: u64, kept: &AtomicUsize, re
 fn periods_that_were_wrong_are_right_or_refused() {
     let Some(compiler) = bench() else { return };
     let expect = |strategy, max_period_us, interval_us, kept| {
-        let board = board(strategy, 8_000_000, 64, max_period_us);
-        let firmware = compiler.build_file(&test_source("interval"), &Program::Empty, &board).unwrap();
-        assert_eq!(is_kept(&firmware.elf, &board, interval_us), kept, "{interval_us} us: {board:?}");
+        let way = Way::of(board(strategy, 8_000_000, 64, max_period_us));
+        let elf = way.build(&compiler).unwrap().elf;
+        assert_eq!(is_kept(&elf, &way, interval_us), kept, "{interval_us} us: {:?}", way.board);
     };
     expect(Strategy::Anchored, 20_000, 300_000, false);
     expect(Strategy::SingleShot, 1_000_000, 1_000, true);

@@ -34,8 +34,8 @@ struct CPU {
     }
 
     /// Sleeps until an interrupt has been served; called, and returns, with interrupts off.
-    static void sleep() {
-        set_sleep_mode(SLEEP_MODE_IDLE);
+    static inline __attribute__((always_inline)) void sleep(uint8_t mode = SLEEP_MODE_IDLE) {
+        set_sleep_mode(mode);
         sleep_enable();
         sei();
         sleep_cpu();

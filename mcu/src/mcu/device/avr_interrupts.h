@@ -10,15 +10,8 @@
 ///     MCU_INTERRUPTS_OF(Time, TIMER3_COMPB_vect, TIMER3_OVF_vect);
 ///
 /// The wrong interrupt does not compile: the timer names its own.
-/// A strategy that counts ticks leaves most of its interrupts after one subtraction. To keep those short, what they do not
-/// need is saved only where something is due. `flatten` makes an inline handler part of the interrupt.
+/// `flatten` makes an inline handler part of the interrupt.
 #define MCU_INTERRUPTS_OF(Time, MATCH_VECTOR, OVERFLOW_VECTOR)                                    \
-    ISR(MATCH_VECTOR, __attribute__((flatten))) {                                                 \
-        if (!Time::Strategy::COUNTS_TICKS) {                                                      \
-            if (Time::Strategy::expired()) Time::Alarm::serve();                                  \
-        } else if (Time::Strategy::expired()) {                                                   \
-            mcu::CPU::call_from_interrupt<&Time::Alarm::serve_called>();                          \
-        }                                                                                         \
-    }                                                                                             \
+    ISR(MATCH_VECTOR, __attribute__((flatten))) { Time::Alarm::interrupt(); }                     \
     ISR(OVERFLOW_VECTOR) { Time::TSC::overflow(); }                                               \
     static_assert(Time::Timer::irq() == MATCH_VECTOR##_num, "the trait Device has another interrupt than the one bound here")

@@ -43,7 +43,7 @@ struct AVR_Timer2 {
     static void enable_overflow() { TIMSK2 |= _BV(TOIE2); }
     static bool overflowed() { return (TIFR2 & _BV(TOV2)) != 0; }
 
-private:
+protected:
     static_assert(PRESCALER == 1 || PRESCALER == 8 || PRESCALER == 32 || PRESCALER == 64 || PRESCALER == 128 ||
                       PRESCALER == 256 || PRESCALER == 1024,
                   "timer 2 divides the clock by 1, 8, 32, 64, 128, 256 or 1024");

@@ -150,9 +150,7 @@ template <uint32_t C, uint32_t P> void (*POSIX_Timer<C, P>::_overflow)();
 #define MCU_INTERRUPTS(Time)                                                               \
     namespace {                                                                            \
     struct Interrupts {                                                                    \
-        static void tick() {                                                               \
-            if (Time::Strategy::expired()) Time::Alarm::serve();                           \
-        }                                                                                  \
+        static void tick() { Time::Alarm::interrupt(); }                                   \
         Interrupts() { Time::Timer::Device::bind(&tick, &Time::TSC::overflow); }           \
     } interrupts;                                                                          \
     }                                                                                      \

@@ -2,9 +2,7 @@
 // Single shot on a counter that never stops: every due time is an absolute count.
 #pragma once
 
-#include <mcu/period.h>
-#include <mcu/strategy/free_running.h>
-#include <mcu/timer.h>
+#include <mcu/strategy/absolute.h>
 
 namespace mcu {
 
@@ -19,115 +17,128 @@ namespace mcu {
 ///
 /// No lock and no handler may last a quarter of the counter's range, or a whole range could be lost unseen.
 template <class Traits>
-class Anchored : public Free_Running<Traits> {
+class Anchored : public Absolute<Traits, typename If<Timer<Traits>::FAR, uint32_t, typename Timer<Traits>::Count>::Result> {
     typedef mcu::Timer<Traits> Timer;
     typedef typename Timer::Device Device;
     typedef typename Timer::Count Count;
     typedef typename Signed<Count>::Result Signed_Count;
 
-    static constexpr uint64_t QUARTER = (Timer::MAX_COUNTS + 1) / 4;
-    static constexpr bool STATIONS = Timer::counts(Traits::MAX_PERIOD) >= QUARTER;
+    static constexpr uint64_t QUARTER = Timer::QUARTER;
+    static constexpr bool STATIONS = Timer::FAR;
     /// From station to station: with a quarter of the range to be late, it stays within the half that is the future.
     static constexpr Count SPAN = Count(QUARTER + QUARTER / 2);
+    static constexpr Signed_Count LEAD = Timer::LEAD;
     /// From a due time to its interrupt.
     static constexpr uint64_t GRACE = Timer::counts(Traits::GRACE);
     static_assert(GRACE < QUARTER / 2, "GRACE is above an eighth of the timer's range: shorten it or choose a larger prescaler");
 
 public:
-    static constexpr bool COUNTS_TICKS = false;
     static constexpr bool NEVER_STOPS = false;
 
-    /// One count of the timer.
     typedef typename If<STATIONS, uint32_t, Count>::Result Tick;
     typedef typename Signed<Tick>::Result Remaining;
     typedef Exact_Period<Tick, Timer::DENOMINATOR> Period;
-
-    /// Every interval in range: fractions are carried.
-    static constexpr inline __attribute__((always_inline)) bool keeps(uint32_t microseconds) {
-        return Timer::in_range(microseconds);
-    }
-
-    static Period period(uint32_t microseconds) { return Period(Timer::to_counts(microseconds)); }
-
-    /// An event is never early.
-    static Period at_least(uint32_t microseconds) { return period(microseconds); }
+    /// Ticks between events that need no station.
+    typedef Count Short;
 
     /// Whether the head is served later than it may be.
     static bool late() { return Remaining(0) - remaining() >= Remaining(QUARTER); }
 
-    /// Whether a handler that began at this count took longer than it may.
-    static bool too_long(Count begin) { return Count(Device::count() - begin) >= Count(QUARTER); }
-
-    /// Ticks to add to an interval that begins now, so that it is never short: this tick has begun already.
-    static Tick lead() { return 1; }
-
-    /// The queue is about to be filled: due now, until shifted.
-    static void start() {
-        _last = Count(Device::count() - 1);
-        set_beyond(0);
-        Device::enable_match();
-    }
+    /// The queue is about to be filled.
+    static void start() { Device::enable_match(); }
 
     /// Nothing is left to wait for.
     static void stop() { Device::disable_match(); }
 
     /// The interrupt: true when the head is due, false at a station on the way to it.
     static bool expired() {
+        // What was asked for before may match still, until another value has reached the timer.
+        if (LEAD != 0 && Signed_Count(_last + 1 - Device::count()) > 0) return false;
         while (beyond() != 0) {
             if (next(beyond())) return false;
         }
         return true;
     }
 
-    /// Ticks from now, a count, to the head's due time; zero or less if that has passed.
+    /// Ticks from a moment to the head's due time; zero or less if that has passed.
     static Remaining remaining(Count now = Device::count()) {
         return Remaining(Signed_Count(_last + 1 - now) + Remaining(beyond()));
     }
 
     /// In the interrupt: the next event is due `ticks` after this one. False if that has passed already, and its
     /// interrupt will not come.
-    static __attribute__((noinline)) bool next(Tick ticks) { return step(ticks, true); }
+    static bool next(Tick ticks) { return is_ahead(go(ticks)); }
 
-    /// The same for the first event an interrupt serves: the hardware has forgotten the match (unless a station was
-    /// passed by on the way, which may have left one).
-    static inline __attribute__((always_inline)) bool next_after_match(Tick ticks) {
-        return STATIONS ? next(ticks) : step(ticks, false);
+    /// The same where `is_simple`, for the first event an interrupt serves: the hardware has forgotten the match.
+    static inline __attribute__((always_inline)) bool next_simple(Count ticks) {
+        const Count last = Count(_last + ticks);
+        _last = last;
+        return is_ahead(match_after(Count(last + GRACE), false));
     }
 
-    /// Outside of the interrupt: the head is due `ticks` later than said before. If that has passed already, the
+    /// Whether events of this period, after the present one, need no station.
+    static bool is_simple(const Period& period) {
+        return LEAD == 0 && (!STATIONS || (beyond() == 0 && period.ticks() < SPAN));
+    }
+
+    /// Outside of the interrupt: the head is due so many ticks after a moment. If that has passed already, the
     /// interrupt comes as soon as the hardware can give it; the due time stays what it is.
-    static void shift(Remaining ticks) {
-        const Remaining ahead = Remaining(remaining() + ticks);
-        const Tick rest = ahead > 0 ? Tick(Tick(ahead) - stage(Tick(ahead))) : Tick(0);
-        _last = Count(_last + Count(beyond()) + Count(ticks) - Count(rest));
-        set_beyond(rest);
-        bool comes = match_after(Count(_last + GRACE), true);
-        for (Count margin = 1; !comes; margin = Count(margin * 2)) comes = match_after(Count(Device::count() + margin), true);
+    static void aim(Count now, Remaining ahead) {
+        if (ahead < 0) {
+            now = Count(now + Count(ahead));
+            ahead = 0;
+        }
+        _last = Count(now - 1);
+        bool comes = go(Tick(ahead));
+        for (Count margin = 1; !comes; margin = Count(margin * 2)) comes = ask(Count(Device::count() + margin));
     }
 
 private:
     /// How much of a distance the counter is asked for at once. Of what is less than two spans the half: a station right before
     /// an event would keep it waiting.
     static inline __attribute__((always_inline)) Count stage(Tick ticks) {
-        if (!STATIONS || ticks <= SPAN) return Count(ticks);
-        return Count(ticks >= 2 * Tick(SPAN) ? Tick(SPAN) : Tick(ticks / 2));
+        if (STATIONS && ticks >= 2 * Tick(SPAN)) return SPAN;
+        return !STATIONS || Count(ticks) <= SPAN ? Count(ticks) : Count(Count(ticks) / 2);
     }
 
-    /// Goes on by `ticks`, or to a station before.
-    static inline __attribute__((always_inline)) bool step(Tick ticks, bool forget) {
+    /// Goes on by `ticks`, or to a station before. False if no match will come.
+    static __attribute__((noinline)) bool go(Tick ticks) {
         const Count step = stage(ticks);
         set_beyond(Tick(ticks - step));
-        const Count last = Count(_last + step);
-        _last = last;
-        const bool comes = match_after(Count(last + GRACE), forget);
-        return GRACE == 0 ? comes : Signed_Count(last - Device::count()) >= 0;
+        _last = Count(_last + step);
+        return ask(Count(_last + GRACE));
     }
 
     /// Asks for a match when the counter leaves `value`, and for no other. False if it has left it: then none comes.
+    static __attribute__((noinline)) bool ask(Count value) { return match_after(value, true); }
+
+    /// Whether what the timer was asked for is to come: with GRACE it may be due before its match.
+    static inline __attribute__((always_inline)) bool is_ahead(bool comes) {
+        return GRACE == 0 ? comes : Signed_Count(_last - Device::count()) >= 0;
+    }
+
+    /// The same, where `forget` only if a match may wait that belongs to the past.
     static inline __attribute__((always_inline)) bool match_after(Count value, bool forget) {
+        if (LEAD != 0) return match_ahead<Device>(value, nullptr);
         Device::compare(value);
         if (forget) Free_Running<Traits>::forget_match();
         return Signed_Count(value - Device::count()) >= 0;
+    }
+
+    /// The same where values take some counts to reach the timer: what is nearer comes so much later.
+    template <class Slow>
+    static bool match_ahead(Count value, decltype(Slow::LEAD)*) {
+        Slow::wait();
+        const Count now = Device::count();
+        const Signed_Count ahead = Signed_Count(value - now);
+        if (ahead < 0) return false;
+        Device::compare(ahead < LEAD ? Count(now + LEAD) : value);
+        Free_Running<Traits>::forget_match();
+        return true;
+    }
+    template <class>
+    static bool match_ahead(Count, ...) {
+        return false;
     }
 
     static Tick beyond() { return STATIONS ? _beyond : Tick(0); }

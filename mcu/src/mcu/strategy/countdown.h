@@ -12,6 +12,8 @@ class Countdown {
 public:
     typedef TickType Tick;
     typedef typename Signed<Tick>::Result Remaining;
+    typedef uint8_t Moment;
+    typedef Tick Short;
     static constexpr bool COUNTS_TICKS = true;
 
     /// One tick of the hardware: true when the head is due.
@@ -21,8 +23,11 @@ public:
         return left == 0;
     }
 
+    /// Only the interrupt lets time pass: it is always now.
+    static Moment now() { return 0; }
+
     /// Ticks from now to the head's due time.
-    static Remaining remaining() { return Remaining(_left); }
+    static Remaining remaining(Moment = 0) { return Remaining(_left); }
 
     /// In the interrupt: the next event is due `ticks` after this one. False if that is now.
     static bool next(Tick ticks) {
@@ -30,11 +35,15 @@ public:
         return ticks != 0;
     }
 
-    static inline __attribute__((always_inline)) bool next_after_match(Tick ticks) { return next(ticks); }
+    static inline __attribute__((always_inline)) bool next_simple(Tick ticks) { return next(ticks); }
 
-    /// Outside of the interrupt: the head is due `ticks` later than said before. It stays in the future, for only the
-    /// interrupt lets time pass.
-    static void shift(Remaining ticks) { _left = Tick(_left + Tick(ticks)); }
+    template <class Period>
+    static bool is_simple(const Period&) {
+        return true;
+    }
+
+    /// Outside of the interrupt: the head is due in so many ticks.
+    static void aim(Moment, Remaining ahead) { _left = Tick(ahead); }
 
 protected:
     static Tick _left;

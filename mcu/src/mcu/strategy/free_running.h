@@ -2,7 +2,7 @@
 // A counter that is never stopped or set: it serves as the time-stamp counter beside its work for the alarms.
 #pragma once
 
-#include <stdint.h>
+#include <mcu/timer.h>
 
 namespace mcu {
 
@@ -13,6 +13,8 @@ class Free_Running {
 
 public:
     static void init() {
+        static_assert(!Traits::TIME_STAMPS || Of_Device<Traits>::template lead<Device>(nullptr) == 0,
+                      "this timer's overflows come too late for time stamps: take one on the processor's clock");
         Device::run_free();
         if (Traits::TIME_STAMPS) Device::enable_overflow();
     }

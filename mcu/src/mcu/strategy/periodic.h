@@ -17,6 +17,7 @@ class Periodic : public Countdown<Periodic<Traits>, typename Tick_Of<Traits, Tra
     typedef mcu::Tick_Of<Traits, Traits::TICK> Tick_Length;
     typedef mcu::Countdown<Periodic, typename Tick_Length::Number> Countdown;
 
+    static_assert(Timer::LEAD == 0, "this timer's interrupts come too late for a tick: take the strategy Anchored");
     static_assert(Timer::not_too_short(Traits::TICK),
                   "TICK is below one count of the timer (equation 1): lengthen it or choose a smaller prescaler");
     static_assert(Timer::in_hardware(Traits::TICK) || Timer::COUNTS_IN_SOFTWARE,
@@ -25,6 +26,9 @@ class Periodic : public Countdown<Periodic<Traits>, typename Tick_Of<Traits, Tra
 
     static_assert(Traits::INEXACT || Tick_Length::EXACT,
                   "TICK is not a whole number of counts: choose another TICK or prescaler, or allow it with the trait INEXACT");
+    // (A match right after the counter is set is lost, and the counter would not end there: section 16.7.2.)
+    static_assert(Traits::INEXACT || Tick_Length::COUNTS >= 2,
+                  "TICK is a single count of the timer: choose another TICK or prescaler");
     static_assert(uint64_t(Tick_Length::COUNTS) * Traits::PRESCALER >= Traits::EVENT_CYCLES,
                   "TICK is shorter than an event takes (EVENT_CYCLES): ticks would be lost");
 
@@ -57,7 +61,7 @@ public:
     /// end of the one before may still wait to be served.
     static Tick lead() { return Device::matched() ? 2 : 1; }
 
-    static void start() { Countdown::_left = 0; }
+    static void start() {}
     static void stop() {}
 
     static bool expired() {

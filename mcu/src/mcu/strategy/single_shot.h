@@ -21,16 +21,18 @@ class Single_Shot_In_Hardware : public Free_Running<Traits> {
     typedef typename Timer::Device Device;
     typedef typename Timer::Count Count;
 
-    static constexpr uint64_t QUARTER = (Timer::MAX_COUNTS + 1) / 4;
+    static_assert(Timer::LEAD == 0, "this timer's interrupts come too late for inexact single shots: take the strategy Anchored");
 
 public:
     static constexpr bool COUNTS_TICKS = false;
     static constexpr bool NEVER_STOPS = false;
 
     /// One count of the timer.
-    typedef typename If<(Timer::counts(Traits::MAX_PERIOD) >= (Timer::MAX_COUNTS + 1) / 4), uint32_t, Count>::Result Tick;
+    typedef typename If<Timer::FAR, uint32_t, Count>::Result Tick;
     typedef typename Signed<Tick>::Result Remaining;
     typedef Rounded_Period<Tick> Period;
+    typedef Count Moment;
+    typedef Tick Short;
 
     static Period period(uint32_t microseconds) {
         const Split counts = Timer::to_counts(microseconds);
@@ -48,25 +50,24 @@ public:
     }
 
     /// Whether the head is served later than it may be.
-    static bool late() { return Count(Device::count() - Device::compare()) >= Count(QUARTER); }
+    static bool late() { return Count(Device::count() - Device::compare()) >= Count(Timer::QUARTER); }
 
     /// Whether a handler that began at this count took longer than it may.
-    static bool too_long(Count begin) { return Count(Device::count() - begin) >= Count(QUARTER); }
+    static bool too_long(Count begin) { return Count(Device::count() - begin) >= Count(Timer::QUARTER); }
 
     /// Ticks to add to an interval that begins now, so that it is never short: this tick has begun already.
     static Tick lead() { return 1; }
 
-    /// The queue is about to be filled: due now, until shifted.
-    static void start() {
-        _base = Device::count();
-        Device::compare(Count(_base - 1 + Traits::COMPARE_EXCESS));
-        Device::enable_match();
-    }
+    /// The queue is about to be filled.
+    static void start() { Device::enable_match(); }
 
     /// Nothing is left to wait for.
     static void stop() { Device::disable_match(); }
 
     static bool expired() { return true; }
+
+    /// Now, as `remaining` and `aim` count.
+    static Count now() { return Device::count(); }
 
     /// Ticks from now to the head's due time; zero or less if that has passed.
     static Remaining remaining(Count now = Device::count()) {
@@ -79,14 +80,14 @@ public:
     static bool next(Tick ticks) { return shoot(Device::count(), Count(ticks), true); }
 
     /// The same for the first event an interrupt serves: the hardware has forgotten the match.
-    static inline __attribute__((always_inline)) bool next_after_match(Tick ticks) {
+    static inline __attribute__((always_inline)) bool next_simple(Tick ticks) {
         return shoot(Device::count(), Count(ticks), false);
     }
 
-    /// Outside of the interrupt: the head is due `ticks` later than said before, or as soon as the hardware can.
-    static void shift(Remaining ticks) {
-        const Count now = Device::count();
-        const Remaining ahead = Remaining(remaining(now) + ticks);
+    static bool is_simple(const Period&) { return true; }
+
+    /// Outside of the interrupt: the head is due so many ticks after a moment, or as soon as the hardware can.
+    static void aim(Count now, Remaining ahead) {
         bool comes = ahead > 0 && shoot(now, Count(ahead), true);
         for (Count margin = 1; !comes; margin = Count(margin * 2)) comes = shoot(Device::count(), margin, true);
     }
@@ -117,6 +118,7 @@ class Single_Shot_In_Software
     typedef mcu::Tick_Of<Traits, Traits::SOFTWARE_TICK> Tick_Length;
     typedef mcu::Countdown<Single_Shot_In_Software, typename Tick_Length::Number> Countdown;
 
+    static_assert(Timer::LEAD == 0, "this timer's interrupts come too late for inexact single shots: take the strategy Anchored");
     static_assert(Timer::in_hardware(Traits::SOFTWARE_TICK),
                   "SOFTWARE_TICK is above the timer's longest period (equation 1): shorten it");
 
@@ -145,7 +147,6 @@ public:
     static Tick lead() { return Device::matched() ? 2 : 1; }
 
     static void start() {
-        Countdown::_left = 0;
         shoot();
         Free_Running<Traits>::forget_match();
         Device::enable_match();

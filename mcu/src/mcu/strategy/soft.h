@@ -2,9 +2,7 @@
 // Soft timers: events are served where the program asks whether any are due, and by a tick where it does not.
 #pragma once
 
-#include <mcu/period.h>
-#include <mcu/strategy/free_running.h>
-#include <mcu/timer.h>
+#include <mcu/strategy/absolute.h>
 
 namespace mcu {
 
@@ -14,36 +12,27 @@ namespace mcu {
 ///
 /// `Anchored` with the trait GRACE does the same without a tick: firm timers.
 template <class Traits>
-class Soft : public Free_Running<Traits> {
+class Soft : public Absolute<Traits, uint32_t> {
     typedef mcu::Timer<Traits> Timer;
     typedef typename Timer::Device Device;
     typedef typename Timer::Count Count;
 
-    static constexpr uint64_t QUARTER = (Timer::MAX_COUNTS + 1) / 4;
     static constexpr uint64_t COUNTS = Timer::counts(Traits::TICK);
     static constexpr Count STEP = Count(COUNTS);
 
-    static_assert(COUNTS >= 1 && COUNTS <= QUARTER,
-                  "TICK is below a count of the timer or above a quarter of its range: choose another TICK or prescaler");
+    static_assert(Timer::LEAD == 0, "this timer's interrupts come too late for a tick: take the strategy Anchored");
+    // (A match right after the counter is set is lost: section 16.7.2 of the ATmega328P's data sheet.)
+    static_assert(COUNTS >= 2 && COUNTS <= Timer::QUARTER,
+                  "TICK is below two counts of the timer or above a quarter of its range: choose another TICK or prescaler");
     static_assert(COUNTS * Traits::PRESCALER >= Traits::EVENT_CYCLES,
                   "TICK is shorter than an event takes (EVENT_CYCLES): ticks would be lost");
 
 public:
-    static constexpr bool COUNTS_TICKS = false;
     static constexpr bool NEVER_STOPS = true;
 
-    /// One count of the timer.
     typedef uint32_t Tick;
     typedef int32_t Remaining;
-    typedef Exact_Period<Tick, Timer::DENOMINATOR> Period;
-
-    /// Every interval in range: fractions are carried.
-    static constexpr inline __attribute__((always_inline)) bool keeps(uint32_t microseconds) {
-        return Timer::in_range(microseconds);
-    }
-
-    static Period period(uint32_t microseconds) { return Period(Timer::to_counts(microseconds)); }
-    static Period at_least(uint32_t microseconds) { return period(microseconds); }
+    typedef Tick Short;
 
     static void init() {
         Free_Running<Traits>::init();
@@ -55,14 +44,7 @@ public:
     /// Whether the head is served later than it may be: a tick after the tick that should have found it.
     static bool late() { return Remaining(0) - remaining() >= Remaining(2 * COUNTS); }
 
-    /// Whether a handler that began at this count took longer than it may.
-    static bool too_long(Count begin) { return Count(Device::count() - begin) >= Count(QUARTER); }
-
-    /// Ticks to add to an interval that begins now, so that it is never short: this count has begun already.
-    static Tick lead() { return 1; }
-
-    /// The queue is about to be filled: due now, until shifted.
-    static void start() { _left = Remaining(Count(Device::count() - _mark)); }
+    static void start() {}
     static void stop() {}
 
     /// The interrupt, or the program asks: true when the head is due. However late it is called, each tick counts once.
@@ -77,7 +59,7 @@ public:
         return remaining() <= 0;
     }
 
-    /// Counts from now to the head's due time; zero or less if that has passed.
+    /// Counts from a moment to the head's due time; zero or less if that has passed.
     static Remaining remaining(Count now = Device::count()) { return _left - Remaining(Count(now - _mark)); }
 
     /// The next event is due `ticks` after this one. False if that has passed already.
@@ -86,10 +68,15 @@ public:
         return remaining() > 0;
     }
 
-    static inline __attribute__((always_inline)) bool next_after_match(Tick ticks) { return next(ticks); }
+    /// What is due has to be looked for: no event is simple.
+    template <class Period>
+    static bool is_simple(const Period&) {
+        return false;
+    }
+    static bool next_simple(Tick ticks) { return next(ticks); }
 
-    /// Outside of the interrupt: the head is due `ticks` later than said before.
-    static void shift(Remaining ticks) { _left += ticks; }
+    /// Outside of the interrupt: the head is due so many ticks after a moment.
+    static void aim(Count now, Remaining ahead) { _left = ahead + Remaining(Count(now - _mark)); }
 
 private:
     static Count _mark;     // count of the last tick
