@@ -99,7 +99,7 @@ pub enum Finding {
         /// Bytes by which it did at most.
         bytes: u32,
     },
-    /// An access where there is no memory.
+    /// An access where there is no memory; a write to the processor's registers through a pointer, too.
     OutsideMemory {
         /// When it first happened.
         cycle: u64,
@@ -208,6 +208,8 @@ pub struct Log {
     pub vectors: Vec<Vector>,
     /// Why it ended.
     pub stop: Stop,
+    /// Where the program was at the end: the instruction's address in bytes.
+    pub address: u32,
     /// Cycles simulated.
     pub cycles: u64,
     /// Cycles spent asleep.

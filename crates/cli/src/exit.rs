@@ -11,6 +11,7 @@ use jitterlab_bench::mcu::McuError;
 use jitterlab_model::Fitness;
 use jitterlab_motion::MotionError;
 use jitterlab_papers::PapersError;
+use jitterlab_report::warnings;
 use jitterlab_runs::RunsError;
 use jitterlab_runs::export::ExportError;
 
@@ -103,6 +104,7 @@ pub fn report(ending: Ending) -> ExitCode {
         // A closed terminal takes no result; what was measured is in the run file.
         Err(Failure { error, .. }) if signal.is_some() && is_closed_terminal(&error) => Status::Fine,
         Err(Failure { status, error }) => {
+            tell_reasons(&error);
             output::note(&format!("error: {}", sentence(&error)));
             status
         }
@@ -110,6 +112,14 @@ pub fn report(ending: Ending) -> ExitCode {
     match (status, signal) {
         (Status::Fine | Status::CouldNotMeasure, Some(signal)) => ExitCode::from(128 + signal),
         (status, _) => ExitCode::from(status as u8),
+    }
+}
+
+/// Of a pin that showed nothing, what its chip did may be the reason.
+fn tell_reasons(error: &anyhow::Error) {
+    let Some(McuError::Silent { warnings, .. }) = error.downcast_ref() else { return };
+    for warning in warnings {
+        output::warn(&warnings::sentence(warning));
     }
 }
 

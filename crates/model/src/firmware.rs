@@ -158,7 +158,7 @@ pub enum Finding {
         /// Where.
         place: Place,
     },
-    /// The firmware read or wrote where there is no memory.
+    /// The firmware read or wrote where there is no memory; a write to the processor's registers through a pointer (below 0x20), too.
     OutsideMemory {
         /// The data address.
         data: u32,

@@ -181,11 +181,7 @@ fn programming(board: &Board, compiler: &Compiler) -> Result<u64, McuError> {
     let recording = simulate(&setup(&firmware.elf, board, 1_000_000)?)?;
     match (recording.log.edges_of(0, true).next(), recording.log.edges_of(0, false).next()) {
         (Some(begin), Some(end)) if end > begin => Ok(end - begin - OF_THE_PIN),
-        _ => Err(McuError::Silent {
-            pin: "B0".into(),
-            edges: recording.log.edges.len(),
-            seconds: recording.ns(recording.log.cycles) as f64 / 1e9,
-        }),
+        _ => Err(recording.silent("B0", recording.log.edges.len())),
     }
 }
 

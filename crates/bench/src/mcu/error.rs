@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use jitterlab_chip::{NotAPin, Pin, log};
+use jitterlab_model::Warning;
 use jitterlab_model::firmware::Place;
 use jitterlab_model::units::Exact;
 
@@ -68,14 +69,14 @@ pub enum McuError {
         pin: Pin,
     },
     /// A firmware that does not fit.
-    #[error("the firmware does not fit: it takes {size} bytes of flash, {mcu} has {flash}")]
+    #[error("the firmware does not fit: it takes {takes}, {mcu} has {there} bytes")]
     TooLarge {
         /// The chip.
         mcu: String,
-        /// Bytes that the firmware takes.
-        size: u32,
+        /// What the firmware takes, and of which memory.
+        takes: Takes,
         /// Bytes that the chip has.
-        flash: u32,
+        there: u32,
     },
     /// The simulated processor did something that no processor can.
     #[error("the firmware crashed after {seconds:.6} s: at {at}, reached from {from}, {fault}")]
@@ -92,7 +93,8 @@ pub enum McuError {
     /// The firmware ran and its pin showed too little.
     #[error(
         "pin {pin} changed {edges} times in {seconds:.3} s of simulated time: too little to measure; \
-         is it the right pin, and is the time long enough?"
+         is it the right pin, and is the time long enough? At the end the program was at {end}{}",
+        asleep(*asleep_share)
     )]
     Silent {
         /// The watched pin.
@@ -101,6 +103,18 @@ pub enum McuError {
         edges: usize,
         /// Simulated time.
         seconds: f64,
+        /// Where the program was at the end.
+        end: At,
+        /// How much of the time it slept, 0 to 1.
+        asleep_share: f64,
+        /// What else was seen, that may be the reason.
+        warnings: Vec<Warning>,
+    },
+    /// An alarm that never came, on a board that cannot do it.
+    #[error("an alarm of {period_us} us did not come within the simulated time")]
+    NoEvent {
+        /// Its period.
+        period_us: u32,
     },
     /// A pin that is not written as one.
     #[error(transparent)]
@@ -175,6 +189,27 @@ pub enum McuError {
     },
 }
 
+/// What a firmware takes that its chip has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// So many bytes of flash.
+    Flash(u32),
+    /// More flash than there is: how much, the linker does not say.
+    MoreFlash,
+    /// So many bytes of memory for its variables, without the stack.
+    Variables(u32),
+}
+
+impl fmt::Display for Takes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Takes::Flash(bytes) => write!(f, "{bytes} bytes of flash"),
+            Takes::MoreFlash => f.write_str("more flash than there is"),
+            Takes::Variables(bytes) => write!(f, "{bytes} bytes of memory for its variables"),
+        }
+    }
+}
+
 /// A place in a firmware.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At(pub Box<Place>);
@@ -212,6 +247,11 @@ impl fmt::Display for Fault {
             log::Fault::Breakpoint => f.write_str("a breakpoint stops it, and no debugger is there"),
         }
     }
+}
+
+/// A program that mostly sleeps is no endless loop.
+fn asleep(share: f64) -> String {
+    format!(", and it had slept {:.0} % of the time", share * 100.0)
 }
 
 /// A file that ends too early.

@@ -6,7 +6,7 @@ use jitterlab_model::mcu::{Size, Strategy, TimerKind};
 
 use jitterlab_chip::arm::rp2040;
 
-use super::{McuError, image, nearby, sources, tools};
+use super::{McuError, fit, image, nearby, sources, tools};
 use crate::scratch::Scratch;
 
 /// The prescalers of timer 1.
@@ -320,7 +320,7 @@ impl Compiler {
             let own = |file: &str| format!("{root}/programs/rp2040/{file}");
             arguments.extend(["-T".into(), own("memory.ld"), own("start.cc"), "-lgcc".into()]);
         }
-        compiler.run(program.name(), arguments)?;
+        compiler.run(program.name(), arguments).map_err(|error| fit::explain(error, &board.mcu))?;
         let size = image::load(&file)?.size;
         Ok(Firmware { elf: file, board: board.clone(), program: program.clone(), size })
     }

@@ -11,6 +11,7 @@ pub mod delays;
 mod dump;
 mod error;
 pub mod firmware;
+mod fit;
 pub mod image;
 pub mod leds;
 mod names;

@@ -32,7 +32,8 @@ pub fn measure(kind: TimerKind, compiler: &Compiler) -> Result<NearbyFigures, Mc
         pins: ["B0", "B1", "B2", "B3"].map(str::parse).into_iter().collect::<Result<_, _>>()?,
         ..Setup::new(&firmware.elf, clock * SECONDS)
     };
-    let log = simulate(&setup)?.log;
+    let recording = simulate(&setup)?;
+    let log = &recording.log;
     let us = |cycles: u64| cycles as f64 * 1e6 / clock as f64;
     let mut late_us: Vec<f64> = Vec::new();
     for (pin, (asked, first_us)) in log.edges_of(3, true).zip(FIRST_US).enumerate() {
@@ -41,7 +42,7 @@ pub fn measure(kind: TimerKind, compiler: &Compiler) -> Result<NearbyFigures, Mc
     }
     late_us.sort_by(f64::total_cmp);
     let (Some(least), Some(most)) = (late_us.first(), late_us.last()) else {
-        return Err(McuError::Silent { pin: "B0".into(), edges: log.edges.len(), seconds: SECONDS as f64 });
+        return Err(recording.silent("B0", log.edges.len()));
     };
     let in_interrupts: u64 = log.vectors.iter().map(|v| v.cycles).sum();
     Ok(NearbyFigures {

@@ -51,11 +51,8 @@ impl McuRun {
     pub fn new(recording: &Recording, pin: Pin, reading: &Reading) -> Result<Self, McuError> {
         let spans = spans(recording, reading);
         if spans.len() < 3 {
-            return Err(McuError::Silent {
-                pin: pin.to_string(),
-                edges: recording.log.edges.iter().filter(|e| e.pin == reading.pin).count(),
-                seconds: recording.ns(recording.log.cycles) as f64 / 1e9,
-            });
+            let edges = recording.log.edges.iter().filter(|e| e.pin == reading.pin).count();
+            return Err(recording.silent(&pin.to_string(), edges));
         }
         let first = recording.ns(spans[0].0);
         let last = recording.ns(spans[spans.len() - 1].0);

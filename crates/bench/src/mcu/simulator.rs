@@ -6,7 +6,7 @@ use jitterlab_chip::arm::rp2040;
 use jitterlab_chip::avr::chips;
 use jitterlab_chip::{Chip, Log, Pin, Stimulus, Stop};
 use jitterlab_model::Warning;
-use jitterlab_model::firmware::FirmwareReport;
+use jitterlab_model::firmware::{FirmwareReport, Place};
 
 use super::image::{self, Loaded};
 use super::names::Names;
@@ -74,12 +74,26 @@ pub struct Recording {
     pub report: FirmwareReport,
     /// What a person has to know about it.
     pub warnings: Vec<Warning>,
+    /// Where the program was at the end.
+    pub end: Place,
 }
 
 impl Recording {
     /// A cycle's time in nanoseconds since reset, rounded to the nearest.
     pub fn ns(&self, cycle: u64) -> i64 {
         report::nanoseconds(cycle, self.clock_hz)
+    }
+
+    /// Its pin showed too little.
+    pub(super) fn silent(&self, pin: &str, edges: usize) -> McuError {
+        McuError::Silent {
+            pin: pin.into(),
+            edges,
+            seconds: self.ns(self.log.cycles) as f64 / 1e9,
+            end: error::At(Box::new(self.end.clone())),
+            asleep_share: self.log.asleep_share(),
+            warnings: self.warnings.clone(),
+        }
     }
 }
 
@@ -92,7 +106,8 @@ pub fn simulate(setup: &Setup) -> Result<Recording, McuError> {
     let (chip, clock_hz) = board(setup, &loaded)?;
     let size = loaded.image.flash_end();
     if matches!(chip, Chip::Avr(_)) && size > chip.flash() {
-        return Err(McuError::TooLarge { mcu: chip.name().into(), size, flash: chip.flash() });
+        let takes = error::Takes::Flash(size);
+        return Err(McuError::TooLarge { mcu: chip.name().into(), takes, there: chip.flash() });
     }
     if matches!(chip, Chip::Rp2040) != (rp2040::holds(&loaded.image) && !loaded.is_avr) {
         let message = error::elsewhere(chip.name());
@@ -133,7 +148,8 @@ pub fn simulate(setup: &Setup) -> Result<Recording, McuError> {
     }
     let report = report::report(&log, chip.name(), clock_hz, size, &names);
     let warnings = report::warnings(&log, clock_hz, chip, &names);
-    Ok(Recording { mcu: chip.name().into(), clock_hz, log, report, warnings })
+    let end = names.place(log.address);
+    Ok(Recording { mcu: chip.name().into(), clock_hz, log, report, warnings, end })
 }
 
 /// The chip and its clock: as asked for, else as the firmware says.

@@ -255,7 +255,7 @@ pub struct Longest {
 /// # Errors
 /// Firmware that shows no event.
 pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Judgement, McuError> {
-    let silent = |alarm: usize| McuError::Silent { pin: format!("B{alarm}"), edges: 0, seconds: 0.0 };
+    let silent = |alarm: usize| McuError::NoEvent { period_us: needs[alarm].period_us };
     let others = needs.len() as u64 - 1;
     let (mut late, mut events) = (Vec::new(), 0.0);
     for (alarm, need) in needs.iter().enumerate() {

@@ -4,7 +4,8 @@ use std::fs;
 
 use jitterlab_bench::mcu::run::Reading;
 use jitterlab_bench::mcu::{Board, McuError, McuRun, Pin, Program, Setup, Strategy, simulate};
-use jitterlab_model::EdgeKind;
+use jitterlab_model::firmware::Finding;
+use jitterlab_model::{EdgeKind, Warning};
 
 use super::bench;
 
@@ -87,6 +88,67 @@ fn a_crash_is_told() {
     let error = simulate(&Setup { clock_hz: Some(8_000_000), ..setup }).unwrap_err();
     assert!(matches!(error, McuError::Crashed { .. }), "{error}");
     assert!(error.to_string().contains("no code"), "{error}");
+}
+
+/// Of a pin that shows nothing, the reason: an endless loop, a sleep that nothing ends, a null pointer, memory that is used up.
+#[test]
+fn a_silent_pin_says_where_the_program_was() {
+    let Some(compiler) = bench() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("silent.cc");
+    let board = Board::ideal(Strategy::Anchored, 64, 1_000).on("atmega328p", 16_000_000);
+    let build = |program: &str| {
+        let head =
+            "#include <avr/interrupt.h>\n#include <avr/io.h>\n#include <avr/sleep.h>\n#include <stdlib.h>\n";
+        fs::write(&source, format!("{head}{program}")).unwrap();
+        compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board)
+    };
+    let silent = |program: &str| {
+        let firmware = build(program).unwrap();
+        let pin: Pin = "B0".parse().unwrap();
+        let setup = Setup {
+            pins: vec![pin],
+            mcu: Some("atmega328p".into()),
+            clock_hz: Some(16_000_000),
+            ..Setup::new(&firmware.elf, 1_600_000)
+        };
+        let error = McuRun::new(&simulate(&setup).unwrap(), pin, &Reading::default()).err().unwrap();
+        let McuError::Silent { warnings, .. } = &error else { panic!("{error}") };
+        let found = warnings
+            .iter()
+            .filter_map(|w| if let Warning::Firmware(finding) = w { Some(finding.clone()) } else { None });
+        (error.to_string(), found.collect::<Vec<_>>())
+    };
+    let (error, found) = silent("int main() { for (;;) {} }");
+    assert!(
+        error.contains("At the end the program was at")
+            && error.contains("(main")
+            && error.contains("slept 0 %"),
+        "{error}"
+    );
+    assert!(found.is_empty());
+    let (error, found) = silent(
+        "ISR(TIMER1_OVF_vect) { PORTB ^= 1; }\nint main() { DDRB = 1; TIMSK1 = 1; TCCR1B = 1; \
+                                 set_sleep_mode(SLEEP_MODE_PWR_DOWN); sleep_enable(); sei(); sleep_cpu(); for (;;) {} }",
+    );
+    assert!(matches!(found[..], [Finding::AsleepForEver { .. }]), "{error} {found:?}");
+    let (_, found) = silent("void (*volatile nowhere)() = 0;\nint main() { nowhere(); }");
+    assert!(matches!(found[..], [Finding::Restarted { vector: None, .. }]), "{found:?}");
+    let (_, found) = silent(
+        "int main() { for (uint8_t n = 0;; n++) { volatile uint8_t* p = (uint8_t*)malloc(100); *p = n; } }",
+    );
+    assert!(matches!(found[..], [Finding::OutsideMemory { data: 0, written: true, .. }]), "{found:?}");
+
+    let too_large = build("char a[3000] = {1, 2, 3};\nint main() { for (;;) PORTB = a[TCNT1]; }")
+        .unwrap_err()
+        .to_string();
+    assert!(too_large.contains("memory for its variables, atmega328p has 2048 bytes"), "{too_large}");
+    let too_large = build(
+        "#define F(n) const char a##n[20000] PROGMEM = {n};\n#include <avr/pgmspace.h>\nF(1) F(2)\n\
+                           int main() { for (;;) PORTB = pgm_read_byte(a1 + TCNT1) + pgm_read_byte(a2 + TCNT1); }",
+    );
+    let too_large = too_large.unwrap_err().to_string();
+    assert!(too_large.contains("more flash than there is, atmega328p has 32768 bytes"), "{too_large}");
 }
 
 /// The program in the library's own page is a program.

@@ -156,6 +156,7 @@ impl Watch {
         lost: [u64; 48],
         name: impl Fn(u8) -> &'static str,
     ) {
+        log.address = pc;
         if primask && !matches!(log.stop, Stop::Asleep(Rest::Done)) {
             self.close(log.cycles, pc);
         }

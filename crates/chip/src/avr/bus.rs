@@ -35,7 +35,10 @@ impl Avr {
             return;
         }
         match self.registers.get_mut(at) {
-            Some(register) => *register = value,
+            Some(register) => {
+                *register = value;
+                self.outside(address, true);
+            }
             None => self.write(address, value),
         }
     }

@@ -145,6 +145,7 @@ impl Watch {
     pub fn finish(&mut self, io: &mut Io, sreg: u8, pc: u32) {
         let wall = io.clock.wall();
         io.log.cycles = wall;
+        io.log.address = pc * 2;
         let over = matches!(io.log.stop, Stop::Asleep(Rest::Done));
         if let Some((since, from)) = self.off_since.filter(|_| !over && sreg & 1 << flag::I == 0) {
             self.was_off(since, wall, from, pc);

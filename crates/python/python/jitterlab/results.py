@@ -1485,7 +1485,8 @@ class Finding:
 
     `stack-overflow`: The stack grew into the variables.
 
-    `outside-memory`: The firmware read or wrote where there is no memory.
+    `outside-memory`: The firmware read or wrote where there is no memory; a write to the processor's registers
+    through a pointer (below 0x20), too.
 
     `restarted`: The firmware went through its beginning again without a reset.
 

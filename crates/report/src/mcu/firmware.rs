@@ -111,6 +111,12 @@ pub(crate) fn finding(finding: &Finding) -> String {
             at(*at_ns),
             place(p)
         ),
+        Finding::OutsideMemory { data: data @ ..0x20, at_ns, place: p, .. } => format!(
+            "the firmware writes to address {data:#x} (first after {}, in {}), where the processor's registers are: a null pointer, as \
+             malloc() gives where no memory is left",
+            at(*at_ns),
+            place(p)
+        ),
         Finding::OutsideMemory { data, written, at_ns, place: p } => format!(
             "the firmware {} address {data:#x}, where the chip has no memory (first after {}, in {}): a wild pointer, or a stack \
              that was not set up",

@@ -1,0 +1,54 @@
+//! A program that does not fit on its chip: what the linker means.
+
+use jitterlab_chip::avr::chips::Chip;
+
+use super::McuError;
+use super::error::Takes;
+
+/// What avr-ld says where variables do not fit: before it stands the address at which they would end, with this added to data addresses.
+const VARIABLES: &str = "within region `data'";
+const DATA: u32 = 0x80_0000;
+/// Where code does not fit.
+const CODE: &str = "fit in region `text'";
+
+/// The linker's words in ours, where it is that; any other error as it is.
+pub(super) fn explain(error: McuError, mcu: &str) -> McuError {
+    let McuError::Compile { message, .. } = &error else { return error };
+    let Some(chip) = Chip::named(mcu) else { return error };
+    let ends = message.lines().filter(|line| line.contains(VARIABLES)).filter_map(|line| {
+        let (_, address) = line.split_once("address 0x")?;
+        let end = u32::from_str_radix(address.split_whitespace().next()?, 16).ok()?;
+        end.checked_sub(DATA + u32::from(chip.ram_start))
+    });
+    let too_large = |takes, there| McuError::TooLarge { mcu: chip.name.into(), takes, there };
+    match ends.max() {
+        Some(size) => too_large(Takes::Variables(size), chip.ram.into()),
+        None if message.contains(CODE) => too_large(Takes::MoreFlash, chip.flash),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_said_in_words() {
+        let said = |message: &str| {
+            let error = McuError::Compile { compiler: "avr-g++", what: "x".into(), message: message.into() };
+            explain(error, "atmega328p").to_string()
+        };
+        let data = "ld: address 0x800cb8 of x.elf section `.data' is not within region `data'\n\
+                    ld: address 0x800ccc of x.elf section `.bss' is not within region `data'";
+        assert!(
+            said(data).contains("takes 3020 bytes of memory for its variables, atmega328p has 2048 bytes")
+        );
+        let text = "ld: x.elf section `.text' will not fit in region `text'";
+        assert!(
+            said(text).contains("takes more flash than there is, atmega328p has 32768 bytes"),
+            "{}",
+            said(text)
+        );
+        assert!(said("x.c:1: error").contains("x.c:1: error"));
+    }
+}
