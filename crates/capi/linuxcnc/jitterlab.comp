@@ -53,7 +53,8 @@ static pthread_t starter;
 
 /* Begins the run once the period of each thread is known, which it says when it first runs. */
 static void *start(void *unused) {
-    char tasks[64 * 128] = "";
+    /* There is one such thread. */
+    static char tasks[64 * 128];
     int known = 0;
     while (!known) {
         if (closing) return NULL;

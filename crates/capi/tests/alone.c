@@ -1,6 +1,7 @@
 /* What the probe does on the thread that it watches, and nothing else: alone FILE|- sealed|counted|clock ACTIVATIONS.
  *
- * sealed: the kernel kills the program if the thread makes any system call while it is watched.
+ * sealed: the kernel kills the program if the thread makes any system call while it is watched, and the program itself ends if
+ * the thread allocates.
  * counted: for a tool that counts instructions. clock: the two clock readings of an activation, to be taken off that. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -20,6 +21,27 @@
 static jitterlab_probe *probe;
 static long activations;
 static atomic_int through;
+
+/* Memory as the C library has it, and none for the thread that is watched. */
+static _Thread_local int alone;
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+
+void *malloc(size_t size) {
+    if (alone) abort();
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+    if (alone) abort();
+    return __libc_calloc(count, size);
+}
+
+void *realloc(void *before, size_t size) {
+    if (alone) abort();
+    return __libc_realloc(before, size);
+}
 
 __attribute__((noinline)) static void watched(void) {
     struct timespec now;
@@ -47,7 +69,9 @@ static void *sealed(void *unused) {
     };
     struct sock_fprog filter = {.len = 4, .filter = only_its_end};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0) {
+        alone = 1;
         watched();
+        alone = 0;
         atomic_store(&through, 1);
     }
     syscall(SYS_exit, 0);

@@ -28,7 +28,7 @@ int main(int count, char **arguments) {
     says(jitterlab_probe_new(NULL, "main") == NULL, "run is NULL");
 
     jitterlab_figures figures;
-    jitterlab_run *run = jitterlab_run_new(NULL, "name=a,period=1ms; name=b,period=1ms");
+    jitterlab_run *run = jitterlab_run_new(NULL, "name=a,period=1ms; name=b,period=1ms,cpu=4095");
     says(jitterlab_loop_new(run, NULL) == NULL, "task is NULL");
     says(jitterlab_loop_new(run, "c") == NULL, "it has a, b");
     says(jitterlab_run_figures(run, "c", &figures) == -1, "it has a, b");
@@ -45,6 +45,10 @@ int main(int count, char **arguments) {
     jitterlab_loop *loop = jitterlab_loop_new(run, "b");
     jitterlab_loop_done(loop);
     if (!jitterlab_loop_wait(loop, NULL)) failures++;
+    /* No failure, but said: the processor is not there. */
+    const char *refused = jitterlab_run_refusal(run, 0);
+    if ((!refused || !strstr(refused, "processor 4095")) && fprintf(stderr, "not said: %s\n", refused)) failures++;
+    if (jitterlab_run_refusal(run, 1)) failures++;
     jitterlab_run_stop(run);
     if (jitterlab_loop_wait(loop, NULL)) failures++;
     /* In the wrong order: the run first. */
