@@ -152,14 +152,13 @@ pub enum TraceError {
     },
     /// Not the output of a tool that is known here.
     #[error(
-        "{path} is not an output that jitterlab can import; known are {known}. Of a table, say which column is what: \
-         --columns latency=2:us"
+        "{path} is not an output that jitterlab can import: it reads what cyclictest, rtla, oslat, jitterdebugger, LinuxCNC, \
+         Xenomai, EVL and Zephyr print, captures (VCD, sigrok, Saleae, pcap) and tables; docs/formats/imports.md lists all. Of a \
+         table, say which column is what: --columns latency=2:us"
     )]
     UnknownOutput {
         /// The file.
         path: PathBuf,
-        /// The outputs that can be read.
-        known: String,
     },
     /// A file in which several tools left something.
     #[error("{path} looks like the output of several tools: {tools}; split it, so that each file is of one")]

@@ -503,7 +503,9 @@ fn extremes_and_a_mean_give_no_percentile_no_deviation_and_no_misses() {
 #[test]
 fn what_is_not_known_or_wrong_is_said() {
     let error = read_text("letter", "Dear Sir").unwrap_err();
-    assert!(matches!(error, TraceError::UnknownOutput { .. }) && error.to_string().contains("cyclictest -h"));
+    assert!(
+        matches!(error, TraceError::UnknownOutput { .. }) && error.to_string().contains("cyclictest, rtla")
+    );
     let error =
         read_text("rttest", "iteration timestamp latency\n0 0 5012\n1 x 3\n").unwrap_err().to_string();
     assert!(error.contains("rttest") && error.contains("line 3"), "{error}");

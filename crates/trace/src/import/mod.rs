@@ -296,7 +296,7 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
             return parsed.and_then(checked).map_err(unreadable);
         }
     }
-    Err(TraceError::UnknownOutput { path: path.into(), known: names(PEERS) })
+    Err(TraceError::UnknownOutput { path: path.into() })
 }
 
 /// Refuses periods that were said for each task and are not those of the tasks.
