@@ -47,7 +47,15 @@ pub enum CliError {
     #[error(
         "{0} is no text and would spoil the terminal: name a file with --output, or lead it into another program"
     )]
-    NotForTerminal(jitterlab_runs::export::Format),
+    NotForTerminal(jitterlab_report::export::Format),
+    /// An option that another format takes.
+    #[error("--as {format} takes no {option}: verdicts are of junit and twister, drives of linuxcnc")]
+    NotOfFormat {
+        /// The option.
+        option: &'static str,
+        /// The format.
+        format: jitterlab_report::export::Format,
+    },
     /// A page over a run that it is made of.
     #[error("--output {} is one of the run files: name another file for the page", .0.display())]
     OutputIsInput(PathBuf),

@@ -11,9 +11,9 @@ use jitterlab_bench::mcu::McuError;
 use jitterlab_model::Fitness;
 use jitterlab_motion::MotionError;
 use jitterlab_papers::PapersError;
+use jitterlab_report::export::ExportError;
 use jitterlab_report::warnings;
 use jitterlab_runs::RunsError;
-use jitterlab_runs::export::ExportError;
 
 use crate::error::CliError;
 use crate::{interrupt, output};

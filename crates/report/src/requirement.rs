@@ -40,6 +40,10 @@ pub(crate) fn fitness(outcome: Outcome) -> Fitness {
 /// A test case for each requirement of each task.
 #[must_use]
 pub fn junit(suite: &str, decided: &Outlook) -> String {
+    junit::suite(suite, &cases(decided))
+}
+
+pub(crate) fn cases(decided: &Outlook) -> Vec<Case> {
     let each = decided.tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| (task, of)));
     let case = |(task, of): (&TaskOutlook, &Judgement)| Case {
         class: task.task.clone(),
@@ -47,7 +51,7 @@ pub fn junit(suite: &str, decided: &Outlook) -> String {
         fitness: fitness(of.outcome),
         said: evidence_of(&task.task, of),
     };
-    junit::suite(suite, &each.map(case).collect::<Vec<_>>())
+    each.map(case).collect()
 }
 
 /// What a requirement's outcome rests on, in a sentence.

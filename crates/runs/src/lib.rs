@@ -2,21 +2,24 @@
 
 mod align;
 mod answers;
+mod batches;
 mod compare;
 mod error;
-pub mod export;
 mod one_task;
 mod outlook;
 mod read;
 mod run;
+mod told;
 mod warned;
 
 pub use align::align;
+pub use batches::Batches;
 pub use compare::{CompareError, CompareOptions, compare};
 pub use error::RunsError;
-pub use jitterlab_trace::{CaptureHints, Column, Columns, Hints, PacketFilter, Slice, Threshold};
+pub use jitterlab_trace::{CaptureHints, Column, Columns, Hints, PacketFilter, Slice, Threshold, TraceError};
 pub use one_task::OneTask;
 pub use outlook::Ahead;
 pub use read::Progress;
 pub use run::Run;
+pub use told::Told;
 pub use warned::Warned;

@@ -129,7 +129,7 @@ impl Run {
     }
 
     /// Why a question about single activations has no answer.
-    pub(crate) fn needs_activations(&self) -> RunsError {
+    pub fn needs_activations(&self) -> RunsError {
         let kept = if matches!(*self.holder, Holder::Imported(_)) { "a histogram" } else { "spikes" };
         RunsError::NeedsActivations { path: self.path.clone(), kept }
     }
@@ -144,7 +144,7 @@ impl Run {
     }
 
     /// A value that was read of this run, with what its reader has to know.
-    pub(crate) fn warned<T>(&self, value: T) -> Warned<T> {
+    pub fn warned<T>(&self, value: T) -> Warned<T> {
         Warned::new(value, self.warnings())
     }
 }

@@ -7,8 +7,8 @@ use jitterlab_analysis::causes::Told;
 use jitterlab_model::{Activation, Bench, RunCauses, RunInfo, TaskSpec};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Content, Document};
+use jitterlab_report::export::{Asked, Format};
 use jitterlab_report::page;
-use jitterlab_runs::export::Format;
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::RunFileWriter;
 
@@ -37,7 +37,8 @@ pub fn causes(folder: &Path, data: &[u8]) {
         let json = document.json().expect("every result is JSON");
         assert!(Document::read(&json).is_ok(), "what is printed can be read");
     }
-    let _ = Format::Perfetto.write(&run, &run.tasks(None).unwrap_or_default(), &mut sink());
+    let _ =
+        Format::Perfetto.write(&run, &run.tasks(None).unwrap_or_default(), &Asked::default(), &mut sink());
     if data.len().is_multiple_of(8)
         && let Ok(runs) = page::read(std::slice::from_ref(&run), None)
     {

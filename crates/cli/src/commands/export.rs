@@ -3,18 +3,22 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use jitterlab_report::export;
-use jitterlab_runs::export::{ExportError, Format};
+use jitterlab_analysis::require::Requirement;
+use jitterlab_motion::catalog;
+use jitterlab_motion::stepper::Drive;
+use jitterlab_report::export::{self, Asked, ExportError, Format};
 
 use crate::error::CliError;
-use crate::exit::{Ending, Status};
+use crate::exit::{Ending, Failure, Status};
 use crate::output;
+use crate::purpose_args::PurposeArgs;
 use crate::run_args::RunArgs;
 
 /// Write a run out as what other tools read: CSV, Arrow, cyclictest, HdrHistogram, OpenMetrics,
-/// Markdown, Perfetto
+/// Markdown, Perfetto, JUnit, Zephyr's twister, LinuxCNC
 ///
-/// Takes anything that holds a run. What the format cannot hold, or the run does not tell, is said.
+/// Takes anything that holds a run. What the format cannot hold, or the run does not tell, is said. With --require or --for
+/// the exit status is that of predict and analyze: 0, 1 where one is broken or not served, 3 where that cannot be told.
 #[derive(clap::Args)]
 pub struct Args {
     /// A run file, a journal, or the output of another tool
@@ -28,6 +32,17 @@ pub struct Args {
     output: PathBuf,
     #[command(flatten)]
     force: output::ForceArgs,
+    /// A requirement to decide, such as "p99.9 < 80us", for junit and twister; may be given several times
+    #[arg(long = "require", value_name = "REQUIREMENT")]
+    requirements: Vec<Requirement>,
+    /// Known of this machine: no more than so many values that break a requirement ever come together
+    #[arg(long, value_name = "NUMBER", requires = "requirements", value_parser = clap::value_parser!(u64).range(1..))]
+    burst_at_most: Option<u64>,
+    #[command(flatten)]
+    wanted: PurposeArgs,
+    /// The drive's timing, for linuxcnc: a name from `jitterlab stepper --list`, or a TOML file [default: stepconf]
+    #[arg(long, value_name = "NAME|FILE")]
+    drive: Option<String>,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -43,11 +58,35 @@ pub fn execute(args: &Args) -> Ending {
     if output::is_stdout(output) && output::is_terminal() && !format.is_text() {
         return Err(CliError::NotForTerminal(*format).into());
     }
+    let asked = args.asked()?;
     let run = args.run.open(&args.file)?;
     let tasks = run.tasks(args.run.task.as_deref())?;
+    let mut judged = None;
     output::deliver_by(output, args.force.force, |out| {
-        let (exported, warnings) = format.write(&run, &tasks, out)?.into_parts();
+        let (exported, warnings) = format.write(&run, &tasks, &asked, out)?.into_parts();
+        judged = exported.judged;
         Ok::<_, ExportError>(export::text(*format, &exported, &warnings))
     })?;
-    Ok(Status::Fine)
+    Ok(Status::of(judged))
+}
+
+impl Args {
+    /// What the format is to say beyond the run itself.
+    fn asked(&self) -> Result<Asked, Failure> {
+        let decides = self.wanted.purpose.is_some() || !self.requirements.is_empty();
+        for (option, given, taken) in [
+            ("--require and --for", decides, self.format.decides()),
+            ("--drive", self.drive.is_some(), self.format == Format::LinuxCnc),
+        ] {
+            if given && !taken {
+                return Err(CliError::NotOfFormat { option, format: self.format }.into());
+            }
+        }
+        Ok(Asked {
+            purpose: self.wanted.purpose,
+            requirements: self.requirements.clone(),
+            burst_at_most: self.burst_at_most,
+            drive: self.drive.as_deref().map(catalog::known::<Drive>).transpose()?,
+        })
+    }
 }

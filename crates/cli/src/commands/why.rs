@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use jitterlab_analysis::causes::Told;
 use jitterlab_report::document::Content;
-use jitterlab_runs::export::Format;
+use jitterlab_report::export::{self, Asked, Format};
 
 use crate::exit::{Ending, Status};
 use crate::output::{self, OutputArgs};
@@ -46,8 +46,9 @@ pub fn execute(args: &Args) -> Ending {
     let run = args.run.open(&args.file)?;
     if let Some(Export::Perfetto) = args.export {
         let (format, tasks) = (Format::Perfetto, run.tasks(args.run.task.as_deref())?);
-        let (exported, warnings) = format.write(&run, &tasks, &mut io::stdout().lock())?.into_parts();
-        output::note(&jitterlab_report::export::text(format, &exported, &warnings));
+        let (exported, warnings) =
+            format.write(&run, &tasks, &Asked::default(), &mut io::stdout().lock())?.into_parts();
+        output::note(&export::text(format, &exported, &warnings));
         return Ok(Status::Fine);
     }
     let told = args.event.map_or(Told::Latest(LATEST), |rank| Told::Rank(rank as usize));

@@ -7,11 +7,13 @@
 use jitterlab_analysis::Caveat;
 use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::Fitness;
+use jitterlab_runs::OneTask;
 use serde::{Deserialize, Serialize};
 
-use super::assessment::{AxisAssessment, LONGEST_BASE_NS, StepTiming};
+use super::assessment::{AxisAssessment, LONGEST_BASE_NS, SHORTEST_BASE_NS, StepTiming};
 use super::axis::Axis;
-use super::step_rate::{StepConf, StepMode};
+use super::drive::Drive;
+use super::step_rate::{StepConf, StepMode, stepconf};
 use crate::judged_run::JudgedRun;
 
 /// Jitter beyond which LinuxCNC's manual (Latency Test) advises against step pulses by software, in ns.
@@ -96,16 +98,90 @@ impl StepperVerdict {
         StepperVerdict { fitness, recommended }
     }
 
-    /// The same as far as the run tested it: under an ordinary policy the machine may do better than it did, and a thread of
-    /// another period meets other idle states, and few ticks leave open what one in a thousand does. Without a run it is as
-    /// good as what was assumed.
+    /// The same as far as the run tested it. Without a run it is as good as what was assumed.
     pub(super) fn as_far_as_tested(self, timing: &StepTiming, run: Option<&JudgedRun>) -> Self {
+        let fitness = match (NoSteps::open(timing, run), self.fitness) {
+            (Some(NoSteps::Policy), _) => Fitness::CannotTell,
+            (None, fitness) | (Some(_), fitness @ Fitness::Unfit) => fitness,
+            (Some(_), _) => Fitness::CannotTell,
+        };
+        StepperVerdict { fitness, ..self }
+    }
+}
+
+/// Why a run gives a software step generator no base period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoSteps {
+    /// Its source does not tell how late the latest tick came.
+    Untold,
+    /// Its task ran under an ordinary policy: the machine may do better.
+    Policy,
+    /// Its task had a period that no step generator has, and met other idle states.
+    Period {
+        /// In ns.
+        period_ns: i64,
+    },
+    /// So few ticks leave open what one in a thousand does.
+    Length {
+        /// So many tell.
+        ticks: u64,
+    },
+    /// A tick came later than LinuxCNC's manual holds for good enough.
+    TooLate {
+        /// By so much, in ns.
+        jitter_ns: i64,
+    },
+}
+
+impl NoSteps {
+    /// What the run leaves open, if something.
+    fn open(timing: &StepTiming, run: Option<&JudgedRun>) -> Option<Self> {
         let mut caveats = run.into_iter().flat_map(|run| &run.caveats);
-        let ordinary = caveats.any(|caveat| matches!(caveat, Caveat::NotRealTime { .. }));
-        let other_period = timing.period_ns.is_some_and(|period_ns| period_ns > LONGEST_BASE_NS);
-        let few = run.is_some_and(|run| run.is_counted() && timing.executed < activations_needed());
-        let untested = ordinary || ((other_period || few) && self.fitness != Fitness::Unfit);
-        StepperVerdict { fitness: if untested { Fitness::CannotTell } else { self.fitness }, ..self }
+        if caveats.any(|caveat| matches!(caveat, Caveat::NotRealTime { .. })) {
+            return Some(NoSteps::Policy);
+        }
+        if let Some(period_ns) = timing.period_ns.filter(|period_ns| *period_ns > LONGEST_BASE_NS) {
+            return Some(NoSteps::Period { period_ns });
+        }
+        let ticks = activations_needed();
+        let few = run.is_some_and(|run| run.is_counted() && timing.executed < ticks);
+        few.then_some(NoSteps::Length { ticks })
+    }
+}
+
+/// The base thread of a software step generator, where ticks come as those of a run did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BaseThread {
+    /// The run's task.
+    pub task: String,
+    /// How late a tick may be, in ns: what StepConf calls Base Period Maximum Jitter.
+    pub jitter_ns: i64,
+    /// What StepConf makes of it.
+    pub stepconf: StepConf,
+}
+
+impl BaseThread {
+    /// Whether a period is one of step generators.
+    #[must_use]
+    pub fn is_of(period_ns: i64) -> bool {
+        (SHORTEST_BASE_NS..=LONGEST_BASE_NS).contains(&period_ns)
+    }
+
+    /// What a run's task says of a drive.
+    ///
+    /// # Errors
+    /// Why it says nothing, or that no software should step.
+    pub fn of(run: &OneTask, drive: &Drive) -> Result<Self, NoSteps> {
+        let timing = StepTiming::of(&run.stats).ok_or(NoSteps::Untold)?;
+        let jitter_ns = timing.jitter_ns.max(timing.period_error_ns);
+        match NoSteps::open(&timing, Some(&JudgedRun::of(run))) {
+            Some(NoSteps::Policy) => Err(NoSteps::Policy),
+            _ if jitter_ns > TOO_LATE_NS => Err(NoSteps::TooLate { jitter_ns }),
+            Some(why) => Err(why),
+            None => {
+                Ok(BaseThread { task: run.name().into(), jitter_ns, stepconf: stepconf(jitter_ns, drive) })
+            }
+        }
     }
 }
 

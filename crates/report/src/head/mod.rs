@@ -7,6 +7,8 @@ pub(crate) mod kernels;
 pub(crate) mod outlook;
 pub(crate) mod run;
 
+pub(crate) use run::untested;
+
 use jitterlab_model::Fitness;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -104,7 +104,7 @@ fn sentence(run: &RunInfo, verdict: &Verdict) -> String {
 }
 
 /// Why nothing can be told.
-fn untested(run: &RunInfo, purposes: &[PurposeVerdict]) -> String {
+pub(crate) fn untested(run: &RunInfo, purposes: &[PurposeVerdict]) -> String {
     let why =
         |wanted: fn(&Untested) -> bool| purposes.iter().find(|p| p.untested.as_ref().is_some_and(wanted));
     let policy = why(|why| matches!(why, Untested::Policy));

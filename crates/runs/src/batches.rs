@@ -1,19 +1,15 @@
-//! An Arrow IPC file (Feather version 2): the columns and the description of the run file; what a source does not tell is
-//! null.
+//! The activations of a run as record batches of Arrow: the columns and the description of the run file; what a source does
+//! not tell is null.
 
 use std::collections::VecDeque;
-use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader, UInt16Array, UInt32Array};
-use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use jitterlab_model::Activation;
 use jitterlab_trace::metadata;
 
-use super::rows::{self, Told};
-use super::{ExportError, Exported};
-use crate::{Run, RunsError};
+use crate::{Run, RunsError, Told};
 
 const COLUMNS: [(&str, DataType); 8] = [
     ("task", DataType::UInt16),
@@ -42,8 +38,10 @@ impl Batches {
     ///
     /// # Errors
     /// No activation of them is kept.
-    pub fn of(run: &Run, tasks: &[usize]) -> Result<Self, ExportError> {
-        rows::losses(run, tasks)?;
+    pub fn of(run: &Run, tasks: &[usize]) -> Result<Self, RunsError> {
+        if !tasks.iter().any(|task| run.rows(*task) > 0 || run.keeps_all(*task)) {
+            return Err(run.needs_activations());
+        }
         let fields: Vec<Field> =
             COLUMNS.into_iter().map(|(name, kind)| Field::new(name, kind, true)).collect();
         let described = metadata(run.path(), run.info())?.map(|(key, value)| (key.to_owned(), value));
@@ -57,7 +55,7 @@ impl Batches {
         let mut outcome = Ok(());
         let read = run.visit_part(*part, |task, rows| {
             if outcome.is_ok() && tasks.contains(&task) {
-                let batch = RecordBatch::try_new(schema.clone(), columns(task, rows, &Told::of(run, task)));
+                let batch = RecordBatch::try_new(schema.clone(), columns(task, rows, &run.told(task)));
                 outcome = batch.map(|batch| ready.push_back(batch));
             }
         });
@@ -85,28 +83,6 @@ impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
-}
-
-pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
-    let because = |why| ExportError::Refused { path: run.path().into(), format: "arrow", why };
-    let refused = |error: ArrowError| match error {
-        ArrowError::IoError(_, error) => ExportError::Write(error),
-        ArrowError::ExternalError(error) => match error.downcast::<RunsError>() {
-            Ok(error) => ExportError::Run(*error),
-            Err(other) => because(other.to_string()),
-        },
-        other => because(other.to_string()),
-    };
-    let mut exported = rows::losses(run, tasks)?;
-    let batches = Batches::of(run, tasks)?;
-    let mut file = FileWriter::try_new(out, &batches.schema).map_err(refused)?;
-    for batch in batches {
-        let batch = batch.map_err(refused)?;
-        file.write(&batch).map_err(refused)?;
-        exported.values += batch.num_rows() as u64;
-    }
-    file.finish().map_err(refused)?;
-    Ok(exported)
 }
 
 fn columns(task: usize, rows: &[Activation], told: &Told) -> Vec<ArrayRef> {

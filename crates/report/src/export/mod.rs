@@ -5,21 +5,32 @@ mod csv;
 mod cyclictest;
 mod error;
 mod hdr;
+mod junit;
 mod latencies;
+mod linuxcnc;
 mod markdown;
 mod openmetrics;
 mod perfetto;
 mod rows;
 mod started;
+mod twister;
+mod verdicts;
+mod words;
 
 use std::fmt;
 use std::io::{BufWriter, Write};
 use std::str::FromStr;
 
-pub use arrow::Batches;
 pub use error::{ExportError, NotAFormat};
+pub use words::{about, text};
 
-use crate::{Run, Warned};
+use jitterlab_analysis::purposes::Purpose;
+use jitterlab_analysis::require::Requirement;
+use jitterlab_model::Fitness;
+use jitterlab_motion::stepper::Drive;
+use jitterlab_runs::{Run, Warned};
+
+use crate::junit::Case;
 
 /// What a run can be written out as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,31 +47,57 @@ pub enum Format {
     OpenMetrics,
     /// The figures of each task as a table in Markdown.
     Markdown,
-    /// The latest activations with what ran around them, as ui.perfetto.dev opens it.
+    /// Activations on a time line, and what ran around the latest ones, as ui.perfetto.dev opens it.
     Perfetto,
+    /// What was decided as test cases in JUnit's XML.
+    Junit,
+    /// The same with the figures as Zephyr's twister reports it.
+    Twister,
+    /// What LinuxCNC is told of the threads of this computer, as a part of its INI file.
+    LinuxCnc,
+}
+
+/// What is to be decided, for the formats of verdicts, and what a thread of LinuxCNC is to drive.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// Whether this purpose is served; all usual ones that a task tests where nothing is asked.
+    pub purpose: Option<&'static Purpose>,
+    /// Whether each of these requirements is met.
+    pub requirements: Vec<Requirement>,
+    /// So many values that break a requirement ever come together, as is known otherwise.
+    pub burst_at_most: Option<u64>,
+    /// The drive that is stepped; StepConf's defaults without one.
+    pub drive: Option<Drive>,
 }
 
 /// How a format is written.
-type Exporter = fn(&Run, &[usize], &mut dyn Write) -> Result<Exported, ExportError>;
+type Exporter = fn(&Run, &[usize], &Asked, &mut dyn Write) -> Result<Exported, ExportError>;
 
 /// Every format, what it is called, and who writes it.
-const EXPORTERS: [(Format, &str, Exporter); 7] = [
-    (Format::Csv, "csv", csv::write),
-    (Format::Arrow, "arrow", arrow::write),
-    (Format::Cyclictest, "cyclictest", cyclictest::write),
-    (Format::Hdr, "hdr", hdr::write),
-    (Format::OpenMetrics, "openmetrics", openmetrics::write),
-    (Format::Markdown, "markdown", markdown::write),
-    (Format::Perfetto, "perfetto", perfetto::write),
+const EXPORTERS: [(Format, &str, Exporter); 10] = [
+    (Format::Csv, "csv", |run, tasks, _, out| csv::write(run, tasks, out)),
+    (Format::Arrow, "arrow", |run, tasks, _, out| arrow::write(run, tasks, out)),
+    (Format::Cyclictest, "cyclictest", |run, tasks, _, out| cyclictest::write(run, tasks, out)),
+    (Format::Hdr, "hdr", |run, tasks, _, out| hdr::write(run, tasks, out)),
+    (Format::OpenMetrics, "openmetrics", |run, tasks, _, out| openmetrics::write(run, tasks, out)),
+    (Format::Markdown, "markdown", |run, tasks, _, out| markdown::write(run, tasks, out)),
+    (Format::Perfetto, "perfetto", |run, tasks, _, out| perfetto::write(run, tasks, out)),
+    (Format::Junit, "junit", junit::write),
+    (Format::Twister, "twister", twister::write),
+    (Format::LinuxCnc, "linuxcnc", linuxcnc::write),
 ];
 
 /// What was written, and what the format could not take.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exported {
-    /// Activations, latencies of histograms, or late starts.
+    /// Activations, latencies of histograms, verdicts, or threads.
     pub values: u64,
+    /// Late starts with what ran around them.
+    pub late_starts: u64,
     /// What is not in it, or not as it was.
     pub losses: Vec<Loss>,
+    /// What was decided of what was asked, if something was.
+    pub judged: Option<Fitness>,
 }
 
 /// Something that a format cannot hold, or that the run does not tell.
@@ -90,9 +127,23 @@ pub enum Loss {
         /// Its name.
         task: String,
     },
+    /// A thread of LinuxCNC of which the run does not say how long its period may be.
+    NoThread {
+        /// Its entry in the INI file.
+        entry: &'static str,
+        /// Why not, as a sentence.
+        why: String,
+    },
 }
 
 impl Exported {
+    /// Verdicts; together they say what was asked.
+    fn decided(cases: &[Case], asked: &Asked) -> Self {
+        let is_asked = asked.purpose.is_some() || !asked.requirements.is_empty();
+        let worst = cases.iter().map(|case| case.fitness).max();
+        Exported { values: cases.len() as u64, judged: worst.filter(|_| is_asked), ..Exported::default() }
+    }
+
     fn lose(&mut self, count: u64, loss: impl FnOnce(u64) -> Loss) {
         if count > 0 {
             self.losses.push(loss(count));
@@ -111,6 +162,11 @@ impl Format {
         EXPORTERS.iter().find(|(format, ..)| *format == self).map_or("", |(_, name, _)| name)
     }
 
+    /// Whether it holds verdicts, so that it is asked what is to be decided.
+    pub fn decides(self) -> bool {
+        matches!(self, Format::Junit | Format::Twister)
+    }
+
     /// Whether it is text, which a terminal can show.
     pub fn is_text(self) -> bool {
         self != Format::Arrow
@@ -124,12 +180,13 @@ impl Format {
         self,
         run: &Run,
         tasks: &[usize],
+        asked: &Asked,
         out: &mut dyn Write,
     ) -> Result<Warned<Exported>, ExportError> {
         let mut out = BufWriter::new(out);
         let mut exported = Exported::default();
         for (_, _, write) in EXPORTERS.iter().filter(|(format, ..)| *format == self) {
-            exported = write(run, tasks, &mut out)?;
+            exported = write(run, tasks, asked, &mut out)?;
         }
         out.flush()?;
         Ok(run.warned(exported))

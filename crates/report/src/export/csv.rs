@@ -4,10 +4,9 @@
 use std::io::Write;
 
 use jitterlab_model::Activation;
+use jitterlab_runs::{Run, Told};
 
-use super::rows::{self, Told};
-use super::{ExportError, Exported};
-use crate::Run;
+use super::{ExportError, Exported, rows};
 
 /// A column: its name, whether a source tells it, its cell.
 type Column = (&'static str, fn(&Told) -> bool, fn(&Activation) -> i64);
@@ -23,7 +22,7 @@ const COLUMNS: [Column; 7] = [
 ];
 
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
-    let told: Vec<Told> = (0..run.info().tasks.len()).map(|task| Told::of(run, task)).collect();
+    let told: Vec<Told> = (0..run.info().tasks.len()).map(|task| run.told(task)).collect();
     let columns: Vec<&Column> =
         COLUMNS.iter().filter(|(_, is_told, _)| tasks.iter().any(|task| is_told(&told[*task]))).collect();
     write!(out, "task")?;

@@ -3,9 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use jitterlab_trace::TraceError;
-
-use crate::RunsError;
+use jitterlab_motion::MotionError;
+use jitterlab_runs::{RunsError, TraceError};
 
 /// Why a run could not be written out.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +25,23 @@ pub enum ExportError {
          with `jitterlab run`"
     )]
     NoHistogram(PathBuf),
+    /// Verdicts, and nothing that could be decided.
+    #[error(
+        "{0}: nothing to decide: no task has the period of a usual purpose, or its time is a simulated one; say what is required, \
+         as --require \"p99.9 < 80us\""
+    )]
+    NothingToDecide(PathBuf),
+    /// Threads of LinuxCNC, and a run that tells of none.
+    #[error("{path}: no period for LinuxCNC's threads follows from it. {}", .why.join(" "))]
+    NoThreads {
+        /// The run.
+        path: PathBuf,
+        /// Why, in a sentence for each thread.
+        why: Vec<String>,
+    },
+    /// A drive that cannot be read.
+    #[error(transparent)]
+    Motion(#[from] MotionError),
     /// A library refused what was to be written.
     #[error("{path} cannot be written as {format}: {why}")]
     Refused {

@@ -4,9 +4,10 @@
 
 use std::io::Write;
 
+use jitterlab_runs::Run;
+
 use super::latencies::{Latencies, each};
 use super::{ExportError, Exported, Loss};
-use crate::Run;
 
 /// The largest histogram that cyclictest makes, in microseconds.
 const LIMIT_US: i64 = 1_000_000;

@@ -2,10 +2,9 @@
 
 use jitterlab_analysis::Summary;
 use jitterlab_model::{Distribution, Quantity};
-use jitterlab_trace::Columns;
+use jitterlab_runs::{Columns, Run};
 
 use super::{ExportError, Exported, Loss};
-use crate::Run;
 
 /// The latencies of one task.
 pub(super) struct Latencies {

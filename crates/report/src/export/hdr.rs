@@ -9,11 +9,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use jitterlab_runs::Run;
 
 use super::latencies::{Latencies, Seen, each};
 use super::started::started;
 use super::{ExportError, Exported, Loss};
-use crate::Run;
 
 const SECOND_NS: i64 = 1_000_000_000;
 const DIGITS: u8 = 3;

@@ -1,31 +1,9 @@
 //! Activations one by one, for the formats that hold each.
 
-use jitterlab_model::{Activation, Gap};
-use jitterlab_trace::Columns;
+use jitterlab_model::Activation;
+use jitterlab_runs::{Columns, Run};
 
 use super::{ExportError, Exported, Loss};
-use crate::Run;
-
-/// What a task's source tells of its activations: what it does not is left open in the table, and never 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Told {
-    pub due: bool,
-    pub end: bool,
-    pub cpu: bool,
-    pub missed: bool,
-}
-
-impl Told {
-    pub(super) fn of(run: &Run, task: usize) -> Told {
-        let knows = |gap| run.info().tasks[task].knows(gap);
-        Told {
-            due: knows(Gap::Latency) && knows(Gap::Grid),
-            end: knows(Gap::Execution),
-            cpu: !run.info().is_imported(),
-            missed: knows(Gap::Missed),
-        }
-    }
-}
 
 /// What is not among the kept activations of these tasks.
 pub(super) fn losses(run: &Run, tasks: &[usize]) -> Result<Exported, ExportError> {

@@ -8,10 +8,10 @@ use std::io::{self, Write};
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::summary::Statistics;
 use jitterlab_model::{Distribution, Known};
+use jitterlab_runs::Run;
 
 use super::started::started;
 use super::{ExportError, Exported};
-use crate::Run;
 
 /// The upper edges of the buckets of a decade.
 const STEPS: [i64; 3] = [1, 2, 5];
@@ -85,7 +85,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     figures(text, &of)?;
     histograms(text, &of)?;
     writeln!(text.out, "# EOF")?;
-    Ok(Exported { values: of.iter().map(|(_, latency)| latency.count()).sum(), losses: Vec::new() })
+    Ok(Exported { values: of.iter().map(|(_, latency)| latency.count()).sum(), ..Exported::default() })
 }
 
 /// The figures of each quantity that are known exactly.

@@ -6,9 +6,9 @@ use jitterlab_analysis::Summary;
 use jitterlab_analysis::summary::{PERCENTILES, Statistics};
 use jitterlab_model::Known;
 use jitterlab_model::units::Exact;
+use jitterlab_runs::Run;
 
 use super::{ExportError, Exported};
-use crate::Run;
 
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
     let info = run.info();
@@ -37,7 +37,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
             writeln!(out, "| {task} | {quantity} | {cells} | {executed} | {missed} |")?;
         }
     }
-    Ok(Exported { values, losses: Vec::new() })
+    Ok(Exported { values, ..Exported::default() })
 }
 
 fn known<T: Copy>(value: Known<T>, text: impl Fn(T) -> String) -> String {

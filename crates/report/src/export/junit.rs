@@ -1,0 +1,20 @@
+//! JUnit's XML: what was decided of a run as test cases, failed where a requirement is broken or a purpose not served, skipped
+//! where that cannot be told.
+
+use std::io::Write;
+
+use jitterlab_runs::Run;
+
+use super::{Asked, ExportError, Exported, verdicts};
+use crate::junit;
+
+pub(super) fn write(
+    run: &Run,
+    tasks: &[usize],
+    asked: &Asked,
+    out: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    let cases = verdicts::cases(run, tasks, asked)?;
+    out.write_all(junit::suite(&run.label(), &cases).as_bytes())?;
+    Ok(Exported::decided(&cases, asked))
+}

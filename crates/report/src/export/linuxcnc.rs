@@ -1,0 +1,115 @@
+//! Entries of LinuxCNC's INI file: the periods of its threads as this computer keeps them, and the drive's times; and what
+//! StepConf asks for instead. From a run of threads of such periods, real-time ones, on a machine.
+
+use std::io::Write;
+
+use jitterlab_analysis::purposes::Purpose;
+use jitterlab_model::{Bench, Fitness};
+use jitterlab_motion::catalog;
+use jitterlab_motion::stepper::{BaseThread, Drive};
+use jitterlab_runs::{OneTask, Run};
+
+use super::{Asked, ExportError, Exported, Loss, words};
+use crate::{head, purpose};
+
+/// Its usual servo thread.
+const SERVO: &str = "servo-thread";
+
+pub(super) fn write(
+    run: &Run,
+    tasks: &[usize],
+    asked: &Asked,
+    out: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    let drive = match &asked.drive {
+        Some(drive) => drive.clone(),
+        None => catalog::known("stepconf")?,
+    };
+    let (base, servo) = (base(run, tasks, &drive)?, servo(run, tasks)?);
+    let mut exported =
+        Exported { values: [base.is_ok(), servo.is_ok()].map(u64::from).iter().sum(), ..Exported::default() };
+    for (entry, why) in [("BASE_PERIOD", base.as_ref().err()), ("SERVO_PERIOD", servo.as_ref().err())] {
+        exported.losses.extend(why.map(|why| Loss::NoThread { entry, why: why.clone() }));
+    }
+    if exported.values == 0 {
+        let mut why: Vec<String> = [base.err(), servo.err()].into_iter().flatten().collect();
+        why.dedup();
+        return Err(ExportError::NoThreads { path: run.path().into(), why });
+    }
+
+    writeln!(out, "# {}", words::from(run))?;
+    writeln!(out, "[EMCMOT]")?;
+    match &base {
+        Ok(base) => {
+            writeln!(out, "# {}\nBASE_PERIOD = {}", words::base(base, &drive), base.stepconf.min_period_ns)?
+        }
+        Err(why) => writeln!(out, "# {why}")?,
+    }
+    match &servo {
+        Ok((period_ns, said)) => writeln!(out, "# {said}\nSERVO_PERIOD = {period_ns}")?,
+        Err(why) => writeln!(out, "# {why}")?,
+    }
+    let Ok(base) = base else { return Ok(exported) };
+    let Drive { step_time_ns, step_space_ns, direction_hold_ns, direction_setup_ns, .. } = drive;
+    let of = |names: [&'static str; 4]| {
+        names.into_iter().zip([step_time_ns, step_space_ns, direction_hold_ns, direction_setup_ns])
+    };
+    for (section, about, entries) in [
+        ("JOINT_0", words::STEPGEN, of(["STEPLEN", "STEPSPACE", "DIRHOLD", "DIRSETUP"])),
+        ("STEPCONF", words::STEPCONF, of(["STEPTIME", "STEPSPACE", "DIRHOLD", "DIRSETUP"])),
+    ] {
+        writeln!(out, "\n[{section}]\n# {about}")?;
+        if section == "STEPCONF" {
+            writeln!(out, "LATENCY = {}", base.jitter_ns)?;
+        }
+        for (name, ns) in entries {
+            writeln!(out, "{name} = {ns}")?;
+        }
+    }
+    Ok(exported)
+}
+
+/// The thread that makes the steps, or why the run has none.
+fn base(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, String>, ExportError> {
+    if let Some(why) = simulated(run) {
+        return Ok(Err(why));
+    }
+    let specs = tasks.iter().map(|task| &run.info().tasks[*task]);
+    let fitting = specs.filter(|task| task.period_ns().exactly().is_some_and(BaseThread::is_of));
+    let Some(task) = fitting.min_by_key(|task| task.spec.period_ns) else {
+        return Ok(Err(words::NO_BASE.into()));
+    };
+    let name = task.spec.name.clone();
+    let one = OneTask::of(run.clone(), Some(&name), |spec| spec.period_ns)?;
+    Ok(BaseThread::of(&one, drive).map_err(|why| words::no_steps(&name, why)))
+}
+
+/// The period of the thread that moves the axes and what speaks for it, or why the run has none.
+fn servo(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, ExportError> {
+    if let Some(why) = simulated(run) {
+        return Ok(Err(why));
+    }
+    let Some(purpose) = Purpose::named(SERVO) else { return Ok(Err(words::NO_SERVO.into())) };
+    let specs = tasks.iter().map(|task| &run.info().tasks[*task]);
+    let fitting = specs.filter(|task| task.period_ns().exactly().is_some_and(|ns| purpose.is_tested_by(ns)));
+    let Some(task) = fitting.min_by_key(|task| task.spec.period_ns) else {
+        return Ok(Err(words::NO_SERVO.into()));
+    };
+    let analysis = run.analysis(Some(&task.spec.name), Vec::new(), false, Some(purpose))?;
+    let verdict = analysis.verdict.as_ref().and_then(|verdict| verdict.purposes.first());
+    Ok(match verdict.map(|of| (of, of.fitness, of.decided_by.as_ref())) {
+        Some((_, Fitness::Good | Fitness::Limited, Some(decision))) => {
+            Ok((task.spec.period_ns, purpose::decision(SERVO, decision)))
+        }
+        Some((_, Fitness::Unfit, Some(decision))) => {
+            Err(words::unfit(SERVO, &purpose::decision(SERVO, decision)))
+        }
+        Some((of, ..)) => Err(words::untold(SERVO, &head::untested(&analysis.run, std::slice::from_ref(of)))),
+        None => Err(words::SIMULATED.into()),
+    })
+}
+
+/// Why nothing of the run is of a machine, where that is so.
+fn simulated(run: &Run) -> Option<String> {
+    matches!(run.info().bench, Bench::Kernel | Bench::Mcu).then(|| words::SIMULATED.into())
+}

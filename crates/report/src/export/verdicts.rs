@@ -1,0 +1,40 @@
+//! What a run decides, as test cases: requirements, and purposes that it serves or not.
+
+use jitterlab_analysis::verdict::{PurposeVerdict, Untested};
+use jitterlab_runs::{Ahead, Run};
+
+use super::{Asked, ExportError};
+use crate::junit::Case;
+use crate::{head, purpose, requirement};
+
+/// A case for each requirement and task, and for each purpose. At least one.
+pub(super) fn cases(run: &Run, tasks: &[usize], asked: &Asked) -> Result<Vec<Case>, ExportError> {
+    let all = run.info().tasks.len();
+    let task = tasks.first().filter(|_| tasks.len() < all).map(|task| &*run.info().tasks[*task].spec.name);
+    let mut cases = Vec::new();
+    if !asked.requirements.is_empty() {
+        let Asked { requirements, burst_at_most, .. } = asked.clone();
+        let outlook = run.outlook(task, &Ahead { requirements, burst_at_most, ..Ahead::default() })?;
+        cases.extend(requirement::cases(&outlook));
+    }
+    if asked.purpose.is_some() || asked.requirements.is_empty() {
+        let analysis = run.analysis(task, Vec::new(), false, asked.purpose)?;
+        let purposes = analysis.verdict.iter().flat_map(|verdict| &verdict.purposes);
+        // Purposes that no task has the period of were not in question, unless one was asked for.
+        let wanted = purposes.filter(|of| asked.purpose.is_some() || of.untested != Some(Untested::Period));
+        let case = |of: &PurposeVerdict| {
+            let decided = of.decided_by.as_ref();
+            Case {
+                class: decided.map_or_else(|| run.label(), |decision| decision.task.clone()),
+                name: of.purpose.clone(),
+                fitness: of.fitness,
+                said: match (of.untested, decided) {
+                    (None, Some(decision)) => purpose::decision(&of.purpose, decision),
+                    _ => format!("{}.", head::untested(&analysis.run, std::slice::from_ref(of))),
+                },
+            }
+        };
+        cases.extend(wanted.map(case));
+    }
+    if cases.is_empty() { Err(ExportError::NothingToDecide(run.path().into())) } else { Ok(cases) }
+}

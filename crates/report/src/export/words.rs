@@ -1,0 +1,139 @@
+//! What a run can be written out as, and what was written.
+
+use jitterlab_model::Warning;
+use jitterlab_motion::stepper::{BaseThread, Drive, NoSteps, StepMode};
+use jitterlab_runs::Run;
+
+use super::{Exported, Format, Loss};
+use crate::warnings::sentence;
+use crate::words::{count, exact, plural, time};
+
+/// What reads a format, or what it holds.
+#[must_use]
+pub fn about(format: Format) -> &'static str {
+    match format {
+        Format::Csv => "Comma-separated values: a line per activation, the columns of the run file",
+        Format::Arrow => "Arrow IPC, which is Feather: the same as a table for pandas, polars, R or Julia",
+        Format::Cyclictest => "The latency's histogram as cyclictest -h prints it, for its gnuplot scripts",
+        Format::Hdr => "A log of HdrHistogram: the latency's histogram of each second and task",
+        Format::OpenMetrics => "Figures and the latency's histogram for Prometheus and what reads its text",
+        Format::Markdown => "The figures of each task as a table, for an issue, a merge request or a note",
+        Format::Perfetto => {
+            "Activations on a time line, of runs with --why what ran around the latest, for ui.perfetto.dev"
+        }
+        Format::Junit => "What is decided as test cases in JUnit's XML: --require, --for",
+        Format::Twister => "The same with the figures, as Zephyr's twister.json",
+        Format::LinuxCnc => {
+            "Periods of LinuxCNC's threads for its INI file and StepConf, for a drive: --drive"
+        }
+    }
+}
+
+/// What was written, in a line; and a line for each thing that its reader has to know.
+#[must_use]
+pub fn text(format: Format, exported: &Exported, warnings: &[Warning]) -> String {
+    let what = match format {
+        Format::Csv | Format::Arrow => plural(exported.values, "activation"),
+        Format::Cyclictest | Format::Hdr | Format::OpenMetrics | Format::Markdown => {
+            latencies(exported.values)
+        }
+        Format::Perfetto if exported.late_starts > 0 => plural(exported.late_starts, "late start"),
+        Format::Perfetto => plural(exported.values, "activation"),
+        Format::Junit | Format::Twister => plural(exported.values, "verdict"),
+        Format::LinuxCnc => plural(exported.values, "thread"),
+    };
+    let lost = exported.losses.iter().map(|loss| self::loss(format, loss));
+    let known = warnings.iter().map(sentence);
+    lost.chain(known).fold(format!("{what} as {format}"), |text, line| text + "\n  " + &line)
+}
+
+fn loss(format: Format, loss: &Loss) -> String {
+    match loss {
+        Loss::Negative { count } => {
+            format!("{} below 0 (early wake-ups) as 0, since {format} has none below", counted(*count))
+        }
+        Loss::Overflow { count, above_ns } => {
+            format!(
+                "{} above {}, where {format} ends, only in its overflows",
+                counted(*count),
+                exact(*above_ns)
+            )
+        }
+        Loss::Beyond { count } => {
+            format!("{} in no bin: the source tells only between what they lie", counted(*count))
+        }
+        Loss::OnlySpikes => {
+            "the run keeps its spikes and their neighbours alone: no other activation is in it".into()
+        }
+        Loss::LeftOut { task } => {
+            format!("without task {task}, of which nothing that {format} holds is known")
+        }
+        Loss::NoThread { entry, why } => format!("no {entry}: {why}"),
+    }
+}
+
+fn counted(number: u64) -> String {
+    let counts = if number == 1 { "counts" } else { "count" };
+    format!("{} {counts}", latencies(number))
+}
+
+fn latencies(number: u64) -> String {
+    format!("{} {}", count(number), if number == 1 { "latency" } else { "latencies" })
+}
+
+/// Where LinuxCNC's entries are from.
+pub(super) fn from(run: &Run) -> String {
+    let label = run.label().replace(char::is_control, " ");
+    format!("From {label}: times in ns; without a BASE_PERIOD steps are not for this computer to make.")
+}
+
+pub(super) const STEPGEN: &str =
+    "As PnCconf writes a joint: setp stepgen.0.steplen [JOINT_0]STEPLEN, and so on.";
+pub(super) const STEPCONF: &str = "What StepConf asks for; LATENCY is its Base Period Maximum Jitter.";
+pub(super) const NO_BASE: &str = "No task had the period of a step generator, 25 to 100 µs: measure one, as jitterlab run --for step-50us does.";
+pub(super) const NO_SERVO: &str =
+    "No task had the period of a servo thread, 1 ms: measure one, as jitterlab run --for servo-thread does.";
+pub(super) const SIMULATED: &str = "Its time is a simulated one: measure on the computer that runs LinuxCNC.";
+
+/// What a base thread rests on.
+pub(super) fn base(base: &BaseThread, drive: &Drive) -> String {
+    let mode = match base.stepconf.mode {
+        StepMode::DoubleStep => "a step in each period (parport reset)",
+        StepMode::SingleStep => "a step in two periods",
+    };
+    format!(
+        "{}: ticks up to {} late; drive {}; {mode}, at most {} steps/s",
+        base.task,
+        time(base.jitter_ns as f64),
+        drive.name,
+        count(base.stepconf.max_rate_hz as u64)
+    )
+}
+
+/// Why a task gives no base thread.
+pub(super) fn no_steps(task: &str, why: NoSteps) -> String {
+    match why {
+        NoSteps::Untold => format!("The source does not say how late {task} came at worst."),
+        NoSteps::Policy => format!("NOT real time: {task} ran under an ordinary policy."),
+        NoSteps::Period { period_ns } => {
+            format!("{task} came every {}, a step generator every 25 to 100 µs.", exact(period_ns))
+        }
+        NoSteps::Length { ticks } => {
+            format!("The run is too short: it takes {} of {task} to tell.", plural(ticks, "tick"))
+        }
+        NoSteps::TooLate { jitter_ns } => format!(
+            "NOT FIT for software stepping: {task} came up to {} late, and above 100 µs LinuxCNC's manual advises against it.",
+            time(jitter_ns as f64)
+        ),
+    }
+}
+
+/// That a run shows a purpose not to be served.
+pub(super) fn unfit(purpose: &str, decision: &str) -> String {
+    format!("NOT FIT for {purpose}: {decision}")
+}
+
+/// That a run does not say whether a purpose is served.
+pub(super) fn untold(purpose: &str, why: &str) -> String {
+    format!("It cannot be told whether {purpose} is served: {why}.")
+}
