@@ -282,6 +282,74 @@ fn a_load_on_another_processor_invents_no_latency_beyond_turns() {
     assert!(info.warnings.contains(&Warning::Turns { cpus: 2, turn_ns: TURN_NS }));
 }
 
+/// The commands of the two recipes in the guide, as a reader of YAML finds them.
+const RECIPES: &str = r#"
+import json, re, sys, yaml
+github, gitlab = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", open(sys.argv[1]).read(), re.S))
+steps = [step["run"] for step in github["jobs"]["timing"]["steps"] if "run" in step]
+print(json.dumps([steps, gitlab["timing"]["before_script"] + gitlab["timing"]["script"]]))
+"#;
+
+#[test]
+fn the_recipes_of_the_guide_pass_what_is_as_it_was_and_fail_what_grew() {
+    let python = std::env::var("JITTERLAB_PYTHON").unwrap_or_else(|_| "python3".into());
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/ci.md");
+    let read = Command::new(python).args(["-c", RECIPES]).arg(&guide).output();
+    let Some(read) = read.ok().filter(|read| read.status.success()) else {
+        return skip("a Python with yaml is needed");
+    };
+    let recipes: [Vec<String>; 2] = serde_json::from_slice(&read.stdout).unwrap();
+    let [github, gitlab] = recipes.map(|commands| {
+        let own = |command: &String| command.starts_with("jitterlab ");
+        assert!(commands.iter().filter(|command| !own(command)).all(|command| command.contains("apt-get")));
+        // Fewer activations, for a test: as few as the requirement takes.
+        commands
+            .into_iter()
+            .filter(own)
+            .map(|c| c.replace("--count 20000", "--count 3200"))
+            .collect::<Vec<_>>()
+    });
+    let [measure, predict, compare, markdown] = github.as_slice() else { panic!("{github:?}") };
+    assert_eq!(gitlab, github[..3]);
+    let guide = fs::read_to_string(guide).unwrap();
+    let once: Vec<&str> = guide.lines().filter_map(|line| line.strip_prefix("    mv ")).collect();
+    let [baseline] = once.as_slice() else { panic!("{once:?}") };
+
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("ci")).unwrap();
+    let path =
+        format!("{}:{}", Path::new(PROGRAM).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let shell = |command: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(folder.path()).env("PATH", &path);
+        shell.env("GITHUB_STEP_SUMMARY", folder.path().join("summary.md")).output().unwrap()
+    };
+    let ended = |command: &str, status: i32| {
+        let Output { status: found, stdout, stderr } = shell(command);
+        let (told, said) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+        assert_eq!(found.code(), Some(status), "{command}\n{told}\n{said}");
+    };
+    let words: Vec<&str> = measure.split_whitespace().skip(2).collect();
+    let Some(first) = on_debian(folder.path(), &words) else { return };
+    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    ended(&format!("mv {baseline}"), 0);
+    for command in &github {
+        ended(command, 0);
+    }
+    let written = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(written("timing.xml").contains("failures=\"0\""), "{}", written("timing.xml"));
+    assert!(written("summary.md").contains("| p50 |"), "{}", written("summary.md"));
+    ended(&predict.replace("p99.9 ", "p99.999 "), 3);
+
+    // Every function of the kernel takes some instructions more.
+    fs::remove_file(folder.path().join("debian-rt.parquet")).unwrap();
+    ended(&format!("{measure} --parameter ftrace=function"), 0);
+    ended(predict, 1);
+    ended(compare, 1);
+    assert!(written("timing.xml").contains("<failure "), "{}", written("timing.xml"));
+    ended(markdown, 0);
+}
+
 #[test]
 fn a_real_kernel_that_panics_is_quoted() {
     let folder = TempDir::new().unwrap();
