@@ -16,10 +16,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use targets::TARGETS;
+use targets::{TARGETS, Target, lot};
 
 /// Longer inputs are cut.
 const LONGEST: usize = 1 << 16;
+
+/// One input of so many at least is taken through what takes long.
+const FEWER: u32 = 32;
 
 /// What replaces a number in a text.
 const NUMBERS: [&str; 8] =
@@ -72,18 +75,18 @@ fn corpus(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 fn fuzz(name: &str) {
-    let target = TARGETS.iter().find(|(known, _)| *known == name).unwrap().1;
+    let target = TARGETS.iter().find(|target| target.name == name).unwrap();
     let seconds = std::env::var("JITTERLAB_FUZZ_SECONDS").ok().and_then(|n| n.parse().ok()).unwrap_or(2);
     let folder = tempfile::tempdir().unwrap();
-    let tried = |input: &[u8], origin: &Path| {
-        if catch_unwind(AssertUnwindSafe(|| target(folder.path(), input))).is_err() {
+    let tried = |input: &[u8], long: bool, origin: &Path| {
+        if catch_unwind(AssertUnwindSafe(|| (target.run)(folder.path(), input, long))).is_err() {
             let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{name}"));
             fs::write(&kept, input).unwrap();
             panic!("{name}: panics on what was made of {}; kept as {}", origin.display(), kept.display());
         }
     };
     let corpus = corpus(name);
-    corpus.iter().for_each(|(path, input)| tried(input, path));
+    corpus.iter().for_each(|(path, input)| tried(input, true, path));
     let mut dice = Dice(seconds);
     let (begin, mut inputs) = (Instant::now(), corpus.len());
     while begin.elapsed() < Duration::from_secs(seconds) {
@@ -93,7 +96,9 @@ fn fuzz(name: &str) {
         for _ in 0..1 + dice.roll(6) {
             change(&mut input, other, &mut dice);
         }
-        tried(&input, path);
+        // There are fewer inputs here than under libFuzzer, of which many more are taken the whole way.
+        let long = lot(&input).is_multiple_of(target.share.min(FEWER));
+        tried(&input, long, path);
         inputs += 1;
     }
     println!("{name}: {inputs} inputs");
@@ -126,7 +131,7 @@ fuzzed! {
 fn every_target_has_a_corpus_and_a_test() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let source = include_str!("fuzz.rs");
-    for (name, _) in TARGETS {
+    for Target { name, .. } in TARGETS {
         assert!(folder.join(name).is_dir(), "{name} has no corpus");
         assert!(source.contains(&format!(": \"{name}\",")), "{name} has no test");
     }

@@ -12,9 +12,8 @@ use jitterlab_bench::kernel::job::Answer;
 static LIBRARIES: LazyLock<LibraryPath> = LazyLock::new(LibraryPath::of_this_machine);
 
 /// As an ELF file, a kernel image and an archive.
-pub fn programs(folder: &Path, data: &[u8]) {
-    let path = folder.join("program");
-    std::fs::write(&path, data).expect("a temporary file");
+pub fn programs(folder: &Path, data: &[u8], _long: bool) {
+    let path = super::file(folder, "program", data);
     let _ = elf::closure(std::slice::from_ref(&path), &LIBRARIES);
     let slim = elf::without_debug_information(data.to_vec());
     assert!(slim.len() <= data.len());

@@ -1,11 +1,16 @@
 //! Whatever holds a run: its bytes, and the values in it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::LazyLock;
 
 use jitterlab_analysis::predict::Prediction;
 use jitterlab_analysis::require::Requirement;
 use jitterlab_analysis::task_analysis::AnalysisSection;
-use jitterlab_model::{Activation, Bench, EdgeKind, Flags, Keep, RunInfo, TaskResult, TaskRun, TaskSpec};
+use jitterlab_model::bounds::{check_description, check_order, check_times};
+use jitterlab_model::distribution::Distribution;
+use jitterlab_model::{
+    Activation, Bench, EdgeKind, Flags, Keep, RunInfo, TaskResult, TaskRun, TaskSpec, TimingStats,
+};
 use jitterlab_motion::servo::{Design, Plant, Question, ServoResult, Wishes};
 use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, StepperQuestion};
 use jitterlab_motion::{JudgedRun, catalog};
@@ -13,18 +18,14 @@ use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Content, Document};
 use jitterlab_report::page;
 use jitterlab_runs::{CaptureHints, CompareOptions, Hints, OneTask, PacketFilter, Run, compare};
-use jitterlab_trace::{JournalReader, RunFileWriter, RunReader, recover_to};
+use jitterlab_trace::{RunFileWriter, RunReader, recover_to};
+
+use super::{file, lot};
 
 const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 
-fn file(folder: &Path, name: &str, data: &[u8]) -> PathBuf {
-    let path = folder.join(name);
-    std::fs::write(&path, data).expect("a temporary file");
-    path
-}
-
-/// Everything that is said of a run. What takes long is tried on a part of the inputs each, always the same for the same.
-fn through(path: &Path, data: &[u8]) {
+/// All activations of a run through to their quantiles; what takes long: everything that is said of it.
+fn through(path: &Path, data: &[u8], long: bool) {
     // Every other input with what a user says of a capture.
     let capture = CaptureHints {
         raw: false,
@@ -34,28 +35,31 @@ fn through(path: &Path, data: &[u8]) {
     };
     let hints = Hints { periods_ns: vec![1_000_000], capture, ..Hints::default() };
     let Ok(run) = Run::open(path, &hints) else { return };
-    let Ok(analysis) = run.analysis(None, AnalysisSection::ALL.to_vec(), true, None) else { return };
     for stats in run.timing().map(|stats| stats.into_parts().0).unwrap_or_default() {
-        let known: Vec<i64> =
-            [0.0, 0.5, 0.99, 0.9999, 1.0].iter().filter_map(|p| stats.latency.quantile_ns(*p)).collect();
-        assert!(known.is_sorted(), "quantiles rise: {known:?}");
-        let (min, max) = (stats.latency.min_ns(), stats.latency.max_ns());
-        assert!(known.iter().all(|q| min.is_none_or(|min| min <= *q) && max.is_none_or(|max| *q <= max)));
+        quantiles(&stats.latency);
     }
+    if !long {
+        return;
+    }
+    let Ok(analysis) = run.analysis(None, AnalysisSection::ALL.to_vec(), true, None) else { return };
     let document = Document::new(Content::Analysis(Box::new(analysis)));
-    let text = document.text(TERMINAL);
-    assert!(!text.is_empty());
-    match data.iter().fold(data.len() as u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(*byte)))
-        % 32
-    {
+    assert!(!document.text(TERMINAL).is_empty());
+    match lot(data) % 6 {
         0 => pages(&run),
         1 => predictions(&run),
         2 => comparison(path, run),
         3 => servo(run),
         4 => stepper(run),
-        5 => drop(document.json().expect("every result is JSON")),
-        _ => {}
+        _ => drop(document.json().expect("every result is JSON")),
     }
+}
+
+fn quantiles(values: &Distribution) {
+    let known: Vec<i64> =
+        [0.0, 0.5, 0.99, 0.9999, 1.0].iter().filter_map(|p| values.quantile_ns(*p)).collect();
+    assert!(known.is_sorted(), "quantiles rise: {known:?}");
+    let (min, max) = (values.min_ns(), values.max_ns());
+    assert!(known.iter().all(|q| min.is_none_or(|min| min <= *q) && max.is_none_or(|max| *q <= max)));
 }
 
 fn pages(run: &Run) {
@@ -108,29 +112,26 @@ fn stepper(run: Run) {
 }
 
 /// The bytes of a run file.
-pub fn run_file(folder: &Path, data: &[u8]) {
+pub fn run_file(folder: &Path, data: &[u8], long: bool) {
     let path = file(folder, "run.parquet", data);
     if let Ok(reader) = RunReader::open(&path) {
         for number in 0..reader.row_groups().len().min(64) {
             let _ = reader.read_row_group(number, jitterlab_trace::Columns::ALL, &mut Vec::new());
         }
-        through(&path, data);
+        through(&path, data, long);
     }
 }
 
 /// The bytes of a journal. Most get the checksums that belong to them: else nothing behind these would ever be tried.
-pub fn journal(folder: &Path, data: &[u8]) {
+pub fn journal(folder: &Path, data: &[u8], long: bool) {
     let mut sealed = data.to_vec();
     if !data.len().is_multiple_of(4) {
         seal(&mut sealed);
     }
     let path = file(folder, "run.parquet.part", &sealed);
-    if JournalReader::open(&path).is_err() {
-        return;
-    }
-    through(&path, data);
+    through(&path, data, long);
     let target = folder.join("recovered.parquet");
-    if data.len().is_multiple_of(8) && recover_to(&path, &target, |_, _| ()).is_ok() {
+    if long && recover_to(&path, &target, |_, _| ()).is_ok() {
         RunReader::open(&target).expect("what was recovered can be read");
         std::fs::remove_file(&target).expect("the file is there");
     }
@@ -151,15 +152,19 @@ fn seal(journal: &mut [u8]) {
 
 /// CRC-32 as in IEEE 802.3.
 fn crc32<'a>(bytes: impl Iterator<Item = &'a u8>) -> u32 {
-    let bit = |crc: u32, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
-    !bytes.fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), bit))
+    static OF_BYTES: LazyLock<[u32; 256]> = LazyLock::new(|| {
+        let bit = |crc: u32, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
+        std::array::from_fn(|byte| (0..8).fold(byte as u32, bit))
+    });
+    let of_bytes = &*OF_BYTES;
+    !bytes.fold(!0, |crc, byte| crc >> 8 ^ of_bytes[usize::from(crc as u8 ^ byte)])
 }
 
 /// What another tool printed; the first byte tells the file's name, which some formats are told by.
-pub fn import(folder: &Path, data: &[u8]) {
+pub fn import(folder: &Path, data: &[u8], long: bool) {
     let Some((name, content)) = data.split_first() else { return };
     let name = ["output.txt", "results.json", "samples.raw", ".latency"][usize::from(*name) % 4];
-    through(&file(folder, name, content), data);
+    through(&file(folder, name, content), data, long);
 }
 
 /// Numbers and rows out of bytes.
@@ -185,8 +190,8 @@ impl Bytes<'_> {
     }
 }
 
-/// A run of any values, through the file.
-pub fn values(folder: &Path, data: &[u8]) {
+/// A run of any values; what takes long: through the file.
+pub fn values(folder: &Path, data: &[u8], long: bool) {
     let mut bytes = Bytes(data);
     let tasks = usize::from(bytes.byte() % 3);
     let mut info = RunInfo::new(Bench::Host, "monotonic", (0..tasks).map(|_| TaskSpec::default()));
@@ -199,14 +204,34 @@ pub fn values(folder: &Path, data: &[u8]) {
         info.keep = Keep::Spikes { above_ns: bytes.number() };
     }
     info.duration_ns = Some(bytes.number()).filter(|ns| *ns != 0);
+    if check_description(&info).is_ok() {
+        info.tasks.iter().zip(&rows).for_each(|(task, rows)| counted(task.spec.period_ns, rows));
+    }
+    if long {
+        through_a_file(folder, data, &info, &rows);
+    }
+}
+
+/// What a reader does with rows once it has decoded them.
+fn counted(period_ns: i64, rows: &[Activation]) {
+    if check_times(rows).is_ok() && check_order(rows, &mut None).is_ok() {
+        let mut stats = TimingStats::new(period_ns);
+        stats.push_all(rows);
+        for values in [&stats.latency, &stats.period_error, &stats.cycle_to_cycle, &stats.execution] {
+            quantiles(values);
+        }
+    }
+}
+
+fn through_a_file(folder: &Path, data: &[u8], info: &RunInfo, rows: &[Vec<Activation>]) {
     let path = folder.join("values.parquet");
     let _ = std::fs::remove_file(&path);
-    let mut writer = RunFileWriter::create(&path, tasks).expect("a temporary file");
+    let mut writer = RunFileWriter::create(&path, rows.len()).expect("a temporary file");
     for (task, rows) in rows.iter().enumerate() {
         writer.append(task, rows).expect("room");
     }
-    writer.finish(&info).expect("room");
-    through(&path, data);
+    writer.finish(info).expect("room");
+    through(&path, data, true);
 }
 
 fn described(bytes: &mut Bytes<'_>, number: usize) -> TaskRun {
@@ -248,7 +273,11 @@ fn activations(bytes: &mut Bytes<'_>, period_ns: i64) -> Vec<Activation> {
         }
         let (late, work) = (bytes.number(), bytes.number());
         let scatter = bytes.byte();
-        for k in 0..1 + u64::from(bytes.byte()) * 8 {
+        let length = match bytes.byte() {
+            250.. => 1_000,
+            short => 1 + u64::from(short) / 16,
+        };
+        for k in 0..length {
             let noise = (k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as i64 & i64::from(scatter) << 8;
             next.start_ns = next.due_ns.wrapping_add(late).wrapping_add(noise);
             next.end_ns = next.start_ns.wrapping_add(work);

@@ -11,26 +11,24 @@ fn on_a_chip(firmware: &Path) -> Setup {
     Setup { mcu: Some("atmega328p".into()), clock_hz: Some(16_000_000), ..Setup::new(firmware, 2_000) }
 }
 
-/// As a value change dump, and as pulses; whatever pins it names are driven.
-pub fn stimuli(folder: &Path, data: &[u8]) {
-    let (dump, idle) = (folder.join("stimulus.vcd"), folder.join("idle.hex"));
-    std::fs::write(&dump, data).expect("a temporary file");
-    std::fs::write(&idle, IDLE).expect("a temporary file");
+/// As a value change dump, and as pulses; what takes long: whatever pins it names are driven.
+pub fn stimuli(folder: &Path, data: &[u8], long: bool) {
+    let dump = super::file(folder, "stimulus.vcd", data);
     let text = std::str::from_utf8(data).unwrap_or_default();
     // What is named like a file is none of ours.
     let pulses = text.parse().ok().filter(|spec| matches!(spec, StimulusSpec::Pulses { .. }));
     for spec in [Some(StimulusSpec::File(dump)), pulses].into_iter().flatten() {
-        if let Ok(stimuli) = spec.read() {
+        if let Some(stimuli) = spec.read().ok().filter(|_| long) {
+            let idle = super::file(folder, "idle.hex", IDLE);
             let _ = simulate(&Setup { stimuli, ..on_a_chip(&idle) });
         }
     }
 }
 
-/// As a firmware.
-pub fn firmware(folder: &Path, data: &[u8]) {
-    let path = folder.join("firmware");
-    std::fs::write(&path, data).expect("a temporary file");
-    if image::load(&path).is_ok() {
+/// As a firmware; what takes long: it runs for 2 000 cycles.
+pub fn firmware(folder: &Path, data: &[u8], long: bool) {
+    let path = super::file(folder, "firmware", data);
+    if image::load(&path).is_ok() && long {
         let _ = simulate(&on_a_chip(&path));
     }
 }

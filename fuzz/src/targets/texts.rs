@@ -20,7 +20,7 @@ fn comes_back<T: FromStr + Display + PartialEq>(text: &str) {
 }
 
 /// Each way to read an option.
-pub fn texts(_: &Path, data: &[u8]) {
+pub fn texts(_: &Path, data: &[u8], _long: bool) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     comes_back::<TaskSpec>(text);
     comes_back::<Policy>(text);
