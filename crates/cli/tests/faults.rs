@@ -146,6 +146,24 @@ fn a_run_keeps_what_it_measured_whatever_fails() {
 }
 
 #[test]
+fn the_last_rows_that_the_disk_does_not_take_are_missed_aloud() {
+    if !possible() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let (file, journal) = (folder.join("run.parquet"), folder.join("run.parquet.part"));
+    // Rows are written every quarter of a second: at the end for the second time.
+    let args = ["run", "-q", "-n", "300", "--policy", "other", "-o", "run.parquet"];
+    let output = with_fault(folder, CALLS[0], 2, &[&file, &journal], &args).unwrap();
+    let run = RunReader::open(&file).unwrap();
+    let whole = run.info().tasks[0].result.as_ref().is_some_and(|r| r.executed == run.rows());
+    let in_file = run.info().warnings.iter().any(|w| matches!(w, Warning::RecordingEnded { .. }));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(whole || in_file && said.contains("recording ended"), "{} rows: {said}", run.rows());
+}
+
+#[test]
 fn a_page_is_the_old_one_or_the_new_one_whatever_fails() {
     if !possible() {
         return;

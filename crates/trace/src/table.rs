@@ -44,6 +44,8 @@ pub struct FinishedRun {
     /// The journal, where it was kept: because parts of it could not be read, or because it is a copy under another
     /// name than that of a journal.
     pub journal: Option<PathBuf>,
+    /// Why recording ended before its time, if it did: rows behind that are missing.
+    pub ended: Option<String>,
 }
 
 /// Writes a run file directly, for activations that are not being measured right now: imports, simulations,
@@ -201,7 +203,14 @@ impl RunFileWriter {
             let _ = std::fs::remove_file(&self.path);
             return Err(error);
         }
-        Ok(FinishedRun { path: self.path, rows: self.rows, bytes, skipped: Vec::new(), journal: None })
+        Ok(FinishedRun {
+            path: self.path,
+            rows: self.rows,
+            bytes,
+            skipped: Vec::new(),
+            journal: None,
+            ended: None,
+        })
     }
 }
 

@@ -151,14 +151,17 @@ impl RunWriter {
             });
         };
         let mut journal = recorded.journal;
-        info.warnings.extend(recorded.ended.map(Into::into));
+        let is_said = info.warnings.iter().any(|w| matches!(w, Warning::RecordingEnded { .. }));
+        let ended = recorded.ended.filter(|_| !is_said);
+        info.warnings.extend(ended.clone().map(|reason| Warning::RecordingEnded { reason }));
         for (task, lost) in info.tasks.iter().zip(&recorded.lost).filter(|(_, lost)| **lost > 0) {
             info.warnings.push(Warning::RecordsLost { task: task.spec.name.clone(), records: *lost });
         }
         // The file gets the description from here. The journal gets it too, for `recover` if the file cannot be
         // written; where the disk is too full even for that, recovery describes the run as crashed.
         let _ = journal.end(&info);
-        close_journal(&journal.file, &journal.path, &path, info, progress).map_err(|error| match error {
+        let closed = close_journal(&journal.file, &journal.path, &path, info, progress);
+        closed.map(|closed| FinishedRun { ended, ..closed }).map_err(|error| match error {
             left @ TraceError::JournalLeft { .. } => left,
             error => TraceError::NotClosed { path, journal: journal_name, source: Box::new(error) },
         })

@@ -130,7 +130,11 @@ fn recorded(
     let writer = counter.writer.take();
     let Counted { stats, failure, .. } = counted.into_inner().unwrap_or_else(PoisonError::into_inner);
     info.warnings.extend(failure.map(|error| Warning::RecordingEnded { reason: error.to_string() }));
-    let file = writer.map(|writer| writer.finish(info.clone())).transpose()?.map(|finished| finished.path);
+    let finished = writer.map(|writer| writer.finish(info.clone())).transpose()?;
+    // The last rows may be those that the disk did not take.
+    let ended = finished.as_ref().and_then(|finished| finished.ended.clone());
+    info.warnings.extend(ended.map(|reason| Warning::RecordingEnded { reason }));
+    let file = finished.map(|finished| finished.path);
     let around = above.map(|above| Around {
         task: above.task,
         index: above.activation.index,
