@@ -30,24 +30,25 @@ struct Way {
     board: Board,
     /// The class of timer 2, if not timer 1 is used.
     timer_2: Option<&'static str>,
-    /// Whether the strategy is Soft, in the place of the board's.
-    soft: bool,
+    /// Soft, or Anchored with GRACE, in the place of the board's strategy.
+    kind: Option<TimerKind>,
     /// Counts of it in a second.
     counts_hz: f64,
-    /// Cycles by which an event may be later than another: the tick of Soft, what a crystal's registers take.
+    /// Cycles by which an event may be later than another: the tick of Soft, the grace, what a crystal's registers take.
     late: u64,
 }
 
 impl Way {
     fn of(board: Board) -> Self {
         let (counts_hz, late) = (board.timer_hz(), u64::from(board.prescaler) + WAYS);
-        Way { board, timer_2: None, soft: false, counts_hz, late }
+        Way { board, timer_2: None, kind: None, counts_hz, late }
     }
 
     /// Every tick of a millisecond takes an interrupt, or every 96 counts of 8 bits: hours of that are long to simulate.
     fn is_long(&self, interval_us: u32) -> bool {
         let eight_bits = self.timer_2.is_some();
-        let interrupts = match self.soft || self.board.strategy == Strategy::Periodic {
+        let interrupts = match self.kind == Some(TimerKind::Soft) || self.board.strategy == Strategy::Periodic
+        {
             true => f64::from(interval_us) / 1e3,
             false if eight_bits => f64::from(interval_us) / 1e6 * self.counts_hz / 96.0,
             false => 0.0,
@@ -67,10 +68,7 @@ impl Way {
         });
         let text = format!("{timer_2}#include \"{interval}\"\n");
         std::fs::write(&source, text).unwrap();
-        let program = match self.soft {
-            true => Program::NearbyAlarms { kind: TimerKind::Soft },
-            false => Program::Empty,
-        };
+        let program = self.kind.map_or(Program::Empty, |kind| Program::NearbyAlarms { kind });
         compiler.build_file(source.to_str().unwrap(), &program, &self.board)
     }
 }
@@ -92,7 +90,7 @@ fn intervals(way: &Way, seed: u64) -> Vec<u32> {
     };
     let mut all =
         vec![10, 11, 100, 300_000, 1_500_000, board.max_period_us, board.max_period_us.saturating_add(1)];
-    let many = if way.soft || way.timer_2.is_some() { 32 } else { 80 };
+    let many = if way.kind.is_some() || way.timer_2.is_some() { 32 } else { 80 };
     while all.len() < many {
         let power = random() % 1_000;
         let us = (10.0 * (f64::from(HOUR_US) / 10.0).powf(power as f64 / 1_000.0)) as u32;
@@ -148,7 +146,10 @@ fn every_interval_is_kept_or_refused() {
             }
             ways.push(Way::of(board(Strategy::Periodic, clock_hz, prescaler, longest)));
             let soft = Way::of(board(Strategy::Anchored, clock_hz, prescaler, longest));
-            ways.push(Way { soft: true, late: soft.late + u64::from(clock_hz) / 1_000, ..soft });
+            let late = soft.late + u64::from(clock_hz) / 1_000;
+            ways.push(Way { kind: Some(TimerKind::Soft), late, ..soft });
+            let smart = Way::of(board(Strategy::Anchored, clock_hz, prescaler, longest));
+            ways.push(Way { kind: Some(TimerKind::Smart), late, ..smart });
         }
     }
     ways.push(Way::of(board(Strategy::SingleShot, 16_000_000, 64, 1_000_000)));
@@ -191,7 +192,7 @@ fn try_all(compiler: &Compiler, way: &Way, seed: u64, kept: &AtomicUsize, refuse
                 "{message}"
             );
             assert!(
-                way.board.strategy == Strategy::Periodic || way.soft || way.timer_2.is_some(),
+                way.board.strategy == Strategy::Periodic || way.kind.is_some() || way.timer_2.is_some(),
                 "{:?}",
                 way.board
             );
