@@ -194,7 +194,8 @@ mod tests {
         let log = Log { edges, stop: Stop::Edges, cycles: 1_000, slept: 900, ..Log::default() };
         let names = Names::new(None, |_| None);
         let report = report::report(&log, "atmega128", 1_000_000, Size::default(), &names);
-        Recording { mcu: "atmega128".into(), clock_hz: 1_000_000, log, report, warnings: Vec::new() }
+        let end = names.place(0);
+        Recording { mcu: "atmega128".into(), clock_hz: 1_000_000, log, report, warnings: Vec::new(), end }
     }
 
     fn pin() -> Pin {
