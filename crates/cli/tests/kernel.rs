@@ -170,7 +170,7 @@ fn the_emulator_ends_with_a_killed_jitterlab() {
 fn mistakes_are_told_before_anything_is_booted() {
     let cases: [(&[&str], &str); 6] = [
         (&["run", "--kernel", "debian:rtai"], "debian:rt"),
-        (&["run", "--kernel", "/etc/hostname"], "not an x86 Linux kernel"),
+        (&["run", "--kernel", "/etc/hostname"], "not a Linux kernel image"),
         (&["run", "--kernel", "x", "--period", "0"], "period"),
         (&["diff", "/etc/hostname", "debian:rt", "--time", "real"], "virtual time"),
         (&["peers", "--kernel", "debian:rt", "--cpus", "2"], "take turns"),
@@ -181,6 +181,58 @@ fn mistakes_are_told_before_anything_is_booted() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains(expected), "{words:?}: {said}");
     }
+}
+
+#[test]
+fn a_kernel_of_another_processor_wants_a_jitterlab_for_it() {
+    let folder = TempDir::new().unwrap();
+    let mut image = vec![0; 0x40];
+    // The mark of a zImage, for 32-bit ARM.
+    image[0x24..0x28].copy_from_slice(&0x016f_2818u32.to_le_bytes());
+    let kernel = folder.path().join("zImage");
+    fs::write(&kernel, image).unwrap();
+    for options in [&[][..], &["--program", PROGRAM]] {
+        let output = start(folder.path(), &kernel, options).wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("--program FILE") && said.contains("packaging/cross"), "{said}");
+    }
+}
+
+/// Building jitterlab for it takes as long as everything else that is tested, so it is brought.
+#[test]
+fn an_arm64_guest_measures_analyzes_and_reports() {
+    let Some(program) = std::env::var_os("JITTERLAB_ARM64") else {
+        println!("not tried: JITTERLAB_ARM64 names no jitterlab that packaging/cross built for arm64");
+        return;
+    };
+    let folder = TempDir::new().unwrap();
+    let program = program.to_str().unwrap();
+    let also = [
+        "jitterlab analyze run.parquet",
+        "jitterlab report run.parquet -o page.html",
+        "jitterlab check --details",
+    ];
+    let inside = also.into_iter().flat_map(|command| ["--also", command]);
+    let words = ["run", "-q", "--kernel", "debian:rt-arm64", "--program", program].into_iter();
+    let words: Vec<&str> = words.chain(inside).chain(RUN).chain(["200"]).collect();
+    for file in ["debian-rt-arm64.parquet", "debian-rt-arm64-2.parquet"] {
+        let output =
+            on_debian(folder.path(), &words).expect("the kernel and the emulator that were asked for");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(said.contains("page.html") && said.contains("one speed, in every idle state"), "{said}");
+        assert_eq!(activations(&folder.path().join(file)).len(), 200);
+    }
+    let file = |name: &str| folder.path().join(name);
+    assert_eq!(
+        activations(&file("debian-rt-arm64.parquet")),
+        activations(&file("debian-rt-arm64-2.parquet"))
+    );
+    let facts =
+        RunReader::open(file("debian-rt-arm64.parquet")).unwrap().info().facts_before.clone().unwrap();
+    assert_eq!(facts.kernel.architecture.as_deref(), Some("aarch64"));
+    assert_eq!(facts.virtualisation.hypervisor.as_deref(), Some("QEMU"));
 }
 
 /// Runs `jitterlab kernel` on Debian's kernels; `None` where they cannot be had.

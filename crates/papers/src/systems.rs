@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::papers::{SystemUnderLoads, UnderLoad};
-use jitterlab_bench::kernel::elf::LibraryPath;
 use jitterlab_bench::kernel::job;
 use jitterlab_bench::kernel::session::run_step;
 use jitterlab_bench::kernel::{GuestTime, KernelChoice, KernelSession, Machine};
@@ -85,9 +84,9 @@ pub(crate) fn session(machine: Machine, steps: Vec<job::Step>) -> Result<KernelS
         machine: Machine { timeout: TIMEOUT, ..machine },
         jitterlab: std::env::current_exe().map_err(PapersError::Program)?,
         with: Vec::new(),
-        programs: Vec::new(),
+        program: None,
+        peers: &[],
         modules: Vec::new(),
-        libraries: LibraryPath::of_this_machine(),
         background: None,
         steps,
     })

@@ -50,10 +50,13 @@ pub fn run(task: &PeerTask, file: &Path) -> io::Result<()> {
         *latency_ns = now_ns - due_ns;
         due_ns += task.period_ns;
     }
-    let sample = |latency_ns: &i64| {
+    let sample = |(n, latency_ns): (i64, &i64)| {
+        let at_ns = n * task.period_ns;
         let mut sample = [0; 28];
+        sample[4..12].copy_from_slice(&(at_ns / NS_PER_S).to_le_bytes());
+        sample[12..20].copy_from_slice(&(at_ns % NS_PER_S).to_le_bytes());
         sample[20..].copy_from_slice(&latency_ns.to_le_bytes());
         sample
     };
-    fs::write(file, latencies_ns.iter().flat_map(sample).collect::<Vec<u8>>())
+    fs::write(file, (0..).zip(&latencies_ns).flat_map(sample).collect::<Vec<u8>>())
 }

@@ -2,6 +2,7 @@
 //! user's own. What is unpacked is what the archive's index says, whose signature apt has verified.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -12,6 +13,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::geteuid;
 use sha2::{Digest, Sha256};
 
+use super::architecture::Architecture;
 use crate::child::EndsWithUs;
 use crate::scratch::{self, Scratch};
 
@@ -28,16 +30,18 @@ pub enum DebianError {
     },
     /// The package lists do not know it.
     #[error(
-        "the package lists of this machine know no {package} (this needs Debian's own archive in /etc/apt/sources.list, and `sudo apt-get update` once): {answer}"
+        "the package lists of this machine know no {package} (this needs Debian's own archive in /etc/apt/sources.list, and `{update}` once): {answer}"
     )]
     Unknown {
         /// The package.
         package: String,
+        /// The command that makes the lists new.
+        update: String,
         /// What apt said.
         answer: String,
     },
     /// It could not be fetched.
-    #[error("{package} {version} is not in the cache {cache} and could not be fetched; is this machine offline, or are its package lists old (`sudo apt-get update`)? apt-get says: {answer}", cache = cache.display())]
+    #[error("{package} {version} is not in the cache {cache} and could not be fetched; is this machine offline, or are its package lists old (`{update}`)? apt-get says: {answer}", cache = cache.display())]
     NotFetched {
         /// The package.
         package: String,
@@ -45,14 +49,31 @@ pub enum DebianError {
         version: String,
         /// Where it would have been kept.
         cache: PathBuf,
+        /// The command that makes the lists new.
+        update: String,
+        /// What apt said.
+        answer: String,
+    },
+    /// There are no lists for another processor than this machine's.
+    #[error(
+        "package lists for {architecture} could not be fetched; is this machine offline? apt-get says: {answer}"
+    )]
+    NoLists {
+        /// Debian's name of the processor.
+        architecture: &'static str,
         /// What apt said.
         answer: String,
     },
     /// The package lists give no checksum of it.
     #[error(
-        "the package lists of this machine have no SHA256 of {0}, so it cannot be verified: update them with `sudo apt-get update`"
+        "the package lists of this machine have no SHA256 of {package}, so it cannot be verified: update them with `{update}`"
     )]
-    NoChecksum(String),
+    NoChecksum {
+        /// The package.
+        package: String,
+        /// The command that makes the lists new.
+        update: String,
+    },
     /// It is not the package that the archive offers.
     #[error(
         "{} is not the package that the archive's signed index describes: its SHA-256 is {found} instead of {wanted}; remove it and try again", file.display()
@@ -146,7 +167,7 @@ fn cache_error(path: &Path) -> impl Fn(io::Error) -> DebianError {
 /// Runs a program to its end; its output if it went well, otherwise what it said.
 fn output(
     program: &str,
-    arguments: &[&str],
+    arguments: &[impl AsRef<OsStr>],
     directory: &Path,
 ) -> Result<Result<String, String>, DebianError> {
     let answer = Command::new(program)
@@ -161,72 +182,161 @@ fn output(
     Ok(if answer.status.success() { Ok(text(&answer.stdout)) } else { Err(text(&answer.stderr)) })
 }
 
-/// The package beginning with `prefix` that `package` depends on: what a meta-package stands for.
-///
-/// # Errors
-/// No apt, or a package that the lists do not know.
-pub fn dependency(package: &str, prefix: &str) -> Result<String, DebianError> {
-    let unknown = |answer: String| DebianError::Unknown { package: package.into(), answer };
-    let listed =
-        output("apt-cache", &["depends", "--important", package], Path::new("/"))?.map_err(unknown)?;
-    depends(&listed, prefix)
-        .next()
-        .map(String::from)
-        .ok_or_else(|| unknown(format!("it depends on no {prefix}*")))
+/// Debian's archive for one kind of processor, as this machine's list of sources has it.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    architecture: &'static Architecture,
+    /// What apt is told where the lists are not this machine's.
+    options: Vec<String>,
+    /// The command that makes the lists new.
+    update: String,
 }
 
-/// The packages of libraries that `package` depends on, but for the C library, which every Debian has.
-///
-/// # Errors
-/// As [`dependency`].
-pub fn library_dependencies(package: &str) -> Result<Vec<String>, DebianError> {
-    let unknown = |answer: String| DebianError::Unknown { package: package.into(), answer };
-    let listed =
-        output("apt-cache", &["depends", "--important", package], Path::new("/"))?.map_err(unknown)?;
-    let libraries = depends(&listed, "lib").filter(|name| !["libc6", "libgcc-s1"].contains(name));
-    Ok(libraries.map(String::from).collect())
+impl Archive {
+    /// The archive for a kind of processor. The lists for another than this machine's are fetched into the cache the first time.
+    /// `note` is told of it.
+    ///
+    /// # Errors
+    /// No apt, no network, or a cache that cannot be written.
+    pub fn of(
+        architecture: &'static Architecture,
+        note: &mut dyn FnMut(&str),
+    ) -> Result<Archive, DebianError> {
+        if Architecture::own() == Some(architecture) {
+            return Ok(Archive { architecture, options: Vec::new(), update: "sudo apt-get update".into() });
+        }
+        let lists = cache()?.join(format!("lists-{}", architecture.name));
+        if !lists.exists() {
+            note(&format!("fetching {} lists", architecture.name));
+            fetch_lists(architecture, &lists)?;
+        }
+        let update = format!("rm -r {}", lists.display());
+        Ok(Archive { architecture, options: options(architecture, &lists), update })
+    }
+
+    /// What apt-cache says.
+    fn ask(&self, words: &[&str], package: &str) -> Result<String, DebianError> {
+        let arguments: Vec<&str> =
+            self.options.iter().map(String::as_str).chain(words.iter().copied()).chain([package]).collect();
+        output("apt-cache", &arguments, Path::new("/"))?.map_err(|answer| self.unknown(package, answer))
+    }
+
+    fn unknown(&self, package: &str, answer: String) -> DebianError {
+        DebianError::Unknown { package: package.into(), update: self.update.clone(), answer }
+    }
+
+    /// The package beginning with `prefix` that `package` depends on: what a meta-package stands for.
+    ///
+    /// # Errors
+    /// No apt, or a package that the lists do not know.
+    pub fn dependency(&self, package: &str, prefix: &str) -> Result<String, DebianError> {
+        let listed = self.ask(&["depends", "--important"], package)?;
+        depends(&listed, prefix)
+            .next()
+            .map(String::from)
+            .ok_or_else(|| self.unknown(package, format!("it depends on no {prefix}*")))
+    }
+
+    /// The packages of libraries that `package` depends on, but for the C library, which every Debian has.
+    ///
+    /// # Errors
+    /// As [`Archive::dependency`].
+    pub fn library_dependencies(&self, package: &str) -> Result<Vec<String>, DebianError> {
+        let listed = self.ask(&["depends", "--important"], package)?;
+        let libraries = depends(&listed, "lib").filter(|name| !C_LIBRARY.contains(name));
+        Ok(libraries.map(String::from).collect())
+    }
+
+    /// The newest version of a package that the lists know, from the cache or else from the archive. `note` is
+    /// told of a download.
+    ///
+    /// # Errors
+    /// No apt, a package that the lists do not know, no network, a cache that cannot be written.
+    pub fn fetch(&self, package: &str, note: &mut dyn FnMut(&str)) -> Result<Package, DebianError> {
+        let shown = self.ask(&["show", "--no-all-versions"], package)?;
+        let field = |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let version =
+            field("Version:").ok_or_else(|| self.unknown(package, "it has no version".into()))?.to_owned();
+        let sha256 = field("SHA256:").map(str::to_owned).ok_or_else(|| DebianError::NoChecksum {
+            package: package.into(),
+            update: self.update.clone(),
+        })?;
+        let cache = cache()?;
+        // An epoch's colon is written as apt writes it, so that the name is a plain one.
+        let name = format!("{package}_{}_{}.deb", version.replace(':', "%3a"), self.architecture.name);
+        let file = cache.join(name);
+        let in_cache = Package { name: package.into(), version: version.clone(), file: file.clone(), sha256 };
+        // What is there was perhaps cut short by a full disk; what is there and sound need not be fetched.
+        if file.exists() && in_cache.verified().is_ok() {
+            return Ok(in_cache);
+        }
+        note(&format!("fetching {package} {version}"));
+        // Into a folder of its own, removed whatever happens; then moved in place in one step.
+        let incoming = Scratch::below(&cache).map_err(cache_error(&cache))?;
+        let wanted = format!("{package}={version}");
+        let options = self.options.iter().map(String::as_str);
+        let arguments: Vec<&str> = options.chain(["download", &wanted]).collect();
+        output("apt-get", &arguments, incoming.path())?.map_err(|answer| {
+            let (package, version) = (package.into(), version.clone());
+            let answer = answer.lines().filter(|line| !line.starts_with("W:")).collect::<Vec<_>>().join(" ");
+            let update = self.update.clone();
+            DebianError::NotFetched { package, version, cache: cache.clone(), update, answer }
+        })?;
+        let fetched = fs::read_dir(incoming.path()).map_err(cache_error(incoming.path()))?.flatten().next();
+        let fetched = fetched.map(|entry| entry.path()).unwrap_or_else(|| incoming.path().join(&wanted));
+        Package { file: fetched.clone(), ..in_cache.clone() }.verified()?;
+        fs::rename(&fetched, &file).map_err(cache_error(&file))?;
+        Ok(in_cache)
+    }
+}
+
+/// The packages of the C library and of what compilers add to programs.
+pub(super) const C_LIBRARY: [&str; 2] = ["libc6", "libgcc-s1"];
+
+/// What apt is told, to keep lists for another processor in a folder of their own.
+fn options(architecture: &Architecture, folder: &Path) -> Vec<String> {
+    let place = |part: &str| folder.join(part).display().to_string();
+    [
+        ("APT::Architecture", architecture.name.into()),
+        ("APT::Architectures", architecture.name.into()),
+        ("APT::Sandbox::User", String::new()),
+        ("Acquire::Languages", "none".into()),
+        ("Dir::State", place("state")),
+        ("Dir::State::status", place("status")),
+        ("Dir::Cache", place("cache")),
+    ]
+    .map(|(key, value)| format!("-o{key}={value}"))
+    .into()
+}
+
+/// Fetches the package lists for a kind of processor into a folder.
+fn fetch_lists(architecture: &'static Architecture, lists: &Path) -> Result<(), DebianError> {
+    let cache = lists.parent().unwrap_or(Path::new("."));
+    let scratch = Scratch::below(cache).map_err(cache_error(cache))?;
+    let incoming = scratch.path().join("lists");
+    let failed = cache_error(&incoming);
+    for part in ["state/lists/partial", "cache/archives/partial"] {
+        fs::create_dir_all(incoming.join(part)).map_err(&failed)?;
+    }
+    File::create(incoming.join("status")).map_err(&failed)?;
+    let arguments: Vec<String> =
+        options(architecture, &incoming).into_iter().chain(["update".into()]).collect();
+    let updated = output("apt-get", &arguments, Path::new("/"))?;
+    // Of several sources some may have nothing for this processor, which is an error of the whole.
+    let found = fs::read_dir(incoming.join("state/lists")).map_err(&failed)?.flatten();
+    if !found.into_iter().any(|list| list.file_name().to_string_lossy().contains("_Packages")) {
+        let answer = updated.unwrap_or_else(|answer| answer);
+        return Err(DebianError::NoLists { architecture: architecture.name, answer });
+    }
+    fs::rename(&incoming, lists)
+        .or_else(|error| if lists.exists() { Ok(()) } else { Err(error) })
+        .map_err(cache_error(lists))
 }
 
 /// The dependencies with that prefix in the answer of `apt-cache depends`.
 fn depends<'a>(listed: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
     let dependencies = listed.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
     dependencies.map(str::trim).filter(move |name| name.starts_with(prefix))
-}
-
-/// The newest version of a package that the lists know, from the cache or else from the archive. `note` is
-/// told of a download.
-///
-/// # Errors
-/// No apt, a package that the lists do not know, no network, a cache that cannot be written.
-pub fn fetch(package: &str, note: &mut dyn FnMut(&str)) -> Result<Package, DebianError> {
-    let unknown = |answer: String| DebianError::Unknown { package: package.into(), answer };
-    let shown =
-        output("apt-cache", &["show", "--no-all-versions", package], Path::new("/"))?.map_err(unknown)?;
-    let field = |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    let version = field("Version:").ok_or_else(|| unknown("it has no version".into()))?.to_owned();
-    let sha256 = field("SHA256:").ok_or_else(|| DebianError::NoChecksum(package.into()))?.to_owned();
-    let cache = cache()?;
-    // An epoch's colon is written as apt writes it, so that the name is a plain one.
-    let file = cache.join(format!("{package}_{}.deb", version.replace(':', "%3a")));
-    let in_cache = Package { name: package.into(), version: version.clone(), file: file.clone(), sha256 };
-    // What is there was perhaps cut short by a full disk; what is there and sound need not be fetched.
-    if file.exists() && in_cache.verified().is_ok() {
-        return Ok(in_cache);
-    }
-    note(&format!("fetching {package} {version}"));
-    // Into a folder of its own, removed whatever happens; then moved in place in one step.
-    let incoming = Scratch::below(&cache).map_err(cache_error(&cache))?;
-    let wanted = format!("{package}={version}");
-    output("apt-get", &["download", &wanted], incoming.path())?.map_err(|answer| {
-        let (package, version) = (package.into(), version.clone());
-        let answer = answer.lines().filter(|line| !line.starts_with("W:")).collect::<Vec<_>>().join(" ");
-        DebianError::NotFetched { package, version, cache: cache.clone(), answer }
-    })?;
-    let fetched = fs::read_dir(incoming.path()).map_err(cache_error(incoming.path()))?.flatten().next();
-    let fetched = fetched.map(|entry| entry.path()).unwrap_or_else(|| incoming.path().join(&wanted));
-    Package { file: fetched.clone(), ..in_cache.clone() }.verified()?;
-    fs::rename(&fetched, &file).map_err(cache_error(&file))?;
-    Ok(in_cache)
 }
 
 impl Package {
@@ -236,10 +346,11 @@ impl Package {
     /// # Errors
     /// A damaged package, or a cache that cannot be written.
     pub fn unpacked(&self, member: &str) -> Result<PathBuf, DebianError> {
-        let part = member.trim_start_matches("./").replace('/', "-");
-        let stem = self.file.with_extension("");
-        let target =
-            PathBuf::from(format!("{}.{}", stem.display(), if part.is_empty() { "all" } else { &part }));
+        let part = match member.trim_start_matches("./").replace('/', "-") {
+            part if part.is_empty() => "all".into(),
+            part => part,
+        };
+        let target = PathBuf::from(format!("{}.{part}", self.file.with_extension("").display()));
         if target.exists() {
             return Ok(target);
         }
@@ -337,6 +448,7 @@ mod tests {
         assert_eq!(fs::read(boot.join("boot/vmlinuz-1")).unwrap(), b"kernel");
         assert!(!boot.join("lib").exists());
         assert!(package.unpacked("./lib").unwrap().join("lib/modules/1/a.ko").exists());
+        assert!(package.unpacked("./").unwrap().join("boot/vmlinuz-1").exists());
         assert!(matches!(package.unpacked("./usr"), Err(DebianError::NotUnpacked { .. })));
         // One byte more is another package, though dpkg-deb would unpack it all the same.
         fs::write(&file, [&whole[..], b"\n"].concat()).unwrap();

@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_rt::xenomai::Core;
 use jitterlab_trace::source;
-use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, FileHeader64, PT_INTERP};
+use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, FileHeader32, FileHeader64, PT_INTERP};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, U16, U64};
+
+use super::architecture::Architecture;
+use super::debian::{Archive, C_LIBRARY, DebianError};
 
 /// Why it is not known what a program needs.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +56,17 @@ struct Needs {
 
 /// Reads what an ELF file asks for; `None` for any other file.
 fn needs(path: &Path, data: &[u8]) -> Result<Option<Needs>, ElfError> {
-    let Ok(header) = FileHeader64::<Endianness>::parse(data) else { return Ok(None) };
+    if let Ok(header) = FileHeader64::<Endianness>::parse(data) {
+        return needs_of(header, path, data).map(Some);
+    }
+    FileHeader32::<Endianness>::parse(data).ok().map(|header| needs_of(header, path, data)).transpose()
+}
+
+fn needs_of<H: FileHeader<Endian = Endianness>>(
+    header: &H,
+    path: &Path,
+    data: &[u8],
+) -> Result<Needs, ElfError> {
     let damaged =
         |error: object::read::Error| ElfError::Damaged { path: path.into(), error: error.to_string() };
     let endian = header.endian().map_err(damaged)?;
@@ -68,7 +81,7 @@ fn needs(path: &Path, data: &[u8]) -> Result<Option<Needs>, ElfError> {
     }
     let sections = header.sections(endian, data).map_err(damaged)?;
     let Some((entries, strings)) = sections.dynamic(endian, data).map_err(damaged)? else {
-        return Ok(Some(needs));
+        return Ok(needs);
     };
     let strings = sections.strings(endian, data, strings).map_err(damaged)?;
     for entry in entries {
@@ -82,12 +95,33 @@ fn needs(path: &Path, data: &[u8]) -> Result<Option<Needs>, ElfError> {
             _ => {}
         }
     }
-    Ok(Some(needs))
+    Ok(needs)
 }
 
-/// The directories the dynamic linker of this machine looks into.
+/// A file of this machine and where the guest finds it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Included {
+    /// The file here.
+    pub here: PathBuf,
+    /// Its absolute path in the guest.
+    pub there: PathBuf,
+}
+
+impl Included {
+    /// With the path in the guest that it has here.
+    pub(super) fn at(path: PathBuf) -> Self {
+        Included { here: path.clone(), there: path }
+    }
+}
+
+/// Where the libraries of a guest's programs are.
 #[derive(Debug, Clone)]
-pub struct LibraryPath(Vec<PathBuf>);
+pub struct LibraryPath {
+    /// The directories that the dynamic linker of this machine looks into.
+    directories: Vec<PathBuf>,
+    /// Trees of unpacked packages, whose files have the same path in the guest as below the tree.
+    trees: Vec<PathBuf>,
+}
 
 impl LibraryPath {
     /// `LD_LIBRARY_PATH`, the directories of `/etc/ld.so.conf`, and the built-in ones.
@@ -95,49 +129,80 @@ impl LibraryPath {
         let mut directories: Vec<PathBuf> =
             std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths).collect();
         configured(Path::new("/etc/ld.so.conf"), &mut directories, 8);
-        let built_in = [
-            "/lib/x86_64-linux-gnu",
-            "/usr/lib/x86_64-linux-gnu",
-            "/lib64",
-            "/usr/lib64",
-            "/lib",
-            "/usr/lib",
-        ];
-        directories.extend(built_in.map(PathBuf::from));
+        let own = Architecture::own().map(|own| own.multiarch);
+        directories
+            .extend(own.iter().flat_map(|own| ["/lib", "/usr/lib"].map(|lib| Path::new(lib).join(own))));
+        directories.extend(["/lib64", "/usr/lib64", "/lib", "/usr/lib"].map(PathBuf::from));
         directories.extend(Core::ALL.iter().flat_map(|core| core.library_folders()));
-        LibraryPath(directories)
+        LibraryPath { directories, trees: Vec::new() }
     }
 
-    /// Looks into this directory too, after all others.
-    pub fn also(&mut self, directory: PathBuf) {
-        if !self.0.contains(&directory) {
-            self.0.push(directory);
+    /// Those for programs of this kind of processor: this machine's, or else of Debian's packages.
+    ///
+    /// # Errors
+    /// A package that cannot be had.
+    pub fn of(architecture: &'static Architecture, note: &mut dyn FnMut(&str)) -> Result<Self, DebianError> {
+        if Architecture::own() == Some(architecture) {
+            return Ok(Self::of_this_machine());
+        }
+        let mut libraries = LibraryPath { directories: Vec::new(), trees: Vec::new() };
+        let archive = Archive::of(architecture, note)?;
+        for package in C_LIBRARY {
+            libraries.also(archive.fetch(package, note)?.unpacked("./")?);
+        }
+        Ok(libraries)
+    }
+
+    /// Looks into this tree of an unpacked package too, after all others.
+    pub fn also(&mut self, tree: PathBuf) {
+        if !self.trees.contains(&tree) {
+            self.trees.push(tree);
         }
     }
 
     /// Where a library of that name for processor type `machine` is; `first` is looked at before all others.
-    fn find(&self, name: &str, machine: Option<u16>, first: &[PathBuf]) -> Option<PathBuf> {
+    fn find(&self, name: &str, machine: Option<u16>, first: &[PathBuf]) -> Option<Included> {
         if name.contains('/') {
-            return Some(PathBuf::from(name)).filter(|path| path.exists());
+            return Some(self.at(Path::new(name))).filter(|found| found.here.exists());
         }
-        first
-            .iter()
-            .chain(&self.0)
-            .map(|directory| directory.join(name))
-            .find(|path| machine_of(path).is_some_and(|found| machine.is_none_or(|wanted| wanted == found)))
+        let fits =
+            |path: &Path| machine_of(path).is_some_and(|found| machine.is_none_or(|wanted| wanted == found));
+        let here = first.iter().chain(&self.directories).map(|directory| Included::at(directory.join(name)));
+        let below = Architecture::ALL
+            .into_iter()
+            .flat_map(|one| ["/lib", "/usr/lib"].map(|lib| Path::new(lib).join(one.multiarch).join(name)));
+        let in_trees = below.flat_map(|there| self.trees.iter().map(move |tree| in_tree(tree, &there)));
+        here.chain(in_trees.collect::<Vec<_>>()).find(|found| fits(&found.here))
+    }
+
+    /// What a guest finds at this path, such as a program's interpreter: of a package, or else this machine's.
+    fn at(&self, there: &Path) -> Included {
+        // Packages that keep everything below /usr count on the links that a file system has for that.
+        let usr = Path::new("/usr").join(there.strip_prefix("/").unwrap_or(there));
+        let candidates = self.trees.iter().flat_map(|tree| [in_tree(tree, there), in_tree(tree, &usr)]);
+        let found = candidates.map(|found| Included { there: there.into(), ..found });
+        found.into_iter().find(|found| found.here.exists()).unwrap_or_else(|| Included::at(there.into()))
     }
 
     /// Where a library of that name is, whatever its processor type.
     pub fn library(&self, name: &str) -> Option<PathBuf> {
-        self.find(name, None, &[])
+        self.find(name, None, &[]).map(|found| found.here)
     }
 }
 
+/// A file of an unpacked package.
+fn in_tree(tree: &Path, there: &Path) -> Included {
+    Included { here: tree.join(there.strip_prefix("/").unwrap_or(there)), there: there.into() }
+}
+
 /// The processor type of an ELF file, from its first bytes only.
-fn machine_of(path: &Path) -> Option<u16> {
+pub(super) fn machine_of(path: &Path) -> Option<u16> {
     let mut head = [0; 64];
     std::io::Read::read_exact(&mut fs::File::open(path).ok()?, &mut head).ok()?;
-    let header = FileHeader64::<Endianness>::parse(head.as_slice()).ok()?;
+    if let Ok(header) = FileHeader64::<Endianness>::parse(head.as_slice()) {
+        return Some(header.e_machine(header.endian().ok()?));
+    }
+    let header = FileHeader32::<Endianness>::parse(head.as_slice()).ok()?;
     Some(header.e_machine(header.endian().ok()?))
 }
 
@@ -168,22 +233,22 @@ fn configured(file: &Path, into: &mut Vec<PathBuf>, depth: u8) {
 /// No program or library is larger: a guest keeps all of it in memory.
 pub(super) const LARGEST_BYTES: u64 = 512 << 20;
 
-/// All files that these programs and libraries need to run, themselves included, each where this machine has
-/// it. A file that is no 64-bit ELF file needs nothing.
+/// All files that these programs and libraries need to run, themselves included. A file that is no ELF file needs nothing.
 ///
 /// # Errors
 /// A file that cannot be read or makes no sense, or a library that is nowhere.
-pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet<PathBuf>, ElfError> {
+pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet<Included>, ElfError> {
     let mut done = BTreeSet::new();
-    let mut waiting: Vec<PathBuf> = programs.to_vec();
-    while let Some(path) = waiting.pop() {
-        if !done.insert(path.clone()) {
+    let mut waiting: Vec<Included> = programs.iter().cloned().map(Included::at).collect();
+    while let Some(file) = waiting.pop() {
+        if !done.insert(file.clone()) {
             continue;
         }
+        let path = file.here;
         let data = source::read(&path, LARGEST_BYTES)
             .map_err(|error| ElfError::Read { path: path.clone(), error })?;
         let Some(needs) = needs(&path, &data)? else { continue };
-        waiting.extend(needs.interpreter);
+        waiting.extend(needs.interpreter.map(|interpreter| libraries.at(&interpreter)));
         let origin = path.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
         let search: Vec<PathBuf> = needs
             .search
@@ -235,7 +300,7 @@ mod tests {
     #[test]
     fn the_files_found_are_those_the_dynamic_linker_maps() {
         let found = closure(&[this_program()], &LibraryPath::of_this_machine()).unwrap();
-        let names: BTreeSet<_> = found.iter().filter_map(|path| path.file_name()).collect();
+        let names: BTreeSet<_> = found.iter().filter_map(|file| file.there.file_name()).collect();
         // What the linker mapped into this very process (files only, not the test's data).
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
         let mapped: BTreeSet<&str> =
@@ -249,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_library_that_is_nowhere_is_named_with_who_needs_it() {
-        let nowhere = LibraryPath(Vec::new());
+        let nowhere = LibraryPath { directories: Vec::new(), trees: Vec::new() };
         let message = closure(&[this_program()], &nowhere).unwrap_err().to_string();
         assert!(message.contains(".so") && message.contains("LD_LIBRARY_PATH"), "{message}");
     }

@@ -1,55 +1,24 @@
 //! Which kernel is booted: an image file, or one of Debian's by name.
 
 use std::fmt;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::debian::{self, DebianError, Package};
+use jitterlab_trace::source;
 
-/// Debian's kernels for 64-bit PCs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flavour {
-    /// With PREEMPT_RT.
-    Rt,
-    /// The ordinary one.
-    Generic,
-    /// The one for virtual machines.
-    Cloud,
-}
+use super::architecture::{Architecture, Flavour};
+use super::debian::{Archive, DebianError, Package};
+use super::elf::LARGEST_BYTES;
 
-impl Flavour {
-    /// All of them.
-    pub const ALL: [Flavour; 3] = [Flavour::Rt, Flavour::Generic, Flavour::Cloud];
-
-    /// The word after `debian:`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Flavour::Rt => "rt",
-            Flavour::Generic => "generic",
-            Flavour::Cloud => "cloud",
-        }
-    }
-
-    /// The package that depends on the newest kernel of this flavour.
-    const fn meta_package(self) -> &'static str {
-        match self {
-            Flavour::Rt => "linux-image-rt-amd64",
-            Flavour::Generic => "linux-image-amd64",
-            Flavour::Cloud => "linux-image-cloud-amd64",
-        }
-    }
-}
-
-/// A kernel as a user names it: a path, or `debian:rt`, `debian:generic`, `debian:cloud`.
+/// A kernel as a user names it: a path, or `debian:` with a flavour (`rt`, `generic`, `cloud`), an architecture (`arm64`,
+/// whose ordinary kernel it is), or both (`rt-arm64`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelChoice {
     /// An image file.
     File(PathBuf),
-    /// The newest kernel of that flavour that the package lists know.
-    Debian(Flavour),
+    /// The newest kernel of that flavour that the package lists know; of this program's own architecture unless another is named.
+    Debian(Flavour, Option<&'static Architecture>),
 }
 
 /// Why a kernel cannot be had.
@@ -57,7 +26,7 @@ pub enum KernelChoice {
 pub enum ImageError {
     /// A word after `debian:` that is no flavour.
     #[error(
-        "Debian has no kernel {0:?} here: use debian:rt, debian:generic, debian:cloud, or the path of a kernel image"
+        "Debian has no kernel {0:?} here: use debian:rt, debian:generic, debian:cloud, for another processor debian:rt-arm64 and so on (amd64, arm64, armhf), or the path of a kernel image"
     )]
     UnknownFlavour(String),
     /// A flavour without `debian:`.
@@ -73,7 +42,7 @@ pub enum ImageError {
     },
     /// It is something else.
     #[error(
-        "{0} is not an x86 Linux kernel image: give a bzImage, as in /boot/vmlinuz-* or arch/x86/boot/bzImage of a kernel tree"
+        "{0} is not a Linux kernel image of a known kind: give a bzImage (x86), an Image or Image.gz (arm64) or a zImage (arm), as in /boot/vmlinuz-* or arch/*/boot of a kernel tree"
     )]
     NotAKernel(PathBuf),
     /// A package that holds no kernel.
@@ -94,20 +63,35 @@ impl FromStr for KernelChoice {
                 Err(ImageError::BareFlavour(text.into()))
             }
             None => Ok(KernelChoice::File(text.into())),
-            Some(word) => Flavour::ALL
-                .into_iter()
-                .find(|flavour| flavour.name() == word)
-                .map(KernelChoice::Debian)
-                .ok_or_else(|| ImageError::UnknownFlavour(word.into())),
+            Some(word) => debian(word).ok_or_else(|| ImageError::UnknownFlavour(word.into())),
         }
     }
+}
+
+/// `rt`, `arm64` or `rt-arm64`.
+fn debian(word: &str) -> Option<KernelChoice> {
+    let (flavour, architecture) = match (word.split_once('-'), named(word)) {
+        (Some((flavour, architecture)), _) => (flavour, Some(named(architecture)?)),
+        (None, Some(architecture)) => (Flavour::Generic.name(), Some(architecture)),
+        (None, None) => (word, None),
+    };
+    let flavour = Flavour::ALL.into_iter().find(|one| one.name() == flavour)?;
+    architecture.unwrap_or_else(Architecture::usual).kernel(flavour)?;
+    Some(KernelChoice::Debian(flavour, architecture))
+}
+
+fn named(name: &str) -> Option<&'static Architecture> {
+    Architecture::ALL.into_iter().find(|one| one.name == name)
 }
 
 impl fmt::Display for KernelChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KernelChoice::File(path) => write!(f, "{}", path.display()),
-            KernelChoice::Debian(flavour) => write!(f, "debian:{}", flavour.name()),
+            KernelChoice::Debian(flavour, None) => write!(f, "debian:{}", flavour.name()),
+            KernelChoice::Debian(flavour, Some(architecture)) => {
+                write!(f, "debian:{}-{}", flavour.name(), architecture.name)
+            }
         }
     }
 }
@@ -119,6 +103,8 @@ pub struct Image {
     pub name: String,
     /// The file.
     pub path: PathBuf,
+    /// The processor it is for.
+    pub architecture: &'static Architecture,
     /// `uname -r`, such as `6.1.0-56-rt-amd64`.
     pub release: String,
     /// The rest of its version line: who built it, `#1 SMP PREEMPT_RT ...`.
@@ -144,14 +130,18 @@ impl KernelChoice {
     pub fn image(&self, note: &mut dyn FnMut(&str)) -> Result<Image, ImageError> {
         let (path, package) = match self {
             KernelChoice::File(path) => (path.clone(), None),
-            KernelChoice::Debian(flavour) => {
-                let name = debian::dependency(flavour.meta_package(), "linux-image-")?;
-                let package = debian::fetch(&name, note)?;
+            KernelChoice::Debian(flavour, architecture) => {
+                let architecture = architecture.unwrap_or_else(Architecture::usual);
+                let meta = architecture
+                    .kernel(*flavour)
+                    .ok_or_else(|| ImageError::UnknownFlavour(flavour.name().into()))?;
+                let archive = Archive::of(architecture, note)?;
+                let package = archive.fetch(&archive.dependency(meta, "linux-image-")?, note)?;
                 (vmlinuz(&package)?, Some(package))
             }
         };
-        let (release, version) = version_of(&path)?;
-        Ok(Image { name: self.to_string(), path, release, version, package })
+        let (architecture, release, version) = version_of(&path)?;
+        Ok(Image { name: self.to_string(), path, architecture, release, version, package })
     }
 }
 
@@ -165,34 +155,17 @@ fn vmlinuz(package: &Package) -> Result<PathBuf, ImageError> {
         .ok_or_else(|| ImageError::EmptyPackage(package.name.clone()))
 }
 
-/// Reads release and version from a kernel image's setup header (Documentation/arch/x86/boot.rst of the kernel:
-/// `HdrS` at 0x202, at 0x20e the position of the version text less 0x200).
-fn version_of(path: &Path) -> Result<(String, String), ImageError> {
-    let read = |error| ImageError::Read { path: path.into(), error };
-    let file = File::open(path).map_err(read)?;
-    let mut setup = vec![0; 0x8000];
-    let mut length = 0;
-    while let Some(rest) = setup.get_mut(length..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, length as u64).map_err(read)? {
-            0 => break,
-            n => length += n,
-        }
-    }
-    setup.truncate(length);
-    let text = version_text(&setup).ok_or_else(|| ImageError::NotAKernel(path.into()))?;
+/// Whose image it is, with release and version. An image that tells no release is called `vmlinuz-RELEASE`, if by any name that tells.
+fn version_of(path: &Path) -> Result<(&'static Architecture, String, String), ImageError> {
+    let image =
+        source::read(path, LARGEST_BYTES).map_err(|error| ImageError::Read { path: path.into(), error })?;
+    let found = Architecture::ALL.into_iter().find_map(|one| Some((one, (one.version)(&image)?)));
+    let (architecture, text) = found.ok_or_else(|| ImageError::NotAKernel(path.into()))?;
     let (release, version) = text.split_once(' ').unwrap_or((text.as_str(), ""));
-    Ok((release.into(), version.into()))
-}
-
-fn version_text(setup: &[u8]) -> Option<String> {
-    if setup.get(0x202..0x206)? != b"HdrS" {
-        return None;
-    }
-    let at = u16::from_le_bytes(setup.get(0x20e..0x210)?.try_into().ok()?);
-    let text = setup.get(usize::from(at) + 0x200..)?;
-    let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
-    // A position of 0 means that the image does not say.
-    Some(if at == 0 { String::new() } else { String::from_utf8_lossy(text).into_owned() })
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let release =
+        if release.is_empty() { name.strip_prefix("vmlinuz-").unwrap_or_default() } else { release };
+    Ok((architecture, release.into(), version.into()))
 }
 
 #[cfg(test)]
@@ -202,8 +175,20 @@ mod tests {
 
     #[test]
     fn kernels_are_named_by_path_or_by_flavour() {
-        for name in ["debian:rt", "debian:generic", "debian:cloud", "/boot/vmlinuz", "bzImage"] {
+        let names = [
+            "debian:rt",
+            "debian:generic",
+            "debian:cloud-arm64",
+            "debian:rt-armhf",
+            "/boot/vmlinuz",
+            "bzImage",
+        ];
+        for name in names {
             assert_eq!(name.parse::<KernelChoice>().unwrap().to_string(), name);
+        }
+        assert_eq!("debian:arm64".parse::<KernelChoice>().unwrap().to_string(), "debian:generic-arm64");
+        for wrong in ["debian:cloud-armhf", "debian:rt-", "debian:rt-vax", "debian:-arm64"] {
+            assert!(matches!(wrong.parse::<KernelChoice>(), Err(ImageError::UnknownFlavour(_))), "{wrong}");
         }
         let message = "debian:rtai".parse::<KernelChoice>().unwrap_err().to_string();
         assert!(message.contains("debian:rt,") && message.contains("rtai"), "{message}");
@@ -220,6 +205,7 @@ mod tests {
         std::fs::write(&path, &image).unwrap();
         let found = KernelChoice::File(path.clone()).image(&mut |_| {}).unwrap();
         assert_eq!((found.release.as_str(), found.version.as_str()), ("6.1.0-rt", "(me) #1"));
+        assert_eq!(found.architecture.name, "amd64");
         assert!(!found.pipelines_interrupts());
         let version = "(me@here) #2 SMP PREEMPT IRQPIPE Fri".into();
         assert!(Image { version, ..found }.pipelines_interrupts());
@@ -229,14 +215,37 @@ mod tests {
         assert!(missing.to_string().contains("/nonexistent/bzImage"));
     }
 
+    #[test]
+    fn images_of_other_processors_are_known_by_their_headers() {
+        let directory = tempfile::tempdir().unwrap();
+        let read = |name: &str, image: &[u8]| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, image).unwrap();
+            let found = KernelChoice::File(path).image(&mut |_| {}).unwrap();
+            (found.architecture.name, found.release)
+        };
+        let mut image = vec![0; 0x40];
+        image[0x38..0x3c].copy_from_slice(b"ARM\x64");
+        image.extend(b"Linux version 6.6-rt (me@here) (gcc 12) #1 SMP\n");
+        assert_eq!(read("Image", &image), ("arm64", "6.6-rt".into()));
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packed, &image).unwrap();
+        assert_eq!(read("Image.gz", &packed.finish().unwrap()), ("arm64", "6.6-rt".into()));
+        image[0x24..0x28].copy_from_slice(&0x016f_2818u32.to_le_bytes());
+        image[0x38] = 0;
+        assert_eq!(read("vmlinuz-6.1-armmp", &image), ("armhf", "6.1-armmp".into()));
+    }
+
     proptest! {
         #[test]
         fn any_bytes_give_an_answer_and_never_a_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..0x300)) {
-            let _ = version_text(&bytes);
-            if let Some(magic) = bytes.get_mut(0x202..0x206) {
-                magic.copy_from_slice(b"HdrS");
+            for (at, magic) in [(0x202, &b"HdrS"[..]), (0x38, b"ARM\x64"), (0, b"\x1f\x8b\x08\0")] {
+                Architecture::ALL.iter().for_each(|one| drop((one.version)(&bytes)));
+                if let Some(place) = bytes.get_mut(at..at + 4) {
+                    place.copy_from_slice(magic);
+                }
             }
-            let _ = version_text(&bytes);
+            Architecture::ALL.iter().for_each(|one| drop((one.version)(&bytes)));
         }
     }
 }

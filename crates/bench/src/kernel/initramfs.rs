@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_trace::source;
 
+use super::architecture::Architecture;
 use super::archive::{Archive, ArchiveError};
-use super::elf::{self, ElfError, LibraryPath};
+use super::elf::{self, ElfError, Included, LibraryPath, machine_of};
 use super::job::{JITTERLAB, JOB_FILE, Job, MODULES, RESULTS};
 use super::modules::Module;
 
@@ -18,6 +19,18 @@ pub enum InitramfsError {
     /// A program or library that is nowhere.
     #[error("there is no {0} here, neither as a path nor in PATH nor among the libraries: give its path")]
     NotFound(String),
+    /// A program that the guest's processor cannot run.
+    #[error(
+        "{} is for {found} and the kernel for {wanted}: give one for that processor by its path, with --with", path.display()
+    )]
+    OtherProcessor {
+        /// The file.
+        path: PathBuf,
+        /// The processor it is for.
+        found: &'static str,
+        /// The guest's.
+        wanted: &'static str,
+    },
     /// A file that cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Read {
@@ -37,13 +50,19 @@ pub enum InitramfsError {
     Job(#[from] serde_json::Error),
 }
 
-/// A file of this machine and where the guest finds it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Included {
-    /// The file here.
-    pub here: PathBuf,
-    /// Its absolute path in the guest.
-    pub there: PathBuf,
+/// This, if the guest's processor can run it or it is no program.
+///
+/// # Errors
+/// It is for another one.
+pub(super) fn for_processor(included: Included, wanted: &Architecture) -> Result<Included, InitramfsError> {
+    match machine_of(&included.here) {
+        Some(machine) if machine != wanted.elf => Err(InitramfsError::OtherProcessor {
+            found: Architecture::of_elf(machine).map_or("another processor", |other| other.name),
+            wanted: wanted.name,
+            path: included.here,
+        }),
+        _ => Ok(included),
+    }
 }
 
 /// What the guest's file system holds.
@@ -82,7 +101,7 @@ pub fn find(name: &str, libraries: &LibraryPath) -> Result<Included, InitramfsEr
     let path = PathBuf::from(name);
     let covered = COVERED.iter().any(|directory| path.starts_with(directory));
     if path.is_absolute() && path.exists() && !covered {
-        return Ok(Included { here: path.clone(), there: path });
+        return Ok(Included::at(path));
     }
     if name.contains('/') && path.exists() {
         let there = Path::new("/bin").join(path.file_name().unwrap_or_default());
@@ -95,9 +114,7 @@ pub fn find(name: &str, libraries: &LibraryPath) -> Result<Included, InitramfsEr
         found.filter(|path| path.is_absolute())
     };
     let found = in_path().or_else(|| libraries.library(name)).filter(|_| !name.contains('/'));
-    found
-        .map(|path| Included { here: path.clone(), there: path })
-        .ok_or_else(|| InitramfsError::NotFound(name.into()))
+    found.map(Included::at).ok_or_else(|| InitramfsError::NotFound(name.into()))
 }
 
 impl Contents {
@@ -125,14 +142,14 @@ impl Contents {
         programs.push(self.jitterlab.clone());
         let mut directories = BTreeSet::new();
         for needed in elf::closure(&programs, &self.libraries)? {
-            if programs.contains(&needed) {
+            if programs.contains(&needed.here) {
                 continue;
             }
-            let there = needed.to_string_lossy();
+            let there = needed.there.to_string_lossy();
             if !archive.contains(&there) {
-                archive.file(&there, 0o755, &elf::without_debug_information(read(&needed)?))?;
+                archive.file(&there, 0o755, &elf::without_debug_information(read(&needed.here)?))?;
             }
-            directories.extend(needed.parent().map(|parent| parent.to_string_lossy().into_owned()));
+            directories.extend(needed.there.parent().map(|parent| parent.to_string_lossy().into_owned()));
         }
         let libraries = self.with.iter().filter(|included| included.there.to_string_lossy().contains(".so"));
         directories.extend(libraries.filter_map(|i| Some(i.there.parent()?.to_string_lossy().into_owned())));

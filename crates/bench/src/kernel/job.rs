@@ -26,6 +26,8 @@ pub const INIT_WORDS: [&str; 2] = ["kernel", "guest"];
 pub struct Job {
     /// File names of the modules in [`MODULES`], loaded first.
     pub modules: Vec<String>,
+    /// The device that the answer is written to.
+    pub answer: String,
     /// Variables added to the environment of every command.
     pub environment: BTreeMap<String, String>,
     /// A command that runs beside all steps and is killed after the last.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::architecture::Architecture;
 use super::job::INIT_WORDS;
 use crate::host::why::VIRTUAL_TIME;
 
@@ -69,8 +70,10 @@ impl GuestTime {
 /// The emulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
-    /// The emulator, by its path or found in PATH.
-    pub qemu: PathBuf,
+    /// What it is: the kernel's.
+    pub architecture: &'static Architecture,
+    /// The emulator, by its path or found in PATH; `None`: the usual one for the processor.
+    pub qemu: Option<PathBuf>,
     /// Virtual processors.
     pub cpus: u16,
     /// Memory in MiB.
@@ -87,7 +90,8 @@ impl Default for Machine {
     /// One processor, 1 GiB, virtual time, 10 minutes.
     fn default() -> Self {
         Machine {
-            qemu: "qemu-system-x86_64".into(),
+            architecture: Architecture::usual(),
+            qemu: None,
             cpus: 1,
             memory_mib: 1024,
             time: GuestTime::default(),
@@ -97,8 +101,6 @@ impl Default for Machine {
     }
 }
 
-/// The processors' model.
-const CPU: &str = "qemu64";
 /// The longest that a processor runs while the others stand still, where several share counted time. No divisor of usual
 /// periods, so that due times fall on every part of a turn.
 pub const TURN_NS: i64 = 7_000;
@@ -115,6 +117,11 @@ pub(super) struct Files<'a> {
 }
 
 impl Machine {
+    /// The emulator.
+    pub fn emulator(&self) -> &Path {
+        self.qemu.as_deref().unwrap_or(Path::new(self.architecture.emulator))
+    }
+
     /// Whether its processors take turns of [`TURN_NS`]: several whose time is counted in instructions.
     pub fn takes_turns(&self) -> bool {
         self.cpus > 1 && self.time != GuestTime::Real
@@ -124,12 +131,12 @@ impl Machine {
     ///
     /// A timer that does nothing ends every turn. The processor behind one that ran to the end of its turn does not get the
     /// next one (the emulator spends it on timers), so between any two there is one that the kernel does not start.
-    fn turns(&self, add: &mut dyn FnMut(&[&str])) {
+    fn turns(&self, device: &str, add: &mut dyn FnMut(&[&str])) {
         let cpus = self.cpus;
         add(&["-smp", &format!("1,maxcpus={},sockets=2,cores={cpus},threads=1", 2 * cpus)]);
         for core in 1..cpus {
             for socket in [1, 0] {
-                let place = format!("{CPU}-x86_64-cpu,socket-id={socket},core-id={core},thread-id=0");
+                let place = format!("{device},socket-id={socket},core-id={core},thread-id=0");
                 add(&["-device", &place]);
             }
         }
@@ -151,8 +158,8 @@ impl Machine {
         // Addresses are not randomised, so that hash tables and caches collide the same way each time; a panic
         // resets at once, which QEMU reports. The emulated serial line interrupts so often without need while much is
         // sent that the kernel would take the interrupt for a broken one and turn it off for good.
-        let words = ["console=ttyS0", "panic=-1", "nokaslr", "norandmaps", "noirqdebug", "rdinit=/init"];
-        let mut words: Vec<String> = words.map(String::from).into();
+        let mut words = vec![format!("console={}", self.architecture.console)];
+        words.extend(["panic=-1", "nokaslr", "norandmaps", "noirqdebug", "rdinit=/init"].map(String::from));
         if !library_path.is_empty() {
             words.push(format!("LD_LIBRARY_PATH={}", library_path.join(":")));
         }
@@ -177,10 +184,11 @@ impl Machine {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
         add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
-        add(&["-machine", "pc", "-cpu", CPU]);
-        match self.takes_turns() {
-            true => self.turns(&mut add),
-            false => add(&["-smp", &self.cpus.to_string()]),
+        let of = self.architecture;
+        add(&["-machine", of.machine, "-cpu", of.cpu]);
+        match of.turns.filter(|_| self.takes_turns()) {
+            Some(device) => self.turns(device, &mut add),
+            None => add(&["-smp", &self.cpus.to_string()]),
         }
         add(&["-m", &self.memory_mib.to_string()]);
         match self.time {
@@ -193,7 +201,8 @@ impl Machine {
             GuestTime::Real => add(&["-accel", "tcg"]),
         }
         add(&["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]);
-        add(&["-chardev", &format!("file,id=answer,path={}", files.answer), "-serial", "chardev:answer"]);
+        add(&["-chardev", &format!("file,id=answer,path={}", files.answer)]);
+        add(of.answer_device);
         add(&[
             "-chardev",
             &format!("socket,id=monitor,fd={}", files.monitor),
@@ -209,6 +218,7 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
+    use super::super::architecture::AMD64;
     use super::*;
 
     #[test]
@@ -239,7 +249,8 @@ mod tests {
         let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", monitor: 9 };
         let arguments = Machine::default().arguments(files, &[]);
         let line = arguments.join(std::ffi::OsStr::new(" ")).into_string().unwrap();
-        for part in ["shift=0,sleep=off", "clock=vm", "-seed 7", "-nodefaults", "-cpu qemu64", "-smp 1"] {
+        let cpu = format!("-cpu {}", Architecture::usual().cpu);
+        for part in ["shift=0,sleep=off", "clock=vm", "-seed 7", "-nodefaults", &cpu, "-smp 1"] {
             assert!(line.contains(part), "{part} is not in {line}");
         }
     }
@@ -247,7 +258,7 @@ mod tests {
     #[test]
     fn several_processors_take_short_turns_where_time_is_counted_and_only_there() {
         let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", monitor: 9 };
-        let several = Machine { cpus: 3, ..Machine::default() };
+        let several = Machine { cpus: 3, architecture: &AMD64, ..Machine::default() };
         let line = several.arguments(files, &[]).join(std::ffi::OsStr::new(" ")).into_string().unwrap();
         let spare = line.find("socket-id=1,core-id=1").unwrap();
         assert!(spare < line.find("socket-id=0,core-id=1").unwrap(), "{line}");

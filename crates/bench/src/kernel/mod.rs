@@ -7,6 +7,7 @@
 //! [`image`] finds the kernel, [`initramfs`] makes the guest's file system around jitterlab's own executable,
 //! [`qemu`] boots it, [`guest`] is what runs inside, [`job`] is what both sides agree on.
 
+pub mod architecture;
 pub mod archive;
 pub mod bare;
 pub mod boots;

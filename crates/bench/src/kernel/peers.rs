@@ -1,14 +1,15 @@
 //! Other tools that measure wake-up latency, for the same boot: the same kernel, machine, period and priority.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jitterlab_model::TimingStats;
 use jitterlab_model::kernel::Measures;
 use jitterlab_trace::{Hints, import_bytes};
 
-use super::debian::{self, DebianError, Package};
-use super::elf::LibraryPath;
-use super::initramfs::{self, Included};
+use super::architecture::Architecture;
+use super::debian::{Archive, DebianError};
+use super::elf::{Included, LibraryPath};
+use super::initramfs;
 use super::job::{Answer, Step};
 
 /// The task that every tool runs.
@@ -140,29 +141,32 @@ impl Peer {
         Step { name: self.name.into(), command: (self.command)(task) }
     }
 
-    /// Its program, as installed here or else from Debian's package, which goes to the cache; the directories of
-    /// libraries that came along are added to `libraries`. `None` where it is jitterlab itself. `note` is called before
-    /// a download.
+    /// Its program for this kind of processor, as installed here or else from Debian's package, which goes to the cache; the
+    /// packages of its libraries are added to `libraries`. `None` where it is jitterlab itself. `note` is called before a download.
     ///
     /// # Errors
     /// A package that cannot be had.
     pub fn program(
         &self,
+        architecture: &'static Architecture,
         libraries: &mut LibraryPath,
         note: &mut dyn FnMut(&str),
     ) -> Result<Option<Included>, DebianError> {
         let Some(of) = self.package else { return Ok(None) };
         let program = self.name.split(' ').next().unwrap_or(self.name);
-        if let Ok(installed) = initramfs::find(program, libraries) {
+        let installed = initramfs::find(program, libraries)
+            .and_then(|found| initramfs::for_processor(found, architecture));
+        if let Ok(installed) = installed {
             return Ok(Some(installed));
         }
-        let package = debian::fetch(of, note)?;
-        let mut waiting = debian::library_dependencies(of)?;
+        let archive = Archive::of(architecture, note)?;
+        let package = archive.fetch(of, note)?;
+        let mut waiting = archive.library_dependencies(of)?;
         let mut done: Vec<String> = Vec::new();
         while let Some(name) = waiting.pop() {
             if !done.contains(&name) {
-                libraries.also(library_directory(&debian::fetch(&name, note)?)?);
-                waiting.extend(debian::library_dependencies(&name)?);
+                libraries.also(archive.fetch(&name, note)?.unpacked("./")?);
+                waiting.extend(archive.library_dependencies(&name)?);
                 done.push(name);
             }
         }
@@ -201,11 +205,6 @@ impl Peer {
         };
         read().map_err(|error| said(PeerError::Unreadable(error)))?.ok_or_else(|| said(PeerError::NoThread))
     }
-}
-
-/// The directory a package's libraries lie in.
-fn library_directory(package: &Package) -> Result<PathBuf, DebianError> {
-    Ok(package.unpacked("./usr")?.join("usr/lib/x86_64-linux-gnu"))
 }
 
 #[cfg(test)]

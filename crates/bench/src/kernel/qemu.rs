@@ -28,10 +28,12 @@ use crate::child::{EndsWithUs, FamilyEndsWithUs, kill_descendants};
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
     /// No emulator.
-    #[error("{} could not be started ({error}): install it with `sudo apt-get install qemu-system-x86`", program.display())]
+    #[error("{} could not be started ({error}): install it with `sudo apt-get install {package}`", program.display())]
     NoQemu {
         /// The program.
         program: PathBuf,
+        /// Debian's package of it.
+        package: &'static str,
         /// The system's answer.
         error: io::Error,
     },
@@ -157,7 +159,7 @@ pub fn boot(
         answer: &answer_path,
         monitor: qemus_end.as_raw_fd(),
     };
-    let mut command = Command::new(&machine.qemu);
+    let mut command = Command::new(machine.emulator());
     command
         .args(machine.arguments(files, &initramfs.library_path))
         .stdin(Stdio::null())
@@ -166,14 +168,24 @@ pub fn boot(
         .ends_with_us(Signal::SIGKILL);
     hand_over(&mut command, [archive.as_raw_fd(), answer.as_raw_fd(), qemus_end.as_raw_fd()]);
     let guard = FamilyEndsWithUs::of(&mut command)?;
-    let child =
-        command.spawn().map_err(|error| BootError::NoQemu { program: machine.qemu.clone(), error })?;
+    let child = command.spawn().map_err(|error| BootError::NoQemu {
+        program: machine.emulator().into(),
+        package: machine.architecture.emulator_package,
+        error,
+    })?;
     let mut qemu = Qemu { child, _guard: guard };
     drop(qemus_end);
     let console = Reader::new(qemu.child.stdout.take());
     let said = Reader::new(qemu.child.stderr.take());
 
-    let ending = watch(machine, &mut qemu, Monitor::new(monitor)?, &answer, began, progress)?;
+    let ending = watch(
+        machine,
+        &mut qemu,
+        Monitor::new(monitor, machine.architecture.clock)?,
+        &answer,
+        began,
+        progress,
+    )?;
     drop(qemu);
     let console = console.finish();
     let after = ending.guest;

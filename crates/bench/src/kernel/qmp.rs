@@ -28,31 +28,41 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Monitor {
     stream: UnixStream,
+    /// Where in the machine's memory its clock is.
+    clock: Option<&'static str>,
     received: Vec<u8>,
 }
 
 impl Monitor {
-    /// Begins the conversation.
+    /// Begins the conversation with a machine whose clock is a property of it, or at this place of its memory.
     ///
     /// # Errors
     /// A broken connection.
-    pub fn new(stream: UnixStream) -> std::io::Result<Self> {
+    pub fn new(stream: UnixStream, clock: Option<&'static str>) -> std::io::Result<Self> {
         stream.set_nonblocking(true)?;
-        let mut monitor = Monitor { stream, received: Vec::new() };
+        let mut monitor = Monitor { stream, clock, received: Vec::new() };
         monitor.say(&json!({"execute": "qmp_capabilities"}));
         Ok(monitor)
     }
 
     /// Asks for the guest's clock; the answer is among later [`Monitor::events`].
     pub fn ask_clock(&mut self) {
-        let arguments = json!({"path": "/machine", "property": "rtc-time"});
-        self.say(&json!({"execute": "qom-get", "arguments": arguments}));
+        match self.clock {
+            None => {
+                let arguments = json!({"path": "/machine", "property": "rtc-time"});
+                self.say(&json!({"execute": "qom-get", "arguments": arguments}));
+            }
+            Some(place) => self.command(&format!("xp /1wx {place}")),
+        }
     }
 
     /// Asks what the processors are doing; the answer is among later [`Monitor::events`].
     pub fn ask_processors(&mut self) {
-        let arguments = json!({"command-line": "info registers -a"});
-        self.say(&json!({"execute": "human-monitor-command", "arguments": arguments}));
+        self.command("info registers -a");
+    }
+
+    fn command(&mut self, line: &str) {
+        self.say(&json!({"execute": "human-monitor-command", "arguments": {"command-line": line}}));
     }
 
     /// Ends the turns that several processors take.
@@ -93,7 +103,9 @@ fn event(line: &[u8]) -> Option<Event> {
         },
         Some(_) => None,
         None => match said.get("return")? {
-            Value::String(registers) => dead(registers).map(|dead| Event::Processors { dead }),
+            Value::String(said) => {
+                clock_register(said).or_else(|| dead(said).map(|dead| Event::Processors { dead }))
+            }
             time => clock(time).map(Event::Clock),
         },
     }
@@ -112,6 +124,13 @@ fn dead(registers: &str) -> Option<bool> {
         }
     }
     dead
+}
+
+/// Seconds since 1970 of a clock that is a word of the machine's memory (PL031): `0000000009010000: 0x6955b900`.
+fn clock_register(said: &str) -> Option<Event> {
+    let (place, word) = said.trim().split_once(": 0x")?;
+    u64::from_str_radix(place, 16).ok()?;
+    i64::from_str_radix(word, 16).ok().map(Event::Clock)
 }
 
 /// Seconds of a `struct tm` (its year counted from 1900), by the civil calendar.
@@ -133,7 +152,7 @@ mod tests {
     #[test]
     fn what_qemu_says_is_understood_in_pieces_too() {
         let (mut qemu, ours) = UnixStream::pair().unwrap();
-        let mut monitor = Monitor::new(ours).unwrap();
+        let mut monitor = Monitor::new(ours, None).unwrap();
         qemu.write_all(b"{\"QMP\": {\"version\": {}}}\n{\"return\": {}}\n{\"return\": {\"tm_year\": 126, \"tm_mon\": 0, \"tm_mday\": 1, \"tm_hour\"").unwrap();
         assert_eq!(monitor.events(), []);
         qemu.write_all(b": 0, \"tm_min\": 1, \"tm_sec\": 5}}\nnonsense\n").unwrap();
@@ -153,6 +172,8 @@ mod tests {
             qemu.write_all(registers(hlt, flags).as_bytes()).unwrap();
             assert_eq!(monitor.events(), [Event::Processors { dead }], "{hlt} {flags}");
         }
+        qemu.write_all(b"{\"return\": \"0000000009010000: 0x6955b945\\r\\n\"}\n").unwrap();
+        assert_eq!(monitor.events(), [Event::Clock(1_767_225_669)]);
         monitor.ask_clock();
         let mut asked = [0; 512];
         let n = qemu.read(&mut asked).unwrap();

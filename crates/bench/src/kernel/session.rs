@@ -10,13 +10,15 @@ use jitterlab_model::{RunInfo, TaskSpec, Warning};
 use jitterlab_rt::xenomai::Core;
 use jitterlab_trace::TraceError;
 
+use super::architecture::Architecture;
 use super::debian::DebianError;
-use super::elf::LibraryPath;
+use super::elf::{self, LibraryPath};
 use super::image::{Image, ImageError, KernelChoice};
-use super::initramfs::{self, Contents, Included, InitramfsError};
+use super::initramfs::{self, Contents, InitramfsError};
 use super::job::{Job, Step, StepResult};
 use super::machine::{GuestTime, Machine, TURN_NS};
 use super::modules::{self, ModuleError};
+use super::peers::Peer;
 use super::qemu::{self, Boot, BootError, GuestProgress};
 use crate::host::load;
 
@@ -35,6 +37,22 @@ pub enum KernelError {
     /// A module cannot be had.
     #[error(transparent)]
     Module(#[from] ModuleError),
+    /// There is no jitterlab for the guest.
+    #[error(
+        "this jitterlab cannot run on {kernel}: give one that was built for it with --program FILE; from the sources, \
+         `packaging/cross {triple} cargo build --release -p jitterlab` builds one, into target/{triple}/release"
+    )]
+    NoProgram {
+        /// The kernel's processor.
+        kernel: &'static str,
+        /// What programs for it are built for.
+        triple: &'static str,
+    },
+    /// Several processors in counted time where they cannot take turns.
+    #[error(
+        "several processors of counted time are there for amd64 only: leave --cpus out, or say --time real"
+    )]
+    NoTurns,
     /// The boot gave nothing.
     #[error(transparent)]
     Boot(#[from] BootError),
@@ -74,14 +92,14 @@ pub struct KernelSession {
     pub machine: Machine,
     /// The jitterlab executable.
     pub jitterlab: PathBuf,
+    /// Another one, for guests that this one cannot run in.
+    pub program: Option<PathBuf>,
     /// Programs, libraries and files to include, by path or name.
     pub with: Vec<String>,
-    /// Further programs, which are known already.
-    pub programs: Vec<Included>,
+    /// Tools to include, from Debian's packages where they are not installed.
+    pub peers: &'static [Peer],
     /// Modules to load, by name or path.
     pub modules: Vec<String>,
-    /// Where libraries are looked for.
-    pub libraries: LibraryPath,
     /// What runs beside all steps.
     pub background: Option<Vec<String>>,
     /// What is run, in order. Programs that are not in [`KernelSession::with`] are included too.
@@ -115,11 +133,12 @@ impl KernelSession {
     /// Adds what tasks on a Xenomai core need in the guest: the core's library, unless one is among
     /// [`KernelSession::with`]. Device nodes are the guest's to make.
     pub fn bring_cores(&mut self, tasks: &[TaskSpec]) {
+        let libraries = LibraryPath::of_this_machine();
         for core in tasks.iter().filter_map(|task| Core::of(task.wake)) {
             let names = core.libraries();
             let brought = |file: &&String| names.iter().any(|name| Path::new(file).ends_with(name));
             if !self.with.iter().any(|file| brought(&file)) {
-                let found = names.iter().find(|name| self.libraries.library(name).is_some());
+                let found = names.iter().find(|name| libraries.library(name).is_some());
                 self.with.extend(found.or(names.first()).map(ToString::to_string));
             }
             if core == Core::Cobalt {
@@ -131,9 +150,10 @@ impl KernelSession {
 
     /// Adds what loads that are programs of others need in the guest: the program, if it is one, and a shell.
     pub fn bring_programs(&mut self, loads: &[LoadSpec]) {
+        let libraries = LibraryPath::of_this_machine();
         for program in loads.iter().filter_map(load::program) {
             let names = ["/bin/sh", program];
-            let here = names.into_iter().filter(|name| initramfs::find(name, &self.libraries).is_ok());
+            let here = names.into_iter().filter(|name| initramfs::find(name, &libraries).is_ok());
             self.with.extend(here.map(String::from).collect::<Vec<_>>());
         }
     }
@@ -149,43 +169,68 @@ impl KernelSession {
         progress: &mut dyn FnMut(GuestProgress),
     ) -> Result<GuestRun, KernelError> {
         let image = kernel.image(note)?;
+        let machine = self.machine_for(&image)?;
+        let jitterlab = self.program_for(image.architecture)?;
         let modules = if self.modules.is_empty() {
             Vec::new()
         } else {
             modules::read(&self.modules, &module_tree(&image)?)?
         };
-        let mut with = self.programs.clone();
+        let mut libraries = LibraryPath::of(image.architecture, note)?;
+        let mut with = Vec::new();
+        for peer in self.peers {
+            with.extend(peer.program(image.architecture, &mut libraries, note)?);
+        }
+        let find =
+            |name: &str| initramfs::for_processor(initramfs::find(name, &libraries)?, image.architecture);
         for name in &self.with {
-            with.push(initramfs::find(name, &self.libraries)?);
+            with.push(find(name)?);
         }
         let commands = self.steps.iter().map(|step| &step.command).chain(&self.background);
         for program in commands.filter_map(|words| words.first()).filter(|program| *program != "jitterlab") {
             let known = with.iter().any(|i| i.there == Path::new(program) || i.there.ends_with(program));
             if !known {
-                with.push(initramfs::find(program, &self.libraries)?);
+                with.push(find(program)?);
             }
         }
         let numbered = modules.iter().enumerate();
         let job = Job {
             modules: numbered.map(|(number, module)| initramfs::module_file(number, module)).collect(),
+            answer: format!("/dev/{}", image.architecture.answer),
             background: self.background.clone(),
             steps: self.steps.clone(),
             ..Job::default()
         };
-        let contents = Contents {
-            jitterlab: self.jitterlab.clone(),
-            with,
-            modules,
-            job,
-            libraries: self.libraries.clone(),
-        };
-        let mut machine = self.machine.clone();
-        if image.pipelines_interrupts() {
-            machine.trust_time_stamp_counter();
-        }
+        let contents = Contents { jitterlab, with, modules, job, libraries };
         let boot = qemu::boot(&machine, &image, &contents.build()?, progress)?;
         let turns = machine.takes_turns().then_some(machine.cpus);
         Ok(GuestRun { image, boot, turns })
+    }
+}
+
+impl KernelSession {
+    /// The machine that a kernel gets.
+    fn machine_for(&self, image: &Image) -> Result<Machine, KernelError> {
+        let mut machine = Machine { architecture: image.architecture, ..self.machine.clone() };
+        if machine.takes_turns() && machine.architecture.turns.is_none() {
+            return Err(KernelError::NoTurns);
+        }
+        if image.pipelines_interrupts() {
+            machine.trust_time_stamp_counter();
+        }
+        Ok(machine)
+    }
+
+    /// The jitterlab for guests on this processor: the one that was given, this one, or the one that cargo built beside it.
+    fn program_for(&self, architecture: &Architecture) -> Result<PathBuf, KernelError> {
+        let beside = || {
+            let (profile, name) = (self.jitterlab.parent()?, self.jitterlab.file_name()?);
+            Some(profile.parent()?.join(architecture.triple).join(profile.file_name()?).join(name))
+        };
+        let candidates = [self.program.clone(), Some(self.jitterlab.clone()), beside()].into_iter().flatten();
+        let fits = |path: &PathBuf| elf::machine_of(path) == Some(architecture.elf);
+        let none = KernelError::NoProgram { kernel: architecture.name, triple: architecture.triple };
+        candidates.into_iter().find(fits).ok_or(none)
     }
 }
 
@@ -294,9 +339,9 @@ mod tests {
             machine: Machine::default(),
             jitterlab: PathBuf::new(),
             with: with.iter().map(ToString::to_string).collect(),
-            programs: Vec::new(),
+            program: None,
+            peers: &[],
             modules: Vec::new(),
-            libraries: LibraryPath::of_this_machine(),
             background: None,
             steps: Vec::new(),
         }

@@ -19,7 +19,6 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use jitterlab_bench::kernel::elf::LibraryPath;
 use jitterlab_bench::kernel::job::Step;
 use jitterlab_bench::kernel::{KernelSession, Machine};
 use jitterlab_runs::{Hints, Run};
@@ -65,9 +64,9 @@ fn watched_in_guest(folder: &Path) -> (PathBuf, PathBuf) {
         machine: Machine::default(),
         jitterlab: env!("CARGO_BIN_EXE_jitterlab").into(),
         with: Vec::new(),
-        programs: Vec::new(),
+        program: None,
+        peers: &[],
         modules: Vec::new(),
-        libraries: LibraryPath::of_this_machine(),
         background: None,
         steps: vec![Step { name: "watch".into(), command: words }],
     };

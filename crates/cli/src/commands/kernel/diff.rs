@@ -23,7 +23,7 @@ use crate::output::OutputArgs;
 /// a path that 1 % of the activations take in either kernel appeared, vanished, or moved by more than the tolerance.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A kernel image, debian:rt, debian:generic, debian:cloud, or a run file of `jitterlab kernel run`
+    /// A kernel image, debian:rt, debian:generic, debian:cloud, debian:rt-arm64 ..., or a run file of `jitterlab kernel run`
     #[arg(value_name = "OLD")]
     old: String,
     /// The kernel or run file to compare with it

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jitterlab_bench::kernel::elf::LibraryPath;
 use jitterlab_bench::kernel::job::Step;
 use jitterlab_bench::kernel::{GuestTime, KernelSession, Machine};
 use jitterlab_model::units::parse_duration_ns;
@@ -36,9 +35,12 @@ pub struct MachineArgs {
     /// Stop a guest that is not finished after this time of this machine
     #[arg(long, default_value = "10m", value_parser = parse_duration_ns, value_name = "TIME")]
     timeout: i64,
-    /// The emulator
-    #[arg(long, default_value = "qemu-system-x86_64", value_name = "PROGRAM")]
-    qemu: PathBuf,
+    /// The emulator [default: QEMU's for the kernel's processor]
+    #[arg(long, value_name = "PROGRAM")]
+    qemu: Option<PathBuf>,
+    /// The jitterlab for kernels of another processor [default: the one that cargo built beside this one]
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
 }
 
 impl MachineArgs {
@@ -67,12 +69,13 @@ impl MachineArgs {
                 time: self.time,
                 parameters: self.parameters.clone(),
                 timeout: Duration::from_nanos(self.timeout.unsigned_abs()),
+                ..Machine::default()
             },
             jitterlab: std::env::current_exe().map_err(CliError::NoExecutable)?,
             with: self.with.clone(),
-            programs: Vec::new(),
+            program: self.program.clone(),
+            peers: &[],
             modules: self.modules.clone(),
-            libraries: LibraryPath::of_this_machine(),
             background: None,
             steps,
         };

@@ -17,7 +17,7 @@ use super::guests::{RUN_STEP, boot, figures};
 use super::machine::MachineArgs;
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
-use crate::output::{self, OutputArgs};
+use crate::output::OutputArgs;
 
 /// Measure with a bare loop, cyclictest, jitterdebugger and rtla timerlat beside jitterlab, in the same boot of a kernel
 ///
@@ -25,7 +25,7 @@ use crate::output::{self, OutputArgs};
 /// after the other on the same processor, with the same period and SCHED_FIFO priority.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A kernel image, or debian:rt, debian:generic, debian:cloud; may be given several times
+    /// A kernel image, or debian:rt, debian:generic, debian:cloud, debian:rt-arm64 ...; may be given several times
     #[arg(long = "kernel", default_value = "debian:rt", value_name = "KERNEL")]
     kernels: Vec<KernelChoice>,
     /// Period of the task, whole microseconds
@@ -59,10 +59,7 @@ pub fn execute(args: &Args) -> Ending {
     steps.extend(PEERS.iter().map(|peer| peer.step(&task)));
     args.machine.without_turns()?;
     let mut session = args.machine.session(steps, None)?;
-    for peer in &PEERS {
-        let program = peer.program(&mut session.libraries, &mut |text| output::note(text));
-        session.programs.extend(program.map_err(|error| anyhow!("{}: {error}", peer.name))?);
-    }
+    session.peers = &PEERS;
     if let Some(command) = &args.background {
         let words = shlex::split(command).filter(|words| !words.is_empty());
         let words = words.ok_or_else(|| {

@@ -23,7 +23,7 @@ use crate::output::OutputArgs;
 /// Run the same tasks and loads on kernel images, and compare
 #[derive(clap::Args)]
 pub struct Args {
-    /// A kernel image, or debian:rt, debian:generic, debian:cloud; several are compared
+    /// A kernel image, or debian:rt, debian:generic, debian:cloud, debian:rt-arm64 ...; several are compared
     #[arg(long = "kernel", required = true, value_name = "KERNEL")]
     kernels: Vec<KernelChoice>,
     #[command(flatten)]

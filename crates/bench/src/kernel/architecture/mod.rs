@@ -1,0 +1,139 @@
+//! The processors that kernels are booted on, one file each: what the emulated machine is, how its devices are called, what
+//! its kernel images look like.
+
+mod amd64;
+mod arm64;
+mod armhf;
+
+pub use amd64::AMD64;
+pub use arm64::ARM64;
+pub use armhf::ARMHF;
+
+/// The kinds of kernel that Debian builds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavour {
+    /// With PREEMPT_RT.
+    Rt,
+    /// The ordinary one.
+    Generic,
+    /// The one for virtual machines.
+    Cloud,
+}
+
+impl Flavour {
+    /// All of them.
+    pub const ALL: [Flavour; 3] = [Flavour::Rt, Flavour::Generic, Flavour::Cloud];
+
+    /// The word after `debian:`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Flavour::Rt => "rt",
+            Flavour::Generic => "generic",
+            Flavour::Cloud => "cloud",
+        }
+    }
+}
+
+/// A kind of processor, and the machine around it.
+#[derive(Debug)]
+pub struct Architecture {
+    /// Debian's name of it.
+    pub name: &'static str,
+    /// Rust's, as in [`std::env::consts::ARCH`].
+    rust: &'static str,
+    /// The target that jitterlab is built for.
+    pub triple: &'static str,
+    /// The folder below `lib` that Debian keeps its libraries in.
+    pub multiarch: &'static str,
+    /// The number of it in ELF files.
+    pub elf: u16,
+    /// The emulator, and the package it is in.
+    pub emulator: &'static str,
+    /// Debian's package of the emulator.
+    pub emulator_package: &'static str,
+    /// QEMU's name of the machine, and of its processor.
+    pub(super) machine: &'static str,
+    /// The processor's model.
+    pub(super) cpu: &'static str,
+    /// The serial line of the console, and the one that the answer comes through.
+    pub(super) console: &'static str,
+    /// What the kernel calls the line that the answer comes through.
+    pub(super) answer: &'static str,
+    /// The device of that line; `serial` is a further one of the machine's own.
+    pub(super) answer_device: &'static [&'static str],
+    /// Where the seconds of the machine's clock can be read in its memory; `None`: it is a property of the machine.
+    pub(super) clock: Option<&'static str>,
+    /// QEMU's device for a further processor, where several can take turns.
+    pub(super) turns: Option<&'static str>,
+    /// Debian's packages that depend on its newest kernels.
+    pub(super) kernels: &'static [(Flavour, &'static str)],
+    /// The version that an image file tells; `None` if it is no kernel of this processor.
+    pub(super) version: fn(&[u8]) -> Option<String>,
+}
+
+impl PartialEq for Architecture {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Architecture {}
+
+impl Architecture {
+    /// All of them.
+    pub const ALL: [&'static Architecture; 3] = [&AMD64, &ARM64, &ARMHF];
+
+    /// The one that this program was built for; `None` where no kernel of it can be booted.
+    pub fn own() -> Option<&'static Architecture> {
+        Self::ALL.into_iter().find(|one| one.rust == std::env::consts::ARCH)
+    }
+
+    /// The one meant where none is named: this program's own, as far as its kernels can be booted.
+    pub fn usual() -> &'static Architecture {
+        Self::own().unwrap_or(&AMD64)
+    }
+
+    /// The one of this number in ELF files.
+    pub fn of_elf(machine: u16) -> Option<&'static Architecture> {
+        Self::ALL.into_iter().find(|one| one.elf == machine)
+    }
+
+    /// Debian's package that depends on its newest kernel of a flavour.
+    pub(super) fn kernel(&self, flavour: Flavour) -> Option<&'static str> {
+        self.kernels.iter().find(|(of, _)| *of == flavour).map(|(_, package)| *package)
+    }
+}
+
+/// What follows `Linux version ` in an image that is not compressed, without the compiler: release, who built it, and the
+/// rest from `#1` on, as x86's images tell it. Where it stands twice, the first is a pattern without the number.
+fn banner(image: &[u8]) -> Option<String> {
+    const MARK: &[u8] = b"Linux version ";
+    // Most bytes of an image are no `L`.
+    let at = image.iter().enumerate().filter(|(_, byte)| **byte == MARK[0]).map(|(at, _)| at);
+    let from = at.filter_map(|at| image.get(at..)?.strip_prefix(MARK)).last()?;
+    let line = from.split(|byte| [0, b'\n'].contains(byte)).next()?;
+    let line = String::from_utf8_lossy(line).into_owned();
+    let (builder, built) = (line.find(") ")?, line.find(" #")?);
+    Some(format!("{}{}", line.get(..=builder)?, line.get(built..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_banner_tells_what_an_x86_image_tells() {
+        let image = b"\0Lin\0Linux version 6.1.0-56-rt-arm64 (me@here) (gcc-12 12.2) # SMP PREEMPT_RT (2026)\n\0Linux version \
+            6.1.0-56-rt-arm64 (me@here) (gcc-12 (Debian 12) 12.2, GNU ld) #1 SMP PREEMPT_RT (2026)\n\0";
+        assert_eq!(banner(image).unwrap(), "6.1.0-56-rt-arm64 (me@here) #1 SMP PREEMPT_RT (2026)");
+        assert_eq!((banner(b"Linux version "), banner(b"")), (None, None));
+    }
+
+    #[test]
+    fn each_is_found_by_its_number_and_has_an_ordinary_kernel() {
+        for one in Architecture::ALL {
+            assert_eq!(Architecture::of_elf(one.elf), Some(one));
+            assert!(one.kernel(Flavour::Rt).is_some() && one.kernel(Flavour::Generic).is_some());
+        }
+    }
+}
