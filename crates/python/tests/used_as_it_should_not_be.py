@@ -66,6 +66,19 @@ for run in (histogram, verbose):
 refused("histogram", polars.DataFrame, histogram)
 assert verbose.to_polars()["end_ns"].null_count() == verbose.rows > 0
 
+# Packages that are not there.
+for name, frame in (("polars", verbose.to_polars), ("pandas", verbose.to_pandas), ("pyarrow", verbose.to_pandas)):
+    there, sys.modules[name] = sys.modules.get(name), None
+    try:
+        frame()
+        raise AssertionError(name)
+    except ModuleNotFoundError as error:
+        assert f"pip install {name}" in str(error), error
+    finally:
+        del sys.modules[name]
+        if there is not None:
+            sys.modules[name] = there
+
 # Run files of arrays.
 due = list(range(0, 100_000_000, 1_000_000))
 start = [at + 5_000 for at in due]

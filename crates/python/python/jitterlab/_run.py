@@ -7,8 +7,9 @@ import os
 import warnings as python_warnings
 from collections.abc import Iterable
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import _native
 from ._figure import Figure
@@ -84,15 +85,13 @@ class Run:
 
     def to_polars(self) -> polars.DataFrame:
         """The kept activations as a frame of polars, which has to be installed."""
-        import polars
-
-        return polars.DataFrame(self)
+        frame: polars.DataFrame = _package("polars").DataFrame(self)
+        return frame
 
     def to_pandas(self) -> pandas.DataFrame:
         """The kept activations as a frame of pandas; pandas and pyarrow have to be installed."""
-        import pyarrow
-
-        frame: pandas.DataFrame = pyarrow.table(self).to_pandas()
+        _package("pandas")
+        frame: pandas.DataFrame = _package("pyarrow").table(self).to_pandas()
         return frame
 
     def __repr__(self) -> str:
@@ -108,6 +107,14 @@ class Run:
             figure = f"<p>{escape(str(nothing))}</p>"
         said = "".join(f"<li>{escape(warning)}</li>" for warning in self.warnings)
         return f"<p>{escape(repr(self))}</p><ul>{said}</ul>{figure}"
+
+
+def _package(name: str) -> Any:
+    """A package that is needed for this alone."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{name} has to be installed for this: pip install {name}", name=name) from error
 
 
 def open(

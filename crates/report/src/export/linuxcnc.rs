@@ -40,15 +40,13 @@ pub(super) fn write(
     writeln!(out, "# {}", words::from(run))?;
     writeln!(out, "[EMCMOT]")?;
     match &base {
-        Ok(base) => {
-            writeln!(out, "# {}\nBASE_PERIOD = {}", words::base(base, &drive), base.stepconf.min_period_ns)?
-        }
-        Err(why) => writeln!(out, "# {why}")?,
-    }
+        Ok(of) => writeln!(out, "# {}\nBASE_PERIOD = {}", words::base(of, &drive), of.stepconf.min_period_ns),
+        Err(why) => writeln!(out, "# {why}"),
+    }?;
     match &servo {
-        Ok((period_ns, said)) => writeln!(out, "# {said}\nSERVO_PERIOD = {period_ns}")?,
-        Err(why) => writeln!(out, "# {why}")?,
-    }
+        Ok((period_ns, said)) => writeln!(out, "# {said}\nSERVO_PERIOD = {period_ns}"),
+        Err(why) => writeln!(out, "# {why}"),
+    }?;
     let Ok(base) = base else { return Ok(exported) };
     let Drive { step_time_ns, step_space_ns, direction_hold_ns, direction_setup_ns, .. } = drive;
     let of = |names: [&'static str; 4]| {

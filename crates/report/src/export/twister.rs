@@ -27,7 +27,7 @@ pub(super) fn write(
     let (stats, _) = run.timing()?.into_parts();
     let recording = tasks.iter().flat_map(|task| figures(&Summary::of(&info.tasks[*task], &stats[*task])));
     // As twister names a suite of a folder.
-    let id = format!("jitterlab.{}", part(run.path().file_stem().unwrap_or_default().to_string_lossy()));
+    let id = format!("jitterlab.{}", part(&run.path().file_stem().unwrap_or_default().to_string_lossy()));
     let testcases = cases.iter().map(|case| {
         let identifier = format!("{id}.{}.{}", part(&case.class), part(&case.name));
         let mut of = json!({ "identifier": identifier, "status": status(case.fitness) });
@@ -76,8 +76,8 @@ fn status(fitness: Fitness) -> &'static str {
 }
 
 /// Text as a part of a dotted name.
-fn part(text: impl AsRef<str>) -> String {
-    text.as_ref().replace(|c: char| c.is_whitespace() || c == '.' || c == '/', "_")
+fn part(text: &str) -> String {
+    text.replace(|c: char| c.is_whitespace() || c == '.' || c == '/', "_")
 }
 
 /// What twister's readers want as a text.
