@@ -1,4 +1,4 @@
-//! Effects that are put there are found: each ranked first, in the right direction. They take half a minute each, so they run
+//! Effects that are put there are found: each ranked first, in the right direction. They take some 35 s each, so they run
 //! where `JITTERLAB_TRIALS` names how many of each are wanted, as root on a machine of two processors or more:
 //!
 //!     JITTERLAB_TRIALS=20 cargo test -p jitterlab --test known_effects -- --nocapture hog
@@ -66,7 +66,7 @@ impl Trial<'_> {
     fn run(&self) -> Outcome {
         let folder = tempfile::tempdir().unwrap();
         let words = format!(
-            "tune --cpu 1 --period 500us --only {},huge-pages,memory-statistics --budget 30s -q --json {}",
+            "tune --cpu 1 --period 500us --only {},huge-pages,memory-statistics --budget 36s -q --json {}",
             self.knob, self.more
         );
         let program = env!("CARGO_BIN_EXE_jitterlab");

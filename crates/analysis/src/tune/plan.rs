@@ -12,10 +12,9 @@ pub const BLOCK_OVERHEAD_NS: i64 = 500_000_000;
 const BLOCK_NS: [i64; 2] = [300_000_000, 10_000_000_000];
 /// A block has at least so many due times.
 const FEWEST_DUE: i64 = 500;
-/// Rounds that are wanted: fewer with longer blocks say less.
+/// Rounds that are wanted: fewer with longer blocks say less, and where blocks take three times as long as planned, as on a busy
+/// machine, two are left, without which nothing can be said of many knobs.
 const WANTED_ROUNDS: i64 = 6;
-/// Rounds without which the blocks of all knobs are too few.
-const FEWEST_ROUNDS: i64 = 2;
 /// The part of the time that the proof gets: one in so many.
 const PROOF: i64 = 3;
 /// Pairs of blocks that a proof needs, and has at most.
@@ -50,7 +49,7 @@ impl TunePlan {
         // A round of many knobs has a block for the start besides.
         let blocks = |knobs: usize| (halves(knobs) + usize::from(knobs > 1)) as i64;
         let fits = |knobs: &usize| {
-            let least = if *knobs == 1 { 2 * WANTED_ROUNDS } else { FEWEST_ROUNDS };
+            let least = if *knobs == 1 { 2 * WANTED_ROUNDS } else { WANTED_ROUNDS };
             (shortest + BLOCK_OVERHEAD_NS).saturating_mul(blocks(*knobs) * least) <= screen_ns
         };
         let knobs = (1..=knobs).rev().find(fits)?;
