@@ -1,8 +1,6 @@
-/* What the probe does on the thread that it watches, and nothing else: alone FILE|- sealed|counted|clock ACTIVATIONS.
- *
- * sealed: the kernel kills the program if the thread makes any system call while it is watched, and the program itself ends if
- * the thread allocates.
- * counted: for a tool that counts instructions. clock: the two clock readings of an activation, to be taken off that. */
+/* What the probe does on the thread that it watches, and nothing else: alone FILE ACTIVATIONS.
+ * The kernel kills the program if the thread makes any system call while it is watched, and the program itself ends if
+ * the thread allocates. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -10,7 +8,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -53,12 +50,6 @@ __attribute__((noinline)) static void watched(void) {
     }
 }
 
-/* The clock readings of as many activations. */
-__attribute__((noinline)) static void readings(void) {
-    struct timespec now;
-    for (long k = 0; k < 2 * activations; k++) clock_gettime(CLOCK_MONOTONIC, &now);
-}
-
 static void *sealed(void *unused) {
     (void)unused;
     struct sock_filter only_its_end[] = {
@@ -79,27 +70,19 @@ static void *sealed(void *unused) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 4) return 2;
-    activations = atol(arguments[3]);
-    if (strcmp(arguments[2], "clock") == 0) {
-        readings();
-        return 0;
-    }
+    if (count != 3) return 2;
+    activations = atol(arguments[2]);
     jitterlab_run *run = jitterlab_run_new(arguments[1], "name=alone,period=1us");
     probe = jitterlab_probe_new(run, "alone");
     if (!probe) {
         fprintf(stderr, "%s\n", jitterlab_error());
         return 1;
     }
-    if (strcmp(arguments[2], "sealed") == 0) {
-        pthread_t thread;
-        pthread_create(&thread, NULL, sealed, NULL);
-        pthread_detach(thread);
-        for (int tenths = 0; tenths < 100 && !atomic_load(&through); tenths++) usleep(100000);
-        if (!atomic_load(&through)) return 3;
-    } else {
-        watched();
-    }
+    pthread_t thread;
+    pthread_create(&thread, NULL, sealed, NULL);
+    pthread_detach(thread);
+    for (int tenths = 0; tenths < 100 && !atomic_load(&through); tenths++) usleep(100000);
+    if (!atomic_load(&through)) return 3;
     jitterlab_probe_free(probe);
     return jitterlab_run_close(run) == 0 ? 0 : 1;
 }

@@ -12,8 +12,7 @@ use crate::shared::{Shared, Taken};
 /// A probe around a loop that exists already. Dropping it ends it.
 #[derive(Debug)]
 pub struct Probed {
-    /// There until it ends.
-    probe: Option<Probe>,
+    probe: Probe,
     shared: Arc<Shared>,
     number: usize,
     run: TaskRun,
@@ -30,44 +29,37 @@ impl Probed {
         shared.began(number, probe.counters().clone(), &[]);
         // How it waits and what it does is the loop's own affair.
         let run = TaskRun { granted: found().ok(), unknown: vec![Gap::Settings], ..TaskRun::new(spec) };
-        Ok(Probed { probe: Some(probe), shared: shared.clone(), number, run, fitted })
+        Ok(Probed { probe, shared: shared.clone(), number, run, fitted })
     }
 
     /// An activation begins, due a period after the one before it.
     #[inline]
     pub fn begin(&mut self) {
-        if let Some(probe) = &mut self.probe {
-            probe.begin();
-        }
+        self.probe.begin();
     }
 
     /// An activation begins that was due at this time of CLOCK_MONOTONIC, in nanoseconds.
     #[inline]
     pub fn begin_at(&mut self, due_ns: i64) {
-        if let Some(probe) = &mut self.probe {
-            probe.begin_at(due_ns);
-        }
+        self.probe.begin_at(due_ns);
     }
 
     /// The activation ends.
     #[inline]
     pub fn end(&mut self) {
-        if let Some(probe) = &mut self.probe {
-            probe.end();
-        }
+        self.probe.end();
     }
 }
 
 impl Drop for Probed {
     fn drop(&mut self) {
-        let Some(probe) = self.probe.take() else { return };
         let mut run = self.run.clone();
         let mut warning = None;
-        if !self.fitted && !probe.is_given_due_times() {
+        if !self.fitted && !self.probe.is_given_due_times() {
             run.unknown.push(Gap::Phase);
-            warning = Some(Warning::DueFromFirst { task: run.spec.name.clone(), early: probe.early() });
+            warning = Some(Warning::DueFromFirst { task: run.spec.name.clone(), early: self.probe.early() });
         }
-        run.result = Some(probe.finish());
+        run.result = Some(self.probe.finish());
         self.shared.ended(self.number, run, None, warning);
     }
 }

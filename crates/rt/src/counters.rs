@@ -113,35 +113,49 @@ impl From<Snapshot> for TaskResult {
 
 /// The writing side: one per task, so that a load and a store need not be one indivisible step.
 #[derive(Debug)]
-pub(crate) struct CounterWriter(Arc<TaskCounters>);
+pub(crate) struct CounterWriter {
+    shared: Arc<TaskCounters>,
+    /// [`alike`] of the last activation that had nothing else to be counted; of none before the first.
+    usual: u64,
+}
+
+/// What most activations have alike, in one number to compare, as they lie side by side: due times missed, processor, flags.
+#[inline]
+fn alike(a: &Activation) -> u64 {
+    u64::from(a.missed) | u64::from(a.cpu) << 32 | u64::from(a.flags.0) << 48
+}
 
 impl CounterWriter {
     pub(crate) fn new(counters: Arc<TaskCounters>) -> Self {
-        CounterWriter(counters)
+        CounterWriter { shared: counters, usual: u64::MAX }
     }
 
-    /// Counts an activation, with the due times skipped after it and the polling before it.
+    /// Counts an activation, with the due times skipped after it (its own `missed` is as many, as far as it reaches) and the
+    /// polling before it.
     #[inline]
-    pub(crate) fn count(&self, a: &Activation, missed: u64, arrival: &Arrival) {
-        let c = &*self.0;
-        let executed = c.executed.load(Relaxed);
-        if executed == 0 {
-            c.first_due_ns.store(a.due_ns, Relaxed);
-            c.first_cpu.store(a.cpu.into(), Relaxed);
+    pub(crate) fn count(&mut self, a: &Activation, missed: u64, arrival: &Arrival) {
+        if !self.is_usual(a) {
+            self.count_unlike(a, missed);
         }
-        if u64::from(a.cpu) != c.first_cpu.load(Relaxed) {
-            c.elsewhere.store(c.elsewhere.load(Relaxed) + 1, Relaxed);
-            c.other_cpu.store(a.cpu.into(), Relaxed);
-        }
+        self.count_usual(a, arrival);
+    }
+
+    /// Whether there is nothing else to be counted of it than of any.
+    #[inline]
+    pub(crate) fn is_usual(&self, a: &Activation) -> bool {
+        alike(a) == self.usual
+    }
+
+    /// Counts what there is to be counted of any activation.
+    #[inline]
+    pub(crate) fn count_usual(&self, a: &Activation, arrival: &Arrival) {
+        let c = &*self.shared;
         let latency = a.latency_ns();
         if latency < c.min_latency_ns.load(Relaxed) {
             c.min_latency_ns.store(latency, Relaxed);
         }
         if latency > c.max_latency_ns.load(Relaxed) {
             c.max_latency_ns.store(latency, Relaxed);
-        }
-        if missed > 0 {
-            c.missed.store(c.missed.load(Relaxed) + missed, Relaxed);
         }
         let polled_ns = arrival.now_ns - arrival.arrived_ns;
         if polled_ns > 0 {
@@ -150,29 +164,50 @@ impl CounterWriter {
                 c.longest_hole_ns.store(arrival.longest_hole_ns, Relaxed);
             }
         }
-        if a.flags.contains(Flags::NOT_REAL_TIME) {
-            c.not_real_time.store(c.not_real_time.load(Relaxed) + 1, Relaxed);
-        }
         c.last_end_ns.store(a.end_ns.max(a.due_ns), Relaxed);
-        c.executed.store(executed + 1, Release);
+        c.executed.store(c.executed.load(Relaxed) + 1, Release);
+    }
+
+    #[cold]
+    fn count_unlike(&mut self, a: &Activation, missed: u64) {
+        let c = &*self.shared;
+        if c.executed.load(Relaxed) == 0 {
+            c.first_due_ns.store(a.due_ns, Relaxed);
+            c.first_cpu.store(a.cpu.into(), Relaxed);
+        }
+        self.usual = alike(a);
+        let mut count_besides = |counter: &AtomicU64, more: u64| {
+            counter.store(counter.load(Relaxed) + more, Relaxed);
+            self.usual = u64::MAX;
+        };
+        if u64::from(a.cpu) != c.first_cpu.load(Relaxed) {
+            count_besides(&c.elsewhere, 1);
+            c.other_cpu.store(a.cpu.into(), Relaxed);
+        }
+        if missed > 0 {
+            count_besides(&c.missed, missed);
+        }
+        if a.flags.contains(Flags::NOT_REAL_TIME) {
+            count_besides(&c.not_real_time, 1);
+        }
     }
 
     pub(crate) fn set_phase_loss_ns(&self, phase_loss_ns: i64) {
-        self.0.phase_loss_ns.store(phase_loss_ns, Relaxed);
+        self.shared.phase_loss_ns.store(phase_loss_ns, Relaxed);
     }
 
     #[inline]
     pub(crate) fn set_dropped(&self, dropped: u64) {
-        self.0.dropped.store(dropped, Relaxed);
+        self.shared.dropped.store(dropped, Relaxed);
     }
 
     #[inline]
     pub(crate) fn executed(&self) -> u64 {
-        self.0.executed.load(Relaxed)
+        self.shared.executed.load(Relaxed)
     }
 
     pub(crate) fn shared(&self) -> &Arc<TaskCounters> {
-        &self.0
+        &self.shared
     }
 }
 
@@ -202,7 +237,7 @@ mod tests {
                 );
                 assert!(seen.min_latency_ns <= 11 - n as i64, "{seen:?}");
             });
-            let writer = CounterWriter::new(counters);
+            let mut writer = CounterWriter::new(counters);
             for index in 0..2 {
                 let due_ns = 1_000 * (1 + index as i64);
                 let (start_ns, end_ns) = (due_ns + 10 - index as i64, due_ns + 20);
@@ -211,7 +246,7 @@ mod tests {
                 writer.count(&a, 1, &arrival);
             }
             looking.join().unwrap();
-            assert_eq!(writer.0.snapshot().executed, 2);
+            assert_eq!(writer.shared.snapshot().executed, 2);
         });
     }
 }

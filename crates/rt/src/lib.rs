@@ -12,6 +12,7 @@ pub mod periodic;
 pub mod polling;
 pub mod probe;
 pub mod record;
+mod ring;
 pub mod schedule;
 pub mod setup;
 pub mod sys;

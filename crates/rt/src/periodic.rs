@@ -199,8 +199,9 @@ impl<S: System> PeriodicLoop<S> {
         if missed > 0 {
             self.counters.set_phase_loss_ns(self.schedule.phase_loss_ns());
         }
-        if let Some(recorder) = &mut self.recorder {
-            recorder.push(activation);
+        if let Some(recorder) = &mut self.recorder
+            && !recorder.push(&activation)
+        {
             self.counters.set_dropped(recorder.dropped());
         }
         if activation.latency_ns() >= self.limits.stop_above_ns {

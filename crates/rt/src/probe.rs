@@ -21,10 +21,29 @@ use crate::wake::Arrival;
 enum Stage {
     /// There is none, or it is recorded.
     Nothing,
-    /// It runs.
+    /// It runs, and is known whole when it ends.
     Begun,
+    /// It runs, and was due when the loop said.
+    BegunAt,
     /// It ended, and the due time of the next one will show which were left out between them.
     Waiting,
+}
+
+/// When and where an activation began.
+#[derive(Debug, Clone, Copy)]
+struct Began {
+    start_ns: i64,
+    cpu: u16,
+}
+
+impl Began {
+    /// Whether it can have been due then.
+    #[inline]
+    fn is_possible(self, due_ns: i64) -> bool {
+        // Not further off than the span, by one comparison.
+        let from_earliest_ns = self.start_ns.wrapping_sub(due_ns).wrapping_add(SPAN_NS);
+        (from_earliest_ns as u64) < 2 * SPAN_NS as u64
+    }
 }
 
 /// Watches a loop from within, on the thread that runs it.
@@ -102,20 +121,11 @@ impl<S: System> Probe<S> {
     /// One that was begun before and not ended ends here.
     #[inline]
     pub fn begin(&mut self) {
-        let start_ns = self.system.now_ns();
-        if self.stage == Stage::Begun {
-            self.end_begun(start_ns);
+        let began = self.began();
+        match &self.grid {
+            Some(grid) if self.stage == Stage::Nothing => self.begin_on(grid.next(), began),
+            _ => self.begin_another(None, began),
         }
-        if self.later {
-            return self.begin_unsaid(start_ns);
-        }
-        if self.given {
-            return self.begin_given(self.last.due_ns.saturating_add(self.period_ns), start_ns);
-        }
-        let new = || Schedule::new(start_ns, self.period_ns, self.overrun);
-        let due = self.grid.get_or_insert_with(new).next();
-        self.early += u64::from(due.due_ns.saturating_sub(start_ns) > self.period_ns / 2);
-        self.start(due, start_ns);
     }
 
     /// An activation begins that was due at this time of CLOCK_MONOTONIC, in nanoseconds: what the loop slept until.
@@ -124,113 +134,156 @@ impl<S: System> Probe<S> {
     /// off: no run file holds more.
     #[inline]
     pub fn begin_at(&mut self, due_ns: i64) {
+        let began = self.began();
+        let distance_ns = due_ns.wrapping_sub(self.last.due_ns);
+        let is_next = self.stage == Stage::Waiting && distance_ns == self.period_ns;
+        if is_next && began.is_possible(due_ns) && self.record_usual() {
+            self.start(self.next(due_ns, 1, Flags::default()), began, Stage::BegunAt);
+        } else {
+            self.begin_another(Some(due_ns), began);
+        }
+    }
+
+    /// What there is to ask when an activation begins.
+    #[inline]
+    fn began(&self) -> Began {
         let start_ns = self.system.now_ns();
-        if self.stage == Stage::Begun {
-            self.end_begun(start_ns);
+        Began { start_ns, cpu: self.system.kernel().current_cpu() }
+    }
+
+    /// Whatever begins otherwise than the usual way, which is short.
+    #[inline(never)]
+    fn begin_another(&mut self, due_ns: Option<i64>, began: Began) {
+        let start_ns = began.start_ns;
+        match self.stage {
+            Stage::Begun => self.end_whole(start_ns),
+            Stage::BegunAt => (self.last.end_ns, self.stage) = (start_ns, Stage::Waiting),
+            Stage::Nothing | Stage::Waiting => {}
         }
         if self.later {
-            return self.begin_unsaid(start_ns);
+            let index = self.counters.executed();
+            let due = Due { index, due_ns: start_ns, flags: Flags::default() };
+            return self.start(due, began, Stage::Begun);
         }
-        let late_ns = start_ns.saturating_sub(due_ns);
-        let possible = (-SPAN_NS..=SPAN_NS).contains(&late_ns);
-        self.begin_given(
-            if possible { due_ns } else { start_ns - late_ns.clamp(-SPAN_NS, SPAN_NS) },
-            start_ns,
-        );
+        match due_ns {
+            Some(due_ns) if began.is_possible(due_ns) => self.begin_given(due_ns, began),
+            Some(due_ns) if due_ns < start_ns => self.begin_given(start_ns - SPAN_NS, began),
+            Some(_) => self.begin_given(start_ns + SPAN_NS, began),
+            None if self.given => self.begin_given(self.last.due_ns.saturating_add(self.period_ns), began),
+            None => {
+                let new = || Schedule::new(start_ns, self.period_ns, self.overrun);
+                let due = self.grid.get_or_insert_with(new).next();
+                self.begin_on(due, began);
+            }
+        }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn begin_unsaid(&mut self, start_ns: i64) {
-        let index = self.counters.executed();
-        self.start(Due { index, due_ns: start_ns, flags: Flags::default() }, start_ns);
-    }
-
+    /// Begins one that was due on the grid from the first.
     #[inline]
-    fn begin_given(&mut self, due_ns: i64, start_ns: i64) {
-        let mut due = Due { index: 0, due_ns, flags: Flags::default() };
+    fn begin_on(&mut self, due: Due, began: Began) {
+        self.early += u64::from(due.due_ns.saturating_sub(began.start_ns) > self.period_ns / 2);
+        self.start(due, began, Stage::Begun);
+    }
+
+    fn begin_given(&mut self, due_ns: i64, began: Began) {
         if self.stage == Stage::Waiting {
-            let distance_ns = due_ns.wrapping_sub(self.last.due_ns);
-            let mut steps = 1;
-            if distance_ns != self.period_ns {
-                steps = self.steps(distance_ns, &mut due);
-            }
-            if due_ns <= self.last.end_ns {
-                due.flags = due.flags.with(Flags::CAUGHT_UP);
-            }
-            due.index = self.last.index.wrapping_add(steps);
+            let (steps, flags) = self.steps(due_ns.wrapping_sub(self.last.due_ns));
+            let due = self.next(due_ns, steps, flags);
             self.record();
-        } else if let Some(before) = self.grid.take() {
+            return self.start(due, began, Stage::BegunAt);
+        }
+        let mut due = Due { index: 0, due_ns, flags: Flags::default() };
+        if let Some(before) = self.grid.take() {
             // A loop that changes its mind begins a new grid.
             let next = before.next();
             self.phase_loss_ns = before.phase_loss_ns().saturating_add(due_ns.saturating_sub(next.due_ns));
             due = Due { index: next.index, due_ns, flags: Flags::RE_PHASED };
         }
         self.given = true;
-        self.start(due, start_ns);
+        self.start(due, began, Stage::BegunAt);
     }
 
-    /// How many periods lie between two due times that are not one apart, 1 or more.
-    #[cold]
-    fn steps(&mut self, distance_ns: i64, due: &mut Due) -> u64 {
+    /// The one that is due so many periods after the last.
+    #[inline]
+    fn next(&self, due_ns: i64, steps: u64, flags: Flags) -> Due {
+        let flags = if due_ns <= self.last.end_ns { flags.with(Flags::CAUGHT_UP) } else { flags };
+        Due { index: self.last.index.wrapping_add(steps), due_ns, flags }
+    }
+
+    /// How many periods lie between two due times, 1 or more, and whether a new grid begins.
+    fn steps(&mut self, distance_ns: i64) -> (u64, Flags) {
         let period_ns = self.period_ns;
         let steps = (distance_ns.saturating_add(period_ns / 2) / period_ns).max(1);
         let off_ns = distance_ns.saturating_sub(period_ns.saturating_mul(steps));
         // Periods may be a little off; a grid that begins anew is off by any part of one.
-        if off_ns.saturating_abs() > period_ns / 8 {
-            due.flags = Flags::RE_PHASED;
-        }
+        let flags = if off_ns.saturating_abs() > period_ns / 8 { Flags::RE_PHASED } else { Flags::default() };
         self.last.missed = u32::try_from(steps - 1).unwrap_or(u32::MAX);
         self.phase_loss_ns = self.phase_loss_ns.saturating_add(off_ns);
         self.counters.set_phase_loss_ns(self.phase_loss_ns);
-        steps as u64
+        (steps as u64, flags)
     }
 
     #[inline]
-    fn start(&mut self, due: Due, start_ns: i64) {
-        let Due { index, due_ns, flags } = due;
-        let cpu = self.system.kernel().current_cpu();
-        self.last = Activation { index, due_ns, start_ns, end_ns: start_ns, missed: 0, cpu, flags };
-        self.stage = Stage::Begun;
+    fn start(&mut self, due: Due, began: Began, stage: Stage) {
+        let (Due { index, due_ns, flags }, Began { start_ns, cpu }) = (due, began);
+        self.last = Activation { index, due_ns, start_ns, missed: 0, cpu, flags, ..self.last };
+        self.stage = stage;
     }
 
     /// The activation ends: its work is done, and the loop goes to wait. Without one that has begun, nothing happens.
     #[inline]
     pub fn end(&mut self) {
+        if self.stage == Stage::BegunAt {
+            self.last.end_ns = self.system.now_ns();
+            self.stage = Stage::Waiting;
+        } else {
+            self.end_another();
+        }
+    }
+
+    #[inline(never)]
+    fn end_another(&mut self) {
         if self.stage == Stage::Begun {
             let end_ns = self.system.now_ns();
-            self.end_begun(end_ns);
+            self.end_whole(end_ns);
         }
     }
 
+    /// Records one that is known whole.
     #[inline]
-    fn end_begun(&mut self, end_ns: i64) {
+    fn end_whole(&mut self, end_ns: i64) {
         self.last.end_ns = end_ns;
-        self.stage = Stage::Waiting;
-        let is_complete = match &mut self.grid {
-            Some(grid) => {
-                self.last.missed = u32::try_from(grid.complete(end_ns)).unwrap_or(u32::MAX);
-                if self.last.missed > 0 {
-                    self.counters.set_phase_loss_ns(grid.phase_loss_ns());
-                }
-                true
+        if let Some(grid) = &mut self.grid {
+            let missed = grid.complete(end_ns);
+            if missed > 0 {
+                self.last.missed = u32::try_from(missed).unwrap_or(u32::MAX);
+                self.counters.set_phase_loss_ns(grid.phase_loss_ns());
             }
-            None => self.later,
-        };
-        if is_complete {
-            self.record();
         }
+        self.stage = Stage::Nothing;
+        self.record();
     }
 
-    #[inline]
     fn record(&mut self) {
-        self.stage = Stage::Nothing;
         let last = &self.last;
         self.counters.count(last, last.missed.into(), &Arrival::at(last.start_ns));
-        if let Some(recorder) = &mut self.recorder {
-            recorder.push(*last);
+        if let Some(recorder) = &mut self.recorder
+            && !recorder.push(last)
+        {
             self.counters.set_dropped(recorder.dropped());
         }
+    }
+
+    /// The same if nothing is special about it, and says whether that is so: nothing is called from here.
+    #[inline(always)]
+    fn record_usual(&mut self) -> bool {
+        let last = &self.last;
+        let is_usual = self.counters.is_usual(last)
+            && self.recorder.as_mut().is_none_or(|recorder| recorder.push_where_room(last));
+        if is_usual {
+            self.counters.count_usual(last, &Arrival::at(last.start_ns));
+        }
+        is_usual
     }
 
     /// Whether the loop says its due times, or they count from its first activation.
@@ -251,9 +304,10 @@ impl<S: System> Probe<S> {
 
     /// Records what still waits, and says what the loop did; due times it still has to catch up count as missed. An activation
     /// that was not ended ends now.
-    pub fn finish(mut self) -> TaskResult {
+    pub fn finish(&mut self) -> TaskResult {
         self.end();
         if self.stage == Stage::Waiting {
+            self.stage = Stage::Nothing;
             let late_ns = self.last.end_ns.saturating_sub(self.last.due_ns).max(0);
             self.last.missed = u32::try_from(late_ns / self.period_ns).unwrap_or(u32::MAX);
             self.record();

@@ -1,7 +1,8 @@
 //! From the measured thread to everybody else: a preallocated ring of fixed-size records.
 
 use jitterlab_model::{Activation, Flags};
-use rtrb::{Consumer, Producer, RingBuffer};
+
+use crate::ring::{self, Reader, Writer};
 
 /// Both ends of a ring for `capacity` activations, its memory made present. At least one record fits.
 ///
@@ -17,31 +18,40 @@ use rtrb::{Consumer, Producer, RingBuffer};
 /// # Ok::<(), jitterlab_rt::BuildError>(())
 /// ```
 pub fn ring(capacity: usize) -> (Recorder, Drain) {
-    let (mut producer, mut consumer) = RingBuffer::new(capacity.max(1));
-    // Write every slot once and throw it away: from now on using the ring cannot fault.
-    while producer.push(Activation::default()).is_ok() {}
-    while consumer.pop().is_ok() {}
-    (Recorder { producer, dropped: 0, gap: false }, Drain { consumer })
+    let (writer, reader) = ring::ring(capacity);
+    (Recorder { writer, dropped: 0, gap: false }, Drain { reader })
 }
 
 /// The measured thread's end: takes records, never blocks, never allocates.
 #[derive(Debug)]
 pub struct Recorder {
-    producer: Producer<Activation>,
+    writer: Writer<Activation>,
     dropped: u64,
     gap: bool,
 }
 
 impl Recorder {
-    /// Stores one record. If the ring is full it is dropped and counted, and the next one that fits is marked
-    /// [`Flags::AFTER_GAP`].
+    /// Stores one record, and says whether it did. If the ring is full the record is dropped and counted, and the next one
+    /// that fits is marked [`Flags::AFTER_GAP`].
     #[inline]
-    pub fn push(&mut self, mut activation: Activation) {
-        if self.gap {
-            activation.flags = activation.flags.with(Flags::AFTER_GAP);
-        }
-        self.gap = self.producer.push(activation).is_err();
-        self.dropped += u64::from(self.gap);
+    pub fn push(&mut self, activation: &Activation) -> bool {
+        self.push_where_room(activation) || self.push_where_full(activation)
+    }
+
+    /// Stores one if there was room when that was last looked at; else there is more to it.
+    #[inline]
+    pub(crate) fn push_where_room(&mut self, activation: &Activation) -> bool {
+        self.writer.push(activation)
+    }
+
+    /// Stores one where the ring was full when it was last looked at: so it is after every drop.
+    #[cold]
+    fn push_where_full(&mut self, activation: &Activation) -> bool {
+        let is_lost = !self.writer.find_room();
+        self.dropped += u64::from(is_lost);
+        let after_gap = std::mem::replace(&mut self.gap, is_lost);
+        let flags = if after_gap { activation.flags.with(Flags::AFTER_GAP) } else { activation.flags };
+        !is_lost && self.writer.push(&Activation { flags, ..*activation })
     }
 
     /// Records lost so far.
@@ -54,32 +64,28 @@ impl Recorder {
 /// The other end: takes records out, in order.
 #[derive(Debug)]
 pub struct Drain {
-    consumer: Consumer<Activation>,
+    reader: Reader<Activation>,
 }
 
 impl Drain {
     /// Appends up to `at_most` waiting records to `into`, and says how many.
     pub fn pop_into(&mut self, into: &mut Vec<Activation>, at_most: usize) -> usize {
-        let waiting = self.consumer.slots().min(at_most);
-        let Ok(chunk) = self.consumer.read_chunk(waiting) else { return 0 };
-        into.extend(chunk);
-        waiting
+        self.reader.pop_into(into, at_most)
     }
 
     /// How many records are waiting.
     pub fn waiting(&self) -> usize {
-        self.consumer.slots()
+        self.reader.waiting()
     }
 
     /// How many records fit.
     pub fn capacity(&self) -> usize {
-        self.consumer.buffer().capacity()
+        self.reader.capacity()
     }
 
     /// Whether the task has ended and nothing is left to take.
     pub fn is_finished(&self) -> bool {
-        // In this order: what was pushed before the end is seen once the end is seen.
-        self.consumer.is_abandoned() && self.consumer.is_empty()
+        self.reader.is_finished()
     }
 }
 
@@ -96,12 +102,12 @@ mod tests {
         let (mut recorder, mut drain) = ring(3);
         let mut out = Vec::new();
         for index in 0..5 {
-            recorder.push(Activation { index, ..Activation::default() });
+            recorder.push(&Activation { index, ..Activation::default() });
         }
         assert_eq!((recorder.dropped(), drain.waiting(), drain.capacity()), (2, 3, 3));
         assert_eq!(drain.pop_into(&mut out, 2), 2);
-        recorder.push(Activation { index: 5, ..Activation::default() });
-        recorder.push(Activation { index: 6, ..Activation::default() });
+        recorder.push(&Activation { index: 5, ..Activation::default() });
+        recorder.push(&Activation { index: 6, ..Activation::default() });
         drop(recorder);
         assert!(!drain.is_finished());
         drain.pop_into(&mut out, usize::MAX);

@@ -70,12 +70,24 @@ impl Schedule {
     #[inline]
     pub fn complete(&mut self, end_ns: i64) -> u64 {
         let Due { index, due_ns, .. } = self.next;
-        let passed = self.passed(due_ns, end_ns);
         self.last_end_ns = end_ns;
+        if end_ns.saturating_sub(due_ns) < self.period_ns {
+            let due_ns = due_ns.saturating_add(self.period_ns);
+            self.next = Due { index: index.saturating_add(1), due_ns, flags: Flags::default() };
+            return 0;
+        }
+        self.complete_late(end_ns)
+    }
+
+    /// Goes on where due times have passed.
+    #[cold]
+    fn complete_late(&mut self, end_ns: i64) -> u64 {
+        let Due { index, due_ns, .. } = self.next;
+        let passed = self.passed(due_ns, end_ns);
         let (missed, flags) = match self.overrun {
-            Overrun::CatchUp if passed > 0 => (0, Flags::CAUGHT_UP),
-            Overrun::RePhase if passed > 0 => (passed, Flags::RE_PHASED),
-            _ => (passed, Flags::default()),
+            Overrun::CatchUp => (0, Flags::CAUGHT_UP),
+            Overrun::RePhase => (passed, Flags::RE_PHASED),
+            Overrun::Skip => (passed, Flags::default()),
         };
         let step = self.period_ns.saturating_mul(missed.saturating_add(1).min(i64::MAX as u64) as i64);
         let mut due_ns = due_ns.saturating_add(step);
@@ -96,12 +108,9 @@ impl Schedule {
         self.passed(self.next.due_ns, self.last_end_ns).saturating_add(1)
     }
 
-    /// How many due times lie in (due, now].
-    #[inline]
+    /// How many due times lie in (due, now], where now is not before due.
     fn passed(&self, due_ns: i64, now_ns: i64) -> u64 {
-        let late = now_ns.saturating_sub(due_ns);
-        // Comparing first spares the usual case the division.
-        if late < self.period_ns { 0 } else { (late / self.period_ns) as u64 }
+        (now_ns.saturating_sub(due_ns) / self.period_ns) as u64
     }
 }
 

@@ -1,10 +1,12 @@
-//! The test of the counters in every order of loads and stores that the memory model allows, as far as loom knows it.
+//! The tests of the counters and of the ring in every order of loads and stores that the memory model allows, as far as loom knows it.
 
 #![cfg(test)]
 #![expect(dead_code, reason = "only what the measured thread and its watchers share is tried")]
 
 #[path = "../../../src/counters.rs"]
 mod counters;
+#[path = "../../../src/ring.rs"]
+mod ring;
 
 /// What the counters know of the rest.
 mod wake {
