@@ -1,7 +1,5 @@
 //! How long things take on the Cortex-M0+: its Technical Reference Manual (DDI 0484C), table 3-1 and section 3.6.1, and the data sheet of the RP2040.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test whose program does something else has failed")]
-
 mod thumb;
 
 use jitterlab_chip::arm::rp2040::{self, run_and_look};

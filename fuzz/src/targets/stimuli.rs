@@ -11,6 +11,11 @@ fn on_a_chip(firmware: &Path) -> Setup {
     Setup { mcu: Some("atmega328p".into()), clock_hz: Some(16_000_000), ..Setup::new(firmware, 2_000) }
 }
 
+/// On the chip that the file is for, where that is the RP2040.
+fn on_a_pico(firmware: &Path) -> Setup {
+    Setup { clock_hz: Some(125_000_000), ..Setup::new(firmware, 2_000) }
+}
+
 /// As a value change dump, and as pulses; what takes long: whatever pins it names are driven.
 pub fn stimuli(folder: &Path, data: &[u8], long: bool) {
     let dump = super::file(folder, "stimulus.vcd", data);
@@ -28,7 +33,9 @@ pub fn stimuli(folder: &Path, data: &[u8], long: bool) {
 /// As a firmware; what takes long: it runs for 2 000 cycles.
 pub fn firmware(folder: &Path, data: &[u8], long: bool) {
     let path = super::file(folder, "firmware", data);
-    if image::load(&path).is_ok() && long {
-        let _ = simulate(&on_a_chip(&path));
+    let Ok(loaded) = image::load(&path) else { return };
+    if long {
+        let is_pico = loaded.mcu.as_deref() == Some("rp2040");
+        let _ = simulate(&if is_pico { on_a_pico(&path) } else { on_a_chip(&path) });
     }
 }

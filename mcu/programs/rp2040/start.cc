@@ -99,7 +99,7 @@ constexpr Loop loop_for(uint32_t hz) {
 
 void start_clocks() {
     constexpr Loop LOOP = loop_for(F_CPU);
-    static_assert(LOOP.multiplier != 0 || F_CPU == CRYSTAL, "the PLL cannot make this clock of 12 MHz: take one such as 125 or 133 MHz");
+    static_assert(LOOP.multiplier != 0 || F_CPU == CRYSTAL, "the PLL cannot make this clock from the crystal's 12 MHz: take one such as 125 or 133 MHz");
     constexpr uint32_t NEEDED = 1u << 5 | 1u << 8 | 1u << 12 | 1u << 21 | 1u << 22; // pins, pads, PLL, timer, serial port
     at(0x4000f000) = NEEDED;
     while ((at(0x4000c008) & NEEDED) != NEEDED) {

@@ -40,5 +40,5 @@ pub use jitterlab_model::mcu::{
 };
 pub use request::{McuRequest, Subject};
 pub use run::{McuPins, McuRun};
-pub use simulator::{Length, Recording, Setup, avr_chip, simulate};
+pub use simulator::{Length, Recording, Setup, simulate};
 pub use stimulus::StimulusSpec;

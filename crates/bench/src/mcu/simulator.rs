@@ -105,13 +105,13 @@ pub fn simulate(setup: &Setup) -> Result<Recording, McuError> {
     let loaded = image::load(&setup.firmware)?;
     let (chip, clock_hz) = board(setup, &loaded)?;
     let size = loaded.image.flash_end();
-    if matches!(chip, Chip::Avr(_)) && size > chip.flash() {
-        let takes = error::Takes::Flash(size);
-        return Err(McuError::TooLarge { mcu: chip.name().into(), takes, there: chip.flash() });
-    }
     if matches!(chip, Chip::Rp2040) != (rp2040::holds(&loaded.image) && !loaded.is_avr) {
         let message = error::elsewhere(chip.name());
         return Err(McuError::NotFirmware { firmware: setup.firmware.clone(), message });
+    }
+    if matches!(chip, Chip::Avr(_)) && size > chip.flash() {
+        let takes = error::Takes::Flash(size);
+        return Err(McuError::TooLarge { mcu: chip.name().into(), takes, there: chip.flash() });
     }
     let driven: Vec<Pin> = setup.stimuli.iter().map(Stimulus::pin).collect();
     for pin in setup.pins.iter().chain(&driven) {
@@ -159,7 +159,10 @@ fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32), McuError> {
     let chip = Chip::named(name).ok_or_else(|| unknown(name))?;
     let told = setup.clock_hz.or(loaded.clock_hz).or_else(|| match chip {
         // Firmware sets the clock itself.
-        Chip::Rp2040 => Some(rp2040::clock_of(&loaded.image).unwrap_or(rp2040::CLOCK_HZ)),
+        Chip::Rp2040 if rp2040::holds(&loaded.image) => {
+            Some(rp2040::clock_of(&loaded.image).unwrap_or(rp2040::CLOCK_HZ))
+        }
+        Chip::Rp2040 => Some(rp2040::CLOCK_HZ),
         Chip::Avr(_) => None,
     });
     Ok((chip, told.ok_or_else(|| McuError::NoClock(setup.firmware.clone()))?))
@@ -173,7 +176,7 @@ fn unknown(name: &str) -> McuError {
 ///
 /// # Errors
 /// There is none of that name, or it has another processor.
-pub fn avr_chip(name: &str) -> Result<&'static chips::Chip, McuError> {
+pub(super) fn avr_chip(name: &str) -> Result<&'static chips::Chip, McuError> {
     match Chip::named(name) {
         Some(Chip::Avr(chip)) => Ok(chip),
         Some(Chip::Rp2040) => Err(McuError::OnlyAvr(name.into())),

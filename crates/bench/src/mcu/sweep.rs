@@ -106,11 +106,14 @@ fn evaluate(cell: &Cell, recording: &Recording, size: Size) -> AlarmFigures {
 /// Measures cells on all processors; `done` is told how many are, of how many.
 ///
 /// # Errors
-/// The first failure; the others are given up.
+/// A chip without the timers that are swept; the first failure, and the others are given up.
 pub fn measure_all(
     cells: &[Cell],
     compiler: &Compiler,
     done: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<CellResult>, McuError> {
+    for cell in cells {
+        super::simulator::avr_chip(&cell.board.mcu)?;
+    }
     workers::on_all(cells, |cell| measure(cell, compiler), done)
 }

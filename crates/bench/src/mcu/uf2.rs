@@ -36,7 +36,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<(u32, Vec<u8>)>, String> {
         let data = &block[DATA..DATA + size];
         match pieces.last_mut() {
             Some((at, before)) if at.checked_add(before.len() as u32) == Some(word(12)) => {
-                before.extend(data)
+                before.extend(data);
             }
             _ => pieces.push((word(12), data.to_vec())),
         }

@@ -263,9 +263,9 @@ impl<B: Bus> Core<B> {
 
     fn access(&mut self, loads: bool, register: usize, address: u32, width: Width) {
         if loads {
-            self.load_into(register, address, width, false)
+            self.load_into(register, address, width, false);
         } else {
-            self.store(register, address, width)
+            self.store(register, address, width);
         }
     }
 

@@ -24,11 +24,11 @@ pub const fn lsls(to: u16, from: u16, by: u16) -> u16 {
 
 /// STR and LDR with an offset in bytes.
 pub const fn store(register: u16, base: u16, offset: u16) -> u16 {
-    0x6000 | offset / 4 << 6 | base << 3 | register
+    0x6000 | (offset / 4) << 6 | base << 3 | register
 }
 
 pub const fn load(register: u16, base: u16, offset: u16) -> u16 {
-    0x6800 | offset / 4 << 6 | base << 3 | register
+    0x6800 | (offset / 4) << 6 | base << 3 | register
 }
 
 /// MOV between any two registers.

@@ -12,7 +12,7 @@ use jitterlab_bench::mcu::request::whole_us;
 use jitterlab_bench::mcu::sweep;
 use jitterlab_bench::mcu::together::Need;
 use jitterlab_bench::mcu::{
-    Compiler, McuError, McuRequest, McuRun, Pin, StimulusSpec, Strategy, Subject, avr_chip, cost, firmware,
+    Compiler, McuError, McuRequest, McuRun, Pin, StimulusSpec, Strategy, Subject, cost, firmware,
     value_changes,
 };
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
@@ -250,7 +250,6 @@ pub fn progress(quiet: bool) -> impl Fn(usize, usize) + Sync {
 }
 
 fn sweep(args: &SweepArgs) -> Ending {
-    avr_chip(&args.mcu)?;
     let compiler = Compiler::new()?;
     let mut cells = sweep::cells(&args.strategy, &args.prescaler, &args.period, args.events);
     for cell in &mut cells {
@@ -265,7 +264,6 @@ fn sweep(args: &SweepArgs) -> Ending {
 fn recommend(args: &RecommendArgs) -> Ending {
     let (lock_ns, handler_ns) = (args.lock, args.handler);
     let (mcu, clock_hz, needs) = (args.mcu.clone(), args.clock, args.needs.clone());
-    avr_chip(&mcu)?;
     let wanted = Wanted { mcu, clock_hz, needs, lock_ns, handler_ns };
     let choices = recommend::recommend(&wanted, &Compiler::new()?, &progress(args.output.is_json()))?;
     let found = McuRecommendation { mcu: wanted.mcu, clock_hz, lock_ns, handler_ns, choices };

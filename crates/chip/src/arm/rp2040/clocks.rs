@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::log::{Finding, Log};
 
-/// The crystal of the boards (data sheet, 2.16.1).
+/// The crystal of the boards (data sheet, 2.16).
 const CRYSTAL: u64 = 12_000_000;
 
 const REF_CTRL: u32 = 0x4000_8030;

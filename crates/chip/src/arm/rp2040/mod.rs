@@ -1,7 +1,7 @@
 //! The RP2040 of the Raspberry Pi Pico: its first core with memory, timer, pins, clocks and serial ports.
 //!
 //! Source: "RP2040 Datasheet" (Raspberry Pi Ltd); each file names its sections. The data phase of an access takes one cycle in memory
-//! and at peripherals on AHB-Lite, none at SIO (2.3.1), and behind the APB bridge 3 for a read and 4 for a write (2.1.4). What is fetched
+//! and at peripherals on AHB-Lite, none at SIO (2.3.1), and behind the APB bridge 3 for a read and 4 for a write (2.1.3). What is fetched
 //! from flash comes at once, as if the cache (2.6.3) held it: that is said of every firmware that runs there.
 
 mod clocks;

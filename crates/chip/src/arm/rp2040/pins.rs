@@ -13,7 +13,7 @@ const OUTPUT_DISABLE: u32 = 1 << 7;
 const PULL_UP: u32 = 1 << 3;
 /// At reset: inputs on, 4 mA, pull-down, Schmitt trigger.
 const PAD: u32 = 0x56;
-/// Cycles that a level takes through the two stages of the synchroniser (2.19.1).
+/// Cycles that a level takes through the two stages of the synchroniser (2.19).
 const SYNCHRONISER: u64 = 2;
 
 /// The pins of bank 0.

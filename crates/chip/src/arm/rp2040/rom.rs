@@ -1,4 +1,4 @@
-//! The functions that firmware asks the ROM for (data sheet, 2.8.2 and 2.8.3): found by two letters, and written anew here in the plainest way. They
+//! The functions that firmware asks the ROM for (data sheet, 2.8.3): found by two letters, and written anew here in the plainest way. They
 //! take longer than the chip's own, which are not told.
 //!
 //! Of floating point there is nothing: such a firmware reaches what is no code.
