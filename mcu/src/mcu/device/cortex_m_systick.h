@@ -59,9 +59,7 @@ private:
 } // namespace mcu
 
 /// Binds SysTick's exception, by the name that CMSIS has for its handler, to a program's time services: once, at file scope.
-#define MCU_SYSTICK_INTERRUPT(Time)                                       \
-    extern "C" void SysTick_Handler();                                    \
-    void __attribute__((flatten)) SysTick_Handler() {                     \
-        if (Time::Strategy::expired()) Time::Alarm::serve();              \
-    }                                                                     \
+#define MCU_SYSTICK_INTERRUPT(Time)                                               \
+    extern "C" void SysTick_Handler();                                            \
+    void __attribute__((flatten)) SysTick_Handler() { Time::Alarm::interrupt(); } \
     static_assert(Time::Timer::irq() == 15, "the trait Device is not SysTick")

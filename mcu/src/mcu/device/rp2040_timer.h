@@ -82,7 +82,7 @@ private:
     void __attribute__((flatten)) HANDLER() {                                                         \
         if (!Time::Timer::Device::matched()) return;                                                  \
         Time::Timer::Device::clear_match();                                                           \
-        if (Time::Strategy::expired()) Time::Alarm::serve();                                          \
+        Time::Alarm::interrupt();                                                                     \
     }                                                                                                 \
     static_assert(Time::Timer::irq() == ALARM, "the trait Device has another alarm than the one bound here")
 
