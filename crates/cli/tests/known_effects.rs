@@ -191,25 +191,40 @@ fn a_storm_of_timer_interrupts_is_moved_off_the_processor() {
     });
 }
 
+/// A control group that gets a fifth of a processor, and may run real-time threads; removed afterwards.
+struct Group(PathBuf);
+
+impl Group {
+    fn make() -> Self {
+        let group = Group(format!("/sys/fs/cgroup/cpu/jitterlab-trial-{}", std::process::id()).into());
+        fs::create_dir_all(&group.0).unwrap();
+        for (file, value) in
+            [("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "20000"), ("cpu.rt_runtime_us", "900000")]
+        {
+            fs::write(group.0.join(file), value).unwrap();
+        }
+        group
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
 #[test]
 fn a_throttled_group_is_left_by_a_real_time_policy() {
-    let group = PathBuf::from(format!("/sys/fs/cgroup/cpu/jitterlab-trial-{}", std::process::id()));
     if trials() == 0 {
         return;
     }
     // One for all trials: what a removed group may take of real time is given back much later.
-    fs::create_dir_all(&group).unwrap();
-    for (file, value) in
-        [("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "20000"), ("cpu.rt_runtime_us", "900000")]
-    {
-        fs::write(group.join(file), value).unwrap();
-    }
+    let group = Group::make();
     all_are_first("throttling", || {
         let hog = Beside::on(0, HOG);
-        fs::write(group.join("tasks"), hog.0.id().to_string()).unwrap();
-        let outcome = Trial { knob: "policy", more: "--policy other", within: Some(&group) }.run();
+        fs::write(group.0.join("tasks"), hog.0.id().to_string()).unwrap();
+        let outcome = Trial { knob: "policy", more: "--policy other", within: Some(&group.0) }.run();
         drop(hog);
         outcome
     });
-    let _ = fs::remove_dir(&group);
 }
