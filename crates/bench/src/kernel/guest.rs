@@ -15,7 +15,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
-use nix::sys::termios::{BaudRate, SetArg, cfmakeraw, cfsetspeed, tcdrain, tcgetattr, tcsetattr};
+use nix::sys::termios::{ControlFlags, SetArg, cfmakeraw, tcdrain, tcgetattr, tcsetattr};
 use nix::unistd::Pid;
 
 use super::job::{Answer, COMPLAINT, JOB_FILE, Job, MODULES, RESULTS, Step, StepResult};
@@ -196,7 +196,9 @@ fn send(path: &str, answer: &[u8]) -> io::Result<()> {
     let mut line = OpenOptions::new().read(true).write(true).open(path).map_err(named(path))?;
     let mut settings = tcgetattr(&line).map_err(|error| named(path)(error.into()))?;
     cfmakeraw(&mut settings);
-    cfsetspeed(&mut settings, BaudRate::B115200).map_err(|error| named(path)(error.into()))?;
+    // Not by cfsetspeed: nix asks for a version of it, which a C library that is linked into a program does not have.
+    let speed = ControlFlags::from_bits_retain(nix::libc::B115200);
+    settings.control_flags = settings.control_flags.difference(ControlFlags::CBAUD) | speed;
     tcsetattr(&line, SetArg::TCSANOW, &settings)?;
     line.write_all(answer).map_err(named(path))?;
     Ok(tcdrain(&line)?)
