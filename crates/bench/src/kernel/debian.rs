@@ -41,12 +41,10 @@ pub enum DebianError {
         answer: String,
     },
     /// It could not be fetched.
-    #[error("{package} {version} is not in the cache {cache} and could not be fetched; is this machine offline, or are its package lists old (`{update}`)? apt-get says: {answer}", cache = cache.display())]
+    #[error("{package} is not in the cache {cache} and could not be fetched; is this machine offline, or are its package lists old (`{update}`)? apt-get says: {answer}", cache = cache.display())]
     NotFetched {
-        /// The package.
+        /// The package and its version.
         package: String,
-        /// Its version.
-        version: String,
         /// Where it would have been kept.
         cache: PathBuf,
         /// The command that makes the lists new.
@@ -277,10 +275,10 @@ impl Archive {
         let options = self.options.iter().map(String::as_str);
         let arguments: Vec<&str> = options.chain(["download", &wanted]).collect();
         output("apt-get", &arguments, incoming.path())?.map_err(|answer| {
-            let (package, version) = (package.into(), version.clone());
+            let package = format!("{package} {version}");
             let answer = answer.lines().filter(|line| !line.starts_with("W:")).collect::<Vec<_>>().join(" ");
             let update = self.update.clone();
-            DebianError::NotFetched { package, version, cache: cache.clone(), update, answer }
+            DebianError::NotFetched { package, cache: cache.clone(), update, answer }
         })?;
         let fetched = fs::read_dir(incoming.path()).map_err(cache_error(incoming.path()))?.flatten().next();
         let fetched = fetched.map(|entry| entry.path()).unwrap_or_else(|| incoming.path().join(&wanted));

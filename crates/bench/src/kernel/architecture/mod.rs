@@ -110,7 +110,7 @@ fn banner(image: &[u8]) -> Option<String> {
     const MARK: &[u8] = b"Linux version ";
     // Most bytes of an image are no `L`.
     let at = image.iter().enumerate().filter(|(_, byte)| **byte == MARK[0]).map(|(at, _)| at);
-    let from = at.filter_map(|at| image.get(at..)?.strip_prefix(MARK)).last()?;
+    let from = at.filter_map(|at| image.get(at..)?.strip_prefix(MARK)).next_back()?;
     let line = from.split(|byte| [0, b'\n'].contains(byte)).next()?;
     let line = String::from_utf8_lossy(line).into_owned();
     let (builder, built) = (line.find(") ")?, line.find(" #")?);
