@@ -229,7 +229,7 @@ mod tests {
         image.extend(b"Linux version 6.6-rt (me@here) (gcc 12) #1 SMP\n");
         assert_eq!(read("Image", &image), ("arm64", "6.6-rt".into()));
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        std::io::Write::write_all(&mut packed, &image).unwrap();
+        io::Write::write_all(&mut packed, &image).unwrap();
         assert_eq!(read("Image.gz", &packed.finish().unwrap()), ("arm64", "6.6-rt".into()));
         image[0x24..0x28].copy_from_slice(&0x016f_2818u32.to_le_bytes());
         image[0x38] = 0;
