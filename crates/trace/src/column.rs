@@ -16,6 +16,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::error::Damage;
+use crate::thrift;
 
 thread_local! {
     /// Whether a panic of this thread is expected, and an answer that the user need not see.
@@ -117,6 +118,7 @@ pub(crate) fn open<T: DataType>(
         return Err(Damage::BeforeBegin.into());
     };
     let bytes = source.part(offset, length)?;
+    thrift::check_pages(&bytes)?;
     let rows = usize::try_from(group.num_rows()).map_err(|_| Damage::RowsOfGroup)?;
     let chunk = Arc::new(Chunk { offset, bytes });
     let pages: Box<dyn PageReader> = Box::new(SerializedPageReader::new(chunk, meta, rows, None)?);

@@ -291,6 +291,9 @@ pub enum Damage {
     /// A page that is not in its column.
     #[error("a page lies outside its column")]
     OutsideColumn,
+    /// Where it says what is in it: something that is longer than the bytes that say it, or no Thrift.
+    #[error("what it says is in it cannot be, or is damaged")]
+    Claims,
     /// A column that is shorter than its row group.
     #[error("a column ends early")]
     EndsEarly,

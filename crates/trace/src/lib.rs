@@ -25,6 +25,7 @@ pub mod source;
 mod spikes;
 mod table;
 mod tally;
+mod thrift;
 mod varint;
 mod walk;
 mod writer;

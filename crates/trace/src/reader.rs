@@ -22,6 +22,7 @@ use crate::frame::is_journal;
 use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
 use crate::slice_table::{self, Embedded};
 use crate::slices::Slice;
+use crate::thrift;
 
 /// A part of a run file that is read at once: consecutive activations of one task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +71,9 @@ impl RunReader {
         if !beginning.starts_with(b"PAR1") {
             return Err(not(if beginning.is_empty() { NotARun::Empty } else { NotARun::NotParquet }));
         }
-        let metadata = ParquetMetaDataReader::new()
-            .parse_and_finish(&file)
+        let size = file.metadata().map_err(TraceError::io("read", path))?.len();
+        let metadata = thrift::check_end(&file, size)
+            .and_then(|()| ParquetMetaDataReader::new().parse_and_finish(&file))
             .map_err(|e| not(NotARun::CutShort(e.to_string())))?;
         let value = |key: &str| {
             let pairs = metadata.file_metadata().key_value_metadata();

@@ -25,6 +25,7 @@ use crate::column::{Source, guarded, read as read_column};
 use crate::error::Damage;
 use crate::layout::{properties, put, schema, zstd};
 use crate::slices::{SLICE_NS, Slice, Stored};
+use crate::thrift;
 
 /// `quantity` counts as [`Quantity::COUNTED`] does. The sums have 38 decimal digits, more than a second can fill.
 const SLICES: &str = "message slices {
@@ -244,6 +245,7 @@ struct Columns {
 impl Columns {
     fn open(file: &File, place: &Embedded) -> Result<Self, ParquetError> {
         let bytes = file.part(place.offset, place.length)?;
+        thrift::check_end(&bytes, bytes.len() as u64)?;
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
         let [group] = metadata.row_groups() else { return Err(damaged()) };
         let rows = usize::try_from(group.num_rows()).map_err(|_| damaged())?;

@@ -1,0 +1,174 @@
+//! Thrift's compact protocol, in which a Parquet file says what is in it: as far as it takes to see that nothing said there is
+//! longer than the bytes that say it. The Parquet library passes over what it does not know element by element, and takes
+//! the booleans of a list to have no bytes, so that six bytes would keep it busy for seconds.
+//! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>; no list of booleans is in what
+//! Parquet's own files say at their end or before a page.)
+
+use parquet::errors::Result;
+
+use crate::column::Source;
+use crate::error::Damage;
+
+/// Structures within structures: Parquet's own have less than ten.
+const DEEPEST: usize = 32;
+/// Behind the description: its length in 32 bits, and the letters of a Parquet file.
+const AFTER_DESCRIPTION: u64 = 8;
+/// Of a page's header: how many bytes follow it (`PageHeader.compressed_page_size` in `parquet.thrift`).
+const LENGTH_OF_PAGE: i16 = 3;
+
+/// Looks at the description at the end of a file of `size` bytes. Where there is none, the Parquet library says so.
+///
+/// # Errors
+/// It is longer than its bytes, or cannot be read.
+pub(crate) fn check_end(source: &impl Source, size: u64) -> Result<()> {
+    let Some(end) = size.checked_sub(AFTER_DESCRIPTION) else { return Ok(()) };
+    let last = source.part(end, AFTER_DESCRIPTION)?;
+    let [a, b, c, d, b'P', b'A', b'R', b'1'] = last[..] else { return Ok(()) };
+    let length = u64::from(u32::from_le_bytes([a, b, c, d]));
+    let Some(begin) = end.checked_sub(length) else { return Ok(()) };
+    Walk(&source.part(begin, length)?).structure(0).map(|_| ()).ok_or_else(|| Damage::Claims.into())
+}
+
+/// Looks at the headers of all pages of a column chunk.
+///
+/// # Errors
+/// One is longer than its bytes, cannot be read, or its page ends behind the chunk.
+pub(crate) fn check_pages(chunk: &[u8]) -> Result<()> {
+    let mut walk = Walk(chunk);
+    while !walk.0.is_empty() {
+        let length = walk.structure(0).ok_or(Damage::Claims)?;
+        let length = length.and_then(|length| usize::try_from(length).ok());
+        length.and_then(|length| walk.bytes(length)).ok_or(Damage::OutsideColumn)?;
+    }
+    Ok(())
+}
+
+/// The bytes that are not passed yet. Each step is `None` where they do not hold what they begin with.
+struct Walk<'a>(&'a [u8]);
+
+impl Walk<'_> {
+    fn bytes(&mut self, count: usize) -> Option<()> {
+        self.0 = self.0.get(count..)?;
+        Some(())
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let byte = *self.0.first()?;
+        self.bytes(1)?;
+        Some(byte)
+    }
+
+    /// A number of seven bits a byte, the lowest first.
+    fn varint(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// One with a sign, which is its lowest bit.
+    fn integer(&mut self) -> Option<i64> {
+        let number = self.varint()?;
+        Some((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    /// A length that the bytes left can hold.
+    fn length(&mut self) -> Option<usize> {
+        usize::try_from(self.varint()?).ok().filter(|length| *length <= self.0.len())
+    }
+
+    /// Passes a structure; tells its field [`LENGTH_OF_PAGE`], if it has one that is a number.
+    fn structure(&mut self, depth: usize) -> Option<Option<i64>> {
+        let (mut field, mut told) = (0i16, None);
+        loop {
+            let header = self.byte()?;
+            if header == 0 {
+                return Some(told);
+            }
+            field = match header >> 4 {
+                0 => i16::try_from(self.integer()?).ok()?,
+                further => field.checked_add(i16::from(further))?,
+            };
+            match header & 0xf {
+                // A boolean is its own type.
+                1 | 2 => {}
+                4..=6 if field == LENGTH_OF_PAGE => told = Some(self.integer()?),
+                kind => self.value(kind, depth)?,
+            }
+        }
+    }
+
+    /// Passes a value that has bytes.
+    fn value(&mut self, kind: u8, depth: usize) -> Option<()> {
+        match kind {
+            3 => self.bytes(1),
+            4..=6 => self.varint().map(|_| ()),
+            7 => self.bytes(8),
+            8 => self.length().and_then(|length| self.bytes(length)),
+            9 | 10 => {
+                let header = self.byte()?;
+                let count = match header >> 4 {
+                    15 => self.length()?,
+                    few => usize::from(few),
+                };
+                self.values(count, &[header & 0xf], depth)
+            }
+            11 => match self.length()? {
+                0 => Some(()),
+                count => {
+                    let kinds = self.byte()?;
+                    self.values(count, &[kinds >> 4, kinds & 0xf], depth)
+                }
+            },
+            12 if depth < DEEPEST => self.structure(depth + 1).map(|_| ()),
+            13 => self.bytes(16),
+            _ => None,
+        }
+    }
+
+    /// Passes the elements of a list, or the keys and values of a map.
+    fn values(&mut self, count: usize, kinds: &[u8], depth: usize) -> Option<()> {
+        (0..count)
+            .flat_map(|_| kinds)
+            .try_for_each(|kind| (depth < DEEPEST).then(|| self.value(*kind, depth + 1))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passes(bytes: &[u8]) -> bool {
+        Walk(bytes).structure(0).is_some()
+    }
+
+    #[test]
+    fn what_is_longer_than_its_bytes_is_refused() {
+        // Field 1: a list of three bytes; field 2: true; field 3: the number -3.
+        assert_eq!(Walk(&[0x19, 0x33, 7, 8, 9, 0x11, 0x15, 5, 0]).structure(0), Some(Some(-3)));
+        assert!(!passes(&[0x19, 0x33, 7, 8]), "a list that ends early");
+        assert!(!passes(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07, 0]), "2^31 booleans");
+        assert!(!passes(&[0x19, 0x21, 0]), "two booleans: no list of Parquet's");
+        assert!(!passes(&[0x19, 0x90, 0]), "nine ends of structures");
+        assert!(!passes(&[0x18, 0x90, 0x4e, 0]), "a text of 10 000 bytes");
+        assert!(passes(&[0x1b, 1, 0x35, 7, 2, 0]), "a map of a byte and a number");
+        let deep = |levels| [vec![0x1c; levels], vec![0; levels + 1]].concat();
+        assert!(passes(&deep(DEEPEST)) && !passes(&deep(DEEPEST + 1)));
+    }
+
+    #[test]
+    fn every_page_is_looked_at() {
+        let page = [0x35, 4, 0, b'a', b'b'];
+        check_pages(&[page, page].concat()).unwrap();
+        assert!(
+            check_pages(&[&page[..], &page[..4]].concat()).is_err(),
+            "a page that ends behind its column"
+        );
+        assert!(check_pages(&[0x15, 4, 0]).is_err(), "a page without a length");
+    }
+}
