@@ -558,7 +558,8 @@ fn perfetto_shows_every_activation_where_it_was() {
     for (ours, theirs) in [(slices, told_slices), (curves, told_curves)] {
         let mut ours: Vec<_> = ours.into_iter().map(|(_, of)| of.to_vec()).collect();
         let mut theirs: Vec<Vec<String>> = serde_json::from_value(theirs.clone()).unwrap();
-        (ours.sort(), theirs.sort());
+        ours.sort();
+        theirs.sort();
         let differs = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
         assert_eq!((ours.len(), None), (theirs.len(), differs), "to the nanosecond");
     }

@@ -256,7 +256,8 @@ fn shift_plot(against: &AgainstFirst, ascii: bool) -> String {
         let mut row = vec![' '; 2 * HALF + 1];
         row[HALF] = zero;
         if let Some([from, to]) = shift.interval {
-            row[place(from)..=place(to)].fill(line);
+            // One that was read may be the wrong way round.
+            row[place(from.min(to))..=place(from.max(to))].fill(line);
         }
         row[place(shift.shift_ns)] = point;
         let bar: String = row.into_iter().collect();

@@ -86,6 +86,20 @@ impl ChunkReader for Chunk {
     }
 }
 
+/// Looks at the description at the end of a file of `size` bytes. Where there is none, the Parquet library says so.
+///
+/// # Errors
+/// It is longer than its bytes, or cannot be read.
+pub(crate) fn check_end(source: &impl Source, size: u64) -> Result<()> {
+    // The last are the description's length and the letters of a Parquet file.
+    let Some(end) = size.checked_sub(8) else { return Ok(()) };
+    let last = source.part(end, 8)?;
+    let [a, b, c, d, b'P', b'A', b'R', b'1'] = last[..] else { return Ok(()) };
+    let length = u64::from(u32::from_le_bytes([a, b, c, d]));
+    let Some(begin) = end.checked_sub(length) else { return Ok(()) };
+    thrift::check(&source.part(begin, length)?)
+}
+
 /// Runs what the Parquet library does with a file. It panics on some damaged ones; here that is an error.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();

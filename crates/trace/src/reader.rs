@@ -22,7 +22,6 @@ use crate::frame::is_journal;
 use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
 use crate::slice_table::{self, Embedded};
 use crate::slices::Slice;
-use crate::thrift;
 
 /// A part of a run file that is read at once: consecutive activations of one task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +71,7 @@ impl RunReader {
             return Err(not(if beginning.is_empty() { NotARun::Empty } else { NotARun::NotParquet }));
         }
         let size = file.metadata().map_err(TraceError::io("read", path))?.len();
-        let metadata = thrift::check_end(&file, size)
+        let metadata = column::check_end(&file, size)
             .and_then(|()| ParquetMetaDataReader::new().parse_and_finish(&file))
             .map_err(|e| not(NotARun::CutShort(e.to_string())))?;
         let value = |key: &str| {

@@ -21,11 +21,10 @@ use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::writer::SerializedFileWriter;
 use serde::{Deserialize, Serialize};
 
-use crate::column::{Source, guarded, read as read_column};
+use crate::column::{Source, check_end, guarded, read as read_column};
 use crate::error::Damage;
 use crate::layout::{properties, put, schema, zstd};
 use crate::slices::{SLICE_NS, Slice, Stored};
-use crate::thrift;
 
 /// `quantity` counts as [`Quantity::COUNTED`] does. The sums have 38 decimal digits, more than a second can fill.
 const SLICES: &str = "message slices {
@@ -245,7 +244,7 @@ struct Columns {
 impl Columns {
     fn open(file: &File, place: &Embedded) -> Result<Self, ParquetError> {
         let bytes = file.part(place.offset, place.length)?;
-        thrift::check_end(&bytes, bytes.len() as u64)?;
+        check_end(&bytes, bytes.len() as u64)?;
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
         let [group] = metadata.row_groups() else { return Err(damaged()) };
         let rows = usize::try_from(group.num_rows()).map_err(|_| damaged())?;

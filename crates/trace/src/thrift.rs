@@ -6,27 +6,19 @@
 
 use parquet::errors::Result;
 
-use crate::column::Source;
 use crate::error::Damage;
 
 /// Structures within structures: Parquet's own have less than ten.
 const DEEPEST: usize = 32;
-/// Behind the description: its length in 32 bits, and the letters of a Parquet file.
-const AFTER_DESCRIPTION: u64 = 8;
 /// Of a page's header: how many bytes follow it (`PageHeader.compressed_page_size` in `parquet.thrift`).
 const LENGTH_OF_PAGE: i16 = 3;
 
-/// Looks at the description at the end of a file of `size` bytes. Where there is none, the Parquet library says so.
+/// Looks at a structure that says what is in a file.
 ///
 /// # Errors
 /// It is longer than its bytes, or cannot be read.
-pub(crate) fn check_end(source: &impl Source, size: u64) -> Result<()> {
-    let Some(end) = size.checked_sub(AFTER_DESCRIPTION) else { return Ok(()) };
-    let last = source.part(end, AFTER_DESCRIPTION)?;
-    let [a, b, c, d, b'P', b'A', b'R', b'1'] = last[..] else { return Ok(()) };
-    let length = u64::from(u32::from_le_bytes([a, b, c, d]));
-    let Some(begin) = end.checked_sub(length) else { return Ok(()) };
-    Walk(&source.part(begin, length)?).structure(0).map(|_| ()).ok_or_else(|| Damage::Claims.into())
+pub(crate) fn check(structure: &[u8]) -> Result<()> {
+    Walk(structure).structure(0).map(|_| ()).ok_or_else(|| Damage::Claims.into())
 }
 
 /// Looks at the headers of all pages of a column chunk.
