@@ -73,7 +73,7 @@ impl RunReader {
         let size = file.metadata().map_err(TraceError::io("read", path))?.len();
         let metadata = column::check_end(&file, size)
             .and_then(|()| ParquetMetaDataReader::new().parse_and_finish(&file))
-            .map_err(|e| not(NotARun::CutShort(e.to_string())))?;
+            .map_err(|e| not(NotARun::CutShort(Damage::from(e).to_string())))?;
         let value = |key: &str| {
             let pairs = metadata.file_metadata().key_value_metadata();
             pairs.into_iter().flatten().find(|kv| kv.key == key).and_then(|kv| kv.value.as_deref())
