@@ -209,7 +209,7 @@ impl Measured {
             },
             Measured::Distributions(stats) => {
                 let executed = stats.executed();
-                let last = (executed + stats.seen_missed()).saturating_sub(1);
+                let last = executed.saturating_add(stats.seen_missed()).saturating_sub(1);
                 TaskResult {
                     executed,
                     missed: stats.seen_missed(),
