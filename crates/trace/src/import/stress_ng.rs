@@ -108,14 +108,14 @@ impl Log {
         // How many lie up to a value, and above which these begin.
         let mut up_to = 0;
         let edges = buckets.into_iter().map(|(low_ns, high_ns, count)| {
-            up_to = samples.min(up_to + count);
+            up_to = samples.min(u64::saturating_add(up_to, count));
             (up_to, high_ns, low_ns)
         });
         let mut points: Vec<(u64, i64, i64)> = edges.collect();
         let lowest = all.min_ns.unwrap_or(0);
         for (share, value_ns) in &self.percentiles {
             // Samples up to and with the one at this place, which counts from 0.
-            let up_to = ((samples as f64 * share / 100.0) as u64 + 1).min(samples);
+            let up_to = ((samples as f64 * share / 100.0) as u64).saturating_add(1).min(samples);
             let bucket = points.iter().find(|(end, high, _)| up_to <= *end && value_ns <= high);
             points.push((up_to, *value_ns, bucket.map_or(lowest, |(.., low)| *low)));
         }
