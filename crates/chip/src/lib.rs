@@ -6,6 +6,7 @@
 pub mod arm;
 pub mod avr;
 mod chip;
+mod handlers;
 mod image;
 pub mod log;
 mod pin;

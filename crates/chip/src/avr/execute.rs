@@ -256,7 +256,7 @@ impl Avr {
                 let address = self.pop_address();
                 self.go_to(address);
                 let cycles = 4 + self.timing.wide;
-                self.watch.left(self.io.clock.wall_at(self.io.clock.now + cycles));
+                self.watch.handlers.left(self.io.clock.wall_at(self.io.clock.now + cycles));
                 self.return_from_interrupt();
                 cycles
             }

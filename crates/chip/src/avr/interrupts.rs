@@ -32,7 +32,7 @@ impl Avr {
         self.came_from = self.pc;
         self.pc = u32::from(vector) * 2;
         self.io.clock.now += self.entry_cycles() * if asleep { 2 } else { 1 };
-        self.watch.entered(vector, wall, self.io.clock.wall() - since);
+        self.watch.handlers.entered(vector, wall, self.io.clock.wall() - since);
         if self.io.sources.of_vector(vector).is_some_and(|(name, _)| name == "WDT") {
             self.watchdog.entered(&mut self.io);
         }
@@ -51,7 +51,7 @@ impl Avr {
 
     /// Address 0 is reached without a reset.
     pub(super) fn restarted(&mut self) {
-        let (cycle, vector) = (self.io.clock.wall(), self.watch.running());
+        let (cycle, vector) = (self.io.clock.wall(), self.watch.handlers.running());
         self.io.log.find(Finding::Restarted { cycle, vector, times: 1 });
     }
 

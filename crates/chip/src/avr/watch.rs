@@ -3,29 +3,14 @@
 use super::chips::Chip;
 use super::flag;
 use super::io::Io;
-use crate::log::{Finding, Off, Rest, Stack, Stop, Vector};
-
-/// Interrupts of one vector.
-#[derive(Debug, Clone, Copy, Default)]
-struct Seen {
-    count: u64,
-    cycles: u64,
-    min: u64,
-    max: u64,
-    entries: u64,
-    min_latency: u64,
-    max_latency: u64,
-}
+use crate::handlers::Handlers;
+use crate::log::{Finding, Rest, Stack, Stop};
 
 /// What is being watched.
 #[derive(Debug)]
 pub struct Watch {
-    /// Handlers that run, outermost first: vector, and when it was entered.
-    running: Vec<(u8, u64)>,
-    seen: [Seen; 64],
-    /// When and where interrupts were turned off outside of a handler.
-    off_since: Option<(u64, u32)>,
-    longest_off: Option<Off>,
+    /// Handlers and locks.
+    pub handlers: Handlers,
     ram_end: u16,
     variables_end: Option<u16>,
     /// The stack is the one that begins at the end of the memory, not a thread's own.
@@ -38,10 +23,7 @@ impl Watch {
     pub fn new(chip: &Chip, variables_end: Option<u32>) -> Self {
         let ram_end = chip.ram_start + chip.ram - 1;
         Watch {
-            running: Vec::new(),
-            seen: [Seen::default(); 64],
-            off_since: None,
-            longest_off: None,
+            handlers: Handlers::new(),
             ram_end,
             variables_end: variables_end.and_then(|end| u16::try_from(end).ok()),
             on_main_stack: false,
@@ -51,54 +33,15 @@ impl Watch {
 
     /// The chip was reset.
     pub fn reset(&mut self) {
-        self.running.clear();
-        self.off_since = None;
+        self.handlers.reset();
         self.on_main_stack = false;
-    }
-
-    /// The vector whose handler runs.
-    pub fn running(&self) -> Option<u8> {
-        self.running.last().map(|(vector, _)| *vector)
-    }
-
-    /// A handler is entered, `latency` after its interrupt was pending.
-    pub fn entered(&mut self, vector: u8, wall: u64, latency: u64) {
-        // Firmware that leaves handlers by other ways than RETI would fill the memory.
-        if self.running.len() < 64 {
-            self.running.push((vector, wall));
-        }
-        let seen = &mut self.seen[usize::from(vector & 63)];
-        seen.min_latency = if seen.entries == 0 { latency } else { seen.min_latency.min(latency) };
-        seen.max_latency = seen.max_latency.max(latency);
-        seen.entries += 1;
-    }
-
-    /// A handler ends with the moment `end`.
-    pub fn left(&mut self, end: u64) {
-        let Some((vector, entered)) = self.running.pop() else { return };
-        let cycles = end.saturating_sub(entered);
-        let seen = &mut self.seen[usize::from(vector & 63)];
-        seen.min = if seen.count == 0 { cycles } else { seen.min.min(cycles) };
-        seen.max = seen.max.max(cycles);
-        seen.count += 1;
-        seen.cycles += cycles;
     }
 
     /// An instruction at `address` (in words) turned interrupts off (its begin), or on (its end).
     pub fn switched(&mut self, on: bool, wall: u64, address: u32) {
-        if !on {
-            if self.running.is_empty() {
-                self.off_since = Some((wall, address));
-            }
-        } else if let Some((since, from)) = self.off_since.take() {
-            self.was_off(since, wall, from, address);
-        }
-    }
-
-    fn was_off(&mut self, since: u64, until: u64, from: u32, to: u32) {
-        let cycles = until.saturating_sub(since);
-        if self.longest_off.is_none_or(|longest| cycles > longest.cycles) {
-            self.longest_off = Some(Off { cycle: since, cycles, address: from * 2, end_address: to * 2 });
+        match on {
+            true => self.handlers.on(wall, address * 2),
+            false => self.handlers.off(wall, address * 2),
         }
     }
 
@@ -147,31 +90,14 @@ impl Watch {
         io.log.cycles = wall;
         io.log.address = pc * 2;
         let over = matches!(io.log.stop, Stop::Asleep(Rest::Done));
-        if let Some((since, from)) = self.off_since.filter(|_| !over && sreg & 1 << flag::I == 0) {
-            self.was_off(since, wall, from, pc);
+        if !over && sreg & 1 << flag::I == 0 {
+            self.handlers.on(wall, pc * 2);
         }
-        io.log.off = self.longest_off;
         io.log.stack = (self.lowest < self.ram_end).then(|| Stack {
             deepest: u32::from(self.ram_end - self.lowest),
             room: self.variables_end.map(|end| (u32::from(self.ram_end) + 1).saturating_sub(u32::from(end))),
         });
-        for (number, seen) in (0u8..).zip(&self.seen) {
-            let Some((name, lost)) = io.sources.of_vector(number) else { continue };
-            if seen.entries == 0 && lost == 0 {
-                continue;
-            }
-            io.log.vectors.push(Vector {
-                number,
-                name: name.into(),
-                count: seen.count,
-                cycles: seen.cycles,
-                min_cycles: seen.min,
-                max_cycles: seen.max,
-                min_latency_cycles: seen.min_latency,
-                max_latency_cycles: seen.max_latency,
-                lost,
-            });
-        }
+        self.handlers.finish(&mut io.log, |number| io.sources.of_vector(number));
         for finding in &mut io.log.findings {
             if let Finding::StackOverflow { bytes, .. } = finding {
                 *bytes = (*bytes).max(
