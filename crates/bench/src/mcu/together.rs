@@ -3,7 +3,8 @@
 //! Alarms are served in the order of their due times, and nothing else runs until all that are due are served. As long as that takes less
 //! than all of the processor, an event waits longest when all the others become due with it and are served before it, and when the
 //! program has just turned interrupts off: the critical instant. What that costs is measured on the firmware itself, in the order in which the
-//! queue takes longest; the longest lock and the longest handlers of the others are added. An event comes earliest when it is alone.
+//! queue takes longest; the longest lock and the longest handlers of the others are added. An event comes earliest when it is alone. What has
+//! its very period comes before each of its events or before none.
 //! Its distance to the next or to the one before is off by the difference of both, and by what a period leaves of a count.
 
 use jitterlab_chip::avr::Avr;
@@ -111,7 +112,7 @@ impl Together {
         let chip = super::simulator::avr_chip(&board.mcu)?;
         let longest = periods_us.iter().copied().max().unwrap_or(1);
         let mut board = board.clone();
-        board.max_period_us = longest.saturating_add(first_us(&board));
+        board.max_period_us = most_first_us(&board, longest.saturating_add(first_us(&board)));
         let firmware = compiler.build(&Program::Alarms { periods_us: periods_us.to_vec() }, &board)?;
         let image = image::load(&firmware.elf)?.image;
         let scenario_at =
@@ -143,6 +144,24 @@ impl Together {
         f64::from(us) * f64::from(self.board.clock_hz) / 1e6
     }
 
+    /// Counts until something is due: never early.
+    fn counts(&self, us: u32) -> u64 {
+        (u64::from(us) * u64::from(self.board.clock_hz)).div_ceil(scale(&self.board))
+    }
+
+    /// The event that, late, makes the worst distance: the count to which due times are rounded lengthens the one to the event before, or
+    /// shortens the one to the next, by [`rounding`].
+    fn worst_event(&self, alarm: usize) -> u32 {
+        let (scale, rest) = (scale(&self.board), rest(&self.board, self.periods_us[alarm]));
+        // The first distance is rounded up, the one after event k down if that left a rest or more of its count.
+        if 2 * rest <= scale {
+            return u32::from(rest != 0);
+        }
+        let most = (self.board.max_period_us - self.first_us()) / self.periods_us[alarm];
+        let left = |event: u32| (scale - u64::from(event) * rest % scale) % scale;
+        (1..=most).find(|event| left(*event) >= rest).unwrap_or(1)
+    }
+
     /// Cycles from the arming to beyond a first event.
     fn until(&self, us: u32) -> u64 {
         self.cycles(us) as u64 + 4 * u64::from(self.board.prescaler) + 100_000
@@ -159,55 +178,75 @@ impl Together {
         order
     }
 
-    /// Cycles from an alarm's due time to its handler, of its first event.
-    fn way(&self, scenario: &Scenario, alarm: usize, edges: usize) -> Option<u64> {
-        let log = self.run(scenario, self.until(self.first_us() * 2), Some(edges));
+    /// The scenario in which an alarm's first event is served after those of some others, while the rest is due later.
+    fn behind(&self, alarm: usize, others: &[usize]) -> Scenario {
+        let first_us = self.first_us();
+        let mut scenario = Scenario::at_once(first_us, self.with_last(alarm));
+        let later = |k: &usize| *k != alarm && !others.contains(k);
+        for k in (0..self.periods_us.len()).filter(later) {
+            scenario.first_us[k] = self.periods_us[k].saturating_add(first_us);
+        }
+        scenario
+    }
+
+    /// Cycles from its due time to its handler in that scenario.
+    fn way(&self, alarm: usize, others: &[usize]) -> Option<u64> {
+        let cycles = self.until(self.first_us() * 2);
+        let log = self.run(&self.behind(alarm, others), cycles, Some(2 * others.len() + 1));
         let start = log.edges_of(alarm, true).next()?;
         let vector = log.vectors.iter().find(|vector| vector.name == "TIMER1_COMPA")?;
         let entry = log.entered.iter().rev().find(|e| e.vector == vector.number && e.cycle <= start)?;
         Some(start - entry.cycle + vector.max_latency_cycles)
     }
 
-    /// Its way when all others are served before it.
-    fn longest_way(&self, alarm: usize) -> Option<u64> {
-        let scenario = Scenario::at_once(self.first_us(), self.with_last(alarm));
-        self.way(&scenario, alarm, 2 * self.periods_us.len() - 1)
+    /// All others.
+    fn others(&self, alarm: usize) -> Vec<usize> {
+        (0..self.periods_us.len()).filter(|k| *k != alarm).collect()
     }
 
-    /// The scenario in which it is served while the others, due before, are over.
-    fn alone(&self, alarm: usize) -> Scenario {
-        let first_us = self.first_us();
-        let mut scenario = Scenario::at_once(first_us, self.with_last(alarm));
-        for (k, period_us) in self.periods_us.iter().enumerate().filter(|(k, _)| *k != alarm) {
-            scenario.first_us[k] = period_us.saturating_add(first_us);
-        }
-        scenario
+    /// Those that come before some of its events and not before others: what has its period comes before all or none.
+    fn rivals(&self, alarm: usize) -> Vec<usize> {
+        let period_us = self.periods_us[alarm];
+        let is_rival = |k: &usize| self.periods_us[*k] != period_us || rest(&self.board, period_us) != 0;
+        self.others(alarm).into_iter().filter(is_rival).collect()
     }
 
-    /// Cycles of the shortest interrupt and of the one that serves it, from entry to end: where ticks are counted, the shortest is one.
-    fn interrupts(&self, alarm: usize) -> (u64, u64) {
+    /// Cycles of the interrupt that serves it alone, from entry to end.
+    fn interrupt(&self, alarm: usize) -> u64 {
         // Until the next event of any: its interrupt is over then.
-        let log = self.run(&self.alone(alarm), self.until(self.first_us()), Some(3));
-        let shortest = log.vectors.iter().map(|vector| vector.min_cycles).min();
-        let longest = log.vectors.iter().map(|vector| vector.max_cycles).max();
-        (shortest.unwrap_or_default(), longest.unwrap_or_default())
+        let log = self.run(&self.behind(alarm, &[]), self.until(self.first_us()), Some(3));
+        log.vectors.iter().map(|vector| vector.max_cycles).max().unwrap_or_default()
     }
 
     /// Everything at once, at the beginning of the longest lock, and this alarm last.
     pub fn critical_instant(&self, last: usize, longest: Longest) -> Scenario {
         let first_us = self.first_us();
-        // An interval begins with the next count, or tick; the tick before is served in the time until the lock.
-        let (lead, before) = match self.board.strategy {
-            Strategy::Periodic => (self.cycles(first_us), self.interrupts(last).0 as f64),
-            Strategy::SingleShot | Strategy::Anchored => (f64::from(self.board.prescaler), 0.0),
-        };
-        Scenario {
+        let mut scenario = Scenario {
             handler_turns: (longest.handler / u64::from(TURN_CYCLES)) as u32,
-            gap_turns: lock_turns(self.cycles(first_us) + lead - before),
             lock_turns: lock_turns(longest.lock as f64),
             sleeps: true,
             ..Scenario::at_once(first_us, self.with_last(last))
-        }
+        };
+        // An interval begins with the next count, or tick.
+        let (events, due) = match self.board.strategy {
+            Strategy::Periodic => (0, 2.0 * self.cycles(first_us)),
+            Strategy::SingleShot | Strategy::Anchored => {
+                let events = self.worst_event(last);
+                let until_us = events * self.periods_us[last];
+                let begin_us = until_us.saturating_add(first_us);
+                let due = self.counts(first_us) + self.counts(until_us);
+                for other in self.others(last) {
+                    scenario.first_us[other] = begin_us;
+                    scenario.offset[other] = due.saturating_sub(self.counts(begin_us)) as u16;
+                }
+                (events, (due + 1) as f64 * f64::from(self.board.prescaler))
+            }
+        };
+        // Interrupts before keep the program from its way to the lock.
+        let until = due as u64 + self.until(0);
+        let before = self.run(&scenario, until, Some(2 * events as usize + 1)).vectors;
+        let served: u64 = before.iter().map(|vector| vector.cycles).sum();
+        Scenario { gap_turns: lock_turns(due - served as f64), ..scenario }
     }
 
     /// How late the last of them is at most, in cycles, which the counter can bear.
@@ -217,6 +256,12 @@ impl Together {
             Strategy::SingleShot | Strategy::Anchored => 0x4000 * u64::from(self.board.prescaler),
         }
     }
+}
+
+/// Up to when alarms may begin: as late as the counter reaches without a station on the way, where it needs none before.
+fn most_first_us(board: &Board, at_least: u32) -> u32 {
+    let quarter_us = (0x4000 - 1) * scale(board) / u64::from(board.clock_hz);
+    at_least.max(quarter_us.min(u32::MAX.into()) as u32)
 }
 
 fn first_us(board: &Board) -> u32 {
@@ -257,12 +302,20 @@ pub struct Longest {
 pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Judgement, McuError> {
     let silent = |alarm: usize| McuError::NoEvent { period_us: needs[alarm].period_us };
     let others = needs.len() as u64 - 1;
-    let (mut late, mut events) = (Vec::new(), 0.0);
+    let (mut late, mut differ, mut events) = (Vec::new(), Vec::new(), 0.0);
     for (alarm, need) in needs.iter().enumerate() {
-        let way = firmware.longest_way(alarm).ok_or_else(|| silent(alarm))?;
-        let alone = firmware.way(&firmware.alone(alarm), alarm, 1).ok_or_else(|| silent(alarm))?;
-        late.push(longest.lock + others * longest.handler + way.saturating_sub(alone) + SLACK_CYCLES);
-        let event = firmware.interrupts(alarm).1 + longest.handler;
+        let (others, rivals) = (firmware.others(alarm), firmware.rivals(alarm));
+        let always: Vec<usize> = others.iter().copied().filter(|k| !rivals.contains(k)).collect();
+        let way = |before: &[usize]| firmware.way(alarm, before).ok_or_else(|| silent(alarm));
+        let (alone, behind_all) = (way(&[])?, way(&others)?);
+        let delay = |before: &[usize], cycles: u64| {
+            longest.lock + before.len() as u64 * longest.handler + cycles + SLACK_CYCLES
+        };
+        late.push(delay(&others, behind_all.saturating_sub(alone)));
+        // What always comes before it may do so in the same interrupt, which is quicker.
+        let more = way(&rivals)?.saturating_sub(alone).max(behind_all.saturating_sub(way(&always)?));
+        differ.push(delay(&rivals, more));
+        let event = firmware.interrupt(alarm) + longest.handler;
         events += event as f64 / firmware.cycles(need.period_us);
     }
     // Locks after each of several events leave an alarm that is late by a period due twice: once more before any other.
@@ -271,6 +324,7 @@ pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Ju
     if piled_up {
         let all = late.iter().copied().max().unwrap_or_default();
         late.iter_mut().for_each(|late| *late += (all - longest.lock) / others.max(1));
+        differ.clone_from(&late);
     }
     let most = late.iter().copied().max().unwrap_or_default() + longest.handler;
     let overload = match () {
@@ -279,15 +333,21 @@ pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Ju
         () => None,
     };
     let us = |cycles: f64| cycles * 1e6 / f64::from(firmware.board.clock_hz);
+    let see = |alarms: &mut [WorstAlarm], log: &Log| {
+        for (k, alarm) in alarms.iter_mut().enumerate() {
+            let seen = worst_distance(log, k, firmware.cycles(alarm.period_us)).map(us);
+            alarm.seen_us = alarm.seen_us.into_iter().chain(seen).reduce(f64::max);
+        }
+    };
     let mut alarms: Vec<WorstAlarm> = needs
         .iter()
-        .zip(&late)
-        .map(|(need, late)| WorstAlarm {
+        .zip(&differ)
+        .map(|(need, differ)| WorstAlarm {
             period_us: need.period_us,
             tolerance_us: need.tolerance_us,
             worst_us: overload
                 .is_none()
-                .then(|| us(*late as f64 + rounding(&firmware.board, need.period_us))),
+                .then(|| us(*differ as f64 + rounding(&firmware.board, need.period_us))),
             seen_us: None,
         })
         .collect();
@@ -296,8 +356,11 @@ pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Ju
     }
     let last = (0..needs.len()).max_by_key(|k| needs[*k].period_us).unwrap_or(0);
     let log = firmware.run(&firmware.critical_instant(last, longest), run_cycles(firmware), None);
-    for (k, alarm) in alarms.iter_mut().enumerate() {
-        alarm.seen_us = worst_distance(&log, k, firmware.cycles(alarm.period_us)).map(us);
+    see(&mut alarms, &log);
+    for k in (0..needs.len()).filter(|k| *k != last) {
+        let until_us = (firmware.worst_event(k) + 1).saturating_mul(firmware.periods_us[k]);
+        let cycles = firmware.until(until_us.saturating_add(firmware.first_us()));
+        see(&mut alarms, &firmware.run(&firmware.critical_instant(k, longest), cycles, None));
     }
     let in_interrupts: u64 = log.vectors.iter().map(|vector| vector.cycles).sum();
     Ok(Judgement {
@@ -322,9 +385,18 @@ pub fn worst_distance(log: &Log, alarm: usize, period_cycles: f64) -> Option<f64
 
 /// By which a period that is no whole number of counts is too long or too short, in cycles: its fraction is carried, so that both happen.
 fn rounding(board: &Board, period_us: u32) -> f64 {
-    let scale = u64::from(board.prescaler) * 1_000_000;
-    let rest = u64::from(period_us) * u64::from(board.clock_hz) % scale;
+    let (scale, rest) = (scale(board), rest(board, period_us));
     rest.max(scale - rest) as f64 / 1e6 * f64::from(u8::from(rest != 0))
+}
+
+/// One count, in millionths of a cycle.
+fn scale(board: &Board) -> u64 {
+    u64::from(board.prescaler) * 1_000_000
+}
+
+/// What a period leaves of a count, in the same.
+fn rest(board: &Board, period_us: u32) -> u64 {
+    u64::from(period_us) * u64::from(board.clock_hz) % scale(board)
 }
 
 #[cfg(test)]
