@@ -22,6 +22,7 @@ pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
         .filter(|_| !s.unknown.contains(&Gap::Period) && !s.unknown.contains(&Gap::Count))
         .map_or(String::new(), |ns| format!(" in {least}{}", human(ns)));
     let mut text = match (s.executed.exactly(), s.missed.exactly()) {
+        (Some(1), Some(0)) => format!("Task {} served its only due time{during}", s.task),
         (Some(executed), Some(0)) => {
             format!("Task {} served all of its {} due times{during}", s.task, count(executed))
         }
@@ -44,7 +45,9 @@ pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
         }
     };
     text += &s.latency.max_ns.map_or("; how late it was at worst is not told".into(), |ns| worst(s, ns));
-    text += &typical(s);
+    if s.latency.min_ns != s.latency.max_ns {
+        text += &typical(s);
+    }
     if let Some(earliest) = s.latency.min_ns.filter(|earliest| *earliest < 0)
         && s.latency.max_ns.is_some_and(|worst| worst > 0)
     {
@@ -93,10 +96,7 @@ fn worst(s: &Summary, worst_ns: i64) -> String {
         _ if s.unknown.contains(&Gap::Phase) => {
             format!("; at worst it started {late} later on its grid than at its earliest")
         }
-        ..=0 => format!(
-            "; it always started before or at the due time, at the latest {} early",
-            time(-worst_ns as f64)
-        ),
+        ..=0 => format!("; {}", never_late(s, worst_ns)),
         _ if s.unknown.contains(&Gap::Period) => format!("; at worst it started {late} late"),
         _ if of_period >= 1.0 => {
             format!("; at worst it started {late} late, {of_period:.1} times its period of {period}")
@@ -105,11 +105,36 @@ fn worst(s: &Summary, worst_ns: i64) -> String {
     }
 }
 
+/// How early a task was that was never late.
+fn never_late(s: &Summary, latest_ns: i64) -> String {
+    let early = |ns: i64| time(-ns as f64);
+    let always = if s.latency.count == 1 { "" } else { "always " };
+    match s.latency.min_ns {
+        Some(0) => format!("it {always}started at its due time"),
+        Some(earliest_ns) if earliest_ns == latest_ns => {
+            format!("it {always}started {} early", early(latest_ns))
+        }
+        Some(earliest_ns) if latest_ns == 0 => {
+            format!("it was never late: it started at its due time or up to {} early", early(earliest_ns))
+        }
+        Some(earliest_ns) => {
+            format!("it was never late: it started {} to {} early", early(latest_ns), early(earliest_ns))
+        }
+        None if latest_ns == 0 => "it was never late".into(),
+        None => format!("it was never late: it always started at least {} early", early(latest_ns)),
+    }
+}
+
 /// Within what most values are.
 fn typical(s: &Summary) -> String {
+    let within = |share: &str, ns: i64| match ns {
+        ..0 => format!("{share} at least {} early", time(-ns as f64)),
+        0 => format!("{share} not late"),
+        _ => format!("{share} within {}", time(ns as f64)),
+    };
     let typical: Vec<String> = [("half", s.latency.at(P50)), ("99.9 %", s.latency.at(P99_9))]
         .into_iter()
-        .filter_map(|(share, ns)| ns.exactly().map(|ns| format!("{share} within {}", time(ns as f64))))
+        .filter_map(|(share, ns)| Some(within(share, ns.exactly()?)))
         .collect();
     if typical.is_empty() { String::new() } else { format!(", {}", typical.join(" and ")) }
 }
@@ -264,9 +289,25 @@ mod tests {
     }
 
     #[test]
-    fn early_wake_ups_are_said_to_be_early() {
-        let found = said(&[-4_000, -1_000], 0);
-        assert!(found.contains("at the latest 1 µs early"), "{found}");
+    fn a_task_that_was_never_late_is_said_to_be_early_or_in_time() {
+        for (latencies_ns, wanted) in [
+            (&[-4_000, -1_000][..], "; it was never late: it started 1 µs to 4 µs early, half at least "),
+            (
+                &[-4_000, 0, 0],
+                "; it was never late: it started at its due time or up to 4 µs early, half not late.",
+            ),
+            (&[0, 0], "; it always started at its due time. "),
+            (&[-4_000, -4_000], "; it always started 4 µs early. "),
+            (&[-4_000], "Task main served its only due time in 1 ms; it started 4 µs early."),
+            (&[0], "; it started at its due time."),
+            (
+                &[-4_000, -4_000, 3_000],
+                "; at worst it started 3 µs late, 0.30 % of its period of 1 ms, half at least ",
+            ),
+        ] {
+            let found = said(latencies_ns, 0);
+            assert!(found.contains(wanted) && !found.contains("0 ns early"), "{found}");
+        }
     }
 
     #[test]
