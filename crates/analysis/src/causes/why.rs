@@ -178,6 +178,10 @@ impl TaskWhy {
             let mut without = causes.latencies.clone();
             without.take_away(&sum.latencies);
             without.merge(&sum.without);
+            // Lost events held up nobody: what did is still there without them.
+            let known = sum.cause.class != CauseClass::Lost;
+            let without =
+                |part| known.then(|| without.quantile_ns(part)).flatten().map(|ns| ns.min(causes.max_ns));
             CauseRow {
                 cause: sum.cause.clone(),
                 times: sum.times,
@@ -187,8 +191,8 @@ impl TaskWhy {
                 worst_ns: sum.max_ns,
                 proven: ratio(sum.proven_ns, sum.sum_ns),
                 likely: ratio(sum.likely_ns, sum.sum_ns),
-                p99_9_without_ns: without.quantile_ns(0.999).map(|ns| ns.min(causes.max_ns)),
-                max_without_ns: without.quantile_ns(1.0).map(|ns| ns.min(causes.max_ns)),
+                p99_9_without_ns: without(0.999),
+                max_without_ns: without(1.0),
                 functions: longest_first(&sum.functions),
                 check: check(sum.cause.class).map(str::to_owned),
             }

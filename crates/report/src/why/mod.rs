@@ -6,7 +6,7 @@ mod words;
 use std::fmt::Write as _;
 
 use jitterlab_analysis::causes::{CauseRow, RunWhy, TaskWhy, is_unusual};
-use jitterlab_model::causes::{Cause, Tracer};
+use jitterlab_model::causes::{Cause, CauseClass, Tracer};
 use jitterlab_model::{Fitness, RunInfo, TaskRun};
 
 use crate::head::Head;
@@ -88,6 +88,22 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
             next: "jitterlab predict (how much worse it can get), or a longer run".into(),
         });
     };
+    let next = remedy(&main.cause, &why.run);
+    if main.cause.class == CauseClass::Lost {
+        let part = share(main.latest_share);
+        return Some(Head {
+            fitness: Fitness::CannotTell,
+            asked: false,
+            verdict: format!(
+                "CANNOT TELL what delayed {} most: events of the kernel were lost, so of {part} of what delayed the {} latest \
+                 starts nothing is known.",
+                task.task,
+                count(task.latest),
+            ),
+            number: worst(task, main),
+            next,
+        });
+    }
     Some(Head {
         fitness: Fitness::Limited,
         asked: false,
@@ -100,7 +116,7 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
             task.task
         ),
         number: worst(task, main),
-        next: remedy(&main.cause, &why.run),
+        next,
     })
 }
 
@@ -118,7 +134,11 @@ fn worst(of: &TaskWhy, main: &CauseRow) -> String {
         format!("; without {cause} it would have been {}", time(ns as f64))
     });
     let (worst, latest) = (time(main.worst_ns as f64), time(of.max_ns as f64));
-    format!("It delayed a start by up to {worst}. The latest start was {latest} late{less}.")
+    let delayed = match main.cause.class {
+        CauseClass::Lost => String::new(),
+        _ => format!("It delayed a start by up to {worst}. "),
+    };
+    format!("{delayed}The latest start was {latest} late{less}.")
 }
 
 /// How many activations are known in part only.
@@ -146,12 +166,14 @@ pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
         )];
     };
     let least = of.latest_from_ns.map_or(String::new(), |ns| format!(", those from {} on,", time(ns as f64)));
+    let what = match main.cause.class {
+        CauseClass::Lost => "is not known, since events of the kernel were lost".into(),
+        _ => format!("is {} ({})", cause(&main.cause), sureness(main)),
+    };
     let said = format!(
-        "{} of what delayed the {} latest starts{least} is {} ({}). {}",
+        "{} of what delayed the {} latest starts{least} {what}. {}",
         share(main.latest_share),
         count(of.latest),
-        cause(&main.cause),
-        sureness(main),
         worst(of, main)
     );
     [said, format!("Next: {}.", remedy(&main.cause, run))].into_iter().chain(gaps(of)).collect()
@@ -334,7 +356,7 @@ fn tracer(tracer: &Tracer) -> String {
 mod tests {
     use super::*;
     use jitterlab_analysis::causes::Told;
-    use jitterlab_model::causes::TaskCauses;
+    use jitterlab_model::causes::{CauseSum, Evidence, LateStart, Part, TaskCauses};
     use jitterlab_model::{Bench, TaskSpec};
 
     #[test]
@@ -347,5 +369,37 @@ mod tests {
         };
         assert!(of("cobalt").contains("tasks of cobalt run beside Linux"), "{}", of("cobalt"));
         assert!(of("nanosleep").contains("none ended while events were recorded"));
+    }
+
+    #[test]
+    fn lost_events_are_no_cause_of_which_anything_is_said() {
+        let part = Part { cause: 0, at_ns: 0, ns: 80_000, evidence: Evidence::None, function: None };
+        let late = LateStart {
+            index: 0,
+            due_ns: 0,
+            latency_ns: 80_000,
+            cpu: 0,
+            parts: vec![part],
+            spans: Vec::new(),
+        };
+        let lost = CauseSum { sum_ns: 80_000, max_ns: 80_000, ..CauseSum::new(CauseClass::Lost.into()) };
+        let mut causes = TaskCauses { explained: 1, max_ns: 80_000, gaps: 1, ..TaskCauses::default() };
+        (causes.causes, causes.latest) = (vec![lost], vec![late]);
+        causes.latencies.record(80_000);
+        let of = TaskWhy::of("main", &causes, Told::Latest(1));
+        let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
+        let said = head(&of, &run).concat();
+        assert!(
+            said.contains(
+                "is not known, since events of the kernel were lost. The latest start was 80 µs late."
+            ),
+            "{said}"
+        );
+        assert!(!said.contains("delayed a start"), "{said}");
+        let row = &of.causes[0];
+        assert_eq!((row.max_without_ns, row.p99_9_without_ns), (None, None), "{row:?}");
+        let why =
+            RunWhy { file: String::new(), tasks: vec![of], tracer: Tracer::default(), one_event: false, run };
+        assert!(answer(&why).unwrap().verdict.starts_with("CANNOT TELL what delayed main most"));
     }
 }
