@@ -1,7 +1,7 @@
 //! Does an experiment over settings find those that do something, and no others? And is it better to try them together or one
 //! at a time?
 
-use jitterlab_analysis::tune::{BlockFigures, Experiment, Judgement, LEVEL, TunePlan};
+use jitterlab_analysis::tune::{BLOCK_OVERHEAD_NS, BlockFigures, Experiment, Judgement, LEVEL, TunePlan};
 
 use super::series::Noise;
 use super::table::{Rate, Wanted, head, row, shown};
@@ -122,7 +122,7 @@ pub fn nulls_beside_a_hog(blocks: Blocks, knobs: usize, rounds: usize, repeats: 
 /// How often a tenth is found that the first of so many settings adds, as the plan of a budget in minutes has it, where white
 /// blocks scatter by so much; beside it, what the plan says it finds with 80 %.
 pub fn power(knobs: usize, minutes: i64, scatter: f64, repeats: usize, seed: u64) -> Option<(f64, f64)> {
-    let plan = TunePlan::of(knobs, minutes * 60_000_000_000, 1_000_000)?;
+    let plan = TunePlan::of(knobs, minutes * 60_000_000_000, 1_000_000, BLOCK_OVERHEAD_NS)?;
     let mut effects = vec![0.0; plan.knobs];
     effects[0] = 1.1f64.ln();
     let found = (0..repeats as u64).filter(|n| {

@@ -3,7 +3,7 @@
 use jitterlab_model::{CpuSet, Fitness, Knob, Warning, Watched};
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, Figure, Judgement, TunePlan};
+use super::{Effect, Experiment, Figure, Judgement, TunePlan};
 use crate::causes::TaskWhy;
 use crate::verdict::PurposeVerdict;
 
@@ -191,6 +191,33 @@ pub struct Proven {
 }
 
 impl Proven {
+    /// From blocks without these knobs and with all of them, in turns; `None` where not a pair of them was measured.
+    #[must_use]
+    pub fn of(knobs: Vec<Knob>, proof: &Experiment) -> Option<Self> {
+        let of_start = median_of(&proof.blocks(false))?;
+        let of_tuned = median_of(&proof.blocks(true))?;
+        let (judgement, effects) = proof.found().into_iter().next()?;
+        let seen = |of: &BlockFigures, figure: Figure| match figure {
+            Figure::Tail => of.tail_ns as f64,
+            Figure::Maximum => of.max_ns as f64,
+            Figure::Missed => of.value(Figure::Missed),
+        };
+        let change = |figure| Change {
+            figure,
+            start: seen(&of_start, figure),
+            tuned: seen(&of_tuned, figure),
+            effect: effects.iter().find(|effect| effect.figure == figure).copied(),
+        };
+        Some(Proven {
+            knobs,
+            pairs: proof.rounds(),
+            changes: Figure::ALL.map(change).into(),
+            holds: judgement == Judgement::Helps,
+            start_verdict: of_start.verdict,
+            tuned_verdict: of_tuned.verdict,
+        })
+    }
+
     /// A figure of it.
     #[must_use]
     pub fn change(&self, figure: Figure) -> Option<&Change> {
@@ -226,6 +253,13 @@ pub enum TuneNote {
     },
     /// It was interrupted: what was measured until then is judged.
     Interrupted,
+    /// Blocks took longer than planned, so that fewer fitted into the time.
+    Slower {
+        /// How long a block was planned to take.
+        planned_ns: i64,
+        /// How long one took in the mean.
+        took_ns: i64,
+    },
     /// Something could not be put back.
     NotRestored {
         /// What.

@@ -17,7 +17,7 @@ pub use found::{
     BlockFigures, Change, KnobFound, KnobLeft, LeftOut, Offered, Proven, Restart, Step, TuneNote, TuneResult,
     median_of,
 };
-pub use plan::{BLOCK_OVERHEAD_NS, TunePlan, blocks_of_start, detectable};
+pub use plan::{BLOCK_OVERHEAD_NS, FEWEST_OF_START, Pace, TunePlan, blocks_of_start, detectable};
 pub use starts::{FEWEST_STARTS, MOST_STARTS, Start, StartSeen, StartsResult, Way};
 
 use serde::{Deserialize, Serialize};

@@ -75,21 +75,21 @@ fn a_plan_keeps_to_its_budget_and_says_when_it_cannot() {
     for (knobs, budget_s, period_ns) in
         [(1, 60, 1_000_000), (12, 1_800, 1_000_000), (19, 600, 25_000), (8, 28_800, 10_000_000)]
     {
-        let plan = TunePlan::of(knobs, budget_s * S, period_ns).unwrap();
+        let plan = TunePlan::of(knobs, budget_s * S, period_ns, BLOCK_OVERHEAD_NS).unwrap();
         let rows = design::halves(plan.knobs) + usize::from(plan.knobs > 1);
         let blocks = (rows * plan.rounds + 2 * plan.pairs) as i64;
         assert!(blocks * (plan.block_ns + BLOCK_OVERHEAD_NS) <= budget_s * S, "{plan:?}");
         assert!(plan.knobs >= 1 && plan.rounds >= 2 && plan.pairs >= 6, "{plan:?}");
         assert!(plan.shows(0.1) > plan.shows(0.05) && plan.shows(0.1) < 5.0, "{plan:?}");
     }
-    assert_eq!(TunePlan::of(5, 5 * S, 1_000_000), None);
-    assert!(TunePlan::of(40, 120 * S, 1_000_000).unwrap().knobs < 40);
-    assert_eq!(TunePlan::of(12, 1_800 * S, 1_000_000).unwrap().knobs, 12);
+    assert_eq!(TunePlan::of(5, 5 * S, 1_000_000, BLOCK_OVERHEAD_NS), None);
+    assert!(TunePlan::of(40, 120 * S, 1_000_000, BLOCK_OVERHEAD_NS).unwrap().knobs < 40);
+    assert_eq!(TunePlan::of(12, 1_800 * S, 1_000_000, BLOCK_OVERHEAD_NS).unwrap().knobs, 12);
 }
 
 #[test]
 fn what_a_plan_says_it_shows_it_shows() {
-    let plan = TunePlan::of(10, 1_800_000_000_000, 1_000_000).unwrap();
+    let plan = TunePlan::of(10, 1_800_000_000_000, 1_000_000, BLOCK_OVERHEAD_NS).unwrap();
     let factor = 1.0 / (1.0 + plan.shows(0.1));
     let found = (0..100).filter(|seed| {
         let mut random = Random::new(*seed);

@@ -62,7 +62,7 @@ impl DoctorPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::tune::TunePlan;
+    use jitterlab_analysis::tune::{BLOCK_OVERHEAD_NS, TunePlan};
 
     #[test]
     fn any_time_is_divided_and_never_exceeded() {
@@ -83,7 +83,8 @@ mod tests {
         let tuned = DoctorPlan::of(TUNES_FROM_NS).unwrap();
         // Seven settings at a millisecond.
         assert!(
-            TunePlan::of(8, tuned.tune_ns.unwrap(), 1_000_000).is_some_and(|plan| plan.knobs == 7),
+            TunePlan::of(8, tuned.tune_ns.unwrap(), 1_000_000, BLOCK_OVERHEAD_NS)
+                .is_some_and(|plan| plan.knobs == 7),
             "{tuned:?}"
         );
         assert!(DoctorPlan::of(8 * 3_600 * S).unwrap().measure_ns > 2 * 3_600 * S);

@@ -33,7 +33,7 @@ pub fn outset(plan: &TunePlan, knobs: &[jitterlab_model::Knob]) -> String {
 }
 
 /// The least change that is found.
-fn least(share: f64) -> String {
+pub(crate) fn least(share: f64) -> String {
     if share >= 2.0 { format!("a factor of {:.0}", 1.0 + share) } else { percent(share) }
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn finding(result: &TuneResult) -> (Fitness, String) {
 }
 
 /// Whether the figure that decides is lower for certain.
-fn is_lower(proven: &Proven) -> bool {
+pub(crate) fn is_lower(proven: &Proven) -> bool {
     let effect = proven.change(Figure::Tail).and_then(|of| of.effect);
     effect.is_some_and(|effect| effect.real && effect.change < 1.0)
 }
@@ -221,7 +221,7 @@ pub fn section(result: &TuneResult) -> Section {
         let text = result.restart.iter().map(|restart| starts::restart(restart) + "\n").collect();
         pieces.push(Piece::Details { summary: "What needs a restart".into(), text });
     }
-    pieces.extend(result.notes.iter().map(|note| Piece::said(self::note(note))));
+    pieces.extend(result.notes.iter().map(|note| Piece::said(self::note(result, note))));
     Section {
         id: "settings".into(),
         title: "Settings that help".into(),
@@ -296,10 +296,25 @@ fn chart(result: &TuneResult) -> Option<Chart> {
     })
 }
 
-fn note(note: &TuneNote) -> String {
+fn note(result: &TuneResult, note: &TuneNote) -> String {
     match note {
         TuneNote::Machine { warning } => warnings::sentence(warning),
         TuneNote::Interrupted => "Interrupted: judged is what whole rounds until then say.".into(),
+        TuneNote::Slower { planned_ns, took_ns } => {
+            let of = |measured: usize, planned: Option<usize>, what: &str| match planned {
+                Some(planned) => format!("{measured} of {}", plural(planned as u64, what)),
+                None => plural(measured as u64, what),
+            };
+            let pairs = result.proven.as_ref().map_or_else(String::new, |proven| {
+                format!(", and {} of the proof", of(proven.pairs, result.plan.map(|plan| plan.pairs), "pair"))
+            });
+            format!(
+                "A block took {} in the mean, where {} was planned, so fewer fitted into the time: {}{pairs}.",
+                time(*took_ns as f64),
+                time(*planned_ns as f64),
+                of(result.rounds, result.plan.map(|plan| plan.rounds), "round"),
+            )
+        }
         TuneNote::NotRestored { what } => {
             format!("Could not be put back: {what}. Run jitterlab restore as root.")
         }

@@ -6,16 +6,13 @@ use std::time::{Instant, SystemTime};
 use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_analysis::summary::{P99, P99_9, Percentile};
-use jitterlab_analysis::trial::TrialStep;
-use jitterlab_analysis::tune::design::Row;
 use jitterlab_analysis::tune::{
-    BLOCK_OVERHEAD_NS, BlockFigures, Change, Experiment, Figure, Judgement, KnobFound, KnobLeft, LeftOut,
-    Offered, Proven, TuneNote, TunePlan, TuneResult, bears_on, is_worth_trying, median_of,
+    BLOCK_OVERHEAD_NS, BlockFigures, Figure, Judgement, KnobFound, KnobLeft, LeftOut, Offered, Proven,
+    TuneNote, TunePlan, TuneResult, bears_on, is_worth_trying, median_of,
 };
 use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Knob, Known, LoadSpec, SystemFacts, TaskSpec, Warning};
 use jitterlab_trace::Parts;
-use serde::{Deserialize, Serialize};
 
 use super::facts::{self, Root};
 use super::isolate::{self, Alteration};
@@ -27,12 +24,14 @@ use super::session::SessionProgress;
 use super::watch::WatchError;
 
 mod applied;
+mod course;
 mod error;
 mod running;
 mod starts;
 
 use applied::Machine;
 pub use applied::{Recording, record_with};
+use course::{Course, Source};
 pub use error::TuneError;
 pub use running::Running;
 pub use starts::{Kept, ThisStart};
@@ -74,28 +73,21 @@ pub struct Tuning {
     tail: Percentile,
     offered: Vec<Offered>,
     left: Vec<KnobLeft>,
-    plan: Option<TunePlan>,
+    course: Course,
     /// How long a block is.
     block_ns: i64,
     notes: Vec<TuneNote>,
-    blocks: usize,
-    /// How long these took, in all calls together.
-    spent_ns: i64,
-}
-
-/// A block as it is kept for another call.
-#[derive(Serialize, Deserialize)]
-struct KeptBlock {
-    figures: BlockFigures,
-    took_ns: i64,
+    /// When it began to be prepared.
+    begun: Instant,
 }
 
 impl Tuning {
-    /// Reads the machine, tries for a moment which knobs can be set, and plans.
+    /// Reads the machine, and tries for a moment which knobs can be set.
     ///
     /// # Errors
     /// A task that cannot be measured here, and a budget that is too short for one knob.
     pub fn prepare(request: TuneRequest, interrupted: &AtomicBool) -> Result<Self, TuneError> {
+        let begun = Instant::now();
         let root = Root::system();
         let facts = facts::read(&root);
         let found = request.running.clone().map(Ok);
@@ -133,15 +125,11 @@ impl Tuning {
             // What bears on most of it comes first; of equals, what helps most often.
             able.sort_by(|a: &Offered, b| bears_on(b.knob, why).total_cmp(&bears_on(a.knob, why)));
         }
-        let plan = TunePlan::of(able.len(), request.budget_ns, task.period_ns);
-        if let (None, false) = (plan, able.is_empty()) {
+        let shortest = TunePlan::of(1, request.budget_ns, task.period_ns, BLOCK_OVERHEAD_NS);
+        if shortest.is_none() && !able.is_empty() {
             let least_ns = least_ns(request.budget_ns, task.period_ns);
             return Err(TuneError::Budget { budget_ns: request.budget_ns, least_ns });
         }
-        let beyond = able.split_off(plan.map_or(0, |plan| plan.knobs));
-        left.extend(beyond.into_iter().map(|over| KnobLeft { knob: over.knob, why: LeftOut::NoTime }));
-        let block_ns = plan.map_or(0, |plan| plan.block_ns);
-        let task_period_ns = task.period_ns;
         let notes = warnings.into_iter().map(|warning| TuneNote::Machine { warning }).collect();
         Ok(Tuning {
             request,
@@ -150,31 +138,73 @@ impl Tuning {
             task,
             running,
             cpus,
-            tail: tail(block_ns, task_period_ns),
+            tail: P99,
             offered: able,
             left,
-            plan,
-            block_ns,
+            course: Course::default(),
+            block_ns: 0,
             notes,
-            blocks: 0,
-            spent_ns: 0,
+            begun,
         })
     }
 
-    /// How the time will be spent; `None` where nothing can be tried.
-    #[must_use]
-    pub fn plan(&self) -> Option<&TunePlan> {
-        self.plan.as_ref()
+    /// Plans how the time is spent, from how long a block takes here, which is measured; what an earlier call had planned is
+    /// taken from `parts`. The knobs that there is no time for are left out.
+    ///
+    /// # Errors
+    /// A block that cannot be measured.
+    pub fn plan(&mut self, parts: &mut Parts, interrupted: &AtomicBool) -> Result<(), TuneError> {
+        self.course = match parts.next_kept() {
+            Some((kept, _)) => kept,
+            None => {
+                let Some(overhead_ns) = self.overhead_ns(interrupted)? else { return Ok(()) };
+                // Until now time went by as well.
+                let left_ns = self.request.budget_ns - nanoseconds(self.begun);
+                let period_ns = self.task.period_ns;
+                // Where a machine is too slow for what is wanted of one knob, that one has fewer blocks.
+                let least = || TunePlan::of(1, self.request.budget_ns, period_ns, BLOCK_OVERHEAD_NS);
+                let plan = TunePlan::of(self.offered.len(), left_ns, period_ns, overhead_ns).or_else(least);
+                let plan = plan.map(|plan| TunePlan { budget_ns: left_ns, ..plan });
+                let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
+                let course = Course::begin(plan, overhead_ns, seed);
+                parts.keep(&course, &[])?;
+                course
+            }
+        };
+        let plan = self.course.plan();
+        let beyond = self.offered.split_off(plan.map_or(0, |plan| plan.knobs).min(self.offered.len()));
+        self.left.extend(beyond.into_iter().map(|over| KnobLeft { knob: over.knob, why: LeftOut::NoTime }));
+        self.block_ns = plan.map_or(0, |plan| plan.block_ns);
+        self.tail = tail(self.block_ns, self.task.period_ns);
+        Ok(())
     }
 
-    /// What will be tried.
+    /// How much longer than it measures a block takes, as seen of one in which every other knob is set, as in the blocks of a
+    /// round; `None` if it was interrupted or there is no knob.
+    fn overhead_ns(&mut self, interrupted: &AtomicBool) -> Result<Option<i64>, TuneError> {
+        if self.offered.is_empty() {
+            return Ok(None);
+        }
+        self.block_ns = TunePlan::shortest_ns(self.task.period_ns);
+        let half: Vec<bool> = (0..self.offered.len()).map(|knob| knob % 2 == 0).collect();
+        let Some((_, took_ns)) = self.timed(&half, interrupted)? else { return Ok(None) };
+        Ok(Some((took_ns - self.block_ns).max(0)))
+    }
+
+    /// How the time will be spent; `None` before it is planned, and where nothing can be tried.
+    #[must_use]
+    pub fn planned(&self) -> Option<TunePlan> {
+        self.course.plan()
+    }
+
+    /// What will be tried; before it is planned, what can be.
     #[must_use]
     pub fn offered(&self) -> &[Offered] {
         &self.offered
     }
 
-    /// Measures, judges and proves; blocks that `parts` hold are taken from there. When `interrupted`, what was measured in
-    /// whole rounds until then is judged.
+    /// Measures, judges and proves, as planned; blocks that `parts` hold are taken from there. When `interrupted`, what was
+    /// measured in whole rounds until then is judged.
     ///
     /// # Errors
     /// A block that cannot be measured, a knob that is refused all at once. The machine is as it was in any case.
@@ -184,28 +214,18 @@ impl Tuning {
         tell: &mut dyn FnMut(SessionProgress),
         interrupted: &AtomicBool,
     ) -> Result<TuneResult, TuneError> {
-        let seed = self.seed(parts)?;
-        let plan = self.plan;
-        let mut screening = Experiment::new(self.offered.len(), plan.map_or(0, |plan| plan.rounds), seed);
-        while let (Some(plan), Some(round)) = (plan, screening.next_round()) {
-            if !self.has_time(round.rows.len(), plan.screen_ns()) {
-                break;
-            }
-            let step = TrialStep::KnobRound { round: screening.rounds() + 1, of: plan.rounds };
-            tell(SessionProgress::Begins(step));
-            let Some(blocks) = self.round(&round.rows, |row| row.on.clone(), parts, tell, interrupted)?
-            else {
-                break;
-            };
-            screening.add(round, blocks);
-        }
-        screening.conclude();
+        let knobs = self.offered.len();
+        let mut course = self.course;
+        let mut kept_or_measured = |on: &[bool]| self.kept_or_measured(on, parts, interrupted);
+        let mut source = Source { block: &mut kept_or_measured, tell };
+        let screening = course.screen(knobs, &mut source)?;
         let found = screening.found();
         let helps: Vec<bool> = found.iter().map(|(judgement, _)| *judgement == Judgement::Helps).collect();
-        let proof = match plan.filter(|_| helps.contains(&true) && !interrupted.load(Ordering::Relaxed)) {
-            Some(plan) => Some(self.prove(&helps, plan.pairs, seed, parts, tell, interrupted)?),
-            None => None,
-        };
+        let wanted = helps.contains(&true) && !interrupted.load(Ordering::Relaxed);
+        let proof = if wanted { course.prove(&helps, &mut source)? } else { None };
+        let helping = self.offered.iter().zip(&helps).filter(|(_, helps)| **helps);
+        let helping = helping.map(|(offered, _)| offered.knob).collect();
+        self.notes.extend(course.slower());
         if interrupted.load(Ordering::Relaxed) {
             self.notes.push(TuneNote::Interrupted);
         }
@@ -225,16 +245,16 @@ impl Tuning {
             loads: self.request.loads.iter().map(ToString::to_string).collect(),
             purpose: self.request.purpose.map(|purpose| purpose.name.to_owned()),
             tail: self.tail.name.into(),
-            plan,
+            plan: course.plan(),
             rounds: screening.rounds(),
-            blocks: self.blocks,
+            blocks: course.blocks(),
             scatter: screening.scatter(),
             why: self.request.why,
             start: median_of(&starts),
             knobs,
             left: self.left,
             restart: starts::restarts(&self.facts, &self.cpus),
-            proven: proof.flatten(),
+            proven: proof.and_then(|proof| Proven::of(helping, &proof)),
             notes: self.notes,
         })
     }
@@ -248,116 +268,35 @@ impl Tuning {
         }
     }
 
-    /// What order the blocks are drawn with: that of the call that is gone on with, or a new one.
-    fn seed(&self, parts: &mut Parts) -> Result<u64, TuneError> {
-        if let Some((seed, _)) = parts.next_kept::<u64>() {
-            return Ok(seed);
-        }
-        let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
-        parts.keep(&seed, &[])?;
-        Ok(seed)
-    }
-
-    /// Everything that helped against the start, in fresh blocks; `None` where not a pair of them was measured.
-    fn prove(
+    /// A block that an earlier call has measured, or else it is measured now; `None` if it was interrupted.
+    fn kept_or_measured(
         &mut self,
-        helps: &[bool],
-        pairs: usize,
-        seed: u64,
+        on: &[bool],
         parts: &mut Parts,
-        tell: &mut dyn FnMut(SessionProgress),
         interrupted: &AtomicBool,
-    ) -> Result<Option<Proven>, TuneError> {
-        let knobs: Vec<Knob> =
-            self.offered.iter().zip(helps).filter(|(_, helps)| **helps).map(|(o, _)| o.knob).collect();
-        tell(SessionProgress::Begins(TrialStep::KnobProof { knobs: knobs.len() }));
-        let mut proof = Experiment::new(1, pairs, seed.wrapping_add(1));
-        while let Some(round) = proof.next_round() {
-            if !self.has_time(round.rows.len(), self.request.budget_ns) {
-                break;
-            }
-            let settings = |row: &Row| match row.on[0] {
-                true => helps.to_vec(),
-                false => vec![false; helps.len()],
-            };
-            let Some(blocks) = self.round(&round.rows, settings, parts, tell, interrupted)? else { break };
-            proof.add(round, blocks);
+    ) -> Result<Option<(BlockFigures, i64)>, TuneError> {
+        if let Some((kept, _)) = parts.next_kept() {
+            return Ok(Some(kept));
         }
-        proof.conclude();
-        let (start, tuned) = (proof.blocks(false), proof.blocks(true));
-        let (Some(of_start), Some(of_tuned)) = (median_of(&start), median_of(&tuned)) else {
-            return Ok(None);
-        };
-        let found = proof.found();
-        let effect = |figure: Figure| {
-            found
-                .first()
-                .and_then(|(_, effects)| effects.iter().find(|effect| effect.figure == figure))
-                .copied()
-        };
-        let seen = |of: &BlockFigures, figure: Figure| match figure {
-            Figure::Tail => of.tail_ns as f64,
-            Figure::Maximum => of.max_ns as f64,
-            Figure::Missed => of.value(Figure::Missed),
-        };
-        let change = |figure| Change {
-            figure,
-            start: seen(&of_start, figure),
-            tuned: seen(&of_tuned, figure),
-            effect: effect(figure),
-        };
-        Ok(Some(Proven {
-            knobs,
-            pairs: proof.rounds(),
-            changes: Figure::ALL.map(change).into(),
-            holds: found.first().is_some_and(|(judgement, _)| *judgement == Judgement::Helps),
-            start_verdict: of_start.verdict,
-            tuned_verdict: of_tuned.verdict,
-        }))
+        let block = self.timed(on, interrupted)?;
+        if let Some(block) = &block {
+            parts.keep(block, &[])?;
+        }
+        Ok(block)
     }
 
-    /// Whether so many more blocks fit into a time, as long as blocks took so far: on a busy machine that is longer than
-    /// planned.
-    fn has_time(&self, blocks: usize, until_ns: i64) -> bool {
-        let planned_ns = self.plan.map_or(0, |plan| plan.block_ns + BLOCK_OVERHEAD_NS);
-        let each_ns = if self.blocks > 0 { self.spent_ns / self.blocks as i64 } else { planned_ns };
-        self.spent_ns + each_ns * blocks as i64 <= until_ns
-    }
-
-    /// The blocks of a round; `None` if it was interrupted.
-    fn round<R>(
+    /// A block, and how long it took with everything around it; `None` if it was interrupted.
+    fn timed(
         &mut self,
-        rows: &[R],
-        settings: impl Fn(&R) -> Vec<bool>,
-        parts: &mut Parts,
-        tell: &mut dyn FnMut(SessionProgress),
+        on: &[bool],
         interrupted: &AtomicBool,
-    ) -> Result<Option<Vec<BlockFigures>>, TuneError> {
-        let mut blocks = Vec::with_capacity(rows.len());
-        for row in rows {
-            let kept: KeptBlock = match parts.next_kept() {
-                Some((kept, _)) => kept,
-                None => {
-                    let begin = Instant::now();
-                    let figures = match self.block(&settings(row), interrupted) {
-                        Err(TuneError::Watch(WatchError::Interrupted)) => return Ok(None),
-                        figures => figures?,
-                    };
-                    if interrupted.load(Ordering::Relaxed) {
-                        return Ok(None);
-                    }
-                    let took_ns = i64::try_from(begin.elapsed().as_nanos()).unwrap_or(i64::MAX);
-                    let kept = KeptBlock { figures, took_ns };
-                    parts.keep(&kept, &[])?;
-                    kept
-                }
-            };
-            self.blocks += 1;
-            self.spent_ns += kept.took_ns;
-            tell(SessionProgress::Took(kept.took_ns));
-            blocks.push(kept.figures);
-        }
-        Ok(Some(blocks))
+    ) -> Result<Option<(BlockFigures, i64)>, TuneError> {
+        let begin = Instant::now();
+        let figures = match self.block(on, interrupted) {
+            Err(TuneError::Watch(WatchError::Interrupted)) => return Ok(None),
+            figures => figures?,
+        };
+        Ok((!interrupted.load(Ordering::Relaxed)).then(|| (figures, nanoseconds(begin))))
     }
 
     /// Sets the knobs, measures, and puts them back.
@@ -405,6 +344,11 @@ impl Tuning {
     }
 }
 
+/// How long ago that was.
+fn nanoseconds(begin: Instant) -> i64 {
+    i64::try_from(begin.elapsed().as_nanos()).unwrap_or(i64::MAX)
+}
+
 /// As far out as a block has values for.
 fn tail(block_ns: i64, period_ns: i64) -> Percentile {
     if block_ns / period_ns >= FEWEST_FOR_P99_9 { P99_9 } else { P99 }
@@ -422,12 +366,13 @@ pub fn find_causes(
     request: &mut TuneRequest,
     interrupted: &AtomicBool,
 ) -> Result<Option<TaskWhy>, TuneError> {
+    let begin = Instant::now();
     let length_ns = (request.budget_ns / 20).clamp(CAUSES_NS[0], CAUSES_NS[1]);
     if let Some(name) = &request.watch {
         let running = Running::find(name, interrupted)?;
         let measured = running.measure(length_ns, interrupted)?;
         request.running = Some(running);
-        request.budget_ns -= length_ns;
+        request.budget_ns -= nanoseconds(begin);
         return Ok(measured.why.into_iter().next().filter(|why| why.explained > 0));
     }
     let measured = Request {
@@ -440,8 +385,8 @@ pub fn find_causes(
     if !measurement.explains() {
         return Ok(None);
     }
-    request.budget_ns -= length_ns;
     let measured = record(measurement, None, &mut |_| (), interrupted)?;
+    request.budget_ns -= nanoseconds(begin);
     Ok(measured.why.into_iter().next().filter(|why| why.explained > 0))
 }
 
@@ -474,5 +419,8 @@ fn spared(running: Option<&Running>) -> Vec<u32> {
 fn least_ns(budget_ns: i64, period_ns: i64) -> i64 {
     const STEP_NS: i64 = 10_000_000_000;
     let longer = (1..).map(|n| (budget_ns / STEP_NS + n) * STEP_NS);
-    longer.take(100_000).find(|ns| TunePlan::of(1, *ns, period_ns).is_some()).unwrap_or(i64::MAX)
+    longer
+        .take(100_000)
+        .find(|ns| TunePlan::of(1, *ns, period_ns, BLOCK_OVERHEAD_NS).is_some())
+        .unwrap_or(i64::MAX)
 }

@@ -1,10 +1,11 @@
 //! What needs a restart: one start of the machine measured, beside those that were measured before.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::atomic::AtomicBool;
 
 use jitterlab_analysis::trial::TrialStep;
-use jitterlab_analysis::tune::{BLOCK_OVERHEAD_NS, Restart, Start, StartsResult, Way, blocks_of_start};
+use jitterlab_analysis::tune::{
+    BLOCK_OVERHEAD_NS, FEWEST_OF_START, Pace, Restart, Start, StartsResult, Way, blocks_of_start,
+};
 use jitterlab_model::check::{Action, RemedyKind, Status};
 use jitterlab_model::{CpuSet, SystemFacts};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,6 @@ use super::{TuneError, TuneRequest, Tuning, tail};
 use crate::host::check::check;
 use crate::host::facts::{self, Root};
 use crate::host::session::SessionProgress;
-use crate::host::watch::WatchError;
 
 /// What is kept from one start of the machine to the next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -124,18 +124,16 @@ impl Tuning {
         }
         let at = kept.starts.iter().position(|start| start.boot == this.boot).unwrap_or_default();
         tell(SessionProgress::Begins(TrialStep::ThisStart));
-        for _ in 0..blocks {
-            let begin = Instant::now();
-            let block = match self.block(&[], interrupted) {
-                Err(TuneError::Watch(WatchError::Interrupted)) => break,
-                block => block?,
-            };
-            if interrupted.load(Ordering::Relaxed) {
+        let mut pace = Pace::planned(block_ns + BLOCK_OVERHEAD_NS);
+        for n in 0..blocks {
+            if n >= FEWEST_OF_START && !pace.has_time(1, budget_ns) {
                 break;
             }
+            let Some((block, took_ns)) = self.timed(&[], interrupted)? else { break };
+            pace.took(took_ns);
             kept.starts[at].blocks.push(block);
             keep(kept)?;
-            tell(SessionProgress::Took(i64::try_from(begin.elapsed().as_nanos()).unwrap_or(i64::MAX)));
+            tell(SessionProgress::Took(took_ns));
         }
         let task = self.described();
         let found = StartsResult::of(task, kept.loads.clone(), self.tail.name.into(), &kept.starts);

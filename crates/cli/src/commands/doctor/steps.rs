@@ -100,12 +100,15 @@ impl Session<'_> {
             TuneError::Budget { .. } => Skipped::NoTime,
             error => Skipped::Failed { error: error.to_string() },
         };
-        let tuning = match Tuning::prepare(request, self.interrupted) {
+        let mut tuning = match Tuning::prepare(request, self.interrupted) {
             Ok(tuning) => tuning,
             Err(error) => return nothing(failed(error)),
         };
         self.begins(DoctorStep::Tune);
         let mut parts = kept_parts::open("doctor-tune", &(tuning.offered(), &self.tasks, self.asked.plan));
+        if let Err(error) = tuning.plan(&mut parts, self.interrupted) {
+            return nothing(failed(error));
+        }
         let mut progress = Countdown::new(budget_ns, !Countdown::is_watched());
         let measured = tuning.measure(&mut parts, &mut |told| progress.tell(told), self.interrupted);
         drop(progress);

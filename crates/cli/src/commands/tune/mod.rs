@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jitterlab_analysis::trial::TrialStep;
-use jitterlab_analysis::tune::BLOCK_OVERHEAD_NS;
 use jitterlab_bench::host::tune::{TuneRequest, Tuning, find_causes};
 use jitterlab_model::Knob;
 use jitterlab_report::document::Content;
@@ -123,13 +122,14 @@ pub fn execute(args: &Args) -> Ending {
         kept_parts::close(false, |complete| found.close(complete));
         return Ok(Status::Fine);
     };
-    let tuning = Tuning::prepare(request, &interrupted)?;
+    let mut tuning = Tuning::prepare(request, &interrupted)?;
     let mut parts = kept_parts::open("tune", &tuning.offered());
-    if let Some(plan) = tuning.plan().filter(|_| !args.quiet) {
+    tuning.plan(&mut parts, &interrupted)?;
+    if let Some(plan) = tuning.planned().filter(|_| !args.quiet) {
         let knobs: Vec<Knob> = tuning.offered().iter().map(|offered| offered.knob).collect();
-        output::note(&words::outset(plan, &knobs));
+        output::note(&words::outset(&plan, &knobs));
     }
-    let total_ns = tuning.plan().map_or(0, |plan| plan.budget_ns) - BLOCK_OVERHEAD_NS;
+    let total_ns = tuning.planned().map_or(0, |plan| plan.budget_ns);
     let mut progress = Countdown::new(total_ns, args.quiet);
     let measured = tuning.measure(&mut parts, &mut |told| progress.tell(told), &interrupted);
     // Ends the line of the progress first.
