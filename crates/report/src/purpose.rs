@@ -30,7 +30,7 @@ pub(crate) fn names<'a>(purposes: impl Iterator<Item = &'a PurposeVerdict>) -> S
 
 /// The number that decides about a purpose, beside what the purpose stands.
 pub(crate) fn decision(purpose: &str, decision: &Decision) -> String {
-    let Decision { task, seen, at_most, open_share, limit } = decision;
+    let limit = &decision.limit;
     let stands = match (limit.measure, limit.good, limit.limited) {
         (Measure::Missed, ..) => "bears none".into(),
         (_, good, limited) if good == limited => format!("bears {}", time(good as f64)),
@@ -38,7 +38,26 @@ pub(crate) fn decision(purpose: &str, decision: &Decision) -> String {
             format!("is good to {} and bears {}", time(good as f64), time(limited as f64))
         }
     };
-    let seen = match limit.measure {
+    format!("{}; {purpose} {stands}.{}", seen(decision), open(decision))
+}
+
+/// The same for whom the purpose's name says nothing.
+pub(crate) fn plainly(decision: &Decision) -> String {
+    let limit = &decision.limit;
+    let stands = match (limit.measure, limit.good, limit.limited) {
+        (Measure::Missed, ..) => "none may be missed".into(),
+        (_, good, limited) if good == limited => format!("{} is the most it may be", time(good as f64)),
+        (_, good, limited) => {
+            format!("up to {} is good, and {} the most it may be", time(good as f64), time(limited as f64))
+        }
+    };
+    format!("{}, where {stands}.{}", seen(decision), open(decision))
+}
+
+/// What was seen that decides.
+fn seen(decision: &Decision) -> String {
+    let Decision { task, seen, at_most, limit, .. } = decision;
+    match limit.measure {
         Measure::Interval => {
             let were = if *at_most { "may have been" } else { "were" };
             format!("{task}'s intervals {were} up to {} off", time(*seen as f64))
@@ -46,11 +65,14 @@ pub(crate) fn decision(purpose: &str, decision: &Decision) -> String {
         Measure::Latency => format!("{task} started up to {} late", time(*seen as f64)),
         Measure::PeriodDeviation => format!("{task}'s periods deviate by {}", time(*seen as f64)),
         Measure::Missed => format!("{task} missed {} due times", count(seen.unsigned_abs())),
-    };
-    let open = open_share.map_or_else(String::new, |open| {
+    }
+}
+
+/// What was not seen.
+fn open(decision: &Decision) -> String {
+    decision.open_share.map_or_else(String::new, |open| {
         format!(" Up to {} of the activations may be worse, unseen (95 %, if singly).", share(open))
-    });
-    format!("{seen}; {purpose} {stands}.{open}")
+    })
 }
 
 /// The period that a task has to have to show whether a purpose is served.

@@ -91,8 +91,9 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let outside = found.main_cause().is_some_and(|(_, cause)| cause.class == CauseClass::Outside);
     add(own && (outside || !checks.is_empty()), Advice::Firmware { checks });
     let measured_ns = found.before.run.measured_ns().unwrap_or(0);
-    let told = found.fitness != Fitness::CannotTell;
-    add(told && !too_short && measured_ns < LONG_NS, Advice::Longer);
+    // What was too late once stays so.
+    let open = !matches!(found.fitness, Fitness::CannotTell | Fitness::Unfit);
+    add(open && !too_short && measured_ns < LONG_NS, Advice::Longer);
     add(own && found.fitness == Fitness::Unfit && found.privileged, Advice::OtherComputer);
     add(good, Advice::Use);
     all

@@ -4,6 +4,7 @@ use jitterlab_model::facts::Preemption;
 use jitterlab_motion::doctor::{Advice, DoctorResult};
 
 use crate::check::{how_to_set_parameters, words as checks};
+use crate::tune::kept;
 use crate::why::{cause, remedy};
 use crate::words::list;
 
@@ -21,7 +22,12 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
                 .into()
         }
         Advice::Keep => {
-            "Keep the settings that helped: look at the files beside the page, copy them below /, and restart".into()
+            let tuned = result.tuned.as_ref();
+            let files = tuned.is_some_and(|tuned| !kept::files(tuned).is_empty());
+            let copy = files.then(|| "look at the files beside the page, copy them below /, and restart".to_owned());
+            let by_hand = tuned.map(kept::by_hand).unwrap_or_default();
+            let how: Vec<String> = copy.into_iter().chain(by_hand).collect();
+            format!("Keep the settings that helped: {}", how.join("; "))
         }
         Advice::StepCard => {
             "Let hardware make the step pulses, such as a Mesa card or box on the network: then the computer has to be in time 1000 times a second only"

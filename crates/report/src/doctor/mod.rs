@@ -56,7 +56,7 @@ fn decided(verdict: &PurposeVerdict) -> String {
         (_, Some(Untested::Length { activations })) => {
             format!("Too short: it takes {activations} activations to tell.")
         }
-        (Some(by), _) => purpose::decision(&verdict.purpose, by),
+        (Some(by), _) => purpose::plainly(by),
         (None, Some(Untested::Policy)) => {
             "A real-time priority was refused, without which nothing can be told.".into()
         }
@@ -191,9 +191,9 @@ fn changed(result: &DoctorResult) -> Section {
     };
     let worth: Vec<_> = result.tuned.iter().flat_map(TuneResult::worth).collect();
     let pieces = worth.iter().map(|found| {
-        let effect = found
-            .effect(Figure::Tail)
-            .map_or_else(String::new, |effect| format!(": {}", tune::change(Figure::Tail, effect.change)));
+        let effect = found.effect(Figure::Tail).map_or_else(String::new, |effect| {
+            format!(" ({} in its own measurements)", tune::change(Figure::Tail, effect.change))
+        });
         Piece::said(format!("- {}{effect}", tune::words::does(found.offered.knob)))
     });
     section("changes", "What was tried, and did it help?", lead, pieces.collect())
@@ -201,13 +201,57 @@ fn changed(result: &DoctorResult) -> Section {
 
 fn tried(tuned: &TuneResult, measured_again: bool) -> String {
     let again = if measured_again { " Then all was measured again with it." } else { "" };
+    let tried = tuned.knobs.len();
+    let found = match &tuned.proven {
+        Some(proven) if proven.holds => match tuned.worth().count() {
+            1 if tried == 1 => "BETTER with it".into(),
+            1 => "BETTER with one of them".into(),
+            all if all == tried => "BETTER with all of them together".into(),
+            some => format!("BETTER with {some} of them together"),
+        },
+        Some(proven) if tune::is_lower(proven) => {
+            "NOT KEPT: most starts came less late with some of them, but the latest of all, or those missed, may be worse".into()
+        }
+        _ => tune::finding(tuned).1,
+    };
     format!(
-        "{} were tried in turns, in {}. {}. {}{again}",
-        plural(tuned.knobs.len() as u64, "setting"),
+        "{} {} tried in turns, in {}. {found}.{}{again}",
+        plural(tried as u64, "setting"),
+        if tried == 1 { "was" } else { "were" },
         plural(tuned.blocks as u64, "short measurement"),
-        tune::finding(tuned).1,
-        tune::number(tuned)
+        figures(tuned)
     )
+}
+
+/// The figures of it, for whom a percentile says nothing.
+fn figures(tuned: &TuneResult) -> String {
+    let most = if tuned.tail == "p99.9" { "999 of 1000" } else { "99 of 100" };
+    let proof = tuned.proven.as_ref().and_then(|proven| Some((proven, proven.change(Figure::Tail)?)));
+    match (proof, &tuned.start) {
+        (Some((proven, of)), _) => {
+            let sure = of.effect.as_ref().map_or_else(String::new, |effect| {
+                let [low, high] = effect.interval.map(|end| tune::change(Figure::Tail, end));
+                format!(
+                    ": {}, and with 95 % certainty between {low} and {high}",
+                    tune::change(Figure::Tail, effect.change)
+                )
+            });
+            format!(
+                " {most} starts were no more than {} late without and {} with{sure} (in {} of measurements in turns).",
+                time(of.start),
+                time(of.tuned),
+                plural(proven.pairs as u64, "pair")
+            )
+        }
+        (None, Some(start)) => {
+            let shows = tuned.scatter.zip(tuned.plan).map(|(scatter, plan)| tune::least(plan.shows(scatter)));
+            let shows = shows.map_or_else(String::new, |least| {
+                format!(" A setting that changes that by less than {least} would not have been found.")
+            });
+            format!(" {most} starts were no more than {} late.{shows}", time(start.tail_ns as f64))
+        }
+        (None, None) => String::new(),
+    }
 }
 
 /// What to do next.

@@ -138,7 +138,7 @@ pub fn begins(of: DoctorStep, length_ns: i64) -> String {
         }
         DoctorStep::Why => "lets the kernel say what ran when a start was late",
         DoctorStep::Judge => "drives a simulated motor or loop with what was measured",
-        DoctorStep::Tune => "sets one setting after the other for a moment, in turns, and puts each back",
+        DoctorStep::Tune => "sets some of them for a moment, in turns, and puts each back",
         DoctorStep::Prove => "the same measurement as before, with all of it set for so long",
         DoctorStep::Page => "gathers all of it",
     };
@@ -178,7 +178,8 @@ pub fn not_restored(what: &str) -> String {
 #[must_use]
 pub fn written(page: &Path, settings: Option<&Path>) -> String {
     let settings = settings.map_or_else(String::new, |folder| {
-        format!("\nthe settings that helped, as files: {}", folder.display())
+        let folder = folder.display();
+        format!("\nthe settings that helped, as files: {folder} (to keep them: sudo cp -r {folder}/. /, then restart)")
     });
     format!("the page: {}{settings}", page.display())
 }

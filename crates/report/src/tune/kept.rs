@@ -76,7 +76,8 @@ fn programs(result: &TuneResult) -> CpuSet {
     to.reduce(|all, to| all.and(&to)).unwrap_or_default()
 }
 
-/// What is worth keeping and in no file: it is set where the program is, or again after each restart.
+/// What is worth keeping and in no file: it is set where the program is, or again after each restart; and what the files ask of
+/// who starts a program.
 #[must_use]
 pub fn by_hand(result: &TuneResult) -> Vec<String> {
     let of = |found: &KnobFound| {
@@ -87,7 +88,25 @@ pub fn by_hand(result: &TuneResult) -> Vec<String> {
         let how = if task { "set it in the program itself" } else { "set it after each restart (chrt -p)" };
         (!steps.is_empty()).then(|| format!("{what}: {how}"))
     };
-    result.worth().filter_map(of).collect()
+    result.worth().filter_map(of).chain(start_by(result)).collect()
+}
+
+/// How programs are started that are to run on the processor which the files keep all programs off.
+fn start_by(result: &TuneResult) -> Option<String> {
+    let cpu = result.cpu?;
+    let steps: Vec<&Step> = result.worth().flat_map(|found| &found.offered.steps).collect();
+    let groups = steps.iter().any(|step| matches!(step, Step::Cpuset { .. }));
+    let programs = programs(result);
+    if !groups && programs.is_empty() {
+        return None;
+    }
+    let group = if groups { "systemd-run --scope --slice=control " } else { "" };
+    let all: CpuSet = programs.iter().chain([cpu]).collect();
+    let place = if programs.is_empty() { String::new() } else { format!("taskset -c {all} ") };
+    Some(format!(
+        "with these files every program starts off CPU {cpu}, the control program and jitterlab too: start those by \
+         {group}{place}PROGRAM"
+    ))
 }
 
 fn gain(found: &KnobFound, result: &TuneResult) -> String {

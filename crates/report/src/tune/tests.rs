@@ -129,7 +129,10 @@ fn what_is_kept_lies_where_the_system_reads_it_and_the_rest_is_named() {
     assert!(holds("udev", rule) && holds("tmpfiles", "w /sys/kernel/rcu_normal - - - - 1"), "{files:?}");
     let by_hand = kept::by_hand(&result);
     assert!(
-        by_hand.len() == 2 && by_hand[0].contains("kernel-threads") && by_hand[1].contains("fifo:98"),
+        by_hand.len() == 3 && by_hand[0].contains("kernel-threads") && by_hand[1].contains("fifo:98"),
         "{by_hand:?}"
     );
+    // Whoever starts a program on the processor that was freed has to leave the groups, and where programs are started.
+    let start = "start those by systemd-run --scope --slice=control taskset -c 0-2 PROGRAM";
+    assert!(by_hand[2].contains("off CPU 1") && by_hand[2].ends_with(start), "{by_hand:?}");
 }

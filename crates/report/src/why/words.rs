@@ -136,8 +136,8 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
             "setting the timer asks the host each time: measure without a virtual machine".into()
         }
         Class::TimerInterrupt => "keep other timers off this CPU (isolcpus=, nohz_full=)".into(),
-        Class::Preempted => format!("give the task a higher priority than {who}, or {who} another CPU"),
-        Class::Shared => format!("give the task a real-time priority above that of {who}, or {who} another CPU"),
+        Class::Preempted => format!("give the task a higher priority than {who}, or move {who} to another CPU"),
+        Class::Shared => format!("give the task a real-time priority above that of {who}, or move {who} to another CPU"),
         Class::Throttled => {
             "lift the limit on real-time computing: sysctl kernel.sched_rt_runtime_us=-1, or compute less".into()
         }
