@@ -78,7 +78,10 @@ pub fn sentence(warning: &Warning) -> String {
             time(*turn_ns as f64)
         ),
         Warning::Kernel { name, release, version } => {
-            format!("Kernel {name}, {release} {version}, booted in QEMU.")
+            // Compressed images tell neither.
+            let built = format!("{release} {version}");
+            let told = [&format!("Kernel {name}"), built.trim(), "booted in QEMU."];
+            told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
         }
         Warning::InterruptEntries(entries) => interrupt_entries(entries),
         Warning::Firmware(finding) => crate::mcu::firmware::finding(finding),

@@ -13,7 +13,8 @@ pub static ARMHF: Architecture = Architecture {
     elf: EM_ARM,
     emulator: "qemu-system-arm",
     emulator_package: "qemu-system-arm",
-    machine: "virt",
+    // Debian's kernels for it address 4 GiB and no more: devices beyond are none.
+    machine: "virt,highmem=off",
     cpu: "cortex-a15,cntfrq=1000000000",
     console: "ttyAMA0",
     answer: "ttyS0",
