@@ -2,6 +2,10 @@
 //! thread's processor into its memory each time it comes back from a sleep, before the program runs on. A task that
 //! does not use them need not wait for that.
 #![expect(unsafe_code, reason = "C calls")]
+#![cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(dead_code, reason = "threads stay in on other processors")
+)]
 
 use std::ffi::CStr;
 

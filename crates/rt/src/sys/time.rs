@@ -11,9 +11,11 @@ use crate::system::{Sleep, Slept};
 
 const NS_PER_S: i64 = 1_000_000_000;
 
-/// `ns` as the kernel takes it.
+/// `ns` as the kernel takes it; what is later than a 32-bit processor's C library can say becomes the latest that it can.
+#[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32-bit processors")]
 pub(super) fn timespec(ns: i64) -> libc::timespec {
-    libc::timespec { tv_sec: ns.div_euclid(NS_PER_S) as _, tv_nsec: ns.rem_euclid(NS_PER_S) as _ }
+    let seconds = ns.div_euclid(NS_PER_S).min(libc::time_t::MAX as i64);
+    libc::timespec { tv_sec: seconds as _, tv_nsec: ns.rem_euclid(NS_PER_S) as _ }
 }
 
 /// The kernel's number of a clock.
@@ -80,6 +82,13 @@ fn nanosleep(clock: libc::clockid_t, flags: libc::c_int, time: &libc::timespec) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_far_away_is_no_earlier_one() {
+        let (far, near) = (timespec(i64::MAX / 2), timespec(-1));
+        assert!(far.tv_sec > timespec(2_000_000_000 * NS_PER_S).tv_sec);
+        assert_eq!((near.tv_sec, near.tv_nsec), (-1, 999_999_999));
+    }
 
     #[test]
     fn a_sleep_that_cannot_be_is_an_error_and_not_a_due_time() {

@@ -7,6 +7,7 @@ use std::io::Read;
 use jitterlab_model::CpuSet;
 use jitterlab_model::facts::{Clock, Isolation, Kernel, Preemption, Scheduler};
 use nix::errno::Errno;
+use nix::sys::time::TimeValLike as _;
 
 use super::{Root, field};
 
@@ -173,7 +174,7 @@ pub(super) fn clock(root: &Root) -> Clock {
 fn timer_resolution_ns(root: &Root) -> Option<u64> {
     if root.is_system() {
         let resolution = nix::time::clock_getres(nix::time::ClockId::CLOCK_MONOTONIC).ok()?;
-        return u64::try_from(resolution.tv_sec() * 1_000_000_000 + resolution.tv_nsec()).ok();
+        return u64::try_from(resolution.num_nanoseconds()).ok();
     }
     let list = root.text("proc/timer_list")?;
     field(list.lines().map(str::trim).find(|line| line.starts_with(".resolution"))?, ".resolution")?

@@ -29,12 +29,13 @@ pub(super) const KIND: Kind = Kind {
     },
     begin: |told| {
         let lines = told.parse().unwrap_or(UNKNOWN_CACHE).max(LINE) / LINE;
+        let full = || io::Error::from(io::ErrorKind::OutOfMemory);
+        let count = usize::try_from(lines * (LINE / 8)).map_err(|_| full())?;
+        let mut words = Vec::new();
+        words.try_reserve_exact(count).map_err(|_| full())?;
         // Written once, so that every page is there when the load begins.
-        Ok(Box::new(Thrash {
-            words: vec![1; (lines * LINE / 8) as usize],
-            lines,
-            seed: 0x9E37_79B9_7F4A_7C15,
-        }))
+        words.resize(count, 1);
+        Ok(Box::new(Thrash { words, lines, seed: 0x9E37_79B9_7F4A_7C15 }))
     },
 };
 

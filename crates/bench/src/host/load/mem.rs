@@ -26,7 +26,8 @@ pub(super) const KIND: Kind = Kind {
         Ok(Share { workers, told: size.to_string() })
     },
     begin: |told| {
-        Ok(Box::new(Memory { size: told.parse().unwrap_or(DEFAULT_BYTES) as usize, held: Vec::new() }))
+        let size = usize::try_from(told.parse().unwrap_or(DEFAULT_BYTES)).unwrap_or(usize::MAX);
+        Ok(Box::new(Memory { size, held: Vec::new() }))
     },
 };
 

@@ -9,6 +9,7 @@ use jitterlab_analysis::causes::{Event, Handler, HandlerKind, Name, Names, What}
 use super::calls;
 use super::error::TraceEventsError;
 use super::format::{Field, Format};
+use super::page::PageLayout;
 use super::symbols::Symbols;
 
 /// An event that can be switched on, and how its records are understood.
@@ -113,6 +114,7 @@ pub(super) struct Decoder {
     type_: Field,
     flags: Field,
     pid: Field,
+    layout: PageLayout,
     pub(super) symbols: Symbols,
     /// Names of threads that were seen.
     threads: HashMap<[u8; 16], Name>,
@@ -125,6 +127,7 @@ impl Decoder {
     /// For records of these events, of which one describes what all have in common.
     pub(super) fn new<'a>(
         events: &Path,
+        layout: PageLayout,
         sources: impl Iterator<Item = &'a Source>,
         names: &mut Names,
     ) -> Result<Self, TraceEventsError> {
@@ -140,6 +143,7 @@ impl Decoder {
             type_: field("common_type")?,
             flags: field("common_flags")?,
             pid: field("common_pid")?,
+            layout,
             symbols: Symbols::of_this_kernel(),
             threads: HashMap::new(),
             softirqs: SOFTIRQS.map(|name| names.number(name)).to_vec(),
@@ -202,18 +206,14 @@ impl Decoder {
                 if *enters { What::Enter(handler) } else { What::Exit(handler) }
             }
             Record::Stack { frames } => {
-                let words = frames.rest(record).chunks_exact(8);
-                let addresses = words.map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
-                let addresses: Vec<u64> = addresses.filter(|address| *address != u64::MAX).collect();
+                let addresses = self.layout.longs(frames.rest(record));
+                let addresses: Vec<u64> =
+                    addresses.filter(|address| ![u64::MAX, u32::MAX.into()].contains(address)).collect();
                 What::Interrupted(self.below_interrupt(&addresses, names)?)
             }
             Record::PageFault => What::PageFault,
             Record::Call { number: call, arguments } => {
-                let mut words = arguments.bytes(record).chunks_exact(size_of::<usize>()).map(|word| {
-                    let mut whole = [0; 8];
-                    whole[..word.len()].copy_from_slice(word);
-                    u64::from_le_bytes(whole)
-                });
+                let mut words = self.layout.longs(arguments.bytes(record));
                 What::Call {
                     call: calls::of(number(call)),
                     arguments: [(); 3].map(|()| words.next().unwrap_or(0)),

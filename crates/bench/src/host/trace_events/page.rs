@@ -31,6 +31,17 @@ impl PageLayout {
         })
     }
 
+    /// The kernel's longs that lie here: of 4 bytes each in a kernel of 32 bits, whatever this program is built for.
+    pub(super) fn longs<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = u64> + use<'a> {
+        // The kernel's local_t is a long.
+        let (_, size) = self.commit.place();
+        bytes.chunks_exact(size.clamp(1, 8)).map(|long| {
+            let mut whole = [0; 8];
+            whole[..long.len()].copy_from_slice(long);
+            u64::from_le_bytes(whole)
+        })
+    }
+
     /// The records of a page, in order.
     pub(super) fn records<'a>(&self, page: &'a [u8]) -> Records<'a> {
         let commit = self.commit.number(page);
@@ -126,6 +137,20 @@ mod tests {
         page.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         page.resize(4096, 0xff);
         page
+    }
+
+    #[test]
+    fn longs_are_as_long_as_the_kernels() {
+        // Of a 6.1.0-50-rt-armmp.
+        const OF_32_BITS: &str = "	field: u64 timestamp;	offset:0;	size:8;	signed:0;
+	field: local_t commit;	offset:8;	size:4;	signed:1;
+	field: int overwrite;	offset:8;	size:1;	signed:1;
+	field: char data;	offset:12;	size:4084;	signed:0;
+";
+        let bytes = [1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 9];
+        let longs = |header: &str| PageLayout::parse(header).unwrap().longs(&bytes).collect::<Vec<_>>();
+        assert_eq!(longs(OF_32_BITS), [1, 0xffff_ffff]);
+        assert_eq!(longs(HEADER), [0xffff_ffff_0000_0001]);
     }
 
     #[test]

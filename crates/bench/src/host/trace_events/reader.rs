@@ -108,7 +108,7 @@ impl TraceEvents {
         if let Some(needed) = NEEDED.into_iter().find(|name| !sources.contains_key(*name)) {
             return Err(TraceEventsError::NoEvent(needed));
         }
-        let decoder = Decoder::new(&events, sources.values(), names)?;
+        let decoder = Decoder::new(&events, layout, sources.values(), names)?;
         let page = vec![0; layout.size];
         let tracer = Tracer { absent, ..Tracer::default() };
         Ok(TraceEvents { sources, layout, decoder, instances: Vec::new(), page, held: Vec::new(), tracer })

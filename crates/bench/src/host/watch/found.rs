@@ -8,6 +8,7 @@ use jitterlab_model::watched::{CallCount, DueTimes, Waits, Watched};
 use jitterlab_model::{CpuSet, Granted, Policy, Returns, TaskResult, TaskRun, TaskSpec, WakeMethod, Warning};
 use jitterlab_rt::sys::sched;
 use nix::sched::{CpuSet as Mask, sched_getaffinity};
+use nix::sys::time::TimeValLike as _;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
@@ -25,7 +26,7 @@ pub(super) fn allowed(thread: i32) -> Option<CpuSet> {
 
 /// What is added to a time of CLOCK_REALTIME to make it one of CLOCK_MONOTONIC.
 pub(super) fn realtime_to_monotonic_ns() -> i64 {
-    let now = |clock| clock_gettime(clock).map_or(0, |t| t.tv_sec() * 1_000_000_000 + t.tv_nsec());
+    let now = |clock| clock_gettime(clock).map_or(0, |t| t.num_nanoseconds());
     now(ClockId::CLOCK_MONOTONIC) - now(ClockId::CLOCK_REALTIME)
 }
 
