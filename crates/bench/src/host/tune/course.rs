@@ -8,10 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::TuneError;
 use crate::host::session::SessionProgress;
 
+/// A block and how long it took with everything around it; `None` if it was interrupted.
+pub(super) type Timed = Option<(BlockFigures, i64)>;
+
 /// Where blocks come from, and who is told.
 pub(super) struct Source<'a> {
-    /// A block with these knobs set, and how long it took; `None` if it was interrupted.
-    pub block: &'a mut dyn FnMut(&[bool]) -> Result<Option<(BlockFigures, i64)>, TuneError>,
+    /// A block with these knobs set.
+    pub block: &'a mut dyn FnMut(&[bool]) -> Result<Timed, TuneError>,
     pub tell: &'a mut dyn FnMut(SessionProgress),
 }
 

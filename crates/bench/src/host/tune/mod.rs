@@ -31,7 +31,7 @@ mod starts;
 
 use applied::Machine;
 pub use applied::{Recording, record_with};
-use course::{Course, Source};
+use course::{Course, Source, Timed};
 pub use error::TuneError;
 pub use running::Running;
 pub use starts::{Kept, ThisStart};
@@ -179,16 +179,21 @@ impl Tuning {
         Ok(())
     }
 
-    /// How much longer than it measures a block takes, as seen of one in which every other knob is set, as in the blocks of a
-    /// round; `None` if it was interrupted or there is no knob.
+    /// How much longer than it measures a block takes in the mean, as seen of two: in one the first, third, fifth knob and so on
+    /// are set, in the other one the rest, so that each is set in half of them, as in a round. `None` if it was interrupted or
+    /// there is no knob.
     fn overhead_ns(&mut self, interrupted: &AtomicBool) -> Result<Option<i64>, TuneError> {
         if self.offered.is_empty() {
             return Ok(None);
         }
         self.block_ns = TunePlan::shortest_ns(self.task.period_ns);
-        let half: Vec<bool> = (0..self.offered.len()).map(|knob| knob % 2 == 0).collect();
-        let Some((_, took_ns)) = self.timed(&half, interrupted)? else { return Ok(None) };
-        Ok(Some((took_ns - self.block_ns).max(0)))
+        let mut both_ns = 0;
+        for half in [0, 1] {
+            let on: Vec<bool> = (0..self.offered.len()).map(|knob| knob % 2 == half).collect();
+            let Some((_, took_ns)) = self.timed(&on, interrupted)? else { return Ok(None) };
+            both_ns += (took_ns - self.block_ns).max(0);
+        }
+        Ok(Some(both_ns / 2))
     }
 
     /// How the time will be spent; `None` before it is planned, and where nothing can be tried.
@@ -274,7 +279,7 @@ impl Tuning {
         on: &[bool],
         parts: &mut Parts,
         interrupted: &AtomicBool,
-    ) -> Result<Option<(BlockFigures, i64)>, TuneError> {
+    ) -> Result<Timed, TuneError> {
         if let Some((kept, _)) = parts.next_kept() {
             return Ok(Some(kept));
         }
@@ -286,11 +291,7 @@ impl Tuning {
     }
 
     /// A block, and how long it took with everything around it; `None` if it was interrupted.
-    fn timed(
-        &mut self,
-        on: &[bool],
-        interrupted: &AtomicBool,
-    ) -> Result<Option<(BlockFigures, i64)>, TuneError> {
+    fn timed(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<Timed, TuneError> {
         let begin = Instant::now();
         let figures = match self.block(on, interrupted) {
             Err(TuneError::Watch(WatchError::Interrupted)) => return Ok(None),
