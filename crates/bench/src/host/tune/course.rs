@@ -32,15 +32,15 @@ pub(super) struct Course {
 impl Default for Course {
     /// Nothing is planned.
     fn default() -> Self {
-        Course::begin(None, 0, 0)
+        Course::begin(None, 0)
     }
 }
 
 impl Course {
-    /// At the begin; each block takes so much longer than it measures.
-    pub(super) fn begin(plan: Option<TunePlan>, overhead_ns: i64, seed: u64) -> Self {
-        let pace = Pace::planned(plan.map_or(0, |plan| plan.block_ns + overhead_ns));
-        Course { plan, seed, pace, cut: false }
+    /// At the begin of a plan, in which each block takes so much longer than it measures.
+    pub(super) fn begin(planned: Option<(TunePlan, i64)>, seed: u64) -> Self {
+        let pace = Pace::planned(planned.map_or(0, |(plan, overhead_ns)| plan.block_ns + overhead_ns));
+        Course { plan: planned.map(|(plan, _)| plan), seed, pace, cut: false }
     }
 
     pub(super) fn plan(&self) -> Option<TunePlan> {
@@ -52,10 +52,10 @@ impl Course {
         self.pace.blocks()
     }
 
-    /// That less was measured than planned, if so.
+    /// That less was measured than planned since blocks took longer, if so.
     pub(super) fn slower(&self) -> Option<TuneNote> {
         let (planned_ns, took_ns) = (self.pace.planned_ns(), self.pace.each_ns());
-        self.cut.then_some(TuneNote::Slower { planned_ns, took_ns })
+        (self.cut && took_ns > planned_ns).then_some(TuneNote::Slower { planned_ns, took_ns })
     }
 
     /// Rounds over so many knobs.
@@ -144,7 +144,7 @@ mod tests {
         measured_ns: i64,
         overhead_ns: impl Fn(usize) -> i64,
     ) -> (i64, i64, Course, Experiment, Option<Experiment>) {
-        let mut course = Course::begin(Some(plan), measured_ns, 7);
+        let mut course = Course::begin(Some((plan, measured_ns)), 7);
         let (mut clock_ns, mut longest_ns, mut n) = (0, 0, 0);
         let mut block = |on: &[bool]| {
             let took_ns = plan.block_ns + overhead_ns(n);

@@ -161,12 +161,15 @@ impl Tuning {
                 // Until now time went by as well.
                 let left_ns = self.request.budget_ns - nanoseconds(self.begun);
                 let period_ns = self.task.period_ns;
+                let plan = |knobs, budget_ns, overhead_ns| {
+                    let plan = TunePlan::of(knobs, budget_ns, period_ns, overhead_ns)?;
+                    Some((TunePlan { budget_ns: left_ns, ..plan }, overhead_ns))
+                };
                 // Where a machine is too slow for what is wanted of one knob, that one has fewer blocks.
-                let least = || TunePlan::of(1, self.request.budget_ns, period_ns, BLOCK_OVERHEAD_NS);
-                let plan = TunePlan::of(self.offered.len(), left_ns, period_ns, overhead_ns).or_else(least);
-                let plan = plan.map(|plan| TunePlan { budget_ns: left_ns, ..plan });
+                let least = || plan(1, self.request.budget_ns, BLOCK_OVERHEAD_NS);
+                let planned = plan(self.offered.len(), left_ns, overhead_ns).or_else(least);
                 let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
-                let course = Course::begin(plan, overhead_ns, seed);
+                let course = Course::begin(planned, seed);
                 parts.keep(&course, &[])?;
                 course
             }
