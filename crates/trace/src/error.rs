@@ -51,6 +51,11 @@ pub enum TraceError {
     /// A device, a socket or the like where only a file will do.
     #[error("{0} is not a file: choose another name")]
     NoFile(PathBuf),
+    /// The system has no random numbers.
+    #[error(
+        "cannot write {0}: this system gives programs no random numbers, which writing a run file takes: make /dev/urandom (mknod /dev/urandom c 1 9), allow the system call getrandom, or measure without a file"
+    )]
+    NoEntropy(PathBuf),
     /// A link to something that does not exist.
     #[error("{0} is a link that leads nowhere: remove it, or choose another name")]
     LeadsNowhere(PathBuf),

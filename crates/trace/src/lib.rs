@@ -6,6 +6,7 @@ mod column;
 mod convert;
 mod decoder;
 mod description;
+mod entropy;
 mod error;
 mod frame;
 mod import;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
 use crate::TraceError;
+use crate::entropy;
 use crate::frame::{PARTS, is_journal};
 use crate::paths::{directory_of, journal_path};
 
@@ -178,7 +179,7 @@ fn check_no_journal(path: &Path) -> Result<(), TraceError> {
     }
 }
 
-/// Refuses to begin a run under a name that is taken, and names a missing directory.
+/// Refuses to begin a run under a name that is taken, where its directory is missing, or where no run file can be written.
 pub(crate) fn check_free(path: &Path) -> Result<(), TraceError> {
     let directory = directory_of(path);
     if !directory.exists() {
@@ -189,6 +190,7 @@ pub(crate) fn check_free(path: &Path) -> Result<(), TraceError> {
             Err(TraceError::Exists(path.into()))
         }
         Ok(_) => Err(TraceError::NoFile(path.into())),
+        Err(_) if !entropy::is_there() => Err(TraceError::NoEntropy(path.into())),
         Err(_) => Ok(()),
     }
 }
