@@ -1,5 +1,6 @@
 //! The limit of what a tool can measure: a loop as bare as can be, in the same boot. It sleeps by the raw system call,
-//! reads the clock and stores one number in an array.
+//! reads the clock and stores one number in an array. Its due times lie as those of jitterlab's run in the same boot do to
+//! the kernel's tick, which makes one wake-up of several a quarter longer: else that decides which mean is larger.
 #![expect(unsafe_code, reason = "C calls")]
 
 use std::fs;
@@ -10,18 +11,23 @@ use std::ptr;
 use jitterlab_model::Policy;
 use jitterlab_rt::sys::{restartable, time};
 use jitterlab_rt::{Linux, System, ThreadSetup};
+use jitterlab_trace::RunReader;
 use nix::libc;
 
 use super::peers::PeerTask;
 
 const NS_PER_S: i64 = 1_000_000_000;
 
-/// Runs the loop on the calling thread, and writes its latencies as jitterdebugger does: processor, time and latency of
-/// each activation.
+/// Runs the loop on the calling thread, its due times whole seconds after those of the run in the file `beside` (as long as
+/// the seconds hold whole periods), and writes its latencies as jitterdebugger does: processor, time and latency of each
+/// activation.
 ///
 /// # Errors
-/// What the system refused: a thread set up otherwise is no limit.
-pub fn run(task: &PeerTask, file: &Path) -> io::Result<()> {
+/// What the system refused: a thread set up otherwise is no limit. That run cannot be read.
+pub fn run(task: &PeerTask, file: &Path, beside: &Path) -> io::Result<()> {
+    let beside = RunReader::open(beside).map_err(io::Error::other)?;
+    let held = beside.info().tasks.first().and_then(|task| task.result.as_ref());
+    let first_due_ns = held.map_or(0, |result| result.first_due_ns);
     let mut latencies_ns = vec![1i64; usize::try_from(task.count).unwrap_or(usize::MAX)];
     let setup = ThreadSetup {
         cpu: Some(task.cpu),
@@ -32,7 +38,9 @@ pub fn run(task: &PeerTask, file: &Path) -> io::Result<()> {
         return Err(io::Error::other(format!("{}: {}", refusal.what, refusal.why)));
     }
     restartable::leave();
-    let mut due_ns = Linux.now_ns() + task.period_ns;
+    let earliest_ns = Linux.now_ns() + task.period_ns;
+    // Of 100, 250 and 1000 ticks a second, seconds hold a whole number.
+    let mut due_ns = earliest_ns + (first_due_ns - earliest_ns).rem_euclid(NS_PER_S);
     for latency_ns in &mut latencies_ns {
         let due = libc::timespec { tv_sec: (due_ns / NS_PER_S) as _, tv_nsec: (due_ns % NS_PER_S) as _ };
         let (clock, absolute) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);

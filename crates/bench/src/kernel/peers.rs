@@ -73,7 +73,7 @@ pub const PEERS: [Peer; 4] = [
         package: None,
         command: |task| {
             let PeerTask { period_ns, priority, cpu, count } = task;
-            words(&format!("jitterlab kernel bare {period_ns} {priority} {cpu} {count} bare.raw"))
+            words(&format!("jitterlab kernel bare {period_ns} {priority} {cpu} {count} bare.raw run.parquet"))
         },
         file: Some("bare.raw"),
         task: |_| true,

@@ -15,11 +15,12 @@ pub struct Args {
     cpu: u16,
     count: u64,
     file: PathBuf,
+    beside: PathBuf,
 }
 
 /// Runs it.
 pub fn execute(args: &Args) -> Ending {
-    let Args { period_ns, priority, cpu, count, ref file } = *args;
-    bare::run(&PeerTask { period_ns, priority, cpu, count }, file)?;
+    let Args { period_ns, priority, cpu, count, ref file, ref beside } = *args;
+    bare::run(&PeerTask { period_ns, priority, cpu, count }, file, beside)?;
     Ok(Status::Fine)
 }
