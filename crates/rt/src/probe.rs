@@ -68,6 +68,7 @@ impl Began {
 pub struct Probe<S: System = Linux> {
     system: S,
     period_ns: i64,
+    half_period_ns: i64,
     overrun: Overrun,
     /// The grid from the first activation, as long as no due time was said.
     grid: Option<Schedule>,
@@ -102,6 +103,7 @@ impl<S: System> Probe<S> {
         Probe {
             system,
             period_ns: spec.period_ns.max(1),
+            half_period_ns: spec.period_ns.max(1) / 2,
             overrun: spec.overrun,
             grid: None,
             given: false,
@@ -123,8 +125,10 @@ impl<S: System> Probe<S> {
     pub fn begin(&mut self) {
         let began = self.began();
         match &self.grid {
-            Some(grid) if self.stage == Stage::Nothing => self.begin_on(grid.next(), began),
-            _ => self.begin_another(None, began),
+            _ if self.stage != Stage::Nothing => self.begin_another(None, began),
+            Some(grid) => self.begin_on(grid.next(), began),
+            None if self.later => self.begin_due_later(began),
+            None => self.begin_another(None, began),
         }
     }
 
@@ -161,9 +165,7 @@ impl<S: System> Probe<S> {
             Stage::Nothing | Stage::Waiting => {}
         }
         if self.later {
-            let index = self.counters.executed();
-            let due = Due { index, due_ns: start_ns, flags: Flags::default() };
-            return self.start(due, began, Stage::Begun);
+            return self.begin_due_later(began);
         }
         match due_ns {
             Some(due_ns) if began.is_possible(due_ns) => self.begin_given(due_ns, began),
@@ -181,7 +183,16 @@ impl<S: System> Probe<S> {
     /// Begins one that was due on the grid from the first.
     #[inline]
     fn begin_on(&mut self, due: Due, began: Began) {
-        self.early += u64::from(due.due_ns.saturating_sub(began.start_ns) > self.period_ns / 2);
+        // No clock reads less than 0, so that this does not overflow. The sign is 1 where it is early.
+        let late_ns = began.start_ns.wrapping_sub(due.due_ns).wrapping_add(self.half_period_ns);
+        self.early += late_ns as u64 >> 63;
+        self.start(due, began, Stage::Begun);
+    }
+
+    /// Begins one whose due time is found later.
+    #[inline]
+    fn begin_due_later(&mut self, began: Began) {
+        let due = Due { index: self.counters.executed(), due_ns: began.start_ns, flags: Flags::default() };
         self.start(due, began, Stage::Begun);
     }
 
@@ -233,37 +244,38 @@ impl<S: System> Probe<S> {
     /// The activation ends: its work is done, and the loop goes to wait. Without one that has begun, nothing happens.
     #[inline]
     pub fn end(&mut self) {
+        // No `match`: its table of jumps takes longer.
         if self.stage == Stage::BegunAt {
             self.last.end_ns = self.system.now_ns();
             self.stage = Stage::Waiting;
-        } else {
-            self.end_another();
-        }
-    }
-
-    #[inline(never)]
-    fn end_another(&mut self) {
-        if self.stage == Stage::Begun {
-            let end_ns = self.system.now_ns();
-            self.end_whole(end_ns);
+        } else if self.stage == Stage::Begun {
+            self.end_whole(self.system.now_ns());
         }
     }
 
     /// Records one that is known whole.
-    #[inline]
+    #[inline(always)]
     fn end_whole(&mut self, end_ns: i64) {
         self.last.end_ns = end_ns;
-        if let Some(grid) = &mut self.grid {
-            let missed = grid.complete(end_ns);
-            if missed > 0 {
-                self.last.missed = u32::try_from(missed).unwrap_or(u32::MAX);
-                self.counters.set_phase_loss_ns(grid.phase_loss_ns());
-            }
-        }
         self.stage = Stage::Nothing;
-        self.record();
+        let missed = self.grid.as_mut().map_or(0, |grid| grid.complete(end_ns));
+        if missed > 0 {
+            self.miss(missed);
+        }
+        if !self.record_usual() {
+            self.record();
+        }
     }
 
+    /// Notes that the grid left out due times after the last activation.
+    #[cold]
+    fn miss(&mut self, missed: u64) {
+        self.last.missed = u32::try_from(missed).unwrap_or(u32::MAX);
+        let phase_loss_ns = self.grid.as_ref().map_or(0, Schedule::phase_loss_ns);
+        self.counters.set_phase_loss_ns(phase_loss_ns);
+    }
+
+    #[cold]
     fn record(&mut self) {
         let last = &self.last;
         self.counters.count(last, last.missed.into(), &Arrival::at(last.start_ns));

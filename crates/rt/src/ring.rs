@@ -44,6 +44,8 @@ struct Count(AtomicU64);
 struct Shared<T> {
     /// As many as a power of two.
     slots: Box<[UnsafeCell<T>]>,
+    /// The number of the last one.
+    mask: usize,
     written: Count,
     taken: Count,
 }
@@ -81,7 +83,8 @@ pub(crate) fn ring<T: Copy + Default>(capacity: usize) -> (Writer<T>, Reader<T>)
             unsafe { slot.write_volatile(T::default()) };
         });
     }
-    let shared = Arc::new(Shared { slots, written: Count::default(), taken: Count::default() });
+    let mask = slots.len() - 1;
+    let shared = Arc::new(Shared { slots, mask, written: Count::default(), taken: Count::default() });
     let writer =
         Writer { shared: shared.clone(), capacity: capacity as u64, written: 0, room_until: capacity as u64 };
     (writer, Reader { shared, capacity, taken: 0 })
@@ -90,9 +93,8 @@ pub(crate) fn ring<T: Copy + Default>(capacity: usize) -> (Writer<T>, Reader<T>)
 impl<T> Shared<T> {
     #[inline(always)]
     fn slot(&self, count: u64) -> &UnsafeCell<T> {
-        let at = count as usize & (self.slots.len() - 1);
         // SAFETY: there is at least one slot, and no number is larger after it was masked with the number of the last one.
-        unsafe { self.slots.get_unchecked(at) }
+        unsafe { self.slots.get_unchecked(count as usize & self.mask) }
     }
 }
 

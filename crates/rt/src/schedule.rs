@@ -71,12 +71,14 @@ impl Schedule {
     pub fn complete(&mut self, end_ns: i64) -> u64 {
         let Due { index, due_ns, .. } = self.next;
         self.last_end_ns = end_ns;
-        if end_ns.saturating_sub(due_ns) < self.period_ns {
-            let due_ns = due_ns.saturating_add(self.period_ns);
-            self.next = Due { index: index.saturating_add(1), due_ns, flags: Flags::default() };
-            return 0;
+        match due_ns.checked_add(self.period_ns) {
+            Some(due_ns) if end_ns < due_ns => {
+                // There are more numbers than due times.
+                self.next = Due { index: index.wrapping_add(1), due_ns, flags: Flags::default() };
+                0
+            }
+            _ => self.complete_late(end_ns),
         }
-        self.complete_late(end_ns)
     }
 
     /// Goes on where due times have passed.
