@@ -400,6 +400,16 @@ fn the_recipes_of_the_guide_pass_what_is_as_it_was_and_fail_what_grew() {
     ended(compare, 1);
     assert!(written("timing.xml").contains("<failure "), "{}", written("timing.xml"));
     ended(markdown, 0);
+
+    // The task's own work takes longer, and no latency does.
+    let working = |work: &str, into: &str| format!("mkdir {into} && {measure}/{into} --work {work}");
+    let both = format!("({}) & {} && wait $!", working("spin:20us", "before"), working("spin:23us", "after"));
+    ended(&both, 0);
+    let grown = compare.replace(" debian-rt", " after/debian-rt").replace("ci/baseline", "before/debian-rt");
+    ended(&grown, 1);
+    let judged = written("timing.xml");
+    let failed: Vec<&str> = judged.lines().filter(|line| line.contains("<failure ")).collect();
+    assert!(matches!(*failed, [only] if only.contains("median execution time of main")), "{judged}");
 }
 
 #[test]

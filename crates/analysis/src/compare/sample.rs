@@ -1,5 +1,7 @@
 //! A run, ready to be asked between what its figures lie.
 
+use jitterlab_model::Distribution;
+
 use super::interval::{TAIL, around, of_share};
 use super::{Basis, Refusal};
 use crate::exact::{binomial_lower, binomial_upper};
@@ -15,11 +17,17 @@ const ENOUGH: f64 = 100.0;
 /// Correlation times from here on are told from independence.
 const TOLD: f64 = 1.5;
 
-/// A figure of a distribution.
+/// Shorter execution times are mostly the reading of the clock, which is no task's.
+const SHORTEST_EXECUTION_NS: f64 = 1_000.0;
+/// A quantile of a distribution is too high by no larger share.
+const BIN: f64 = 0.008;
+
+/// A figure of a distribution: of the latency's, where it does not say another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Figure {
     Mean,
     StandardDeviation,
+    MedianExecution,
     Quantile(f64),
     MissedShare,
 }
@@ -32,6 +40,7 @@ const LEADING: [Figure; 4] =
 pub(super) struct Sample {
     pub whole: Part,
     pub basis: Basis,
+    execution: Distribution,
     parts: Vec<Part>,
     ticks: Ticks,
     extremes: [f64; 2],
@@ -49,6 +58,7 @@ impl Sample {
         let mut sample = Sample {
             whole,
             basis: Basis::TooShort,
+            execution: scan.timing.execution.clone(),
             parts,
             ticks: scan.ticks(),
             extremes: [
@@ -93,6 +103,10 @@ impl Sample {
         match figure {
             Figure::Mean => self.whole.mean_ns(),
             Figure::StandardDeviation => self.whole.variance().map(f64::sqrt),
+            Figure::MedianExecution => {
+                let median = self.execution.quantile_ns(0.5).map(|ns| ns as f64);
+                median.filter(|ns| *ns >= SHORTEST_EXECUTION_NS)
+            }
             Figure::MissedShare => {
                 let due = self.whole.count + self.whole.missed;
                 (due > 0).then(|| self.whole.missed as f64 / due as f64)
@@ -126,6 +140,7 @@ impl Sample {
                 };
                 Ok(around(value, t * error))
             }
+            Figure::MedianExecution => self.execution(level),
             // No method tried gives the deviation of what comes in bursts an honest interval.
             Figure::StandardDeviation => Err(Refusal::NoMethod),
             Figure::MissedShare => {
@@ -139,6 +154,28 @@ impl Sample {
                 Ok([at(high)?, at(low)?])
             }
         }
+    }
+
+    /// The interval of the median execution time. How execution times of a part are alike is not known: each part counts as one
+    /// value, of which at most all or none lie above the median. What comes rarely, however large, moves it but little.
+    fn execution(&self, level: f64) -> Result<[f64; 2], Refusal> {
+        self.value(Figure::MedianExecution).ok_or(Refusal::Unknown)?;
+        if !matches!(self.basis, Basis::Dependence { .. }) {
+            return Err(match self.basis {
+                Basis::TooDependent { .. } => Refusal::TooDependent,
+                _ => Refusal::TooShort,
+            });
+        }
+        let mean = self.whole.mean_execution_ns().unwrap_or_default();
+        let sums = self.parts.iter().map(|part| part.execution_sum_ns as f64 - mean * part.count as f64);
+        let time = CorrelationTime::of(&sums.collect::<Vec<f64>>());
+        let degrees = time.degrees(self.parts.len()).ok_or(Refusal::TooDependent)?;
+        let reach = student(level, degrees) * 0.5 / (self.parts.len() as f64 / time.at_most).sqrt();
+        if reach >= 0.5 {
+            return Err(Refusal::TooShort);
+        }
+        let at = |p: f64| self.execution.quantile_ns(p).map(|ns| ns as f64).ok_or(Refusal::Unknown);
+        Ok([at(0.5 - reach)? * (1.0 - BIN), at(0.5 + reach)?])
     }
 
     /// The interval of a share of `n` values.
@@ -193,7 +230,7 @@ impl Sample {
                 let edge_ns = self.whole.bins[place.bin].low_ns;
                 Some(centred(1.0 - p, &|part| (part.above(edge_ns, place.within), part.count)))
             }
-            Figure::StandardDeviation => None,
+            Figure::StandardDeviation | Figure::MedianExecution => None,
         }
     }
 }

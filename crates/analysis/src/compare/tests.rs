@@ -213,3 +213,33 @@ fn settings_need_the_spread_from_run_to_run() {
     assert!((0.02..0.1).contains(&p50.spread), "{p50:?}");
     assert!(settings([&[("a".into(), &a[0])], &[]], [&[], &[]]).is_none());
 }
+
+#[test]
+fn work_that_grew_shows_where_no_latency_does() {
+    let working = |seed, work_ns: f64| {
+        let (mut random, mut scan) = (Random::new(seed), TaskScan::new(1_000_000, 10_000));
+        let rows: Vec<Activation> = (0..10_000)
+            .map(|index| {
+                let due_ns = index as i64 * 1_000_000;
+                let start_ns = due_ns + 3_000 + random.exponential(1_000.0) as i64;
+                let end_ns = start_ns + (work_ns + random.exponential(50.0)) as i64;
+                Activation { index, due_ns, start_ns, end_ns, ..Activation::default() }
+            })
+            .collect();
+        scan.push_all(&rows);
+        scan
+    };
+    let real = |seed, work_ns| {
+        let (a, b) = (working(1, 20_000.0), working(seed, work_ns));
+        compare(&[("a".into(), &a), ("b".into(), &b)]).against_first[0].differences.clone()
+    };
+    let grew: Vec<Difference> = real(2, 22_000.0).into_iter().filter(|of| of.real).collect();
+    let [only] = grew.as_slice() else { panic!("{grew:?}") };
+    assert_eq!(only.statistic, Statistic::MedianExecution);
+    assert!(only.interval.is_some_and(|[low, high]| 1_800.0 < low && high < 2_200.0), "{only:?}");
+    assert!(real(3, 20_000.0).iter().all(|of| !of.real));
+    // Two readings of a clock are no work.
+    let clock = working(4, 60.0);
+    let found = compare(&[("a".into(), &clock), ("b".into(), &working(5, 90.0))]);
+    assert!(found.runs[0].estimates.iter().all(|of| of.statistic != Statistic::MedianExecution), "{found:?}");
+}

@@ -24,12 +24,19 @@ pub struct Part {
     pub sum_ns: i128,
     /// Sum of their squares (saturating).
     pub sum_of_squares: u128,
+    /// Sum of the execution times.
+    pub execution_sum_ns: i128,
 }
 
 impl Part {
     /// Mean latency.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+
+    /// Mean execution time.
+    pub fn mean_execution_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.execution_sum_ns as f64 / self.count as f64)
     }
 
     /// Variance of the latency (divisor n), in ns^2.
@@ -47,6 +54,7 @@ impl Part {
             missed: stats.seen_missed(),
             sum_ns: moments.sum,
             sum_of_squares: moments.sum_of_squares,
+            execution_sum_ns: stats.execution.moments().sum,
         }
     }
 
@@ -63,6 +71,7 @@ impl Part {
         self.count -= before.count;
         self.missed -= before.missed;
         self.sum_ns -= before.sum_ns;
+        self.execution_sum_ns -= before.execution_sum_ns;
         self.sum_of_squares = self.sum_of_squares.saturating_sub(before.sum_of_squares);
         self
     }
@@ -87,6 +96,7 @@ impl Part {
         self.count += other.count;
         self.missed += other.missed;
         self.sum_ns += other.sum_ns;
+        self.execution_sum_ns += other.execution_sum_ns;
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
     }
 

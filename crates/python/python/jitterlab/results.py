@@ -405,12 +405,14 @@ SleepClock = Literal["monotonic", "realtime", "tai"]
 """
 
 
-Statistic = Literal["mean", "standard-deviation", "p50", "p90", "p99", "p99.9", "p99.99", "missed-share", "max"]
+Statistic = Literal["mean", "standard-deviation", "median-execution", "p50", "p90", "p99", "p99.9", "p99.99", "missed-share", "max"]
 """A figure that is compared.
 
 `mean`: Mean latency.
 
 `standard-deviation`: Standard deviation of the latency.
+
+`median-execution`: Median execution time, from a microsecond on: less is mostly the reading of the clock.
 
 `p50`: Median latency.
 

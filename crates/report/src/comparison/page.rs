@@ -65,8 +65,9 @@ fn relative(difference: &Difference) -> Option<[f64; 3]> {
 }
 
 fn chart(task: &str, comparison: &Comparison) -> Option<Chart> {
-    // The share of missed due times is no latency: the table has it.
-    let shown = || Statistic::ALL.iter().filter(|s| **s != Statistic::MissedShare);
+    // What is no latency stands in the table.
+    let of_latency = |s: &&Statistic| !matches!(s, Statistic::MissedShare | Statistic::MedianExecution);
+    let shown = || Statistic::ALL.iter().filter(of_latency);
     let names: Vec<&str> = shown().map(|s| s.name()).collect();
     let others = comparison.against_first.len() as f64;
     let layer = |(k, other): (usize, &AgainstFirst)| {
