@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jitterlab_analysis::compare::{Statistic, compare};
 use jitterlab_analysis::scan::TaskScan;
 
-use super::series::{Noise, Process, SECOND, scan};
+use super::series::{Noise, Process, SECOND, WORK_NS, scan};
 use super::table::{Rate, Wanted, head, row, shown};
 
 /// Differences between runs that are alike, of all comparisons.
@@ -39,11 +39,22 @@ pub const ROWS: [(Process, usize, usize); 22] = [
     (Process::Bursts(200.0), 1_000, 100),
 ];
 
-const FIGURES: [&str; 5] = ["mean", "p50", "p90", "p99", "p99.9"];
+const FIGURES: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "median execution time"];
 
 /// Prints what is wanted of the table.
 pub fn table(wanted: &Wanted) {
-    head(&["runs of", "length", "pairs", "called different", "mean", "p50", "p90", "p99", "p99.9"]);
+    head(&[
+        "runs of",
+        "length",
+        "pairs",
+        "called different",
+        "mean",
+        "p50",
+        "p90",
+        "p99",
+        "p99.9",
+        "execution p50",
+    ]);
     for (seed, (process, seconds, pairs)) in
         (1..).zip(ROWS).filter(|(_, (process, ..))| wanted.row(&process.name()))
     {
@@ -133,6 +144,7 @@ fn truth(process: Process, statistic: Statistic) -> Option<f64> {
     match statistic {
         Statistic::Mean => Some(process.mean()),
         Statistic::P50 => quantile(0.5),
+        Statistic::MedianExecution => quantile(0.5).map(|ns| WORK_NS + ns),
         Statistic::P90 => quantile(0.1),
         Statistic::P99 => quantile(0.01),
         Statistic::P999 => quantile(0.001),

@@ -326,7 +326,10 @@ pub fn states(random: &mut Noise, count: usize, first: f64, second: f64) -> Vec<
         .collect()
 }
 
-/// The scan of a run with these latencies.
+/// What an activation takes besides its latency, in ns.
+pub const WORK_NS: f64 = 2_000.0;
+
+/// The scan of a run with these latencies; each activation takes as much as it was late, and [`WORK_NS`].
 pub fn scan(latencies_ns: &[f64]) -> TaskScan {
     let mut scan = TaskScan::new(PERIOD_NS, latencies_ns.len() as u64);
     let mut rows = Vec::with_capacity(4_096);
@@ -335,7 +338,8 @@ pub fn scan(latencies_ns: &[f64]) -> TaskScan {
         rows.extend((number as u64 * 4_096..).zip(chunk).map(|(index, ns)| {
             let due_ns = index as i64 * PERIOD_NS;
             let start_ns = due_ns + ns.round() as i64;
-            Activation { index, due_ns, start_ns, end_ns: start_ns + 1_000, ..Activation::default() }
+            let end_ns = start_ns + (WORK_NS + ns).round() as i64;
+            Activation { index, due_ns, start_ns, end_ns, ..Activation::default() }
         }));
         scan.push_all(&rows);
     }
