@@ -301,7 +301,6 @@ pub struct Longest {
 /// Firmware that shows no event.
 pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Judgement, McuError> {
     let silent = |alarm: usize| McuError::NoEvent { period_us: needs[alarm].period_us };
-    let others = needs.len() as u64 - 1;
     let (mut late, mut differ, mut events) = (Vec::new(), Vec::new(), 0.0);
     for (alarm, need) in needs.iter().enumerate() {
         let (others, rivals) = (firmware.others(alarm), firmware.rivals(alarm));
@@ -311,10 +310,15 @@ pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Ju
         let delay = |before: &[usize], cycles: u64| {
             longest.lock + before.len() as u64 * longest.handler + cycles + SLACK_CYCLES
         };
-        late.push(delay(&others, behind_all.saturating_sub(alone)));
-        // What always comes before it may do so in the same interrupt, which is quicker.
-        let more = way(&rivals)?.saturating_sub(alone).max(behind_all.saturating_sub(way(&always)?));
-        differ.push(delay(&rivals, more));
+        let latest = delay(&others, behind_all.saturating_sub(alone));
+        late.push(latest);
+        differ.push(if always.is_empty() {
+            latest
+        } else {
+            // What always comes before it may do so in the same interrupt, which is quicker.
+            let more = way(&rivals)?.saturating_sub(alone).max(behind_all.saturating_sub(way(&always)?));
+            delay(&rivals, more)
+        });
         let event = firmware.interrupt(alarm) + longest.handler;
         events += event as f64 / firmware.cycles(need.period_us);
     }
@@ -323,7 +327,7 @@ pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Ju
         needs.iter().zip(&late).any(|(need, late)| *late as f64 >= firmware.cycles(need.period_us));
     if piled_up {
         let all = late.iter().copied().max().unwrap_or_default();
-        late.iter_mut().for_each(|late| *late += (all - longest.lock) / others.max(1));
+        late.iter_mut().for_each(|late| *late += (all - longest.lock) / (needs.len() as u64 - 1).max(1));
         differ.clone_from(&late);
     }
     let most = late.iter().copied().max().unwrap_or_default() + longest.handler;
