@@ -21,11 +21,8 @@ use jitterlab_motion::catalog::Devices;
 use jitterlab_motion::doctor::DoctorResult;
 use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoLoops, ServoResult};
 use jitterlab_motion::stepper::{StepperDevices, StepperResult};
-use schemars::transform::{RecursiveTransform, Transform as _};
-use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::chart::Terminal;
 use crate::head::Head;
@@ -39,7 +36,8 @@ use crate::wrap;
 pub const SCHEMA: u32 = 2;
 
 /// The result of a command with what a program needs to read it.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document {
     /// [`SCHEMA`] of the writer.
     pub schema: u32,
@@ -54,7 +52,8 @@ pub struct Document {
 }
 
 /// Every kind of result.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", content = "result", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Content {
@@ -376,9 +375,17 @@ fn head_of(content: &Content) -> Option<Head> {
     }
 }
 
-/// The JSON Schema of [`Document`]: of what every command prints with `--json`.
+/// The JSON Schema of [`Document`], of what every command prints with `--json`, as it was made of the types and is shipped.
+pub const SCHEMA_TEXT: &str = include_str!("schema.json");
+
+/// The JSON Schema of [`Document`] made of the types: what [`SCHEMA_TEXT`] has to say.
+#[cfg(feature = "schema")]
 #[must_use]
-pub fn schema() -> Schema {
+pub fn schema() -> schemars::Schema {
+    use schemars::Schema;
+    use schemars::transform::{RecursiveTransform, Transform as _};
+    use serde_json::Value;
+
     let mut schema = schemars::schema_for!(Document);
     // Examples in Rust help no reader of JSON.
     let without_examples = |part: &mut Schema| {
@@ -394,11 +401,13 @@ pub fn schema() -> Schema {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
     fn every_kind_can_be_read() {
-        let schema = schema();
+        let schema: Value = serde_json::from_str(SCHEMA_TEXT).unwrap();
         let kinds = schema.get("oneOf").and_then(Value::as_array).unwrap().iter();
         let kinds: Vec<&str> =
             kinds.map(|k| k.pointer("/properties/kind/const").unwrap().as_str().unwrap()).collect();

@@ -1,12 +1,14 @@
 //! The activations of a run on a time line, or what ran around the latest where that is known, as ui.perfetto.dev and
 //! chrome://tracing open them: JSON trace events.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use jitterlab_model::Activation;
 use jitterlab_model::causes::{Lane, TaskCauses};
 use jitterlab_runs::{Run, RunsError, Told};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{ExportError, Exported, rows};
@@ -30,7 +32,7 @@ const FIRST_TRACK: u64 = 10;
 /// task with its latest starts. Of other runs a track for each task with all its activations, one with their due times, and
 /// their latency as a curve.
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
-    let mut events = Events { out, written: 0 };
+    let mut events = Events { out, written: 0, line: Vec::new() };
     let exported = match run.causes() {
         Err(RunsError::NoCauses(_)) => activations(run, tasks, &mut events)?,
         causes => {
@@ -49,11 +51,11 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
 }
 
 fn activations(run: &Run, tasks: &[usize], events: &mut Events<'_>) -> Result<Exported, ExportError> {
-    events.write(&name("process_name", ACTIVATIONS, 0, "tasks"))?;
+    events.write(&Event::name("process_name", ACTIVATIONS, 0, "tasks"))?;
     for task in tasks {
         let (of, track) = (&run.info().tasks[*task].spec.name, FIRST_TRACK + 2 * *task as u64);
-        events.write(&name("thread_name", ACTIVATIONS, track, of))?;
-        events.write(&name("thread_name", ACTIVATIONS, track + 1, &format!("{of} due")))?;
+        events.write(&Event::name("thread_name", ACTIVATIONS, track, of))?;
+        events.write(&Event::name("thread_name", ACTIVATIONS, track + 1, &format!("{of} due")))?;
     }
     let curves: Vec<String> =
         run.info().tasks.iter().map(|task| format!("{} latency", task.spec.name)).collect();
@@ -67,19 +69,95 @@ fn activations(run: &Run, tasks: &[usize], events: &mut Events<'_>) -> Result<Ex
 struct Events<'a> {
     out: &'a mut dyn Write,
     written: u64,
+    line: Vec<u8>,
 }
 
 impl Events<'_> {
-    fn write(&mut self, event: &Value) -> io::Result<()> {
+    fn write(&mut self, event: &Event<'_, impl Serialize>) -> io::Result<()> {
         let before = if self.written > 0 { ",\n" } else { "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n" };
-        self.out.write_all(before.as_bytes())?;
         self.written += 1;
-        Ok(serde_json::to_writer(&mut *self.out, event)?)
+        self.line.clear();
+        self.line.extend_from_slice(before.as_bytes());
+        serde_json::to_writer(&mut self.line, event)?;
+        self.out.write_all(&self.line)
     }
 
     fn end(&mut self) -> io::Result<()> {
         writeln!(self.out, "]}}")
     }
+}
+
+/// An event of the format, with what is told about it.
+#[derive(Debug, Serialize)]
+struct Event<'a, A = Value> {
+    ph: &'static str,
+    pid: u64,
+    tid: u64,
+    name: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ts: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<f64>,
+    /// How far a moment's line reaches: over its track.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    args: Option<A>,
+}
+
+impl<'a, A> Event<'a, A> {
+    fn at(
+        ph: &'static str,
+        track: (u64, u64),
+        ns: i64,
+        name: impl Into<Cow<'a, str>>,
+        args: Option<A>,
+    ) -> Self {
+        let (pid, tid) = track;
+        Event { ph, pid, tid, name: name.into(), ts: Some(us(ns)), dur: None, s: None, args }
+    }
+
+    /// A moment.
+    fn instant(track: (u64, u64), at_ns: i64, name: &'a str, about: Option<A>) -> Self {
+        Event { s: Some("t"), ..Event::at("i", track, at_ns, name, about) }
+    }
+
+    /// A slice of time.
+    fn slice(
+        track: (u64, u64),
+        at_ns: i64,
+        ns: i64,
+        name: impl Into<Cow<'a, str>>,
+        about: Option<A>,
+    ) -> Self {
+        Event { dur: Some(us(ns)), ..Event::at("X", track, at_ns, name, about) }
+    }
+}
+
+impl<'a> Event<'a> {
+    /// The name of a process or track.
+    fn name(kind: &'a str, pid: u64, tid: u64, name: &str) -> Self {
+        let args = Some(json!({ "name": name }));
+        Event { ph: "M", pid, tid, name: kind.into(), ts: None, dur: None, s: None, args }
+    }
+}
+
+/// What is told about an activation beside its times, as far as it is known.
+#[derive(Serialize)]
+struct About {
+    index: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missed: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_ns: Option<i64>,
+}
+
+/// A point of a curve.
+#[derive(Serialize)]
+struct Point {
+    ns: i64,
 }
 
 /// When it was due, how late it began, and how long it ran, as far as that is told.
@@ -91,35 +169,31 @@ fn activation(
     told: &Told,
 ) -> io::Result<()> {
     let track = FIRST_TRACK + 2 * task as u64;
-    let mut about = json!({ "index": row.index });
-    if told.missed && row.missed > 0 {
-        about["missed"] = row.missed.into();
-    }
-    if told.cpu {
-        about["cpu"] = row.cpu.into();
-    }
+    let about = Some(About {
+        index: row.index,
+        missed: (told.missed && row.missed > 0).then_some(row.missed),
+        cpu: told.cpu.then_some(row.cpu),
+        latency_ns: told.due.then(|| row.latency_ns()),
+    });
     if told.due {
+        events.write(&Event::<About>::instant((ACTIVATIONS, track + 1), row.due_ns, "due", None))?;
         let ns = row.latency_ns();
-        events.write(&instant(ACTIVATIONS, track + 1, row.due_ns, "due", &Value::Null))?;
-        events.write(&json!({
-            "ph": "C", "pid": ACTIVATIONS, "name": latency, "ts": us(row.start_ns), "args": { "ns": ns },
-        }))?;
-        about["latency_ns"] = ns.into();
+        events.write(&Event::at("C", (ACTIVATIONS, 0), row.start_ns, latency, Some(Point { ns })))?;
     }
+    let track = (ACTIVATIONS, track);
     if told.end {
-        let ns = row.end_ns - row.start_ns;
-        events.write(&slice(ACTIVATIONS, track, row.start_ns, ns, "activation", about))
+        events.write(&Event::slice(track, row.start_ns, row.end_ns - row.start_ns, "activation", about))
     } else {
-        events.write(&instant(ACTIVATIONS, track, row.start_ns, "start", &about))
+        events.write(&Event::instant(track, row.start_ns, "start", about))
     }
 }
 
 /// The events of these tasks: number, name and causes of each.
-fn late_starts<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCauses)>) -> Vec<Value> {
-    let mut events = vec![name("process_name", TASKS, 0, "late starts")];
+fn late_starts<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCauses)>) -> Vec<Event<'a>> {
+    let mut events = vec![Event::name("process_name", TASKS, 0, "late starts")];
     let mut spans = BTreeSet::new();
     for (number, task, of) in tasks {
-        events.push(name("thread_name", TASKS, number, task));
+        events.push(Event::name("thread_name", TASKS, number, task));
         latencies(number, of, &mut events);
         for late in &of.latest {
             for span in &late.spans {
@@ -132,23 +206,24 @@ fn late_starts<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCauses)>) 
     let cpus: BTreeSet<u16> = spans.iter().map(|span| span.0).collect();
     for cpu in cpus {
         let process = FIRST_CPU + u64::from(cpu);
-        events.push(name("process_name", process, 0, &format!("CPU {cpu}")));
+        events.push(Event::name("process_name", process, 0, &format!("CPU {cpu}")));
         let lanes = LANES.iter().zip(1..);
-        events.extend(lanes.map(|((_, lane), thread)| name("thread_name", process, thread, lane)));
+        events.extend(lanes.map(|((_, lane), thread)| Event::name("thread_name", process, thread, lane)));
     }
     let thread =
         |lane| LANES.iter().position(|(known, _)| *known == lane).map_or(0, |place| place as u64 + 1);
     events.extend(spans.into_iter().map(|(cpu, lane, at_ns, ns, name)| {
-        slice(FIRST_CPU + u64::from(cpu), thread(lane), at_ns, ns, name, Value::Null)
+        Event::slice((FIRST_CPU + u64::from(cpu), thread(lane)), at_ns, ns, name, None)
     }));
     events
 }
 
 /// Each latency as a slice, its parts in it.
-fn latencies(task: u64, of: &TaskCauses, events: &mut Vec<Value>) {
+fn latencies(task: u64, of: &TaskCauses, events: &mut Vec<Event<'_>>) {
+    let track = (TASKS, task);
     for late in &of.latest {
         let about = json!({ "activation": late.index, "latency_ns": late.latency_ns, "cpu": late.cpu });
-        events.push(slice(TASKS, task, late.due_ns, late.latency_ns, "late", about));
+        events.push(Event::slice(track, late.due_ns, late.latency_ns, "late", Some(about)));
         for part in &late.parts {
             let Some(sum) = of.causes.get(part.cause) else { continue };
             let function = part.function.and_then(|function| of.names.get(function));
@@ -159,7 +234,7 @@ fn latencies(task: u64, of: &TaskCauses, events: &mut Vec<Value>) {
                 "certainty": part.evidence.certainty(),
             });
             let class = about["cause"]["class"].as_str().unwrap_or_default().to_owned();
-            events.push(slice(TASKS, task, late.due_ns + part.at_ns, part.ns, &class, about));
+            events.push(Event::slice(track, late.due_ns + part.at_ns, part.ns, class, Some(about)));
         }
     }
 }
@@ -167,30 +242,6 @@ fn latencies(task: u64, of: &TaskCauses, events: &mut Vec<Value>) {
 /// The format's times are microseconds; to the nanosecond up to 2^43 of them, 101 days.
 fn us(ns: i64) -> f64 {
     ns as f64 / 1e3
-}
-
-/// A moment.
-fn instant(process: u64, thread: u64, at_ns: i64, name: &str, about: &Value) -> Value {
-    let mut instant =
-        json!({ "ph": "i", "s": "t", "pid": process, "tid": thread, "name": name, "ts": us(at_ns) });
-    if !about.is_null() {
-        instant["args"] = about.clone();
-    }
-    instant
-}
-
-/// A slice of time.
-fn slice(process: u64, thread: u64, at_ns: i64, ns: i64, name: &str, about: Value) -> Value {
-    let mut slice =
-        json!({ "ph": "X", "pid": process, "tid": thread, "name": name, "ts": us(at_ns), "dur": us(ns) });
-    if !about.is_null() {
-        slice["args"] = about;
-    }
-    slice
-}
-
-fn name(kind: &str, process: u64, thread: u64, name: &str) -> Value {
-    json!({ "ph": "M", "name": kind, "pid": process, "tid": thread, "args": { "name": name } })
 }
 
 #[cfg(test)]
@@ -217,10 +268,10 @@ mod tests {
             ..TaskCauses::default()
         };
         let events = late_starts([(0, "main", &task)].into_iter());
-        let slices: Vec<_> = events.iter().filter(|e| e["ph"] == "X").collect();
+        let slices: Vec<_> = events.iter().filter(|e| e.ph == "X").collect();
         assert_eq!(slices.len(), 2 * 3 + 1, "what is around both is there once: {slices:?}");
-        let ran = slices.iter().find(|e| e["name"] == "NET_RX").unwrap();
-        assert_eq!((&ran["pid"], &ran["ts"], &ran["dur"]), (&json!(103), &json!(10.0), &json!(1.5)));
-        assert!(slices.iter().any(|e| e["args"]["activation"] == 8));
+        let ran = slices.iter().find(|e| e.name == "NET_RX").unwrap();
+        assert_eq!((ran.pid, ran.ts, ran.dur), (103, Some(10.0), Some(1.5)));
+        assert!(slices.iter().any(|e| e.args.as_ref().is_some_and(|about| about["activation"] == 8)));
     }
 }

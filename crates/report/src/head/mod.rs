@@ -10,14 +10,14 @@ pub(crate) mod run;
 pub(crate) use run::untested;
 
 use jitterlab_model::Fitness;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
 use crate::wrap::wrap;
 
 /// The answer in three lines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Head {
     /// How well the purpose is served that the verdict names.
     pub fitness: Fitness,

@@ -22,7 +22,6 @@ use jitterlab_analysis::papers::twente::{TwenteHost, TwenteVirtual};
 use jitterlab_analysis::papers::{Standing, Tested};
 use jitterlab_analysis::trial::{TrialNote, TrialStep};
 use jitterlab_motion::stepper::nist::NistTorques;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use twente::run_figures as twente_run_figures;
@@ -33,7 +32,8 @@ use crate::section::{Piece, Section};
 use crate::wrap::wrap;
 
 /// A source document's experiments, repeated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reproduction {
     /// Where the run files and figures are.
     pub directory: PathBuf,
@@ -42,7 +42,8 @@ pub struct Reproduction {
 }
 
 /// What the repetition of a document gave.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "document", content = "numbers", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Found {
@@ -61,7 +62,8 @@ pub enum Found {
 }
 
 /// NIST's report, repeated on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NistReproduction {
     /// Table 1.
     pub torques: NistTorques,

@@ -9,7 +9,6 @@ mod twente;
 
 use std::fmt::Write as _;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::section::{Piece, Section};
@@ -17,7 +16,8 @@ use crate::table::columns;
 use crate::wrap::{wrap, wrap_indented};
 
 /// A source document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Paper {
     /// "xenomai-user threads (Athlon)".
@@ -56,7 +56,8 @@ impl Paper {
 }
 
 /// How something of a document stands here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stands {
     /// The command measures or computes it, and tells what became of it.
@@ -98,7 +99,8 @@ impl Stands {
 }
 
 /// A figure, table, equation or claim of a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PaperItem {
     /// Names it for good: `nist/figure-3a`, `athlon/hogs`.
     pub id: String,
@@ -123,7 +125,8 @@ impl PaperItem {
 }
 
 /// What the documents hold.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PaperContents {
     /// Everything, in the order of the documents.
     pub items: Vec<PaperItem>,
