@@ -350,7 +350,7 @@ pub enum Mover {
     },
     /// The kernel: that CPU is offline, or the process may not use it any more.
     CpuGone,
-    /// Another program.
+    /// Another program; or the kernel, which gave the CPU back before the end.
     Program,
 }
 

@@ -64,7 +64,9 @@ pub fn sentence(warning: &Warning) -> String {
             match cause {
                 Mover::Isolation { process } => format!("another jitterlab (process {process}) isolated it"),
                 Mover::CpuGone => "it went offline, or was taken away from this program".into(),
-                Mover::Program => "another program moved the thread".into(),
+                Mover::Program => {
+                    "another program moved the thread, or the CPU was offline or taken away for a while and is back".into()
+                }
             }
         ),
         Warning::Parts { parts } => format!(

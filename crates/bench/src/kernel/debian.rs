@@ -41,7 +41,7 @@ pub enum DebianError {
         answer: String,
     },
     /// It could not be fetched.
-    #[error("{package} is not in the cache {cache} and could not be fetched; is this machine offline, or are its package lists old (`{update}`)? apt-get says: {answer}", cache = cache.display())]
+    #[error("no sound {package} is in the cache {cache}, and it could not be fetched; is this machine offline, or are its package lists old (`{update}`)? apt-get says: {answer}", cache = cache.display())]
     NotFetched {
         /// The package and its version.
         package: String,
@@ -84,9 +84,15 @@ pub enum DebianError {
         /// The index's.
         wanted: String,
     },
-    /// Somebody else could put something into the cache.
+    /// Somebody else can put something into the cache.
     #[error("the cache {} belongs to another user: set XDG_CACHE_HOME to a folder of your own", .0.display())]
     ForeignCache(PathBuf),
+    /// What a link leads to may be somebody else's.
+    #[error("the cache {} is a link or a file instead of a folder: set XDG_CACHE_HOME to a folder of your own", .0.display())]
+    NoFolder(PathBuf),
+    /// Somebody else could put something into the cache.
+    #[error("others could write to the cache {}, so what is in it cannot be trusted: remove it, and it is fetched again", .0.display())]
+    OpenCache(PathBuf),
     /// A package that does not unpack.
     #[error("{} does not unpack (remove it and try again): {answer}", package.display())]
     NotUnpacked {
@@ -148,8 +154,14 @@ fn private(folder: &Path) -> Result<(), DebianError> {
         fs::symlink_metadata(folder)
     };
     let found = made().map_err(&failed)?;
-    if !found.is_dir() || found.uid() != geteuid().as_raw() {
+    if !found.is_dir() {
+        return Err(DebianError::NoFolder(folder.into()));
+    }
+    if found.uid() != geteuid().as_raw() {
         return Err(DebianError::ForeignCache(folder.into()));
+    }
+    if found.mode() & 0o022 != 0 {
+        return Err(DebianError::OpenCache(folder.into()));
     }
     if found.mode() & 0o077 != 0 {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(&failed)?;
@@ -265,7 +277,8 @@ impl Archive {
         let file = cache.join(name);
         let in_cache = Package { name: package.into(), version: version.clone(), file: file.clone(), sha256 };
         // What is there was perhaps cut short by a full disk; what is there and sound need not be fetched.
-        if file.exists() && in_cache.verified().is_ok() {
+        // (Of a FIFO in its place no end would ever come.)
+        if file.is_file() && in_cache.verified().is_ok() {
             return Ok(in_cache);
         }
         note(&format!("fetching {package} {version}"));
@@ -461,11 +474,14 @@ mod tests {
         let above = tempfile::tempdir().unwrap();
         let folder = above.path().join("cache");
         fs::create_dir(&folder).unwrap();
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         private(&folder).unwrap();
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
         let link = above.path().join("link");
         std::os::unix::fs::symlink(&folder, &link).unwrap();
-        assert!(matches!(private(&link), Err(DebianError::ForeignCache(_))), "a link may be another's");
+        assert!(matches!(private(&link), Err(DebianError::NoFolder(_))), "a link may be another's");
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o775)).unwrap();
+        assert!(matches!(private(&folder), Err(DebianError::OpenCache(_))));
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o775, "as it was, to be looked at");
     }
 }

@@ -2502,7 +2502,7 @@ class Mover:
 
     `cpu-gone`: The kernel: that CPU is offline, or the process may not use it any more.
 
-    `program`: Another program.
+    `program`: Another program; or the kernel, which gave the CPU back before the end.
     """
 
     by: Literal["isolation", "cpu-gone", "program"]
