@@ -150,8 +150,11 @@ pub fn sweep() -> Vec<PathBuf> {
 fn private(folder: &Path) -> Result<(), DebianError> {
     let failed = cache_error(folder);
     let made = || {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        fs::symlink_metadata(folder)
+        match DirBuilder::new().recursive(true).mode(0o700).create(folder) {
+            // A file, or a link that leads nowhere: what it is comes next.
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => fs::symlink_metadata(folder),
+        }
     };
     let found = made().map_err(&failed)?;
     if !found.is_dir() {
@@ -480,6 +483,10 @@ mod tests {
         let link = above.path().join("link");
         std::os::unix::fs::symlink(&folder, &link).unwrap();
         assert!(matches!(private(&link), Err(DebianError::NoFolder(_))), "a link may be another's");
+        let (nowhere, file) = (above.path().join("nowhere"), above.path().join("file"));
+        std::os::unix::fs::symlink(above.path().join("none"), &nowhere).unwrap();
+        fs::write(&file, "").unwrap();
+        assert!([nowhere, file].iter().all(|it| matches!(private(it), Err(DebianError::NoFolder(_)))));
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o775)).unwrap();
         assert!(matches!(private(&folder), Err(DebianError::OpenCache(_))));
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o775, "as it was, to be looked at");
