@@ -121,7 +121,7 @@ impl Content {
             struct Envelope<T> {
                 result: T,
             }
-            serde_json::from_str(text).map(|Envelope { result }| result)
+            serde_json::from_slice(text.as_bytes()).map(|Envelope { result }| result)
         }
         Ok(match kind {
             "check" => Content::Check(result(text)?),
@@ -205,7 +205,7 @@ impl Document {
             #[serde(default)]
             kind: String,
         }
-        let Envelope { schema, tool, kind } = serde_json::from_str(text)?;
+        let Envelope { schema, tool, kind } = serde_json::from_slice(text.as_bytes())?;
         if schema != SCHEMA {
             return Err(DocumentError::Version(schema));
         }
