@@ -33,9 +33,10 @@ typedef struct jitterlab_activation {
 /* What a task did so far. */
 typedef struct jitterlab_figures {
     uint64_t executed;      /* activations that ran */
-    uint64_t missed;        /* due times that were never served */
     uint64_t lost;          /* activations that ran and are not in the file */
-    int64_t min_latency_ns; /* negative where it began early; 0 before the first activation */
+    bool has_timing;        /* whether what follows is known, else 0: from the first activation on; with due=fitted later */
+    uint64_t missed;        /* due times that were never served */
+    int64_t min_latency_ns; /* negative where it began early */
     int64_t max_latency_ns;
 } jitterlab_figures;
 
@@ -65,7 +66,8 @@ const char *jitterlab_run_refusal(const jitterlab_run *run, size_t number);
 /* What the task of this name did so far, from any thread at any time. 0, or -1 if there is no such task. */
 int jitterlab_run_figures(const jitterlab_run *run, const char *task, jitterlab_figures *figures);
 
-/* Ends the run and makes its file; its loops and probes should be freed before. 0, or -1 if the file could not be made. */
+/* Ends the run and makes its file; its loops and probes should be freed before. 0, or -1 if the file could not be made or run is
+ * NULL. */
 int jitterlab_run_close(jitterlab_run *run);
 
 /* Sets the calling thread up as the task of this name says (policy, processor, wake-up; under a real-time policy all memory of
@@ -84,7 +86,7 @@ void jitterlab_loop_free(jitterlab_loop *loop);
 /* A probe for a loop of the calling thread, as the task of this name: its period counts, and its overrun policy where due times
  * are not given. For a task with due=fitted, due times are found when activations are recorded: a grid is fitted to the starts
  * of the first 2 s (of a task without a period that, too), on which the earliest of them counts as in time; figures have no
- * latencies before that, and due times that are given do not count. NULL if it fails. */
+ * timing before that, and due times that are given do not count. NULL if it fails. */
 jitterlab_probe *jitterlab_probe_new(const jitterlab_run *run, const char *task);
 
 /* An activation begins. Without its due time, it was due a period after the one before, the first one when it began.

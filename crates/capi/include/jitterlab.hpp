@@ -31,7 +31,7 @@ public:
 
     // Makes the file; without this the destructor does, which cannot tell that it failed.
     void close() {
-        if (jitterlab_run_close(handle_.release()) != 0) throw error();
+        if (handle_ && jitterlab_run_close(handle_.release()) != 0) throw error();
     }
 
     void stop() const { jitterlab_run_stop(handle_.get()); }

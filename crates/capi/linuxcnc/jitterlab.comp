@@ -51,6 +51,17 @@ static atomic_bool closing;
 static atomic_int inside;
 static pthread_t starter;
 
+/* The file's name, with a number where there is one of an earlier session: a run file is never overwritten. */
+static const char *free_name(void) {
+    static char name[4096];
+    const char *ending = strrchr(file, '.');
+    if (!ending || strchr(ending, '/')) ending = file + strlen(file);
+    rtapi_snprintf(name, sizeof(name), "%s", file);
+    for (int number = 2; access(name, F_OK) == 0; number++)
+        rtapi_snprintf(name, sizeof(name), "%.*s-%d%s", (int)(ending - file), file, number, ending);
+    return name;
+}
+
 /* Begins the run once the period of each thread is known, which it says when it first runs. */
 static void *start(void *unused) {
     /* There is one such thread. */
@@ -68,8 +79,10 @@ static void *start(void *unused) {
         rtapi_snprintf(tasks + used, sizeof(tasks) - used, "name=%s,period=%ldns,overrun=catch-up,due=fitted;", task,
                        thread_period);
     }
-    run = jitterlab_run_new(file, tasks);
+    const char *name = free_name();
+    run = jitterlab_run_new(name, tasks);
     if (!run) rtapi_print_msg(RTAPI_MSG_ERR, "jitterlab: %s\n", jitterlab_error());
+    else if (strcmp(name, file)) rtapi_print_msg(RTAPI_MSG_ERR, "jitterlab: %s is of an earlier run, this one is %s\n", file, name);
     return unused;
 }
 
@@ -86,7 +99,7 @@ EXTRA_CLEANUP() {
     while (inside) usleep(1000);
     pthread_join(starter, NULL);
     for (struct __comp_state *__comp_inst = __comp_first_inst; __comp_inst; __comp_inst = __comp_inst->_next) jitterlab_probe_free(watching);
-    if (jitterlab_run_close(run)) rtapi_print_msg(RTAPI_MSG_ERR, "jitterlab: %s\n", jitterlab_error());
+    if (run && jitterlab_run_close(run)) rtapi_print_msg(RTAPI_MSG_ERR, "jitterlab: %s\n", jitterlab_error());
 }
 
 FUNCTION(begin) {

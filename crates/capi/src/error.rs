@@ -23,10 +23,18 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Notes why a call of this thread failed.
+/// Notes why a call of this thread failed. Where it was handed on the NULL of a call that failed before, why that did is said, too.
 pub(crate) fn note(error: &CapiError) {
-    let text = error.to_string().replace('\0', " ");
-    LAST.with_borrow_mut(|last| *last = CString::new(text).unwrap_or_default());
+    let mut text = error.to_string();
+    LAST.with_borrow_mut(|last| {
+        let before = last.to_string_lossy();
+        match error {
+            CapiError::Null("run") if before.starts_with(&text) => return,
+            CapiError::Null("run") if !before.is_empty() => text = format!("{text} (it said: {before})"),
+            _ => {}
+        }
+        *last = CString::new(text.replace('\0', " ")).unwrap_or_default();
+    });
 }
 
 /// The last that was noted, at an address that stays until the next.

@@ -30,16 +30,18 @@ impl Run {
     }
 }
 
-/// What the counters of a task show.
+/// What a task did so far.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Figures {
     /// Activations that ran.
     pub executed: u64,
-    /// Due times that were never served.
-    pub missed: u64,
     /// Activations that ran and are not in the file.
     pub lost: u64,
+    /// Whether what follows is known: from the first activation on, or from when a grid is fitted to the starts.
+    pub has_timing: bool,
+    /// Due times that were never served.
+    pub missed: u64,
     /// The smallest latency, in nanoseconds.
     pub min_latency_ns: i64,
     /// The largest latency, in nanoseconds.
@@ -113,24 +115,25 @@ pub unsafe extern "C" fn jitterlab_run_figures(
     let found = run.and_then(|run| Ok(run.recording.figures(task?)?));
     // SAFETY: as the caller promises.
     let (Some(s), Some(figures)) = (noted(found), unsafe { figures.as_mut() }) else { return -1 };
-    *figures = Figures {
-        executed: s.executed,
-        missed: s.missed,
-        lost: s.dropped,
-        min_latency_ns: s.min_latency_ns,
-        max_latency_ns: s.max_latency_ns,
-    };
+    *figures =
+        Figures { executed: s.executed, lost: s.lost, has_timing: s.timing.is_some(), ..Figures::default() };
+    if let Some(timing) = s.timing {
+        figures.missed = timing.missed;
+        figures.min_latency_ns = timing.min_latency_ns;
+        figures.max_latency_ns = timing.max_latency_ns;
+    }
     0
 }
 
-/// Ends the run and makes its file.
+/// Ends the run and makes its file. A run that was never begun fails here, too, so that who looks at this call alone is told.
 ///
 /// # Safety
 /// `run` is NULL, or was made by `jitterlab_run_new` and is not closed; it is gone after this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_run_close(run: *mut Run) -> c_int {
     if run.is_null() {
-        return 0;
+        // Why it could not be begun stays what is said.
+        return -1;
     }
     // SAFETY: made from a box, and not closed, as the caller promises.
     let run = unsafe { Box::from_raw(run) };

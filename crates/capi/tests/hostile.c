@@ -34,7 +34,7 @@ int main(int count, char **arguments) {
     says(jitterlab_run_figures(run, "c", &figures) == -1, "it has a, b");
     jitterlab_probe *probe = jitterlab_probe_new(run, "a");
     says(jitterlab_loop_new(run, "a") == NULL, "a has had its loop");
-    if (jitterlab_run_figures(run, "a", &figures) != 0 || figures.executed != 0) failures++;
+    if (jitterlab_run_figures(run, "a", &figures) != 0 || figures.executed != 0 || figures.has_timing) failures++;
     if (jitterlab_run_figures(run, "a", NULL) != -1 && failures++) return 1;
     jitterlab_probe_end(probe);
     jitterlab_probe_begin(probe);
@@ -65,5 +65,8 @@ int main(int count, char **arguments) {
     jitterlab_probe_free(NULL);
     jitterlab_run_stop(NULL);
     if (jitterlab_run_refusal(NULL, 0)) failures++;
-    return jitterlab_run_close(NULL) != 0 || failures != 0;
+    /* Why there is no run stays what is said. */
+    if (jitterlab_run_new("/nowhere/run.parquet", "name=a") || jitterlab_run_close(NULL) != -1) failures++;
+    if (!strstr(jitterlab_error(), "/nowhere")) failures++;
+    return failures != 0;
 }

@@ -15,7 +15,7 @@ use crate::error::{PythonError, Said};
 use crate::time::{Time, period_ns};
 
 /// Activations that ran, due times missed, activations that are not in the file, and the extremes of the latency in nanoseconds.
-type Figures = (u64, u64, u64, Option<i64>, Option<i64>);
+type Figures = (u64, u64, Option<u64>, Option<i64>, Option<i64>);
 
 /// A run that goes on: its tasks have loops and probes, each on its thread.
 #[pyclass(frozen, module = "jitterlab._native")]
@@ -62,8 +62,14 @@ impl Recording {
     /// What a task did so far.
     fn figures(&self, task: &str) -> PyResult<Figures> {
         let seen = self.with(|run| run.figures(task))?;
-        let any = |ns: i64| (seen.executed > 0).then_some(ns);
-        Ok((seen.executed, seen.missed, seen.dropped, any(seen.min_latency_ns), any(seen.max_latency_ns)))
+        let timing = seen.timing;
+        Ok((
+            seen.executed,
+            seen.lost,
+            timing.map(|timing| timing.missed),
+            timing.map(|timing| timing.min_latency_ns),
+            timing.map(|timing| timing.max_latency_ns),
+        ))
     }
 
     /// Ends every loop before its next activation.

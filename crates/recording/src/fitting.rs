@@ -6,6 +6,8 @@ use jitterlab_model::watched::{DueTimes, Waits};
 use jitterlab_model::{Activation, Flags, Gap, Overrun, TaskResult, TaskRun, TaskSpec, Warning};
 use jitterlab_rt::Snapshot;
 
+use crate::figures::Timing;
+
 /// The grid is fitted to the starts of this time at least, and to this many at most.
 const WITHIN_NS: i64 = 2_000_000_000;
 const MOST: usize = 1 << 17;
@@ -53,6 +55,11 @@ impl Fitting {
             last: None,
             result: TaskResult::default(),
         }
+    }
+
+    /// The period, where it is said.
+    pub(crate) fn period_ns(&self) -> Option<i64> {
+        self.period_ns
     }
 
     /// What is known before the first activation, for a journal whose program is killed.
@@ -164,15 +171,11 @@ impl Fitting {
         self.last.map_or(0, |last| (last.index + 1).saturating_sub(executed))
     }
 
-    /// The counters with what the grid shows.
-    pub(crate) fn shown(&self, counted: Snapshot) -> Snapshot {
+    /// What the grid shows, once there is one.
+    pub(crate) fn timing(&self, counted: &Snapshot) -> Option<Timing> {
         let TaskResult { executed, min_latency_ns, max_latency_ns, .. } = self.result;
-        Snapshot {
-            missed: self.missed(executed + counted.dropped),
-            min_latency_ns,
-            max_latency_ns,
-            ..counted
-        }
+        let missed = self.missed(executed + counted.dropped);
+        (executed > 0).then_some(Timing { missed, min_latency_ns, max_latency_ns })
     }
 
     /// Adds what came of it to the description of the task.

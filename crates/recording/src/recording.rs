@@ -7,10 +7,10 @@ use std::thread::{self, JoinHandle};
 use std::time::SystemTime;
 
 use jitterlab_model::{Bench, Refusal, RunInfo, TaskSpec};
-use jitterlab_rt::Snapshot;
 use jitterlab_trace::RunWriter;
 
 use crate::error::RecordingError;
+use crate::figures::Figures;
 use crate::fitting::Fitting;
 use crate::loops::Loop;
 use crate::probes::Probed;
@@ -74,11 +74,11 @@ impl Recording {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
-    /// What the counters of a task show.
+    /// What a task did so far.
     ///
     /// # Errors
     /// There is no such task.
-    pub fn figures(&self, task: &str) -> Result<Snapshot, RecordingError> {
+    pub fn figures(&self, task: &str) -> Result<Figures, RecordingError> {
         self.shared.figures(task)
     }
 

@@ -6,10 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use jitterlab_model::{Refusal, RunInfo, StopReason, TaskResult, TaskRun, TaskSpec, Warning};
-use jitterlab_rt::{Drain, Recorder, Snapshot, TaskCounters, record};
+use jitterlab_rt::{Drain, Recorder, TaskCounters, record};
 use jitterlab_trace::RunWriter;
 
 use crate::error::RecordingError;
+use crate::figures::{Figures, Timing};
 use crate::fitting::Fitting;
 
 /// How long activations stay in their ring.
@@ -94,7 +95,12 @@ impl Shared {
             return Err(RecordingError::Taken(spec.name));
         }
         let recorder = self.is_recorded.then(|| {
-            let rows = RING.as_nanos() / u128::from(spec.period_ns.max(1).unsigned_abs());
+            let period_ns = match &lane.fitting {
+                // It may be any.
+                Some(fitting) => fitting.period_ns().unwrap_or(1),
+                None => spec.period_ns,
+            };
+            let rows = RING.as_nanos() / u128::from(period_ns.max(1).unsigned_abs());
             let (recorder, drain) = record::ring(rows.clamp(*RING_ROWS.start(), *RING_ROWS.end()) as usize);
             lane.drain = Some(drain);
             recorder
@@ -130,12 +136,20 @@ impl Shared {
         told.info.warnings.extend(warning);
     }
 
-    /// What the counters of a task show.
-    pub(crate) fn figures(&self, name: &str) -> Result<Snapshot, RecordingError> {
+    /// What a task did so far.
+    pub(crate) fn figures(&self, name: &str) -> Result<Figures, RecordingError> {
         let told = self.told();
         let lane = &told.lanes[told.number(name)?];
         let counted = lane.counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default();
-        Ok(lane.fitting.as_ref().map_or(counted, |fitting| fitting.shown(counted)))
+        let timing = match &lane.fitting {
+            Some(fitting) => fitting.timing(&counted),
+            None => (counted.executed > 0).then_some(Timing {
+                missed: counted.missed,
+                min_latency_ns: counted.min_latency_ns,
+                max_latency_ns: counted.max_latency_ns,
+            }),
+        };
+        Ok(Figures { executed: counted.executed, lost: counted.dropped, timing })
     }
 
     /// What was asked for and refused, so far.

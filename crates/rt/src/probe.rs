@@ -16,17 +16,23 @@ use crate::sys;
 use crate::system::{Kernel, System};
 use crate::wake::Arrival;
 
-/// How far the activation is that was begun last.
+/// How far the activation is that was begun last, and which due times it serves: one question answers both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// There is none, or it is recorded.
-    Nothing,
-    /// It runs, and is known whole when it ends.
-    Begun,
     /// It runs, and was due when the loop said.
     BegunAt,
+    /// It runs, and serves the grid from the first activation.
+    BegunOnGrid,
+    /// It runs, and when it was due is found by whoever takes it.
+    BegunDueLater,
+    /// It is recorded, and the next one is due on the grid.
+    OnGrid,
     /// It ended, and the due time of the next one will show which were left out between them.
     Waiting,
+    /// It is recorded, or there is none yet, and when the next one is due is found later, too.
+    DueLater,
+    /// There was none yet.
+    Nothing,
 }
 
 /// When and where an activation began.
@@ -68,14 +74,13 @@ impl Began {
 pub struct Probe<S: System = Linux> {
     system: S,
     period_ns: i64,
-    half_period_ns: i64,
+    /// The latency, below 0, of which there is nothing earlier that still serves its due time.
+    earliest_ns: i64,
     overrun: Overrun,
-    /// The grid from the first activation, as long as no due time was said.
-    grid: Option<Schedule>,
+    /// The grid from the first activation, in the stages that are on it.
+    grid: Schedule,
     /// Whether the loop says its due times.
     given: bool,
-    /// Whether they are found later, by whoever takes the activations.
-    later: bool,
     stage: Stage,
     last: Activation,
     phase_loss_ns: i64,
@@ -93,7 +98,7 @@ impl Probe<Linux> {
     /// A probe for a loop whose due times are found later, by whoever takes its activations out of the ring: here each counts
     /// as due when it begins, is numbered in turn, and none is missed.
     pub fn without_due_times(spec: &TaskSpec, recorder: Recorder) -> Self {
-        Probe { later: true, ..Probe::on(Linux, spec, Some(recorder)) }
+        Probe { stage: Stage::DueLater, ..Probe::on(Linux, spec, Some(recorder)) }
     }
 }
 
@@ -103,11 +108,10 @@ impl<S: System> Probe<S> {
         Probe {
             system,
             period_ns: spec.period_ns.max(1),
-            half_period_ns: spec.period_ns.max(1) / 2,
+            earliest_ns: -(spec.period_ns.max(1) / 2),
             overrun: spec.overrun,
-            grid: None,
+            grid: Schedule::new(0, spec.period_ns, spec.overrun),
             given: false,
-            later: false,
             stage: Stage::Nothing,
             last: Activation::default(),
             phase_loss_ns: 0,
@@ -124,11 +128,20 @@ impl<S: System> Probe<S> {
     #[inline]
     pub fn begin(&mut self) {
         let began = self.began();
-        match &self.grid {
-            _ if self.stage != Stage::Nothing => self.begin_another(None, began),
-            Some(grid) => self.begin_on(grid.next(), began),
-            None if self.later => self.begin_due_later(began),
-            None => self.begin_another(None, began),
+        if self.stage == Stage::OnGrid {
+            self.begin_on_grid(began);
+        } else {
+            self.begin_otherwise(began);
+        }
+    }
+
+    /// Begins one that is not on a grid yet, or on none.
+    #[inline(never)]
+    fn begin_otherwise(&mut self, began: Began) {
+        if self.stage == Stage::DueLater {
+            self.begin_due_later(began);
+        } else {
+            self.begin_another(None, began);
         }
     }
 
@@ -156,15 +169,11 @@ impl<S: System> Probe<S> {
     }
 
     /// Whatever begins otherwise than the usual way, which is short.
-    #[inline(never)]
+    #[cold]
     fn begin_another(&mut self, due_ns: Option<i64>, began: Began) {
         let start_ns = began.start_ns;
-        match self.stage {
-            Stage::Begun => self.end_whole(start_ns),
-            Stage::BegunAt => (self.last.end_ns, self.stage) = (start_ns, Stage::Waiting),
-            Stage::Nothing | Stage::Waiting => {}
-        }
-        if self.later {
+        self.end_at(start_ns);
+        if self.stage == Stage::DueLater {
             return self.begin_due_later(began);
         }
         match due_ns {
@@ -173,27 +182,30 @@ impl<S: System> Probe<S> {
             Some(_) => self.begin_given(start_ns + SPAN_NS, began),
             None if self.given => self.begin_given(self.last.due_ns.saturating_add(self.period_ns), began),
             None => {
-                let new = || Schedule::new(start_ns, self.period_ns, self.overrun);
-                let due = self.grid.get_or_insert_with(new).next();
-                self.begin_on(due, began);
+                if self.stage == Stage::Nothing {
+                    self.grid = Schedule::new(start_ns, self.period_ns, self.overrun);
+                }
+                self.begin_on_grid(began);
             }
         }
     }
 
     /// Begins one that was due on the grid from the first.
     #[inline]
-    fn begin_on(&mut self, due: Due, began: Began) {
-        // No clock reads less than 0, so that this does not overflow. The sign is 1 where it is early.
-        let late_ns = began.start_ns.wrapping_sub(due.due_ns).wrapping_add(self.half_period_ns);
-        self.early += late_ns as u64 >> 63;
-        self.start(due, began, Stage::Begun);
+    fn begin_on_grid(&mut self, began: Began) {
+        let due = self.grid.next();
+        // No clock reads less than 0, so that this does not overflow.
+        if began.start_ns.wrapping_sub(due.due_ns) < self.earliest_ns {
+            self.early += 1;
+        }
+        self.start(due, began, Stage::BegunOnGrid);
     }
 
     /// Begins one whose due time is found later.
     #[inline]
     fn begin_due_later(&mut self, began: Began) {
         let due = Due { index: self.counters.executed(), due_ns: began.start_ns, flags: Flags::default() };
-        self.start(due, began, Stage::Begun);
+        self.start(due, began, Stage::BegunDueLater);
     }
 
     fn begin_given(&mut self, due_ns: i64, began: Began) {
@@ -204,10 +216,10 @@ impl<S: System> Probe<S> {
             return self.start(due, began, Stage::BegunAt);
         }
         let mut due = Due { index: 0, due_ns, flags: Flags::default() };
-        if let Some(before) = self.grid.take() {
+        if self.stage == Stage::OnGrid {
             // A loop that changes its mind begins a new grid.
-            let next = before.next();
-            self.phase_loss_ns = before.phase_loss_ns().saturating_add(due_ns.saturating_sub(next.due_ns));
+            let next = self.grid.next();
+            self.phase_loss_ns = self.grid.phase_loss_ns().saturating_add(due_ns.saturating_sub(next.due_ns));
             due = Due { index: next.index, due_ns, flags: Flags::RE_PHASED };
         }
         self.given = true;
@@ -244,24 +256,36 @@ impl<S: System> Probe<S> {
     /// The activation ends: its work is done, and the loop goes to wait. Without one that has begun, nothing happens.
     #[inline]
     pub fn end(&mut self) {
-        // No `match`: its table of jumps takes longer.
+        // Asked first, it is shorter for loops that say their due times.
         if self.stage == Stage::BegunAt {
-            self.last.end_ns = self.system.now_ns();
+            (self.last.end_ns, self.stage) = (self.system.now_ns(), Stage::Waiting);
+        } else {
+            self.end_at(self.system.now_ns());
+        }
+    }
+
+    /// The same by a clock that was read.
+    #[inline(always)]
+    fn end_at(&mut self, end_ns: i64) {
+        if self.stage == Stage::BegunAt {
+            self.last.end_ns = end_ns;
             self.stage = Stage::Waiting;
-        } else if self.stage == Stage::Begun {
-            self.end_whole(self.system.now_ns());
+        } else if self.stage == Stage::BegunOnGrid {
+            let missed = self.grid.complete(end_ns);
+            if missed > 0 {
+                self.miss(missed);
+            }
+            self.end_whole(end_ns, Stage::OnGrid);
+        } else if self.stage == Stage::BegunDueLater {
+            self.end_whole(end_ns, Stage::DueLater);
         }
     }
 
     /// Records one that is known whole.
     #[inline(always)]
-    fn end_whole(&mut self, end_ns: i64) {
+    fn end_whole(&mut self, end_ns: i64, stage: Stage) {
         self.last.end_ns = end_ns;
-        self.stage = Stage::Nothing;
-        let missed = self.grid.as_mut().map_or(0, |grid| grid.complete(end_ns));
-        if missed > 0 {
-            self.miss(missed);
-        }
+        self.stage = stage;
         if !self.record_usual() {
             self.record();
         }
@@ -271,8 +295,7 @@ impl<S: System> Probe<S> {
     #[cold]
     fn miss(&mut self, missed: u64) {
         self.last.missed = u32::try_from(missed).unwrap_or(u32::MAX);
-        let phase_loss_ns = self.grid.as_ref().map_or(0, Schedule::phase_loss_ns);
-        self.counters.set_phase_loss_ns(phase_loss_ns);
+        self.counters.set_phase_loss_ns(self.grid.phase_loss_ns());
     }
 
     #[cold]
@@ -324,7 +347,7 @@ impl<S: System> Probe<S> {
             self.last.missed = u32::try_from(late_ns / self.period_ns).unwrap_or(u32::MAX);
             self.record();
         }
-        let backlog = self.grid.as_ref().map_or(0, Schedule::backlog);
+        let backlog = if self.stage == Stage::OnGrid { self.grid.backlog() } else { 0 };
         let result = TaskResult::from(self.counters.shared().snapshot());
         TaskResult { missed: result.missed + backlog, ..result }
     }

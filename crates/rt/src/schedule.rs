@@ -33,7 +33,8 @@ pub struct Schedule {
     overrun: Overrun,
     next: Due,
     phase_loss_ns: i64,
-    last_end_ns: i64,
+    /// The last end that was late.
+    late_end_ns: i64,
 }
 
 impl Schedule {
@@ -44,7 +45,7 @@ impl Schedule {
             overrun,
             next: Due { index: 0, due_ns: first_due_ns, flags: Flags::default() },
             phase_loss_ns: 0,
-            last_end_ns: i64::MIN,
+            late_end_ns: i64::MIN,
         }
     }
 
@@ -70,7 +71,6 @@ impl Schedule {
     #[inline]
     pub fn complete(&mut self, end_ns: i64) -> u64 {
         let Due { index, due_ns, .. } = self.next;
-        self.last_end_ns = end_ns;
         match due_ns.checked_add(self.period_ns) {
             Some(due_ns) if end_ns < due_ns => {
                 // There are more numbers than due times.
@@ -85,6 +85,7 @@ impl Schedule {
     #[cold]
     fn complete_late(&mut self, end_ns: i64) -> u64 {
         let Due { index, due_ns, .. } = self.next;
+        self.late_end_ns = end_ns;
         let passed = self.passed(due_ns, end_ns);
         let (missed, flags) = match self.overrun {
             Overrun::CatchUp => (0, Flags::CAUGHT_UP),
@@ -104,10 +105,11 @@ impl Schedule {
 
     /// Due times that had passed by the last end and are still to be caught up (policy catch-up).
     pub fn backlog(&self) -> u64 {
-        if self.next.due_ns > self.last_end_ns {
+        // An end that was not late is before the next due time.
+        if self.next.due_ns > self.late_end_ns {
             return 0;
         }
-        self.passed(self.next.due_ns, self.last_end_ns).saturating_add(1)
+        self.passed(self.next.due_ns, self.late_end_ns).saturating_add(1)
     }
 
     /// How many due times lie in (due, now], where now is not before due.

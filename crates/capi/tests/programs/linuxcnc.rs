@@ -56,7 +56,11 @@ fn threads_of_linuxcnc_are_recorded() {
     let mut running = Command::new("timeout");
     running.args(["60", "unshare", "--mount", "sh", "-c", WITH_THE_COMPONENT, "sh"]).arg(folder);
     running.env("RTAPI_UID", "65534").env("RTAPI_FIFO_PATH", folder.join("fifo"));
-    let said = fine(running.env("LD_LIBRARY_PATH", folder));
+    running.env("LD_LIBRARY_PATH", folder);
+    let said = fine(&mut running);
+    // A further session has a file of its own.
+    fine(&mut running);
+    assert!(folder.join("threads-2.parquet").exists());
 
     let (info, rows) = read(&file);
     assert!(

@@ -41,14 +41,14 @@ class Figures(NamedTuple):
 
     executed: int
     """Activations that ran."""
-    missed: int
-    """Due times that were never served."""
     lost: int
     """Activations that ran and are not in the file."""
+    missed: int | None
+    """Due times that were never served; None before the first activation, with due=fitted before its grid is found."""
     min_latency_ns: int | None
-    """The smallest latency; None before the first activation."""
+    """The smallest latency; None as before."""
     max_latency_ns: int | None
-    """The largest latency; None before the first activation."""
+    """The largest latency; None as before."""
 
 
 class Recording:

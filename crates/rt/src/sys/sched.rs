@@ -121,12 +121,12 @@ pub fn cpus() -> io::Result<Vec<u16>> {
     Ok((0..libc::CPU_SETSIZE as u16).filter(allowed).collect())
 }
 
-/// The processor the calling thread is on, read without entering the kernel where the C library can.
+/// The processor the calling thread is on, read without entering the kernel where the C library can. Where it cannot be told,
+/// 65535, which is none: Linux has at most 8192.
 #[inline]
 pub fn current_cpu() -> u16 {
     // SAFETY: takes nothing, answers -1 where it is not supported.
-    let cpu = unsafe { libc::sched_getcpu() };
-    u16::try_from(cpu).unwrap_or(0)
+    (unsafe { libc::sched_getcpu() }) as u16
 }
 
 /// Sets how much later than asked the kernel may wake the calling thread (policies other, batch and idle).

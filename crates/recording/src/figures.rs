@@ -1,0 +1,23 @@
+//! What a program may ask of its own run.
+
+/// What a task did so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Figures {
+    /// Activations that ran.
+    pub executed: u64,
+    /// Activations that ran and are not in the file.
+    pub lost: u64,
+    /// What is known once there is a due time: from the first activation on, or from when a grid is fitted to the starts.
+    pub timing: Option<Timing>,
+}
+
+/// How a task kept to its due times so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// Due times that were never served.
+    pub missed: u64,
+    /// The smallest latency in ns, negative where it began early.
+    pub min_latency_ns: i64,
+    /// The largest latency in ns.
+    pub max_latency_ns: i64,
+}
