@@ -1,5 +1,7 @@
 //! What was measured on kernels: other tools beside jitterlab in one boot, and the code paths of two kernels.
 
+use std::path::PathBuf;
+
 use jitterlab_model::causes::{Step, TaskCauses};
 use jitterlab_model::kernel::Measures;
 use jitterlab_model::{RunInfo, StopReason, TaskRun};
@@ -20,6 +22,9 @@ pub struct KernelRun {
     pub kernels: Vec<RunOnKernel>,
     /// What was run in the guests after the measurement, in order; also where that failed.
     pub also: Vec<AlsoRan>,
+    /// The files that these commands left, brought out of the guests.
+    #[serde(default)]
+    pub files: Vec<PathBuf>,
 }
 
 /// Why kernels are not ranked: what is not the same on one of them, by its number, as on the first.

@@ -237,7 +237,11 @@ fn an_arm64_guest_measures_analyzes_and_reports() {
 
 /// Runs `jitterlab kernel` on Debian's kernels; `None` where they cannot be had.
 fn on_debian(folder: &Path, words: &[&str]) -> Option<Output> {
-    let output = Command::new(PROGRAM).arg("kernel").args(words).current_dir(folder).output().unwrap();
+    had(Command::new(PROGRAM).arg("kernel").args(words).current_dir(folder).output().unwrap())
+}
+
+/// What a command said that needs Debian's kernels; `None` where they cannot be had.
+fn had(output: Output) -> Option<Output> {
     let said = String::from_utf8_lossy(&output.stderr);
     let missing = ["could not be started", "could not be fetched", "is not here", "package lists"];
     if missing.iter().any(|what| said.contains(what)) {
@@ -400,16 +404,62 @@ fn the_recipes_of_the_guide_pass_what_is_as_it_was_and_fail_what_grew() {
     ended(compare, 1);
     assert!(written("timing.xml").contains("<failure "), "{}", written("timing.xml"));
     ended(markdown, 0);
+}
 
-    // The task's own work takes longer, and no latency does.
-    let working = |work: &str, into: &str| format!("mkdir {into} && {measure}/{into} --work {work}");
-    let both = format!("({}) & {} && wait $!", working("spin:20us", "before"), working("spin:23us", "after"));
-    ended(&both, 0);
-    let grown = compare.replace(" debian-rt", " after/debian-rt").replace("ci/baseline", "before/debian-rt");
-    ended(&grown, 1);
-    let judged = written("timing.xml");
+/// The library for C++ where `pkg-config` finds it, as `crates/capi/install` puts it there.
+fn library(prefix: &Path) {
+    let mut install = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../capi/install"));
+    let built = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let installed = install.arg(prefix).env("BUILT", built).output().unwrap();
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+}
+
+#[test]
+fn a_program_of_the_users_own_fails_the_build_when_it_grew() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    library(&folder.join("prefix"));
+    let guide =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/ci.md")).unwrap();
+    let section = guide.split("## When your own program grew").nth(1).unwrap();
+    let program = section.split("```cpp\n").nth(1).unwrap().split("```").next().unwrap();
+    fs::write(folder.join("controller.cpp"), program).unwrap();
+    let after = section.split("```\n").nth(1).unwrap();
+    let commands: Vec<&str> = after.lines().filter_map(|line| line.strip_prefix("    ")).take(3).collect();
+    let [compile, measure, compare] = commands[..] else { panic!("{commands:?}") };
+    let path =
+        format!("{}:{}", Path::new(PROGRAM).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let shell = |command: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(folder).env("PATH", &path);
+        shell.env("PKG_CONFIG_PATH", folder.join("prefix/lib/pkgconfig"));
+        shell.env("LD_LIBRARY_PATH", folder.join("prefix/lib")).output().unwrap()
+    };
+    let said = |Output { stdout, stderr, .. }: &Output| {
+        String::from_utf8_lossy(stdout).into_owned() + &String::from_utf8_lossy(stderr)
+    };
+    let compiled = shell(compile);
+    assert!(compiled.status.success(), "{}", said(&compiled));
+    let Some(first) = had(shell(measure)) else { return };
+    assert!(said(&first).contains("./debian-rt-control.parquet"), "{}", said(&first));
+    let run = RunReader::open(folder.join("debian-rt-control.parquet")).unwrap();
+    assert!(matches!(run.info().warnings[0], Warning::Emulated { ns_per_instruction: Some(1) }));
+
+    let grown = compile.replace("STEPS=1000", "STEPS=1150");
+    assert_ne!(grown, compile);
+    let again = shell(&format!(
+        "mkdir ci && mv debian-rt-control.parquet ci/control.parquet && {grown} && {measure}"
+    ));
+    assert!(again.status.success(), "{}", said(&again));
+    let judged = shell(&format!("{compare} --junit timing.xml"));
+    assert_eq!(judged.status.code(), Some(1), "{}", said(&judged));
+    let judged = fs::read_to_string(folder.join("timing.xml")).unwrap();
     let failed: Vec<&str> = judged.lines().filter(|line| line.contains("<failure ")).collect();
     assert!(matches!(*failed, [only] if only.contains("median execution time of main")), "{judged}");
+    let unchanged = shell(
+        "cp ci/control.parquet same.parquet && jitterlab compare --fail-if-worse 10% ci/control.parquet same.parquet",
+    );
+    assert_eq!(unchanged.status.code(), Some(0), "{}", said(&unchanged));
 }
 
 #[test]

@@ -74,15 +74,18 @@ fn kernel_section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Sect
     Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
 }
 
-/// What was run after the measurements.
+/// What was run after the measurements, and the files it left.
 fn also(run: &KernelRun) -> impl Iterator<Item = Piece> {
-    run.also.iter().map(|AlsoRan { kernel, command, stdout, stderr, failure, .. }| Piece::Details {
-        summary: format!("{kernel} $ {command}"),
-        text: format!(
-            "{stdout}{stderr}{}",
-            failure.as_ref().map_or(String::new(), |why| format!("({why})\n"))
-        ),
-    })
+    let commands = run.also.iter().map(|AlsoRan { kernel, command, status, stdout, stderr, failure }| {
+        let ended = match (failure, status) {
+            (Some(why), _) => format!("({why})\n"),
+            (None, Some(0) | None) => String::new(),
+            (None, Some(status)) => format!("(it ended with status {status})\n"),
+        };
+        Piece::Details { summary: format!("{kernel} $ {command}"), text: format!("{stdout}{stderr}{ended}") }
+    });
+    commands
+        .chain(run.files.iter().map(|file| Piece::said(format!("File from the guest: {}", file.display()))))
 }
 
 /// What the runs warn of, each once, but for what is said of every kernel elsewhere.
@@ -323,17 +326,22 @@ mod tests {
             stderr: String::new(),
             failure: None,
         };
-        let run = KernelRun { ns_per_instruction: Some(1), kernels, also: vec![also] };
+        let run = KernelRun {
+            ns_per_instruction: Some(1),
+            kernels,
+            also: vec![also],
+            files: vec!["rt-servo.parquet".into()],
+        };
         let nothing = text(&KernelRun { kernels: Vec::new(), ..run.clone() }, terminal);
-        assert!(nothing.ends_with("debian:cloud $ dmesg\nwhat happened\n"), "{nothing}");
+        assert!(nothing.contains("debian:cloud $ dmesg\nwhat happened\nFile"), "{nothing}");
         let text = text(&run, terminal);
-        assert!(text.ends_with("debian:cloud $ dmesg\nwhat happened\n"), "{text}");
+        assert!(text.ends_with("dmesg\nwhat happened\nFile from the guest: rt-servo.parquet\n"), "{text}");
         assert!(text.contains("on debian:generic is 100.0 times that on debian:rt"), "{text}");
         assert!(text.contains("Latency of servo") && text.contains("Virtual time: 1 ns"), "{text}");
         assert!(text.contains("\nwarning: shared\nwarning: debian:rt: alone\n"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let kernels = vec![kernel("a", &[4_000], &[]), kernel("b", &[4_000], &[])];
-        let same = KernelRun { ns_per_instruction: None, kernels, also: Vec::new() };
+        let same = KernelRun { ns_per_instruction: None, kernels, also: Vec::new(), files: Vec::new() };
         let same = section(&same).text(terminal);
         assert!(!same.contains("times that"), "{same}");
     }

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use jitterlab_model::RunInfo;
+use jitterlab_trace::RunReader;
+
 use super::image::KernelChoice;
 use super::machine::GuestTime;
 use super::qemu::GuestProgress;
-use super::session::{GuestRun, KernelError, KernelSession};
+use super::session::{GuestRun, KernelError, KernelSession, RunFile, run_file_name};
 
 /// What is told of the guests, each by its number, from threads of their own.
 pub trait GuestWatch: Sync {
@@ -70,19 +73,58 @@ impl GuestRun {
         kernel: &str,
     ) -> Result<PathBuf, KernelError> {
         let file = self.run_file(step)?;
-        std::fs::create_dir_all(directory)
-            .map_err(|error| KernelError::Directory { path: directory.into(), error })?;
-        let path = free_name(directory, kernel);
+        made(directory)?;
+        let path = free_name(directory, &plain_name(kernel), ".parquet");
         jitterlab_trace::redescribe(file.path(), &path, |info| self.describe(info, time, std::env::args()))?;
         Ok(path)
     }
+
+    /// Keeps the files that the other steps left in their working directory, beside the one of this step and under names that
+    /// begin as its does; run files among them are described as what they are.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn keep_others(
+        &self,
+        step: &str,
+        time: GuestTime,
+        directory: &Path,
+        kernel: &str,
+    ) -> Result<Vec<PathBuf>, KernelError> {
+        let own = run_file_name(step);
+        let others = self.boot.answer.files.iter().filter(|(name, _)| **name != own);
+        let kept = others.map(|(name, content)| {
+            made(directory)?;
+            let (stem, extension) = name.split_at(name.rfind('.').unwrap_or(name.len()));
+            let path = free_name(directory, &format!("{}-{stem}", plain_name(kernel)), extension);
+            let file = RunFile::new(name, content)?;
+            let describe = |info: &mut RunInfo| self.describe(info, time, std::env::args());
+            match RunReader::open(file.path()) {
+                Ok(_) => drop(jitterlab_trace::redescribe(file.path(), &path, describe)?),
+                Err(_) => std::fs::write(&path, content)?,
+            }
+            Ok(path)
+        });
+        kept.collect()
+    }
 }
 
-fn free_name(directory: &Path, kernel: &str) -> PathBuf {
-    let stem = Path::new(kernel).file_name().map_or(kernel.into(), |name| name.to_string_lossy());
+fn made(directory: &Path) -> Result<(), KernelError> {
+    std::fs::create_dir_all(directory)
+        .map_err(|error| KernelError::Directory { path: directory.into(), error })
+}
+
+/// A kernel's name without the folders it is in.
+fn plain_name(kernel: &str) -> String {
+    Path::new(kernel).file_name().unwrap_or(kernel.as_ref()).to_string_lossy().into_owned()
+}
+
+/// The first name that is free: the stem, made plain, and the extension, with a number between them where it takes one.
+fn free_name(directory: &Path, stem: &str, extension: &str) -> PathBuf {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
-    let stem: String = stem.chars().map(|c| if plain(c) { c } else { '-' }).collect();
+    let spelled = |text: &str| text.chars().map(|c| if plain(c) { c } else { '-' }).collect::<String>();
+    let (stem, extension) = (spelled(stem), spelled(extension));
     let names =
-        std::iter::once(format!("{stem}.parquet")).chain((2..).map(|n| format!("{stem}-{n}.parquet")));
+        std::iter::once(format!("{stem}{extension}")).chain((2..).map(|n| format!("{stem}-{n}{extension}")));
     names.map(|name| directory.join(name)).find(|path| !path.exists()).unwrap_or_else(|| directory.join(stem))
 }

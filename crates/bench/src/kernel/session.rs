@@ -114,7 +114,7 @@ pub fn run_step(name: &str, options: &[String]) -> Step {
 }
 
 /// The file a measuring step leaves in the guest's working directory.
-fn run_file_name(step: &str) -> String {
+pub(super) fn run_file_name(step: &str) -> String {
     format!("{step}.parquet")
 }
 
@@ -188,9 +188,16 @@ impl KernelSession {
         }
         let commands = self.steps.iter().map(|step| &step.command).chain(&self.background);
         for program in commands.filter_map(|words| words.first()).filter(|program| *program != "jitterlab") {
-            let known = with.iter().any(|i| i.there == Path::new(program) || i.there.ends_with(program));
+            let known = with.iter().any(|i| i.here == Path::new(program) || i.there.ends_with(program));
             if !known {
                 with.push(find(program)?);
+            }
+        }
+        // A path from here is none in the guest.
+        let mut steps = self.steps.clone();
+        for program in steps.iter_mut().filter_map(|step| step.command.first_mut()) {
+            if let Some(included) = with.iter().find(|included| included.here == Path::new(program)) {
+                *program = included.there.to_string_lossy().into_owned();
             }
         }
         let numbered = modules.iter().enumerate();
@@ -198,7 +205,7 @@ impl KernelSession {
             modules: numbered.map(|(number, module)| initramfs::module_file(number, module)).collect(),
             answer: format!("/dev/{}", image.architecture.answer),
             background: self.background.clone(),
-            steps: self.steps.clone(),
+            steps,
             ..Job::default()
         };
         let contents = Contents { jitterlab, with, modules, job, libraries };
@@ -280,9 +287,7 @@ impl GuestRun {
             let step = self.boot.answer.steps.get(step).cloned().unwrap_or_default();
             KernelError::Step { name: "jitterlab run".into(), how: StepEnd::from(&step), said: said(&step) }
         })?;
-        let mut file = qemu::memory_file(step)?;
-        file.write_all(content)?;
-        Ok(RunFile { path: PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())), _file: file })
+        Ok(RunFile::new(step, content)?)
     }
 }
 
@@ -324,6 +329,12 @@ pub struct RunFile {
 }
 
 impl RunFile {
+    pub(super) fn new(name: &str, content: &[u8]) -> io::Result<Self> {
+        let mut file = qemu::memory_file(name)?;
+        file.write_all(content)?;
+        Ok(RunFile { path: PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())), _file: file })
+    }
+
     /// A path for this process to open it by, as long as this exists.
     pub fn path(&self) -> &Path {
         &self.path

@@ -293,7 +293,7 @@ mod tests {
     }
 
     fn kernels(kernels: Vec<RunOnKernel>) -> KernelRun {
-        KernelRun { ns_per_instruction: Some(1), kernels, also: Vec::new() }
+        KernelRun { ns_per_instruction: Some(1), kernels, also: Vec::new(), files: Vec::new() }
     }
 
     #[track_caller]

@@ -28,16 +28,16 @@ pub struct Args {
     kernels: Vec<KernelChoice>,
     #[command(flatten)]
     machine: MachineArgs,
-    /// A further command to run in each guest after the measurement; its output is shown
+    /// A further command to run in each guest after the measurement; its output is shown, files it leaves are brought out
     #[arg(long, value_name = "COMMAND")]
     also: Vec<String>,
     /// How many kernels run at once [default: as many as there are processors]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..), value_name = "N")]
     jobs: Option<u16>,
-    /// The directory for the run files, which get the kernels' names
+    /// The directory for the run files, which get the kernels' names, and for what --also leaves
     #[arg(short, long, default_value = ".", value_name = "DIR")]
     output: PathBuf,
-    /// Write no run files
+    /// Write no files
     #[arg(long)]
     no_file: bool,
     /// Print nothing while measuring
@@ -62,8 +62,7 @@ pub fn execute(args: &Args) -> Ending {
     let session = args.machine.session(steps, Some(&args.measure))?;
     let mut parts = if args.no_file { Parts::nowhere() } else { kept_parts::open("kernel-run", &()) };
     let mut done: BTreeMap<usize, InGuest<RunOnKernel>> = BTreeMap::new();
-    while let Some((part, _)) = parts.next_kept() {
-        let (number, in_guest) = part;
+    while let Some(((number, in_guest), _)) = parts.next_kept() {
         done.insert(number, in_guest);
     }
     let (numbers, left): (Vec<usize>, Vec<KernelChoice>) =
@@ -73,32 +72,35 @@ pub fn execute(args: &Args) -> Ending {
         // One after the other: the names of their files are found by looking for free ones.
         let mut parts = keeping.lock().unwrap_or_else(PoisonError::into_inner);
         let also = also_ran(&args.also, &left[n], &guest);
-        let measured = args.read(&left[n], guest);
+        let mut files = Vec::new();
+        let measured = args.kept(&left[n], guest, &mut files);
         if let Ok(measured) = &measured {
-            kept_parts::keep(&mut parts, &(numbers[n], (&also, measured)));
+            kept_parts::keep(&mut parts, &(numbers[n], (&also, &files, measured)));
         }
-        Ok((also, measured))
+        Ok((also, files, measured))
     });
     let (mut failed, mut failures) = (Vec::new(), Vec::new());
     for ((kernel, number), answer) in left.iter().zip(&numbers).zip(booted) {
         let error = match answer {
-            Ok((also, Ok(measured))) => {
-                done.insert(*number, (also, measured));
+            Ok((also, files, Ok(measured))) => {
+                done.insert(*number, (also, files, measured));
                 continue;
             }
-            Ok((also, Err(error))) => {
-                failed.extend(also);
+            Ok((also, files, Err(error))) => {
+                failed.push((also, files));
                 error
             }
             Err(error) => error,
         };
         failures.push(format!("{kernel}: {error:#}"));
     }
-    let (also, kernels): (Vec<_>, Vec<_>) = done.into_values().unzip();
-    let also: Vec<AlsoRan> = also.into_iter().flatten().chain(failed).collect();
+    let (done, kernels): (Vec<_>, Vec<_>) =
+        done.into_values().map(|(also, files, measured)| ((also, files), measured)).unzip();
+    let (also, files): (Vec<_>, Vec<_>) = done.into_iter().chain(failed).unzip();
+    let (also, files) = (also.concat(), files.concat());
     if !kernels.is_empty() || !also.is_empty() {
         let ns_per_instruction = args.machine.time().ns_per_instruction();
-        args.show.show(Content::KernelRun(KernelRun { ns_per_instruction, kernels, also }))?;
+        args.show.show(Content::KernelRun(KernelRun { ns_per_instruction, kernels, also, files }))?;
     }
     kept_parts::close(failures.is_empty(), |complete| parts.close(complete));
     match failures.is_empty() {
@@ -107,16 +109,24 @@ pub fn execute(args: &Args) -> Ending {
     }
 }
 
-/// What the further commands did in a guest, and what was measured there.
-type InGuest<T> = (Vec<AlsoRan>, T);
+/// What the further commands did in a guest, the files they left, and what was measured there.
+type InGuest<T> = (Vec<AlsoRan>, Vec<PathBuf>, T);
 
 impl Args {
-    /// What a guest answered.
-    fn read(&self, kernel: &KernelChoice, guest: GuestRun) -> anyhow::Result<RunOnKernel> {
-        let time = self.machine.time();
+    /// What a guest measured, its files kept where they are wanted; `files` gets those of the further commands.
+    fn kept(
+        &self,
+        kernel: &KernelChoice,
+        guest: GuestRun,
+        files: &mut Vec<PathBuf>,
+    ) -> anyhow::Result<RunOnKernel> {
+        let (time, named) = (self.machine.time(), kernel.to_string());
+        if !self.no_file {
+            *files = guest.keep_others(RUN_STEP, time, &self.output, &named)?;
+        }
         let measured = match self.no_file {
             true => figures(&guest, time)?,
-            false => run(&guest.keep(RUN_STEP, time, &self.output, &kernel.to_string())?)?.measured()?,
+            false => run(&guest.keep(RUN_STEP, time, &self.output, &named)?)?.measured()?,
         };
         let Image { name, release, version, .. } = guest.image;
         Ok(RunOnKernel { kernel: name, release, version, measured })
