@@ -56,8 +56,8 @@ pub enum CliError {
         /// The format.
         format: jitterlab_report::export::Format,
     },
-    /// A page over a run that it is made of.
-    #[error("--output {} is one of the run files: name another file for the page", .0.display())]
+    /// A result over what it is made of.
+    #[error("--output {} is one of the files that are read: choose another name", .0.display())]
     OutputIsInput(PathBuf),
     /// No run or no witness, or more.
     #[error("--align takes two files: the run and the capture, as in jitterlab compare --align RUN CAPTURE")]

@@ -1,6 +1,8 @@
 //! Writing to the terminal.
 
+use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -181,6 +183,16 @@ pub fn run_file(name: &str) -> Result<PathBuf, CliError> {
 /// Whether `path` stands for standard output.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// Refuses to replace a file by what is made of it, under whatever name.
+pub fn check_not_read(path: &Path, inputs: &[PathBuf]) -> Result<(), CliError> {
+    let file = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let is_read = |output| inputs.iter().any(|input| file(input) == Some(output));
+    if !is_stdout(path) && file(path).is_some_and(is_read) {
+        return Err(CliError::OutputIsInput(path.into()));
+    }
+    Ok(())
 }
 
 /// Writes what a command was asked for to the file the user named, then says so; `-` is standard output, and what is

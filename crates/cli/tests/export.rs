@@ -253,15 +253,15 @@ fn the_readers_of_other_programs_find_the_same_figures() {
 
 #[test]
 fn prometheus_takes_the_text_into_its_database() {
-    if Command::new("promtool").arg("--version").output().is_err() {
-        eprintln!("skipped: promtool is not here (Debian's package prometheus, which also starts a server)");
+    let promtool = std::env::var("JITTERLAB_PROMTOOL").unwrap_or_else(|_| "promtool".into());
+    if !has(&promtool, &["--version"]) {
         return;
     }
     let folder = TempDir::new().unwrap();
     run(folder.path(), Keep::All, 0);
     exported(folder.path(), "openmetrics", "run.parquet");
     let arguments = ["tsdb", "create-blocks-from", "openmetrics", "out.openmetrics", "database"];
-    let output = Command::new("promtool").args(arguments).current_dir(folder.path()).output().unwrap();
+    let output = Command::new(promtool).args(arguments).current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -294,6 +294,76 @@ fn what_a_format_cannot_hold_is_said() {
 }
 
 #[test]
+fn what_is_read_is_not_replaced_by_what_is_made_of_it() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("table.csv"), "start_us,latency_us\n1000,2\n2001,3\n3001,3\n").unwrap();
+    std::os::unix::fs::symlink("table.csv", folder.join("link.csv")).unwrap();
+    for command in [
+        &["export", "table.csv", "--as", "csv", "-o", "table.csv"][..],
+        &["export", "table.csv", "--as", "csv", "-o", "link.csv", "--force"],
+        &["report", "table.csv", "-o", "./table.csv"],
+        &["plot", "link.csv", "-o", "table.csv"],
+    ] {
+        let output = jitterlab(folder, command);
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(fs::read_to_string(folder.join("table.csv")).unwrap().starts_with("start_us"));
+}
+
+#[test]
+fn a_histogram_of_whole_microseconds_comes_back_as_it_was() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let count = |us: u64| (us * 7919) % 1_000 + 1;
+    let rows: String = (2..120).map(|us| format!("{us:06} {:06}\n", count(us))).collect();
+    let total: u64 = (2..120).map(count).sum();
+    let told = format!(
+        "# Histogram\n{rows}# Total: {total:09}\n# Min Latencies: 00002\n# Avg Latencies: 00060\n\
+                        # Max Latencies: 00119\n# Histogram Overflows: 00000\n"
+    );
+    fs::write(folder.join("told.txt"), &told).unwrap();
+    answered(folder, &["export", "told.txt", "--as", "cyclictest", "-o", "again.txt"]);
+    let again = fs::read_to_string(folder.join("again.txt")).unwrap();
+    let bins = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with('0') && !line.ends_with(" 000000"));
+        lines.map(String::from).collect()
+    };
+    assert_eq!(bins(&again), bins(&told));
+    // How long that took is not told, and is no 0 without a word.
+    assert!(exported(folder, "hdr", "told.txt").contains("does not tell how long it lasted"));
+    assert!(!exported(folder, "openmetrics", "told.txt").is_empty());
+}
+
+#[test]
+fn names_that_formats_use_themselves_come_back_or_are_told_apart() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let name = "a, \"b\"";
+    let quoted = name.replace('"', "\"\"");
+    let rows = (1..4).map(|k| format!("\"{quoted}\",{k}000,{k}002\na_ \"b\",{k}000,{k}003\n"));
+    fs::write(
+        folder.join("table.csv"),
+        rows.fold(String::from("task,due_us,start_us\n"), |text, row| text + &row),
+    )
+    .unwrap();
+    let names = |file: &str| -> Vec<String> {
+        summaries(folder, file).iter().map(|task| task["task"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("table.csv"), [name, "a_ \"b\""]);
+    exported(folder, "csv", "table.csv");
+    assert_eq!(names("out.csv"), names("table.csv"));
+    let said = exported(folder, "hdr", "table.csv");
+    assert!(said.contains("a_ \"b\" is called a__\"b\"_2"), "{said}");
+    // Two pins of one name in a capture.
+    let edges: String = (0..8).map(|k| format!("#{}\n{}!\n{}\"\n", k * 500_000, k % 2, k % 2)).collect();
+    let pins = "$timescale 1 ns $end\n$scope module a $end\n$var wire 1 ! STEP $end\n$upscope $end\n\
+                $scope module b $end\n$var wire 1 \" STEP $end\n$upscope $end\n$enddefinitions $end\n";
+    fs::write(folder.join("pins.vcd"), format!("{pins}{edges}")).unwrap();
+    assert_eq!(names("pins.vcd"), ["STEP", "STEP 2"]);
+}
+
+#[test]
 fn a_run_of_spikes_says_that_its_rows_are_those() {
     let folder = TempDir::new().unwrap();
     run(folder.path(), Keep::Spikes { above_ns: 100_000 }, 0);
@@ -308,10 +378,11 @@ fn an_export_never_replaces_a_measurement_and_leaves_nothing_half_written() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
     let before = fs::read(run(folder, Keep::All, 0)).unwrap();
+    fs::copy(folder.join("run.parquet"), folder.join("kept.parquet")).unwrap();
     for format in FORMATS {
-        refused(folder, &["export", "run.parquet", "--as", format, "-o", "run.parquet"], 3, &["--force"]);
+        refused(folder, &["export", "run.parquet", "--as", format, "-o", "kept.parquet"], 3, &["--force"]);
     }
-    assert_eq!(fs::read(folder.join("run.parquet")).unwrap(), before);
+    assert_eq!(fs::read(folder.join("kept.parquet")).unwrap(), before);
     // A run that turns out to be damaged replaces nothing.
     let mut damaged = before;
     damaged[2_000..4_000].fill(0xaa);
@@ -319,7 +390,7 @@ fn an_export_never_replaces_a_measurement_and_leaves_nothing_half_written() {
     fs::write(folder.join("out.csv"), "as it was").unwrap();
     refused(folder, &["export", "damaged.parquet", "--as", "csv", "-o", "out.csv"], 3, &["damaged"]);
     assert_eq!(fs::read_to_string(folder.join("out.csv")).unwrap(), "as it was");
-    assert_eq!(fs::read_dir(folder).unwrap().count(), 3);
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 4);
     let output = jitterlab(folder, &["export", "run.parquet", "--as", "csv", "-o", "/dev/full"]);
     assert_eq!(output.status.code(), Some(3));
 }
@@ -473,6 +544,14 @@ fn linuxcnc_is_told_what_stepper_says_and_reads_it() {
     refused(folder, &export, 3, &["base ran under an ordinary policy", "servo-thread"]);
     again(Bench::Kernel, 0, Policy::Fifo(90));
     refused(folder, &export, 3, &["simulated"]);
+    // A table does not say under which policy its task ran.
+    answered(folder, &["export", "run.parquet", "--as", "csv", "-o", "table.csv"]);
+    refused(
+        folder,
+        &["export", "table.csv", "--as", "linuxcnc"],
+        3,
+        &["does not say under which policy base ran"],
+    );
     // What is too late for steps by software may do for a servo thread.
     again(Bench::Host, 150_000, Policy::Fifo(90));
     let text = answered(folder, &export);

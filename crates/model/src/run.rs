@@ -422,11 +422,28 @@ impl RunInfo {
     }
 
     /// The time all tasks were measured for: from the earliest first due time to the latest end. `None` where it would rest
-    /// on an assumed period or count.
+    /// on an assumed period or count, or where nothing ran. Tasks that never ran have no times.
     pub fn measured_ns(&self) -> Option<i64> {
         let known = |task: &&TaskRun| task.knows(Gap::Period) && task.knows(Gap::Count);
-        let results = || self.tasks.iter().filter(known).filter_map(|t| t.result.as_ref());
+        let results = self.tasks.iter().filter(known).filter_map(|task| task.result.as_ref());
+        let results = || results.clone().filter(|result| result.executed > 0);
         let first = results().map(|r| r.first_due_ns).min()?;
         results().map(|r| r.last_end_ns).max().map(|last| last - first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_never_ran_does_not_lengthen_a_run() {
+        let mut info = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default(), TaskSpec::default()]);
+        info.tasks[1].result = Some(TaskResult::default());
+        assert_eq!(info.measured_ns(), None);
+        let ran =
+            TaskResult { executed: 3, first_due_ns: 5_000, last_end_ns: 7_100, ..TaskResult::default() };
+        info.tasks[0].result = Some(ran);
+        assert_eq!(info.measured_ns(), Some(2_100));
     }
 }

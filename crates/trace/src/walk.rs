@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::bounds::{check_order, check_times};
-use jitterlab_model::{Activation, Flags, RunCauses, RunInfo, StopReason};
+use jitterlab_model::{Activation, Flags, Gap, RunCauses, RunInfo, StopReason};
 
 use crate::TraceError;
 use crate::causes;
@@ -198,12 +198,14 @@ impl<'a> Walk<'a> {
         self.frames.skipped()
     }
 
-    /// The description, each task with the counters that were rebuilt from what was recorded if it has none.
+    /// The description, each task with the counters that were rebuilt from what was recorded if it has none: they do not tell
+    /// what was lost at the end.
     pub(crate) fn completed(&self) -> RunInfo {
         let mut info = self.info.clone();
         for (task, lane) in info.tasks.iter_mut().zip(&self.lanes) {
             if task.result.is_none() {
                 task.result = lane.tally.result();
+                task.unknown.push(Gap::Lost);
             }
         }
         info

@@ -58,6 +58,7 @@ pub fn execute(args: &Args) -> Ending {
     if output::is_stdout(output) && output::is_terminal() && !format.is_text() {
         return Err(CliError::NotForTerminal(*format).into());
     }
+    output::check_not_read(output, std::slice::from_ref(&args.file))?;
     let asked = args.asked()?;
     let run = args.run.open(&args.file)?;
     let tasks = run.tasks(args.run.task.as_deref())?;

@@ -57,6 +57,7 @@ pub fn execute(args: &Args) -> Ending {
         return Ok(Status::Fine);
     };
     output::check_figure(path, "--output")?;
+    output::check_not_read(path, &args.files)?;
     let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
     let svg = figure::svg(&args.figure.charts(args.quantity, &runs, &sections)?)?;
     let file = output::figure(path, svg)?;

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use jitterlab_report::page::render;
 
-use crate::error::CliError;
 use crate::exit::{Ending, Status};
 use crate::inputs::{self, Inputs};
 use crate::output;
@@ -28,9 +27,7 @@ pub struct Args {
 
 /// Reads the runs and writes the page.
 pub fn execute(args: &Args) -> Ending {
-    if args.files.contains(&args.output) {
-        return Err(CliError::OutputIsInput(args.output.clone()).into());
-    }
+    output::check_not_read(&args.output, &args.files)?;
     let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
     let html = render(&runs, &sections)?;
     let said = format!("{:.1} MB", html.len() as f64 / 1e6);

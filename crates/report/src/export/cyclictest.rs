@@ -55,7 +55,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     footer("Max Latencies", 5, figure(|one| one.summary.latency.max_ns))?;
     footer("Histogram Overflows", 5, overflows.into_iter().map(|n| n as i64).collect())?;
     for (number, one) in of.iter().enumerate() {
-        writeln!(out, "# Thread {number}: {}", one.summary.task)?;
+        writeln!(out, "# Thread {number}: {}", one.summary.task.replace(char::is_control, " "))?;
     }
     Ok(exported)
 }

@@ -58,6 +58,28 @@ impl Log {
     }
 }
 
+/// What each task is called there: its name without blanks and commas, which a tag has none of, and a number where that is
+/// another's.
+fn tags(run: &Run, tasks: &[usize], exported: &mut Exported) -> BTreeMap<usize, String> {
+    let mut tags: BTreeMap<usize, String> = BTreeMap::new();
+    for task in tasks {
+        let name = &run.info().tasks[*task].spec.name;
+        let plain = name.replace(|c: char| c == ',' || c.is_whitespace() || c.is_control(), "_");
+        let mut tag = plain.clone();
+        for number in 2.. {
+            if !tags.values().any(|taken| *taken == tag) {
+                break;
+            }
+            tag = format!("{plain}_{number}");
+        }
+        if tag != plain {
+            exported.losses.push(Loss::Tagged { task: name.clone(), tag: tag.clone() });
+        }
+        tags.insert(*task, tag);
+    }
+    tags
+}
+
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
     let mut exported = Exported::default();
     let of = Latencies::of(run, tasks, &mut exported)?;
@@ -87,12 +109,17 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     )?;
     log.lines.sort_by_key(|line| (line.second, line.task));
     let first = log.lines.iter().find_map(|line| line.second).unwrap_or(0);
+    let length_ns = run.info().measured_ns();
+    if length_ns.is_none() && log.lines.iter().any(|line| line.second.is_none()) {
+        exported.losses.push(Loss::NoLength);
+    }
+    let tags = tags(run, tasks, &mut exported);
     for Line { second, task, max_ns, histogram } in &log.lines {
         let (start, length) = match second {
             Some(second) => (second - first, 1.0),
-            None => (0, run.info().measured_ns().unwrap_or(0) as f64 / 1e9),
+            None => (0, length_ns.unwrap_or(0) as f64 / 1e9),
         };
-        let tag = run.info().tasks[*task].spec.name.replace([',', ' ', '\t', '\r', '\n'], "_");
+        let tag = &tags[task];
         writeln!(out, "Tag={tag},{start}.000,{length:.3},{:.6},{histogram}", *max_ns as f64 / 1e6)?;
     }
     Ok(exported)

@@ -6,6 +6,8 @@ use jitterlab_runs::{Columns, Run};
 
 use super::{ExportError, Exported, Loss};
 
+const US_NS: i64 = 1_000;
+
 /// The latencies of one task.
 pub(super) struct Latencies {
     /// The task's number.
@@ -75,8 +77,12 @@ pub(super) fn each(run: &Run, of: &[Latencies], mut see: impl FnMut(Seen)) -> Re
     for Latencies { task, summary, all } in of.iter().filter(|one| !sliced && !run.keeps_all(one.task)) {
         let (min_ns, max_ns) =
             (summary.latency.min_ns.unwrap_or(i64::MIN), summary.latency.max_ns.unwrap_or(i64::MAX));
+        // Other tools count whole microseconds, each as up to the next: no value lies on the edge of a bin here.
+        let is_whole = min_ns.rem_euclid(US_NS) == 0 && max_ns.rem_euclid(US_NS) == US_NS - 1;
         for bin in all.bins() {
-            let latency_ns = bin.high_ns.clamp(min_ns, max_ns);
+            let high_ns =
+                if is_whole { (bin.high_ns + 1).div_euclid(US_NS) * US_NS - 1 } else { bin.high_ns };
+            let latency_ns = high_ns.clamp(min_ns, max_ns);
             see(Seen { task: *task, at_ns: None, latency_ns, count: bin.count });
         }
     }

@@ -77,6 +77,9 @@ fn base(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, 
     let Some(task) = fitting.min_by_key(|task| task.spec.period_ns) else {
         return Ok(Err(words::NO_BASE.into()));
     };
+    if task.granted.is_none() {
+        return Ok(Err(words::untold_policy(&task.spec.name)));
+    }
     let name = task.spec.name.clone();
     let one = OneTask::of(run.clone(), Some(&name), |spec| spec.period_ns)?;
     Ok(BaseThread::of(&one, drive).map_err(|why| words::no_steps(&name, why)))
@@ -93,6 +96,9 @@ fn servo(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, Ex
     let Some(task) = fitting.min_by_key(|task| task.spec.period_ns) else {
         return Ok(Err(words::NO_SERVO.into()));
     };
+    if task.granted.is_none() {
+        return Ok(Err(words::untold_policy(&task.spec.name)));
+    }
     let analysis = run.analysis(Some(&task.spec.name), Vec::new(), false, Some(purpose))?;
     let verdict = analysis.verdict.as_ref().and_then(|verdict| verdict.purposes.first());
     Ok(match verdict.map(|of| (of, of.fitness, of.decided_by.as_ref())) {

@@ -25,7 +25,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
         values += stats[*task].latency.count();
         let counts = [summary.executed, summary.missed].map(|count| known(count, |count| count.to_string()));
         let period = known(info.tasks[*task].period_ns(), |ns| format!(" every {}", Exact(ns)));
-        let name = format!("{}{period}", summary.task.replace('|', "\\|"));
+        let name = format!("{}{period}", summary.task.replace(char::is_control, " ").replace('|', "\\|"));
         for (row, (quantity, statistics)) in summary.quantities().into_iter().enumerate() {
             // What is of the task stands in its first row.
             let [task, executed, missed] = match row {

@@ -127,6 +127,20 @@ pub enum Loss {
         /// Its name.
         task: String,
     },
+    /// How long the run lasted, which the format wants said.
+    NoLength,
+    /// Another task has the name that this one would have in the format.
+    Tagged {
+        /// Its name.
+        task: String,
+        /// What it is called there.
+        tag: String,
+    },
+    /// Activations that are not among the latest starts, which alone are written.
+    Earlier {
+        /// How many.
+        count: u64,
+    },
     /// A thread of LinuxCNC of which the run does not say how long its period may be.
     NoThread {
         /// Its entry in the INI file.

@@ -1,7 +1,7 @@
 //! OpenMetrics text, version 1.0, as Prometheus and what follows it read: counters, the figures of each quantity, and the
 //! latency's histogram. What is not known has no sample.
 //!
-//! Samples carry the time of the run's end, so that `promtool tsdb create-blocks-from openmetrics` takes them.
+//! Samples carry the time of the run's end where that is known, so that `promtool tsdb create-blocks-from openmetrics` takes them.
 
 use std::io::{self, Write};
 
@@ -46,7 +46,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     let info = run.info();
     // The warnings of the run go with what was exported.
     let (stats, _) = run.timing()?.into_parts();
-    let ended = started(info).map(|began| began + info.measured_ns().unwrap_or(0) as f64 / 1e9);
+    let ended = started(info).zip(info.measured_ns()).map(|(began, ns)| began + ns as f64 / 1e9);
     let text = &mut Text { out, at: ended.map_or_else(String::new, |end| format!(" {end:.3}")) };
     let of: Vec<(Summary, &Distribution)> = tasks
         .iter()

@@ -11,7 +11,7 @@ use jitterlab_runs::{Run, RunsError, Told};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{ExportError, Exported, rows};
+use super::{ExportError, Exported, Loss, rows};
 
 /// Lanes of a processor, in their order on the screen.
 const LANES: [(Lane, &str); 4] = [
@@ -43,7 +43,11 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
             let of: Vec<_> = of.collect();
             let late_starts = of.iter().map(|(.., causes)| causes.latest.len() as u64).sum();
             self::late_starts(of.into_iter()).iter().try_for_each(|event| events.write(event))?;
-            Exported { late_starts, ..Exported::default() }
+            let results = tasks.iter().filter_map(|task| run.info().tasks[*task].result.as_ref());
+            let executed: u64 = results.map(|result| result.executed).sum();
+            let mut exported = Exported { late_starts, ..Exported::default() };
+            exported.lose(executed.saturating_sub(late_starts), |count| Loss::Earlier { count });
+            exported
         }
     };
     events.end()?;
@@ -51,6 +55,8 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
 }
 
 fn activations(run: &Run, tasks: &[usize], events: &mut Events<'_>) -> Result<Exported, ExportError> {
+    // What is refused leaves nothing behind.
+    rows::losses(run, tasks)?;
     events.write(&Event::name("process_name", ACTIVATIONS, 0, "tasks"))?;
     for task in tasks {
         let (of, track) = (&run.info().tasks[*task].spec.name, FIRST_TRACK + 2 * *task as u64);

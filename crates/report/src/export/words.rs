@@ -69,6 +69,16 @@ fn loss(format: Format, loss: &Loss) -> String {
             format!("without task {task}, of which nothing that {format} holds is known")
         }
         Loss::NoThread { entry, why } => format!("no {entry}: {why}"),
+        Loss::NoLength => format!("the source does not tell how long it lasted: {format} says 0 s"),
+        Loss::Tagged { task, tag } => {
+            format!("task {task} is called {tag} in it, since another one has its name there")
+        }
+        Loss::Earlier { count } => {
+            format!(
+                "{} of the run, which were not among the latest, are not in it",
+                plural(*count, "activation")
+            )
+        }
     }
 }
 
@@ -94,6 +104,11 @@ pub(super) const NO_BASE: &str = "No task had the period of a step generator, 25
 pub(super) const NO_SERVO: &str =
     "No task had the period of a servo thread, 1 ms: measure one, as jitterlab run --for servo-thread does.";
 pub(super) const SIMULATED: &str = "Its time is a simulated one: measure on the computer that runs LinuxCNC.";
+
+/// Why a task of another program's file gives no thread.
+pub(super) fn untold_policy(task: &str) -> String {
+    format!("Its source does not say under which policy {task} ran: measure it with jitterlab run.")
+}
 
 /// What a base thread rests on.
 pub(super) fn base(base: &BaseThread, drive: &Drive) -> String {

@@ -22,14 +22,34 @@ struct Place {
 }
 
 /// The cells of a line.
-fn cells(line: &str) -> Vec<&str> {
+fn cells(line: &str) -> Vec<Cow<'_, str>> {
+    let quoted = line.contains('"');
+    let separates = |c: &char| if quoted { line.contains(outside_quotes(*c)) } else { line.contains(*c) };
     // A comma may be a decimal one where something else separates.
-    let separator = [';', '\t', ','].into_iter().find(|separator| line.contains(*separator));
-    let cells: Vec<&str> = match separator {
+    let cells: Vec<&str> = match [';', '\t', ','].into_iter().find(separates) {
+        Some(separator) if quoted => line.split(outside_quotes(separator)).collect(),
         Some(separator) => line.split(separator).collect(),
         None => line.split_whitespace().collect(),
     };
-    cells.into_iter().map(|cell| cell.trim().trim_matches('"').trim()).collect()
+    cells.into_iter().map(|cell| unquoted(cell.trim())).collect()
+}
+
+/// Whether a character, the next of a line each time, is this one and between no quotes.
+fn outside_quotes(separator: char) -> impl FnMut(char) -> bool {
+    let mut quoted = false;
+    move |c| {
+        quoted ^= c == '"';
+        c == separator && !quoted
+    }
+}
+
+/// The text of a cell (RFC 4180, 2.5 to 2.7).
+fn unquoted(cell: &str) -> Cow<'_, str> {
+    match cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')) {
+        Some(text) if text.contains('"') => text.replace("\"\"", "\"").into(),
+        Some(text) => text.trim().into(),
+        None => cell.into(),
+    }
 }
 
 /// A number with a point for a decimal comma.
@@ -43,7 +63,7 @@ fn table(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// The cells of the first line, if they are names.
-fn head(text: &str) -> Option<Vec<&str>> {
+fn head(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let (_, first) = table(text).next()?;
     let cells = cells(first);
     let named = cells.iter().all(|cell| cell.parse::<f64>().is_err());
@@ -63,7 +83,7 @@ fn recognise(input: &Input) -> bool {
     let row = table(input.text).nth(1).map(|(_, line)| cells(line)).unwrap_or_default();
     row.len() >= named.len()
         && named.iter().zip(row).any(|(name, cell)| {
-            role_of(name).is_some_and(|(role, _)| tells(role)) && decimal_ns(&with_point(cell), 1).is_some()
+            role_of(name).is_some_and(|(role, _)| tells(role)) && decimal_ns(&with_point(&cell), 1).is_some()
         })
 }
 
@@ -120,14 +140,14 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         return Err(Unreadable::NoTimes.into());
     }
     let mut tasks: Vec<Task> = Vec::new();
-    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     for (number, line) in table(input.text).skip(usize::from(head(input.text).is_some())) {
         let cells = cells(line);
         let mut row = Row::default();
         let mut name = "main";
         for (role, place) in &places {
             let cell =
-                *cells.get(place.column).ok_or_else(|| Unreadable::not(line, Wanted::Row).at(number))?;
+                cells.get(place.column).ok_or_else(|| Unreadable::not(line, Wanted::Row).at(number))?;
             if *role == Role::Task {
                 name = cell;
             } else {
@@ -136,8 +156,9 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
                     Some(value.ok_or_else(|| Unreadable::not(cell, Wanted::Time).at(number))?);
             }
         }
-        let task = *numbers.entry(name).or_insert(tasks.len());
+        let task = numbers.get(name).copied().unwrap_or(tasks.len());
         if task == tasks.len() {
+            numbers.insert(name.into(), task);
             tasks.push(Task { name: name.into(), ..Task::default() });
         }
         if !tasks[task].push(&row) {

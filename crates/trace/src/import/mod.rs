@@ -34,13 +34,15 @@ mod xenomai_console;
 mod xenomai_histogram;
 mod zephyr;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
+use std::iter;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use jitterlab_model::bounds::{self, Impossible};
-use jitterlab_model::{Activation, Gap, Overrun, RunInfo, StopReason, TimingStats};
+use jitterlab_model::{Activation, Gap, Overrun, RunInfo, StopReason, TaskRun, TaskSpec, TimingStats};
 
 pub use self::capture::{CaptureHints, PacketFilter, PacketFilterError, Threshold, ThresholdError};
 use self::told::{Period, Told};
@@ -293,10 +295,22 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
                 why: Box::new(why),
             };
             let parsed = (peer.parse)(input, hints).and_then(|import| as_said(import, hints));
-            return parsed.and_then(checked).map_err(unreadable);
+            return parsed.map(told_apart).and_then(checked).map_err(unreadable);
         }
     }
     Err(TraceError::UnknownOutput { path: path.into() })
+}
+
+/// Gives tasks of one name different ones: whatever reads an export tells tasks apart by their names.
+fn told_apart(mut import: Import) -> Import {
+    let mut taken = BTreeSet::new();
+    for TaskRun { spec: TaskSpec { name, .. }, .. } in &mut import.info.tasks {
+        let numbered = (2..).map(|number| format!("{name} {number}"));
+        let free = iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name));
+        *name = free.unwrap_or_default();
+        taken.insert(name.clone());
+    }
+    import
 }
 
 /// Refuses periods that were said for each task and are not those of the tasks.
