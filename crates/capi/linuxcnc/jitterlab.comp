@@ -51,13 +51,20 @@ static atomic_bool closing;
 static atomic_int inside;
 static pthread_t starter;
 
+/* Whether there is such a file, or the journal of one whose session was killed. */
+static int is_taken(const char *name) {
+    char journal[4096 + 8];
+    rtapi_snprintf(journal, sizeof(journal), "%s.part", name);
+    return access(name, F_OK) == 0 || access(journal, F_OK) == 0;
+}
+
 /* The file's name, with a number where there is one of an earlier session: a run file is never overwritten. */
 static const char *free_name(void) {
     static char name[4096];
     const char *ending = strrchr(file, '.');
     if (!ending || strchr(ending, '/')) ending = file + strlen(file);
     rtapi_snprintf(name, sizeof(name), "%s", file);
-    for (int number = 2; access(name, F_OK) == 0; number++)
+    for (int number = 2; is_taken(name); number++)
         rtapi_snprintf(name, sizeof(name), "%.*s-%d%s", (int)(ending - file), file, number, ending);
     return name;
 }

@@ -21,20 +21,25 @@ pub(crate) enum CapiError {
 
 thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
+    static NO_RUN: RefCell<Option<String>> = RefCell::default();
 }
 
-/// Notes why a call of this thread failed. Where it was handed on the NULL of a call that failed before, why that did is said, too.
+/// Notes why a call of this thread failed. Where it was handed on the NULL of a run that could not be begun, why that was so is
+/// said.
 pub(crate) fn note(error: &CapiError) {
-    let mut text = error.to_string();
-    LAST.with_borrow_mut(|last| {
-        let before = last.to_string_lossy();
-        match error {
-            CapiError::Null("run") if before.starts_with(&text) => return,
-            CapiError::Null("run") if !before.is_empty() => text = format!("{text} (it said: {before})"),
-            _ => {}
-        }
-        *last = CString::new(text.replace('\0', " ")).unwrap_or_default();
-    });
+    let why = NO_RUN.take();
+    let text = match (error, &why) {
+        (CapiError::Null("run"), Some(why)) => why.clone(),
+        _ => error.to_string(),
+    };
+    NO_RUN.set(why);
+    LAST.with_borrow_mut(|last| *last = CString::new(text.replace('\0', " ")).unwrap_or_default());
+}
+
+/// Remembers whether this thread's last run could be begun, and why not.
+pub(crate) fn remember<T>(begun: Result<T, CapiError>) -> Result<T, CapiError> {
+    NO_RUN.set(begun.as_ref().err().map(CapiError::to_string));
+    begun
 }
 
 /// The last that was noted, at an address that stays until the next.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use jitterlab_recording::Recording;
 
-use crate::error::{CapiError, last, noted};
+use crate::error::{CapiError, last, note, noted, remember};
 use crate::text::text;
 
 const TOOL: &str = concat!("libjitterlab ", env!("CARGO_PKG_VERSION"));
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn jitterlab_run_new(file: *const c_char, tasks: *const c_
     // SAFETY: as the caller promises.
     let file = (!file.is_null()).then(|| unsafe { text(file, "file") }).transpose();
     let begun = tasks.and_then(|tasks| Ok(Recording::begin(TOOL, file?.map(Path::new), tasks)?));
-    let run = noted(begun).map(|recording| Run { recording, refusals: Mutex::default() });
+    let run = noted(remember(begun)).map(|recording| Run { recording, refusals: Mutex::default() });
     run.map_or(ptr::null_mut(), |run| Box::into_raw(Box::new(run)))
 }
 
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn jitterlab_run_figures(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_run_close(run: *mut Run) -> c_int {
     if run.is_null() {
-        // Why it could not be begun stays what is said.
+        note(&CapiError::Null("run"));
         return -1;
     }
     // SAFETY: made from a box, and not closed, as the caller promises.

@@ -50,9 +50,9 @@ impl Loop {
             builder = builder.recorder(recorder);
         }
         let task = builder.build().inspect_err(|_| shared.give_back(number))?;
-        shared.began(number, task.counters().clone(), task.refused());
         let granted = task.granted().cloned().or_else(|| jitterlab_rt::probe::found().ok());
         let run = TaskRun { granted, ..TaskRun::new(spec) };
+        shared.began(number, &run, task.counters().clone(), task.refused());
         Ok(Loop { task, open: None, shared: shared.clone(), number, run })
     }
 

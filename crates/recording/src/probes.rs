@@ -26,9 +26,11 @@ impl Probed {
             Some(recorder) if fitted => Probe::without_due_times(&spec, recorder),
             recorder => Probe::new(&spec, recorder),
         };
-        shared.began(number, probe.counters().clone(), &[]);
         // How it waits and what it does is the loop's own affair.
         let run = TaskRun { granted: found().ok(), unknown: vec![Gap::Settings], ..TaskRun::new(spec) };
+        // Whether it will say its due times shows later: a run that is killed does not tell.
+        let until_then = TaskRun { unknown: vec![Gap::Settings, Gap::Phase], ..run.clone() };
+        shared.began(number, &until_then, probe.counters().clone(), &[]);
         Ok(Probed { probe, shared: shared.clone(), number, run, fitted })
     }
 

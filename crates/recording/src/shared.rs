@@ -33,6 +33,8 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 struct Told {
     info: RunInfo,
+    /// Whether the description says more than the journal's.
+    changed: bool,
     lanes: Vec<Lane>,
 }
 
@@ -74,7 +76,7 @@ impl Shared {
     pub(crate) fn new(info: RunInfo, fittings: Vec<Option<Fitting>>, is_recorded: bool) -> Self {
         let lanes = fittings.into_iter().map(|fitting| Lane { fitting, ..Lane::default() }).collect();
         Shared {
-            told: Mutex::new(Told { info, lanes }),
+            told: Mutex::new(Told { info, changed: false, lanes }),
             stop: Arc::default(),
             is_recorded,
             closing: AtomicBool::new(false),
@@ -115,11 +117,17 @@ impl Shared {
         *lane = Lane { fitting: lane.fitting.take(), ..Lane::default() };
     }
 
-    /// Its loop or probe is there.
-    pub(crate) fn began(&self, task: usize, counters: Arc<TaskCounters>, refused: &[Refusal]) {
+    /// Its loop or probe is there, and runs like this.
+    pub(crate) fn began(&self, task: usize, run: &TaskRun, counters: Arc<TaskCounters>, refused: &[Refusal]) {
         let mut told = self.told();
         told.lanes[task].counters = Some(counters);
         told.info.refused.extend_from_slice(refused);
+        let known = &mut told.info.tasks[task];
+        let mut unknown = run.unknown.clone();
+        unknown.retain(|gap| !known.unknown.contains(gap));
+        known.unknown.extend(unknown);
+        known.granted.clone_from(&run.granted);
+        told.changed = true;
     }
 
     /// Its loop or probe is over.
@@ -186,6 +194,12 @@ impl Shared {
             let closing = self.closing.load(Ordering::Acquire);
             let new = |(task, lane): (usize, &mut Lane)| Some((task, lane.drain.take()?));
             drains.extend(self.told().lanes.iter_mut().enumerate().filter_map(new));
+            let changed = std::mem::take(&mut self.told().changed);
+            if changed {
+                // For whoever recovers the run of a program that is killed.
+                let info = self.told().info.clone();
+                writer.describe(&info);
+            }
             for (task, drain) in &mut drains {
                 rows.clear();
                 drain.pop_into(&mut rows, usize::MAX);

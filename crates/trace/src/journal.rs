@@ -113,7 +113,7 @@ fn free_bytes(path: &Path) -> Option<u64> {
 }
 
 /// The description, with so many spaces behind it.
-fn put_info(bytes: &mut Vec<u8>, info: &RunInfo, spaces: usize) {
+pub(crate) fn put_info(bytes: &mut Vec<u8>, info: &RunInfo, spaces: usize) {
     frame::put(bytes, Kind::Info, 0, |out| {
         // Writing a description of plain numbers and strings into memory cannot fail.
         let _ = serde_json::to_writer(&mut *out, info);

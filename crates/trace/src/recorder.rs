@@ -16,7 +16,7 @@ use jitterlab_model::{Activation, Flags, Keep, RunInfo};
 use crate::TraceError;
 use crate::codec::RowEncoder;
 use crate::frame::{self, Kind};
-use crate::journal::{Journal, recording_ended};
+use crate::journal::{Journal, put_info, recording_ended};
 use crate::spikes::{Slicer, SpikeFilter};
 
 /// How long rows wait in memory at most before they are written.
@@ -194,6 +194,14 @@ impl Recorder {
             self.shared.wake.notify_all();
         }
         Ok(())
+    }
+
+    /// Takes the description as it is known now.
+    pub(crate) fn describe(&self, info: &RunInfo) {
+        let mut state = self.shared.lock();
+        if state.ended.is_none() && state.waiting.len() < WAITING_LIMIT {
+            put_info(&mut state.waiting, info, 0);
+        }
     }
 
     /// Takes why activations were late until now, as it stands in a journal.

@@ -107,6 +107,11 @@ impl RunWriter {
         self.recorder.append(task, rows)
     }
 
+    /// Takes the description as it is known now, for a run that is not closed; the last one holds. Never waits for the disk.
+    pub fn describe(&mut self, info: &RunInfo) {
+        self.recorder.describe(info);
+    }
+
     /// Takes why activations were late until now; the last one holds. Never waits for the disk.
     ///
     /// # Errors

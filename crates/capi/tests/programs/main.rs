@@ -244,6 +244,32 @@ fn two_tasks_in_c_share_a_run_file_and_lose_nothing() {
 }
 
 #[test]
+fn a_killed_program_leaves_how_it_ran() {
+    if !has("gcc") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("killed.parquet");
+    let mut running =
+        Command::new(example("two_tasks.c", folder.path())).arg(&file).arg("60").spawn().unwrap();
+    let journal = folder.path().join("killed.parquet.part");
+    // Two descriptions and a few frames of rows.
+    let written = || fs::metadata(&journal).is_ok_and(|found| found.len() > 100_000);
+    while !written() {
+        assert!(running.try_wait().unwrap().is_none());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    running.kill().unwrap();
+    running.wait().unwrap();
+    jitterlab_trace::recover(&journal).unwrap();
+    let (info, _) = read(&file);
+    assert_eq!(info.stop, Some(StopReason::Crashed));
+    for task in &info.tasks {
+        assert!(task.granted.is_some() && task.unknown == [Gap::Lost], "{task:?}");
+    }
+}
+
+#[test]
 fn a_program_links_the_shared_library_by_its_interface() {
     if !has("g++") {
         return;
