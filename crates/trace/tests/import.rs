@@ -434,6 +434,38 @@ fn tables_are_read_by_their_heads_or_the_users_word() {
 }
 
 #[test]
+fn names_in_quotes_are_what_is_between_them() {
+    let names = |rows: &str| -> Vec<String> {
+        let rows: String = (1..4).map(|k| rows.replace('@', &k.to_string())).collect();
+        let table = table(&format!("task;due_us;start_us\n{rows}"), &Hints::default()).unwrap();
+        table.info.tasks.iter().map(|task| task.spec.name.clone()).collect()
+    };
+    assert_eq!(names("\"a;b\";@000;@001\n"), ["a;b"]);
+    assert_eq!(names("\"5\"\" disk\"; \"@000\";@001,5\n"), ["5\" disk"]);
+    // A quote within a cell is one of its text.
+    assert_eq!(names("5\" disk;@000;@001\n"), ["5\" disk"]);
+    assert_eq!(names("\" a\";@000;@001\na;@000;@002\n"), [" a", "a"]);
+}
+
+#[test]
+fn tasks_of_one_name_are_told_apart_and_nobody_elses_name_is_taken() {
+    let edges: String =
+        (0..8).map(|k| format!("#{}\n{level}!\n{level}$\n{level}%\n", k * 500_000, level = k % 2)).collect();
+    let wires = "$var wire 1 ! a $end\n$var wire 1 $ a $end\n$var wire 1 % a_2 $end\n".replace("a_2", "a·2");
+    let pins = format!(
+        "$timescale 1 ns $end\n$scope module m $end\n{wires}$upscope $end\n$enddefinitions $end\n{edges}"
+    );
+    let read = jitterlab_trace::import_bytes("pins.vcd", pins.as_bytes(), &Hints::default()).unwrap();
+    let names: Vec<_> = read.info.tasks.iter().map(|task| task.spec.name.as_str()).collect();
+    assert_eq!(names, ["a", "a 2", "a·2"]);
+    let edge = |k: u64| format!("{},{level},{level},{level}\n", k as f64 * 0.0005, level = k % 2);
+    let saleae = (0..40).fold(String::from("Time [s],a,a,a 2\n"), |text, k| text + &edge(k));
+    let read = jitterlab_trace::import_bytes("digital.csv", saleae.as_bytes(), &Hints::default()).unwrap();
+    let names: Vec<_> = read.info.tasks.iter().map(|task| task.spec.name.as_str()).collect();
+    assert_eq!(names, ["a", "a 3", "a 2"]);
+}
+
+#[test]
 fn time_stamps_alone_leave_the_phase_open() {
     let starts =
         |at: &[i64]| -> String { at.iter().fold("start_us\n".into(), |text, t| text + &format!("{t}\n")) };

@@ -63,6 +63,9 @@ pub fn execute(args: &Args) -> Ending {
     if args.align {
         return aligned(args);
     }
+    if let Some(file) = &args.junit {
+        output::check_not_read(file, &[&args.files[..], &args.with].concat())?;
+    }
     let open =
         |files: &[PathBuf]| files.iter().map(|path| args.run.open(path)).collect::<Result<Vec<Run>, _>>();
     let (runs, of_other_setting) = (open(&args.files)?, open(&args.with)?);

@@ -43,9 +43,9 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     })
 }
 
-/// A cell of text as RFC 4180 has it.
+/// A cell of text as RFC 4180 has it; in quotes, too, what a reader may take for another separator, a comment or a margin.
 fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
+    if text.contains([',', ';', '\t', '"', '\n', '\r']) || text.starts_with('#') || text.trim() != text {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text.into()

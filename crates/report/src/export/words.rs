@@ -105,9 +105,9 @@ pub(super) const NO_SERVO: &str =
     "No task had the period of a servo thread, 1 ms: measure one, as jitterlab run --for servo-thread does.";
 pub(super) const SIMULATED: &str = "Its time is a simulated one: measure on the computer that runs LinuxCNC.";
 
-/// Why a task of another program's file gives no thread.
+/// Why a task of which that is not known gives no thread.
 pub(super) fn untold_policy(task: &str) -> String {
-    format!("Its source does not say under which policy {task} ran: measure it with jitterlab run.")
+    format!("It does not say under which policy {task} ran: measure it with jitterlab run.")
 }
 
 /// What a base thread rests on.

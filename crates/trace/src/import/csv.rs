@@ -34,12 +34,16 @@ fn cells(line: &str) -> Vec<Cow<'_, str>> {
     cells.into_iter().map(|cell| unquoted(cell.trim())).collect()
 }
 
-/// Whether a character, the next of a line each time, is this one and between no quotes.
+/// Whether a character, the next of a line each time, is this one and between no quotes: they open at the beginning of a cell,
+/// and again right behind their end (which is one of the text).
 fn outside_quotes(separator: char) -> impl FnMut(char) -> bool {
-    let mut quoted = false;
+    let (mut quoted, mut may_open) = (false, true);
     move |c| {
-        quoted ^= c == '"';
-        c == separator && !quoted
+        let separates = c == separator && !quoted;
+        let turns = c == '"' && (quoted || may_open);
+        quoted ^= turns;
+        may_open = separates || turns || may_open && c == ' ';
+        separates
     }
 }
 
@@ -47,7 +51,7 @@ fn outside_quotes(separator: char) -> impl FnMut(char) -> bool {
 fn unquoted(cell: &str) -> Cow<'_, str> {
     match cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')) {
         Some(text) if text.contains('"') => text.replace("\"\"", "\"").into(),
-        Some(text) => text.trim().into(),
+        Some(text) => text.into(),
         None => cell.into(),
     }
 }

@@ -34,10 +34,9 @@ mod xenomai_console;
 mod xenomai_histogram;
 mod zephyr;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
-use std::iter;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -303,12 +302,20 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
 
 /// Gives tasks of one name different ones: whatever reads an export tells tasks apart by their names.
 fn told_apart(mut import: Import) -> Import {
-    let mut taken = BTreeSet::new();
+    let mut taken: BTreeSet<String> = import.info.tasks.iter().map(|task| task.spec.name.clone()).collect();
+    // How many had each name so far.
+    let mut seen: BTreeMap<String, u64> = BTreeMap::new();
     for TaskRun { spec: TaskSpec { name, .. }, .. } in &mut import.info.tasks {
-        let numbered = (2..).map(|number| format!("{name} {number}"));
-        let free = iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name));
-        *name = free.unwrap_or_default();
-        taken.insert(name.clone());
+        let number = seen.entry(name.clone()).or_default();
+        *number += 1;
+        while *number > 1 {
+            let numbered = format!("{name} {number}");
+            if taken.insert(numbered.clone()) {
+                *name = numbered;
+                break;
+            }
+            *number += 1;
+        }
     }
     import
 }
