@@ -425,8 +425,8 @@ fn a_program_of_the_users_own_fails_the_build_when_it_grew() {
     let program = section.split("```cpp\n").nth(1).unwrap().split("```").next().unwrap();
     fs::write(folder.join("controller.cpp"), program).unwrap();
     let after = section.split("```\n").nth(1).unwrap();
-    let commands: Vec<&str> = after.lines().filter_map(|line| line.strip_prefix("    ")).take(3).collect();
-    let [compile, measure, compare] = commands[..] else { panic!("{commands:?}") };
+    let commands: Vec<&str> = after.lines().filter_map(|line| line.strip_prefix("    ")).take(4).collect();
+    let [clean, compile, measure, compare] = commands[..] else { panic!("{commands:?}") };
     let path =
         format!("{}:{}", Path::new(PROGRAM).parent().unwrap().display(), std::env::var("PATH").unwrap());
     let shell = |command: &str| {
@@ -448,7 +448,7 @@ fn a_program_of_the_users_own_fails_the_build_when_it_grew() {
     let grown = compile.replace("STEPS=1000", "STEPS=1150");
     assert_ne!(grown, compile);
     let again = shell(&format!(
-        "mkdir ci && mv debian-rt-control.parquet ci/control.parquet && {grown} && {measure}"
+        "mkdir ci && mv debian-rt-control.parquet ci/control.parquet && {clean} && {grown} && {measure}"
     ));
     assert!(again.status.success(), "{}", said(&again));
     let judged = shell(&format!("{compare} --junit timing.xml"));

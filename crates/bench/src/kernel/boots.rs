@@ -80,17 +80,15 @@ impl GuestRun {
     }
 
     /// Keeps the files that the other steps left in their working directory, beside the one of this step and under names that
-    /// begin as its does; run files among them are described as what they are.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
+    /// begin as its does; run files among them are described as what they are. The answer is, of each, its path or why it is not
+    /// kept.
     pub fn keep_others(
         &self,
         step: &str,
         time: GuestTime,
         directory: &Path,
         kernel: &str,
-    ) -> Result<Vec<PathBuf>, KernelError> {
+    ) -> Vec<Result<PathBuf, KernelError>> {
         let own = run_file_name(step);
         let others = self.boot.answer.files.iter().filter(|(name, _)| **name != own);
         let kept = others.map(|(name, content)| {
@@ -101,7 +99,8 @@ impl GuestRun {
             let describe = |info: &mut RunInfo| self.describe(info, time, std::env::args());
             match RunReader::open(file.path()) {
                 Ok(_) => drop(jitterlab_trace::redescribe(file.path(), &path, describe)?),
-                Err(_) => std::fs::write(&path, content)?,
+                Err(_) => std::fs::write(&path, content)
+                    .map_err(|error| KernelError::File { path: path.clone(), error })?,
             }
             Ok(path)
         });

@@ -184,7 +184,8 @@ fn collect(directory: &Path, below: &str, into: &mut BTreeMap<String, Vec<u8>>) 
         let name = format!("{below}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
             collect(&entry.path(), &format!("{name}/"), into)?;
-        } else {
+        } else if fs::metadata(entry.path()).is_ok_and(|found| found.is_file()) {
+            // A pipe or a socket has nothing to bring out, and would be waited for.
             into.insert(name, fs::read(entry.path())?);
         }
     }

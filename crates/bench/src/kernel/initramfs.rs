@@ -31,6 +31,16 @@ pub enum InitramfsError {
         /// The guest's.
         wanted: &'static str,
     },
+    /// Two files for one place.
+    #[error(
+        "{} would be {} in the guest, which is another program's place there: give it another name", here.display(), there.display()
+    )]
+    Taken {
+        /// The file.
+        here: PathBuf,
+        /// Its place.
+        there: PathBuf,
+    },
     /// A file that cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Read {
@@ -115,6 +125,22 @@ pub fn find(name: &str, libraries: &LibraryPath) -> Result<Included, InitramfsEr
     };
     let found = in_path().or_else(|| libraries.library(name)).filter(|_| !name.contains('/'));
     found.map(Included::at).ok_or_else(|| InitramfsError::NotFound(name.into()))
+}
+
+/// Refuses programs of one name that were given by paths from where the command runs: in the guest one would be the other.
+///
+/// # Errors
+/// Which it is.
+pub fn check_places(with: &[Included]) -> Result<(), InitramfsError> {
+    let itself = Included { here: PathBuf::new(), there: PathBuf::from(JITTERLAB) };
+    for (number, one) in with.iter().enumerate() {
+        let other = |other: &&Included| other.there == one.there && other.here != one.here;
+        let before = with[..number].iter().chain([&itself]).find(other);
+        if before.is_some_and(|before| before.here.is_relative() || one.here.is_relative()) {
+            return Err(InitramfsError::Taken { here: one.here.clone(), there: one.there.clone() });
+        }
+    }
+    Ok(())
 }
 
 impl Contents {

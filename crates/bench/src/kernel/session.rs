@@ -74,6 +74,14 @@ pub enum KernelError {
         /// The system's words.
         error: io::Error,
     },
+    /// A file from the guest cannot be written.
+    #[error("{} is not kept: {error}", path.display())]
+    File {
+        /// Its path here.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+    },
     /// The run file cannot be written.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -193,6 +201,7 @@ impl KernelSession {
                 with.push(find(program)?);
             }
         }
+        initramfs::check_places(&with)?;
         // A path from here is none in the guest.
         let mut steps = self.steps.clone();
         for program in steps.iter_mut().filter_map(|step| step.command.first_mut()) {

@@ -18,6 +18,7 @@ use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
 use crate::kept_parts;
 use crate::measure_args::MeasureArgs;
+use crate::output;
 use crate::output::OutputArgs;
 
 /// Run the same tasks and loads on kernel images, and compare
@@ -121,12 +122,18 @@ impl Args {
         files: &mut Vec<PathBuf>,
     ) -> anyhow::Result<RunOnKernel> {
         let (time, named) = (self.machine.time(), kernel.to_string());
-        if !self.no_file {
-            *files = guest.keep_others(RUN_STEP, time, &self.output, &named)?;
+        let kept = (!self.no_file).then(|| guest.keep(RUN_STEP, time, &self.output, &named));
+        if kept.is_some() {
+            for other in guest.keep_others(RUN_STEP, time, &self.output, &named) {
+                match other {
+                    Ok(path) => files.push(path),
+                    Err(error) => output::warn(&format!("{kernel}: {error}")),
+                }
+            }
         }
-        let measured = match self.no_file {
-            true => figures(&guest, time)?,
-            false => run(&guest.keep(RUN_STEP, time, &self.output, &named)?)?.measured()?,
+        let measured = match kept {
+            None => figures(&guest, time)?,
+            Some(kept) => run(&kept?)?.measured()?,
         };
         let Image { name, release, version, .. } = guest.image;
         Ok(RunOnKernel { kernel: name, release, version, measured })
