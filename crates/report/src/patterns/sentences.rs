@@ -126,12 +126,14 @@ fn levels(patterns: &Patterns, period_ns: f64) -> Option<String> {
         1 => "once,".into(),
         times => format!("{times} times, the most"),
     };
-    Some(format!(
-        "Its level changed {often} after {}: from {} to {}.",
-        time(largest[1].from as f64 * part),
-        time(largest[0].level),
-        time(largest[1].level)
-    ))
+    let (before, after) = (time(largest[0].level), time(largest[1].level));
+    // What three digits do not show is nothing to act upon; the figures have it.
+    (before != after).then(|| {
+        format!(
+            "Its level changed {often} after {}: from {before} to {after}.",
+            time(largest[1].from as f64 * part)
+        )
+    })
 }
 
 /// Between which means of its parts the level wanders, where it neither drifts nor jumps but moves.
