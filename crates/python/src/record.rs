@@ -14,7 +14,7 @@ use pyo3::types::PyTuple;
 use crate::error::{PythonError, Said};
 use crate::time::{Time, period_ns};
 
-/// Activations that ran, due times missed, activations that are not in the file, and the extremes of the latency in nanoseconds.
+/// Activations that ran, those that are not in the file, due times missed, and the extremes of the latency in nanoseconds.
 type Figures = (u64, u64, Option<u64>, Option<i64>, Option<i64>);
 
 /// A run that goes on: its tasks have loops and probes, each on its thread.

@@ -193,13 +193,13 @@ impl Shared {
             // In this order: what was recorded before the end is seen once the end is seen.
             let closing = self.closing.load(Ordering::Acquire);
             let new = |(task, lane): (usize, &mut Lane)| Some((task, lane.drain.take()?));
-            drains.extend(self.told().lanes.iter_mut().enumerate().filter_map(new));
-            let changed = std::mem::take(&mut self.told().changed);
-            if changed {
-                // For whoever recovers the run of a program that is killed.
-                let info = self.told().info.clone();
-                writer.describe(&info);
-            }
+            let described = {
+                let mut told = self.told();
+                drains.extend(told.lanes.iter_mut().enumerate().filter_map(new));
+                std::mem::take(&mut told.changed).then(|| told.info.clone())
+            };
+            // For whoever recovers the run of a program that is killed.
+            described.iter().for_each(|info| writer.describe(info));
             for (task, drain) in &mut drains {
                 rows.clear();
                 drain.pop_into(&mut rows, usize::MAX);

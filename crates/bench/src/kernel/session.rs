@@ -203,8 +203,9 @@ impl KernelSession {
         }
         initramfs::check_places(&with)?;
         // A path from here is none in the guest.
-        let mut steps = self.steps.clone();
-        for program in steps.iter_mut().filter_map(|step| step.command.first_mut()) {
+        let (mut steps, mut background) = (self.steps.clone(), self.background.clone());
+        let commands = steps.iter_mut().map(|step| &mut step.command).chain(&mut background);
+        for program in commands.filter_map(|command| command.first_mut()) {
             if let Some(included) = with.iter().find(|included| included.here == Path::new(program)) {
                 *program = included.there.to_string_lossy().into_owned();
             }
@@ -213,7 +214,7 @@ impl KernelSession {
         let job = Job {
             modules: numbered.map(|(number, module)| initramfs::module_file(number, module)).collect(),
             answer: format!("/dev/{}", image.architecture.answer),
-            background: self.background.clone(),
+            background,
             steps,
             ..Job::default()
         };

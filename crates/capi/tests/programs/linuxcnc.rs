@@ -61,6 +61,10 @@ fn threads_of_linuxcnc_are_recorded() {
     // A further session has a file of its own.
     fine(&mut running);
     assert!(folder.join("threads-2.parquet").exists());
+    // Also where one was killed.
+    fs::write(folder.join("threads-3.parquet.part"), "").unwrap();
+    fine(&mut running);
+    assert!(folder.join("threads-4.parquet").exists());
 
     let (info, rows) = read(&file);
     assert!(

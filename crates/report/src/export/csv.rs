@@ -25,13 +25,12 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     let told: Vec<Told> = (0..run.info().tasks.len()).map(|task| run.told(task)).collect();
     let columns: Vec<&Column> =
         COLUMNS.iter().filter(|(_, is_told, _)| tasks.iter().any(|task| is_told(&told[*task]))).collect();
-    // What is refused leaves nothing behind.
-    rows::losses(run, tasks)?;
+    let losses = rows::losses(run, tasks)?;
     write!(out, "task")?;
     columns.iter().try_for_each(|(name, ..)| write!(out, ",{name}"))?;
     writeln!(out)?;
     let names: Vec<String> = run.info().tasks.iter().map(|task| quoted(&task.spec.name)).collect();
-    rows::each(run, tasks, |task, rows| {
+    rows::each(run, tasks, losses, |task, rows| {
         for a in rows {
             out.write_all(names[task].as_bytes())?;
             for (_, is_told, cell) in &columns {

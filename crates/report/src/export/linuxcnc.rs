@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use jitterlab_analysis::purposes::Purpose;
-use jitterlab_model::{Bench, Fitness};
+use jitterlab_model::{Bench, Fitness, TaskRun};
 use jitterlab_motion::catalog;
 use jitterlab_motion::stepper::{BaseThread, Drive};
 use jitterlab_runs::{OneTask, Run};
@@ -69,17 +69,10 @@ pub(super) fn write(
 
 /// The thread that makes the steps, or why the run has none.
 fn base(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, String>, ExportError> {
-    if let Some(why) = simulated(run) {
-        return Ok(Err(why));
-    }
-    let specs = tasks.iter().map(|task| &run.info().tasks[*task]);
-    let fitting = specs.filter(|task| task.period_ns().exactly().is_some_and(BaseThread::is_of));
-    let Some(task) = fitting.min_by_key(|task| task.spec.period_ns) else {
-        return Ok(Err(words::NO_BASE.into()));
+    let task = match thread(run, tasks, BaseThread::is_of, words::NO_BASE) {
+        Ok(task) => task,
+        Err(why) => return Ok(Err(why)),
     };
-    if task.granted.is_none() {
-        return Ok(Err(words::untold_policy(&task.spec.name)));
-    }
     let name = task.spec.name.clone();
     let one = OneTask::of(run.clone(), Some(&name), |spec| spec.period_ns)?;
     Ok(BaseThread::of(&one, drive).map_err(|why| words::no_steps(&name, why)))
@@ -87,18 +80,11 @@ fn base(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, 
 
 /// The period of the thread that moves the axes and what speaks for it, or why the run has none.
 fn servo(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, ExportError> {
-    if let Some(why) = simulated(run) {
-        return Ok(Err(why));
-    }
     let Some(purpose) = Purpose::named(SERVO) else { return Ok(Err(words::NO_SERVO.into())) };
-    let specs = tasks.iter().map(|task| &run.info().tasks[*task]);
-    let fitting = specs.filter(|task| task.period_ns().exactly().is_some_and(|ns| purpose.is_tested_by(ns)));
-    let Some(task) = fitting.min_by_key(|task| task.spec.period_ns) else {
-        return Ok(Err(words::NO_SERVO.into()));
+    let task = match thread(run, tasks, |ns| purpose.is_tested_by(ns), words::NO_SERVO) {
+        Ok(task) => task,
+        Err(why) => return Ok(Err(why)),
     };
-    if task.granted.is_none() {
-        return Ok(Err(words::untold_policy(&task.spec.name)));
-    }
     let analysis = run.analysis(Some(&task.spec.name), Vec::new(), false, Some(purpose))?;
     let verdict = analysis.verdict.as_ref().and_then(|verdict| verdict.purposes.first());
     Ok(match verdict.map(|of| (of, of.fitness, of.decided_by.as_ref())) {
@@ -113,7 +99,21 @@ fn servo(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, Ex
     })
 }
 
-/// Why nothing of the run is of a machine, where that is so.
-fn simulated(run: &Run) -> Option<String> {
-    matches!(run.info().bench, Bench::Kernel | Bench::Mcu).then(|| words::SIMULATED.into())
+/// The task with the shortest period that fits, or why the run tells nothing of such a thread; `none`: it has none.
+fn thread<'a>(
+    run: &'a Run,
+    tasks: &[usize],
+    fits: impl Fn(i64) -> bool,
+    none: &str,
+) -> Result<&'a TaskRun, String> {
+    if matches!(run.info().bench, Bench::Kernel | Bench::Mcu) {
+        return Err(words::SIMULATED.into());
+    }
+    let all = tasks.iter().map(|task| &run.info().tasks[*task]);
+    let fitting = all.filter(|task| task.period_ns().exactly().is_some_and(&fits));
+    match fitting.min_by_key(|task| task.spec.period_ns) {
+        Some(task) if task.granted.is_some() => Ok(task),
+        Some(task) => Err(words::untold_policy(&task.spec.name)),
+        None => Err(none.into()),
+    }
 }

@@ -55,8 +55,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
 }
 
 fn activations(run: &Run, tasks: &[usize], events: &mut Events<'_>) -> Result<Exported, ExportError> {
-    // What is refused leaves nothing behind.
-    rows::losses(run, tasks)?;
+    let losses = rows::losses(run, tasks)?;
     events.write(&Event::name("process_name", ACTIVATIONS, 0, "tasks"))?;
     for task in tasks {
         let (of, track) = (&run.info().tasks[*task].spec.name, FIRST_TRACK + 2 * *task as u64);
@@ -65,7 +64,7 @@ fn activations(run: &Run, tasks: &[usize], events: &mut Events<'_>) -> Result<Ex
     }
     let curves: Vec<String> =
         run.info().tasks.iter().map(|task| format!("{} latency", task.spec.name)).collect();
-    rows::each(run, tasks, |task, rows| {
+    rows::each(run, tasks, losses, |task, rows| {
         let told = run.told(task);
         Ok(rows.iter().try_for_each(|row| activation(events, task, &curves[task], row, &told))?)
     })

@@ -21,13 +21,14 @@ pub(super) fn losses(run: &Run, tasks: &[usize]) -> Result<Exported, ExportError
     Ok(exported)
 }
 
-/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails.
+/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails. Beginning with their [`losses`], which
+/// are asked for before anything is written: what is refused leaves nothing behind.
 pub(super) fn each(
     run: &Run,
     tasks: &[usize],
+    mut exported: Exported,
     mut write: impl FnMut(usize, &[Activation]) -> Result<(), ExportError>,
 ) -> Result<Exported, ExportError> {
-    let mut exported = losses(run, tasks)?;
     let mut outcome = Ok(());
     run.for_each_batch(Columns::ALL, |task, rows| {
         if outcome.is_ok() && tasks.contains(&task) {

@@ -18,8 +18,7 @@ use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
 use crate::kept_parts;
 use crate::measure_args::MeasureArgs;
-use crate::output;
-use crate::output::OutputArgs;
+use crate::output::{self, OutputArgs};
 
 /// Run the same tasks and loads on kernel images, and compare
 #[derive(clap::Args)]
